@@ -1,0 +1,85 @@
+# python3 with pip is all that is needed; `make setup` gets the rest.
+
+PYTHON ?= python3
+BIN := .venv/bin
+WHEEL_BIN := .venv-wheel/bin
+
+# On: `make test` measures, and fails below 100 % branch coverage of entries and session.
+COVERAGE_GATE := off
+
+# Words for pytest, the interop cases and turnlog, as in: make test ARGS="tests/cli -k version"
+ARGS ?=
+
+PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable
+
+.NOTPARALLEL:
+.PHONY: help setup run test coverage check format interop bench fuzz full lock wheel clean
+
+help:
+	@echo "make setup     get everything into .venv (python3 and pip are enough)"
+	@echo "make run       run turnlog from the source tree: make run ARGS=\"ls --json\""
+	@echo "make test      build the wheel, install it, run the tests against it"
+	@echo "make coverage  the same, measured: 100 % of entries and session"
+	@echo "make check     style, types, floors, documentation"
+	@echo "make format    put the source in style"
+	@echo "make interop   compare with the real client (needs Node and npm)"
+	@echo "make bench     measure"
+	@echo "make fuzz      the property tests with many more examples"
+	@echo "make full      all of it, at full length"
+	@echo "make wheel     build dist/turnlog-*.whl"
+	@echo "make lock      write the requirements files anew (ARGS=--upgrade: newest versions)"
+	@echo "make clean     remove what was built and measured; .venv and .tools stay"
+
+setup:
+	@$(PYTHON) scripts/bootstrap.py
+
+wheel:
+	@$(PYTHON) scripts/bootstrap.py wheel
+	@ls dist/turnlog-*.whl
+
+run: setup
+	@$(BIN)/turnlog $(ARGS)
+
+ifeq ($(COVERAGE_GATE),on)
+test: coverage
+else
+test: wheel
+	$(PYTEST) $(ARGS)
+endif
+
+coverage: wheel
+	$(WHEEL_BIN)/coverage erase
+	TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/coverage run $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable $(ARGS)
+	$(WHEEL_BIN)/coverage combine --quiet
+	$(WHEEL_BIN)/coverage report
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_docs.py
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+interop: setup
+	@scripts/interop $(ARGS)
+
+bench: setup
+	$(BIN)/python -m bench $(ARGS)
+
+fuzz: wheel
+	$(PYTEST) --hypothesis-profile=long -m "not interop" $(ARGS)
+
+full: check test
+	@scripts/interop --all
+	@$(MAKE) --no-print-directory fuzz bench
+
+lock:
+	@$(PYTHON) scripts/lock.py $(ARGS)
+
+clean:
+	rm -rf dist build .venv-wheel .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,197 @@
+"""Set up this source tree from python3 and pip alone.
+
+    bootstrap.py          .venv: locked tools, and turnlog from the source tree
+    bootstrap.py wheel    dist/*.whl and .venv-wheel: locked test tools, and turnlog from that wheel
+    bootstrap.py uv       .tools/bin/uv only
+
+uv installs; where it can't (it reads no pip configuration), venv and pip do.
+Whatever is up to date is left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ROOT / ".tools"
+VENV = ROOT / ".venv"
+WHEEL_VENV = ROOT / ".venv-wheel"
+BIN = "Scripts" if os.name == "nt" else "bin"
+EXE = ".exe" if os.name == "nt" else ""
+UV = TOOLS / "bin" / f"uv{EXE}"
+
+# An active environment may be the very one that is being replaced, and those that uv makes hold no pip.
+PYTHON = getattr(sys, "_base_executable", sys.executable)
+
+
+def main(words: list[str]) -> int:
+    """Do what the one word asks for."""
+    if sys.version_info < (3, 11):  # noqa: UP036 - whoever starts this has what they have
+        return complain(
+            f"needs Python 3.11 or newer, this is {sys.version.split()[0]}; try make PYTHON=python3.13"
+        )
+    steps = {"": source_environment, "wheel": wheel_environment, "uv": get_uv}
+    step = steps.get(" ".join(words))
+    if step is None:
+        return complain(f"unknown: {' '.join(words)}")
+    try:
+        step()
+    except subprocess.CalledProcessError as error:
+        return complain(f"failed: {' '.join(map(str, error.cmd))}")
+    return 0
+
+
+def source_environment() -> None:
+    """Make .venv with everything that development needs, and `turnlog` running from the source tree."""
+    lock = ROOT / "requirements.lock"
+    state = fingerprint([lock, ROOT / "pyproject.toml"])
+    if is_current(VENV, "setup", state) and script(VENV, "turnlog").exists():
+        return
+    fill(VENV, lock)
+    install(VENV, "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+    remember(VENV, "setup", state)
+
+
+def wheel_environment() -> None:
+    """Build the wheel if the sources changed, and install it where no source tree is in reach."""
+    source_environment()
+    lock = ROOT / "requirements-test.lock"
+    state = fingerprint([lock])
+    if not is_current(WHEEL_VENV, "tools", state):
+        fill(WHEEL_VENV, lock)
+        remember(WHEEL_VENV, "tools", state)
+    frame = [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE")]
+    state = fingerprint([*frame, *sorted((ROOT / "src").rglob("*"))])
+    if not is_current(WHEEL_VENV, "wheel", state):
+        install(WHEEL_VENV, "--no-deps", "--force-reinstall", str(build_wheel()))
+        check(WHEEL_VENV)
+        remember(WHEEL_VENV, "wheel", state)
+
+
+def build_wheel() -> Path:
+    """Build dist/turnlog-*.whl with the locked build tools."""
+    for old in (ROOT / "dist").glob("turnlog-*.whl"):
+        old.unlink()
+    run(script(VENV, "python"), "-m", "hatchling", "build", "--target", "wheel", quiet=True)
+    (wheel,) = (ROOT / "dist").glob("turnlog-*.whl")
+    return wheel
+
+
+def get_uv() -> None:
+    """Put the locked uv into .tools, unless it is there."""
+    lock = ROOT / "requirements-uv.lock"
+    state = hashlib.sha256(lock.read_bytes()).hexdigest()
+    if is_current(TOOLS, "uv", state) and UV.exists():
+        return
+    say("getting uv")
+    # --upgrade: pip replaces nothing below --target without it.
+    run(
+        PYTHON,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--upgrade",
+        "--target",
+        TOOLS,
+        "--require-hashes",
+        "-r",
+        lock,
+    )
+    remember(TOOLS, "uv", state)
+
+
+def fill(venv: Path, lock: Path) -> None:
+    """Make an environment anew with exactly what the lock names."""
+    say(f"setting up {venv.name}")
+    try:
+        get_uv()
+        run(UV, "venv", "--quiet", "--clear", "--python", PYTHON, venv)
+    except (subprocess.CalledProcessError, OSError):
+        say("uv is out of reach: going on with venv and pip")
+        run(PYTHON, "-m", "venv", "--clear", "--without-pip", venv)
+    install(venv, "--require-hashes", "-r", str(lock))
+
+
+def install(venv: Path, *what: str) -> None:
+    """Install into an environment with uv, or with pip where uv fails."""
+    python = script(venv, "python")
+    if UV.exists():
+        try:
+            return run(UV, "pip", "install", "--quiet", "--python", python, "--compile-bytecode", *what)
+        except (subprocess.CalledProcessError, OSError):
+            say("uv could not install this: trying pip")
+    return run(PYTHON, "-m", "pip", "--python", python, "install", "--quiet", *what)
+
+
+def check(venv: Path) -> None:
+    """Fail if the wheel asks for something that is not installed, or for another version."""
+    python = script(venv, "python")
+    if UV.exists():
+        run(UV, "pip", "check", "--quiet", "--python", python)
+    else:
+        run(PYTHON, "-m", "pip", "--python", python, "check", quiet=True)
+
+
+def run(*command: str | Path, quiet: bool = False) -> None:
+    """Run a program in the source tree; if it fails, so do we."""
+    environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "PIP_ROOT_USER_ACTION": "ignore"}
+    environment.pop("VIRTUAL_ENV", None)
+    environment.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        [*map(str, command)],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE if quiet else None,
+        stderr=subprocess.STDOUT if quiet else None,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.stderr.write(done.stdout or "")
+        raise subprocess.CalledProcessError(done.returncode, [*map(str, command)])
+
+
+def script(venv: Path, name: str) -> Path:
+    """Where an environment keeps the program of that name."""
+    return venv / BIN / f"{name}{EXE}"
+
+
+def fingerprint(paths: Iterable[Path]) -> str:
+    """What an environment was made from: these files, in this place, with this Python."""
+    digest = hashlib.sha256(f"{ROOT}\n{PYTHON}\n{sys.version}\n".encode())
+    for path in paths:
+        if path.is_file() and path.suffix != ".pyc":
+            digest.update(f"{path.relative_to(ROOT).as_posix()}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def is_current(folder: Path, step: str, state: str) -> bool:
+    """Whether a step was done with the same input before."""
+    stamp = folder / f".{step}.stamp"
+    return stamp.exists() and stamp.read_text() == state
+
+
+def remember(folder: Path, step: str, state: str) -> None:
+    """Note that a step is done."""
+    (folder / f".{step}.stamp").write_text(state)
+
+
+def say(text: str) -> None:
+    """Tell the user what takes so long."""
+    print(f"bootstrap: {text}", flush=True)
+
+
+def complain(text: str) -> int:
+    """Tell the user what went wrong."""
+    print(f"bootstrap: {text}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

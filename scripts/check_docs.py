@@ -1,0 +1,126 @@
+"""Check what people read: commands are documented, links lead somewhere, and nothing names one machine.
+
+Looks at the files that git tracks or would track.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from turnlog.cli.table import COMMANDS
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Written so that the patterns do not find themselves.
+FOREIGN = {
+    "a path of one machine": re.compile(
+        r"""(?<![\w.~/-])/(?:root|work|tmp/lab)(?=[/\s"'`),:;]|$)""", re.MULTILINE
+    ),
+    "a registry address": re.compile(
+        r"registry\.npmjs\.org|registry\.yarnpkg\.com|files\.pythonhosted\.org|pypi\.org/simple|\bartifactory/"
+    ),
+}
+LOCKFILES = {"uv.lock", "package-lock.json", "yarn.lock", "poetry.lock"}
+FENCE = re.compile(r"^(```+|~~~+).*?^\1", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]+`")
+LINK = re.compile(
+    r"\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|^\[[^\]]+\]:\s+<?(\S+?)>?(?:\s|$)", re.MULTILINE
+)
+
+
+def main() -> int:
+    """Print all findings and return 1 if there are any."""
+    files = tracked(ROOT)
+    findings = [*undocumented(ROOT, files), *foreign(ROOT, files), *dead_links(ROOT, files)]
+    for finding in findings:
+        print(f"check_docs: {finding}", file=sys.stderr)
+    return 1 if findings else 0
+
+
+def tracked(root: Path) -> list[Path]:
+    """List the files that belong to the project; in an unpacked archive, all that are not hidden."""
+    command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        names = subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")
+        files = [root / name for name in names if name]
+    except (OSError, subprocess.CalledProcessError):
+        files = [
+            path
+            for path in root.rglob("*")
+            if not any(p.startswith(".") for p in path.relative_to(root).parts)
+        ]
+    return sorted(path for path in set(files) if path.is_file() and not path.is_symlink())
+
+
+def undocumented(root: Path, files: list[Path]) -> Iterator[str]:
+    """Find commands that neither the README nor the documentation mentions."""
+    pages = [path for path in pages_of(files) if path.parent == root or root / "docs" in path.parents]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
+    for name in COMMANDS:
+        if not re.search(rf"\bturnlog {name}\b", text):
+            yield f"`turnlog {name}` is neither in the README nor in docs/"
+
+
+def foreign(root: Path, files: list[Path]) -> Iterator[str]:
+    """Find what belongs to one machine only: paths, registry addresses, lock files that record them."""
+    for path in files:
+        place = path.relative_to(root).as_posix()
+        if path.name in LOCKFILES:
+            yield f"{place}: records registry addresses; requirements.lock is our lock"
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if path.suffix == ".lock" and "://" in text:
+            yield f"{place}: names a registry"
+        for what, pattern in FOREIGN.items():
+            if found := pattern.search(text):
+                line = text.count("\n", 0, found.start()) + 1
+                yield f"{place}:{line}: {what}: {found[0]}"
+
+
+def dead_links(root: Path, files: list[Path]) -> Iterator[str]:
+    """Find relative links in Markdown whose file or heading does not exist."""
+    for page in pages_of(files):
+        text = prose(page)
+        for found in LINK.finditer(text):
+            target = unquote(found[1] or found[2])
+            if re.match(r"[a-z][a-z0-9+.-]*:", target):
+                continue
+            name, _, anchor = target.partition("#")
+            goal = (page.parent / name) if name else page
+            line = text.count("\n", 0, found.start()) + 1
+            place = f"{page.relative_to(root).as_posix()}:{line}"
+            if not goal.exists():
+                yield f"{place}: dead link: {target}"
+            elif anchor and goal.suffix == ".md" and anchor not in anchors(goal):
+                yield f"{place}: no such heading: {target}"
+
+
+def pages_of(files: list[Path]) -> list[Path]:
+    """The Markdown files among them."""
+    return [path for path in files if path.suffix == ".md"]
+
+
+def prose(page: Path) -> str:
+    """A page without its code, every line where it was."""
+    text = FENCE.sub(lambda found: "\n" * found[0].count("\n"), page.read_text(encoding="utf-8"))
+    return CODE.sub("", text)
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which the headings of a page can be linked."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    names: set[str] = set()
+    for heading in re.findall(r"^#+\s+(.+?)\s*#*$", text, re.MULTILINE):
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        count = sum(1 for other in names if other == name or re.fullmatch(rf"{re.escape(name)}-\d+", other))
+        names.add(f"{name}-{count}" if count else name)
+    return names
+
+
+if __name__ == "__main__":
+    sys.exit(main())

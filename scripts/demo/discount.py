@@ -1,0 +1,608 @@
+"""Volume discounts for the webshop (2.1.325): a plan, agents, the web, hooks, a queue, a compaction."""
+
+from __future__ import annotations
+
+from demo import shapes
+from demo.home import Home
+from demo.ids import Row
+from demo.project import Call, Project, text, think
+from demo.recorder import Recorder
+
+PLAN = """# Volume discounts
+
+1. `shop/discount.py`: a table of steps (from 10 pieces 5 %, from 50 pieces 10 %) and `discount(quantity)`
+2. `Cart.subtotal()` applies it per line, before tax
+3. Coupons from `shop/legacy` are **not** combined with volume discounts (Dana's answer)
+4. Tests for the borders: 9, 10, 49, 50
+"""
+MODULE = '''"""Volume discounts: the more pieces of one article, the cheaper."""
+
+from decimal import Decimal
+
+STEPS = [(50, Decimal("0.10")), (10, Decimal("0.05"))]
+
+
+def discount(quantity: int) -> Decimal:
+    """The share of the price that is taken off."""
+    return next((share for least, share in STEPS if quantity >= least), Decimal(0))
+'''
+COUPON_REPORT = (
+    "`shop/legacy/coupons.py` holds one table, `CODES`. Nothing in `shop/` imports it; only the newsletter "
+    "export does. A coupon is a flat share, so combining it with a volume discount needs a decision."
+)
+PRICE_REPORT = (
+    "Prices enter in `Cart.add()` only. `subtotal()` is called by `tax()`, `total()` and "
+    "`checkout.order()`; a discount inside `subtotal()` reaches all three."
+)
+
+
+def record(home: Home, p: Project) -> None:
+    """Plan the feature, build it, review it, open a pull request, compact, go on."""
+    rec = Recorder(
+        home,
+        "discount",
+        p,
+        "2.1.325",
+        "2026-11-11T13:05:40",
+        "claude-opus-5-5",
+        branch="volume-discount",
+        base=18_400,
+    )
+    rec.mode, rec.slug = "plan", "volume-discounts-quiet-otter"
+    shapes.begin(rec)
+    _plan(rec, p)
+    _build(rec, p)
+    _review(rec, p)
+    _publish(rec, p)
+    _compact(rec, p)
+    rec.save()
+    home.put_json(f"{rec.folder()}/{rec.sid}/custom-title.json", {"customTitle": "Volume discounts"})
+
+
+def _plan(rec: Recorder, p: Project) -> None:
+    rec.prompt(
+        "We need volume discounts: 10 or more of the same article 5 %, 50 or more 10 %. Make a plan first. "
+        "I don't remember how the old coupons work, look at that too."
+    )
+    shapes.opening(rec, "(clean)", "e3b90c4 Keep money in Decimal, round halves up\n8c1f2ab Add checkout\n")
+    plan = f"/home/dana/.claude/plans/{rec.slug}.md"
+    rec.attach(
+        "plan_mode",
+        "Plan mode is active. Make no changes except to the plan file.",
+        reminderType="full",
+        isSubAgent=False,
+        planFilePath=plan,
+        planExists=False,
+    )
+    first, second = (shapes.agent_id(f"discount/{n}", 16) for n in (1, 2))
+    asked = {
+        first: "Find out how the coupons in shop/legacy work and who uses them. Report in five lines.",
+        second: "Find every place where a price or a subtotal is read. Report in five lines.",
+    }
+    started = rec.clock
+    calls = rec.act(
+        think(
+            "Two independent questions: coupons and price flow. Two read-only agents can look at them "
+            "at the same time."
+        ),
+        text("I'll send two agents to look around while I read the cart."),
+        shapes.launched(rec, first, "Explore", "Look at old coupons", asked[first]),
+        shapes.launched(rec, second, "Explore", "Trace price flow", asked[second]),
+        early_run=True,
+    )
+    used = _explore(
+        rec,
+        first,
+        asked[first],
+        calls[0],
+        "Look at old coupons",
+        p.read("shop/legacy/coupons.py"),
+        COUPON_REPORT,
+    )
+    more = _explore(
+        rec, second, asked[second], calls[1], "Trace price flow", p.grep(r"subtotal\("), PRICE_REPORT
+    )
+    rec.clock = started
+    rec.wait(14)
+    rec.act(p.read("shop/cart.py"))
+    rec.wait(16)
+    told = shapes.notification(
+        rec, first, calls[0], 'Agent "Look at old coupons" finished', COUPON_REPORT, used
+    )
+    shapes.absorbed(rec, told, told)
+    rec.act(
+        text("The first agent is back: coupons are separate. I wait for the second before I write the plan.")
+    )
+    rec.end_turn()
+    rec.wait(11)
+    shapes.notified(
+        rec,
+        shapes.notification(rec, second, calls[1], 'Agent "Trace price flow" finished', PRICE_REPORT, more),
+    )
+    questions = [
+        {
+            "question": "May a coupon be combined with a volume discount?",
+            "header": "Coupons",
+            "options": [
+                {"label": "No, the better one wins", "description": "Customers get the larger of the two"},
+                {"label": "No, volume only", "description": "Coupons are ignored on discounted lines"},
+                {"label": "Yes, both", "description": "First the volume discount, then the coupon"},
+            ],
+            "multiSelect": False,
+        }
+    ]
+    answers = {questions[0]["question"]: "No, volume only"}
+    rec.act(
+        text("Both reports are in. One thing only you can decide:"),
+        Call(
+            "AskUserQuestion",
+            {"questions": questions},
+            'User has answered your questions: "May a coupon be combined with a volume discount?"="No, '
+            "volume only\". You can now continue with the user's answers in mind.",
+            {"questions": questions, "answers": answers, "annotations": {}},
+            None,
+            41,
+        ),
+    )
+    rec.home.put(f"plans/{rec.slug}.md", PLAN)
+    result: Row = {
+        "type": "create",
+        "filePath": plan,
+        "content": PLAN,
+        "structuredPatch": [],
+        "originalFile": None,
+        "userModified": False,
+    }
+    rec.act(
+        Call("Write", {"file_path": plan, "content": PLAN}, f"File created successfully at: {plan}", result)
+    )
+    rec.act(
+        text("The plan is ready."),
+        Call(
+            "ExitPlanMode",
+            {"plan": PLAN, "planFilePath": plan},
+            "User has approved your plan. You can now start coding. Start with updating your todo list "
+            "if applicable\n\n"
+            f"Your plan has been saved to: {plan}\n\n## Approved Plan:\n{PLAN}",
+            {"plan": PLAN, "isAgent": False, "filePath": plan},
+            None,
+            27,
+        ),
+    )
+    rec.mode = "acceptEdits"
+    rec.attach(
+        "plan_mode_exit", "## Exited Plan Mode\n\nYou can now make edits.", planFilePath=plan, planExists=True
+    )
+
+
+def _explore(
+    rec: Recorder, agent: str, prompt: str, call: str, about: str, look: Call, report: str
+) -> tuple[int, int, int]:
+    child = rec.spawn(agent, "Explore", "claude-haiku-4-5-20251001")
+    child.ask(prompt)
+    child.act(think("Start with the obvious file."), look)
+    child.act(rec.project.grep("coupon|CODES|price"))
+    child.act(text(report))
+    rec.keep_agent(child, "folder", shapes.agent_meta("Explore", about, call))
+    return child.context_tokens(), 2, round((child.clock - child.begun).total_seconds() * 1000)
+
+
+def _build(rec: Recorder, p: Project) -> None:
+    found = ["WebSearch", "WebFetch"]
+    rec.act(
+        think("Before I write borders into code: is there a rule for how discounts must be shown?"),
+        Call(
+            "ToolSearch",
+            {"query": "select:WebSearch,WebFetch", "max_results": 5},
+            [{"type": "tool_reference", "tool_name": name} for name in found],
+            {"matches": found, "query": "select:WebSearch,WebFetch", "total_deferred_tools": 11},
+        ),
+    )
+    schema = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+    rec.attach(
+        "deferred_tools_record",
+        entries=[
+            {
+                "name": "WebSearch",
+                "description": "Search the web.",
+                "input_schema": schema,
+                "defer_loading": True,
+            }
+        ],
+    )
+    links = [
+        {"title": "Showing discounts on invoices", "url": "https://example.com/invoices/discounts"},
+        {"title": "Rounding of discounted prices", "url": "https://example.org/rounding"},
+    ]
+    query = "show volume discount per line on invoice"
+    rec.act(
+        Call(
+            "WebSearch",
+            {"query": query},
+            f'Web search results for query: "{query}"\n\nLinks: [{links[0]["title"]}]({links[0]["url"]})',
+            {
+                "query": query,
+                "results": [
+                    {"tool_use_id": "srvtoolu_01demo", "content": links},
+                    "Both pages say: show the discount per line, before tax.",
+                ],
+                "durationSeconds": 3.4,
+                "searchCount": 1,
+            },
+            None,
+            3.4,
+        ),
+        searches=1,
+    )
+    url = links[0]["url"]
+    rec.act(
+        Call(
+            "WebFetch",
+            {"url": url, "prompt": "How must a volume discount be shown?"},
+            "A discount that is agreed before the sale lowers the net price of its line; tax is computed "
+            "from the "
+            "lowered price.",
+            {
+                "bytes": 18_211,
+                "code": 200,
+                "codeText": "OK",
+                "durationMs": 912,
+                "url": url,
+                "result": "Discount lowers the net price of its line.",
+            },
+            None,
+            0.9,
+        )
+    )
+    rec.act(text("Per line, before tax, as planned."), p.write("shop/discount.py", MODULE))
+    rec.act(
+        p.edit(
+            "shop/cart.py",
+            "from decimal import ROUND_HALF_UP, Decimal\n",
+            "from decimal import ROUND_HALF_UP, Decimal\n\nfrom shop.discount import discount\n",
+        ),
+        p.edit(
+            "shop/cart.py",
+            "sum((line.price * line.quantity for line in self.lines), Decimal(0))",
+            "sum((self.net(line) for line in self.lines), Decimal(0))\n\n    def net(self, line: Line) "
+            "-> Decimal:\n"
+            "        return line.price * line.quantity * (1 - discount(line.quantity))",
+        ),
+    )
+    lines = "\n".join(f"{n:>4} pieces  {n * 4.5:>9.2f}  {5 if n < 50 else 10} %" for n in range(10, 110))
+    out = f"{rec.home_tool_results()}/b7k2m9x4q.txt"
+    rec.home.put(f"{rec.folder()}/{rec.sid}/tool-results/b7k2m9x4q.txt", lines * 3)
+    shown = (
+        f"<persisted-output>\nOutput too large ({len(lines) * 3 / 1024:.1f}KB). Full output saved to: "
+        f"{out}\n\n"
+        f"Preview (first 2KB):\n{lines[:2000]}\n...\n</persisted-output>"
+    )
+    result = {
+        "stdout": lines[:2000],
+        "stderr": "",
+        "interrupted": False,
+        "isImage": False,
+        "noOutputExpected": False,
+        "persistedOutputPath": out,
+        "persistedOutputSize": len(lines) * 3,
+    }
+    rec.act(
+        Call(
+            "Bash",
+            {"command": "python -m shop.pricelist --all", "description": "Print the whole price list"},
+            shown,
+            result,
+            False,
+            4.2,
+            {"sandboxed": False},
+        )
+    )
+    shapes.absorbed(rec, "also show the discount in the order, please")
+    rec.act(text("Noted: the order gets a `discount` field too."), p.read("shop/checkout.py"))
+    rec.act(
+        p.edit(
+            "shop/checkout.py",
+            '        "net": cart.subtotal(),\n',
+            '        "discount": cart.savings(),\n        "net": cart.subtotal(),\n',
+        )
+    )
+    rec.act(text("The discount is in: per line, before tax, and in the order."))
+    hook = rec.uid()
+    rec.attach(
+        "hook_blocking_error",
+        'Stop hook blocking error from command: "scripts/check-tests": shop/discount.py has no test',
+        hookName="Stop",
+        toolUseID=hook,
+        hookEvent="Stop",
+        blockingError={"blockingError": "shop/discount.py has no test", "command": "scripts/check-tests"},
+    )
+    rec.system(
+        "stop_hook_summary",
+        hookCount=1,
+        hookInfos=[{"command": "scripts/check-tests", "durationMs": 88}],
+        hookErrors=["shop/discount.py has no test"],
+        hookAdditionalContext=[],
+        preventedContinuation=False,
+        stopReason="",
+        hasOutput=True,
+        level="suggestion",
+        toolUseID=hook,
+    )
+    rec.note("Stop hook feedback:\nshop/discount.py has no test", isMeta=True)
+    rec.act(
+        text("Right, the hook wants a test."),
+        p.write(
+            "tests/test_discount.py",
+            """from decimal import Decimal
+
+import pytest
+
+from shop.discount import discount
+
+
+@pytest.mark.parametrize("quantity, share", [(9, "0"), (10, "0.05"), (49, "0.05"), (50, "0.10")])
+def test_borders(quantity, share):
+    assert discount(quantity) == Decimal(share)
+""",
+        ),
+        p.edit(
+            "shop/cart.py",
+            "    def net(self, line: Line) -> Decimal:",
+            "    def savings(self) -> Decimal:\n        return sum((line.price * line.quantity - "
+            "self.net(line) "
+            "for line in self.lines), Decimal(0))\n\n    def net(self, line: Line) -> Decimal:",
+        ),
+    )
+    rec.act(
+        p.bash(
+            "python -m pytest -q",
+            "........                                            [100%]\n8 passed in 0.05s",
+            "Run the tests",
+            seconds=1.5,
+        )
+    )
+    rec.act(text("All 8 tests pass."))
+    rec.end_turn()
+    rec.title = ("custom-title", "Volume discounts")
+
+
+def _review(rec: Recorder, p: Project) -> None:
+    rec.wait(48)
+    rec.meta("custom-title", customTitle="Volume discounts")
+    rec.meta("agent-name", agentName="Volume discounts")
+    rec.local_command("rename", "Volume discounts", "Session renamed to: Volume discounts")
+    rec.wait(10)
+    rec.prompt("Let someone else review it before I open the PR.")
+    prompt = "Review the diff of branch volume-discount for bugs. Be short."
+    report = (
+        "One real finding: `net()` multiplies before rounding, so a line of 3 × 0.333 can differ from "
+        "its printed "
+        "net by a cent. Round the line, then add.\n\nEverything else is fine."
+    )
+    about = "Review the discount diff"
+    child = rec.spawn(shapes.agent_id("discount/review", 16), "general-purpose")
+    child.ask(prompt)
+    child.act(text("Reading the changed files."), p.read("shop/discount.py"), p.read("shop/cart.py"))
+    child.act(
+        think(
+            "Where does rounding happen now? cents() is called in total() and tax() but net() is unrounded."
+        ),
+        text(report),
+    )
+    call = rec.act(shapes.finished(child, "general-purpose", about, prompt, report, name="Task"))[0]
+    rec.keep_agent(
+        child, "folder", shapes.agent_meta("general-purpose", about, call, requestShape="foreground")
+    )
+    rec.act(
+        think("A valid point: rounding per line."),
+        text("The reviewer is right about the rounding. Fixing it."),
+        p.edit(
+            "shop/cart.py",
+            "        return line.price * line.quantity * (1 - discount(line.quantity))",
+            "        return cents(line.price * line.quantity * (1 - discount(line.quantity)))",
+        ),
+    )
+    second = shapes.agent_id("discount/fork", 16)
+    wanted = "Draft the sentence for the newsletter about volume discounts."
+    call = rec.act(shapes.launched(rec, second, "fork", "Draft newsletter text", wanted))[0]
+    other = rec.spawn(second, "fork")
+    other.rows.append(
+        {
+            "type": "fork-context-ref",
+            "agentId": second,
+            "parentSessionId": rec.sid,
+            "parentLastUuid": rec.parent,
+            "contextLength": rec.context_tokens(),
+        }
+    )
+    other.ask(wanted)
+    other.act(text("*Buy ten of a kind and save 5 %, buy fifty and save 10 %. No code needed.*"))
+    rec.keep_agent(other, "folder", shapes.agent_meta("fork", "Draft newsletter text", call, isFork=True))
+    rec.act(
+        text(
+            "Fixed: every line is rounded on its own, so the printed lines add up to the printed net. A "
+            "draft for "
+            "the newsletter is on its way."
+        )
+    )
+    rec.end_turn(state=False)
+    rec.wait(4)
+    draft = "*Buy ten of a kind and save 5 %, buy fifty and save 10 %. No code needed.*"
+    shapes.notified(
+        rec,
+        shapes.notification(
+            rec,
+            second,
+            call,
+            'Agent "Draft newsletter text" finished',
+            draft,
+            (other.context_tokens(), 0, 3911),
+        ),
+    )
+    rec.act(text(f"Here is the draft:\n\n> {draft}"))
+    rec.end_turn()
+
+
+def _publish(rec: Recorder, p: Project) -> None:
+    rec.wait(95)
+    rec.prompt(
+        "<command-message>changelog</command-message>\n<command-name>/changelog</command-name>\n<command-args>"
+        "for customers</command-args>",
+        shown="/changelog for customers",
+    )
+    rec.note(
+        [
+            {
+                "type": "text",
+                "text": "Write the changelog entry for the current branch.\n\nARGUMENTS: for customers",
+            }
+        ],
+        isMeta=True,
+    )
+    rec.attach("command_permissions", allowedTools=["Bash(git log:*)"])
+    rec.act(
+        p.bash(
+            "git log --oneline main..",
+            "5d1c0aa Round every line\n09b7e15 Volume discounts",
+            "List the commits",
+        ),
+        attributionSkill="changelog",
+    )
+    rec.act(
+        p.write(
+            "CHANGELOG.md",
+            "# Changelog\n\n## Unreleased\n\n- 10 or more of one article: 5 % off; 50 or more: 10 % off.\n",
+        ),
+        attributionSkill="changelog",
+    )
+    rec.act(
+        p.bash(
+            "git push -q -u origin volume-discount && gh pr create --fill",
+            "https://github.com/dana-example/webshop/pull/12",
+            "Open the pull request",
+            seconds=6,
+        )
+    )
+    rec.rows.append(
+        {
+            "type": "pr-link",
+            "sessionId": rec.sid,
+            "prNumber": 12,
+            "prRepository": "dana-example/webshop",
+            "prUrl": "https://github.com/dana-example/webshop/pull/12",
+            "timestamp": rec.now(),
+        }
+    )
+    rec.act(
+        text(
+            "The entry is written and the pull request is open: [#12](https://github.com/dana-example/webshop/pull/12)"
+        )
+    )
+    rec.end_turn()
+
+
+def _compact(rec: Recorder, p: Project) -> None:
+    rec.wait(1260)
+    rec.system(
+        "away_summary",
+        content="Volume discounts are built and reviewed; pull request 12 waits for its checks.",
+        isMeta=False,
+    )
+    rec.wait(35)
+    shapes.compact(
+        rec,
+        "1. Primary Request and Intent:\n   Volume discounts: 5 % from 10 pieces, 10 % from 50, not "
+        "combined with coupons.\n2. Files: shop/discount.py, shop/cart.py, shop/checkout.py, "
+        "tests/test_discount.py\n3. State: pull request 12 is open, all tests pass.\n4. Next: the checks of "
+        "the pull request.",
+        3,
+        "keep what is needed for the PR",
+        3_900,
+    )
+    content = p.files["shop/cart.py"]
+    count = content.count("\n") + 1
+    file = {
+        "filePath": p.path("shop/cart.py"),
+        "content": content,
+        "numLines": count,
+        "startLine": 1,
+        "totalLines": count,
+    }
+    rec.attach(
+        "file",
+        f"Result of calling the Read tool:\n{p.numbered(content)}",
+        role="user",
+        filename=p.path("shop/cart.py"),
+        content={"type": "text", "file": file},
+        displayPath="shop/cart.py",
+        savedCopyFraming={"enveloped": False},
+    )
+    rec.attach(
+        "compact_file_reference",
+        "shop/checkout.py was read before the compaction.",
+        filename=p.path("shop/checkout.py"),
+        displayPath="shop/checkout.py",
+    )
+    rec.state()
+    rec.wait(20)
+    rec.prompt("CI is red on the PR, can you look?")
+    rec.system(
+        "api_error",
+        level="error",
+        error={
+            "message": '529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
+            "status": 529,
+            "requestId": "req_01demoOverloaded",
+            "formatted": "529 Overloaded",
+            "connection": None,
+            "isNetworkDown": False,
+            "rateLimits": None,
+            "noResponse": None,
+        },
+        retryInMs=612,
+        retryAttempt=1,
+        maxRetries=10,
+        source="request_retry",
+    )
+    rec.wait(0.7)
+    rec.act(
+        p.bash(
+            "gh pr checks 12",
+            "lint\tfail\t14s\ntest (3.11)\tpass\t31s\ntest (3.13)\tpass\t30s",
+            "See the checks",
+            seconds=2.2,
+        )
+    )
+    rec.act(
+        p.bash(
+            "ruff check .",
+            "shop/cart.py:7:1: I001 Import block is un-sorted or un-formatted\nFound 1 error.",
+            "Run the linter",
+            code=1,
+        )
+    )
+    rec.act(
+        p.edit(
+            "shop/cart.py",
+            "from dataclasses import dataclass, field\nfrom decimal import ROUND_HALF_UP, Decimal\n\n"
+            "from shop.discount import discount\n\nCENT",
+            "from dataclasses import dataclass, field\n"
+            "from decimal import ROUND_HALF_UP, Decimal\n\nfrom shop.discount import discount\n\n\nCENT",
+        ),
+        p.bash(
+            "ruff check --fix -q . && git commit -qam 'Sort imports' && git push -q",
+            "",
+            "Fix, commit and push",
+            seconds=3.1,
+        ),
+    )
+    rec.act(
+        text(
+            "Only the linter was unhappy: the import block in `shop/cart.py`. It is fixed and pushed; "
+            "the tests were "
+            "green all along.\n\n| check | before | now |\n|---|---|---|\n| lint | ❌ | ✅ |\n| test "
+            "(3.11) | ✅ | ✅ |\n"
+            "| test (3.13) | ✅ | ✅ |"
+        )
+    )
+    rec.end_turn()

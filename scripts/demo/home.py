@@ -1,0 +1,38 @@
+"""The made-up config folder while it is being filled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from demo.ids import Row
+
+
+@dataclass
+class Home:
+    """The files of the made-up config folder, by their path in it."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    history: list[Row] = field(default_factory=list)
+
+    def put(self, path: str, content: str) -> None:
+        """Add a file."""
+        self.files[path] = content.encode()
+
+    def put_json(self, path: str, value: Any, indent: int | None = None) -> None:
+        """Add a JSON file."""
+        self.put(
+            path,
+            json.dumps(value, ensure_ascii=False, indent=indent, separators=None if indent else (",", ":")),
+        )
+
+    def rows(self, path: str, rows: Iterable[Row]) -> None:
+        """Add a file of JSON lines."""
+        self.put(path, "".join(dump(row) + "\n" for row in rows))
+
+
+def dump(row: Row) -> str:
+    """A row as the client writes it."""
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))

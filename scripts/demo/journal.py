@@ -1,0 +1,141 @@
+"""One session file that grows: its state, and rows in the dialect of its client version.
+
+eras     1.0, 2.0   one straight line; the real usage stands only on a message's last row
+         2.1 early  `progress` rows in the chain, results hang on their own call, usage is a placeholder
+         2.1 late   `attachment` rows, usage on every row, metadata rows written again and again
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from demo.home import Home
+from demo.ids import Row, later, pick, stamp, tokens, uuid
+from demo.project import Project
+
+
+class Journal:
+    """The rows of one session, or of one sub-agent."""
+
+    def __init__(
+        self,
+        home: Home,
+        name: str,
+        project: Project,
+        version: str,
+        start: str,
+        model: str,
+        *,
+        entrypoint: str = "cli",
+        branch: str = "main",
+        base: int = 17_800,
+        requests: bool = False,
+    ) -> None:
+        self.home, self.name, self.project, self.version, self.model = home, name, project, version, model
+        self.sid, self.cwd, self.branch, self.entrypoint = uuid(name), project.cwd, branch, entrypoint
+        self.clock = datetime.fromisoformat(start).replace(tzinfo=UTC)
+        self.rows: list[Row] = []
+        self.begun = self.clock
+        self.parent: str | None = None
+        self.agent: str | None = None
+        self.agent_type: str | None = None
+        self.slug: str | None = None
+        self.mode = "default"
+        self.hour = False  # cache entries live for an hour instead of five minutes
+        self.title: tuple[str, str] | None = None
+        self.lines = [0, 0]
+        self.spent: dict[str, Row] = {}
+        self.tools: list[str] = []
+        self.last_prompt: str | None = None
+        self.prompt_row = self.prompt_id = self.started = ""
+        self.requests, self.sent, self.tail, self.base_request = requests, 0, list[tuple[Row, bool]](), ""
+        self.shape_hash = ""
+        self._count = self._prompts = self._turns = 0
+        self._cached, self._fresh, self._last_call = 0, base, self.clock
+        self._tracked: dict[str, Row] = {}
+        self._touched: set[str] = set()
+        self._turn_start, self._turn_rows = self.clock, 0
+        self.late = version.startswith("2.1.") and int(version.split(".")[2]) >= 90
+        self.early = version.startswith("2.1.") and not self.late
+        self.newest = version == "2.1.325"
+
+    def uid(self) -> str:
+        """The next uuid of this session."""
+        self._count += 1
+        return uuid(f"{self.name}/{self.agent}/{self._count}")
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass."""
+        self.clock = later(self.clock, seconds)
+
+    def now(self) -> str:
+        """The current time as text; a few milliseconds pass."""
+        self.wait(pick(f"{self.name}{self._count}{len(self.rows)}", 3, 41) / 1000)
+        return stamp(self.clock)
+
+    def meta(self, kind: str, **fields: Any) -> Row:
+        """A metadata row: no uuid, no part of the graph."""
+        row = {"type": kind, **fields, "sessionId": self.sid}
+        self.rows.append(row)
+        return row
+
+    def row(self, kind: str, body: Row, *, parent: str | None = "-", tail: Row | None = None) -> str:
+        """A row of the graph, below the newest one unless a parent is given."""
+        own, at = self.uid(), self.now()
+        head: Row = {"parentUuid": self.parent if parent == "-" else parent}
+        if "logicalParentUuid" in body:
+            head["logicalParentUuid"] = body.pop("logicalParentUuid")
+        head["isSidechain"] = self.agent is not None
+        place: Row = {
+            "userType": "external",
+            "cwd": self.cwd,
+            "sessionId": self.sid,
+            "version": self.version,
+            "gitBranch": self.branch,
+        }
+        agent = {"agentId": self.agent} if self.agent and not self.version.startswith("1.") else {}
+        named = {"slug": self.slug} if self.slug else {}
+        when = {"uuid": own, "timestamp": at, **(tail or {})}
+        if self.late:
+            place = {"userType": "external", "entrypoint": self.entrypoint} | place
+            asked = {"promptId": self.prompt_id} if kind == "user" and self.prompt_id else {}
+            first = {"type": kind} if kind in ("user", "system") else {}
+            end = {} if first else {"type": kind}
+            row = {**head, **asked, **agent, **first, **body, **end, **when, **place, **named}
+        else:
+            first = {} if kind == "assistant" else {"type": kind}
+            end = {} if first else {"type": kind}
+            row = {**head, **place, **agent, **named, **first, **body, **end, **when}
+        self.rows.append(row)
+        self.parent = own
+        self._turn_rows += 1
+        return own
+
+    def system(self, subtype: str | None, **fields: Any) -> str:
+        """A system row."""
+        return self.row("system", {**({"subtype": subtype} if subtype else {}), **fields})
+
+    def attach(self, kind: str, rendered: str | None = None, role: str = "system", **fields: Any) -> str:
+        """An attachment row; `rendered` is the text that was sent for it."""
+        shown = [{"content": f"<system-reminder>\n{rendered}\n</system-reminder>"}]
+        tail = {"rendered": shown, "renderedRole": role} if rendered is not None and self.newest else None
+        self._fresh += tokens(rendered or "")
+        return self.row("attachment", {"attachment": {"type": kind, **fields}}, tail=tail)
+
+    def progress(self, data: Row, call: str, own: str | None = None) -> str:
+        """A progress row (versions 2.1.11 to 2.1.81)."""
+        return self.row("progress", {"data": data, "toolUseID": own or call, "parentToolUseID": call})
+
+    def queue(self, operation: str, content: str | None = None, **more: Any) -> None:
+        """A change of the queue of typed prompts and notifications."""
+        row: Row = {
+            "type": "queue-operation",
+            "operation": operation,
+            "timestamp": self.now(),
+            "sessionId": self.sid,
+        }
+        self.rows.append({**row, **({"content": content} if content is not None else {}), **more})
+
+    def _millis(self) -> int:
+        return int(self.clock.timestamp() * 1000)

@@ -1,0 +1,111 @@
+"""Tokens and money: what every answer used, and what the session has cost so far."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from demo.ids import Row, pick, tokens
+from demo.journal import Journal
+
+PRICES = {"claude-opus-5-5": (4.0, 20.0, 0.2), "claude-haiku-4-5-20251001": (1.0, 5.0, 0.1)}
+"""Dollars for a million tokens: input, output, cache reads."""
+
+
+class Ledger(Journal):
+    """A journal that counts."""
+
+    def _usage(self, model: str, made: list[Row], searches: int) -> Row:
+        if (self.clock - self._last_call).total_seconds() > (3600 if self.hour else 300):
+            self._cached, self._fresh = 0, self._cached + self._fresh
+        self._last_call = self.clock
+        read, written, plain = self._cached, self._fresh, pick(f"{self.name}{len(self.rows)}", 2, 9)
+        out = tokens(made)
+        thought = sum(tokens(raw["thinking"]) for raw in made if raw["type"] == "thinking")
+        self._cached, self._fresh = read + written, out
+        self._fresh += sum(300 for raw in made if raw["type"] == "tool_use")
+        self._spend(model, plain, out, read, written, thought, searches)
+        split = {
+            "ephemeral_5m_input_tokens": 0 if self.hour else written,
+            "ephemeral_1h_input_tokens": written if self.hour else 0,
+        }
+        usage: Row = {
+            "input_tokens": plain,
+            "cache_creation_input_tokens": written,
+            "cache_read_input_tokens": read,
+        }
+        if not self.late:
+            return {**usage, "cache_creation": split, "output_tokens": out, "service_tier": "standard"}
+        usage |= {"output_tokens": out}
+        if self.newest:
+            usage |= {"output_tokens_details": {"thinking_tokens": thought}}
+        usage |= {
+            "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
+            "service_tier": "standard",
+            "cache_creation": split,
+            "inference_geo": "",
+            "iterations": [],
+            "speed": "standard",
+        }
+        return usage | ({"fallback_credit": None} if self.newest else {})
+
+    def _spend(
+        self, model: str, plain: int, out: int, read: int, written: int, thought: int, web: int
+    ) -> None:
+        total = self.spent.setdefault(
+            model,
+            {
+                "inputTokens": 0,
+                "outputTokens": 0,
+                "thinkingTokens": 0,
+                "cacheReadInputTokens": 0,
+                "cacheCreationInputTokens": 0,
+                "cacheCreationEphemeral5mInputTokens": 0,
+                "cacheCreationEphemeral1hInputTokens": 0,
+                "webSearchRequests": 0,
+                "costUSD": 0.0,
+            },
+        )
+        for key, value in (
+            ("inputTokens", plain),
+            ("outputTokens", out),
+            ("thinkingTokens", thought),
+            ("cacheReadInputTokens", read),
+            ("cacheCreationInputTokens", written),
+            ("cacheCreationEphemeral5mInputTokens", written),
+            ("webSearchRequests", web),
+        ):
+            total[key] += value
+        if model in PRICES:
+            into, outof, cached = PRICES[model]
+            cost = ((plain + 1.25 * written) * into + read * cached + out * outof) / 1e6 + web * 0.01
+            total["costUSD"] = round(total["costUSD"] + cost, 6)
+
+    def context_tokens(self) -> int:
+        """How full the context is now."""
+        return self._cached + self._fresh
+
+    def forget(self, keep: int) -> None:
+        """A compaction: only so many tokens are left, none of them cached."""
+        self._cached, self._fresh = 0, keep
+
+    def cost(self) -> None:
+        """The newest client's running totals."""
+        spent = {model: dict(total) for model, total in self.spent.items()}
+        busy = sum(total["outputTokens"] for total in spent.values()) * 19
+        begun = datetime.fromisoformat(next(r["timestamp"] for r in self.rows if "timestamp" in r))
+        self.rows.append(
+            {
+                "type": "cost-state",
+                "sessionId": self.sid,
+                "totalCostUSD": round(sum(total["costUSD"] for total in spent.values()), 6),
+                "totalAPIDuration": busy,
+                "totalAPIDurationWithoutRetries": busy,
+                "totalToolDuration": busy // 3,
+                "totalLinesAdded": self.lines[0],
+                "totalLinesRemoved": self.lines[1],
+                "totalDuration": round((self.clock - begun).total_seconds() * 1000),
+                "startTime": int(begun.timestamp() * 1000),
+                "modelUsage": spent,
+                "hasUnknownModelCost": any(model not in PRICES for model in spent),
+            }
+        )

@@ -1,0 +1,296 @@
+"""Monthly reports on Windows, in an editor (2.1.233): IDE context, hooks, a worktree, a remote bridge."""
+
+from __future__ import annotations
+
+from demo.home import Home
+from demo.ids import digest, uuid
+from demo.project import Call, Project, text, think
+from demo.recorder import Recorder
+
+REPORT = """import csv
+
+
+def rows(path):
+    with open(path) as file:
+        return list(csv.DictReader(file))
+
+
+def total(path, column="amount"):
+    return sum(float(row[column]) for row in rows(path))
+"""
+
+
+def record(home: Home) -> None:
+    """Read a broken CSV in the editor, fix the reader, try it in a worktree, go on from the phone."""
+    p = Project(
+        "C:\\Users\\dana\\reports",
+        files={
+            "report.py": REPORT,
+            "CLAUDE.md": "# reports\n\nAmounts use a comma.\n",
+            "data/2026-10.csv": "date;amount\n2026-10-01;12,50\n2026-10-02;8,00\n",
+        },
+    )
+    rec = Recorder(
+        home,
+        "reports",
+        p,
+        "2.1.233",
+        "2026-10-30T22:47:19",
+        "claude-opus-5",
+        entrypoint="claude-vscode",
+        base=16_100,
+    )
+    rec.hour = True
+    rec.meta("agent-setting", agentSetting="reviewer")
+    rec.meta("agent-color", agentColor="cyan")
+    rec.meta("ai-title", aiTitle="Monthly report reads commas")
+    rec.title = ("ai-title", "Monthly report reads commas")
+    _ask(rec, p)
+    _effort(rec, p)
+    _worktree(rec, p)
+    _bridge(rec)
+    rec.meta("tag", tag="reports")
+    rec.save()
+
+
+def _hook(event: str, name: str, call: str) -> dict[str, str]:
+    return {"hookName": name, "toolUseID": call, "hookEvent": event}
+
+
+def _ask(rec: Recorder, p: Project) -> None:
+    start = _hook("SessionStart", "SessionStart:startup", rec.uid())
+    rec.attach("hook_additional_context", content=["The accounting year ends in October."], **start)
+    rec.attach("hook_system_message", content="Welcome back, Dana.", **start)
+    rec.prompt(
+        [
+            {
+                "type": "text",
+                "text": "<ide_opened_file>The user opened the file c:\\Users\\dana\\reports\\report.py in "
+                "the IDE. This may or may not be related to the current task.</ide_opened_file>",
+            },
+            {"type": "text", "text": "Why does this raise ValueError for the October file?"},
+        ],
+        shown="Why does this raise ValueError for the October file?",
+    )
+    rec.attach("opened_file_in_ide", filename=p.path("report.py"))
+    rec.attach(
+        "selected_lines_in_ide",
+        ideName="Visual Studio Code",
+        lineStart=10,
+        lineEnd=10,
+        filename=p.path("report.py"),
+        content="    return sum(float(row[column]) for row in rows(path))",
+        displayPath="report.py",
+    )
+    rec.attach(
+        "nested_memory",
+        path=p.path("CLAUDE.md"),
+        displayPath="CLAUDE.md",
+        content={
+            "path": p.path("CLAUDE.md"),
+            "type": "Project",
+            "content": p.files["CLAUDE.md"],
+            "contentDiffersFromDisk": False,
+        },
+    )
+    rec.attach(
+        "mcp_instructions_delta",
+        addedNames=["tickets"],
+        addedBlocks=["## tickets\nUse list_issues first."],
+        removedNames=[],
+    )
+    rec.attach("directory", path=p.path("data"), content="2026-10.csv", displayPath="data")
+    call = rec.act(
+        think("Semicolons and decimal commas: csv's defaults do not fit."),
+        text("I look at the data."),
+        p.read("data/2026-10.csv"),
+    )[0]
+    rec.attach("read_truncation_notice", banner="Showing the first 3 lines", toolUseID=call)
+    rec.attach(
+        "hook_non_blocking_error",
+        **_hook("PostToolUse", "PostToolUse:Read", call),
+        stderr="lint: not found",
+        stdout="",
+        exitCode=127,
+        command="lint --quick",
+        durationMs=14,
+    )
+    rec.act(
+        text(
+            "The file uses `;` between columns and a comma in amounts; "
+            '`float("12,50")` raises. I\'ll read both.'
+        ),
+        p.edit("report.py", "list(csv.DictReader(file))", 'list(csv.DictReader(file, delimiter=";"))'),
+        p.edit("report.py", "float(row[column])", 'float(row[column].replace(",", "."))'),
+    )
+    rec.attach(
+        "diagnostics",
+        files=[
+            {
+                "uri": "file:///c:/Users/dana/reports/report.py",
+                "diagnostics": [
+                    {
+                        "message": '"path" has no type',
+                        "severity": "Warning",
+                        "source": "Pylance",
+                        "code": "reportMissingParameterType",
+                        "range": {"start": {"line": 3, "character": 9}, "end": {"line": 3, "character": 13}},
+                    }
+                ],
+            }
+        ],
+        isNew=True,
+    )
+    given = {
+        "command": "python -c \"import report; print(report.total('data/2026-10.csv'))\"",
+        "description": "Try October",
+    }
+    rec.act(
+        Call(
+            "PowerShell",
+            given,
+            "20.5",
+            {"stdout": "20.5", "stderr": "", "interrupted": False, "isImage": False},
+            False,
+            0.9,
+        )
+    )
+    rec.act(text("October adds up to **20.50**. The reader now takes `;` and decimal commas."))
+    stop = rec.uid()
+    rec.attach("hook_cancelled", **_hook("Stop", "Stop", stop), command="slow-check", durationMs=60_000)
+    rec.attach(
+        "async_hook_response",
+        processId="async_hook_5120",
+        hookName="Stop",
+        hookEvent="Stop",
+        response={},
+        stdout="",
+        stderr="",
+        exitCode=0,
+    )
+    rec.end_turn()
+
+
+def _effort(rec: Recorder, p: Project) -> None:
+    rec.wait(4500)
+    rec.attach("date_change", newDate="2026-10-31")
+    rec.mode = "plan"
+    plan = "C:\\Users\\dana\\.claude\\plans\\commas-soft-badger.md"
+    rec.prompt("ultracode: think about a workflow that checks every month, goal is no ValueError.")
+    rec.attach("ultra_effort_enter", reminderType="full")
+    rec.attach("workflow_keyword_request")
+    rec.attach("plan_mode_reentry", planFilePath=plan)
+    count = p.files["report.py"].count("\n") + 1
+    rec.attach(
+        "already_read_file",
+        filename=p.path("report.py"),
+        displayPath="report.py",
+        content={
+            "type": "text",
+            "file": {
+                "filePath": p.path("report.py"),
+                "content": p.files["report.py"],
+                "numLines": count,
+                "startLine": 1,
+                "totalLines": count,
+            },
+        },
+    )
+    rec.attach(
+        "invoked_skills",
+        skills=[
+            {
+                "name": "code-review",
+                "path": "bundled:code-review",
+                "content": "Review the current diff for bugs.",
+            }
+        ],
+    )
+    rec.act(
+        think("One loop over the files is enough."),
+        text("A loop over `data/*.csv` that prints month and total is enough; no workflow needed."),
+    )
+    rec.attach(
+        "goal_status",
+        met=True,
+        condition="no ValueError for any month",
+        reason="October, the only file, is read",
+        iterations=1,
+        durationMs=9_800,
+        tokens=2_400,
+    )
+    rec.attach("ultra_effort_exit")
+    rec.mode = "default"
+    rec.end_turn()
+
+
+def _worktree(rec: Recorder, p: Project) -> None:
+    rec.wait(60)
+    rec.prompt("Try that in a worktree.")
+    tree = p.path(".claude/worktrees/months")
+    rec.act(
+        Call(
+            "EnterWorktree",
+            {"name": "months"},
+            f"Created worktree at {tree} on branch worktree-months",
+            {"worktreePath": tree, "worktreeBranch": "worktree-months"},
+        )
+    )
+    rec.meta(
+        "worktree-state",
+        worktreeSession={
+            "originalCwd": p.cwd,
+            "preEnterOriginalCwd": p.cwd,
+            "worktreePath": tree,
+            "worktreeName": "months",
+            "worktreeBranch": "worktree-months",
+            "originalBranch": "main",
+            "originalHeadCommit": digest("reports", 40),
+            "sessionId": rec.sid,
+        },
+    )
+    rec.meta("relocated", relocatedCwd=tree)
+    rec.cwd, rec.branch = tree, "worktree-months"
+    given = {"command": "python months.py", "description": "Print all months"}
+    rec.act(
+        Call(
+            "PowerShell",
+            given,
+            "2026-10  20.50",
+            {"stdout": "2026-10  20.50", "stderr": "", "interrupted": False, "isImage": False},
+            False,
+            0.8,
+        )
+    )
+    rec.act(text("It works in the worktree: `2026-10  20.50`."))
+    rec.end_turn()
+
+
+def _bridge(rec: Recorder) -> None:
+    rec.wait(600)
+    rec.system(
+        "bridge_status",
+        content="/remote-control is active. Code in CLI or at the address below",
+        isMeta=False,
+        url="https://example.com/code/session_demo",
+    )
+    for number in (1, 4):
+        rec.meta(
+            "bridge-session",
+            bridgeSessionId="session_01demoBridge",
+            lastSequenceNum=number,
+            ownerAccountUuid=uuid("dana"),
+            ownerOrganizationUuid=uuid("dana/org"),
+        )
+    rec.prompt("Looks good from the phone. Merge it.")
+    rec.act(
+        Call(
+            "PowerShell",
+            {"command": "git merge --ff-only worktree-months", "description": "Merge"},
+            "Fast-forward",
+            {"stdout": "Fast-forward", "stderr": "", "interrupted": False, "isImage": False},
+            False,
+        )
+    )
+    rec.act(text("Merged."))
+    rec.end_turn()

@@ -1,0 +1,18 @@
+"""`make interop`: compare turnlog with the real client. What it does is in tests/interop/gate.py."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    """Run the gate from the root of the repository, where `tests` can be imported."""
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    from tests.interop.gate import main as gate
+
+    return gate()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Write the hash-pinned requirements files anew; `lock.py --upgrade` takes the newest versions.
+
+    requirements.lock        everything that development needs
+    requirements-test.lock   what the wheel and its tests need
+    requirements-uv.lock     the installer itself
+
+They serve Python 3.11 and newer on any platform, and name no registry.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from bootstrap import ROOT, UV, get_uv
+
+COMPILE = (
+    "pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url "
+    "--no-emit-find-links --no-header"
+).split()
+
+
+def main(options: list[str]) -> int:
+    """Compile all three."""
+    get_uv()
+    lock("requirements.lock", ["pyproject.toml", "--group", "dev", "--extra", "fast"], options)
+    # The smaller file follows the larger one, so that both hold the same versions.
+    lock(
+        "requirements-test.lock",
+        ["pyproject.toml", "--group", "test", "--constraint", "requirements.lock"],
+        [],
+    )
+    lock("requirements-uv.lock", ["-"], options, given="uv>=0.13,<0.14\n")
+    return 0
+
+
+def lock(name: str, source: list[str], options: list[str], given: str | None = None) -> None:
+    """Compile one requirements file."""
+    print(f"lock: {name}")
+    command = [str(UV), *COMPILE, *options, *source, "--no-annotate", "--output-file", name]
+    subprocess.run(command, cwd=ROOT, input=given, text=True, check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

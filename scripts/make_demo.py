@@ -1,0 +1,30 @@
+"""Make the demo sessions: `python scripts/make_demo.py [FOLDER]`.
+
+Everything in them is made up. The rows have the shapes that the real clients write (see docs/format.md);
+the same bytes come out on every run. Without FOLDER they go to src/turnlog/demo/claude.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def make(target: Path) -> None:
+    """Write the made-up config folder, in place of what was there."""
+    from demo import stories
+
+    home = stories.tell()
+    shutil.rmtree(target, ignore_errors=True)
+    for name, content in home.files.items():
+        file = target / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "scripts"))
+    make(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "src/turnlog/demo/claude")

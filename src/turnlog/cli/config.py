@@ -1,0 +1,134 @@
+"""Settings: flags before the environment before one optional file, `config.toml`.
+
+    setting        environment             file
+    config_dirs    TURNLOG_CONFIG_DIRS     config_dirs = ["~/old/.claude"]      further Claude config folders
+    gap_minutes    TURNLOG_GAP_MINUTES     gap_minutes = 5                      a pause this long is a resume
+    color          NO_COLOR, FORCE_COLOR   color = true                         left out: when on a terminal
+
+TURNLOG_CONFIG names another file, TURNLOG_HOME another data folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from turnlog.errors import UsageError
+
+# name in the file -> what it must be
+_EXPECTED = {
+    "config_dirs": "a list of folders",
+    "gap_minutes": "a whole number of minutes, 1 or more",
+    "color": "true or false",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What the user chose, or the defaults."""
+
+    config_dirs: tuple[str, ...] = ()
+    """Further Claude config folders beside the usual one."""
+    gap_minutes: int = 5
+    """A prompt after a pause of this many minutes resumes the session rather than starting a new round."""
+    color: bool | None = None
+    """Whether to colour the output; None means that the terminal decides."""
+
+
+def load(**flags: Any) -> Config:
+    """Read the settings; flags that are given (not None) win over environment and file."""
+    chosen = {name: value for name, value in flags.items() if value is not None}
+    return Config(**{**_from_file(), **_from_environment(), **chosen})
+
+
+def config_file() -> Path:
+    """The file that settings are read from, whether it exists or not."""
+    if named := os.environ.get("TURNLOG_CONFIG"):
+        return Path(named).expanduser()
+    return _own_folder("XDG_CONFIG_HOME", ".config") / "config.toml"
+
+
+def data_dir() -> Path:
+    """The one folder that turnlog keeps its own data in; not created here."""
+    if named := os.environ.get("TURNLOG_HOME"):
+        return Path(named).expanduser()
+    return _own_folder("XDG_DATA_HOME", ".local/share")
+
+
+def _own_folder(variable: str, usual: str) -> Path:
+    # What platformdirs answers, without its import: that costs as much as a bare interpreter.
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "turnlog"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "turnlog"
+    base = os.environ.get(variable, "")
+    return (Path(base) if os.path.isabs(base) else Path.home() / usual) / "turnlog"  # noqa: PTH117 - no Path yet
+
+
+def _from_environment() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if folders := os.environ.get("TURNLOG_CONFIG_DIRS"):
+        found["config_dirs"] = _folders(folders.split(os.pathsep))
+    if minutes := os.environ.get("TURNLOG_GAP_MINUTES"):
+        if not minutes.isdecimal() or int(minutes) < 1:
+            raise UsageError(f"TURNLOG_GAP_MINUTES={minutes}: expected {_EXPECTED['gap_minutes']}")
+        found["gap_minutes"] = int(minutes)
+    if os.environ.get("NO_COLOR"):
+        found["color"] = False
+    elif os.environ.get("FORCE_COLOR"):
+        found["color"] = True
+    return found
+
+
+def _from_file() -> dict[str, Any]:
+    path = config_file()
+    found: dict[str, Any] = {}
+    for key, value in _parsed(path).items():
+        if key not in _EXPECTED:
+            print(f"turnlog: warning: {path}: unknown key {key!r}{_nearest(key)}", file=sys.stderr)
+        elif not _fits(key, value):
+            raise UsageError(f"{path}: {key} = {value!r}: expected {_EXPECTED[key]}")
+        else:
+            found[key] = _folders(value) if key == "config_dirs" else value
+    return found
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        if os.environ.get("TURNLOG_CONFIG"):
+            raise UsageError(f"{path}: no such file; TURNLOG_CONFIG names it") from None
+        return {}
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; settings are read from it") from error
+    import tomllib
+
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}, line {line}: not UTF-8; save the file as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: {error}; correct the file or move it away") from error
+
+
+def _fits(key: str, value: object) -> bool:
+    if key == "config_dirs":
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if key == "gap_minutes":
+        return type(value) is int and value >= 1
+    return isinstance(value, bool)
+
+
+def _folders(names: list[str]) -> tuple[str, ...]:
+    return tuple(str(Path(name).expanduser()) for name in names if name)
+
+
+def _nearest(key: str) -> str:
+    from difflib import get_close_matches
+
+    return "".join(f"; did you mean {name!r}?" for name in get_close_matches(key, _EXPECTED, 1))

@@ -1,0 +1,51 @@
+"""The top of the command line: a click group that imports a command when it is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from turnlog._version import __version__
+from turnlog.cli.table import COMMANDS, DEFAULT
+
+
+class LazyGroup(click.Group):
+    """A group whose commands come from the table."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the table's order, which is the order to learn them in."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command of that name."""
+        row = COMMANDS.get(cmd_name)
+        if row is None:
+            return None
+        module, _, attribute = row.target.partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command), row.target
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first word names, or suggest the nearest one."""
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table, importing none."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, row.help) for name, row in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"Without a command, `turnlog` means `turnlog {DEFAULT}`.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="turnlog", message="%(prog)s %(version)s")
+def turnlog() -> None:
+    """Read, understand and check the sessions that Claude Code writes."""

@@ -1,0 +1,132 @@
+"""One run of the program: commands in, exit status out, and every failure told in one line.
+
+    0     done
+    1     turnlog.errors.TurnlogError, a file that can't be read or written, a bug of ours
+    2     the words of the call are off
+    130   interrupted by the keyboard
+    141   whoever read our output went away
+
+A traceback is for those who ask: TURNLOG_DEBUG=1.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+import click
+
+from turnlog.cli.group import turnlog
+from turnlog.cli.table import DEFAULT
+from turnlog.errors import TurnlogError
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+
+def run(words: list[str]) -> int:
+    """Run one command and return the exit status."""
+    _tolerate_any_text()
+    try:
+        status = _invoke(words or [DEFAULT])
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - the last door: what passes it is a traceback
+        status = _explain(error)
+        _leave_quietly()
+    return status
+
+
+def _invoke(words: list[str]) -> int:
+    if "_TURNLOG_COMPLETE" in os.environ:
+        turnlog.main(words, prog_name="turnlog")
+    # Not `main()`: that one prints, exits and swallows interrupts in click's own manner.
+    with turnlog.make_context("turnlog", words) as context:
+        result = turnlog.invoke(context)
+    return result if isinstance(result, int) else 0
+
+
+def _explain(error: BaseException) -> int:
+    if os.environ.get("TURNLOG_DEBUG") == "1" and not isinstance(error, (click.exceptions.Exit, SystemExit)):
+        import traceback
+
+        _say("".join(traceback.format_exception(error)))
+    match error:
+        case click.exceptions.Exit():
+            return error.exit_code
+        case SystemExit():
+            return _exit_status(error)
+        case click.ClickException():
+            return _complain(error.format_message(), error.exit_code, _hint(error))
+        case TurnlogError():
+            return _complain(str(error), error.exit_status)
+        case KeyboardInterrupt() | click.Abort():
+            return _complain("interrupted", INTERRUPTED)
+        case OSError() if _pipe_closed(error):
+            return PIPE_CLOSED
+        case OSError() if error.strerror:
+            place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+            return _complain(place + error.strerror, 1)
+    words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return _complain(f"internal error: {words} (TURNLOG_DEBUG=1 shows the traceback)", 1)
+
+
+def _exit_status(error: SystemExit) -> int:
+    if error.code is None or isinstance(error.code, int):
+        return error.code or 0
+    return _complain(str(error.code), 1)
+
+
+def _pipe_closed(error: OSError) -> bool:
+    # Windows reports a closed pipe as an invalid argument of a write that names no file.
+    return error.errno == errno.EPIPE or (
+        os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
+    )
+
+
+def _hint(error: click.ClickException) -> str:
+    if not isinstance(error, click.UsageError) or error.ctx is None:
+        return ""
+    return f"Try '{error.ctx.command_path} --help'.\n"
+
+
+def _complain(message: str, status: int, hint: str = "") -> int:
+    _say(f"turnlog: {one_line(message)}\n{hint}")
+    return status
+
+
+def _say(text: str) -> None:
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        pass  # Nobody can be told that nobody listens.
+
+
+def one_line(text: str) -> str:
+    """Put a message on one line and spell out control characters: names in it come from strangers' files."""
+    joined = " ".join(part for part in text.splitlines() if part)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)
+
+
+def _tolerate_any_text() -> None:
+    """Let output hold lone surrogates and characters that the terminal's encoding lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _leave_quietly() -> None:
+    """Keep the interpreter from failing a second time when it flushes standard output at its end."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

@@ -1,0 +1,1 @@
+"""Bytes <-> entries: what stands in a session file, without saying what it means."""

@@ -1,0 +1,146 @@
+"""The files of a session's sub-agents, in every layout that the client ever wrote.
+
+    <slug>/<session>/subagents/agent-<id>.jsonl              2.1.29 on; the newest add agent-<id>.meta.json
+    <slug>/<session>/subagents/workflows/<w>/agent-<id>.jsonl
+    <slug>/agent-<id>.jsonl                                  2.0.x; *loose*: their entries name the session
+    <slug>/subagents/agent-<id>.jsonl                        reported; loose too
+
+Sub-agents of 1.0.x stand inside the main file. The depth is fixed and linked folders are not entered, so a
+loop of links can't trap the walk.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from turnlog.entries.junk import is_warm_up
+from turnlog.entries.layout import is_session_id, scan
+from turnlog.entries.window import WINDOW, lines_of, open_regular, parsed, read_at
+
+_AGENT_NAME = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
+_SIDE_WORK = re.compile(
+    "a(compact|prompt_suggestion|side_question|session_memory|speculation|extract_memories|agent_summary|away_summary"
+    "|auto_dream|rename|resume_cache_warm|plugin_model_fork)-[0-9a-f]+"
+)
+_SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]*)"')
+
+Loose = dict[str, list["AgentFile"]]
+"""The loose agent files of one project folder by the id of their session; "" for those that name none."""
+
+
+class AgentFile(NamedTuple):
+    """One sub-agent's file."""
+
+    path: Path
+    agent_id: str
+    kind: str
+    """subagent, workflow, warm-up, or the client's own side work: compact, prompt_suggestion, …"""
+    meta_path: Path | None
+    """The file beside it that names the agent's type and the call it came from."""
+    workflow_id: str | None
+    is_symlink: bool
+
+
+def agent_files(session_path: str | Path, loose: Loose | None = None) -> list[AgentFile]:
+    """List the sub-agent files of one session; for many of one folder hand in its `loose_agents`."""
+    path = Path(session_path)
+    beside = loose_agents(path.parent) if loose is None else loose
+    return _nested(path.with_suffix("")) + beside.get(path.stem, [])
+
+
+def agents_by_session(project_dir: Path) -> Loose:
+    """List the sub-agent files of a whole project folder by session id."""
+    found = {key: list(files) for key, files in loose_agents(project_dir).items()}
+    for item in sorted(scan(project_dir), key=_name):
+        if is_session_id(item.name) and (nested := _nested(Path(item.path))):
+            found[item.name] = nested + found.get(item.name, [])
+    return found
+
+
+def loose_agents(project_dir: Path) -> Loose:
+    """List the agent files beside the sessions, reading the first part of each to see whose they are."""
+    found: Loose = {}
+    inside = project_dir / "subagents"
+    for agent in _in_folder(project_dir) + ([] if inside.is_symlink() else _in_folder(inside)):
+        session_id, warm_up = _owner(agent.path)
+        found.setdefault(session_id, []).append(agent._replace(kind="warm-up") if warm_up else agent)
+    return found
+
+
+def agent_meta(meta_path: Path | None) -> dict[str, Any]:
+    """Read what a `.meta.json` says; nothing when it is missing or broken."""
+    try:
+        data = meta_path.read_bytes() if meta_path else b""
+    except OSError:
+        return {}
+    return parsed(data) or {}
+
+
+def _nested(session_dir: Path) -> list[AgentFile]:
+    folder = session_dir / "subagents"
+    if session_dir.is_symlink() or folder.is_symlink():
+        return []
+    found = _in_folder(folder)
+    for item in sorted(scan(folder / "workflows"), key=_name):
+        if item.is_dir(follow_symlinks=False):
+            found += _in_folder(Path(item.path), item.name)
+    return found
+
+
+def _in_folder(folder: Path, workflow_id: str | None = None) -> list[AgentFile]:
+    items = sorted(scan(folder), key=_name)
+    names = {item.name for item in items}
+    found = []
+    for item in items:
+        match = _AGENT_NAME.fullmatch(item.name)
+        if not match or not _is_file(item):
+            continue
+        agent_id = match[1]
+        meta = f"agent-{agent_id}.meta.json"
+        found.append(
+            AgentFile(
+                path=folder / item.name,
+                agent_id=agent_id,
+                kind=_kind(agent_id, workflow_id),
+                meta_path=folder / meta if meta in names else None,
+                workflow_id=workflow_id,
+                is_symlink=item.is_symlink(),
+            )
+        )
+    return found
+
+
+def _kind(agent_id: str, workflow_id: str | None) -> str:
+    if workflow_id is not None:
+        return "workflow"
+    side_work = _SIDE_WORK.fullmatch(agent_id)
+    return side_work[1] if side_work else "subagent"
+
+
+def _owner(path: Path) -> tuple[str, bool]:
+    """Give the id of the session that a loose agent belongs to, and whether it is a warm-up."""
+    try:
+        fd, _ = open_regular(path)
+    except OSError:
+        return "", False
+    try:
+        head = read_at(fd, 0, WINDOW)
+    finally:
+        os.close(fd)
+    # Before a session is resumed, 2.0.x writes under the id of an empty file: the last one counts.
+    ids = _SESSION_ID.findall(head)
+    return (ids[-1].decode("utf-8", "replace") if ids else ""), is_warm_up(lines_of(head))
+
+
+def _name(item: os.DirEntry[str]) -> str:
+    return item.name
+
+
+def _is_file(item: os.DirEntry[str]) -> bool:
+    try:
+        return item.is_file()
+    except OSError:
+        return False

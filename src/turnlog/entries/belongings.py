@@ -1,0 +1,133 @@
+"""What belongs to a session beside its own file: sub-agents, large outputs, copies of files, to-dos, plans.
+
+    projects/<slug>/<session id>/   subagents/ tool-results/ workflows/ custom-title.json resume-head.jsonl
+    projects/<slug>/agent-*.jsonl   loose sub-agents; see `agents`
+    file-history/<session id>/      copies of files before they were changed
+    todos/<session id>.json, todos/<session id>-agent-<id>.json
+    tasks/<session id>/, session-env/<session id>/, debug/<session id>.txt, plans/<plan>.md
+    history.jsonl                   what was typed, in all sessions
+
+Linked folders are not entered. What is not known by name but carries the session's id is `other`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from turnlog.entries.agents import Loose, loose_agents
+from turnlog.entries.layout import scan
+from turnlog.entries.window import parsed
+
+_KNOWN_INSIDE = {"subagents", "tool-results", "workflows", "custom-title.json", "resume-head.jsonl"}
+_KNOWN_FOLDERS = {"projects", "file-history", "todos", "tasks", "plans", "session-env", "debug"}
+
+
+class Belongings(NamedTuple):
+    """The paths that belong to one session; all of them existed when they were listed."""
+
+    session_dir: Path | None
+    """The folder beside the session file."""
+    subagents: tuple[Path, ...]
+    """Every file below `subagents`: transcripts, their meta files, workflow journals."""
+    loose_agents: tuple[Path, ...]
+    tool_results: tuple[Path, ...]
+    workflows: tuple[Path, ...]
+    custom_title: Path | None
+    resume_head: Path | None
+    file_history: tuple[Path, ...]
+    todos: tuple[Path, ...]
+    tasks: tuple[Path, ...]
+    plans: tuple[Path, ...]
+    session_env: Path | None
+    debug: Path | None
+    other: tuple[Path, ...]
+    """Files and folders of the session that this version does not know."""
+
+
+def belongings(
+    config_dir: Path,
+    project_dir: Path,
+    session_id: str,
+    plans: Iterable[str] = (),
+    loose: Loose | None = None,
+) -> Belongings:
+    """List what belongs to a session; `plans` are the plan names (`slug`) that its entries carry."""
+    inside = project_dir / session_id
+    agents = loose_agents(project_dir) if loose is None else loose
+    return Belongings(
+        session_dir=_existing(inside),
+        subagents=_below(inside / "subagents"),
+        loose_agents=tuple(agent.path for agent in agents.get(session_id, [])),
+        tool_results=_below(inside / "tool-results"),
+        workflows=_below(inside / "workflows"),
+        custom_title=_existing(inside / "custom-title.json"),
+        resume_head=_existing(inside / "resume-head.jsonl"),
+        file_history=_below(config_dir / "file-history" / session_id),
+        todos=_todos(config_dir / "todos", session_id),
+        tasks=_below(config_dir / "tasks" / session_id),
+        plans=tuple(path for name in plans if (path := _plan(config_dir, name))),
+        session_env=_existing(config_dir / "session-env" / session_id),
+        debug=_existing(config_dir / "debug" / f"{session_id}.txt"),
+        other=_other(config_dir, inside),
+    )
+
+
+def history(config_dir: Path, session_id: str | None = None) -> Iterator[dict[str, Any]]:
+    """Give the lines of `history.jsonl`, all or those of one session; broken lines are passed over."""
+    try:
+        lines = (config_dir / "history.jsonl").open("rb")
+    except OSError:
+        return
+    with lines:
+        for line in lines:
+            row = parsed(line)
+            if row is not None and (session_id is None or row.get("sessionId") == session_id):
+                yield row
+
+
+def custom_title(path: Path | None) -> str | None:
+    """Read the title in a `custom-title.json`."""
+    try:
+        row = parsed(path.read_bytes()) if path else None
+    except OSError:
+        return None
+    title = (row or {}).get("customTitle")
+    return title if isinstance(title, str) else None
+
+
+def _below(folder: Path) -> tuple[Path, ...]:
+    """List the files of a folder and of the folders in it."""
+    if folder.is_symlink():
+        return ()
+    return tuple(sorted(Path(base, name) for base, _, names in os.walk(folder) for name in names))
+
+
+def _sorted(folder: Path) -> list[os.DirEntry[str]]:
+    return sorted(scan(folder), key=lambda item: item.name)
+
+
+def _todos(folder: Path, session_id: str) -> tuple[Path, ...]:
+    names = (f"{session_id}.json", f"{session_id}-agent-")
+    return tuple(Path(item.path) for item in _sorted(folder) if item.name.startswith(names))
+
+
+def _plan(config_dir: Path, name: str) -> Path | None:
+    # The name comes out of a session file: it must not lead out of the folder.
+    safe = name and name not in (".", "..") and not any(mark in name for mark in "/\\:\0")
+    return _existing(config_dir / "plans" / f"{name}.md") if safe else None
+
+
+def _other(config_dir: Path, inside: Path) -> tuple[Path, ...]:
+    found = [Path(item.path) for item in _sorted(inside) if item.name not in _KNOWN_INSIDE]
+    for folder in _sorted(config_dir):
+        if folder.name not in _KNOWN_FOLDERS and folder.is_dir(follow_symlinks=False):
+            names = (inside.name, *(inside.name + ending for ending in (".json", ".jsonl", ".txt")))
+            found += [path for name in names if (path := _existing(Path(folder.path, name)))]
+    return tuple(found)
+
+
+def _existing(path: Path) -> Path | None:
+    return path if os.path.lexists(path) else None

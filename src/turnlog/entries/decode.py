@@ -1,0 +1,234 @@
+"""Decoding one line: quickly when it is as it should be, patiently when it is not. Never raises on any bytes.
+
+The real client reads a line as UTF-8 (bad bytes become U+FFFD), takes the first JSON value on it and ignores what follows
+on the same line. Python's decoders are stricter in places, so what the quick decoder refuses is tried again in that way.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple, NoReturn, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from .entry import Block, Body, Entry, Item, Kind, MessageHead, Scrap, Usage
+
+DEPTH = 256
+"""How deep values are decoded; what lies deeper is cut off."""
+TOO_DEEP = "[nested too deep to decode]"
+FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+BOM = b"\xef\xbb\xbf"
+_SPACE = b" \t\r\n"
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.S)
+_FIRST_KEY = re.compile(rb'\{"(?:parentUuid|type|uuid|sessionId|isSidechain|leafUuid|messageId|logicalParentUuid)"\s*:')
+_ATTEMPTS = 64
+
+quick = msgspec.json.Decoder(Entry).decode
+_any = msgspec.json.Decoder().decode
+
+
+class Decoded(NamedTuple):
+    """A JSON value and what was wrong with its text."""
+
+    value: Any
+    flaw: str | None
+
+
+def body(raw: bytes) -> Body:
+    """The whole object that the bytes of an entry hold."""
+    try:
+        value = _any(raw)
+    except FAILURES:
+        found = patient(raw)
+        value = found.value if found else None
+    return value if isinstance(value, dict) else {}
+
+
+def patient(text: bytes) -> Decoded | None:
+    """The JSON value of a text read as the real client reads it, or None."""
+    try:
+        return Decoded(_any(text), None)
+    except RecursionError:
+        shallow = pruned(text)
+        found = patient(shallow) if shallow != text else None
+        return found and Decoded(found.value, "deep")
+    except UnicodeDecodeError:
+        found = patient(text.decode("utf-8", "replace").encode())
+        return found and Decoded(found.value, found.flaw or "utf-8")
+    except msgspec.ValidationError:
+        return _lenient(text, "number")
+    except msgspec.DecodeError:
+        return _lenient(text, "surrogate") if b"\\u" in text else None
+
+
+def _lenient(text: bytes, flaw: str) -> Decoded | None:
+    """A value with numbers or surrogates that only the standard library's decoder takes."""
+    try:
+        return Decoded(_JSON.decode(text.decode("utf-8", "replace").strip()), flaw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _number(digits: str) -> int | float:
+    return int(digits) if len(digits) < 400 else float(digits)
+
+
+_JSON = json.JSONDecoder(parse_constant=_refuse, parse_int=_number)
+
+
+def pruned(text: bytes) -> bytes:
+    """A JSON text with everything below DEPTH levels replaced by a marker."""
+    kept, depth, start = [], 0, 0
+    for token in _TOKEN.finditer(text):
+        sign = text[token.start()]
+        if sign in b"[{":
+            depth += 1
+            if depth == DEPTH:
+                kept += [text[start : token.start()], b'"%s"' % TOO_DEEP.encode()]
+        elif sign in b"]}":
+            depth -= 1
+            if depth == DEPTH - 1:
+                start = token.end()
+    return b"".join(kept) + (text[start:] if depth < DEPTH else b"")
+
+
+def salvage(line: bytes, offset: int) -> Iterator[Item]:
+    """The entries and scraps that tile a line which the quick decoder refused."""
+    if offset == 0 and line.startswith(BOM):
+        yield Scrap(0, len(BOM), "bom", "a byte order mark")
+        line, offset = line[len(BOM) :], len(BOM)
+        if not line:
+            return
+    found = patient(line)
+    if found is None:
+        yield from _pieces(line, offset)
+    elif isinstance(found.value, dict):
+        yield _entry(found, offset, len(line))
+    else:
+        yield Scrap(offset, len(line), "value", f"a JSON {_json_type(found.value)}, no object")
+
+
+def _pieces(line: bytes, offset: int) -> Iterator[Item]:
+    text = line.strip(_SPACE + b"\0")
+    if not text:
+        padding = line.count(0)
+        kind, reason = ("padding", f"{padding} NUL bytes") if padding else ("blank", "an empty line")
+        yield Scrap(offset, len(line), kind, reason)
+    elif text.startswith((b"//", b"#")):
+        yield Scrap(offset, len(line), "comment", "a comment line")
+    else:
+        yield from _glued(line, offset)
+
+
+def _glued(line: bytes, offset: int) -> Iterator[Item]:
+    """The pieces of a line that holds more than one thing, or something broken."""
+    chars = line.decode("latin-1")  # one character a byte: only structure and ASCII matter for the ends
+    done = 0
+    while done < len(line):
+        start, end = _next_object(line, chars, done)
+        if start > done:
+            yield _rubbish(line, offset, done, start)
+        if end > start:
+            flaw = "followed" if start == 0 else "behind"
+            yield _entry(Decoded(body(line[start:end]), flaw), offset + start, end - start)
+        done = end
+
+
+def _next_object(line: bytes, chars: str, done: int) -> tuple[int, int]:
+    """Where the next entry on a line begins and ends; at the line's end if there is none."""
+    if done == 0 and line.lstrip(_SPACE).startswith(b"{"):
+        end = _object_end(chars, len(line) - len(line.lstrip(_SPACE)))
+        if end is not None:
+            return 0, end
+    for match, _ in zip(_FIRST_KEY.finditer(line, done), range(_ATTEMPTS), strict=False):
+        end = _object_end(chars, match.start())
+        if end is not None and chars[end : end + 1] not in tuple(',}]":') and _is_entry(line[match.start() : end]):
+            return match.start(), end
+    return len(line), len(line)
+
+
+def _object_end(chars: str, start: int) -> int | None:
+    """Where the object that begins at `start` ends, with the white space behind it."""
+    try:
+        _, end = _JSON.raw_decode(chars, start)
+    except (ValueError, RecursionError):
+        return None
+    while chars[end : end + 1] in (" ", "\t", "\r", "\n"):
+        end += 1
+    return end
+
+
+def _is_entry(text: bytes) -> bool:
+    found = body(text)
+    return isinstance(found.get("type"), str) and not found.keys().isdisjoint(("sessionId", "uuid", "messageId"))
+
+
+def _rubbish(line: bytes, offset: int, start: int, end: int) -> Scrap:
+    rubbish = line[start:end]
+    if not rubbish.strip(b"\0" + _SPACE):
+        return Scrap(offset + start, end - start, "padding", f"{rubbish.count(0)} NUL bytes")
+    if start == 0 and end == len(line):
+        return _broken(line, offset)
+    where = "in front of an entry" if start == 0 else "behind an entry"
+    return Scrap(offset + start, end - start, "broken", f"rubbish {where} on the same line")
+
+
+def _broken(line: bytes, offset: int) -> Scrap:
+    if not line.endswith(b"\n"):
+        return Scrap(offset, len(line), "torn", "the last line is cut off or still being written")
+    reason = "not valid JSON"
+    try:
+        _any(line)
+    except FAILURES as error:
+        reason = str(error).splitlines()[0]
+    return Scrap(offset, len(line), "broken", reason)
+
+
+def _json_type(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    return "string" if isinstance(value, str) else "array"
+
+
+def _entry(found: Decoded, offset: int, size: int) -> Entry:
+    entry = fit(Entry, found.value)
+    entry.offset, entry.size, entry.flaw, entry.kind = offset, size, found.flaw or "types", None
+    return entry
+
+
+S = TypeVar("S", bound=Struct)
+
+
+def fit(cls: type[S], found: Body) -> S:
+    """A struct of those fields of an object that have the expected type."""
+    kept = {}
+    for field in msgspec.structs.fields(cls):
+        value = _fitting(found.get(field.encode_name), field.name, field.type)
+        if value is not None:
+            kept[field.name] = value
+    return cls(**kept)
+
+
+_NESTED: dict[str, type[Struct]] = {"message": MessageHead, "usage": Usage, "attachment": Kind, "data": Kind}
+
+
+def _fitting(value: Any, name: str, wanted: Any) -> Any:
+    if name == "content" and isinstance(value, list):
+        return [fit(Block, block) for block in value if isinstance(block, dict)]
+    if name in ("uuid", "parent_uuid") and isinstance(value, int | float):
+        return f"#{value}"  # the client compares whatever stands there, and numbers never equal strings
+    if name in _NESTED:
+        return fit(_NESTED[name], value) if isinstance(value, dict) else None
+    try:
+        return msgspec.convert(value, wanted)
+    except msgspec.ValidationError:
+        return None

@@ -1,0 +1,169 @@
+"""What a session file is made of: entries, and scraps that are none.
+
+An `Entry` is one JSON object of the file, reduced to what the structure of a session needs. It knows where its bytes
+are, so that the whole object can be had at any time (`Transcript.body`); texts are not kept. A `Scrap` is a run of
+bytes that is no JSON object, with the reason.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+FLAWS = {
+    "types": "a field has an unexpected JSON type",
+    "number": "a number is beyond what can be decoded",
+    "utf-8": "the line is not valid UTF-8; bad bytes read as U+FFFD",
+    "surrogate": "a string holds half of a surrogate pair",
+    "deep": "nested deeper than can be decoded; inner values are cut off",
+    "followed": "something else stands behind it on its line",
+    "behind": "stands behind something else on its line, where the client does not read it",
+}
+"""Why an entry could not be decoded in the ordinary way. Such an entry is kept and used all the same."""
+
+SCRAPS = {
+    "blank": "an empty line",
+    "comment": "a comment line",
+    "value": "JSON, but no object",
+    "broken": "no JSON",
+    "torn": "the last line is cut off",
+    "padding": "NUL bytes",
+    "bom": "a byte order mark",
+}
+"""The kinds of scraps."""
+
+
+class CacheWrites(Struct, gc=False):
+    """Tokens written to the prompt cache, by lifetime."""
+
+    ephemeral_5m_input_tokens: int | None = None
+    ephemeral_1h_input_tokens: int | None = None
+
+
+class ServerTools(Struct, gc=False):
+    """Calls that the API itself carried out."""
+
+    web_search_requests: int | None = None
+    web_fetch_requests: int | None = None
+
+
+class Usage(Struct, gc=False):
+    """Token counts as one line states them."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_creation: CacheWrites | None = None
+    server_tool_use: ServerTools | None = None
+    service_tier: str | None = None
+    speed: str | None = None
+    inference_geo: str | None = None
+
+
+class Block(Struct, gc=False):
+    """A content block without its content."""
+
+    type: str = ""
+    id: str | None = None
+    name: str | None = None
+    tool_use_id: str | None = None
+    is_error: bool | None = None
+
+
+class MessageHead(Struct, gc=False):
+    """The `message` of a user or assistant entry; texts inside blocks are left out."""
+
+    id: str | None = None
+    model: str | None = None
+    stop_reason: str | None = None
+    usage: Usage | None = None
+    content: str | list[Block] | None = None
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The content blocks; a string is one text block."""
+        if isinstance(self.content, str):
+            return [Block("text")]
+        return self.content or []
+
+
+class Kind(Struct, gc=False):
+    """The `type` inside an attachment or a progress report."""
+
+    type: str | None = None
+
+
+def _json_name(name: str) -> str:
+    if name in ("offset", "size", "index", "flaw", "kind"):
+        return "@" + name
+    first, *rest = name.split("_")
+    return first + "".join(part.title() for part in rest)
+
+
+class Entry(Struct, gc=False, rename=_json_name):
+    """One JSON object of a session file."""
+
+    offset: int = 0
+    """Where its bytes begin in the file."""
+    size: int = 0
+    """How many bytes it has, with the line end."""
+    index: int = 0
+    """Its place among the entries of the file."""
+    flaw: str | None = None
+    """One of FLAWS when it could not be decoded in the ordinary way."""
+    kind: str | None = None
+    """The kind of an attachment or progress entry."""
+    type: str | None = None
+    subtype: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | None = None
+    timestamp: str | None = None
+    session_id: str | None = None
+    cwd: str | None = None
+    version: str | None = None
+    git_branch: str | None = None
+    is_sidechain: bool | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_api_error_message: bool | None = None
+    agent_id: str | None = None
+    request_id: str | None = None
+    message: MessageHead | None = None
+    attachment: Kind | None = None
+    data: Kind | None = None
+
+    @property
+    def name(self) -> str:
+        """The type, with the subtype of a system entry: `system/turn_duration`."""
+        kind = self.type or "(no type)"
+        return f"{kind}/{self.subtype}" if self.subtype else kind
+
+    @property
+    def lost(self) -> bool:
+        """Whether the real client cannot read this entry."""
+        return self.flaw == "behind"
+
+    @property
+    def end(self) -> int:
+        """Where the bytes behind it begin."""
+        return self.offset + self.size
+
+
+class Scrap(NamedTuple):
+    """Bytes of a file that are no entry."""
+
+    offset: int
+    size: int
+    kind: str
+    reason: str
+
+    @property
+    def end(self) -> int:
+        """Where the bytes behind it begin."""
+        return self.offset + self.size
+
+
+Item = Entry | Scrap
+Body = dict[str, Any]

@@ -1,0 +1,64 @@
+"""Files that the client leaves behind and that hold no conversation.
+
+    empty           nothing at all: 2.0.x writes one for every resumed session
+    summary-only    titles of other sessions: 1.0.x
+    metadata-only   no user or assistant entry
+    warm-up         a sub-agent that was only started to warm a cache: 2.0.x
+    sidechain-only  entries of sub-agents and none of the main conversation
+
+Said only where it can be proved: not of a file with a broken line, nor of one larger than both ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from turnlog.entries.window import joined, lines_of, parsed
+
+_PARENT_FIRST = b'{"parentUuid":'
+_EARLY = 120
+"""The client writes `isSidechain` right behind the parent: most entries of a sub-agent need no decoding."""
+
+
+def junk(head: bytes, tail: bytes, size: int) -> str | None:
+    """Name the kind of junk that a file is, from its two ends; None if it may be a conversation."""
+    data = joined(head, tail, size)
+    return None if data is None else _judged(lines_of(data))
+
+
+def is_warm_up(lines: Iterable[bytes]) -> bool:
+    """Say whether the first user entry is the prompt of a warm-up sub-agent."""
+    for line in lines:
+        row = parsed(line) if b'"user"' in line else None
+        if row and row.get("type") == "user":
+            return row.get("isSidechain") is True and prompt(row) == "Warmup"
+    return False
+
+
+def prompt(row: dict[str, Any]) -> object:
+    """Give the content of an entry's message, whatever it is."""
+    message = row.get("message")
+    return message.get("content") if isinstance(message, dict) else None
+
+
+def _judged(lines: list[bytes]) -> str | None:
+    kinds: list[object] = []
+    for line in lines:
+        if line.startswith(_PARENT_FIRST) and b'"isSidechain":true,' in line[:_EARLY]:
+            kinds.append("assistant")
+            continue
+        if not line.strip(b" \t\r\n\0"):
+            continue
+        row = parsed(line)
+        if row is None:
+            return None
+        kind = row.get("type")
+        if kind in ("user", "assistant") and row.get("isSidechain") is not True:
+            return None
+        kinds.append(kind)
+    if not kinds:
+        return "empty"
+    if "user" in kinds or "assistant" in kinds:
+        return "warm-up" if is_warm_up(lines) else "sidechain-only"
+    return "summary-only" if all(kind == "summary" for kind in kinds) else "metadata-only"

@@ -1,0 +1,207 @@
+"""What a session is about, from its two ends alone: enough for a list of thousands of sessions.
+
+The first lines give who, where and the first prompt; the last lines give when it ended, and the titles, which
+the client writes again and again at the end. Hardly any line is decoded: the entries of a conversation start
+with their parent, those that describe the session with their type, so the first bytes say what matters.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from turnlog.entries.junk import junk as judge
+from turnlog.entries.typed import LONGEST, command, typed
+from turnlog.entries.window import lines_of, parsed, read_ends
+
+_FIELDS = ("cwd", "sessionId", "version", "timestamp", "gitBranch", "entrypoint")
+_PATIENCE = 12
+"""So many entries of one end are decoded in search of fields that may not be there at all."""
+_TITLES = {
+    b"custom-title": "customTitle",
+    b"ai-title": "aiTitle",
+    b"last-prompt": "lastPrompt",
+    b"summary": "summary",
+}
+_TYPE_FIRST = b'{"type":"'
+_NO_FIELDS_FIRST = b'{"type":"file-history-snapshot"'
+_CUT_FIELD = re.compile(rb'"(%s)":"((?:[^"\\]|\\.){0,4096})"' % "|".join(_FIELDS).encode())
+_CUT_TEXT = re.compile(rb'"(?:content|text)":"((?:[^"\\]|\\[^u]|\\u[0-9a-fA-F]{4}){1,1000})')
+
+
+class Peek(NamedTuple):
+    """What the two ends of a session file tell; None where they do not tell."""
+
+    session_id: str | None = None
+    """The id in the entries; a copied file may hold another than its name."""
+    cwd: str | None = None
+    last_cwd: str | None = None
+    version: str | None = None
+    last_version: str | None = None
+    started: str | None = None
+    """The first timestamp, as written."""
+    ended: str | None = None
+    """The last timestamp, as written."""
+    git_branch: str | None = None
+    """The branch that was checked out at the end."""
+    entrypoint: str | None = None
+    custom_title: str | None = None
+    ai_title: str | None = None
+    summary: str | None = None
+    """The title that clients up to 2.1.22 gave; one before the first prompt may be another session's."""
+    last_prompt: str | None = None
+    first_prompt: str | None = None
+    first_command: str | None = None
+    """The first slash or `!` command, if it came before the first prompt."""
+    is_sidechain: bool = False
+    """The first user or assistant entry is a sub-agent's."""
+    junk: str | None = None
+    """The kind of junk that the file is; see `entries.junk`."""
+
+
+class _Start(NamedTuple):
+    fields: dict[str, str]
+    prompt: str | None
+    command: str | None
+    is_sidechain: bool | None
+    has_main: bool
+
+
+def peek(path: str | Path) -> Peek:
+    """Look at the two ends of a session file; raises `OSError` and nothing else."""
+    head, tail, size = read_ends(path)
+    back = lines_of(tail)[1:] if tail else lines_of(head)
+    start = _start(io.BytesIO(head) if tail else back, is_cut=bool(tail))
+    end = _end(back) or _end_of_cut(tail)
+    titles = _titles(back)
+    if tail and "customTitle" not in titles and "aiTitle" not in titles:
+        titles = {**_titles(lines_of(head)), **titles}
+    first, last = {**end, **start.fields}, {**start.fields, **end}
+    return Peek(
+        session_id=first.get("sessionId"),
+        cwd=first.get("cwd"),
+        last_cwd=last.get("cwd"),
+        version=first.get("version"),
+        last_version=last.get("version"),
+        started=first.get("timestamp"),
+        ended=last.get("timestamp"),
+        git_branch=last.get("gitBranch"),
+        entrypoint=first.get("entrypoint"),
+        custom_title=titles.get("customTitle"),
+        ai_title=titles.get("aiTitle"),
+        summary=titles.get("summary"),
+        last_prompt=titles.get("lastPrompt"),
+        first_prompt=start.prompt,
+        first_command=start.command,
+        is_sidechain=start.is_sidechain is True,
+        junk=None if start.has_main else judge(head, tail, size),
+    )
+
+
+def _start(lines: Iterable[bytes], is_cut: bool) -> _Start:
+    """Read forwards to the first prompt."""
+    fields: dict[str, str] = {}
+    first_command: str | None = None
+    is_sidechain: bool | None = None
+    has_main = False
+    patience = _PATIENCE
+    line = b""
+    for line in lines:
+        searching = is_sidechain is None or (patience > 0 and _lacks(fields))
+        if line.startswith(_NO_FIELDS_FIRST) or not (searching or b'"user"' in line):
+            continue
+        row = parsed(line)
+        if row is None:
+            continue
+        patience -= 1
+        _fill(fields, row)
+        kind = row.get("type")
+        if kind != "user" and kind != "assistant":
+            continue
+        aside = row.get("isSidechain") is True
+        has_main = has_main or not aside
+        if is_sidechain is None:
+            is_sidechain = aside
+        if kind == "assistant" or aside is not is_sidechain:
+            continue
+        if prompt := typed(row):
+            return _Start(fields, _text(prompt), first_command, is_sidechain, has_main)
+        first_command = first_command or _text(command(row))
+    start = _Start(fields, None, first_command, is_sidechain, has_main)
+    return _start_of_cut(start, line) if is_cut and is_sidechain is None else start
+
+
+def _start_of_cut(start: _Start, cut: bytes) -> _Start:
+    """Take what can be had from a first entry longer than the window, such as a prompt with an image."""
+    for name, value in _CUT_FIELD.findall(cut):
+        start.fields.setdefault(name.decode(), _decoded(value))
+    text = _CUT_TEXT.search(cut)
+    row = {"message": {"content": _decoded(text[1])}} if text and b'"type":"user"' in cut else {}
+    return start._replace(prompt=_text(typed(row)), is_sidechain=b'"isSidechain":true' in cut)
+
+
+def _end(lines: Sequence[bytes]) -> dict[str, str]:
+    """Read backwards until the last entry's fields are known."""
+    fields: dict[str, str] = {}
+    patience = _PATIENCE
+    for line in reversed(lines):
+        if b'"timestamp"' in line and (row := parsed(line)):
+            patience -= 1
+            _fill(fields, row)
+            if patience == 0 or not _lacks(fields):
+                break
+    return fields
+
+
+def _end_of_cut(tail: bytes) -> dict[str, str]:
+    """Take what can be had from a last entry longer than the window."""
+    return {name.decode(): _decoded(value) for name, value in _CUT_FIELD.findall(tail)}
+
+
+def _lacks(fields: dict[str, str]) -> bool:
+    return not ("cwd" in fields and "timestamp" in fields and "version" in fields)
+
+
+def _fill(fields: dict[str, str], row: dict[str, Any]) -> None:
+    for name in _FIELDS:
+        if name in row and name not in fields and (value := _text(row[name])):
+            fields[name] = value
+
+
+def _titles(lines: Sequence[bytes]) -> dict[str, str]:
+    """Find the last entry of each kind of title."""
+    found: dict[str, bytes] = {}
+    for line in [line for line in lines if line[:3] != b'{"p']:
+        kind = line[9 : line.find(b'"', 9)] if line.startswith(_TYPE_FIRST) else _kind(line)
+        if name := _TITLES.get(kind):
+            found[name] = line
+    titles = {name: _text((parsed(line) or {}).get(name)) for name, line in found.items()}
+    return {name: title for name, title in titles.items() if title}
+
+
+def _kind(line: bytes) -> bytes:
+    """Give the type of an entry that is not written as the client writes it, if it may be a title."""
+    if b'-title"' in line or b'"last-prompt"' in line or b'"summary"' in line:
+        kind = (parsed(line) or {}).get("type")
+        return kind.encode("utf-8", "replace") if isinstance(kind, str) else b""
+    return b""
+
+
+def _decoded(text: bytes) -> str:
+    """Decode the inside of a JSON string."""
+    value = (parsed(b'{"_":"' + text + b'"}') or {}).get("_")
+    return _text(value) or ""
+
+
+def _text(value: object) -> str | None:
+    """Give a text that can be printed and is not too long; None for anything else."""
+    if not isinstance(value, str) or not value:
+        return None
+    text = value[:LONGEST]
+    if text.isascii():
+        return text
+    # A lone surrogate, which JSON can spell, would raise when it is printed.
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,0 +1,43 @@
+"""The name of a project's folder, made from the working directory as the client makes it.
+
+The rule looks at UTF-16 code units: whatever is no ASCII letter or digit becomes a dash, so an emoji becomes
+two. A name longer than 200 units is cut there and gets a hash of the whole path. The rule can't be turned
+back: the path of a project is the `cwd` of its entries.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 200
+"""A longer name is cut here; clients before the 2.1 line did not cut and wrote no file at all beyond 255."""
+
+_OTHER = re.compile(r"[^A-Za-z0-9]")
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def slug(cwd: str) -> str:
+    """Give the name of the folder below `projects` that holds the sessions of a working directory."""
+    name = _OTHER.sub(_dashes, cwd)
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{_base36(abs(_hash(cwd)))}"
+
+
+def _dashes(other: re.Match[str]) -> str:
+    return "-" if other[0] <= "\uffff" else "--"
+
+
+def _hash(text: str) -> int:
+    """Fold the code units as the client does, in signed 32-bit numbers."""
+    data = text.encode("utf-16-le", "surrogatepass")
+    value = 0
+    for low, high in zip(data[::2], data[1::2], strict=True):
+        value = (value * 31 + low + (high << 8)) & 0xFFFFFFFF
+    return value - (1 << 32) if value >> 31 else value
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+    return digits or "0"

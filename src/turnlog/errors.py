@@ -1,0 +1,48 @@
+"""What can go wrong, as one tree.
+
+    TurnlogError            a failure with a one-line message for people; exit status 1
+    |-- UsageError          the words of the call are off; exit status 2
+    |-- NotFound            no session, file or entry of that name
+    |-- Ambiguous           several sessions fit; exit status 2
+    |-- Unreadable          a file that can't be opened or is no session
+    |-- Changed             a file changed under our hands
+    `-- Refused             the real client would not resume this session, with its reason
+
+Bad content is never an exception: it is counted and explained (see `entries.entry.Scrap` and `session.check`).
+"""
+
+from __future__ import annotations
+
+
+class TurnlogError(Exception):
+    """A failure that is told to the user in one line."""
+
+    exit_status = 1
+
+
+class UsageError(TurnlogError):
+    """The words of the call are off."""
+
+    exit_status = 2
+
+
+class NotFound(TurnlogError):
+    """There is no session, file or entry of that name."""
+
+
+class Ambiguous(TurnlogError):
+    """Several sessions fit the given name."""
+
+    exit_status = 2
+
+
+class Unreadable(TurnlogError):
+    """A file can't be opened or read."""
+
+
+class Changed(TurnlogError):
+    """A file was replaced or cut while it was being read."""
+
+
+class Refused(TurnlogError):
+    """The real client would not resume this session."""

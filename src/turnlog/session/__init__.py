@@ -1,0 +1,1 @@
+"""Entries -> meaning: graph, messages, turns, calls, usage and what the client would resume."""

@@ -1,0 +1,114 @@
+"""The sub-agents of a session: which call started which, and where their entries are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from ..entries.agents import AgentFile, agent_files, agent_meta
+from ..entries.entry import Entry
+from ..entries.reader import Transcript
+from .calls import AGENT_TOOLS, Call, agent_of, detail
+from .prompts import understand
+
+
+class Agent(Struct):
+    """One sub-agent."""
+
+    agent_id: str
+    path: Path | None
+    """Its file; None when its entries stand inside the session's own file."""
+    kind: str = "subagent"
+    """subagent, workflow, inline, warm-up, or the client's own side work (compact, prompt_suggestion, …)."""
+    type: str | None = None
+    """The kind of agent that was asked for, such as `Explore`."""
+    description: str | None = None
+    call_id: str | None = None
+    """The call that started it."""
+    parent_agent_id: str | None = None
+    """The sub-agent that started it, if it was not the session itself."""
+    inside: tuple[Entry, ...] = ()
+    """Its entries in the session's file, if they stand there."""
+
+
+def agents(file: Transcript, calls: Iterable[Call], echoes: Iterable[Entry]) -> list[Agent]:
+    """The sub-agents of a session with the calls that started them."""
+    started = [call for call in calls if call.name in AGENT_TOOLS]
+    found = [_from_file(item) for item in agent_files(file.path)] if file.path else []
+    found += _inline(file)
+    _link(file, found, started, echoes)
+    return found
+
+
+def _from_file(item: AgentFile) -> Agent:
+    meta = agent_meta(item.meta_path)
+    return Agent(
+        item.agent_id,
+        item.path,
+        item.kind,
+        _text(meta.get("agentType")),
+        _text(meta.get("description")),
+        _text(meta.get("toolUseId")),
+        _text(meta.get("parentAgentId")),
+    )
+
+
+def _inline(file: Transcript) -> list[Agent]:
+    """The side chains inside a main file (clients before 2.0), one for each root."""
+    groups: dict[int, list[Entry]] = {}
+    root_of: dict[int, int] = {}
+    for entry in file.entries:
+        if entry.is_sidechain and entry.uuid:
+            parent = file.by_uuid.get(entry.parent_uuid or "")
+            root = root_of[entry.index] = root_of.get(parent, entry.index) if parent is not None else entry.index
+            groups.setdefault(root, []).append(entry)
+    if len(root_of) == sum(entry.uuid is not None for entry in file.entries):
+        return []  # the file is itself a sub-agent's
+    return [Agent(f"inline-{n}", None, "inline", inside=tuple(rows)) for n, rows in enumerate(groups.values(), 1)]
+
+
+def _link(file: Transcript, found: list[Agent], started: list[Call], echoes: Iterable[Entry]) -> None:
+    """Join agents and calls by what either side says of the other."""
+    by_agent = {agent.agent_id: agent for agent in found}
+    for entry in echoes:
+        data = file.body(entry)
+        inner = data.get("data")
+        agent = by_agent.get(str(inner.get("agentId"))) if isinstance(inner, dict) else None
+        if agent is not None and agent.call_id is None:
+            agent.call_id = _text(data.get("parentToolUseID"))
+    for call in started:
+        call.agent_id = agent_of(file, call)
+        agent = by_agent.get(call.agent_id or "")
+        if agent is not None and agent.call_id is None:
+            agent.call_id = call.id
+    by_call = {agent.call_id: agent for agent in found if agent.call_id}
+    for call in started:
+        asked = _asked(file, call)
+        agent = by_call.get(call.id) or _same_prompt(file, found, asked)
+        if agent is not None:
+            agent.call_id, call.agent_id = call.id, agent.agent_id
+            agent.type = agent.type or _text(asked.get("subagent_type"))
+            agent.description = agent.description or _text(asked.get("description"))
+
+
+def _asked(file: Transcript, call: Call) -> dict[str, Any]:
+    given = detail(file, call).input
+    return given if isinstance(given, dict) else {}
+
+
+def _same_prompt(file: Transcript, found: list[Agent], asked: dict[str, Any]) -> Agent | None:
+    """The side chain inside the file that begins with what the call asked."""
+    prompt = _text(asked.get("prompt"))
+    for agent in found:
+        if agent.inside and agent.call_id is None and prompt:
+            first = agent.inside[0]
+            if first.type == "user" and understand(file, first).text == prompt.strip():
+                return agent
+    return None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,69 @@
+"""Compactions: where older messages were replaced by a summary. The older messages stay in the file."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..entries.entry import Entry
+from ..entries.reader import Transcript
+from .graph import Graph
+from .rows import is_boundary
+
+
+class Compaction(NamedTuple):
+    """One compaction."""
+
+    boundary: Entry
+    summary: Entry | None
+    """The user entry that holds the summary."""
+    trigger: str | None
+    """manual or auto."""
+    pre_tokens: int | None
+    post_tokens: int | None
+    preserved: tuple[str, ...]
+    """The uuids of messages that were kept word for word."""
+    summarised: tuple[Entry, ...]
+    """The rows that the summary stands for, oldest first: the conversation as it was before."""
+
+
+def compactions(file: Transcript, graph: Graph) -> list[Compaction]:
+    """The compactions of a session in the order of the file."""
+    return [_compaction(file, graph, boundary) for boundary in graph.compactions]
+
+
+def _compaction(file: Transcript, graph: Graph, boundary: Entry) -> Compaction:
+    body = file.body(boundary)
+    metadata = body.get("compactMetadata")
+    facts = metadata if isinstance(metadata, dict) else {}
+    kept = facts.get("preservedMessages")
+    uuids = kept.get("uuids") if isinstance(kept, dict) else None
+    trigger = facts.get("trigger")
+    before = body.get("logicalParentUuid")
+    return Compaction(
+        boundary,
+        _summary(graph, boundary),
+        trigger if isinstance(trigger, str) else None,
+        _number(facts.get("preTokens")),
+        _number(facts.get("postTokens")),
+        tuple(str(uuid) for uuid in uuids) if isinstance(uuids, list) else (),
+        _before(graph, before) if isinstance(before, str) else (),
+    )
+
+
+def _summary(graph: Graph, boundary: Entry) -> Entry | None:
+    below = graph.children.get(graph.at[boundary.uuid or ""], [])
+    return next((graph.rows[place] for place in below if graph.rows[place].is_compact_summary), None)
+
+
+def _before(graph: Graph, uuid: str) -> tuple[Entry, ...]:
+    """The rows up to the compaction before this one."""
+    rows = []
+    for row in graph.upwards(uuid):
+        if is_boundary(row):
+            break
+        rows.append(row)
+    return tuple(rows[::-1])
+
+
+def _number(value: object) -> int | None:
+    return round(value) if isinstance(value, int | float) else None

@@ -1,0 +1,152 @@
+"""A session as one JSON document: what `turnlog show --json` prints (docs/json.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .agents import Agent
+from .calls import Call, family
+from .overview import by_type
+from .session import Session
+from .turns import Turn
+from .usage import Usage
+
+Json = dict[str, Any]
+
+
+def facts(session: Session) -> Json:
+    """Everything that is known of a session, without its texts."""
+    started, ended = session.span
+    return {
+        "session_id": session.session_id,
+        "path": str(session.path) if session.path else None,
+        "title": session.title,
+        "titles": session.titles._asdict(),
+        "versions": session.versions,
+        "models": session.models,
+        "cwd": session.folders[-1] if session.folders else None,
+        "folders": session.folders,
+        "git_branches": session.git_branches,
+        "started": started,
+        "ended": ended,
+        "entries": entries(session),
+        "messages": len(session.messages),
+        "turns": [turn(item) for item in session.turns],
+        "calls": calls(session),
+        "graph": graph(session),
+        "compactions": [compaction._asdict() | _compaction(compaction) for compaction in session.compactions],
+        "agents": [agent(item) for item in session.agents],
+        "usage": usage(session.usage),
+    }
+
+
+def entries(session: Session) -> Json:
+    """How many entries the file holds, by type, and what in it is none."""
+    scraps: dict[str, int] = {}
+    for scrap in session.file.scraps:
+        scraps[scrap.kind] = scraps.get(scrap.kind, 0) + 1
+    kinds: dict[str, int] = {}
+    for entry in session.file.entries:
+        if entry.kind is not None:
+            name = f"{entry.type}/{entry.kind}"
+            kinds[name] = kinds.get(name, 0) + 1
+    return {
+        "total": len(session.file.entries),
+        "by_type": by_type(session.file.entries),
+        "by_kind": kinds,
+        "broken": sum(scraps.get(kind, 0) for kind in ("broken", "torn", "value")),
+        "scraps": scraps,
+    }
+
+
+def turn(item: Turn) -> Json:
+    """One turn."""
+    return {
+        "index": item.index,
+        "uuid": item.start.uuid,
+        "kind": item.kind,
+        "text": item.text,
+        "further": item.further,
+        "started": item.started,
+        "ended": item.ended,
+        "duration_ms": item.duration_ms,
+        "outcome": item.outcome,
+        "round": item.round,
+        "messages": len(item.messages),
+        "calls": [call(each) for each in item.calls],
+    }
+
+
+def call(item: Call) -> Json:
+    """One call, without what was asked and answered."""
+    return {
+        "id": item.id,
+        "name": item.name,
+        "family": family(item.name),
+        "is_error": item.is_error,
+        "agent_id": item.agent_id,
+        "started": item.started,
+        "ended": item.ended,
+    }
+
+
+def calls(session: Session) -> Json:
+    """How many calls there are, and how they ended."""
+    unanswered = sum(item.result is None for item in session.calls)
+    return {
+        "total": len(session.calls),
+        "answered": len(session.calls) - unanswered,
+        "unanswered": unanswered,
+        "errors": sum(bool(item.is_error) for item in session.calls),
+        "orphan_results": len(session.orphans),
+    }
+
+
+def graph(session: Session) -> Json:
+    """The shape of the conversation in numbers."""
+    view = session.graph
+    return {
+        "roots": len(view.roots),
+        "leaves": len(view.leaves),
+        "branches": len(view.branches),
+        "missing_parents": len(view.missing),
+        "compactions": len(view.compactions),
+    }
+
+
+def _compaction(item: Any) -> Json:
+    return {
+        "boundary": item.boundary.uuid,
+        "summary": item.summary.uuid if item.summary else None,
+        "preserved": list(item.preserved),
+        "summarised": len(item.summarised),
+    }
+
+
+def agent(item: Agent) -> Json:
+    """One sub-agent."""
+    return {
+        "agent_id": item.agent_id,
+        "type": item.type,
+        "kind": item.kind,
+        "description": item.description,
+        "path": str(item.path) if item.path else None,
+        "call_id": item.call_id,
+        "parent_agent_id": item.parent_agent_id,
+    }
+
+
+def usage(item: Usage) -> Json:
+    """Tokens and cost."""
+    return {
+        "input_tokens": item.input_tokens,
+        "output_tokens": item.output_tokens,
+        "cache_read_input_tokens": item.cache_read_input_tokens,
+        "cache_creation_input_tokens": item.cache_creation_input_tokens,
+        "cache_creation_5m": item.cache_creation_5m,
+        "cache_creation_1h": item.cache_creation_1h,
+        "web_searches": item.web_searches,
+        "cost_usd": item.cost_usd,
+        "unpriced_tokens": item.unpriced_tokens,
+        "quality": item.quality,
+    }

@@ -1,0 +1,166 @@
+"""Assistant messages: all lines of one `message.id` joined, with the usage of the message once.
+
+The client writes one line for each content block and repeats the message's id and usage on every line, so neither
+lines nor usage may be added up. Which numbers are final depends on the client's version; see `quality`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
+
+from ..entries.entry import Entry, Usage
+from ..entries.reader import Transcript
+from .prices import SYNTHETIC, Tokens
+
+Quality = Literal["final", "partial", "placeholder", "missing"]
+
+
+class Terms(NamedTuple):
+    """What changes the price of a request."""
+
+    speed: str | None
+    service_tier: str | None
+    geo: str | None
+
+
+class Message(Struct):
+    """One assistant message."""
+
+    key: str
+    """`message.id`, or the uuid of a line without one."""
+    lines: list[Entry]
+    """Its entries in the order of the file."""
+    model: str | None = None
+    request_id: str | None = None
+    stop_reason: str | None = None
+    tokens: Tokens | None = None
+    """What it used: the largest value that any of its lines states, field by field."""
+    quality: Quality = "missing"
+    terms: Terms | None = None
+    is_error: bool = False
+    """An API error that the client wrote down as an answer."""
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether the client made it up, without a model."""
+        return self.model == SYNTHETIC
+
+    @property
+    def started(self) -> str | None:
+        """The timestamp of the first line."""
+        return self.lines[0].timestamp
+
+    @property
+    def ended(self) -> str | None:
+        """The timestamp of the last line."""
+        return self.lines[-1].timestamp
+
+
+def join(entries: Iterable[Entry]) -> list[Message]:
+    """The assistant messages of some entries, in the order of their first lines."""
+    found: dict[str, Message] = {}
+    for entry in entries:
+        head = entry.message
+        if entry.type != "assistant" or head is None:
+            continue
+        key = head.id or entry.uuid or f"@{entry.offset}"
+        message = found.get(key)
+        if message is None:
+            message = found[key] = Message(key, [entry], head.model, entry.request_id)
+        else:
+            message.lines.append(entry)
+        if head.stop_reason is not None:
+            message.stop_reason = head.stop_reason
+        if entry.is_api_error_message:
+            message.is_error = True
+    for message in found.values():
+        _count(message)
+    return list(found.values())
+
+
+def _count(message: Message) -> None:
+    """Take the largest value of each field over the lines, and say how far it can be trusted."""
+    usages = [line.message.usage for line in message.lines if line.message and line.message.usage]
+    if not usages:
+        return
+    outputs = [usage.output_tokens or 0 for usage in usages]
+    long = max(_long_writes(usage) for usage in usages)
+    written = max(max(usage.cache_creation_input_tokens or 0, _short_writes(usage) + _long_writes(usage)) for usage in usages)
+    message.tokens = Tokens(
+        max(usage.input_tokens or 0 for usage in usages),
+        max(outputs),
+        max(usage.cache_read_input_tokens or 0 for usage in usages),
+        written - long,
+        long,
+        max(_searches(usage) for usage in usages),
+    )
+    message.terms = Terms(usages[-1].speed, usages[-1].service_tier, usages[-1].inference_geo)
+    message.quality = quality(message, grew=max(outputs) > min(outputs))
+
+
+def _short_writes(usage: Usage) -> int:
+    return (usage.cache_creation.ephemeral_5m_input_tokens or 0) if usage.cache_creation else 0
+
+
+def _long_writes(usage: Usage) -> int:
+    return (usage.cache_creation.ephemeral_1h_input_tokens or 0) if usage.cache_creation else 0
+
+
+def _searches(usage: Usage) -> int:
+    return (usage.server_tool_use.web_search_requests or 0) if usage.server_tool_use else 0
+
+
+def quality(message: Message, *, grew: bool) -> Quality:
+    """How far the output tokens of a message can be trusted, by the eras of the client (docs/format.md).
+
+    A stop reason is only written once the counts are final. Without one, old clients (up to 2.1.7) often have the true
+    count on the last line; 2.1.8 to 2.1.29 hold the place-holder of the stream's start on every line; 2.1.30 to 2.1.62
+    sometimes grow; and newer ones leave it out only when an answer was broken off, or in a sub-agent's file.
+    """
+    if message.stop_reason is not None or message.is_synthetic:
+        return "final"
+    line = message.lines[-1]
+    version = version_key(line.version)
+    if grew:
+        return "final" if version < (2, 1, 8) else "partial"
+    if (2, 1, 8) <= version < (2, 1, 63) or line.is_sidechain:
+        return "placeholder"
+    return "partial"
+
+
+def version_key(version: str | None) -> tuple[int, ...]:
+    """A client version in an order that can be compared; an unknown one comes last."""
+    parts = (version or "").split(".")
+    return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else (999,)
+
+
+def content(file: Transcript, message: Message) -> list[dict[str, Any]]:
+    """The blocks of a message in true order; what a line repeats of an earlier line is not doubled."""
+    blocks: list[dict[str, Any]] = []
+    places: dict[str, object] = {}
+    for line in message.lines:
+        body = file.body(line)
+        found = (body.get("message") or {}).get("content")
+        if isinstance(found, str):
+            found = [{"type": "text", "text": found}]
+        before = len(blocks)
+        for block in found if isinstance(found, list) else []:
+            if isinstance(block, dict) and not _repeats(block, blocks[:before], places, body.get("apiBlockIndex")):
+                blocks.append(block)
+                places[str(id(block))] = body.get("apiBlockIndex")
+    return blocks
+
+
+def _repeats(block: dict[str, Any], earlier: list[dict[str, Any]], places: dict[str, object], place: object) -> bool:
+    """Whether an earlier line of the message held this block already."""
+    for other in earlier:
+        if block.get("type") == "tool_use":
+            same = other.get("type") == "tool_use" and other.get("id") == block.get("id")
+        else:
+            same = other == block
+        if same and (place is None or places[str(id(other))] == place):
+            return True
+    return False

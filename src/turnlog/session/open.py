@@ -1,0 +1,23 @@
+"""Opening sessions by name: the door of the Python interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ..entries.layout import SessionFile, config_dirs, session_files
+from .find import find
+from .session import Session
+
+
+def open(name: str | Path, folders: Iterable[Path] | None = None) -> Session:
+    """Open a session: a path, an id or the start of one, a title, or `last`."""
+    if isinstance(name, Path):
+        return Session.open(name)
+    return Session.open(find(name, config_dirs() if folders is None else folders))
+
+
+def sessions(folders: Iterable[Path] | None = None) -> Iterator[SessionFile]:
+    """The session files of this machine, as the folders list them."""
+    for folder in config_dirs() if folders is None else folders:
+        yield from session_files(folder)

@@ -1,0 +1,119 @@
+"""What a session is about: titles, versions, folders, branches of git, and what happened beside the conversation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..entries.entry import Entry
+from ..entries.reader import Transcript
+from .prompts import Prompt
+
+
+class Titles(NamedTuple):
+    """The names that a session goes by."""
+
+    custom: str | None
+    ai: str | None
+    summary: str | None
+    first_prompt: str | None
+    last_prompt: str | None
+
+    @property
+    def best(self) -> str | None:
+        """The name to show: given by the user, by the model, by an old client, or else the first prompt."""
+        return self.custom or self.ai or self.summary or self.first_prompt
+
+
+class Event(NamedTuple):
+    """Something that an entry states, with its time."""
+
+    time: str | None
+    value: Any
+
+
+def distinct(values: Iterable[str | None]) -> list[str]:
+    """Each value once, in the order of appearance."""
+    return [value for value in dict.fromkeys(values) if value]
+
+
+def span(entries: Iterable[Entry]) -> tuple[str | None, str | None]:
+    """The first and the last time that any entry names."""
+    times = [entry.timestamp for entry in entries if entry.timestamp]
+    return (min(times), max(times)) if times else (None, None)
+
+
+def by_type(entries: Iterable[Entry]) -> dict[str, int]:
+    """How many entries there are of each type, the most frequent first."""
+    names = Counter((entry.type, entry.subtype) for entry in entries)
+    counts: Counter[str] = Counter()
+    for (kind, subtype), count in names.items():
+        kind = kind or "(no type)"
+        counts[f"{kind}/{subtype}" if subtype else kind] += count
+    return dict(counts.most_common())
+
+
+def titles(file: Transcript, entries: Sequence[Entry], prompts: Iterable[Prompt]) -> Titles:
+    """The names of a session, from its entries alone."""
+    first = next((prompt.text for prompt in prompts if prompt.text), None)
+    return Titles(
+        _last(file, entries, "custom-title", "customTitle"),
+        _last(file, entries, "ai-title", "aiTitle"),
+        _summary(file, entries),
+        first,
+        _last(file, entries, "last-prompt", "lastPrompt"),
+    )
+
+
+def _last(file: Transcript, entries: Sequence[Entry], kind: str, field: str) -> str | None:
+    for entry in reversed(entries):
+        if entry.type == kind and isinstance(value := file.body(entry).get(field), str) and value:
+            return value
+    return None
+
+
+def _summary(file: Transcript, entries: Sequence[Entry]) -> str | None:
+    """The summary of an entry of this very session; old clients also left those of others in the file."""
+    bodies = [file.body(entry) for entry in entries if entry.type == "summary"]
+    own = [body for body in bodies if body.get("leafUuid") in file.by_uuid]
+    found = next((body.get("summary") for body in reversed(own or bodies)), None)
+    return found if isinstance(found, str) else None
+
+
+def permission_modes(file: Transcript, entries: Iterable[Entry]) -> list[Event]:
+    """The permission modes in force, each change once."""
+    found: list[Event] = []
+    for entry in entries:
+        if entry.type in ("permission-mode", "user"):
+            mode = file.body(entry).get("permissionMode")
+            if isinstance(mode, str) and (not found or found[-1].value != mode):
+                found.append(Event(entry.timestamp, mode))
+    return found
+
+
+def pull_requests(file: Transcript, entries: Iterable[Entry]) -> list[str]:
+    """The addresses of pull requests that the session is linked to."""
+    return distinct(_text(file.body(entry).get("prUrl")) for entry in entries if entry.type == "pr-link")
+
+
+def api_errors(file: Transcript, entries: Iterable[Entry]) -> list[Event]:
+    """Failed requests to the API: retries, and answers that are nothing but an error."""
+    found = []
+    for entry in entries:
+        if entry.subtype == "api_error":
+            found.append(Event(entry.timestamp, file.body(entry).get("error")))
+        elif entry.is_api_error_message:
+            found.append(Event(entry.timestamp, _first_text(file.body(entry))))
+    return found
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _first_text(body: dict[str, Any]) -> str | None:
+    content = (body.get("message") or {}).get("content")
+    if isinstance(content, list) and content and isinstance(content[0], dict):
+        return _text(content[0].get("text"))
+    return _text(content)

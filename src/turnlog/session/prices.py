@@ -1,0 +1,328 @@
+"""What tokens cost: an offline, dated price table and exact arithmetic over it.
+
+The table, `prices.json`, lies beside this module; `scripts/update_prices.py` writes it from published
+packages and `docs/prices.md` tells where each figure comes from. A price is the vendor's list price in US
+dollars per million tokens.
+
+A model that the table does not know is *unpriced*: its cost is None, never 0. The same holds for a known
+model used in a way that has no published price (fast mode on a model without one).
+
+Money is counted in pico-dollars (10^-12 USD). Every rate is a whole number of them per token, so a sum over
+any number of messages is exact and does not depend on their order.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache, lru_cache
+from hashlib import sha256
+from math import inf
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PICO = 10**12
+SYNTHETIC = "<synthetic>"
+MILLION_WINDOW = 1_000_000
+
+
+class Tokens(NamedTuple):
+    """Tokens of one request by the price they have; cache writes of unknown lifetime are 5-minute writes."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    web_searches: int = 0
+
+
+class Parts(NamedTuple):
+    """A cost by kind, in pico-dollars."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    web_search: int = 0
+
+
+class Cost(NamedTuple):
+    """What some tokens cost; `pico` is None when they are unpriced."""
+
+    pico: int | None
+    parts: Parts = Parts()
+
+    @property
+    def usd(self) -> float | None:
+        """The cost in US dollars, None when unpriced."""
+        return None if self.pico is None else self.pico / PICO
+
+
+UNPRICED = Cost(None)
+FREE = Cost(0)
+
+
+class Rates(NamedTuple):
+    """US dollars per million tokens."""
+
+    input: Decimal
+    output: Decimal
+    cache_read: Decimal
+    cache_write_5m: Decimal
+    cache_write_1h: Decimal
+
+
+class LongContext(NamedTuple):
+    """The rates of a whole request whose prompt has more than `above` tokens, for requests before `until`."""
+
+    above: int
+    until: str | None
+    rates: Rates
+
+
+class Source(NamedTuple):
+    """A published table that figures were taken from; `sha256` is that of the table as it was read."""
+
+    name: str
+    version: str
+    date: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """One model's prices, limits and provenance; a multiplier that is None has no published value."""
+
+    model: str
+    vendor: str
+    rates: Rates
+    long_context: LongContext | None
+    fast: Decimal | None
+    batch: Decimal | None
+    us: Decimal | None
+    regional: Decimal | None
+    gov: Decimal | None
+    web_search_per_1000: Decimal | None
+    context_window: int
+    max_window: int
+    max_output: int | None
+    sources: tuple[str, ...]
+    agree: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """All prices, with the day they were collected and a digest of the content."""
+
+    date: str
+    digest: str
+    sources: tuple[Source, ...]
+    models: Mapping[str, Price]
+
+
+class ModelName(NamedTuple):
+    """A model id taken apart: the table's key, and what the id says about how the model was reached."""
+
+    key: str
+    region: str | None = None
+    million: bool = False
+    fast: bool = False
+
+
+_TAG = re.compile(r"\s*\[([^\]]*)\]$")
+_HOST = re.compile(r"^(?:(?P<region>[a-z-]+)\.)?anthropic\.|^(?:databricks-|anthropic-+)")
+_SUFFIX = re.compile(r"-(?:think(?:ing)?|latest|v\d+|\d{8}|\d{4}-\d\d-\d\d)$")
+_VERSION_FIRST = re.compile(r"^claude-([4-9]|\d\d)(-\d+)?-([a-z]+)$")
+_FAMILY_FIRST_3 = re.compile(r"^claude-([a-z]+)-(3(?:-\d)?)$")
+_POINT_ZERO = re.compile(r"^(claude-[a-z]+-\d+)-0$")
+
+
+@lru_cache(maxsize=4096)
+def name(model: str) -> ModelName:
+    """Takes a model id apart, whichever provider spelled it."""
+    text = model.strip().lower()
+    tag = _TAG.search(text)
+    if tag:
+        text = text[: tag.start()]
+    million = tag is not None and tag[1] == "1m"
+    last = text.rpartition("/")[2]
+    if "claude-" not in last:
+        return ModelName(text, million=million)
+    host = _HOST.match(last)
+    if host:
+        last = last[host.end() :]
+    key, fast = _claude_key(last)
+    return ModelName(key, host["region"] if host else None, million, fast)
+
+
+def _claude_key(text: str) -> tuple[str, bool]:
+    """The table's key for a Claude model named without its host, and whether the name asks for fast mode."""
+    text = text.partition("@")[0].partition(":")[0].replace(".", "-")
+    fast = text.endswith("-fast")
+    text = text.removesuffix("-fast")
+    while (shorter := _SUFFIX.sub("", text)) != text:
+        text = shorter
+    text = _VERSION_FIRST.sub(r"claude-\3-\1\2", text)
+    text = _FAMILY_FIRST_3.sub(r"claude-\2-\1", text)
+    return _POINT_ZERO.sub(r"\1", text), fast
+
+
+@cache
+def table() -> PriceTable:
+    """The price table that this version of turnlog carries."""
+    # Costs more to import than everything else here; commands without money never need it.
+    from importlib.resources import files
+
+    text = files(__package__).joinpath("prices.json").read_text(encoding="utf-8")
+    data = json.loads(text, parse_float=Decimal, parse_int=Decimal)
+    models = {key: _price(key, entry) for key, entry in data["models"].items()}
+    sources = tuple(Source(s["name"], s["version"], s["date"], s["sha256"]) for s in data["sources"])
+    return PriceTable(data["date"], digest(text), sources, MappingProxyType(models))
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a price table's content, whatever its layout and the order of its keys."""
+    canonical = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return sha256(canonical.encode()).hexdigest()
+
+
+def _price(key: str, entry: Mapping[str, Any]) -> Price:
+    long = entry["long_context"]
+    limit = entry["max_output"]
+    return Price(
+        model=key,
+        vendor=entry["vendor"],
+        rates=_rates(entry),
+        long_context=long and LongContext(int(long["above"]), long["until"], _rates(long)),
+        fast=entry["fast"],
+        batch=entry["batch"],
+        us=entry["us"],
+        regional=entry["regional"],
+        gov=entry["gov"],
+        web_search_per_1000=entry["web_search_per_1000"],
+        context_window=int(entry["context_window"]),
+        max_window=int(entry["max_window"]),
+        max_output=None if limit is None else int(limit),
+        sources=tuple(entry["from"]),
+        agree=entry["agree"],
+    )
+
+
+def _rates(entry: Mapping[str, Any]) -> Rates:
+    return Rates(*(entry[kind] for kind in Rates._fields))
+
+
+def lookup(model: str | None) -> Price | None:
+    """The price of a model under any of its names, None when the table does not have it."""
+    if not model:
+        return None
+    key = name(model).key
+    models = table().models
+    vendor, slash, rest = key.rpartition("/")
+    price = models.get(rest)
+    # Another host's price for an open model is its own; only the vendor's own prefix may be dropped.
+    return price if price and (not slash or price.vendor == vendor) else None
+
+
+def window(model: str | None, prompt: int = 0) -> int | None:
+    """The context window of a model; of two the larger, if the prompt does not fit the smaller."""
+    if model and name(model).million:
+        return MILLION_WINDOW
+    price = lookup(model)
+    if price is None:
+        return None
+    return price.context_window if prompt <= price.context_window else price.max_window
+
+
+class _Tariff(NamedTuple):
+    """Pico-dollars per token and per search, all multipliers applied."""
+
+    base: tuple[int, ...]
+    long: tuple[int, ...]
+    above: float
+    until: str | None
+    search: int | None
+
+
+def cost(
+    model: str | None,
+    tokens: Tokens,
+    *,
+    speed: str | None = None,
+    service_tier: str | None = None,
+    geo: str | None = None,
+    at: str | None = None,
+) -> Cost:
+    """What one request's tokens cost; `at` is its ISO time, for tiers that were given up since."""
+    if model == SYNTHETIC:
+        return FREE
+    tariff = _tariff(model, speed, service_tier, geo)
+    if tariff is None or (tokens.web_searches and tariff.search is None):
+        return UNPRICED
+    rates = tariff.base
+    # The tier is a property of the whole request, output included, not of the tokens above the limit.
+    if tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h > tariff.above and (
+        tariff.until is None or (at is not None and at < tariff.until)
+    ):
+        rates = tariff.long
+    parts = Parts(
+        tokens.input * rates[0],
+        tokens.output * rates[1],
+        tokens.cache_read * rates[2],
+        tokens.cache_write_5m * rates[3],
+        tokens.cache_write_1h * rates[4],
+        tokens.web_searches * (tariff.search or 0),
+    )
+    return Cost(sum(parts), parts)
+
+
+@lru_cache(maxsize=4096)
+def _tariff(
+    model: str | None, speed: str | None, service_tier: str | None, geo: str | None
+) -> _Tariff | None:
+    price = lookup(model)
+    if model is None or price is None:
+        return None
+    factor = _factor(name(model), price, speed, service_tier, geo)
+    if factor is None:
+        return None
+    base = _pico(price.rates, factor)
+    long = price.long_context
+    search = price.web_search_per_1000
+    return _Tariff(
+        base=base,
+        long=_pico(long.rates, factor) if long else base,
+        above=long.above if long else inf,
+        until=long.until if long else None,
+        search=None if search is None else round(search * PICO / 1000),
+    )
+
+
+def _factor(
+    model: ModelName, price: Price, speed: str | None, service_tier: str | None, geo: str | None
+) -> Decimal | None:
+    """The product of all multipliers that apply to the tokens, None if one of them has no published value."""
+    factor: Decimal | None = Decimal(1)
+    for applies, value in (
+        (speed == "fast" or model.fast, price.fast),
+        (service_tier == "batch", price.batch),
+        (model.region == "us-gov", price.gov),
+    ):
+        if applies:
+            factor = None if factor is None or value is None else factor * value
+    if factor is None or model.region == "us-gov":
+        return factor
+    if model.region not in (None, "global"):
+        return factor * (price.regional or 1)
+    return factor * (price.us or 1) if geo == "us" else factor
+
+
+def _pico(rates: Rates, factor: Decimal) -> tuple[int, ...]:
+    return tuple(round(rate * factor * PICO / 1_000_000) for rate in rates)

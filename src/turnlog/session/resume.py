@@ -1,0 +1,86 @@
+"""What the newest client goes on from when it resumes a session: the leaf, and the rows that lead to it.
+
+Follows Claude Code 2.1.325 (docs/format.md, "How a session is resumed") and is judged by recordings of the real client
+(docs/interop.md). The rest of the package has views of its own, which show more than the client would resume.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..entries.entry import Entry
+from ..entries.reader import Transcript
+from ..errors import NotFound, Refused
+from .clock import milliseconds
+from .rows import Key, Rows, message_id
+from .weave import woven
+
+NO_CONVERSATION = "the client finds no conversation in it: "
+
+
+class Thread(NamedTuple):
+    """What a resumed session consists of."""
+
+    leaf: Entry
+    rows: list[Entry]
+
+
+def thread(file: Transcript, leaf: str | None = None) -> Thread:
+    """The rows that the client would resume, from the first to the leaf, with what belongs beside the chain."""
+    rows = Rows(file)
+    end = current_leaf(rows) if leaf is None else _given(rows, leaf)
+    chain = woven(rows, rows.chain(end.uuid))
+    if not any(map(_says_something, chain)):
+        raise Refused(NO_CONVERSATION + "no entry of it has a message")
+    return Thread(end, chain)
+
+
+def _says_something(row: Entry) -> bool:
+    if row.type in ("user", "assistant"):
+        return row.message is not None and row.message.content is not None
+    return True
+
+
+def _given(rows: Rows, uuid: str) -> Entry:
+    if uuid not in rows.up:
+        raise NotFound(f"no entry {uuid} that a conversation could end with")
+    return rows.rows[uuid]
+
+
+def current_leaf(rows: Rows) -> Entry:
+    """The row that the client goes on from; raises Refused where it finds none [4]."""
+    leaf = _named_leaf(rows) or _last_leaf(rows)
+    if leaf is None or leaf.is_sidechain:
+        raise Refused(NO_CONVERSATION + "no entry outside side chains to go on from")
+    if milliseconds(leaf.timestamp) is None:
+        raise Refused(NO_CONVERSATION + "its last entry has no valid timestamp")
+    return leaf
+
+
+def _named_leaf(rows: Rows) -> Entry | None:
+    """The row that the last prompt's entry names, or the last later row below it [11]."""
+    prompts = (entry for entry in reversed(rows.file.entries) if entry.type == "last-prompt" and not entry.lost)
+    uuid = next((named for entry in prompts if (named := rows.file.body(entry).get("leafUuid"))), None)
+    if not isinstance(uuid, str) or uuid not in rows.up:
+        return None
+    start = rows.rows[uuid]
+    below = rows.below([uuid, *_same_message(rows, start)])
+    later = [rows.rows[key] for key in below if rows.place[key] > rows.place[uuid] and not rows.rows[key].is_sidechain]
+    return max(later, key=lambda row: rows.place[row.uuid], default=start)
+
+
+def _same_message(rows: Rows, row: Entry) -> list[Key]:
+    identity = message_id(row)
+    return [key for key, other in rows.rows.items() if message_id(other) == identity] if identity else []
+
+
+def _last_leaf(rows: Rows) -> Entry | None:
+    """The last row at or below a conversation; if it has children, the newest row without any [12]."""
+    main = [rows.rows[key] for key in rows.up if not rows.rows[key].is_sidechain]
+    talk = rows.below(row.uuid for row in main if row.type in ("user", "assistant"))
+    last = next((row for row in reversed(main) if row.uuid in talk), main[-1] if main else None)
+    parents = {rows.up[row.uuid] for row in main}
+    if last is None or last.uuid not in parents:
+        return last
+    ends = [row for row in main if row.uuid not in parents]
+    return max(ends, key=lambda row: rows.time(row) or 0, default=last)

@@ -1,0 +1,165 @@
+"""The graph rows of a file as the newest client keeps them when it resumes: one for each uuid, linked upwards.
+
+Follows Claude Code 2.1.325 rule by rule; the numbers in brackets are those of docs/format.md, "How a session is resumed".
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from ..entries.entry import Entry
+from ..entries.reader import Transcript
+from .clock import milliseconds
+
+GRAPH_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
+BOUNDARY = "compact_boundary"
+REACH = 5000
+"""How many milliseconds a row may be younger than the row it is attached to when its parent is missing [15]."""
+
+Key = str | None
+"""A uuid; rows without one share the key None, and only the last of them survives [3]."""
+
+
+class Rows:
+    """The rows by uuid, with the parent of each after compaction."""
+
+    def __init__(self, file: Transcript) -> None:
+        self.file = file
+        self.rows: dict[Key, Entry] = {}
+        for entry in file.entries:
+            if entry.type in GRAPH_TYPES and not entry.lost:
+                self.rows[entry.uuid] = entry  # a uuid written twice: the place of the first, the content of the last [3]
+        self.up = {key: self._real_parent(row) for key, row in self.rows.items() if row.type != "progress"}
+        self._compact()
+
+    @cached_property
+    def place(self) -> dict[Key, int]:
+        """The place of each row in the order of the file."""
+        return {key: number for number, key in enumerate(self.rows)}
+
+    @cached_property
+    def children(self) -> dict[Key, list[Key]]:
+        """The rows below each row, in the order of the file."""
+        found: dict[Key, list[Key]] = {}
+        for key, parent in self.up.items():
+            if parent is not None:
+                found.setdefault(parent, []).append(key)
+        return found
+
+    def below(self, keys: Iterable[Key]) -> set[Key]:
+        """These rows and all rows that descend from them."""
+        found: set[Key] = set()
+        todo = list(keys)
+        while todo:
+            key = todo.pop()
+            if key not in found:
+                found.add(key)
+                todo += self.children.get(key, [])
+        return found
+
+    def chain(self, key: Key) -> list[Entry]:
+        """The rows from the top down to one; the walk up ends at a compaction [6]."""
+        rows = []
+        for above in self._upwards(key):
+            row = self.rows[above]
+            if is_boundary(row):
+                break
+            rows.append(row)
+        return rows[::-1]
+
+    def time(self, row: Entry) -> float | None:
+        """When a row was written, in milliseconds."""
+        return milliseconds(row.timestamp if row.timestamp is not None else self.file.body(row).get("timestamp"))
+
+    def _upwards(self, key: Key) -> Iterator[Key]:
+        """A row, its parent and so on; a cycle ends at the first repeated row [14]."""
+        seen: set[Key] = set()
+        while key in self.up and key not in seen:
+            yield key
+            seen.add(key)
+            parent = self.up[key]
+            if parent is None:
+                return
+            if parent in self.rows:
+                key = parent
+            elif (key := self._nearest(self.rows[key], seen)) is None:
+                return
+
+    def _real_parent(self, row: Entry) -> Key:
+        """The parent, looking through progress rows [5]."""
+        parent, seen = row.parent_uuid or None, set()
+        while parent is not None and parent not in seen:
+            above = self.rows.get(parent)
+            if above is None or above.type != "progress":
+                return parent
+            seen.add(parent)
+            parent = above.parent_uuid or None
+        return None
+
+    def _compact(self) -> None:
+        """Move the rows that the last compaction preserved behind its anchor and drop the rest before it [6-9]."""
+        boundary = next((row for row in reversed(self.rows.values()) if is_boundary(row)), None)
+        if boundary is None:
+            return
+        metadata = self.file.body(boundary).get("compactMetadata")
+        anchor, kept = self._preserved(metadata if isinstance(metadata, dict) else {})
+        if not kept or not all(key in self.up for key in kept):
+            return
+        limit = self.place[boundary.uuid]
+        dropped = {key for key in self.rows if self.place[key] < limit} - set(kept)
+        for key in dropped:
+            del self.rows[key]
+            self.up.pop(key, None)
+        for key, parent in self.up.items():
+            if parent in dropped or (parent is not None and parent == anchor):
+                self.up[key] = kept[-1]
+        self.up.update(zip(kept, [anchor, *kept[:-1]], strict=True))
+        del self.place
+
+    def _preserved(self, metadata: dict[str, object]) -> tuple[Key, list[str]]:
+        """The anchor and the preserved rows in the order in which they are sent [7]."""
+        messages, segment = metadata.get("preservedMessages"), metadata.get("preservedSegment")
+        if isinstance(messages, dict) and isinstance(messages.get("uuids"), list):
+            return _text(messages.get("anchorUuid")), [str(uuid) for uuid in messages["uuids"]]
+        if isinstance(segment, dict):
+            head, tail = _text(segment.get("headUuid")), _text(segment.get("tailUuid"))
+            upwards = [key for key in self._upwards(tail) if key is not None]
+            kept = upwards[: upwards.index(head) + 1] if head in upwards else []
+            return _text(segment.get("anchorUuid")), kept[::-1]
+        return None, []
+
+    @cached_property
+    def _timed(self) -> list[tuple[float, int, Key]]:
+        """The rows that others may be attached to, oldest first, of equal times the first in the file last."""
+        real = ((key, row) for key, row in self.rows.items() if key in self.up and not row.is_sidechain)
+        timed = [(time, -self.place[key], key) for key, row in real if (time := self.time(row)) is not None]
+        return sorted(timed, key=lambda found: found[:2])
+
+    def _nearest(self, row: Entry, seen: set[Key]) -> Key:
+        """What a row whose parent is missing is attached to: the newest row that is at most a few seconds older [15]."""
+        own = self.time(row)
+        if own is None:
+            return None
+        at = bisect_right(self._timed, own, key=lambda found: found[0])
+        for time, _, key in reversed(self._timed[:at]):
+            if time < own - REACH:
+                return None
+            if key not in seen:
+                return key
+        return None
+
+
+def is_boundary(row: Entry) -> bool:
+    """Whether a row marks a compaction."""
+    return row.type == "system" and row.subtype == BOUNDARY
+
+
+def message_id(row: Entry) -> str | None:
+    """The id of the assistant message that a row is a part of."""
+    return (row.message.id or None) if row.type == "assistant" and row.message else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,239 @@
+"""A session: opened once, its views computed when asked for and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..entries.entry import Entry
+from ..entries.reader import Transcript
+from . import agents as agents_view
+from . import calls as calls_view
+from . import compactions as compactions_view
+from . import conversation as conversation_view
+from . import messages as messages_view
+from . import overview
+from .agents import Agent
+from .calls import Call, Calls, Detail
+from .compactions import Compaction
+from .conversation import Conversation
+from .graph import Graph, graph_rows
+from .messages import Message
+from .overview import Titles
+from .resume import Thread, current_leaf, thread
+from .rows import Rows
+from .turns import GAP, Turn, Turns
+from .usage import Usage, total
+
+
+class Session:
+    """One session and what it means. Every view is a function of its entries; this object only keeps them."""
+
+    def __init__(self, file: Transcript, entries: Sequence[Entry] | None = None, gap: timedelta = GAP) -> None:
+        self.file = file
+        self._given = entries
+        self._gap = gap
+
+    @classmethod
+    def open(cls, path: str | Path, gap: timedelta = GAP) -> Session:
+        """Open a session file."""
+        return cls(Transcript.open(Path(path)), gap=gap)
+
+    @classmethod
+    def of(cls, data: bytes) -> Session:
+        """A session from bytes in memory."""
+        return cls(Transcript.of(data))
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.file.close()
+
+    def refresh(self) -> bool:
+        """Read what was appended since; whether there was anything."""
+        grown = self.file.grow()
+        if grown:
+            for name in [name for name, value in vars(type(self)).items() if isinstance(value, cached_property)]:
+                self.__dict__.pop(name, None)
+        return grown
+
+    # -- entries
+
+    @property
+    def path(self) -> Path | None:
+        """The file."""
+        return self.file.path
+
+    @cached_property
+    def session_id(self) -> str | None:
+        """The id: the file's name if it is one, else what most entries say."""
+        if self.path is not None and len(self.path.stem) == 36 and self.path.stem.count("-") == 4:
+            return self.path.stem
+        ids = [entry.session_id for entry in self.entries if entry.session_id]
+        return max(ids, key=ids.count) if ids else None
+
+    @cached_property
+    def entries(self) -> Sequence[Entry]:
+        """The entries of the session itself, without side chains, in the order of the file."""
+        if self._given is not None:
+            return self._given
+        main = [entry for entry in self.file.entries if not entry.is_sidechain]
+        talks = any(entry.type in ("user", "assistant") for entry in main)
+        return main if talks or len(main) == len(self.file.entries) else self.file.entries
+
+    def body(self, entry: Entry) -> dict[str, Any]:
+        """The whole object of an entry."""
+        return self.file.body(entry)
+
+    # -- views
+
+    @cached_property
+    def graph(self) -> Graph:
+        """How the entries hang together."""
+        return Graph(graph_rows(self.entries))
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        """The assistant messages, all branches, joined by message id."""
+        return messages_view.join(self.entries)
+
+    @cached_property
+    def _calls(self) -> Calls:
+        return calls_view.pair(self.entries)
+
+    @property
+    def orphans(self) -> list[Entry]:
+        """Entries with results that answer no call."""
+        return self._calls.orphans
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """The tool calls, all branches."""
+        assert self.agents is not None  # linking the sub-agents tells the calls of theirs
+        return self._calls.all
+
+    @cached_property
+    def _turns(self) -> Turns:
+        turns = Turns(self.file, self.entries)
+        turns.fill(self.messages, self._calls.all, self._gap)
+        return turns
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The turns, all branches, in the order of the file."""
+        return self._turns.all
+
+    def turn_of(self, entry: Entry) -> Turn | None:
+        """The turn that an entry belongs to."""
+        return self._turns.of(entry)
+
+    @cached_property
+    def compactions(self) -> list[Compaction]:
+        """Where older messages were replaced by a summary."""
+        return compactions_view.compactions(self.file, self.graph)
+
+    @cached_property
+    def agents(self) -> list[Agent]:
+        """The sub-agents, with the calls that started them."""
+        if self._given is not None:
+            return []
+        echoes = [entry for entry in self.entries if entry.kind == "agent_progress"]
+        return agents_view.agents(self.file, self._calls.all, echoes)
+
+    @cached_property
+    def _agent_sessions(self) -> dict[str, Session]:
+        return {}
+
+    def agent_session(self, agent: Agent) -> Session:
+        """The session of a sub-agent."""
+        key = str(agent.path or agent.agent_id)
+        if key not in self._agent_sessions:
+            inner = Session(self.file, agent.inside, self._gap) if agent.path is None else Session.open(agent.path, self._gap)
+            self._agent_sessions[key] = inner
+        return self._agent_sessions[key]
+
+    def found_elsewhere(self) -> dict[str, Path]:
+        """Parents that are missing here and stand in a sub-agent's file."""
+        wanted = {row.parent_uuid for row in self.graph.missing}
+        found: dict[str, Path] = {}
+        for agent in self.agents if wanted else []:
+            if agent.path is not None:
+                here = wanted & self.agent_session(agent).file.by_uuid.keys()
+                found.update({uuid: agent.path for uuid in here if uuid})
+        return found
+
+    @cached_property
+    def usage(self) -> Usage:
+        """Tokens and cost of the session with its sub-agents, every message once."""
+        return total(self.all_messages())
+
+    def all_messages(self) -> Iterator[Message]:
+        """The assistant messages of the session and of its sub-agents."""
+        yield from self.messages
+        for agent in self.agents:
+            yield from self.agent_session(agent).messages
+
+    def thread(self, leaf: str | None = None) -> Thread:
+        """The entries that the newest client would resume."""
+        return thread(self.file, leaf)
+
+    def leaf(self) -> Entry:
+        """The entry that the newest client would go on from."""
+        return current_leaf(Rows(self.file))
+
+    def conversation(self, leaf: str | None = None, *, as_sent: bool = False) -> Conversation:
+        """What the newest client would send if this leaf were resumed now."""
+        return conversation_view.conversation(self.file, leaf, as_sent=as_sent)
+
+    def content(self, message: Message) -> list[dict[str, Any]]:
+        """The blocks of a message in true order."""
+        return messages_view.content(self.file, message)
+
+    def detail(self, call: Call) -> Detail:
+        """What a call and its result hold."""
+        return calls_view.detail(self.file, call)
+
+    # -- overview
+
+    @cached_property
+    def titles(self) -> Titles:
+        """The names that the session goes by."""
+        return overview.titles(self.file, self.entries, (turn.prompt for turn in self.turns if turn.kind != "notification"))
+
+    @property
+    def title(self) -> str | None:
+        """The name to show."""
+        return self.titles.best
+
+    @cached_property
+    def span(self) -> tuple[str | None, str | None]:
+        """When it began and when it ended."""
+        return overview.span(self.entries)
+
+    @cached_property
+    def versions(self) -> list[str]:
+        """The client versions that wrote it."""
+        return overview.distinct(entry.version for entry in self.entries)
+
+    @cached_property
+    def models(self) -> list[str]:
+        """The models that answered."""
+        return overview.distinct(message.model for message in self.messages if not message.is_synthetic)
+
+    @cached_property
+    def folders(self) -> list[str]:
+        """The working folders, in the order of their first use."""
+        return overview.distinct(entry.cwd for entry in self.entries)
+
+    @cached_property
+    def git_branches(self) -> list[str]:
+        """The branches of git that were checked out."""
+        return overview.distinct(entry.git_branch for entry in self.entries)

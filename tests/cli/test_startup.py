@@ -1,0 +1,124 @@
+"""How the program starts: fast, and without what it does not need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.conftest import Program
+from turnlog import __version__
+from turnlog.cli.table import COMMANDS, DEFAULT
+
+HEAVY = {
+    "click",
+    "msgspec",
+    "platformdirs",
+    "json",
+    "re",
+    "typing",
+    "inspect",
+    "importlib.metadata",
+    "pathlib",
+}
+
+
+def loaded_by(*words: str) -> set[str]:
+    """The modules that are there at the end of a run of `turnlog`."""
+    code = (
+        "import sys; sys.argv[0] = 'turnlog'\n"
+        "from turnlog.__main__ import main; status = main()\n"
+        "print(*sorted(sys.modules), file=sys.stderr); sys.exit(status)"
+    )
+    # -S: what the environment's own start-up files import is not ours.
+    search = repr([path for path in sys.path if path])
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {search}\n{code}", *words],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return set(done.stderr.split())
+
+
+def seconds(command: list[str]) -> float:
+    begun = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - begun
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_version_is_printed_on_one_line(program: Program, flag: str) -> None:
+    done = program(flag)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"turnlog {__version__}\n", "")
+
+
+def test_version_among_other_words_is_printed_too(program: Program) -> None:
+    assert program("--version", "ls").stdout == f"turnlog {__version__}\n"
+
+
+def test_version_loads_no_framework() -> None:
+    assert loaded_by("--version") & HEAVY == set()
+
+
+def test_help_loads_no_command_and_no_decoder() -> None:
+    loaded = loaded_by("--help")
+    assert "click" in loaded
+    assert loaded & {row.target.partition(":")[0] for row in COMMANDS.values()} == set()
+    assert loaded & {"msgspec", "platformdirs", "turnlog.entries", "turnlog.session"} == set()
+
+
+def test_version_takes_at_most_twice_a_bare_interpreter() -> None:
+    bare = [sys.executable, "-c", "pass"]
+    ours = [sys.executable, "-m", "turnlog", "--version"]
+    script = Path(sys.executable).with_name("turnlog")
+    if script.exists():
+        ours = [str(script), "--version"]
+    best_bare = best_ours = float("inf")
+    for attempt in range(60):
+        # Taken in turn, the best of each: noise only ever adds. A busy machine gets more attempts.
+        best_bare, best_ours = min(best_bare, seconds(bare)), min(best_ours, seconds(ours))
+        if attempt >= 10 and best_ours <= 2 * best_bare:
+            break
+    assert best_ours <= 2 * best_bare
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_lists_every_command_with_what_it_does(program: Program, flag: str) -> None:
+    done = program(flag)
+    shown = " ".join(done.stdout.split())
+    assert done.returncode == 0
+    for name, row in COMMANDS.items():
+        assert f"{name} {row.help}" in shown
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_row_of_the_table_leads_to_a_command_of_that_name(name: str) -> None:
+    module, _, attribute = COMMANDS[name].target.partition(":")
+    command = getattr(import_module(module), attribute)
+    assert isinstance(command, click.Command)
+    assert command.name == name
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(program: Program, name: str, flag: str) -> None:
+    done = program(name, flag)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"Usage: turnlog {name} ")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_loads_the_rooms_below_only_when_it_works(name: str) -> None:
+    """Whoever asks for help, or gets a word wrong, does not wait for decoders."""
+    assert loaded_by(name, "--help") & {"msgspec", "turnlog.entries", "turnlog.session"} == set()
+
+
+def test_no_words_mean_the_default_command(program: Program) -> None:
+    assert program().stdout == program(DEFAULT).stdout
+    assert program().returncode == 0

@@ -1,0 +1,79 @@
+"""What every test stands on: a machine without sessions of its own, the corpus, and the program."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+CORPUS = Path(os.environ.get("TURNLOG_CORPUS") or ROOT.parent / "shared" / "corpus")
+CLIENTS = ROOT / ".tools" / "claude"
+
+Program = Callable[..., "subprocess.CompletedProcess[str]"]
+
+settings.register_profile("quick", deadline=None, print_blob=True)
+settings.register_profile("long", deadline=None, print_blob=True, max_examples=10_000)
+settings.load_profile("quick")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a corpus or a client that this machine does not have."""
+    missing = {
+        "corpus": None if CORPUS.is_dir() else "no shared corpus; TURNLOG_CORPUS may name it",
+        "interop": None if CLIENTS.is_dir() else "no client; scripts/install-clients gets it",
+    }
+    for item in items:
+        for name, reason in missing.items():
+            if reason and item.get_closest_marker(name):
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def strange_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Give the tests an empty home, so that nobody's own sessions and settings are read or written."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [*os.environ]:
+            if name.startswith(("TURNLOG_", "CLAUDE_", "XDG_")) and name != "TURNLOG_TEST_WHEEL":
+                patch.delenv(name)
+        for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
+            patch.setenv(name, str(home))
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            patch.delenv(name, raising=False)
+        if path := os.environ.get("PYTHONPATH"):
+            # Programs that the tests start stand in other folders.
+            patch.setenv(
+                "PYTHONPATH", os.pathsep.join(str(Path(part).resolve()) for part in path.split(os.pathsep))
+            )
+        yield home
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The folder of shared real and recorded sessions; for tests that are marked `corpus`."""
+    return CORPUS
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """Run `turnlog` with the given words in a process of its own."""
+
+    def run(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "turnlog", *map(str, words)],
+            cwd=tmp_path,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=60,
+        )
+
+    return run

@@ -44,7 +44,7 @@ def strange_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 patch.delenv(name)
         for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
             patch.setenv(name, str(home))
-        for name in ("NO_COLOR", "FORCE_COLOR"):
+        for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8"):
             patch.delenv(name, raising=False)
         if path := os.environ.get("PYTHONPATH"):
             # Programs that the tests start stand in other folders.

@@ -15,8 +15,8 @@ def is_linear(path: Path) -> bool:
     """True if the main rows of a file form one chain, in file order, without forks, gaps or strange rows.
 
     Then every version resumes the same conversation: 2.1.29 walks up from the row with the newest time, by
-    parentUuid, so forks (parallel calls), a missing parent, two rows of one uuid or times out of order cost it
-    rows.
+    parentUuid, so forks (parallel calls), a missing parent, two rows of one uuid or times out of order cost
+    it rows.
     """
     rows = main_rows(path)
     chained = all(row["parentUuid"] == before["uuid"] for before, row in pairwise(rows))

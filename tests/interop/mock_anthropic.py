@@ -47,7 +47,8 @@ Scenario (JSON)
       headers      extra response headers
 
 Replies are used in order, one per request; an error reply counts as one, so a retry gets the next reply.
-The first conversation whose kind and regexes fit is used. Requests that fit none get a sensible default for their kind.
+The first conversation whose kind and regexes fit is used. Requests that fit none get a sensible default for
+their kind.
 """
 
 from __future__ import annotations

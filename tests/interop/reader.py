@@ -11,7 +11,8 @@ from turnlog.errors import Refused
 
 def messages_of(path: Path) -> list[Object] | None:
     """What turnlog says would be sent if this file were resumed; None when it would be refused."""
-    try:
-        return turnlog.open(path).conversation().messages
-    except Refused:
-        return None
+    with turnlog.open(path) as session:
+        try:
+            return session.conversation().messages
+        except Refused:
+            return None

@@ -5,8 +5,8 @@
     tests/data/cases.oracle.jsonl       hand-made files (`cases`), one oddity each
 
 A record: file (relative to its root), sha256, version, outcome (sent | refused | timeout | sent-nothing |
-compacts), model, messages as digests. Only `sent` records are judged; one with `unjudged` (rows without uuid or
-parentUuid: the client keeps little more than the last of them) only where a strict comparison is wanted.
+compacts), model, messages as digests. Only `sent` records are judged; one with `unjudged` (rows without uuid
+or parentUuid: the client keeps little more than the last of them) only where a strict comparison is wanted.
 """
 
 from __future__ import annotations

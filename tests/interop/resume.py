@@ -156,7 +156,8 @@ def judge(requests: list[Object], ended: Ended) -> Resumed:
 
 def session_id(path: Path, raw: bytes) -> str:
     """The file's name, else its most frequent sessionId, else one made from the content."""
-    seen = Counter(found.decode(errors="replace") for found in SESSION_ID.findall(raw))
+    found: list[bytes] = SESSION_ID.findall(raw)
+    seen = Counter(value.decode(errors="replace") for value in found)
     for name in [path.stem, *(value for value, _ in seen.most_common(1))]:
         if UUID.fullmatch(name):
             return name.lower()

@@ -12,7 +12,6 @@ from tests.interop.reader import messages_of
 from tests.interop.recordings import Recording, disagreement
 from tests.interop.resume import resume
 
-
 KNOWN = {
     "variants/assistant-content-is-a-string.jsonl": "it expects blocks in an assistant row and gives up",
     "variants/parent-cycle.jsonl": "it walks up without an end",

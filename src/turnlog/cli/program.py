@@ -27,8 +27,8 @@ PIPE_CLOSED = 141
 
 def run(words: list[str]) -> int:
     """Run one command and return the exit status."""
-    _tolerate_any_text()
     try:
+        _tolerate_any_text()
         status = _invoke(words or [DEFAULT])
         if sys.stdout is not None:
             sys.stdout.flush()

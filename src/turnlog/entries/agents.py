@@ -44,6 +44,13 @@ class AgentFile(NamedTuple):
     is_symlink: bool
 
 
+class Owner(NamedTuple):
+    """Whose a loose agent is."""
+
+    session_id: str
+    is_warm_up: bool
+
+
 def agent_files(session_path: str | Path, loose: Loose | None = None) -> list[AgentFile]:
     """List the sub-agent files of one session; for many of one folder hand in its `loose_agents`."""
     path = Path(session_path)
@@ -65,9 +72,24 @@ def loose_agents(project_dir: Path) -> Loose:
     found: Loose = {}
     inside = project_dir / "subagents"
     for agent in _in_folder(project_dir) + ([] if inside.is_symlink() else _in_folder(inside)):
-        session_id, warm_up = _owner(agent.path)
+        session_id, warm_up = owner(agent.path)
         found.setdefault(session_id, []).append(agent._replace(kind="warm-up") if warm_up else agent)
     return found
+
+
+def owner(path: Path) -> Owner:
+    """Give the id of the session that a loose agent belongs to, and whether it is a warm-up."""
+    try:
+        fd, _ = open_regular(path)
+    except OSError:
+        return Owner("", False)
+    try:
+        head = read_at(fd, 0, WINDOW)
+    finally:
+        os.close(fd)
+    # Before a session is resumed, 2.0.x writes under the id of an empty file: the last one counts.
+    ids = _SESSION_ID.findall(head)
+    return Owner(ids[-1].decode("utf-8", "replace") if ids else "", is_warm_up(lines_of(head)))
 
 
 def agent_meta(meta_path: Path | None) -> dict[str, Any]:
@@ -118,21 +140,6 @@ def _kind(agent_id: str, workflow_id: str | None) -> str:
         return "workflow"
     side_work = _SIDE_WORK.fullmatch(agent_id)
     return side_work[1] if side_work else "subagent"
-
-
-def _owner(path: Path) -> tuple[str, bool]:
-    """Give the id of the session that a loose agent belongs to, and whether it is a warm-up."""
-    try:
-        fd, _ = open_regular(path)
-    except OSError:
-        return "", False
-    try:
-        head = read_at(fd, 0, WINDOW)
-    finally:
-        os.close(fd)
-    # Before a session is resumed, 2.0.x writes under the id of an empty file: the last one counts.
-    ids = _SESSION_ID.findall(head)
-    return (ids[-1].decode("utf-8", "replace") if ids else ""), is_warm_up(lines_of(head))
 
 
 def _name(item: os.DirEntry[str]) -> str:

@@ -1,7 +1,8 @@
 """Decoding one line: quickly when it is as it should be, patiently when it is not. Never raises on any bytes.
 
-The real client reads a line as UTF-8 (bad bytes become U+FFFD), takes the first JSON value on it and ignores what follows
-on the same line. Python's decoders are stricter in places, so what the quick decoder refuses is tried again in that way.
+The real client reads a line as UTF-8 (bad bytes become U+FFFD), takes the first JSON value on it and ignores what
+follows on the same line. Python's decoders are stricter in places, so what the quick decoder refuses is tried again in
+that way.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import msgspec
 from msgspec import Struct
 
-from .entry import Block, Body, Entry, Item, Kind, MessageHead, Scrap, Usage
+from .entry import Block, Body, CacheWrites, Entry, Item, Kind, MessageHead, Scrap, ServerTools, Usage
 
 DEPTH = 256
 """How deep values are decoded; what lies deeper is cut off."""
@@ -22,7 +23,9 @@ TOO_DEEP = "[nested too deep to decode]"
 FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
-_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.S)
+# A string that is cut off is a token too: else the search would begin anew at each of its escaped quotes.
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.S)
+_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _FIRST_KEY = re.compile(rb'\{"(?:parentUuid|type|uuid|sessionId|isSidechain|leafUuid|messageId|logicalParentUuid)"\s*:')
 _ATTEMPTS = 64
 
@@ -52,9 +55,7 @@ def patient(text: bytes) -> Decoded | None:
     try:
         return Decoded(_any(text), None)
     except RecursionError:
-        shallow = pruned(text)
-        found = patient(shallow) if shallow != text else None
-        return found and Decoded(found.value, "deep")
+        return _shallow(text)
     except UnicodeDecodeError:
         found = patient(text.decode("utf-8", "replace").encode())
         return found and Decoded(found.value, found.flaw or "utf-8")
@@ -67,9 +68,17 @@ def patient(text: bytes) -> Decoded | None:
 def _lenient(text: bytes, flaw: str) -> Decoded | None:
     """A value with numbers or surrogates that only the standard library's decoder takes."""
     try:
-        return Decoded(_JSON.decode(text.decode("utf-8", "replace").strip()), flaw)
-    except (ValueError, RecursionError):
+        return Decoded(_JSON.decode(text.decode("utf-8", "replace")), flaw)
+    except RecursionError:
+        return _shallow(text)
+    except ValueError:
         return None
+
+
+def _shallow(text: bytes) -> Decoded | None:
+    shallow = pruned(text)
+    found = patient(shallow) if shallow != text else None
+    return found and Decoded(found.value, "deep")
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -87,15 +96,12 @@ def pruned(text: bytes) -> bytes:
     """A JSON text with everything below DEPTH levels replaced by a marker."""
     kept, depth, start = [], 0, 0
     for token in _TOKEN.finditer(text):
-        sign = text[token.start()]
-        if sign in b"[{":
-            depth += 1
-            if depth == DEPTH:
-                kept += [text[start : token.start()], b'"%s"' % TOO_DEEP.encode()]
-        elif sign in b"]}":
-            depth -= 1
-            if depth == DEPTH - 1:
-                start = token.end()
+        step = _STEPS.get(text[token.start()], 0)
+        depth += step
+        if step > 0 and depth == DEPTH:
+            kept += [text[start : token.start()], b'"%s"' % TOO_DEEP.encode()]
+        elif step < 0 and depth == DEPTH - 1:
+            start = token.end()
     return b"".join(kept) + (text[start:] if depth < DEPTH else b"")
 
 
@@ -144,7 +150,7 @@ def _glued(line: bytes, offset: int) -> Iterator[Item]:
 def _next_object(line: bytes, chars: str, done: int) -> tuple[int, int]:
     """Where the next entry on a line begins and ends; at the line's end if there is none."""
     if done == 0 and line.lstrip(_SPACE).startswith(b"{"):
-        end = _object_end(chars, len(line) - len(line.lstrip(_SPACE)))
+        end = _object_end(chars, len(line) - len(line.lstrip(_SPACE)), line)
         if end is not None:
             return 0, end
     for match, _ in zip(_FIRST_KEY.finditer(line, done), range(_ATTEMPTS), strict=False):
@@ -154,15 +160,27 @@ def _next_object(line: bytes, chars: str, done: int) -> tuple[int, int]:
     return len(line), len(line)
 
 
-def _object_end(chars: str, start: int) -> int | None:
-    """Where the object that begins at `start` ends, with the white space behind it."""
+def _object_end(chars: str, start: int, line: bytes = b"") -> int | None:
+    """Where an object ends, with the white space behind it; one that is too deep to decode only given the line."""
     try:
         _, end = _JSON.raw_decode(chars, start)
-    except (ValueError, RecursionError):
+    except RecursionError:
+        end = _deep_end(line, start)
+    except ValueError:
         return None
-    while chars[end : end + 1] in (" ", "\t", "\r", "\n"):
+    while end and chars[end : end + 1] in (" ", "\t", "\r", "\n"):
         end += 1
-    return end
+    return end or None
+
+
+def _deep_end(line: bytes, start: int) -> int:
+    """Where an object that is too deep to decode ends; 0 if it is broken."""
+    depth = 0
+    for token in _TOKEN.finditer(line, start):
+        depth += _STEPS.get(line[token.start()], 0)
+        if depth == 0:
+            return token.end() if patient(line[start : token.end()]) else 0
+    return 0
 
 
 def _is_entry(text: bytes) -> bool:
@@ -200,8 +218,12 @@ def _json_type(value: object) -> str:
 
 
 def _entry(found: Decoded, offset: int, size: int) -> Entry:
-    entry = fit(Entry, found.value)
-    entry.offset, entry.size, entry.flaw, entry.kind = offset, size, found.flaw or "types", None
+    flaw = found.flaw
+    try:
+        entry = msgspec.convert(found.value, Entry)
+    except msgspec.ValidationError:
+        entry, flaw = fit(Entry, found.value), flaw or "types"
+    entry.offset, entry.size, entry.flaw, entry.kind = offset, size, flaw, None
     return entry
 
 
@@ -218,14 +240,26 @@ def fit(cls: type[S], found: Body) -> S:
     return cls(**kept)
 
 
-_NESTED: dict[str, type[Struct]] = {"message": MessageHead, "usage": Usage, "attachment": Kind, "data": Kind}
+_NESTED: dict[str, type[Struct]] = {
+    "message": MessageHead,
+    "usage": Usage,
+    "cache_creation": CacheWrites,
+    "server_tool_use": ServerTools,
+    "attachment": Kind,
+    "data": Kind,
+}
 
 
 def _fitting(value: Any, name: str, wanted: Any) -> Any:
     if name == "content" and isinstance(value, list):
         return [fit(Block, block) for block in value if isinstance(block, dict)]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if name in ("uuid", "parent_uuid") and isinstance(value, int | float):
-        return f"#{value}"  # the client compares whatever stands there, and numbers never equal strings
+        # The client compares whatever stands there: numbers never equal strings, and 0 and false are no parent.
+        return f"#{value}" if value else None
+    if name == "is_sidechain" and value is not None:
+        return bool(value) or isinstance(value, list | dict)  # what JavaScript takes for true
     if name in _NESTED:
         return fit(_NESTED[name], value) if isinstance(value, dict) else None
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import io
+import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from typing import NamedTuple, Protocol
 from ..errors import Changed, Unreadable
 from .decode import FAILURES, body, quick, salvage
 from .entry import Body, Entry, Item, Scrap
+from .tail import Checkpoint, mark, stale
 
 BUFFER = 1 << 20
 
@@ -43,15 +45,21 @@ class Source(Protocol):
         """Let go of the file."""
         ...  # pragma: no cover
 
+    def mark(self, offset: int) -> Checkpoint | None:
+        """What stands before a place, to tell later whether it still does."""
+        ...  # pragma: no cover
+
 
 class FileSource:
     """A file that stays open, so that a file renamed over it does not change what is read."""
 
     def __init__(self, path: Path) -> None:
         try:
-            self._file = open(path, "rb", buffering=BUFFER)
+            self._file = io.BufferedReader(io.FileIO(path), BUFFER)
         except OSError as error:
-            raise Unreadable(f"{path}: {error.strerror or error}") from None
+            folder = os.path.isdir(path)  # noqa: PTH112 - Path.is_dir may raise
+            reason = "is a folder, not a session file" if folder else error.strerror or error
+            raise Unreadable(f"{path}: {reason}") from None
         self.path = path
         self._lock = threading.Lock()
 
@@ -60,18 +68,20 @@ class FileSource:
         with self._lock:
             raw = self._file.raw  # past the buffer, which would fill a megabyte for every entry
             raw.seek(offset)
-            found = raw.read(size)
-            while found and len(found) < size and (more := raw.read(size - len(found))):
+            found = b""
+            while len(found) < size and (more := raw.read(size - len(found))):
                 found += more
-        if found is None or len(found) != size:
+        if len(found) != size:
             raise Changed(f"{self.path}: was cut while being read; open it again")
         return found
 
     def lines(self, offset: int) -> Iterator[bytes]:
         """The lines from a place on, each with its line end."""
         with self._lock:
-            self._file.seek(offset)
             try:
+                if self._file.seek(0, io.SEEK_END) < offset:
+                    raise Changed(f"{self.path}: was cut while being read; open it again")
+                self._file.seek(offset)
                 yield from self._file
             except OSError as error:
                 raise Unreadable(f"{self.path}: {error.strerror or error}") from None
@@ -79,6 +89,11 @@ class FileSource:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def mark(self, offset: int) -> Checkpoint | None:
+        """What stands before a place, to tell later whether it still does."""
+        with self._lock:
+            return mark(self._file.fileno(), offset)
 
 
 class BytesSource:
@@ -97,6 +112,10 @@ class BytesSource:
 
     def close(self) -> None:
         """Nothing to close."""
+
+    def mark(self, offset: int) -> Checkpoint | None:  # noqa: ARG002
+        """Nothing: what is in memory stays as it is."""
+        return None
 
 
 def scan(lines: Iterable[bytes], offset: int = 0) -> Iterator[Piece]:
@@ -128,13 +147,12 @@ class Transcript:
         self.complete = 0
         """How far the file was read in whole lines."""
         self._pool: dict[str, str] = {}
+        self._mark: Checkpoint | None = None
         self.grow()
 
     @classmethod
     def open(cls, path: Path) -> Transcript:
         """Read a file."""
-        if path.is_dir():
-            raise Unreadable(f"{path}: is a folder, not a session file")
         return cls(FileSource(path), path)
 
     @classmethod
@@ -159,10 +177,14 @@ class Transcript:
         """Let go of the file; what was read stays, bodies can no longer be had."""
         self.source.close()
 
+    def stale(self) -> str | None:
+        """Why the file must be read from the beginning again (see `tail`); None if it only grew."""
+        return stale(self.path, self._mark) if self.path and self._mark else None
+
     def grow(self) -> bool:
         """Read what was appended since; whether there was anything."""
         before = self._forget_unfinished()
-        with _collector_off():
+        with collector_off():
             for item, raw in scan(self.source.lines(self.complete), self.complete):
                 if isinstance(item, Entry):
                     self._add(item)
@@ -170,10 +192,12 @@ class Transcript:
                     self.scraps.append(item)
                 if raw.endswith(b"\n"):
                     self.complete = item.end
+        self._mark = self.source.mark(self.complete)
         return self._end() != before
 
     def _end(self) -> int:
-        return max((item.end for item in (*self.entries[-1:], *self.scraps[-1:])), default=0)
+        last: list[Item] = [*self.entries[-1:], *self.scraps[-1:]]
+        return max((item.end for item in last), default=0)
 
     def _forget_unfinished(self) -> int:
         """Take back what was read of an unfinished last line; the end of the file so far."""
@@ -181,12 +205,13 @@ class Transcript:
         while self.scraps and self.scraps[-1].offset >= self.complete:
             self.scraps.pop()
         while self.entries and self.entries[-1].offset >= self.complete:
-            entry = self.entries.pop()
-            places = self.repeated.get(entry.uuid or "")
-            if places:
+            uuid = self.entries.pop().uuid
+            if uuid is None:
+                continue
+            if places := self.repeated.get(uuid):
                 places.pop()
-            elif entry.uuid and self.by_uuid.get(entry.uuid) == entry.index:
-                del self.by_uuid[entry.uuid]
+            else:
+                del self.by_uuid[uuid]
         self.repeated = {uuid: places for uuid, places in self.repeated.items() if places}
         return before
 
@@ -234,7 +259,7 @@ class Transcript:
 
 
 @contextmanager
-def _collector_off() -> Iterator[None]:
+def collector_off() -> Iterator[None]:
     """Without cyclic garbage collection: entries hold no cycles, and looking for some doubles the time to read."""
     enabled = gc.isenabled()
     gc.disable()

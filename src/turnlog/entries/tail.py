@@ -95,6 +95,29 @@ def read_tail(path: str | Path, checkpoint: Checkpoint | None = None, limit: int
         os.close(fd)
 
 
+def mark(fd: int, offset: int) -> Checkpoint:
+    """Give the checkpoint of an open file that was read up to `offset`."""
+    status = os.fstat(fd)
+    head = read_at(fd, 0, min(offset, _HEAD))
+    before = read_at(fd, max(offset - _TAIL, 0), min(offset, _TAIL))
+    return Checkpoint(offset, _inode(status), offset, 0, _hash(head), _hash(before))
+
+
+def stale(path: str | Path, checkpoint: Checkpoint) -> str | None:
+    """Say why a file must be read from the beginning again, "missing" if it is gone, None if it only grew."""
+    try:
+        fd, status = open_regular(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return "missing"
+    try:
+        head = read_at(fd, 0, min(checkpoint.offset, _HEAD))
+        before = read_at(fd, max(checkpoint.offset - _TAIL, 0), min(checkpoint.offset, _TAIL))
+        other = _inode(status) != checkpoint.inode  # even if nothing was read of it yet: it is open elsewhere
+        return "replaced" if other else _reset(status, checkpoint, head, before)
+    finally:
+        os.close(fd)
+
+
 def _unchanged(status: os.stat_result, checkpoint: Checkpoint) -> bool:
     same = status.st_size == checkpoint.size and _inode(status) == checkpoint.inode
     return same and 0 < checkpoint.mtime_ns == status.st_mtime_ns

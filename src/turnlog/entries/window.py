@@ -47,14 +47,10 @@ def open_regular(path: str | Path) -> Opened:
 def read_at(fd: int, offset: int, size: int) -> bytes:
     """Read up to `size` bytes from `offset` on; fewer only at the end of the file."""
     os.lseek(fd, offset, os.SEEK_SET)
-    data = os.read(fd, size)
-    if len(data) == size or not data:
-        return data
-    parts = [data]
-    missing = size - len(data)
-    while missing and (data := os.read(fd, missing)):
-        parts.append(data)
-        missing -= len(data)
+    parts = []
+    while size and (part := os.read(fd, size)):
+        parts.append(part)
+        size -= len(part)
     return b"".join(parts)
 
 

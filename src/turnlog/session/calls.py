@@ -9,19 +9,22 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from ..entries.entry import Entry
-from ..entries.reader import Transcript
+from ..entries.reader import Transcript, collector_off
 
 FAMILIES: dict[str, tuple[str, ...]] = {
-    "reading": ("Read", "Glob", "Grep", "LS", "LSP", "NotebookRead", "ToolSearch", "ListMcpResourcesTool", "ReadMcpResourceTool"),
-    "writing": ("Edit", "Write", "MultiEdit", "NotebookEdit", "Artifact"),
-    "running": ("Bash", "PowerShell", "BashOutput", "KillShell", "KillBash", "TaskOutput", "TaskStop", "Monitor", "REPL"),
-    "web": ("WebFetch", "WebSearch"),
-    "planning": ("TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "EnterPlanMode", "ExitPlanMode",
-                 "ScheduleWakeup", "EnterWorktree", "ExitWorktree", "CronCreate", "CronDelete", "CronList"),
-    "asking": ("AskUserQuestion", "SendUserFile", "StructuredOutput"),
-    "agents": ("Task", "Agent", "SendMessage", "Workflow", "ListAgents", "TeamCreate", "TeamDelete"),
-    "skills": ("Skill", "SlashCommand"),
-}  # fmt: skip
+    name: tuple(tools.split())
+    for name, tools in {
+        "reading": "Read Glob Grep LS LSP NotebookRead ToolSearch ListMcpResourcesTool ReadMcpResourceTool",
+        "writing": "Edit Write MultiEdit NotebookEdit Artifact",
+        "running": "Bash PowerShell BashOutput KillShell KillBash TaskOutput TaskStop Monitor REPL",
+        "web": "WebFetch WebSearch",
+        "planning": "TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet EnterPlanMode ExitPlanMode"
+        " ScheduleWakeup EnterWorktree ExitWorktree CronCreate CronDelete CronList",
+        "asking": "AskUserQuestion SendUserFile StructuredOutput",
+        "agents": "Task Agent SendMessage Workflow ListAgents TeamCreate TeamDelete",
+        "skills": "Skill SlashCommand",
+    }.items()
+}
 """What a tool is for. Tools of MCP servers (`mcp__…`) are a family of their own, unknown ones are `other`."""
 
 _FAMILY_OF = {name: family for family, names in FAMILIES.items() for name in names}
@@ -83,6 +86,7 @@ class Calls(NamedTuple):
         return [call for call in self.all if call.is_error]
 
 
+@collector_off()
 def pair(entries: Iterable[Entry]) -> Calls:
     """Pair calls and results by id; a call written twice is one, the first result counts."""
     calls: dict[str, Call] = {}

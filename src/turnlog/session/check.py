@@ -79,7 +79,12 @@ def _line_numbers(file: Transcript) -> dict[int, int]:
     return numbers
 
 
-SEVERITY_OF_SCRAP: dict[str, Severity] = {"broken": "error", "torn": "warning", "value": "warning", "padding": "warning"}
+SEVERITY_OF_SCRAP: dict[str, Severity] = {
+    "broken": "error",
+    "torn": "warning",
+    "value": "warning",
+    "padding": "warning",
+}
 
 
 def check(session: Session, *, requests: bool = False) -> list[Finding]:
@@ -157,7 +162,12 @@ def _content(session: Session, found: Findings) -> None:
     for entry in session.file.entries:
         drift.add(session.body(entry), entry.version, entry.offset)
         if keys := repeated_keys(session.file.raw(entry)):
-            found.add("repeated-key", "warning", f"an object has a key twice ({keys[0]}); the last one counts", [entry])
+            found.add(
+                "repeated-key",
+                "warning",
+                f"an object has a key twice ({keys[0]}); the last one counts",
+                [entry],
+            )
     for unknown in drift:
         since = f", first seen in {unknown.version}" if unknown.version else ""
         offset = unknown.place or 0
@@ -186,7 +196,11 @@ def _requests(session: Session, found: Findings) -> None:
     if not proof.requests:
         found.note("requests", "info", "the file records no requests (clients before 2.1.3 write none)", 0)
     for request, digest in proof.unresolved:
-        found.note("request-unresolved", "warning", f"request {request}: message {digest[:12]} is not in our reconstruction")
+        found.note(
+            "request-unresolved",
+            "warning",
+            f"request {request}: message {digest[:12]} is not in our reconstruction",
+        )
     text = f"{proof.total - len(proof.unresolved)} of {proof.total} recorded messages found"
     found.note("requests", "info", f"{text}: {proof.rebuilt} rebuilt, {proof.blobs} written whole", proof.requests)
 

@@ -41,7 +41,7 @@ def _compaction(file: Transcript, graph: Graph, boundary: Entry) -> Compaction:
     before = body.get("logicalParentUuid")
     return Compaction(
         boundary,
-        _summary(graph, boundary),
+        _summary(file, graph, boundary),
         trigger if isinstance(trigger, str) else None,
         _number(facts.get("preTokens")),
         _number(facts.get("postTokens")),
@@ -50,9 +50,9 @@ def _compaction(file: Transcript, graph: Graph, boundary: Entry) -> Compaction:
     )
 
 
-def _summary(graph: Graph, boundary: Entry) -> Entry | None:
-    below = graph.children.get(graph.at[boundary.uuid or ""], [])
-    return next((graph.rows[place] for place in below if graph.rows[place].is_compact_summary), None)
+def _summary(file: Transcript, graph: Graph, boundary: Entry) -> Entry | None:
+    below = (file.entries[index] for index in graph.children(boundary.index))
+    return next((row for row in below if row.is_compact_summary), None)
 
 
 def _before(graph: Graph, uuid: str) -> tuple[Entry, ...]:

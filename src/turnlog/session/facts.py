@@ -6,6 +6,8 @@ from typing import Any
 
 from .agents import Agent
 from .calls import Call, family
+from .compactions import Compaction
+from .lineage import current_leaf
 from .overview import by_type
 from .session import Session
 from .turns import Turn
@@ -34,7 +36,7 @@ def facts(session: Session) -> Json:
         "turns": [turn(item) for item in session.turns],
         "calls": calls(session),
         "graph": graph(session),
-        "compactions": [compaction._asdict() | _compaction(compaction) for compaction in session.compactions],
+        "compactions": [compaction(item) for item in session.compactions],
         "agents": [agent(item) for item in session.agents],
         "usage": usage(session.usage),
     }
@@ -62,7 +64,7 @@ def entries(session: Session) -> Json:
 def turn(item: Turn) -> Json:
     """One turn."""
     return {
-        "index": item.index,
+        "index": item.index + 1,  # people count from 1, and `show --turn` takes this number
         "uuid": item.start.uuid,
         "kind": item.kind,
         "text": item.text,
@@ -111,12 +113,18 @@ def graph(session: Session) -> Json:
         "branches": len(view.branches),
         "missing_parents": len(view.missing),
         "compactions": len(view.compactions),
+        "leaf": current_leaf(session),
+        "leaf_uuids": [leaf.uuid for leaf in view.leaves],
     }
 
 
-def _compaction(item: Any) -> Json:
+def compaction(item: Compaction) -> Json:
+    """One compaction."""
     return {
         "boundary": item.boundary.uuid,
+        "trigger": item.trigger,
+        "pre_tokens": item.pre_tokens,
+        "post_tokens": item.post_tokens,
         "summary": item.summary.uuid if item.summary else None,
         "preserved": list(item.preserved),
         "summarised": len(item.summarised),

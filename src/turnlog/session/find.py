@@ -3,44 +3,125 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
+from ..demo import config_dir
 from ..entries.layout import SessionFile, session_files
 from ..entries.peek import Peek, peek
 from ..errors import Ambiguous, NotFound
+from .clock import moment
 
 LAST = "last"
 _LISTED = 5
 
 
+class Listing(NamedTuple):
+    """The session files there are."""
+
+    files: list[SessionFile]
+    is_demo: bool
+    """The machine has none: these are the made-up ones that come with the package."""
+
+
+class Seen(NamedTuple):
+    """A session file, and what its two ends tell."""
+
+    file: SessionFile
+    ends: Peek
+
+
+def listing(config_dirs: Iterable[Path]) -> Listing:
+    """The session files of some config folders; where there are none, those of the demo."""
+    files = [item for folder in config_dirs for item in session_files(folder)]
+    return Listing(files, False) if files else Listing(list(session_files(config_dir())), True)
+
+
 def find(name: str, config_dirs: Iterable[Path]) -> Path:
     """The file of the one session that a name means."""
-    given = Path(name).expanduser()
-    if name != LAST and (given.suffix == ".jsonl" or "/" in name or "\\" in name or given.is_file()):
-        if not given.is_file():
-            raise NotFound(f"{name}: no such file")
+    given = _expanded(name)
+    if name != LAST and _is_path(name, given):
         return given
-    files = [item for folder in config_dirs for item in session_files(folder)]
-    if not files:
-        raise NotFound(f"{name}: there are no sessions on this machine; give a path to a file")
+    files = listing(config_dirs).files
     if name == LAST:
         return _last(files)
-    found = [item for item in files if item.session_id.startswith(name.lower())] or list(_titled(name, files))
-    if len(found) == 1:
-        return found[0].path
+    found = _with_id(name, files)
     if not found:
-        raise NotFound(f"no session is called {name!r}{_closest(name, files)}")
+        seen = [Seen(item, look(item)) for item in files]
+        found = [item.file for item in seen if _is_called(name, item.ends)]
+        if not found:
+            raise NotFound(f"no session is called {name!r}{_closest(name, seen)}; `turnlog ls` lists them all")
+    if len(found) > 1:
+        raise Ambiguous(f"{name!r} fits {len(found)} sessions: {_several(found)}")
+    return found[0].path
+
+
+def _expanded(name: str) -> Path:
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:  # ~nobody
+        return Path(name)
+
+
+def _is_path(name: str, given: Path) -> bool:
+    """Whether a name means a file; raises where it can't mean anything else and there is none."""
+    # Not the methods of Path: they raise when a title is too long for a file's name.
+    if os.path.isfile(given):  # noqa: PTH113
+        return True
+    if os.path.isdir(given) and (  # noqa: PTH112
+        "/" in name or "\\" in name or name in (".", "..")
+    ):
+        raise NotFound(f"{name}: is a folder; give one of the session files in it")
+    if given.suffix == ".jsonl" or given.is_absolute() or name.startswith(("./", "../", ".\\", "..\\", "~")):
+        raise NotFound(f"{name}: no such file")
+    return False
+
+
+def _with_id(name: str, files: list[SessionFile]) -> list[SessionFile]:
+    """The sessions whose id begins with a name."""
+    start = name.lower()
+    return [item for item in files if start and item.session_id.lower().startswith(start)]
+
+
+def _is_called(name: str, ends: Peek) -> bool:
+    """Whether a name is a title of a session; leftovers of other sessions carry titles that are not theirs."""
+    titles = (ends.custom_title, ends.ai_title, ends.summary, title_of(ends))
+    return not ends.junk and _folded(name) in {_folded(title) for title in titles if title}
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _several(found: list[SessionFile]) -> str:
     newest = sorted(found, key=lambda item: -item.mtime_ns)[:_LISTED]
-    listed = ", ".join(item.session_id for item in newest)
-    raise Ambiguous(f"{name!r} fits {len(found)} sessions: {listed}{' …' if len(found) > _LISTED else ''}; give more of the id")
+    more = " …" if len(found) > _LISTED else ""
+    if len({item.session_id for item in found}) < len(found):
+        return ", ".join(item.file for item in newest) + f"{more}; give the path"
+    return ", ".join(item.session_id for item in newest) + f"{more}; give more of the id"
 
 
 def _last(files: list[SessionFile]) -> Path:
+    """The newest session that is no junk; looks at no more files than can be the newest."""
+    best: tuple[float, Path] | None = None
     for item in sorted(files, key=lambda item: -item.mtime_ns):
-        if not look(item).junk:
-            return item.path
-    raise NotFound("no session on this machine holds a conversation")
+        if best is not None and item.mtime_ns / 1e9 < best[0]:
+            break
+        ends = look(item)
+        if not ends.junk and (best is None or recency(item, ends) > best[0]):
+            best = recency(item, ends), item.path
+    if best is None:
+        raise NotFound("no session on this machine holds a conversation; `turnlog ls --all` lists what there is")
+    return best[1]
+
+
+def recency(item: SessionFile, ends: Peek) -> float:
+    """When something was last said in a session, in seconds since 1970; never later than the file was written."""
+    written = item.mtime_ns / 1e9
+    ended = moment(ends.ended)
+    return min(ended.timestamp(), written) if ended else written
 
 
 def look(item: SessionFile) -> Peek:
@@ -51,20 +132,16 @@ def look(item: SessionFile) -> Peek:
         return Peek(junk="unreadable")
 
 
-def title_of(seen: Peek) -> str | None:
+def title_of(ends: Peek) -> str | None:
     """The name to show for a session of which only the ends were read."""
-    return seen.custom_title or seen.ai_title or seen.summary or seen.first_prompt or seen.first_command or seen.last_prompt
+    given = ends.custom_title or ends.ai_title or ends.summary
+    return given or ends.first_prompt or ends.first_command or ends.last_prompt
 
 
-def _titled(name: str, files: list[SessionFile]) -> Iterator[SessionFile]:
-    wanted = name.casefold()
-    for item in files:
-        seen = look(item)
-        if any(title and title.casefold() == wanted for title in (seen.custom_title, seen.ai_title, seen.summary)):
-            yield item
-
-
-def _closest(name: str, files: list[SessionFile]) -> str:
-    by_text = {item.session_id: item.session_id for item in files}
-    near = difflib.get_close_matches(name.lower(), by_text, 3, 0.3)
-    return f"; the closest ids are {', '.join(near)}" if near else ""
+def _closest(name: str, seen: list[Seen]) -> str:
+    """The sessions whose id or title is most like a name that fits none."""
+    by_text = {item.file.session_id[: len(name)].lower(): item for item in seen}
+    by_text |= {_folded(title)[:200]: item for item in seen if (title := title_of(item.ends))}
+    near = difflib.get_close_matches(_folded(name)[:200], by_text, 3, 0.5)
+    ids = dict.fromkeys(by_text[text].file.session_id for text in near)
+    return f"; the closest are {', '.join(ids)}" if ids else ""

@@ -5,11 +5,14 @@ This is the file as it stands, all branches at once. What the client would resum
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
 from functools import cached_property
 
 from ..entries.entry import Entry
-from .rows import is_boundary, message_id
+from ..entries.reader import Transcript
+from .rows import BOUNDARY, message_id
 
 NONE = -1
 """The parent of a root."""
@@ -18,129 +21,136 @@ MISSING = -2
 
 
 class Graph:
-    """How the entries that have a uuid hang together. Rows are named by their place among these entries."""
+    """How the entries of a session that have a uuid hang together. Rows are named by their index in the file."""
 
-    def __init__(self, rows: Sequence[Entry]) -> None:
-        self.rows = rows
-        self.at: dict[str, int] = {}
-        """The place of a uuid; the first when it is written more than once."""
-        for place, row in enumerate(rows):
-            self.at.setdefault(row.uuid or "", place)
-        at = self.at
-        self.parent = [NONE if not row.parent_uuid else at.get(row.parent_uuid, MISSING) for row in rows]
+    def __init__(self, file: Transcript, entries: Sequence[Entry]) -> None:
+        self._entries = file.entries
+        self._at = at = file.by_uuid
+        self.rows = [entry for entry in entries if entry.uuid is not None]
+        self._parents = [at.get(row.parent_uuid, MISSING) if row.parent_uuid else NONE for row in self.rows]
+
+    def parent(self, row: Entry) -> int:
+        """The index of a row's parent, NONE or MISSING."""
+        return self._at.get(row.parent_uuid, MISSING) if row.parent_uuid else NONE
 
     @cached_property
-    def children(self) -> dict[int, list[int]]:
-        """The rows below each row that has any."""
-        found: dict[int, list[int]] = {}
-        for place, parent in enumerate(self.parent):
+    def _links(self) -> tuple[list[int], list[int]]:
+        """For each index the first row below it, and the next row below the same parent; NONE at the ends."""
+        first = [NONE] * len(self._entries)
+        following = [NONE] * len(self._entries)
+        for row, parent in zip(reversed(self.rows), reversed(self._parents), strict=True):
             if parent >= 0:
-                siblings = found.get(parent)
-                if siblings is None:
-                    found[parent] = [place]
-                else:
-                    siblings.append(place)
-        return found
+                following[row.index] = first[parent]
+                first[parent] = row.index
+        return first, following
+
+    def children(self, index: int) -> Iterator[int]:
+        """The rows below a row, in the order of the file."""
+        first, following = self._links
+        child = first[index]
+        while child >= 0:
+            yield child
+            child = following[child]
+
+    def below(self, start: int, without: Set[int] = frozenset()) -> Iterator[int]:
+        """A row and all rows that descend from it, but for those in `without`; ends on any graph."""
+        seen, todo = {start}, [start]
+        while todo:
+            index = todo.pop()
+            yield index
+            for child in self.children(index):
+                if child not in seen and child not in without:
+                    seen.add(child)
+                    todo.append(child)
+
+    def previous(self, row: Entry) -> Entry | None:
+        """The row that was written just before a row."""
+        place = bisect_left(self.rows, row.index, key=lambda other: other.index)
+        return self.rows[place - 1] if place > 0 else None
+
+    def upwards(self, uuid: str) -> Iterator[Entry]:
+        """A row, its parent and so on; ends on any graph."""
+        index, seen = self._at.get(uuid, NONE), set()
+        while index >= 0 and index not in seen:
+            seen.add(index)
+            row = self._entries[index]
+            yield row
+            index = self.parent(row)
 
     @cached_property
     def roots(self) -> list[Entry]:
         """Rows without a parent."""
-        return [self.rows[place] for place, parent in enumerate(self.parent) if parent == NONE]
+        return [row for row, parent in zip(self.rows, self._parents, strict=True) if parent == NONE]
 
     @cached_property
     def missing(self) -> list[Entry]:
         """Rows whose parent is not in the file."""
-        return [self.rows[place] for place, parent in enumerate(self.parent) if parent == MISSING]
+        return [row for row, parent in zip(self.rows, self._parents, strict=True) if parent == MISSING]
 
     @cached_property
     def duplicates(self) -> list[Entry]:
         """Rows whose uuid stood in the file before."""
-        return [row for place, row in enumerate(self.rows) if self.at[row.uuid or ""] != place]
+        return [row for row in self.rows if self._at[row.uuid or ""] != row.index]
 
     @cached_property
     def compactions(self) -> list[Entry]:
         """The boundaries of compactions."""
-        return [row for row in self.rows if is_boundary(row)]
+        return [row for row in self.rows if row.type == "system" and row.subtype == BOUNDARY]
 
     @cached_property
     def cycles(self) -> list[list[Entry]]:
         """Rows that are their own ancestors, each ring once."""
-        if all(parent < place for place, parent in enumerate(self.parent)):
+        if all(parent < row.index for row, parent in zip(self.rows, self._parents, strict=True)):
             return []  # parents stand before their children, as in nearly every file
-        state = [0] * len(self.rows)
+        finished: set[int] = set()
         found = []
-        for start in range(len(self.rows)):
-            path, place = [], start
-            while place >= 0 and state[place] == 0:
-                state[place] = 1
-                path.append(place)
-                place = self.parent[place]
-            if place >= 0 and state[place] == 1:
-                found.append([self.rows[p] for p in path[path.index(place) :]])
-            for seen in path:
-                state[seen] = 2
+        for row in self.rows:
+            path: dict[int, None] = {}
+            index = row.index
+            while index >= 0 and index not in finished and index not in path:
+                path[index] = None
+                index = self.parent(self._entries[index])
+            if index in path:
+                ring = list(path)
+                found.append([self._entries[member] for member in ring[ring.index(index) :]])
+            finished.update(path)
         return found
 
     @cached_property
     def branches(self) -> list[Branch]:
         """Rows from which two or more different continuations start; parallel calls and side leaves are none."""
+        counts = Counter(self._parents)
+        forks = {parent for parent, count in counts.items() if count > 1 and parent >= 0}
+        starts: dict[int, list[Entry]] = {}
+        for row, parent in zip(self.rows, self._parents, strict=True):
+            if parent in forks and (row.index in counts or is_said(row)):
+                starts.setdefault(parent, []).append(row)
         found = []
-        for place, below in self.children.items():
-            if len(below) > 1:
-                starts = [child for child in below if self._continues(child, message_id(self.rows[place]))]
-                if len(starts) > 1:
-                    found.append(Branch(self.rows[place], [self.rows[child] for child in starts]))
+        for parent, rows in sorted(starts.items()):
+            fork = self._entries[parent]
+            going_on = [row for row in rows if self._continues(row, message_id(fork))] if len(rows) > 1 else []
+            if len(going_on) > 1:
+                found.append(Branch(fork, going_on))
         return found
 
-    def _continues(self, start: int, message: str | None) -> bool:
+    def _continues(self, start: Entry, message: str | None) -> bool:
         """Whether a prompt, or an answer other than `message`, stands at or below a row."""
-        for place in self.below(start):
-            row = self.rows[place]
-            if row.type == "assistant" and (message is None or message_id(row) != message):
-                return True
-            if row.type == "user" and not row.is_meta and not holds_result(row):
-                return True
-        return False
-
-    def below(self, start: int) -> Iterator[int]:
-        """A row and all rows that descend from it; ends on any graph."""
-        seen, todo = {start}, [start]
-        while todo:
-            place = todo.pop()
-            yield place
-            fresh = [child for child in self.children.get(place, ()) if child not in seen]
-            seen.update(fresh)
-            todo += fresh
+        below = (self._entries[index] for index in self.below(start.index))
+        return any(is_said(row) and (message is None or message_id(row) != message) for row in below)
 
     @cached_property
     def leaves(self) -> list[Entry]:
-        """The last row of each continuation, in the order of the file."""
-        starts = {self.at[start.uuid or ""] for branch in self.branches for start in branch.starts[1:]}
-        tops = [place for place, parent in enumerate(self.parent) if parent < 0]
-        tips = (self._tip(top, starts) for top in [*tops, *sorted(starts)])
-        return [self.rows[tip] for tip in sorted(tip for tip in tips if tip is not None)]
+        """The last row of each continuation in which anything is said, in the order of the file."""
+        starts = {row.index for branch in self.branches for row in branch.starts[1:]}
+        tops = [row.index for row, parent in zip(self.rows, self._parents, strict=True) if parent < 0]
+        tips = [tip for start in (*tops, *starts) if (tip := self._tip(start, starts - {start})) is not None]
+        return [self._entries[tip] for tip in sorted(tips)]
 
-    def _tip(self, start: int, other_starts: set[int]) -> int | None:
-        """The last row of the continuation that starts at a row, or None when nothing is said in it."""
-        last, said, todo, seen = None, False, [start], {start}
-        while todo:
-            place = todo.pop()
-            row = self.rows[place]
-            if row.type != "progress":
-                last = place if last is None else max(last, place)
-                said = said or row.type in ("user", "assistant")
-            fresh = [child for child in self.children.get(place, ()) if child not in other_starts and child not in seen]
-            seen.update(fresh)
-            todo += fresh
-        return last if said else None
-
-    def upwards(self, uuid: str) -> Iterator[Entry]:
-        """A row, its parent and so on; ends on any graph."""
-        place, seen = self.at.get(uuid, NONE), set()
-        while place >= 0 and place not in seen:
-            seen.add(place)
-            yield self.rows[place]
-            place = self.parent[place]
+    def _tip(self, start: int, others: Set[int]) -> int | None:
+        rows = [self._entries[index] for index in self.below(start, others)]
+        if not any(row.type in ("user", "assistant") for row in rows):
+            return None
+        return max((row.index for row in rows if row.type != "progress"), default=None)
 
 
 class Branch:
@@ -157,6 +167,6 @@ def holds_result(row: Entry) -> bool:
     return isinstance(content, list) and any(block.type == "tool_result" for block in content)
 
 
-def graph_rows(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries that take part in the graph: those with a uuid."""
-    return [entry for entry in entries if entry.uuid is not None]
+def is_said(row: Entry) -> bool:
+    """Whether a row is an answer, or something said to the model that is neither a result nor added by the client."""
+    return row.type == "assistant" or (row.type == "user" and not row.is_meta and not holds_result(row))

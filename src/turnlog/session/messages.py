@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec import Struct
 
 from ..entries.entry import Entry, Usage
-from ..entries.reader import Transcript
+from ..entries.reader import Transcript, collector_off
 from .prices import SYNTHETIC, Tokens
 
 Quality = Literal["final", "partial", "placeholder", "missing"]
@@ -59,6 +59,7 @@ class Message(Struct):
         return self.lines[-1].timestamp
 
 
+@collector_off()
 def join(entries: Iterable[Entry]) -> list[Message]:
     """The assistant messages of some entries, in the order of their first lines."""
     found: dict[str, Message] = {}
@@ -86,31 +87,29 @@ def _count(message: Message) -> None:
     usages = [line.message.usage for line in message.lines if line.message and line.message.usage]
     if not usages:
         return
-    outputs = [usage.output_tokens or 0 for usage in usages]
-    long = max(_long_writes(usage) for usage in usages)
-    written = max(max(usage.cache_creation_input_tokens or 0, _short_writes(usage) + _long_writes(usage)) for usage in usages)
-    message.tokens = Tokens(
-        max(usage.input_tokens or 0 for usage in usages),
-        max(outputs),
-        max(usage.cache_read_input_tokens or 0 for usage in usages),
-        written - long,
+    last = usages[-1]
+    message.terms = Terms(last.speed, last.service_tier, last.inference_geo)
+    if all(usage == last for usage in usages):
+        message.tokens = tokens_of(last)
+        message.quality = quality(message, grew=False)
+    else:
+        every = [tokens_of(usage) for usage in usages]
+        message.tokens = Tokens(*map(max, zip(*every, strict=True)))
+        message.quality = quality(message, grew=message.tokens.output > min(tokens.output for tokens in every))
+
+
+def tokens_of(usage: Usage) -> Tokens:
+    """The tokens that one line states; cache writes without a lifetime are 5-minute writes."""
+    split, tools = usage.cache_creation, usage.server_tool_use
+    short, long = (split.ephemeral_5m_input_tokens or 0, split.ephemeral_1h_input_tokens or 0) if split else (0, 0)
+    return Tokens(
+        usage.input_tokens or 0,
+        usage.output_tokens or 0,
+        usage.cache_read_input_tokens or 0,
+        max(short, (usage.cache_creation_input_tokens or 0) - long),
         long,
-        max(_searches(usage) for usage in usages),
+        (tools.web_search_requests or 0) if tools else 0,
     )
-    message.terms = Terms(usages[-1].speed, usages[-1].service_tier, usages[-1].inference_geo)
-    message.quality = quality(message, grew=max(outputs) > min(outputs))
-
-
-def _short_writes(usage: Usage) -> int:
-    return (usage.cache_creation.ephemeral_5m_input_tokens or 0) if usage.cache_creation else 0
-
-
-def _long_writes(usage: Usage) -> int:
-    return (usage.cache_creation.ephemeral_1h_input_tokens or 0) if usage.cache_creation else 0
-
-
-def _searches(usage: Usage) -> int:
-    return (usage.server_tool_use.web_search_requests or 0) if usage.server_tool_use else 0
 
 
 def quality(message: Message, *, grew: bool) -> Quality:

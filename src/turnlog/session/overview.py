@@ -76,7 +76,7 @@ def _last(file: Transcript, entries: Sequence[Entry], kind: str, field: str) -> 
 def _summary(file: Transcript, entries: Sequence[Entry]) -> str | None:
     """The summary of an entry of this very session; old clients also left those of others in the file."""
     bodies = [file.body(entry) for entry in entries if entry.type == "summary"]
-    own = [body for body in bodies if body.get("leafUuid") in file.by_uuid]
+    own = [body for body in bodies if str(body.get("leafUuid")) in file.by_uuid]
     found = next((body.get("summary") for body in reversed(own or bodies)), None)
     return found if isinstance(found, str) else None
 
@@ -113,7 +113,8 @@ def _text(value: object) -> str | None:
 
 
 def _first_text(body: dict[str, Any]) -> str | None:
-    content = (body.get("message") or {}).get("content")
+    message = body.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, list) and content and isinstance(content[0], dict):
         return _text(content[0].get("text"))
     return _text(content)

@@ -284,9 +284,7 @@ def cost(
 
 
 @lru_cache(maxsize=4096)
-def _tariff(
-    model: str | None, speed: str | None, service_tier: str | None, geo: str | None
-) -> _Tariff | None:
+def _tariff(model: str | None, speed: str | None, service_tier: str | None, geo: str | None) -> _Tariff | None:
     price = lookup(model)
     if model is None or price is None:
         return None

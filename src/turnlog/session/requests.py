@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from ..entries.entry import Entry
 from ..entries.reader import Transcript
 from .calls import Call
-from .conversation import as_client_writes
 from .messages import Message, content
+from .parts import as_client_writes
 
 
 class Proof(NamedTuple):
@@ -39,7 +39,7 @@ class Proof(NamedTuple):
 def prove(file: Transcript, messages: list[Message], calls: list[Call]) -> Proof:
     """Find every recorded message of a session's requests in our reconstruction of it."""
     known = {digest(message) for message in _reconstructed(file, messages, calls)}
-    blobs = {file.body(entry).get("hash") for entry in file.entries if entry.type == "api-request-blob"}
+    blobs = {str(file.body(entry).get("hash")) for entry in file.entries if entry.type == "api-request-blob"}
     requests = [file.body(entry) for entry in file.entries if entry.type == "api-request"]
     rebuilt, whole, unresolved = 0, 0, []
     for request in requests:
@@ -59,7 +59,7 @@ def _tail(request: dict[str, Any]) -> list[str]:
 
 
 def _reconstructed(file: Transcript, messages: list[Message], calls: list[Call]) -> Iterator[dict[str, Any]]:
-    """The messages as they were sent: answers, prompts, and the results of each answer's calls in the order they came."""
+    """The messages as they were sent: answers, prompts, and the results of each answer's calls as they came."""
     for message in messages:
         yield {"role": "assistant", "content": content(file, message)}
     for entry in file.entries:
@@ -97,7 +97,12 @@ def digest(message: dict[str, Any]) -> str:
         blocks = [{"type": "text", "text": blocks}]
     if isinstance(blocks, list):
         blocks = [_plain(block) for block in blocks]
-    text = json.dumps({**message, "content": as_client_writes(blocks)}, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(
+        {**message, "content": as_client_writes(blocks)},
+        sort_keys=True,
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 

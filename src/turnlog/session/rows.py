@@ -1,6 +1,7 @@
 """The graph rows of a file as the newest client keeps them when it resumes: one for each uuid, linked upwards.
 
-Follows Claude Code 2.1.325 rule by rule; the numbers in brackets are those of docs/format.md, "How a session is resumed".
+Follows Claude Code 2.1.325 rule by rule; the numbers in brackets are those of docs/format.md, "How a session is
+resumed".
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ class Rows:
         self.rows: dict[Key, Entry] = {}
         for entry in file.entries:
             if entry.type in GRAPH_TYPES and not entry.lost:
-                self.rows[entry.uuid] = entry  # a uuid written twice: the place of the first, the content of the last [3]
+                self.rows[entry.uuid] = (
+                    entry  # a uuid written twice: the place of the first, the content of the last [3]
+                )
         self.up = {key: self._real_parent(row) for key, row in self.rows.items() if row.type != "progress"}
         self._compact()
 
@@ -138,7 +141,7 @@ class Rows:
         return sorted(timed, key=lambda found: found[:2])
 
     def _nearest(self, row: Entry, seen: set[Key]) -> Key:
-        """What a row whose parent is missing is attached to: the newest row that is at most a few seconds older [15]."""
+        """What a row without its parent is attached to: the newest row that is at most a few seconds older [15]."""
         own = self.time(row)
         if own is None:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from functools import cached_property
@@ -20,7 +21,7 @@ from .agents import Agent
 from .calls import Call, Calls, Detail
 from .compactions import Compaction
 from .conversation import Conversation
-from .graph import Graph, graph_rows
+from .graph import Graph
 from .messages import Message
 from .overview import Titles
 from .resume import Thread, current_leaf, thread
@@ -54,13 +55,25 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Let go of the file, and of those of the sub-agents."""
+        self._close_agents()
         self.file.close()
 
+    def _close_agents(self) -> None:
+        for inner in self._agent_sessions.values():
+            if inner.file is not self.file:
+                inner.close()
+
     def refresh(self) -> bool:
-        """Read what was appended since; whether there was anything."""
-        grown = self.file.grow()
+        """Read what was written since; whether there was anything. A file that was replaced is read again."""
+        if (self.file.stale() or "missing") != "missing":
+            self.file.close()
+            self.file = Transcript.open(self.file.path or Path())
+            grown = True
+        else:
+            grown = self.file.grow()
         if grown:
+            self._close_agents()
             for name in [name for name, value in vars(type(self)).items() if isinstance(value, cached_property)]:
                 self.__dict__.pop(name, None)
         return grown
@@ -77,8 +90,8 @@ class Session:
         """The id: the file's name if it is one, else what most entries say."""
         if self.path is not None and len(self.path.stem) == 36 and self.path.stem.count("-") == 4:
             return self.path.stem
-        ids = [entry.session_id for entry in self.entries if entry.session_id]
-        return max(ids, key=ids.count) if ids else None
+        ids = Counter(entry.session_id for entry in self.entries if entry.session_id)
+        return max(ids, key=ids.__getitem__) if ids else None
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
@@ -98,7 +111,7 @@ class Session:
     @cached_property
     def graph(self) -> Graph:
         """How the entries hang together."""
-        return Graph(graph_rows(self.entries))
+        return Graph(self.file, self.entries)
 
     @cached_property
     def messages(self) -> list[Message]:
@@ -117,14 +130,12 @@ class Session:
     @cached_property
     def calls(self) -> list[Call]:
         """The tool calls, all branches."""
-        assert self.agents is not None  # linking the sub-agents tells the calls of theirs
+        _ = self.agents  # linking the sub-agents tells the calls of theirs
         return self._calls.all
 
     @cached_property
     def _turns(self) -> Turns:
-        turns = Turns(self.file, self.entries)
-        turns.fill(self.messages, self._calls.all, self._gap)
-        return turns
+        return Turns(self.file, self.entries, self.messages, self.calls, self._gap)
 
     @property
     def turns(self) -> list[Turn]:
@@ -156,7 +167,11 @@ class Session:
         """The session of a sub-agent."""
         key = str(agent.path or agent.agent_id)
         if key not in self._agent_sessions:
-            inner = Session(self.file, agent.inside, self._gap) if agent.path is None else Session.open(agent.path, self._gap)
+            inner = (
+                Session(self.file, agent.inside, self._gap)
+                if agent.path is None
+                else Session.open(agent.path, self._gap)
+            )
             self._agent_sessions[key] = inner
         return self._agent_sessions[key]
 
@@ -206,7 +221,9 @@ class Session:
     @cached_property
     def titles(self) -> Titles:
         """The names that the session goes by."""
-        return overview.titles(self.file, self.entries, (turn.prompt for turn in self.turns if turn.kind != "notification"))
+        return overview.titles(
+            self.file, self.entries, (turn.prompt for turn in self.turns if turn.kind != "notification")
+        )
 
     @property
     def title(self) -> str | None:

@@ -14,22 +14,23 @@ from typing import Literal
 from msgspec import Struct
 
 from ..entries.entry import Entry
-from ..entries.reader import Transcript
+from ..entries.reader import Transcript, collector_off
 from .calls import WAITS_FOR_PERSON, Call
 from .clock import moment
 from .graph import holds_result
 from .messages import Message
 from .prompts import Prompt, understand
 
-TurnKind = Literal["prompt", "command", "bash", "notification", "teammate"]
+TURN_KINDS = ("prompt", "command", "bash", "notification", "teammate")
 Outcome = Literal["finished", "interrupted", "error", "waiting", "open"]
 Round = Literal["new_session", "new_round", "resume"]
 """How a turn follows on what was before it; `continue` is what a mere result of a call would be."""
 
 GAP = timedelta(minutes=5)
 NOWHERE = -1
-_STARTS = frozenset({"prompt", "command", "bash", "notification", "teammate"})
+_STARTS = frozenset(TURN_KINDS)
 _ONLY_WITH_WORK = frozenset({"command", "notification", "teammate"})
+_NOTICE = "<task-notification>"
 
 
 class Turn(Struct):
@@ -37,7 +38,8 @@ class Turn(Struct):
 
     index: int
     start: Entry
-    kind: TurnKind
+    kind: str
+    """One of TURN_KINDS."""
     prompt: Prompt
     last: Entry
     """The last entry that belongs to it."""
@@ -73,46 +75,53 @@ class Turn(Struct):
 class Turns:
     """The turns of a session, and to which of them each entry belongs."""
 
-    def __init__(self, file: Transcript, entries: Sequence[Entry]) -> None:
+    def __init__(
+        self,
+        file: Transcript,
+        entries: Sequence[Entry],
+        messages: Iterable[Message],
+        calls: Iterable[Call],
+        gap: timedelta,
+    ) -> None:
         self._file = file
         self.all: list[Turn] = []
         self._of = [NOWHERE] * len(file.entries)
+        """For each entry of the file the turn that it belongs to."""
         self._queue: list[str] = []
-        self._attached = any(entry.kind == "queued_command" for entry in entries if entry.type == "attachment")
-        for entry in entries:
-            self._take(entry)
+        self._has_attached = any(entry.kind == "queued_command" for entry in entries)
+        with collector_off():
+            self._assign(entries)
+            self._fill(messages, calls)
         self._drop_idle()
+        for before, turn in zip([None, *self.all], self.all, strict=False):
+            turn.outcome = _outcome(turn, is_last=turn is self.all[-1])
+            turn.round = _round(before, turn, gap)
 
     def of(self, entry: Entry) -> Turn | None:
         """The turn that an entry belongs to."""
         place = self._of[entry.index]
         return self.all[place] if place != NOWHERE else None
 
-    def _take(self, entry: Entry) -> None:
-        prompt = None
-        if entry.type == "user" and not holds_result(entry):
-            prompt = understand(self._file, entry)
-            if prompt.kind in _STARTS:
-                self._of[entry.index] = len(self.all)
-                self.all.append(Turn(len(self.all), entry, prompt.kind, prompt, entry))  # type: ignore[arg-type]
-                return
-        place = self._of[entry.index] = self._inherited(entry)
-        if place == NOWHERE:
-            return
-        turn = self.all[place]
-        if entry.type == "queue-operation":
-            self._queued(turn, entry)
-        elif entry.uuid is not None:
-            self._add(turn, entry, prompt)
-
-    def _inherited(self, entry: Entry) -> int:
-        """The turn of the parent, or of what was written just before."""
-        parent = self._file.by_uuid.get(entry.parent_uuid) if entry.parent_uuid else None
-        if parent is not None and parent < entry.index and self._of[parent] != NOWHERE:
-            return self._of[parent]
-        return len(self.all) - 1
+    def _assign(self, entries: Iterable[Entry]) -> None:
+        """Give each entry to the turn of its parent, or else to the turn that was at work just before."""
+        of, by_uuid = self._of, self._file.by_uuid
+        for entry in entries:
+            index, kind = entry.index, entry.type
+            prompt = understand(self._file, entry) if kind == "user" and not holds_result(entry) else None
+            if prompt is not None and prompt.kind in _STARTS:
+                of[index] = len(self.all)
+                self.all.append(Turn(len(self.all), entry, prompt.kind, prompt, entry))
+                continue
+            parent = by_uuid.get(entry.parent_uuid) if entry.parent_uuid else None
+            place = of[parent] if parent is not None and parent < index else NOWHERE
+            of[index] = place = len(self.all) - 1 if place == NOWHERE else place
+            if kind != "progress" and place != NOWHERE:
+                self._add(self.all[place], entry, prompt)
 
     def _add(self, turn: Turn, entry: Entry, prompt: Prompt | None) -> None:
+        if entry.type == "queue-operation":
+            self._queued(turn, entry)
+            return
         if entry.type == "assistant":
             turn.answered, turn.interrupted = True, False
         elif entry.type == "user":
@@ -125,16 +134,17 @@ class Turns:
             turn.duration_ms = round(duration) if isinstance(duration, int | float) else turn.duration_ms
         elif entry.kind == "queued_command":
             self._absorb(turn, entry)
-        if entry.type != "progress":
+        if entry.uuid is not None:
             turn.last = entry
 
     def _absorb(self, turn: Turn, entry: Entry) -> None:
         """Text that was typed while the turn worked, as the newest clients write it."""
-        attachment = self._file.body(entry).get("attachment") or {}
-        origin = attachment.get("origin")
+        attachment = self._file.body(entry).get("attachment")
+        fields = attachment if isinstance(attachment, dict) else {}
+        origin = fields.get("origin")
         person = not isinstance(origin, dict) or origin.get("kind") in (None, "human")
-        text = _text(attachment.get("prompt"))
-        if person and text and not text.startswith("<task-notification>"):
+        text = _text(fields.get("prompt"))
+        if person and text and not text.startswith(_NOTICE):
             turn.further.append(text)
 
     def _queued(self, turn: Turn, entry: Entry) -> None:
@@ -147,36 +157,31 @@ class Turns:
             self._queue.clear()
         elif self._queue:
             text = self._queue.pop(0)
-            absorbed = operation == "remove" and not self._attached
-            if absorbed and text and not text.startswith(("<task-notification>", "{")):
+            absorbed = operation == "remove" and not self._has_attached
+            if absorbed and text and not text.startswith((_NOTICE, "{")):
                 turn.further.append(text)
 
-    def _drop_idle(self) -> None:
-        """Take back commands and notifications that set off no work: they start no turn."""
-        working = {place for place in map(self._worked, self._file.entries) if place is not None}
-        kept = [t for t in self.all if t.kind not in _ONLY_WITH_WORK or t.index in working or t.expanded]
-        places = {turn.index: place for place, turn in enumerate(kept)}
-        if len(kept) < len(self.all):
-            self._of = [places.get(place, NOWHERE) for place in self._of]
-        for place, turn in enumerate(kept):
-            turn.index = place
-        self.all = kept
-
-    def _worked(self, entry: Entry) -> int | None:
-        real = entry.type == "assistant" and entry.message is not None and entry.message.model != "<synthetic>"
-        return self._of[entry.index] if real else None
-
-    def fill(self, messages: Iterable[Message], calls: Iterable[Call], gap: timedelta = GAP) -> None:
-        """Give each turn its messages and calls, and say how it ended."""
+    def _fill(self, messages: Iterable[Message], calls: Iterable[Call]) -> None:
         for message in messages:
             if turn := self.of(message.lines[0]):
                 turn.messages.append(message)
         for call in calls:
             if turn := self.of(call.line):
                 turn.calls.append(call)
-        for before, turn in zip([None, *self.all], self.all, strict=False):
-            turn.outcome = _outcome(turn, is_last=turn.index == len(self.all) - 1)
-            turn.round = _round(before, turn, gap)
+
+    def _drop_idle(self) -> None:
+        """Take back commands and notifications that set off no work: they start no turn."""
+        kept = [turn for turn in self.all if turn.kind not in _ONLY_WITH_WORK or turn.expanded or _worked(turn)]
+        if len(kept) < len(self.all):
+            places = {turn.index: place for place, turn in enumerate(kept)}
+            self._of = [places.get(place, NOWHERE) for place in self._of]
+            self.all = kept
+            for place, turn in enumerate(kept):
+                turn.index = place
+
+
+def _worked(turn: Turn) -> bool:
+    return any(not message.is_synthetic for message in turn.messages)
 
 
 def _text(content: object) -> str:

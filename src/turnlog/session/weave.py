@@ -1,7 +1,8 @@
 """Putting back what stands beside the chain of a resumed session: parallel calls, their results, and notes.
 
-A chain of parents runs through one of several parallel results only. The client puts the other rows of the same messages
-back, and the results of their calls, and side branches that hold nothing but notes (docs/format.md, rules 16 and 17).
+A chain of parents runs through one of several parallel results only. The client puts the other rows of the same
+messages back, and the results of their calls, and side branches that hold nothing but notes (docs/format.md, rules 16
+and 17).
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class Weave:
     def __init__(self, rows: Rows, chain: list[Entry]) -> None:
         self._all = rows
         self._first = chain[0] if chain else None
-        self._next: dict[Key, Entry | None] = {row.uuid: after for row, after in zip(chain, [*chain[1:], None], strict=True)}
+        self._next: dict[Key, Entry | None] = {
+            row.uuid: after for row, after in zip(chain, [*chain[1:], None], strict=True)
+        }
         self._message_of_call = self._calls({message_id(row) for row in chain} - {None})
         self._groups: dict[str, list[Entry]] = {}
         for row in chain:

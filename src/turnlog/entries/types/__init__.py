@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+# Some of these only for the kinds they define: a class is known as soon as it exists.
 from turnlog.entries.types import context, hooks, rare, records
 from turnlog.entries.types.attachments import Attachment, AttachmentEntry
 from turnlog.entries.types.blocks import Block, ToolResult

@@ -225,7 +225,7 @@ class AutoMode(Attachment, tag="auto_mode"):
 
 
 class AutoModeExit(Attachment, tag="auto_mode_exit"):
-    """That mode was left."""
+    """Permissions are no longer decided automatically."""
 
     seen = UNSEEN
     bash_first: bool | None = None

@@ -20,7 +20,7 @@ class Block(Part, tag_field="type"):
 
 
 class Text(Block, tag="text"):
-    """Words."""
+    """Text."""
 
     seen = ("1.0.17", None)
     text: str | None = None
@@ -168,7 +168,7 @@ class McpToolUse(Block, tag="mcp_tool_use"):
 
 
 class McpToolResult(ServerToolResult, tag="mcp_tool_result"):
-    """The answer to such a call."""
+    """The answer to an MCP call of the API."""
 
     seen = UNSEEN
     is_error: bool | None = None

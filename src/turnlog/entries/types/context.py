@@ -60,7 +60,7 @@ class Instructions(Attachment, tag="instructions"):
 
 
 class Date(Attachment, tag="date"):
-    """Today."""
+    """Today's date."""
 
     seen = ("2.1.325", None)
     date: str | None = None
@@ -238,7 +238,7 @@ class UltraEffortEnter(Attachment, tag="ultra_effort_enter"):
 
 
 class UltraEffortExit(Attachment, tag="ultra_effort_exit"):
-    """It was switched off."""
+    """The highest effort was switched off."""
 
     seen = ("2.1.229", "2.1.229")
 

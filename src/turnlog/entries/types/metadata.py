@@ -25,7 +25,7 @@ class Metadata(Aside):
 class Summary(Aside, tag="summary"):
     """A title of old versions, often of a conversation in another file. Has nothing to do with compaction."""
 
-    seen = ("1.0.17", "2.1.29")
+    seen = ("1.0.17", "2.1.22")
     summary: str | None = None
     leaf_uuid: str | None = None
     """The last entry of the conversation it names."""
@@ -57,7 +57,7 @@ class LastPrompt(Metadata, tag="last-prompt"):
 
 
 class Mode(Metadata, tag="mode"):
-    """`normal`."""
+    """The mode of the session; always `normal` so far."""
 
     seen = ("2.1.150", None)
     mode: str | None = None
@@ -89,7 +89,7 @@ class AgentName(Metadata, tag="agent-name"):
 
 
 class AgentColor(Metadata, tag="agent-color"):
-    """Its colour on the screen."""
+    """The colour of the session's agent on the screen."""
 
     seen = ("2.1.212", "2.1.212")
     agent_color: str | None = None

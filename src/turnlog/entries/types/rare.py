@@ -52,7 +52,7 @@ class DataFlowRecords(Metadata, tag="data-flow-records"):
 
 
 class DataFlowIncomplete(Metadata, tag="data-flow-incomplete"):
-    """Those records have gaps."""
+    """The records of where data went have gaps."""
 
     seen = UNSEEN
     v: int | None = None
@@ -68,7 +68,7 @@ class ArtifactCommentMonitor(Metadata, tag="artifact-comment-monitor"):
 
 
 class ArtifactAutoreactLedger(Metadata, tag="artifact-autoreact-ledger"):
-    """Which comments were answered."""
+    """Which comments on artifacts were answered."""
 
     seen = UNSEEN
     v: int | None = None

@@ -1,0 +1,108 @@
+"""Whole collections: many sessions or one large one, with the truth about them."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from .eras import ERAS, LAST_DAY, era_of
+from .project import Project
+from .session import run
+from .text import Bank
+from .truth import Truth
+from .writer import Writer
+
+
+def generate(out: Path, size: int, seed: int = 1, *, clean: bool = False) -> Truth:
+    """Write sessions of all eras, of so many bytes together; some end in a torn line unless they shall be clean."""
+    bank, truth = Bank(seed), Truth()
+    count = max(3, min(60, size // 30_000_000))
+    projects = [Project(random.Random(f"{seed}:p{number}"), bank, number) for number in range(count)]
+    total = files = number = 0
+    previous: Writer | None = None
+    while total < size:
+        number += 1
+        r = random.Random(f"{seed}:s{number}")
+        session = _session(r, bank, projects, truth)
+        if previous and session.era_name == "1.0" and r.random() < 0.2:
+            _resume(session, previous)
+        run(session, max(1, int(min(120, r.lognormvariate(1.5, 1.2)))))
+        torn = not clean and r.random() < 0.015
+        truth.facts["torn_files"] += torn
+        total += _write(out, session, torn=torn)
+        files += 1 + len(session.extra)
+        truth.facts["sessions"] += 1
+        if session.era_name == "1.0" and session.size < 3_000_000:
+            previous = session
+    return _finish(out, truth, total, files)
+
+
+def generate_session(out: Path, size: int, seed: int = 1) -> Truth:
+    """Write one session of so many bytes, of an early 2.1 client, or of a newer one when the seed is even."""
+    bank, truth = Bank(seed), Truth()
+    r = random.Random(f"{seed}:single")
+    project = Project(r, bank, 0)
+    era = ERAS[2] if seed % 2 else ERAS[3]
+    session = Writer(r, bank, project, truth, era, datetime(2026, 3, 1, 9, tzinfo=UTC))
+    run(session, 0, until=size)
+    return _finish(out, truth, _write(out, session), 1 + len(session.extra))
+
+
+def append(out: Path, files: int, lines: int, seed: int = 2) -> int:
+    """Append whole lines to some sessions, as running clients do; how many bytes."""
+    r = random.Random(f"append:{seed}")
+    bank, truth = Bank(seed), Truth()
+    project = Project(r, bank, 999)
+    paths = sorted((out / "projects").glob("*/*.jsonl"))
+    added = 0
+    for path in sorted(r.sample(paths, min(files, len(paths)))):
+        session = Writer(r, bank, project, truth, ERAS[3], LAST_DAY, path.stem)
+        while len(session.lines) < lines:
+            run(session, 1)
+        data = b"\n".join(session.lines[:lines]) + b"\n"
+        with path.open("ab") as file:
+            file.write(data)
+        added += len(data)
+    return added
+
+
+def _session(r: random.Random, bank: Bank, projects: list[Project], truth: Truth) -> Writer:
+    project = projects[int(len(projects) * r.random() ** 1.8)]
+    span = (LAST_DAY - ERAS[0].begin).days
+    start = ERAS[0].begin + timedelta(days=span * r.random() ** 0.6, hours=r.uniform(0, 24))
+    return Writer(r, bank, project, truth, era_of(start), start)
+
+
+def _resume(session: Writer, previous: Writer) -> None:
+    """Begin a session with a copy of another, as old clients did when they resumed."""
+    session.project = previous.project
+    for raw in previous.lines:
+        line = msgspec.json.decode(raw)
+        if "sessionId" in line:
+            line["sessionId"] = session.session_id
+        session.put(line)
+    session.parent = previous.parent
+    session.truth.facts["resumed_copies"] += 1
+
+
+def _write(out: Path, session: Writer, *, torn: bool = False) -> int:
+    folder = out / "projects" / session.project.slug
+    data = b"\n".join(session.lines) + b"\n"
+    if torn:
+        data += session.lines[-1][: len(session.lines[-1]) // 2]
+    total = 0
+    for name, content in {f"{session.session_id}.jsonl": data, **session.extra}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        total += len(content)
+    return total
+
+
+def _finish(out: Path, truth: Truth, total: int, files: int) -> Truth:
+    truth.facts.update(bytes=total, files=files)
+    (out / "truth.json").write_bytes(truth.dump())
+    return truth

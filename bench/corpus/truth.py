@@ -1,0 +1,46 @@
+"""What a correct reader must find in a generated collection."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from typing import Any
+
+NEEDLES = (("zqneedlerare", 1e-5), ("zqneedleseldom", 1e-4), ("zqneedlecommon", 1e-2))
+"""Words to search for, and the share of texts that hold them."""
+_FIELDS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+class Truth:
+    """Facts that are gathered while generating."""
+
+    def __init__(self) -> None:
+        self.usage: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0] * 5))
+        self.types: Counter[str] = Counter()
+        self.needles: Counter[str] = Counter()
+        self.facts: Counter[str] = Counter()
+
+    def answer(self, day: str, model: str, usage: dict[str, Any]) -> None:
+        """Count one message."""
+        row = self.usage[day][model]
+        for place, field in enumerate(_FIELDS):
+            row[place] += usage[field]
+        row[4] += 1
+
+    def line(self, kind: str, raw: bytes) -> None:
+        """Count one line."""
+        self.types[kind] += 1
+        if b"zqneedle" in raw:
+            for word, _ in NEEDLES:
+                self.needles[word] += word.encode() in raw
+
+    def dump(self) -> bytes:
+        """The facts as JSON."""
+        found = {
+            "usage_columns": ["input", "output", "cache_creation", "cache_read", "answers"],
+            "usage_by_day_and_model": self.usage,
+            "lines_by_type": self.types,
+            "needle_lines": self.needles,
+            "facts": self.facts,
+        }
+        return json.dumps(found, indent=2, sort_keys=True, ensure_ascii=False).encode()

@@ -1,0 +1,44 @@
+"""What must hold of any bytes, for the fuzzers."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hypothesis import HealthCheck, given, settings
+
+from tests.entries.strategies import assert_accounted, assert_grows, cuts, files
+from turnlog.errors import TurnlogError
+from turnlog.session.check import check
+from turnlog.session.facts import facts
+from turnlog.session.session import Session
+
+
+def hold(data: bytes, places: list[int]) -> None:
+    """Every byte is accounted for, growing equals reading whole, and no view raises."""
+    assert_accounted(data)
+    assert_grows(data, places)
+    ask(Session.of(data))
+
+
+def ask(session: Session) -> None:
+    """Ask for all that a session can tell; the one thing that may be raised is a refusal to resume."""
+    facts(session)
+    check(session)
+    for message in session.messages:
+        session.content(message)
+    for call in session.calls:
+        session.detail(call)
+    for as_sent in (False, True):
+        with suppress(TurnlogError):
+            session.conversation(as_sent=as_sent)
+
+
+def raw(data: bytes) -> None:
+    """Try bytes as they are, growing in three steps."""
+    hold(data, [len(data) // 3, len(data) * 2 // 3])
+
+
+built = settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))(
+    given(data=files, places=cuts)(hold)
+)
+"""Try files that the strategies of the tests make up."""

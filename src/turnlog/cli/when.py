@@ -1,0 +1,85 @@
+"""Times and amounts in the words of people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from turnlog.session.clock import moment
+
+
+def local(text: str | None) -> str:
+    """A timestamp in the time zone of this machine: `2026-11-03 14:05`."""
+    time = moment(text)
+    return _written(time) if time else "unknown time"
+
+
+def span(started: str | None, ended: str | None) -> str:
+    """From when to when; the day is said once."""
+    begin, end = local(started), local(ended)
+    if begin == end:
+        return begin
+    same_day = begin[:10] == end[:10]
+    return f"{begin} – {end[11:] if same_day else end}"
+
+
+def ago(seconds: float, now: datetime | None = None) -> str:
+    """How long ago a time was, for a week; after that its date."""
+    passed = (now or datetime.now(UTC)).timestamp() - seconds
+    if passed < 0 or passed >= 7 * 86400:
+        return _written(datetime.fromtimestamp(seconds, UTC))[:10]
+    if passed < 60:
+        return "just now"
+    for unit, size in (("min", 60), ("hour", 3600), ("day", 86400)):
+        number = int(passed // size)
+        if number < {"min": 60, "hour": 24, "day": 8}[unit]:
+            break
+    return f"{number} {unit}{'s' if number > 1 and unit != 'min' else ''} ago"
+
+
+def absolute(seconds: float) -> str:
+    """A time in seconds since 1970 in the time zone of this machine."""
+    return _written(datetime.fromtimestamp(seconds, UTC))
+
+
+def lasted(milliseconds: float) -> str:
+    """A duration: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`."""
+    seconds = milliseconds / 1000
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes == 0:
+        return f"{rest} s"
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
+def between(started: str | None, ended: str | None) -> timedelta | None:
+    """How much time lies between two timestamps."""
+    begin, end = moment(started), moment(ended)
+    return end - begin if begin and end and end >= begin else None
+
+
+def size(number: int) -> str:
+    """A number of bytes: `830 B`, `12 KB`, `3.4 MB`."""
+    if number < 1000:
+        return f"{number} B"
+    amount, unit = number / 1000, "KB"
+    for unit in ("KB", "MB", "GB"):  # noqa: B007 - the unit at the end of the loop is what is wanted
+        if amount < 999.5 or unit == "GB":
+            break
+        amount /= 1000
+    return f"{amount:.1f} {unit}" if amount < 10 and unit != "KB" else f"{amount:.0f} {unit}"
+
+
+def money(dollars: float) -> str:
+    """An amount of US dollars."""
+    return f"${dollars:,.2f}" if dollars >= 0.01 or dollars == 0 else f"${dollars:.4f}"
+
+
+def _written(time: datetime) -> str:
+    try:
+        return time.astimezone().strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError, OSError):
+        return time.strftime("%Y-%m-%d %H:%M")

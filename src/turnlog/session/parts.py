@@ -1,0 +1,121 @@
+"""What each row of a resumed session contributes to the conversation.
+
+The numbers in brackets are the rules of docs/format.md, "How a session is resumed".
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from ..entries.entry import Body, Entry
+from .additions import is_notification, rendered, wrapped
+from .prices import SYNTHETIC
+
+Json = dict[str, Any]
+_NOT_SENT = frozenset({"server_tool_use", "advisor_tool_result"})
+_RENAMED = {"Task": "Agent"}
+_SENT_INPUT = {"SendMessage": ("to", "summary", "message")}
+
+
+class Part(NamedTuple):
+    """What one row, or several that belong together, say."""
+
+    role: str
+    blocks: list[Json]
+    identity: str | None = None
+    """What joins the rows of one assistant message."""
+
+
+def part(row: Entry, body: Body, *, as_sent: bool) -> Part | None:
+    """What a row says, or None when it says nothing [18-20]."""
+    if row.type == "attachment":
+        return _attachment(body, as_sent)
+    if row.type == "system":
+        shown = row.subtype == "local_command" and not body.get("isDisplayOnly")
+        return Part("user", _texts(body.get("content"))) if shown else None
+    message = body.get("message")
+    if not isinstance(message, dict):
+        return None
+    blocks = [block for block in _blocks(message.get("content")) if block["type"] not in _NOT_SENT]
+    if row.type == "user":
+        return Part("user", wrapped(blocks, body) if as_sent and is_notification(body) else blocks)
+    if body.get("isApiErrorMessage") and message.get("model") == SYNTHETIC:
+        return None
+    return Part(
+        "assistant",
+        [_call(block) for block in blocks if block["type"] != "tool_result"],
+        _identity(body, message),
+    )
+
+
+def _attachment(body: Body, as_sent: bool) -> Part | None:
+    """A prompt or notification that came while the model was working; other attachments are reminders [19]."""
+    attachment = body.get("attachment")
+    if not isinstance(attachment, dict):
+        return None
+    queued = _blocks(attachment.get("prompt")) if attachment.get("type") == "queued_command" else []
+    if not as_sent:
+        return Part("user", queued)
+    role, blocks = rendered(body)
+    if blocks and not (queued and attachment.get("humanTurn")):
+        return Part(role, blocks)
+    return Part("user", wrapped(queued, attachment))
+
+
+def _texts(content: object) -> list[Json]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) and content.strip() else []
+
+
+def _blocks(content: object) -> list[Json]:
+    """The blocks of a content; texts that are empty or blank say nothing [20]."""
+    if not isinstance(content, list):
+        return _texts(content)
+    blocks = [block for block in content if isinstance(block, dict) and isinstance(block.get("type"), str)]
+    return [block for block in blocks if block["type"] != "text" or _texts(block.get("text"))]
+
+
+def _identity(body: Body, message: Json) -> str | None:
+    """Rows without message id but with any request id are joined with each other; with neither, never [23]."""
+    identity = message.get("id")
+    return identity if isinstance(identity, str) and identity else ("no id" if body.get("requestId") else None)
+
+
+def _call(block: Json) -> Json:
+    """A call as the newest client words it [27]."""
+    if block["type"] != "tool_use":
+        return block
+    name, given = block.get("name"), block.get("input")
+    if name in _SENT_INPUT and isinstance(given, dict):
+        given = {key: value for key, value in given.items() if key in _SENT_INPUT[name]}
+    sent = dict(block)
+    if "input" in block:
+        sent["input"] = as_client_writes(given)
+    if name in _RENAMED:
+        sent["name"] = _RENAMED[name]
+    return sent
+
+
+def as_client_writes(value: Any) -> Any:
+    """A JSON value after the client's own decoding and encoding: numbers are doubles, half surrogates become U+FFFD."""
+    if isinstance(value, dict):
+        return {as_client_writes(key): as_client_writes(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [as_client_writes(inner) for inner in value]
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return _double(value)
+
+
+def _double(value: int | float) -> int | float | None:
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    if number != number or number in (float("inf"), float("-inf")):
+        return None
+    if abs(number) >= 1e21 or not number.is_integer():
+        return number
+    return int(Decimal(repr(number)))

@@ -4,8 +4,8 @@
     python -m fuzz.read built [options of libFuzzer] [seed folders]    bytes as choices of the tests' strategies
     python -m fuzz.read plain [SECONDS]                                without atheris: hypothesis alone
 
-The first two need atheris and stop at the first failure, whose input libFuzzer keeps. A useful seed is a folder of short
-session files; `-max_total_time=3600` is an hour.
+The first two need atheris and stop at the first failure, whose input libFuzzer keeps. A useful seed is a folder of
+short session files; `-max_total_time=3600` is an hour.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def plain(seconds: float) -> None:
 
 def guided(way: str, options: list[str]) -> None:
     """Try what libFuzzer finds by watching which code each input reaches."""
-    import atheris
+    import atheris  # type: ignore[import-untyped]
 
     with atheris.instrument_imports(include=["turnlog"]):
         from . import properties

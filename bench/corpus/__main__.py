@@ -1,8 +1,8 @@
 """Write collections of made-up sessions, and describe any collection.
 
-    python -m bench.corpus generate OUT --size 500MB [--seed 1] [--session-size 200MB] [--clean]
-    python -m bench.corpus append OUT --files 20 --lines 100 [--seed 2]
-    python -m bench.corpus stats FOLDER
+python -m bench.corpus generate OUT --size 500MB [--seed 1] [--session-size 200MB | --sessions 5000] [--clean]
+python -m bench.corpus append OUT --files 20 --lines 100 [--seed 2]
+python -m bench.corpus stats FOLDER
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from .collection import append, generate, generate_session
+from .collection import append, generate, generate_session, generate_short
 
 _UNITS = {"GB": 10**9, "MB": 10**6, "KB": 10**3, "B": 1}
 
@@ -39,7 +39,11 @@ def stats(root: Path) -> None:
     every = sorted(size for sizes in kinds.values() for size in sizes)
     total = sum(every)
     quantiles = [_quantile(every, share) for share in (0.1, 0.5, 0.9, 0.99, 0.999)]
-    print(f"{len(every)} lines, {total / 1e6:.1f} MB, mean {total / len(every):.0f}; p10/50/90/99/99.9/max", quantiles, every[-1])
+    print(
+        f"{len(every)} lines, {total / 1e6:.1f} MB, mean {total / len(every):.0f}; p10/50/90/99/99.9/max",
+        quantiles,
+        every[-1],
+    )
     print(f"{'kind':32}{'lines%':>8}{'bytes%':>8}{'p10':>8}{'p50':>8}{'p90':>9}{'p99':>9}{'max':>10}")
     for kind, sizes in sorted(kinds.items(), key=lambda item: -sum(item[1])):
         sizes.sort()
@@ -84,6 +88,7 @@ def _words() -> argparse.Namespace:
     making.add_argument("--size", type=parse_size, default=50 * 10**6)
     making.add_argument("--seed", type=int, default=1)
     making.add_argument("--session-size", type=parse_size, help="one session of this size instead of many")
+    making.add_argument("--sessions", type=int, help="so many short sessions instead of a total size")
     making.add_argument("--clean", action="store_true", help="no torn last lines")
     adding = commands.add_parser("append")
     adding.add_argument("out", type=Path)
@@ -106,6 +111,8 @@ def main() -> None:
     else:
         if words.session_size:
             truth = generate_session(words.out, words.session_size, words.seed)
+        elif words.sessions:
+            truth = generate_short(words.out, words.sessions, words.seed)
         else:
             truth = generate(words.out, words.size, words.seed, clean=words.clean)
         size, files = truth.facts["bytes"] / 1e6, truth.facts["files"]

@@ -59,7 +59,11 @@ def _message(w: Writer, request: _Request, block: Json, stop: str | None, usage:
 
 def _usage(w: Writer, request: _Request, is_last: bool) -> Json:
     written = request.written
-    usage: Json = {"input_tokens": request.input, "cache_creation_input_tokens": written, "cache_read_input_tokens": w.context}
+    usage: Json = {
+        "input_tokens": request.input,
+        "cache_creation_input_tokens": written,
+        "cache_read_input_tokens": w.context,
+    }
     if not w.is_new:
         usage["cache_creation"] = {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0}
         known = is_last or w.era_name in ("1.0", "2.0")
@@ -87,7 +91,13 @@ def _usage(w: Writer, request: _Request, is_last: bool) -> Json:
 
 def _echo(w: Writer, message: Json, request_id: str, uuid: str, agent: str | None) -> None:
     """Write a sub-agent's line once more, into the session that started it."""
-    inner = {"type": "assistant", "timestamp": w.tick(0, 0.1), "message": message, "requestId": request_id, "uuid": uuid}
+    inner = {
+        "type": "assistant",
+        "timestamp": w.tick(0, 0.1),
+        "message": message,
+        "requestId": request_id,
+        "uuid": uuid,
+    }
     _progress(w, inner, agent, "agent_" + message["id"])
 
 
@@ -98,7 +108,7 @@ def echo_result(w: Writer, message: Json, uuid: str, agent: str | None) -> None:
 
 
 def _progress(w: Writer, inner: Json, agent: str | None, call: str) -> None:
-    data = {"message": inner, "normalizedMessages": [], "type": "agent_progress", "prompt": "", "agentId": agent}
+    data: Json = {"message": inner, "normalizedMessages": [], "type": "agent_progress", "prompt": "", "agentId": agent}
     parent = "toolu_01" + w.base58(22)
     w.chain({"type": "progress", "data": data, "toolUseID": call, "parentToolUseID": parent})
 

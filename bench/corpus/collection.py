@@ -17,7 +17,7 @@ from .writer import Writer
 
 
 def generate(out: Path, size: int, seed: int = 1, *, clean: bool = False) -> Truth:
-    """Write sessions of all eras, of so many bytes together; some end in a torn line unless they shall be clean."""
+    """Write sessions of all eras, of so many bytes together; unless clean, some end in a torn line."""
     bank, truth = Bank(seed), Truth()
     count = max(3, min(60, size // 30_000_000))
     projects = [Project(random.Random(f"{seed}:p{number}"), bank, number) for number in range(count)]
@@ -49,6 +49,21 @@ def generate_session(out: Path, size: int, seed: int = 1) -> Truth:
     session = Writer(r, bank, project, truth, era, datetime(2026, 3, 1, 9, tzinfo=UTC))
     run(session, 0, until=size)
     return _finish(out, truth, _write(out, session), 1 + len(session.extra))
+
+
+def generate_short(out: Path, count: int, seed: int = 1) -> Truth:
+    """Write so many short sessions of all eras."""
+    bank, truth = Bank(seed), Truth()
+    projects = [Project(random.Random(f"{seed}:p{number}"), bank, number) for number in range(60)]
+    total = files = 0
+    for number in range(count):
+        r = random.Random(f"{seed}:short{number}")
+        session = _session(r, bank, projects, truth)
+        run(session, r.randint(1, 3), steps=r.randint(0, 4))
+        total += _write(out, session)
+        files += 1 + len(session.extra)
+    truth.facts["sessions"] = count
+    return _finish(out, truth, total, files)
 
 
 def append(out: Path, files: int, lines: int, seed: int = 2) -> int:

@@ -51,7 +51,12 @@ def attachment(w: Writer) -> None:
     path, lines = r.choice(w.project.files)
     listing = {"type": "skill_listing", "content": w.prose(4000), "names": [], "skillCount": 12, "isInitial": True}
     snippet = {"type": "edited_text_file", "filename": path, "snippet": "\n".join(lines[: r.randint(5, 80)])}
-    hook = {"type": "hook_success", "hookName": "UserPromptSubmit", "hookEvent": "UserPromptSubmit", "toolUseID": w.uuid()}
+    hook: Json = {
+        "type": "hook_success",
+        "hookName": "UserPromptSubmit",
+        "hookEvent": "UserPromptSubmit",
+        "toolUseID": w.uuid(),
+    }
     hook |= {"content": "", "stdout": "{}", "stderr": "", "exitCode": 0, "command": "hook.sh", "durationMs": 12}
     reminder = {"type": "todo_reminder", "content": [], "itemCount": 0}
     choice: Json = r.choice((reminder, listing, snippet, _file(path, lines), hook))

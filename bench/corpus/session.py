@@ -141,7 +141,12 @@ def _sub_agent(w: Writer, given: Json) -> Outcome:
     w.extra.update(sub.extra)
     w.truth.facts["subagents"] += 1
     report = {"type": "text", "text": w.bank.markdown(r, 900)}
-    usage = {"input_tokens": 1, "cache_creation_input_tokens": 191, "cache_read_input_tokens": 125212, "output_tokens": 782}
+    usage = {
+        "input_tokens": 1,
+        "cache_creation_input_tokens": 191,
+        "cache_read_input_tokens": 125212,
+        "output_tokens": 782,
+    }
     result = {"status": "completed", "prompt": given["prompt"], "agentId": agent, "content": [report]}
     result["totalDurationMs"] = r.randint(9_000, 900_000)
     result["totalTokens"] = r.randint(9_000, 150_000)
@@ -160,7 +165,12 @@ def _mishap(w: Writer) -> None:
     elif share < 0.008:
         w.chain({"message": _synthetic(w), "type": "assistant", "isApiErrorMessage": True})
     elif share < 0.014 and not w.agent:
-        queued = {"type": "queue-operation", "operation": "enqueue", "timestamp": w.tick(0, 1), "sessionId": w.session_id}
+        queued = {
+            "type": "queue-operation",
+            "operation": "enqueue",
+            "timestamp": w.tick(0, 1),
+            "sessionId": w.session_id,
+        }
         w.put(queued | {"content": w.prose(90)})
         w.put(queued | {"operation": "dequeue", "timestamp": w.tick(0, 1)})
 

@@ -35,13 +35,14 @@ because however therefore while since although first second third finally also i
 currently probably likely needs needed looks seems found missing wrong correct fixed failing passes
 let me I will now look at see there was were has have been does did do what why how when where""".split()
 CHINESE = (
-    "我们 需要 先 检查 这个 函数 的 返回 值 然后 修改 配置 文件 测试 失败 因为 缺少 依赖 请 帮 我 分析 项目 结构 "
-    "会话 记录 解析 消息 工具 调用 结果 用户 输入 错误 日志 数据库 索引 搜索 更新 完成 现在 可以 运行"
+    "我们 需要 先 检查 这个 函数 的 返回 值 然后 修改 配置 文件 测试 失败 因为 "
+    "缺少 依赖 请 帮 我 分析 项目 结构 会话 记录 解析 消息 工具 调用 结果 用户 "
+    "输入 错误 日志 数据库 索引 搜索 更新 完成 现在 可以 运行"
 ).split()
 ENDINGS = [".py", ".ts", ".tsx", ".rs", ".go", ".md", ".json", ".yaml", ".css", ".sql"]
 
-# $ident and $Title are names, $words a few words, $ext a file's ending, $1-99 a number. The first whose share is
-# above a random number is taken.
+# $ident and $Title are names, $words a few words, $ext a file's ending, $1-99 a number. The first whose share
+# is above a random number is taken.
 _CODE = [
     (0.10, None),
     (0.18, "# $words"),
@@ -99,7 +100,9 @@ class Bank:
         indent = "    " * r.choice((0, 1, 1, 2, 2, 3))
         return "" if share < _CODE[0][0] else indent + self._filled(_CODE, r, share)
 
-    def _filled(self, templates: list[tuple[float, str | None]] | list[tuple[float, str]], r: random.Random, share: float) -> str:
+    def _filled(
+        self, templates: list[tuple[float, str | None]] | list[tuple[float, str]], r: random.Random, share: float
+    ) -> str:
         template = next(text for limit, text in templates if share < limit)
         return _SLOT.sub(lambda slot: self._slot(slot, r), template or "")
 

@@ -80,7 +80,13 @@ def _read(w: Writer) -> Outcome:
         part = lines[start : start + r.randint(5, 200)]
     separator = "\t" if w.is_new else "→"
     shown = "\n".join(f"{number:6d}{separator}{text}" for number, text in enumerate(part, 1))
-    file = {"filePath": path, "content": "\n".join(part), "numLines": len(part), "startLine": 1, "totalLines": len(lines)}
+    file = {
+        "filePath": path,
+        "content": "\n".join(part),
+        "numLines": len(part),
+        "startLine": 1,
+        "totalLines": len(lines),
+    }
     return Outcome({"file_path": path}, w.needle(shown), {"type": "text", "file": file})
 
 
@@ -117,7 +123,7 @@ def _write(w: Writer) -> Outcome:
     r, bank = w.r, w.bank
     path = f"{w.project.cwd}/src/{bank.ident(r)}/{bank.ident(r)}{r.choice(ENDINGS)}"
     content = "\n".join(bank.cut(bank.code, r, int(min(900, r.lognormvariate(4.2, 0.9)))))
-    result = {"type": "create", "filePath": path, "content": content, "structuredPatch": [], "originalFile": None}
+    result: Json = {"type": "create", "filePath": path, "content": content, "structuredPatch": [], "originalFile": None}
     return Outcome({"file_path": path, "content": content}, f"File created successfully at: {path}", result)
 
 
@@ -193,7 +199,7 @@ def progress(w: Writer, call_id: str, name: str) -> None:
         return
     for event in ("PreToolUse", "PostToolUse"):
         for _ in range(r.choice((1, 1, 2))):
-            data = {"type": "hook_progress", "hookEvent": event, "hookName": f"{event}:{name}"}
+            data: Json = {"type": "hook_progress", "hookEvent": event, "hookName": f"{event}:{name}"}
             data["command"] = "/home/user/.claude/hooks/guard.sh check"
             w.chain({"type": "progress", "data": data, "parentToolUseID": call_id, "toolUseID": call_id})
     if name == "Bash" and r.random() < 0.45:
@@ -208,6 +214,6 @@ def progress(w: Writer, call_id: str, name: str) -> None:
                 "elapsedTimeSeconds": number + 2,
                 "totalLines": len(output),
                 "timeoutMs": 120000,
-            }  # type: ignore[dict-item]
+            }
             tick = f"bash-progress-{number}"
             w.chain({"type": "progress", "data": data, "toolUseID": tick, "parentToolUseID": call_id})

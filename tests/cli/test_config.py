@@ -38,9 +38,7 @@ def test_xdg_variables_move_file_and_folder(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="XDG")
-def test_a_relative_xdg_variable_does_not_count(
-    strange_machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_xdg_variable_does_not_count(strange_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", "somewhere")
     assert config_file() == strange_machine / ".config" / "turnlog" / "config.toml"
 
@@ -57,9 +55,7 @@ def test_turnlog_home_names_the_data_folder(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_the_file_wins_over_the_defaults(file: Path, strange_machine: Path) -> None:
-    file.write_text(
-        'config_dirs = ["~/old", "/x/.claude"]\ngap_minutes = 30\ncolor = false\n', encoding="utf-8"
-    )
+    file.write_text('config_dirs = ["~/old", "/x/.claude"]\ngap_minutes = 30\ncolor = false\n', encoding="utf-8")
     assert load() == Config((str(strange_machine / "old"), str(Path("/x/.claude"))), 30, False)
 
 
@@ -89,9 +85,7 @@ def test_no_color_wins_over_force_color(monkeypatch: pytest.MonkeyPatch) -> None
     assert load().color is False
 
 
-def test_an_unknown_key_is_a_warning_that_names_file_and_key(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_key_is_a_warning_that_names_file_and_key(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text("gap_minuts = 3\n[web]\nport = 1\n", encoding="utf-8")
     assert load() == Config()
     assert capsys.readouterr().err.splitlines() == [
@@ -111,9 +105,7 @@ def test_an_unknown_key_is_a_warning_that_names_file_and_key(
         ("color = 'red'", "color = 'red': expected true or false"),
     ],
 )
-def test_a_value_of_the_wrong_kind_is_refused_with_what_is_expected(
-    file: Path, line: str, reason: str
-) -> None:
+def test_a_value_of_the_wrong_kind_is_refused_with_what_is_expected(file: Path, line: str, reason: str) -> None:
     file.write_text(line, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
         load()
@@ -144,9 +136,7 @@ def test_a_folder_in_the_place_of_the_file_is_refused(file: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["soon", "0", "-1", "1.5"])
-def test_a_wrong_number_in_the_environment_is_refused_by_name(
-    monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
+def test_a_wrong_number_in_the_environment_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("TURNLOG_GAP_MINUTES", value)
     with pytest.raises(UsageError, match=f"TURNLOG_GAP_MINUTES={value}: expected a whole number"):
         load()

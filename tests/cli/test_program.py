@@ -43,9 +43,7 @@ def command_line(folder: Path, body: str) -> list[str]:
 
 @pytest.fixture
 def attempt(tmp_path: Path) -> Try:
-    def run(
-        body: str, *words: str, stdout: int = subprocess.PIPE, **env: str
-    ) -> subprocess.CompletedProcess[bytes]:
+    def run(body: str, *words: str, stdout: int = subprocess.PIPE, **env: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [*command_line(tmp_path, body), *words],
             cwd=tmp_path,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -15,7 +16,20 @@ from turnlog.entries.reader import BytesSource, Transcript, scan
 BOM = b"\xef\xbb\xbf"
 UUIDS = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(6)]
 TYPES = ["user", "assistant", "system", "attachment", "progress", "summary", "last-prompt", "file-history-snapshot"]
-KEYS = ["type", "uuid", "parentUuid", "message", "content", "usage", "id", "attachment", "data", "isSidechain", "x"]
+KEYS = [
+    "type",
+    "uuid",
+    "parentUuid",
+    "message",
+    "content",
+    "usage",
+    "id",
+    "attachment",
+    "data",
+    "isSidechain",
+    "x",
+    "\udc00",
+]
 
 LITERALS = [
     b"null",
@@ -29,8 +43,6 @@ LITERALS = [
     b"1e400",
     b"-1e-400",
     b"12345678901234567890123",
-    b"9" * 420,
-    b"9" * 5000,
     b"[]",
     b"{}",
 ]
@@ -94,7 +106,8 @@ JUNK = [
 LINE_ENDS = [b"\n", b"\n", b"\n", b"\r\n", b"\n\n", b"\r", b" \n", b""]
 
 texts = st.sampled_from(STRINGS) | st.text(max_size=6).map(lambda text: json.dumps(text).encode())
-scalars = st.sampled_from(LITERALS) | texts | st.integers().map(lambda number: b"%d" % number)
+digits = st.sampled_from([19, 20, 309, 399, 400, 4300, 4301, 5000]).map(lambda count: b"9" * count)
+scalars = st.sampled_from(LITERALS) | texts | digits | st.integers().map(lambda number: b"%d" % number)
 
 
 def written(pairs: list[tuple[str, bytes]]) -> bytes:
@@ -203,7 +216,7 @@ cuts = st.lists(st.integers(0, 4000), max_size=6)
 def chunks(data: bytes, places: list[int]) -> list[bytes]:
     """The data cut at these places."""
     ends = [0, *sorted(place % (len(data) + 1) for place in places), len(data)]
-    return [data[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    return [data[start:end] for start, end in pairwise(ends)]
 
 
 def state(file: Transcript) -> dict[str, Any]:

@@ -8,32 +8,13 @@ from tests.interop.block_cases import block_cases
 from tests.interop.graph_cases import graph_cases
 from tests.interop.line_cases import line_cases
 
-TIMES = "we read fewer notations of a time than JavaScript does"
 LINES = "a row over several lines: the client reads values, we read lines"
-SIDE = "a marked row beside the chain"
-OPEN = "not yet done"
 
 KNOWN = {
-    "escaped-high-surrogate": OPEN,
-    "escaped-low-surrogate": OPEN,
     "pretty-row": LINES,
     "pretty-row-then-another": LINES,
     "pretty-rows-only": LINES,
     "wrapped-in-an-array-over-lines": LINES,
-    "deep-input": OPEN,
-    "time-leaf-in-words": TIMES,
-    "time-leaf-small-letters": TIMES,
-    "time-leaf-one-digit": TIMES,
-    "time-leaf-30-february": TIMES,
-    "time-none-on-a-trailing-system-row": OPEN,
-    "refused-time-leaf-basic-form": TIMES,
-    "refused-time-leaf-none-system-below": OPEN,
-    "sidechain-row-of-a-message": SIDE,
-    "leaf-before-the-boundary": OPEN,
-    "result-object": OPEN,
-    "result-number": OPEN,
-    "result-error-with-image": OPEN,
-    "result-error-image-only": OPEN,
 }
 """Files for which turnlog says otherwise than the client, and why; a test fails when one of them agrees."""
 

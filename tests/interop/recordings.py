@@ -91,5 +91,5 @@ def disagreement(recording: Recording, messages: list[Object] | None) -> str | N
     if recording.outcome == "refused":
         return None if messages is None else "the client refuses this file, turnlog does not"
     if messages is None:
-        return "turnlog refuses this file, the client does not"
+        return "turnlog refuses this file, the client does not" if recording.messages else None
     return difference(recording.messages, digests(messages))

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.interop import clients, gate, report
+from tests.interop.case_rows import base, raw
 from tests.interop.clients import NEWEST, OLD
-from tests.interop.verdicts import KNOWN, Verdict
+from tests.interop.recordings import Recording
+from tests.interop.verdicts import KNOWN, Verdict, newest_verdict
 
 VERDICTS = [
     Verdict("sessions/2.0.76/plain/a.jsonl", NEWEST, "same"),
@@ -70,3 +72,23 @@ def test_without_node_the_gate_says_what_it_needs(tmp_path: Path, monkeypatch: p
     monkeypatch.delenv("TURNLOG_CLAUDE_DIR", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "not found: node, npm" in (clients.install([NEWEST]) or "")
+
+
+@pytest.mark.parametrize(
+    ("fields", "word", "words"),
+    [
+        ({}, "DIFFERENT", "client end"),
+        ({"unjudged": "rows without uuid"}, "not judged", None),
+        ({"outcome": "refused"}, "DIFFERENT", "turnlog does not"),
+        ({"outcome": "timeout"}, "DIFFERENT", "outcome is timeout"),
+    ],
+)
+def test_a_recording_that_says_otherwise_is_told(
+    fields: dict[str, str], word: str, words: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(raw(base()))
+    entry = Recording(**{"file": "s.jsonl", "sha256": "", "version": NEWEST, "outcome": "sent", **fields}, messages=[])
+    verdict = newest_verdict(entry, path)
+    assert (verdict.word, words is None) == (word, verdict.reason is None)
+    assert (words or "") in (verdict.reason or "")

@@ -29,6 +29,16 @@ def variant(name: str) -> Path:
     return DATA / "variants" / f"{name}.jsonl"
 
 
+def genuine(name: str) -> Session:
+    """A recorded session in memory, without its sub-agents' files."""
+    return Session.of(recorded(name).read_bytes())
+
+
+def edited(name: str) -> Session:
+    """A recorded session that was edited by hand, in memory."""
+    return Session.of(variant(name).read_bytes())
+
+
 def encoded(lines: list[Line]) -> bytes:
     """Lines as the client writes them."""
     return b"".join(json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines)

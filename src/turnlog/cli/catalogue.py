@@ -45,7 +45,9 @@ def catalogue(folders: Iterable[Path], project: str | None = None, everything: b
     files, is_demo = listing(folders)
     seen = [(item, look(item)) for item in files]
     fitting = [(item, ends) for item, ends in seen if project is None or belongs(ends.cwd, project)]
-    shown = [Row(item, ends, recency(item, ends)) for item, ends in fitting if everything or not ends.junk]
+    shown = [
+        Row(item, ends, recency(item, ends, is_demo=is_demo)) for item, ends in fitting if everything or not ends.junk
+    ]
     shown.sort(key=lambda row: (-row.time, row.file.session_id))
     return Catalogue(shown, len(fitting) - len(shown), is_demo)
 
@@ -99,8 +101,9 @@ def short_ids(ids: list[str]) -> dict[str, str]:
     ordered = sorted(set(ids))
     needed = dict.fromkeys(ordered, _SHORT)
     for one, other in pairwise(ordered):
-        common = len(os.path.commonprefix([one, other])) + 1
-        needed[one], needed[other] = max(needed[one], common), max(needed[other], common)
+        if one[:_SHORT] == other[:_SHORT]:
+            common = next(at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b) + 1
+            needed[one], needed[other] = max(needed[one], common), max(needed[other], common)
     return {name: name[:length] for name, length in needed.items()}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from turnlog.cli.terminal import lines, visible
+from turnlog.cli.terminal import first_lines, lines, visible
 from turnlog.session.calls import Detail, plain
 
 LONGEST = 300
@@ -13,16 +13,18 @@ LONGEST = 300
 
 # The fields that say best what a call is about, in this order.
 _TELLING = (
-    "command", "file_path", "notebook_path", "pattern", "url", "query", "description", "subject", "skill", "plan",
-    "message", "prompt", "path", "name", "task_id", "bash_id", "shell_id", "taskId",
+    "command", "file_path", "notebook_path", "pattern", "url", "query", "subject", "description", "skill", "plan",
+    "message", "prompt", "path",
 )  # fmt: skip
 _WORDS = {
     "unanswered": "no result",
     "denied": "denied",
     "interrupted": "interrupted",
     "launched": "goes on in the background",
-    "error": "error",
+    "error": "failed",
 }
+_USER_SAID = "the user said:"
+_REJECTED = "The user doesn't want to"
 BAD = frozenset({"error", "denied", "interrupted"})
 
 
@@ -44,7 +46,7 @@ def asked(given: Any, cwd: str | None = None) -> str:
         return f"{len(todos)} items"
     name = next((name for name in _TELLING if isinstance(given.get(name), str) and given[name]), None)
     if name is None:
-        return first_line(_compact(given)) if given else ""
+        return first_line(", ".join(f"{key}={_short(value)}" for key, value in given.items()))
     text = first_line(_inside(given[name], cwd))
     if name == "pattern" and isinstance(given.get("path"), str):
         text += f" in {visible(_inside(given['path'], cwd))}"
@@ -75,11 +77,11 @@ def answered(detail: Detail) -> Result:
         words += f" ({visible(detail.background_id)})"
     if not words:
         words = _counted(detail.structured)
-    if not words or detail.outcome in BAD:
-        said = first_line(_worded(text))
+    if not words and detail.persisted:
+        words = f"too long for the transcript, kept in {visible(detail.persisted)}"
+    if not words or detail.outcome in ("error", "denied"):
+        said = first_line(_objection(text) if detail.outcome == "denied" else _worded(text))
         words = f"{words}: {said}" if words and said else words or said or "nothing"
-    if detail.persisted:
-        words += f" [all of it: {visible(detail.persisted)}]"
     return Result(words, detail.outcome in BAD)
 
 
@@ -90,12 +92,8 @@ def answered_in_full(detail: Detail) -> list[str]:
 
 def first_line(text: str) -> str:
     """The first line that says something, and how many more there are."""
-    told = [part for part in lines(text) if part.strip()]
-    if not told:
-        return ""
-    first = told[0].strip()
-    short = first[: LONGEST - 1] + "…" if len(first) > LONGEST else first
-    return f"{short} (+{count(len(told) - 1, 'line')})" if len(told) > 1 else short
+    (first,), more = first_lines(text.strip(), 1, LONGEST)
+    return f"{first.strip()} (+{count(more, 'line')})" if more else first.strip()
 
 
 def count(number: int, noun: str) -> str:
@@ -103,9 +101,21 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def _objection(text: str) -> str:
+    """What a person, a rule or a hook had against a call, without the client's own sentence around it."""
+    if (at := text.find(_USER_SAID)) >= 0:
+        return text[at + len(_USER_SAID) :].strip()
+    return "" if text.startswith(_REJECTED) else _worded(text)
+
+
 def _worded(text: str) -> str:
-    """The words of an error without the tags around them."""
-    return text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+    """The words of a result: without tags around them, and with what a failed command said last at its front."""
+    text = text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+    if not text.startswith("Exit code "):
+        return text
+    first, _, rest = text.partition("\n")
+    before, _, last = rest.rstrip().rpartition("\n")
+    return f"{first.lower()}: {last.strip()}\n{before}" if last else first.lower()
 
 
 def _counted(structured: Any) -> str:
@@ -132,6 +142,11 @@ def _inside(path: str, cwd: str | None) -> str:
     if cwd and len(path) > len(cwd) + 1 and path.startswith(cwd) and path[len(cwd)] in "/\\":
         return path[len(cwd) + 1 :]
     return path
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else _compact(value)
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def _compact(value: Any) -> str:

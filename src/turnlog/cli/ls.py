@@ -6,9 +6,7 @@ import click
 
 
 @click.command()
-@click.option(
-    "-p", "--project", metavar="P", help="Only sessions of this folder and those below it, or of that name."
-)
+@click.option("-p", "--project", metavar="P", help="Only sessions of this folder and those below it, or of that name.")
 @click.option("-a", "--all", "everything", is_flag=True, help="Also files that hold no conversation.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def ls(project: str | None, everything: bool, as_json: bool) -> None:

@@ -19,6 +19,7 @@ import click
 
 from turnlog.cli.group import turnlog
 from turnlog.cli.table import DEFAULT
+from turnlog.cli.terminal import visible
 from turnlog.errors import TurnlogError
 
 INTERRUPTED = 130
@@ -80,9 +81,7 @@ def _exit_status(error: SystemExit) -> int:
 
 def _pipe_closed(error: OSError) -> bool:
     # Windows reports a closed pipe as an invalid argument of a write that names no file.
-    return error.errno == errno.EPIPE or (
-        os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
-    )
+    return error.errno == errno.EPIPE or (os.name == "nt" and error.errno == errno.EINVAL and error.filename is None)
 
 
 def _hint(error: click.ClickException) -> str:
@@ -108,8 +107,7 @@ def _say(text: str) -> None:
 
 def one_line(text: str) -> str:
     """Put a message on one line and spell out control characters: names in it come from strangers' files."""
-    joined = " ".join(part for part in text.splitlines() if part)
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in joined)
+    return visible(" ".join(part for part in text.splitlines() if part))
 
 
 def _tolerate_any_text() -> None:

@@ -18,9 +18,7 @@ class Row(NamedTuple):
 COMMANDS: dict[str, Row] = {
     "ls": Row("turnlog.cli.ls:ls", "List the sessions of this machine."),
     "show": Row("turnlog.cli.show:show", "Show one session: its turns, calls and sub-agents."),
-    "messages": Row(
-        "turnlog.cli.messages:messages", "Print what the API would be sent if a session were resumed."
-    ),
+    "messages": Row("turnlog.cli.messages:messages", "Print what the API would be sent if a session were resumed."),
     "check": Row("turnlog.cli.check:check", "Say what is broken, unusual or new in session files."),
     "cat": Row("turnlog.cli.cat:cat", "Write the entries of a file back, byte for byte."),
 }

@@ -1,7 +1,7 @@
 """The terminal: what may be written to it, how wide it is, and its colours.
 
-Transcripts hold web pages and tool output that strangers wrote. What could move the cursor, turn the text around or hide
-in it is spelled out (`\\x1b`, `\\u202e`) wherever a text of theirs is shown: `visible` is the one door.
+Transcripts hold web pages and tool output that strangers wrote. What could move the cursor, turn the text around or
+hide in it is spelled out (`\\x1b`, `\\u202e`) wherever a text of theirs is shown: `visible` is the one door.
 """
 
 from __future__ import annotations
@@ -80,7 +80,15 @@ def line(text: str) -> str:
 def lines(text: str) -> list[str]:
     """The lines of a text, each visible; tabs are expanded, colours left out."""
     plain = _COLOURS.sub("", text).replace("\r\n", "\n").expandtabs(4)
-    return [visible(part.rstrip(" ")) for part in plain.rstrip("\n").split("\n")]
+    return [visible(part.rstrip(" \r")) for part in plain.rstrip("\r\n").split("\n")]
+
+
+def first_lines(text: str, limit: int, longest: int) -> tuple[list[str], int]:
+    """The first lines of a text, none too long, and how many more it has; looks no further than needed."""
+    parts = text.rstrip().split("\n", limit)
+    left = parts[limit].count("\n") + 1 if len(parts) > limit else 0
+    kept = (part if len(part) <= longest else part[:longest] + "…" for part in parts[:limit])
+    return lines("\n".join(kept)), left
 
 
 def width(text: str) -> int:
@@ -122,7 +130,7 @@ class Screen:
 
     def paint(self, text: str, *styles: str) -> str:
         """A visible text in the given styles."""
-        if not self.color or not text:
+        if not self.color or not text or not styles:
             return text
         return f"\x1b[{';'.join(STYLES[style] for style in styles)}m{text}\x1b[0m"
 

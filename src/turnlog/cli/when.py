@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 
 from turnlog.session.clock import moment
@@ -9,8 +10,8 @@ from turnlog.session.clock import moment
 
 def local(text: str | None) -> str:
     """A timestamp in the time zone of this machine: `2026-11-03 14:05`."""
-    time = moment(text)
-    return _written(time) if time else "unknown time"
+    found = moment(text)
+    return _written(found) if found else "unknown time"
 
 
 def span(started: str | None, ended: str | None) -> str:
@@ -26,7 +27,7 @@ def ago(seconds: float, now: datetime | None = None) -> str:
     """How long ago a time was, for a week; after that its date."""
     passed = (now or datetime.now(UTC)).timestamp() - seconds
     if passed < 0 or passed >= 7 * 86400:
-        return _written(datetime.fromtimestamp(seconds, UTC))[:10]
+        return absolute(seconds)[:10]
     if passed < 60:
         return "just now"
     for unit, size in (("min", 60), ("hour", 3600), ("day", 86400)):
@@ -38,7 +39,7 @@ def ago(seconds: float, now: datetime | None = None) -> str:
 
 def absolute(seconds: float) -> str:
     """A time in seconds since 1970 in the time zone of this machine."""
-    return _written(datetime.fromtimestamp(seconds, UTC))
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def lasted(milliseconds: float) -> str:
@@ -66,7 +67,7 @@ def size(number: int) -> str:
     if number < 1000:
         return f"{number} B"
     amount, unit = number / 1000, "KB"
-    for unit in ("KB", "MB", "GB"):  # noqa: B007 - the unit at the end of the loop is what is wanted
+    for unit in ("KB", "MB", "GB"):
         if amount < 999.5 or unit == "GB":
             break
         amount /= 1000
@@ -78,8 +79,8 @@ def money(dollars: float) -> str:
     return f"${dollars:,.2f}" if dollars >= 0.01 or dollars == 0 else f"${dollars:.4f}"
 
 
-def _written(time: datetime) -> str:
+def _written(found: datetime) -> str:
     try:
-        return time.astimezone().strftime("%Y-%m-%d %H:%M")
-    except (OverflowError, ValueError, OSError):
-        return time.strftime("%Y-%m-%d %H:%M")
+        return found.astimezone().strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError, OSError):  # years that the machine's own calendar does not reach
+        return found.strftime("%Y-%m-%d %H:%M")

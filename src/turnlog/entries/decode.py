@@ -21,6 +21,8 @@ DEPTH = 256
 """How deep values are decoded; what lies deeper is cut off."""
 TOO_DEEP = "[nested too deep to decode]"
 FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+NO_FIT = (msgspec.ValidationError, UnicodeEncodeError)
+"""What converting a value raises; the latter for half a surrogate pair in a key or in place of a number."""
 BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
 # A string that is cut off is a token too: else the search would begin anew at each of its escaped quotes.
@@ -221,7 +223,7 @@ def _entry(found: Decoded, offset: int, size: int) -> Entry:
     flaw = found.flaw
     try:
         entry = msgspec.convert(found.value, Entry)
-    except msgspec.ValidationError:
+    except NO_FIT:
         entry, flaw = fit(Entry, found.value), flaw or "types"
     entry.offset, entry.size, entry.flaw, entry.kind = offset, size, flaw, None
     return entry
@@ -264,5 +266,5 @@ def _fitting(value: Any, name: str, wanted: Any) -> Any:
         return fit(_NESTED[name], value) if isinstance(value, dict) else None
     try:
         return msgspec.convert(value, wanted)
-    except msgspec.ValidationError:
+    except NO_FIT:
         return None

@@ -103,8 +103,29 @@ def _json_name(name: str) -> str:
 
 
 class Entry(Struct, gc=False, rename=_json_name):
-    """One JSON object of a session file."""
+    """One JSON object of a session file.
 
+    The fields stand in the order in which the client writes them: the decoder looks for the next one first.
+    """
+
+    parent_uuid: str | None = None
+    is_sidechain: bool | None = None
+    cwd: str | None = None
+    session_id: str | None = None
+    version: str | None = None
+    git_branch: str | None = None
+    agent_id: str | None = None
+    message: MessageHead | None = None
+    data: Kind | None = None
+    attachment: Kind | None = None
+    request_id: str | None = None
+    type: str | None = None
+    subtype: str | None = None
+    uuid: str | None = None
+    timestamp: str | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_api_error_message: bool | None = None
     offset: int = 0
     """Where its bytes begin in the file."""
     size: int = 0
@@ -115,24 +136,6 @@ class Entry(Struct, gc=False, rename=_json_name):
     """One of FLAWS when it could not be decoded in the ordinary way."""
     kind: str | None = None
     """The kind of an attachment or progress entry."""
-    type: str | None = None
-    subtype: str | None = None
-    uuid: str | None = None
-    parent_uuid: str | None = None
-    timestamp: str | None = None
-    session_id: str | None = None
-    cwd: str | None = None
-    version: str | None = None
-    git_branch: str | None = None
-    is_sidechain: bool | None = None
-    is_meta: bool | None = None
-    is_compact_summary: bool | None = None
-    is_api_error_message: bool | None = None
-    agent_id: str | None = None
-    request_id: str | None = None
-    message: MessageHead | None = None
-    attachment: Kind | None = None
-    data: Kind | None = None
 
     @property
     def name(self) -> str:

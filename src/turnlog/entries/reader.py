@@ -146,14 +146,20 @@ class Transcript:
         """Further places of uuids that are written more than once."""
         self.complete = 0
         """How far the file was read in whole lines."""
-        self._pool: dict[str, str] = {}
+        self._pool: dict[str | None, str | None] = {}
+        self._last = Entry()
         self._mark: Checkpoint | None = None
         self.grow()
 
     @classmethod
     def open(cls, path: Path) -> Transcript:
         """Read a file."""
-        return cls(FileSource(path), path)
+        source = FileSource(path)
+        try:
+            return cls(source, path)
+        except BaseException:
+            source.close()
+            raise
 
     @classmethod
     def of(cls, data: bytes) -> Transcript:
@@ -185,13 +191,7 @@ class Transcript:
         """Read what was appended since; whether there was anything."""
         before = self._forget_unfinished()
         with collector_off():
-            for item, raw in scan(self.source.lines(self.complete), self.complete):
-                if isinstance(item, Entry):
-                    self._add(item)
-                else:
-                    self.scraps.append(item)
-                if raw.endswith(b"\n"):
-                    self.complete = item.end
+            self._read_on()
         self._mark = self.source.mark(self.complete)
         return self._end() != before
 
@@ -215,47 +215,51 @@ class Transcript:
         self.repeated = {uuid: places for uuid, places in self.repeated.items() if places}
         return before
 
-    def _add(self, entry: Entry) -> None:
-        entry.index = len(self.entries)
-        self.entries.append(entry)
-        self._share(entry)
-        uuid, parent = entry.uuid, entry.parent_uuid
-        if uuid is not None and self.by_uuid.setdefault(uuid, entry.index) != entry.index:
-            self.repeated.setdefault(uuid, []).append(entry.index)
-        if parent is not None and (place := self.by_uuid.get(parent)) is not None:
-            entry.parent_uuid = self.entries[place].uuid
+    def _read_on(self) -> None:
+        """Read from the last complete line to the end of the file."""
+        offset = self.complete
+        for line in self.source.lines(offset):
+            try:
+                entry = quick(line)
+            except FAILURES:
+                for item in salvage(line, offset):
+                    if isinstance(item, Entry):
+                        self._add(item)
+                    else:
+                        self.scraps.append(item)
+            else:
+                entry.offset = offset
+                entry.size = len(line)
+                entry.flaw = entry.kind = None
+                self._add(entry)
+            offset += len(line)
+            if line.endswith(b"\n"):
+                self.complete = offset
 
-    def _share(self, entry: Entry) -> None:
-        """Keep each repeated string once: most of a session's memory is the same few of them."""
+    def _add(self, entry: Entry) -> None:
+        """Keep an entry; strings that nearly every entry repeats are kept once, or they would fill the memory."""
+        entry.index = index = len(self.entries)
+        last = self._last
+        if entry.session_id == last.session_id:
+            entry.session_id = last.session_id
+        if entry.cwd == last.cwd:
+            entry.cwd = last.cwd
+        if entry.version == last.version:
+            entry.version = last.version
+        if entry.git_branch == last.git_branch:
+            entry.git_branch = last.git_branch
         share = self._pool.setdefault
-        if (text := entry.type) is not None:
-            entry.type = share(text, text)
-        if (text := entry.session_id) is not None:
-            entry.session_id = share(text, text)
-        if (text := entry.cwd) is not None:
-            entry.cwd = share(text, text)
-        if (text := entry.version) is not None:
-            entry.version = share(text, text)
-        if (text := entry.git_branch) is not None:
-            entry.git_branch = share(text, text)
-        if (text := entry.request_id) is not None:
-            entry.request_id = share(text, text)
-        kind = entry.attachment or entry.data
-        if kind is not None and (text := kind.type) is not None:
-            entry.kind = share(text, text)
-            entry.attachment = entry.data = None
+        entry.type = share(entry.type, entry.type)
         if (message := entry.message) is not None:
-            if (text := message.id) is not None:
-                message.id = share(text, text)
-            if (text := message.model) is not None:
-                message.model = share(text, text)
-            if (text := message.stop_reason) is not None:
-                message.stop_reason = share(text, text)
-            if isinstance(message.content, list):
-                for block in message.content:
-                    block.type = share(block.type, block.type)
-                    if (text := block.name) is not None:
-                        block.name = share(text, text)
+            message.model = share(message.model, message.model)
+        elif (kind := entry.data or entry.attachment) is not None:
+            entry.kind = share(kind.type, kind.type)
+            entry.data = entry.attachment = None
+        if (uuid := entry.uuid) is not None:
+            self._last = entry
+            if self.by_uuid.setdefault(uuid, index) != index:
+                self.repeated.setdefault(uuid, []).append(index)
+        self.entries.append(entry)
 
 
 @contextmanager

@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from ..entries.drift import Drift
+from ..entries.drift import Drift, Unknown
 from ..entries.entry import FLAWS, Entry, Item, Scrap
 from ..entries.reader import Transcript
 from ..errors import Refused
+from .foreign import foreign
 from .requests import Proof, prove
 from .session import Session
 
@@ -36,6 +37,8 @@ class Finding(Struct):
     text: str
     count: int = 0
     places: list[Place] = []
+    unknown: Unknown | None = None
+    """Of a finding of kind `drift`: what the registry does not know."""
 
     def add(self, place: Place) -> None:
         """Count one more place."""
@@ -58,9 +61,12 @@ class Findings:
             uuid = item.uuid if isinstance(item, Entry) else None
             finding.add(Place(self._lines.get(item.offset, 0), item.offset, uuid))
 
-    def note(self, kind: str, severity: Severity, text: str, count: int = 1, places: Iterable[Place] = ()) -> None:
+    def note(
+        self, kind: str, severity: Severity, text: str, count: int = 1, places: Iterable[Place] = ()
+    ) -> Finding:
         """Note something about the session as a whole."""
-        self._found[kind, text] = Finding(kind, severity, text, count, list(places))
+        finding = self._found[kind, text] = Finding(kind, severity, text, count, list(places))
+        return finding
 
     def line(self, offset: int) -> int:
         """The number of the line that begins at an offset."""
@@ -90,9 +96,12 @@ SEVERITY_OF_SCRAP: dict[str, Severity] = {
 def check(session: Session, *, requests: bool = False) -> list[Finding]:
     """Everything that is worth knowing about the soundness of a session."""
     found = Findings(session.file)
+    if reason := foreign(session.file):
+        found.note("foreign", "error", f"this is no session of Claude Code: {reason}")
+        return found.all()
     _lines(session.file, found)
     if not session.file.entries:
-        found.note("empty", "error", "the file holds no entry")
+        found.note("empty", "warning", "the file holds no entry, as old clients leave them behind")
         return found.all()
     _graph(session, found)
     _calls(session, found)
@@ -150,10 +159,12 @@ def _calls(session: Session, found: Findings) -> None:
 
 
 def _resume(session: Session, found: Findings) -> None:
+    """Whether the client would resume it; of a sub-agent's file or mere titles nobody expects that."""
+    talks = any(entry.type in ("user", "assistant") and not entry.is_sidechain for entry in session.file.entries)
     try:
         session.thread()
     except Refused as reason:
-        found.note("refused", "error", f"the client would not resume it: {reason}")
+        found.note("refused", "error" if talks else "info", f"the client would not resume it: {reason}")
 
 
 def _content(session: Session, found: Findings) -> None:
@@ -172,7 +183,8 @@ def _content(session: Session, found: Findings) -> None:
         since = f", first seen in {unknown.version}" if unknown.version else ""
         offset = unknown.place or 0
         places = [Place(found.line(offset), offset)]
-        found.note("drift", "info", f"unknown {unknown.kind} {unknown.path}{since}", unknown.count, places)
+        text = f"unknown {unknown.kind} {unknown.path}{since}"
+        found.note("drift", "info", text, unknown.count, places).unknown = unknown
 
 
 def repeated_keys(raw: bytes) -> list[str]:
@@ -194,7 +206,8 @@ def repeated_keys(raw: bytes) -> list[str]:
 def _requests(session: Session, found: Findings) -> None:
     proof = proof_of(session)
     if not proof.requests:
-        found.note("requests", "info", "the file records no requests (clients before 2.1.3 write none)", 0)
+        found.note("requests", "info", "the file records no requests; only the newest clients write them down", 0)
+        return
     for request, digest in proof.unresolved:
         found.note(
             "request-unresolved",

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+
+_ISO = re.compile(
+    r"(\d{4}-\d\d)-(0[1-9]|[12]\d|3[01])(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)? ?([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII
+)
+_WORDS = re.compile(r"([A-Za-z]{3})[a-z]* (\d{1,2}),? (\d{4})", re.ASCII)
+_MONTHS = frozenset(map(str, range(1, 13)))
 
 
 def moment(text: object) -> datetime | None:
@@ -18,12 +25,19 @@ def moment(text: object) -> datetime | None:
     return None
 
 
-def _from_text(text: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        found = parsedate_to_datetime(text)
-    return found.astimezone(UTC)
+def _from_text(text: str) -> datetime:
+    """What `Date.parse` makes of a text in the client: more than ISO times, but not every ISO form."""
+    if iso_time := _ISO.fullmatch(text):
+        year_month, day, hour, second, fraction, zone = iso_time.groups()
+        found = datetime.fromisoformat(f"{year_month}-01T{hour or '00:00'}:{second or '00'}.{(fraction or '0'):0<6.6}")
+        found += timedelta(days=int(day) - 1)  # the 30th of February is a day in March
+        zone = zone or ("" if hour else "Z")
+        return datetime.fromisoformat(found.isoformat() + zone.upper()).astimezone(UTC)
+    if text in _MONTHS:
+        return datetime(2001, int(text), 1, tzinfo=UTC)
+    if words := _WORDS.fullmatch(text):
+        return datetime.strptime(" ".join(words.groups()), "%b %d %Y").astimezone(UTC)
+    return parsedate_to_datetime(text).astimezone(UTC)
 
 
 def milliseconds(text: object) -> float | None:

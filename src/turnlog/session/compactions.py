@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from ..entries.entry import Entry
@@ -51,8 +52,15 @@ def _compaction(file: Transcript, graph: Graph, boundary: Entry) -> Compaction:
 
 
 def _summary(file: Transcript, graph: Graph, boundary: Entry) -> Entry | None:
-    below = (file.entries[index] for index in graph.children(boundary.index))
-    return next((row for row in below if row.is_compact_summary), None)
+    """The first summary below a boundary; the newest clients put attachments between the two."""
+    todo = [boundary.index]
+    for index in todo:
+        row = file.entries[index]
+        if row.is_compact_summary:
+            return row
+        if row is boundary or row.type == "attachment":
+            todo += graph.children(index)
+    return None
 
 
 def _before(graph: Graph, uuid: str) -> tuple[Entry, ...]:
@@ -66,4 +74,4 @@ def _before(graph: Graph, uuid: str) -> tuple[Entry, ...]:
 
 
 def _number(value: object) -> int | None:
-    return round(value) if isinstance(value, int | float) else None
+    return round(value) if isinstance(value, int | float) and math.isfinite(value) else None

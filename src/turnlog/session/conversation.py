@@ -40,7 +40,13 @@ def conversation(file: Transcript, leaf: str | None = None, *, as_sent: bool = F
 def _ids(said: Part | None, kind: str) -> set[Any]:
     """The ids of a message's calls, or those that its results answer."""
     key = "id" if kind == "tool_use" else "tool_use_id"
-    return {block.get(key) for block in said.blocks if block["type"] == kind} if said else set()
+    return {_id(block, key) for block in said.blocks if block["type"] == kind} if said else set()
+
+
+def _id(block: Json, key: str) -> object:
+    """An id as the client compares it: an object or array equals nothing but itself."""
+    value = block.get(key)
+    return id(value) if isinstance(value, dict | list) else value
 
 
 # -- calls and results [21]
@@ -97,7 +103,7 @@ def _join_assistant(out: list[Part], said: Part) -> None:
             break
         if earlier.role == "assistant" and said.identity and earlier.identity == said.identity:
             given = _ids(said, "tool_use")
-            kept = [b for b in earlier.blocks if b["type"] != "tool_use" or b.get("id") not in given]
+            kept = [b for b in earlier.blocks if b["type"] != "tool_use" or _id(b, "id") not in given]
             earlier.blocks[:] = sorted([*kept, *said.blocks], key=lambda block: block["type"] == "tool_use")
             return
     out.append(Part("assistant", list(said.blocks), said.identity))
@@ -127,7 +133,7 @@ def _first_results(blocks: list[Json], calls: set[Any]) -> list[Json]:
     out, seen = [], set()
     for block in blocks:
         if block["type"] == "tool_result":
-            identity = block.get("tool_use_id")
+            identity = _id(block, "tool_use_id")
             if identity not in calls or identity in seen:
                 continue
             seen.add(identity)
@@ -143,7 +149,7 @@ def _completed(messages: list[Part]) -> list[Part]:
         out.append(_one_text(said) if said.role == "system" else said)
         if said.role == "assistant":
             answered = _ids(behind, "tool_result")
-            open_calls = [b for b in said.blocks if b["type"] == "tool_use" and b.get("id") not in answered]
+            open_calls = [b for b in said.blocks if b["type"] == "tool_use" and _id(b, "id") not in answered]
             results = [made_up(call, at_end=behind is None) for call in open_calls]
             if results and behind is not None and behind.role == "user":
                 behind.blocks[:0] = results

@@ -44,9 +44,9 @@ def find(name: str, config_dirs: Iterable[Path]) -> Path:
     given = _expanded(name)
     if name != LAST and _is_path(name, given):
         return given
-    files = listing(config_dirs).files
+    files, is_demo = listing(config_dirs)
     if name == LAST:
-        return _last(files)
+        return _last_of_demo(files) if is_demo else _last(files)
     found = _with_id(name, files)
     if not found:
         seen = [Seen(item, look(item)) for item in files]
@@ -117,10 +117,15 @@ def _last(files: list[SessionFile]) -> Path:
     return best[1]
 
 
-def recency(item: SessionFile, ends: Peek) -> float:
+def _last_of_demo(files: list[SessionFile]) -> Path:
+    return max(files, key=lambda item: recency(item, look(item), is_demo=True)).path
+
+
+def recency(item: SessionFile, ends: Peek, *, is_demo: bool = False) -> float:
     """When something was last said in a session, in seconds since 1970; never later than the file was written."""
-    written = item.mtime_ns / 1e9
-    ended = moment(ends.ended)
+    ended, written = moment(ends.ended), item.mtime_ns / 1e9
+    if is_demo:  # these were written when the package was installed
+        return ended.timestamp() if ended else 0
     return min(ended.timestamp(), written) if ended else written
 
 
@@ -142,6 +147,6 @@ def _closest(name: str, seen: list[Seen]) -> str:
     """The sessions whose id or title is most like a name that fits none."""
     by_text = {item.file.session_id[: len(name)].lower(): item for item in seen}
     by_text |= {_folded(title)[:200]: item for item in seen if (title := title_of(item.ends))}
-    near = difflib.get_close_matches(_folded(name)[:200], by_text, 3, 0.5)
+    near = difflib.get_close_matches(_folded(name)[:200], by_text, 3, 0.5) if name else []
     ids = dict.fromkeys(by_text[text].file.session_id for text in near)
     return f"; the closest are {', '.join(ids)}" if ids else ""

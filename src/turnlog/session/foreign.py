@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..entries.entry import Body, Scrap
+from ..entries.entry import Body
 from ..entries.reader import Transcript
 from ..entries.types import ENTRIES
 
@@ -18,11 +18,11 @@ _KNOWN: tuple[tuple[frozenset[str], str], ...] = (
 
 def foreign(file: Transcript) -> str | None:
     """Why a file is no session of Claude Code, in plain words; None if it is one, or empty."""
-    if not file.entries:
-        return _no_entry(file)
-    first = file.body(file.entries[0])
     if any(entry.type in ENTRIES for entry in file.entries):
-        return _streamed(first)
+        return _streamed(file.body(file.entries[0]))
+    if not file.entries or (file.scraps and file.scraps[0].offset < file.entries[0].offset):
+        return _no_entry_first(file)
+    first = file.body(file.entries[0])
     kind = first.get("type")
     said = f"type {kind!r}" if isinstance(kind, str) else "no type"
     like = next((f", {words}" for fields, words in _KNOWN if fields <= first.keys()), "")
@@ -36,15 +36,11 @@ def _streamed(first: Body) -> str | None:
     return None
 
 
-def _no_entry(file: Transcript) -> str | None:
-    told = [scrap for scrap in file.scraps if scrap.kind not in ("blank", "bom", "comment", "padding")]
-    if not told:
-        return None
-    whole = b"".join(map(file.raw, file.scraps[:2])).lstrip(b"\xef\xbb\xbf \t\r\n")
-    if whole.startswith((b"{", b"[")) and len(file.scraps) > 1:
-        return f"no line of it is an entry; it may be one JSON document over several lines ({_reason(told[0])})"
-    return f"no line of it is an entry; the first is no JSON object: {_reason(told[0])}"
-
-
-def _reason(scrap: Scrap) -> str:
-    return scrap.reason
+def _no_entry_first(file: Transcript) -> str | None:
+    """The same for a file that begins with something else than an entry."""
+    told = next((scrap for scrap in file.scraps if scrap.kind not in ("blank", "bom", "comment", "padding")), None)
+    if told is None:
+        return "no entry of it has a type that Claude Code writes" if file.entries else None
+    if told.kind == "broken" and file.raw(told).lstrip().startswith((b"{", b"[")):
+        return f"line 1 is no entry; it may be one JSON document over several lines ({told.reason})"
+    return f"no line of it is an entry of Claude Code; the first says: {told.reason}"

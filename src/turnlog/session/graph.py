@@ -26,7 +26,10 @@ class Graph:
     def __init__(self, file: Transcript, entries: Sequence[Entry]) -> None:
         self._entries = file.entries
         self._at = at = file.by_uuid
-        self.rows = [entry for entry in entries if entry.uuid is not None]
+        rows = [entry for entry in entries if entry.uuid is not None]
+        self.duplicates = [row for row in rows if at[row.uuid or ""] != row.index] if file.repeated else []
+        """Rows whose uuid stood in the file before; they take no part in anything else."""
+        self.rows = [row for row in rows if at[row.uuid or ""] == row.index] if file.repeated else rows
         self._parents = [at.get(row.parent_uuid, MISSING) if row.parent_uuid else NONE for row in self.rows]
 
     def parent(self, row: Entry) -> int:
@@ -86,11 +89,6 @@ class Graph:
     def missing(self) -> list[Entry]:
         """Rows whose parent is not in the file."""
         return [row for row, parent in zip(self.rows, self._parents, strict=True) if parent == MISSING]
-
-    @cached_property
-    def duplicates(self) -> list[Entry]:
-        """Rows whose uuid stood in the file before."""
-        return [row for row in self.rows if self._at[row.uuid or ""] != row.index]
 
     @cached_property
     def compactions(self) -> list[Entry]:

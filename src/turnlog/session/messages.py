@@ -88,25 +88,28 @@ def _count(message: Message) -> None:
     if not usages:
         return
     last = usages[-1]
+    most = _stated(last)
+    lowest = most[1]
+    for usage in usages[:-1]:
+        if usage != last:
+            stated = _stated(usage)
+            lowest = min(lowest, stated[1])
+            most = tuple(map(max, most, stated))
+    given, output, read, written, long, searches = most
+    message.tokens = Tokens(given, output, read, written - long, long, searches)
     message.terms = Terms(last.speed, last.service_tier, last.inference_geo)
-    if all(usage == last for usage in usages):
-        message.tokens = tokens_of(last)
-        message.quality = quality(message, grew=False)
-    else:
-        every = [tokens_of(usage) for usage in usages]
-        message.tokens = Tokens(*map(max, zip(*every, strict=True)))
-        message.quality = quality(message, grew=message.tokens.output > min(tokens.output for tokens in every))
+    message.quality = quality(message, grew=output > lowest)
 
 
-def tokens_of(usage: Usage) -> Tokens:
-    """The tokens that one line states; cache writes without a lifetime are 5-minute writes."""
+def _stated(usage: Usage) -> tuple[int, ...]:
+    """Input, output, read from the cache, written to it, of that for an hour, searches: as one line states them."""
     split, tools = usage.cache_creation, usage.server_tool_use
     short, long = (split.ephemeral_5m_input_tokens or 0, split.ephemeral_1h_input_tokens or 0) if split else (0, 0)
-    return Tokens(
+    return (
         usage.input_tokens or 0,
         usage.output_tokens or 0,
         usage.cache_read_input_tokens or 0,
-        max(short, (usage.cache_creation_input_tokens or 0) - long),
+        max(short + long, usage.cache_creation_input_tokens or 0),
         long,
         (tools.web_search_requests or 0) if tools else 0,
     )

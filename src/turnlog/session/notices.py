@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_FIELD = re.compile(r"<(task-id|tool-use-id|status|summary|output-file|result)>(.*?)</\1>", re.DOTALL)
+_FIELD = re.compile(r"<(task-id|shell-id|tool-use-id|status|summary|output-file|result)>(.*?)</\1>", re.DOTALL)
 
 
 class Notice(NamedTuple):
@@ -20,4 +20,5 @@ class Notice(NamedTuple):
 def notice(text: str) -> Notice:
     """Read the text of a notification."""
     found = {name: value.strip() for name, value in _FIELD.findall(text)}
-    return Notice(found.get("task-id"), found.get("tool-use-id"), found.get("status"), found.get("summary"))
+    task = found.get("task-id") or found.get("shell-id")
+    return Notice(task, found.get("tool-use-id"), found.get("status"), found.get("summary"))

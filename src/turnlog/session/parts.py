@@ -5,9 +5,11 @@ The numbers in brackets are the rules of docs/format.md, "How a session is resum
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from ..entries.decode import TOO_DEEP
 from ..entries.entry import Body, Entry
 from .additions import is_notification, rendered, wrapped
 from .prices import SYNTHETIC
@@ -15,6 +17,8 @@ from .prices import SYNTHETIC
 Json = dict[str, Any]
 _NOT_SENT = frozenset({"server_tool_use", "advisor_tool_result"})
 _RENAMED = {"Task": "Agent"}
+_DEPTH = 600
+"""How deep values are followed; what lies deeper is cut off, because encoding it again could exhaust the stack."""
 _SENT_INPUT = {"SendMessage": ("to", "summary", "message")}
 
 
@@ -64,15 +68,28 @@ def _attachment(body: Body, as_sent: bool) -> Part | None:
 
 
 def _texts(content: object) -> list[Json]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) and content.strip() else []
+    return [{"type": "text", "text": as_client_writes(content)}] if isinstance(content, str) and content.strip() else []
 
 
 def _blocks(content: object) -> list[Json]:
     """The blocks of a content; texts that are empty or blank say nothing [20]."""
     if not isinstance(content, list):
         return _texts(content)
-    blocks = [block for block in content if isinstance(block, dict) and isinstance(block.get("type"), str)]
-    return [block for block in blocks if block["type"] != "text" or _texts(block.get("text"))]
+    blocks = [_result(block) for block in content if isinstance(block, dict) and isinstance(block.get("type"), str)]
+    return [as_client_writes(block) for block in blocks if block["type"] != "text" or _texts(block.get("text"))]
+
+
+def _result(block: Json) -> Json:
+    """A result as the newest client words it: of an error only the texts, as one; anything odd as JSON."""
+    content = block.get("content")
+    if block["type"] != "tool_result" or content is None or isinstance(content, str):
+        return block
+    if not isinstance(content, list):
+        return {**block, "content": json.dumps(as_client_writes(content), ensure_ascii=False, separators=(",", ":"))}
+    if not block.get("is_error"):
+        return block
+    texts = [inner["text"] for inner in content if isinstance(inner, dict) and isinstance(inner.get("text"), str)]
+    return {**block, "content": [{"type": "text", "text": "\n\n".join(texts)}] if texts else []}
 
 
 def _identity(body: Body, message: Json) -> str | None:
@@ -85,28 +102,31 @@ def _call(block: Json) -> Json:
     """A call as the newest client words it [27]."""
     if block["type"] != "tool_use":
         return block
-    name, given = block.get("name"), block.get("input")
+    name, given, sent = str(block.get("name")), block.get("input"), dict(block)
     if name in _SENT_INPUT and isinstance(given, dict):
-        given = {key: value for key, value in given.items() if key in _SENT_INPUT[name]}
-    sent = dict(block)
-    if "input" in block:
-        sent["input"] = as_client_writes(given)
+        sent["input"] = {key: value for key, value in given.items() if key in _SENT_INPUT[name]}
     if name in _RENAMED:
         sent["name"] = _RENAMED[name]
     return sent
 
 
-def as_client_writes(value: Any) -> Any:
+def as_client_writes(value: Any, depth: int = 0) -> Any:
     """A JSON value after the client's own decoding and encoding: numbers are doubles, half surrogates become U+FFFD."""
-    if isinstance(value, dict):
-        return {as_client_writes(key): as_client_writes(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [as_client_writes(inner) for inner in value]
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return value
-    return _double(value)
+    if not isinstance(value, dict | list):
+        return _double(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if depth == _DEPTH:
+        return TOO_DEEP
+    if isinstance(value, list):
+        items = []
+        for inner in value:  # no comprehension: it would need a second frame for each level
+            items.append(as_client_writes(inner, depth + 1))  # noqa: PERF401
+        return items
+    fields = {}
+    for key, inner in value.items():
+        fields[as_client_writes(key)] = as_client_writes(inner, depth + 1)
+    return fields
 
 
 def _double(value: int | float) -> int | float | None:

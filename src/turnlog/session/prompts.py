@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..entries.entry import Body, Entry
 from ..entries.reader import Transcript
 from ..entries.typed import as_typed, separated, tagged
+from .additions import is_notification
 from .graph import holds_result
 
 KINDS = {
@@ -42,6 +43,9 @@ def understand(file: Transcript, entry: Entry) -> Prompt:
     """What a user entry is, and what it says."""
     if holds_result(entry):
         return Prompt("result")
+    content = entry.message.content if entry.message else None
+    if isinstance(content, str):  # it was kept whole when the file was read
+        return _prompt([content], 0, _marked(entry.is_compact_summary, entry.is_meta))
     return read(file.body(entry))
 
 
@@ -50,27 +54,18 @@ def read(body: Body) -> Prompt:
     message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    texts = [content] if isinstance(content, str) else [block.get("text") for block in blocks]
-    parts = [separated(text) for text in texts if isinstance(text, str)]
+    texts = [content] if isinstance(content, str) else [t for b in blocks if isinstance(t := b.get("text"), str)]
     images = sum(block.get("type") in ("image", "document") for block in blocks)
+    return _prompt(texts, images, _marked(body.get("isCompactSummary"), body.get("isMeta")), is_notification(body))
+
+
+def _marked(is_summary: object, is_meta: object) -> str | None:
+    return "summary" if is_summary else "meta" if is_meta else None
+
+
+def _prompt(texts: list[str], images: int, marked: str | None, notified: bool = False) -> Prompt:
+    parts = [separated(text) for text in texts]
     text = "\n".join(part.rest for part in parts if part.rest)
-    kind = _kind(body, text, bool(images))
+    kind = marked or tagged(text) or ("notification" if notified else "prompt" if text or images else "empty")
     context = tuple(tag for part in parts for tag in part.context)
     return Prompt(kind, as_typed(text) if kind in ("command", "bash") else text, context, images)
-
-
-def _kind(body: Body, text: str, has_images: bool) -> str:
-    if body.get("isCompactSummary"):
-        return "summary"
-    if body.get("isMeta"):
-        return "meta"
-    if kind := tagged(text):
-        return kind
-    if _origin(body) == "task-notification":
-        return "notification"
-    return "prompt" if text or has_images else "empty"
-
-
-def _origin(body: Body) -> Any:
-    origin = body.get("origin")
-    return origin.get("kind") if isinstance(origin, dict) else None

@@ -6,6 +6,7 @@ Follows Claude Code 2.1.325 (docs/format.md, "How a session is resumed") and is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..entries.entry import Entry
@@ -37,7 +38,8 @@ def thread(file: Transcript, leaf: str | None = None) -> Thread:
 
 def _says_something(row: Entry) -> bool:
     if row.type in ("user", "assistant"):
-        return row.message is not None and row.message.content is not None
+        content = row.message.content if row.message else None
+        return content is not None and (row.type == "user" or content != "")
     return True
 
 
@@ -52,9 +54,16 @@ def current_leaf(rows: Rows) -> Entry:
     leaf = _named_leaf(rows) or _last_leaf(rows)
     if leaf is None or leaf.is_sidechain:
         raise Refused(NO_CONVERSATION + "no entry outside side chains to go on from")
-    if milliseconds(leaf.timestamp) is None:
-        raise Refused(NO_CONVERSATION + "its last entry has no valid timestamp")
+    if milliseconds(next(_spoken(rows, leaf), leaf).timestamp) is None:
+        raise Refused(NO_CONVERSATION + "its last prompt or answer has no valid timestamp")
     return leaf
+
+
+def _spoken(rows: Rows, leaf: Entry) -> Iterator[Entry]:
+    """The prompts and answers that lead to a leaf, the last first; an answer that is an empty text is none."""
+    for row in reversed(rows.chain(leaf.uuid)):
+        if row.type in ("user", "assistant") and _says_something(row):
+            yield row
 
 
 def _named_leaf(rows: Rows) -> Entry | None:
@@ -65,8 +74,10 @@ def _named_leaf(rows: Rows) -> Entry | None:
         return None
     start = rows.rows[uuid]
     below = rows.below([uuid, *_same_message(rows, start)])
-    later = [rows.rows[key] for key in below if rows.place[key] > rows.place[uuid] and not rows.rows[key].is_sidechain]
-    return max(later, key=lambda row: rows.place[row.uuid], default=start)
+    behind = max(rows.place[uuid], rows.boundary)
+    later = [rows.rows[key] for key in below if rows.place[key] > behind and not rows.rows[key].is_sidechain]
+    leaf = max(later, key=lambda row: rows.place[row.uuid], default=start)
+    return leaf if any(row.type in ("user", "assistant") for row in rows.chain(leaf.uuid)) else None
 
 
 def _same_message(rows: Rows, row: Entry) -> list[Key]:

@@ -18,6 +18,8 @@ GRAPH_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"
 BOUNDARY = "compact_boundary"
 REACH = 5000
 """How many milliseconds a row may be younger than the row it is attached to when its parent is missing [15]."""
+LARGE = 5 << 20
+"""Of a larger file the client reads nothing before the last compaction but what that preserved [9]."""
 
 Key = str | None
 """A uuid; rows without one share the key None, and only the last of them survives [3]."""
@@ -41,6 +43,11 @@ class Rows:
     def place(self) -> dict[Key, int]:
         """The place of each row in the order of the file."""
         return {key: number for number, key in enumerate(self.rows)}
+
+    @cached_property
+    def boundary(self) -> int:
+        """The place of the last compaction, or -1."""
+        return max((place for key, place in self.place.items() if is_boundary(self.rows[key])), default=-1)
 
     @cached_property
     def children(self) -> dict[Key, list[Key]]:
@@ -108,17 +115,20 @@ class Rows:
             return
         metadata = self.file.body(boundary).get("compactMetadata")
         anchor, kept = self._preserved(metadata if isinstance(metadata, dict) else {})
-        if not kept or not all(key in self.up for key in kept):
+        if not all(key in self.up for key in kept):
+            kept = []
+        if not kept and self.file.entries[-1].end <= LARGE:
             return
         limit = self.place[boundary.uuid]
         dropped = {key for key in self.rows if self.place[key] < limit} - set(kept)
         for key in dropped:
             del self.rows[key]
             self.up.pop(key, None)
-        for key, parent in self.up.items():
+        for key, parent in self.up.items() if kept else ():
             if parent in dropped or (parent is not None and parent == anchor):
                 self.up[key] = kept[-1]
-        self.up.update(zip(kept, [anchor, *kept[:-1]], strict=True))
+        self.up.update(zip(kept, [anchor, *kept[:-1]], strict=False))
+        self.__dict__.pop("_timed", None)
         del self.place
 
     def _preserved(self, metadata: dict[str, object]) -> tuple[Key, list[str]]:

@@ -7,6 +7,7 @@ descends from; text that was typed while a turn was at work is a further prompt 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Literal
@@ -19,6 +20,8 @@ from .calls import WAITS_FOR_PERSON, Call
 from .clock import moment
 from .graph import holds_result
 from .messages import Message
+from .notices import Notice, notice
+from .prices import SYNTHETIC
 from .prompts import Prompt, understand
 
 TURN_KINDS = ("prompt", "command", "bash", "notification", "teammate")
@@ -31,6 +34,8 @@ NOWHERE = -1
 _STARTS = frozenset(TURN_KINDS)
 _ONLY_WITH_WORK = frozenset({"command", "notification", "teammate"})
 _NOTICE = "<task-notification>"
+_OF_THE_WORK = frozenset({"turn_duration", "stop_hook_summary", "api_error"})
+"""System entries that are written while a turn is at work; others may come hours later."""
 
 
 class Turn(Struct):
@@ -42,7 +47,7 @@ class Turn(Struct):
     """One of TURN_KINDS."""
     prompt: Prompt
     last: Entry
-    """The last entry that belongs to it."""
+    """The last entry of its work."""
     further: list[str] = []
     """What was typed while it was at work."""
     messages: list[Message] = []
@@ -60,6 +65,11 @@ class Turn(Struct):
     def text(self) -> str:
         """What was typed, or what the notification says."""
         return self.prompt.text
+
+    @property
+    def origin(self) -> Notice | None:
+        """The background task whose notification set off the work."""
+        return notice(self.text) if self.kind == "notification" else None
 
     @property
     def started(self) -> str | None:
@@ -107,8 +117,14 @@ class Turns:
         of, by_uuid = self._of, self._file.by_uuid
         for entry in entries:
             index, kind = entry.index, entry.type
+            first = by_uuid[entry.uuid] if entry.uuid is not None else index
+            if first != index:  # written twice
+                of[index] = of[first]
+                continue
             prompt = understand(self._file, entry) if kind == "user" and not holds_result(entry) else None
             if prompt is not None and prompt.kind in _STARTS:
+                if prompt.text in self._queue:  # some clients take it out of the queue without saying so
+                    self._queue.remove(prompt.text)
                 of[index] = len(self.all)
                 self.all.append(Turn(len(self.all), entry, prompt.kind, prompt, entry))
                 continue
@@ -123,18 +139,23 @@ class Turns:
             self._queued(turn, entry)
             return
         if entry.type == "assistant":
+            if _is_filler(entry):
+                return
             turn.answered, turn.interrupted = True, False
         elif entry.type == "user":
             kind = prompt.kind if prompt else "result"
             turn.interrupted = kind == "interrupt"
             turn.answered = turn.answered and kind not in ("result", "interrupt")
             turn.expanded = turn.expanded or (kind == "meta" and entry.parent_uuid == turn.start.uuid)
+            if kind == "meta":  # such as the note before a command that was typed hours later
+                return
         elif entry.subtype == "turn_duration":
             duration = self._file.body(entry).get("durationMs")
-            turn.duration_ms = round(duration) if isinstance(duration, int | float) else turn.duration_ms
+            if isinstance(duration, int | float) and math.isfinite(duration):
+                turn.duration_ms = round(duration)
         elif entry.kind == "queued_command":
             self._absorb(turn, entry)
-        if entry.uuid is not None:
+        if entry.type in ("user", "assistant") or entry.subtype in _OF_THE_WORK:
             turn.last = entry
 
     def _absorb(self, turn: Turn, entry: Entry) -> None:
@@ -152,13 +173,14 @@ class Turns:
         body = self._file.body(entry)
         operation, text = body.get("operation"), _text(body.get("content"))
         if operation == "enqueue":
-            self._queue.append(text)
+            if not text.startswith("{"):  # 2.1.45 also notes the start of background tasks, and never takes that out
+                self._queue.append(text)
         elif operation == "popAll":
             self._queue.clear()
         elif self._queue:
             text = self._queue.pop(0)
             absorbed = operation == "remove" and not self._has_attached
-            if absorbed and text and not text.startswith((_NOTICE, "{")):
+            if absorbed and text and not text.startswith(_NOTICE):
                 turn.further.append(text)
 
     def _fill(self, messages: Iterable[Message], calls: Iterable[Call]) -> None:
@@ -180,6 +202,11 @@ class Turns:
                 turn.index = place
 
 
+def _is_filler(entry: Entry) -> bool:
+    """Whether an answer is the one that the client writes when it goes on after none was given."""
+    return entry.message is not None and entry.message.model == SYNTHETIC and not entry.is_api_error_message
+
+
 def _worked(turn: Turn) -> bool:
     return any(not message.is_synthetic for message in turn.messages)
 
@@ -194,7 +221,8 @@ def _text(content: object) -> str:
 def _outcome(turn: Turn, *, is_last: bool) -> Outcome:
     if turn.interrupted:
         return "interrupted"
-    if turn.messages and turn.messages[-1].is_error:
+    said = [message for message in turn.messages if message.is_error or not message.is_synthetic]
+    if said and said[-1].is_error:
         return "error"
     unanswered = [call for call in turn.calls if call.result is None]
     if any(call.name in WAITS_FOR_PERSON for call in unanswered):

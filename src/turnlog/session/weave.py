@@ -64,7 +64,7 @@ class Weave:
     def missing_parts(self) -> list[Entry]:
         """Rows of the chain's messages, and results of their calls, that are not in the chain [16]."""
         rest = (row for key, row in self._all.rows.items() if key in self._all.up and key not in self._next)
-        return [row for row in rest if not row.is_sidechain and self.answered(row) in self._groups]
+        return [row for row in rest if self.answered(row) in self._groups]
 
     def insert(self, row: Entry, identity: str | None) -> None:
         """Put a row behind the last row of its group that stands earlier in the file, or else behind the first."""

@@ -1,0 +1,33 @@
+"""The collections that are read, generated once and kept."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from .measure import ROOT, folder
+
+_WORDS = {
+    "many": ["--size", "2GB"],
+    "large": ["--session-size", "200MB"],
+    "list": ["--sessions", "5000"],
+}
+
+
+def corpus(name: str, *, scale: float = 1.0) -> Path:
+    """A collection by name: many (2 GB), large (one session of 200 MB), list (5,000 sessions)."""
+    out = folder() / (name if scale == 1 else f"{name}-{scale:g}")
+    if not (out / "truth.json").exists():
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir(parents=True)
+        print(f"generating {out} …", file=sys.stderr, flush=True)
+        words = [sys.executable, "-m", "bench.corpus", "generate", str(out), *_scaled(_WORDS[name], scale)]
+        subprocess.run(words, cwd=ROOT, check=True)
+    return out
+
+
+def _scaled(words: list[str], scale: float) -> list[str]:
+    sizes = {"2GB": str(int(2e9 * scale)), "200MB": str(int(2e8 * scale)), "5000": str(max(1, int(5000 * scale)))}
+    return [sizes.get(word, word) for word in words]

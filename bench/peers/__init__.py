@@ -1,0 +1,1 @@
+"""Programs that we compare ourselves with, in the versions that the numbers are for."""

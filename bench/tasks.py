@@ -1,0 +1,150 @@
+"""What is measured, as programs: `python -m bench.tasks NAME PATH` prints its times and what it found as JSON."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+_WINDOW = 64 << 10
+
+
+def totals(root: str) -> Callable[[], Any]:
+    """Usage by day and model over all files, without an index."""
+    from turnlog.session.totals import by_day_and_model, scan
+
+    def work() -> Any:
+        paths = (Path(folder) / name for folder, _, names in os.walk(Path(root) / "projects") for name in names)
+        rows: dict[str, dict[str, list[int]]] = {}
+        for row, numbers in by_day_and_model(scan(path for path in paths if path.suffix == ".jsonl")).items():
+            rows.setdefault(row.day, {})[row.model] = numbers
+        return rows
+
+    return work
+
+
+def meaning(path: str) -> Callable[[], Any]:
+    """Everything that one session means: graph, messages, turns, calls, usage of the main file."""
+    from turnlog.session.session import Session
+    from turnlog.session.usage import total
+
+    def work() -> Any:
+        session = Session.open(path)
+        graph = session.graph
+        found = {
+            "roots": len(graph.roots),
+            "leaves": len(graph.leaves),
+            "branches": len(graph.branches),
+            "missing": len(graph.missing),
+            "compactions": len(graph.compactions),
+            "messages": len(session.messages),
+            "turns": len(session.turns),
+            "calls": len(session.calls),
+            "orphans": len(session.orphans),
+            "output": total(session.messages).output_tokens,
+        }
+        _hold.append(session)
+        return found
+
+    return work
+
+
+_hold: list[object] = []
+"""What must stay alive until the memory is measured."""
+
+
+def orjson_kept(path: str) -> Callable[[], Any]:
+    """All lines decoded by orjson, the values kept."""
+    import orjson
+
+    def work() -> Any:
+        with Path(path).open("rb") as file:
+            values = [orjson.loads(line) for line in file]
+        _hold.append(values)
+        return len(values)
+
+    return work
+
+
+def orjson_dropped(path: str) -> Callable[[], Any]:
+    """All lines decoded by orjson, each value dropped at once."""
+    import orjson
+
+    def work() -> Any:
+        count = 0
+        with Path(path).open("rb") as file:
+            for line in file:
+                orjson.loads(line)
+                count += 1
+        return count
+
+    return work
+
+
+def listing(root: str) -> Callable[[], Any]:
+    """What `turnlog ls` stands on: all sessions, each by its two ends."""
+    from turnlog.entries.layout import session_files
+    from turnlog.entries.peek import peek
+
+    return lambda: len([peek(file.file) for file in session_files(Path(root))])
+
+
+def ends(root: str) -> Callable[[], Any]:
+    """The bound for a listing: stat, and read 64 KB of head and tail, of each session."""
+
+    def work() -> Any:
+        count = 0
+        for folder in os.scandir(Path(root) / "projects"):
+            for item in os.scandir(folder):
+                if item.name.endswith(".jsonl"):
+                    _ends(item.path, item.stat().st_size)
+                    count += 1
+        return count
+
+    return work
+
+
+def _ends(path: str, size: int) -> tuple[bytes, bytes]:
+    with FileIO(path) as file:
+        head = file.read(_WINDOW)
+        if size > _WINDOW:
+            file.seek(max(_WINDOW, size - _WINDOW))
+        return head, file.read(_WINDOW)
+
+
+def _memory() -> float:
+    """The most that this process had in memory so far, in MB; 0 where that cannot be told."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return 0
+    return int(status.split("VmHWM:")[1].split()[0]) / 1000
+
+
+def main() -> None:
+    """Run one task."""
+    task = {
+        "totals": totals,
+        "meaning": meaning,
+        "orjson-kept": orjson_kept,
+        "orjson-dropped": orjson_dropped,
+        "listing": listing,
+        "ends": ends,
+    }[sys.argv[1]]
+    work = task(sys.argv[2])
+    gc.collect()
+    before, start = time.process_time(), time.perf_counter()
+    found = work()
+    wall, cpu = time.perf_counter() - start, time.process_time() - before
+    print(json.dumps({"wall": wall, "cpu": cpu, "memory": _memory(), "found": found}), flush=True)
+    os._exit(0)  # taking everything down again is no part of the work
+
+
+if __name__ == "__main__":
+    main()

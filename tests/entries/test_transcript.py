@@ -1,0 +1,125 @@
+"""A transcript: the entries of a file, found by uuid, growing with the file."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+
+from tests.entries.strategies import BOM, assert_grows, assert_tiles, chunks, cuts, files, first_of, state
+from turnlog.entries.entry import Block
+from turnlog.entries.reader import BytesSource, Transcript
+
+ROW = b'{"parentUuid":null,"type":"user","uuid":"%s","sessionId":"s"}'
+
+
+@given(data=files, places=cuts)
+@example(data=BOM + ROW % b"a" + b"\n", places=[1, 2, 3, 4])
+@example(data=ROW % b"" + b"x\n", places=[len(ROW) - 2])
+@example(data=(ROW % b"" + b"\n") * 2 + b'{"type":"user"}', places=[3 * len(ROW)])
+@example(data=ROW % b"a" + b"\n" + ROW % b"a" + ROW % b"a" + b"\n", places=[2 * len(ROW), 3 * len(ROW) - 6])
+def test_any_split_into_appended_chunks_gives_the_same_as_reading_whole(data: bytes, places: list[int]) -> None:
+    assert_grows(data, places)
+
+
+@given(data=files, places=cuts)
+def test_a_file_on_disk_may_grow_while_its_bodies_are_read(data: bytes, places: list[int]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "a.jsonl")
+        path.touch()
+        file = Transcript.open(path)
+        for chunk in chunks(data, places):
+            with path.open("ab") as appended:
+                appended.write(chunk)
+            assert file.grow() is bool(chunk)
+            for item in file.items:
+                assert data[item.offset : item.end] == file.raw(item)
+        assert state(file) == state(Transcript.of(data))
+        file.close()
+
+
+@given(data=files)
+def test_the_items_of_a_file_tile_it_and_their_bytes_can_be_had_again(data: bytes) -> None:
+    file = Transcript.of(data)
+    assert_tiles(file.items, len(data))
+    for item in file.items:
+        assert file.raw(item) == data[item.offset : item.end]
+
+
+def test_a_half_written_line_waits_for_its_other_half() -> None:
+    line = ROW % b"b" + b"\n"
+    source = BytesSource(ROW % b"a" + b"\n" + line[:20])
+    file = Transcript(source)
+    assert [(len(file.entries), scrap.kind) for scrap in file.scraps] == [(1, "torn")]
+    source.data += line[20:]
+    assert file.grow()
+    assert ([entry.uuid for entry in file.entries], file.scraps) == (["a", "b"], [])
+    assert not file.grow()
+
+
+def test_an_entry_that_turns_out_to_be_unfinished_is_taken_back() -> None:
+    source = BytesSource(ROW % b"a")
+    file = Transcript(source)
+    assert file.by_uuid == {"a": 0}
+    source.data = b'{"x":' + source.data + b',"y'  # as if the line had begun otherwise
+    file.grow()
+    assert (file.by_uuid, file.entries, [scrap.kind for scrap in file.scraps]) == ({}, [], ["torn"])
+
+
+def test_a_uuid_is_found_where_it_stands_first_and_its_other_places_are_listed() -> None:
+    file = Transcript.of(b"\n".join(ROW % name for name in (b"a", b"b", b"a", b"a")))
+    assert (file.by_uuid, file.repeated) == ({"a": 0, "b": 1}, {"a": [2, 3]})
+
+
+def test_further_places_of_a_uuid_on_an_unfinished_line_are_taken_back() -> None:
+    source = BytesSource(ROW % b"a" + b"\n" + ROW % b"a" + b" " + ROW % b"a")
+    file = Transcript(source)
+    assert file.repeated == {"a": [1, 2]}
+    source.data = source.data[: len(ROW) - 1] + b"\n" + b"{"
+    file.complete = len(ROW)
+    file.grow()
+    assert (file.by_uuid, file.repeated) == ({"a": 0}, {})
+
+
+def test_equal_strings_are_kept_once() -> None:
+    line = (
+        b'{"type":"assistant","uuid":"%s","parentUuid":%s,"sessionId":"s-1","cwd":"/a/b","version":"2.1.0",'
+        b'"gitBranch":"main","message":{"model":"opus-4"}}\n'
+    )
+    one, two = Transcript.of(line % (b"first", b"null") + line % (b"second", b'"first"')).entries
+    for name in ("type", "session_id", "cwd", "version", "git_branch"):
+        assert getattr(one, name) is getattr(two, name)
+    assert one.message is not None
+    assert two.message is not None
+    assert one.message.model is two.message.model
+
+
+@pytest.mark.parametrize("name", ["attachment", "data"])
+def test_the_kind_of_an_attachment_or_a_progress_report_is_told(name: str) -> None:
+    file = Transcript.of(b'{"type":"x","%s":{"type":"hook_progress","command":"ls"}}\n' % name.encode())
+    entry = first_of(file, "x")
+    assert (entry.kind, entry.attachment, entry.data) == ("hook_progress", None, None)
+    assert file.body(entry)[name]["command"] == "ls"
+
+
+def test_an_attachment_without_a_type_has_no_kind() -> None:
+    entry = first_of(Transcript.of(b'{"type":"x","attachment":{}}\n'), "x")
+    assert (entry.kind, entry.attachment) == (None, None)
+
+
+def test_content_and_blocks_without_names_are_kept() -> None:
+    file = Transcript.of(b'{"message":{"content":"x"}}\n{"message":{"content":[{"type":"text"}]}}\n{"message":{}}\n')
+    assert [entry.message and entry.message.content for entry in file.entries] == ["x", [Block("text")], None]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_reading_leaves_the_garbage_collector_as_it_was(enabled: bool) -> None:
+    (gc.enable if enabled else gc.disable)()
+    try:
+        Transcript.of(ROW % b"a")
+        assert gc.isenabled() is enabled
+    finally:
+        gc.enable()

@@ -1,0 +1,98 @@
+"""Timestamps as the client reads them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnlog.session.clock import iso, milliseconds, moment
+
+TEN = datetime(2026, 1, 1, 10, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-01-01T10:00:00.000Z",
+        "2026-01-01T10:00:00Z",
+        "2026-01-01T10:00Z",
+        "2026-01-01t10:00:00z",
+        "2026-01-01T12:00:00+02:00",
+        "2026-01-01T12:00:00+0200",
+        "2026-01-01 10:00:00Z",
+        "2026-01-01T10:00:00.000000000Z",
+        "Thu, 01 Jan 2026 10:00:00 GMT",
+        1767261600000,
+        1767261600000.0,
+    ],
+)
+def test_a_time_is_read_in_every_form_that_the_client_reads(text: object) -> None:
+    assert moment(text) == TEN
+
+
+@pytest.mark.parametrize("text", ["1", "Jan 1 2026", "January 1, 2026", "2026-01-01", "2026-02-30T10:00:00Z"])
+def test_forms_that_only_a_browser_would_take_are_times_too(text: str) -> None:
+    assert moment(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yesterday",
+        "",
+        "2026-01-01T25:00:00Z",
+        "20260101T100600Z",
+        "1767261900000",
+        "13",
+        "2026-13-01",
+        "Foo 1 2026",
+        "0001-01-01T00:00:00+23:00",
+        1e300,
+        None,
+        True,
+        [],
+        {},
+    ],
+)
+def test_what_the_client_takes_for_no_time_is_none(text: object) -> None:
+    assert moment(text) is None
+    assert milliseconds(text) is None
+
+
+def test_a_day_without_a_time_begins_in_utc() -> None:
+    assert moment("2026-01-01") == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_the_30th_of_february_is_in_march() -> None:
+    assert moment("2026-02-30T10:00:00Z") == datetime(2026, 3, 2, 10, tzinfo=UTC)
+
+
+def test_a_time_without_a_zone_is_local() -> None:
+    assert moment("2026-01-01T10:00:00") == datetime(2026, 1, 1, 10).astimezone()
+
+
+def test_milliseconds_count_from_1970() -> None:
+    assert milliseconds("1970-01-01T00:00:01.500Z") == 1500
+
+
+def test_a_time_is_written_as_the_client_writes_it() -> None:
+    assert iso(TEN) == "2026-01-01T10:00:00.000Z"
+    assert iso(None) is None
+
+
+@given(st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(2200, 1, 1), timezones=st.just(UTC)))
+def test_what_is_written_is_read_again(time: datetime) -> None:
+    written = iso(time)
+    read = moment(written)
+    assert read is not None
+    assert abs(read - time) < timedelta(milliseconds=1)
+    zone = timezone(timedelta(hours=5, minutes=30))
+    assert moment(read.astimezone(zone).isoformat()) == read
+
+
+@given(st.text() | st.floats() | st.integers())
+def test_reading_a_time_never_raises(text: object) -> None:
+    assert moment(text) is None or isinstance(moment(text), datetime)

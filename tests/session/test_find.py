@@ -1,0 +1,170 @@
+"""Finding a session by what a person calls it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.session.build import Build
+from turnlog.demo import config_dir
+from turnlog.errors import Ambiguous, NotFound
+from turnlog.session.find import Listing, find, listing, look, recency
+
+ONE = "aaaaaaaa-0000-4000-8000-000000000001"
+TWO = "aaaaaaab-0000-4000-8000-000000000002"
+THREE = "cccccccc-0000-4000-8000-000000000003"
+
+
+def add(
+    config: Path, name: str, *, title: str = "", wait: float = 0, slug: str = "-p", mtime: float | None = None
+) -> Path:
+    build = Build()
+    build.wait(wait)
+    build.prompt(f"first words of {name[0]}")
+    build.answer("hi")
+    if title:
+        build.note("custom-title", customTitle=title)
+    return put(config, name, build.data(), slug=slug, mtime=mtime)
+
+
+def put(config: Path, name: str, data: bytes, *, slug: str = "-p", mtime: float | None = None) -> Path:
+    folder = config / "projects" / slug
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.jsonl"
+    path.write_bytes(data)
+    if mtime is not None:
+        os.utime(path, (mtime, mtime))
+    return path
+
+
+def test_a_path_is_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = add(tmp_path, ONE)
+    monkeypatch.chdir(path.parent)
+    monkeypatch.setenv("HOME", str(path.parent))
+    monkeypatch.setenv("USERPROFILE", str(path.parent))
+    for name in (str(path), path.name, f"./{path.name}", f"~/{path.name}"):
+        assert find(name, []).resolve() == path.resolve()
+
+
+@pytest.mark.parametrize("name", ["gone.jsonl", "./gone", "../gone", "~nobody-at-all/gone", os.path.abspath("gone")])  # noqa: PTH100
+def test_what_can_only_be_a_path_and_is_none_is_not_found(tmp_path: Path, name: str) -> None:
+    add(tmp_path, ONE)
+    with pytest.raises(NotFound, match="no such file"):
+        find(name, [tmp_path])
+
+
+def test_a_folder_is_no_session(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="is a folder; give one of the session files in it"):
+        find(str(tmp_path), [tmp_path])
+
+
+def test_a_session_is_found_by_its_id_or_the_start_of_it_in_any_case(tmp_path: Path) -> None:
+    path = add(tmp_path, ONE)
+    add(tmp_path, THREE)
+    assert find(ONE, [tmp_path]) == find("AAA", [tmp_path]) == path
+
+
+def test_a_session_is_found_by_any_of_its_titles(tmp_path: Path) -> None:
+    path = add(tmp_path, ONE, title="Fix a/b  testing")
+    other = add(tmp_path, THREE)
+    assert find("fix a/b testing", [tmp_path]) == path
+    assert find("First words of c", [tmp_path]) == other
+
+
+def test_a_very_long_title_is_no_path(tmp_path: Path) -> None:
+    path = add(tmp_path, ONE, title="word " * 100)
+    assert find("word " * 100, [tmp_path]) == path
+
+
+def test_leftovers_are_not_found_by_the_titles_of_others(tmp_path: Path) -> None:
+    path = put(tmp_path, ONE, b'{"type":"summary","summary":"T","leafUuid":"x"}\n' + Build().data())
+    with pytest.raises(NotFound):
+        find("T", [tmp_path])
+    assert find("aaa", [tmp_path]) == path
+
+
+def test_a_start_that_fits_several_ids_names_them(tmp_path: Path) -> None:
+    add(tmp_path, ONE, mtime=1)
+    add(tmp_path, TWO, mtime=2)
+    with pytest.raises(Ambiguous, match=f"'aaaa' fits 2 sessions: {TWO}, {ONE}; give more of the id"):
+        find("aaaa", [tmp_path])
+
+
+def test_of_many_only_some_are_named(tmp_path: Path) -> None:
+    for number in range(7):
+        add(tmp_path, f"aaaaaaaa-0000-4000-8000-00000000000{number}")
+    with pytest.raises(Ambiguous, match=r"fits 7 sessions: .* …; give more of the id"):
+        find("aaaa", [tmp_path])
+
+
+def test_the_same_session_in_two_folders_is_told_apart_by_path(tmp_path: Path) -> None:
+    one, two = add(tmp_path, ONE, slug="-p", mtime=1), add(tmp_path, ONE, slug="-q", mtime=2)
+    with pytest.raises(Ambiguous) as error:
+        find(ONE, [tmp_path])
+    assert str(error.value) == f"'{ONE}' fits 2 sessions: {two}, {one}; give the path"
+
+
+@pytest.mark.parametrize("name", ["aabaaaaa", "ccccdccc-0000", "frist words of a"])
+def test_an_unknown_name_names_the_closest(tmp_path: Path, name: str) -> None:
+    add(tmp_path, ONE)
+    add(tmp_path, THREE)
+    with pytest.raises(NotFound, match=r"the closest are .*; `turnlog ls` lists them all") as error:
+        find(name, [tmp_path])
+    assert (ONE if name[0] in "af" else THREE) in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["zzzz", ""])
+def test_a_name_like_none_is_just_unknown(tmp_path: Path, name: str) -> None:
+    add(tmp_path, ONE)
+    with pytest.raises(NotFound, match=f"^no session is called '{name}'; `turnlog ls` lists them all$"):
+        find(name, [tmp_path])
+
+
+def test_last_is_the_session_with_the_newest_word_not_the_newest_file(tmp_path: Path) -> None:
+    """A title that was written later, or a copy, does not make a session newer."""
+    add(tmp_path, ONE, mtime=1_900_000_000)
+    newest = add(tmp_path, TWO, wait=3600, mtime=1_800_000_000)
+    put(tmp_path, THREE, b"", mtime=1_950_000_000)
+    assert find("last", [tmp_path]) == newest
+
+
+def test_last_looks_no_further_than_it_must(tmp_path: Path) -> None:
+    """A file that was written before the newest word can't hold a newer one: it is not even opened."""
+    newest = add(tmp_path, ONE, wait=3600)
+    old = add(tmp_path, TWO, mtime=1_000_000_000)
+    old.unlink()
+    old.symlink_to(newest)
+    os.utime(old, (1_000_000_000, 1_000_000_000), follow_symlinks=False)
+    assert find("last", [tmp_path]) in (newest, old)
+
+
+def test_a_machine_with_nothing_but_leftovers_has_no_last_session(tmp_path: Path) -> None:
+    put(tmp_path, ONE, b"")
+    with pytest.raises(NotFound, match="no session on this machine holds a conversation"):
+        find("last", [tmp_path])
+
+
+def test_a_machine_without_sessions_has_those_of_the_demo(tmp_path: Path) -> None:
+    files, is_demo = listing([tmp_path])
+    assert is_demo
+    assert find("last", [tmp_path]) == find("Volume discounts", [])
+    assert {item.config_dir for item in files} == {config_dir()}
+    add(tmp_path, ONE)
+    assert isinstance(listing([tmp_path]), Listing)
+    assert not listing([tmp_path]).is_demo
+
+
+def test_a_session_without_any_time_is_as_old_as_its_file(tmp_path: Path) -> None:
+    put(tmp_path, ONE, b'{"type":"user","message":{"content":"x"}}\n', mtime=1_000_000_000)
+    (item,) = listing([tmp_path]).files
+    assert recency(item, look(item)) == 1_000_000_000
+    assert recency(item, look(item), is_demo=True) == 0
+
+
+def test_a_file_that_vanished_tells_nothing(tmp_path: Path) -> None:
+    path = add(tmp_path, ONE)
+    (item,) = listing([tmp_path]).files
+    path.unlink()
+    assert look(item).junk == "unreadable"

@@ -1,0 +1,43 @@
+"""Files that are no sessions of Claude Code."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.session.build import Build, recorded
+from turnlog.entries.reader import Transcript
+from turnlog.session.foreign import foreign
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b'{"timestamp":"","type":"session_meta","payload":{}}\n', "as in a Codex rollout"),
+        (b'{"id":"","timestamp":"","instructions":""}\n', "the first has no type, as in an old Codex rollout"),
+        (b'{"display":"","pastedContents":{},"timestamp":1}\n', "as in the client's prompt history, history.jsonl"),
+        (b'{"session_id":"","hook_event_name":"Stop"}\n', "as the client hands it to hooks"),
+        (b'{"role":"user","content":""}\n', "as in a plain list of messages"),
+        (b'{"type":"turn.started"}\n', "the first has type 'turn.started'"),
+        (b'{"type":"system","subtype":"init","session_id":"s"}\n', "prints, not the session file of that run"),
+        (b'{\n "a": [\n 1\n ]\n}\n', "it may be one JSON document over several lines ("),
+        (b"\xef\xbb\xbf[\n {},\n {}\n", "it may be one JSON document over several lines ("),
+        (b'\n{"x":1}\n', "no entry of it has a type that Claude Code writes"),
+        (b"words\nmore words\n", "the first says: JSON is malformed"),
+        (b"[1, 2]\n", "the first says: a JSON array, no object"),
+    ],
+)
+def test_a_file_of_another_program_is_named_with_its_reason(data: bytes, reason: str) -> None:
+    assert reason in (foreign(Transcript.of(data)) or "")
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n", b"# a comment\n\0\0\n", b'{"type":"summary","summary":"x"}\n'])
+def test_an_empty_file_and_mere_titles_are_nobody_elses(data: bytes) -> None:
+    assert foreign(Transcript.of(data)) is None
+
+
+def test_a_session_is_a_session_even_if_its_first_entry_is_unknown() -> None:
+    build = Build()
+    build.note("novelty")
+    build.prompt()
+    assert foreign(build.session().file) is None
+    assert foreign(Transcript.of(recorded("2.1.325/tools").read_bytes())) is None

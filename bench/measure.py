@@ -21,6 +21,8 @@ class Program(NamedTuple):
     environ: Mapping[str, str] = {}
     reports: bool = False
     """It prints its own times as JSON (`bench.tasks`): without the start of the interpreter."""
+    is_mute: bool = False
+    """Nobody reads its output."""
     status: int = 0
     """The exit status that it shall have."""
 
@@ -55,7 +57,8 @@ def run(program: Program) -> Cost:
     """Run a program once; one that fails ends the benchmark."""
     environ = {**_environ(), **program.environ}
     before, start = _children(), time.perf_counter()
-    done = subprocess.run(program.words, env=environ, capture_output=True, check=False)
+    output = subprocess.DEVNULL if program.is_mute else subprocess.PIPE
+    done = subprocess.run(program.words, env=environ, stdout=output, stderr=subprocess.PIPE, check=False)
     wall, cpu = time.perf_counter() - start, _children() - before
     if done.returncode != program.status:
         complaint = done.stderr.decode(errors="replace").strip()

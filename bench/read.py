@@ -41,7 +41,10 @@ def totals(runs: int, scale: float) -> Report:
     """Usage totals over 2 GB, without an index, page cache warm."""
     folder = corpus("many", scale=scale)
     files = [str(path) for path in sorted((folder / "projects").rglob("*.jsonl"))]
-    programs = {"cat": Program(["cat", *files]), "turnlog": _task("totals", folder)._replace(reports=False)}
+    programs = {
+        "cat": Program(["cat", *files], is_mute=True),
+        "turnlog": _task("totals", folder)._replace(reports=False),
+    }
     peer = ccusage.install()
     with tempfile.TemporaryDirectory() as home:
         if isinstance(peer, Path):
@@ -90,21 +93,35 @@ def listing(runs: int, scale: float) -> Report:
 
 
 def start(runs: int, _: float) -> Report:
-    """Starting up; the commands are given a file that does not exist, so that they end where their work begins."""
+    """Starting up: to the first own line of a command, and to its complaint that a file does not exist."""
     programs = {
         "python -I -S -c pass": Program([sys.executable, "-I", "-S", "-c", "pass"]),
         "python -c pass": Program([sys.executable, "-c", "pass"]),
         "turnlog --version": Program([*_TURNLOG, "--version"]),
     }
     for name in ("cat", "show", "messages", "check"):
-        programs[f"turnlog {name}"] = Program([*_TURNLOG, name, "missing/file.jsonl"], status=1)
+        words = [name, "missing/file.jsonl"]
+        programs[f"{name}, first own line"] = Program([sys.executable, "-c", _FIRST_LINE, *words])
+        programs[f"{name}, no such file"] = Program([*_TURNLOG, *words], status=1)
     costs = compare(_warmed(programs), runs * 4)
     yield from _table(costs, "python -c pass")
-    for name in list(programs)[2:]:
-        limit = 2 if name.endswith("version") else 5
-        yield Goal(f"bare interpreters, {name}, wall", costs[name].wall / costs["python -c pass"].wall, limit)
+    bare = costs["python -c pass"].wall
+    yield Goal("bare interpreters, turnlog --version", costs["turnlog --version"].wall / bare, 2)
+    for name, cost in costs.items():
+        if name.endswith("first own line"):
+            yield Goal(f"bare interpreters, {name}", cost.wall / bare, 5)
 
 
+_FIRST_LINE = """
+import os, sys
+from importlib import import_module
+from turnlog.__main__ import main
+from turnlog.cli.table import COMMANDS
+module, _, name = COMMANDS[sys.argv[1]].target.partition(":")
+getattr(import_module(module), name).callback = lambda **_: os._exit(0)
+main()
+"""
+"""A command that ends where its own work would begin."""
 _SCRIPT = "import sys; from turnlog.__main__ import main; sys.exit(main())"
 """What the installed command consists of."""
 

@@ -32,9 +32,7 @@ PYTHON = getattr(sys, "_base_executable", sys.executable)
 def main(words: list[str]) -> int:
     """Do what the one word asks for."""
     if sys.version_info < (3, 11):  # noqa: UP036 - whoever starts this has what they have
-        return complain(
-            f"needs Python 3.11 or newer, this is {sys.version.split()[0]}; try make PYTHON=python3.13"
-        )
+        return complain(f"needs Python 3.11 or newer, this is {sys.version.split()[0]}; try make PYTHON=python3.13")
     steps = {"": source_environment, "wheel": wheel_environment, "uv": get_uv}
     step = steps.get(" ".join(words))
     if step is None:

@@ -18,9 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Written so that the patterns do not find themselves.
 FOREIGN = {
-    "a path of one machine": re.compile(
-        r"""(?<![\w.~/-])/(?:root|work|tmp/lab)(?=[/\s"'`),:;]|$)""", re.MULTILINE
-    ),
+    "a path of one machine": re.compile(r"""(?<![\w.~/-])/(?:root|work|tmp/lab)(?=[/\s"'`),:;]|$)""", re.MULTILINE),
     "a registry address": re.compile(
         r"registry\.npmjs\.org|registry\.yarnpkg\.com|files\.pythonhosted\.org|pypi\.org/simple|\bartifactory/"
     ),
@@ -28,9 +26,7 @@ FOREIGN = {
 LOCKFILES = {"uv.lock", "package-lock.json", "yarn.lock", "poetry.lock"}
 FENCE = re.compile(r"^(```+|~~~+).*?^\1", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]+`")
-LINK = re.compile(
-    r"\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|^\[[^\]]+\]:\s+<?(\S+?)>?(?:\s|$)", re.MULTILINE
-)
+LINK = re.compile(r"\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|^\[[^\]]+\]:\s+<?(\S+?)>?(?:\s|$)", re.MULTILINE)
 
 
 def main() -> int:
@@ -49,11 +45,7 @@ def tracked(root: Path) -> list[Path]:
         names = subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")
         files = [root / name for name in names if name]
     except (OSError, subprocess.CalledProcessError):
-        files = [
-            path
-            for path in root.rglob("*")
-            if not any(p.startswith(".") for p in path.relative_to(root).parts)
-        ]
+        files = [path for path in root.rglob("*") if not any(p.startswith(".") for p in path.relative_to(root).parts)]
     return sorted(path for path in set(files) if path.is_file() and not path.is_symlink())
 
 

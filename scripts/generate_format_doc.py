@@ -164,9 +164,7 @@ def result_table() -> Iterator[str]:
 
 def _apart(base: type[Part], module: types.ModuleType) -> dict[str, type[Part]]:
     return {
-        tag: cls
-        for tag, cls in registry.ENTRIES.items()
-        if issubclass(cls, base) and cls.__module__ == module.__name__
+        tag: cls for tag, cls in registry.ENTRIES.items() if issubclass(cls, base) and cls.__module__ == module.__name__
     }
 
 

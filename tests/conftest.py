@@ -48,9 +48,7 @@ def strange_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             patch.delenv(name, raising=False)
         if path := os.environ.get("PYTHONPATH"):
             # Programs that the tests start stand in other folders.
-            patch.setenv(
-                "PYTHONPATH", os.pathsep.join(str(Path(part).resolve()) for part in path.split(os.pathsep))
-            )
+            patch.setenv("PYTHONPATH", os.pathsep.join(str(Path(part).resolve()) for part in path.split(os.pathsep)))
         yield home
 
 

@@ -278,6 +278,4 @@ def test_the_generator_makes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.
 
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file of a folder by its path in it."""
-    return {
-        p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()
-    }
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}

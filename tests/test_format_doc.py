@@ -41,9 +41,7 @@ def test_every_table_stands_in_the_document_once() -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_kind_is_told(name: str) -> None:
-    assert (
-        f"| `{name.removeprefix('block/').removeprefix('attachment/').removeprefix('progress/')}` |" in TEXT
-    )
+    assert f"| `{name.removeprefix('block/').removeprefix('attachment/').removeprefix('progress/')}` |" in TEXT
 
 
 def test_the_tests_that_it_names_exist() -> None:

@@ -24,9 +24,7 @@ def locked(name: str) -> dict[str, str]:
 
 
 def asked(*groups: str) -> list[Requirement]:
-    named = [
-        item for group in groups for item in PROJECT["dependency-groups"][group] if isinstance(item, str)
-    ]
+    named = [item for group in groups for item in PROJECT["dependency-groups"][group] if isinstance(item, str)]
     return [Requirement(line) for line in [*PROJECT["project"]["dependencies"], *named]]
 
 
@@ -54,9 +52,7 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 
 def test_every_dependency_has_an_upper_bound() -> None:
-    extras = [
-        Requirement(line) for group in PROJECT["project"]["optional-dependencies"].values() for line in group
-    ]
+    extras = [Requirement(line) for group in PROJECT["project"]["optional-dependencies"].values() for line in group]
     unbounded = [
         str(requirement)
         for requirement in [*asked(*PROJECT["dependency-groups"]), *extras]
@@ -128,12 +124,8 @@ def test_the_documentation_check_finds_what_belongs_to_one_machine(tmp_path: Pat
 
 
 def test_the_documentation_check_finds_commands_nobody_wrote_about(tmp_path: Path) -> None:
-    readme = page(
-        tmp_path, "README.md", "`turnlog ls`, `turnlog show`, `turnlog messages`, `turnlog check`\n"
-    )
-    assert list(check_docs.undocumented(tmp_path, [readme])) == [
-        "`turnlog cat` is neither in the README nor in docs/"
-    ]
+    readme = page(tmp_path, "README.md", "`turnlog ls`, `turnlog show`, `turnlog messages`, `turnlog check`\n")
+    assert list(check_docs.undocumented(tmp_path, [readme])) == ["`turnlog cat` is neither in the README nor in docs/"]
 
 
 def test_the_documentation_check_sees_what_git_would_track(tmp_path: Path) -> None:

@@ -137,9 +137,7 @@ def progress(number: int, before: str, after: str) -> Call:
 def record(home: Home) -> tuple[Project, Recorder]:
     """Find the bug, fix it with Decimal, write tests, commit."""
     p = shop()
-    rec = Recorder(
-        home, "cart-rounding", p, "2.1.325", "2026-11-09T08:41:12", "claude-opus-5-5", requests=True
-    )
+    rec = Recorder(home, "cart-rounding", p, "2.1.325", "2026-11-09T08:41:12", "claude-opus-5-5", requests=True)
     shapes.begin(rec)
     _find(rec, p)
     _fix(rec, p)
@@ -179,9 +177,7 @@ def _find(rec: Recorder, p: Project) -> None:
             "look at "
             "how the cart sums prices, and where the sum is used, before I change anything."
         ),
-        text(
-            "That number looks like binary floating point. I'll look at the cart, its callers and the tests."
-        ),
+        text("That number looks like binary floating point. I'll look at the cart, its callers and the tests."),
         p.grep(r"subtotal|total\("),
         p.read("shop/cart.py"),
         p.read("tests/test_cart.py"),
@@ -384,9 +380,7 @@ def branch_off(home: Home, origin: Recorder) -> None:
         {
             "message": {
                 "role": "user",
-                "content": [
-                    {"type": "tool_result", "content": denied, "is_error": True, "tool_use_id": call}
-                ],
+                "content": [{"type": "tool_result", "content": denied, "is_error": True, "tool_use_id": call}],
             }
         },
         tail={

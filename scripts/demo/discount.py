@@ -82,8 +82,7 @@ def _plan(rec: Recorder, p: Project) -> None:
     started = rec.clock
     calls = rec.act(
         think(
-            "Two independent questions: coupons and price flow. Two read-only agents can look at them "
-            "at the same time."
+            "Two independent questions: coupons and price flow. Two read-only agents can look at them at the same time."
         ),
         text("I'll send two agents to look around while I read the cart."),
         shapes.launched(rec, first, "Explore", "Look at old coupons", asked[first]),
@@ -99,20 +98,14 @@ def _plan(rec: Recorder, p: Project) -> None:
         p.read("shop/legacy/coupons.py"),
         COUPON_REPORT,
     )
-    more = _explore(
-        rec, second, asked[second], calls[1], "Trace price flow", p.grep(r"subtotal\("), PRICE_REPORT
-    )
+    more = _explore(rec, second, asked[second], calls[1], "Trace price flow", p.grep(r"subtotal\("), PRICE_REPORT)
     rec.clock = started
     rec.wait(14)
     rec.act(p.read("shop/cart.py"))
     rec.wait(16)
-    told = shapes.notification(
-        rec, first, calls[0], 'Agent "Look at old coupons" finished', COUPON_REPORT, used
-    )
+    told = shapes.notification(rec, first, calls[0], 'Agent "Look at old coupons" finished', COUPON_REPORT, used)
     shapes.absorbed(rec, told, told)
-    rec.act(
-        text("The first agent is back: coupons are separate. I wait for the second before I write the plan.")
-    )
+    rec.act(text("The first agent is back: coupons are separate. I wait for the second before I write the plan."))
     rec.end_turn()
     rec.wait(11)
     shapes.notified(
@@ -153,9 +146,7 @@ def _plan(rec: Recorder, p: Project) -> None:
         "originalFile": None,
         "userModified": False,
     }
-    rec.act(
-        Call("Write", {"file_path": plan, "content": PLAN}, f"File created successfully at: {plan}", result)
-    )
+    rec.act(Call("Write", {"file_path": plan, "content": PLAN}, f"File created successfully at: {plan}", result))
     rec.act(
         text("The plan is ready."),
         Call(
@@ -170,9 +161,7 @@ def _plan(rec: Recorder, p: Project) -> None:
         ),
     )
     rec.mode = "acceptEdits"
-    rec.attach(
-        "plan_mode_exit", "## Exited Plan Mode\n\nYou can now make edits.", planFilePath=plan, planExists=True
-    )
+    rec.attach("plan_mode_exit", "## Exited Plan Mode\n\nYou can now make edits.", planFilePath=plan, planExists=True)
 
 
 def _explore(
@@ -384,15 +373,11 @@ def _review(rec: Recorder, p: Project) -> None:
     child.ask(prompt)
     child.act(text("Reading the changed files."), p.read("shop/discount.py"), p.read("shop/cart.py"))
     child.act(
-        think(
-            "Where does rounding happen now? cents() is called in total() and tax() but net() is unrounded."
-        ),
+        think("Where does rounding happen now? cents() is called in total() and tax() but net() is unrounded."),
         text(report),
     )
     call = rec.act(shapes.finished(child, "general-purpose", about, prompt, report, name="Task"))[0]
-    rec.keep_agent(
-        child, "folder", shapes.agent_meta("general-purpose", about, call, requestShape="foreground")
-    )
+    rec.keep_agent(child, "folder", shapes.agent_meta("general-purpose", about, call, requestShape="foreground"))
     rec.act(
         think("A valid point: rounding per line."),
         text("The reviewer is right about the rounding. Fixing it."),

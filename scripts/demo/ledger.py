@@ -48,9 +48,7 @@ class Ledger(Journal):
         }
         return usage | ({"fallback_credit": None} if self.newest else {})
 
-    def _spend(
-        self, model: str, plain: int, out: int, read: int, written: int, thought: int, web: int
-    ) -> None:
+    def _spend(self, model: str, plain: int, out: int, read: int, written: int, thought: int, web: int) -> None:
         total = self.spent.setdefault(
             model,
             {

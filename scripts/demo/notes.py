@@ -95,10 +95,7 @@ def colours(home: Home) -> None:
 def _shell(rec: Recorder) -> None:
     rec.wait(38)
     rec.prompt("<bash-input>python -m notes | cat</bash-input>", shown="!python -m notes | cat")
-    rec.note(
-        "<bash-stdout>\x1b[34mbuy milk\x1b[0m\n\x1b[32mcall "
-        "Sam\x1b[0m</bash-stdout><bash-stderr></bash-stderr>"
-    )
+    rec.note("<bash-stdout>\x1b[34mbuy milk\x1b[0m\n\x1b[32mcall Sam\x1b[0m</bash-stdout><bash-stderr></bash-stderr>")
     rec.act(text("The colour codes reach the pipe. They should only be written to a terminal."))
     rec.end_turn()
     rec.wait(20)
@@ -140,9 +137,7 @@ def _rewind(rec: Recorder, p: Project) -> None:
     )
     rec.act(
         think("sys.stdout.isatty() decides; honour NO_COLOR as well."),
-        p.edit(
-            "notes/show.py", "COLOURS = [34, 32, 31]\n", "import os\nimport sys\n\nCOLOURS = [34, 32, 31]\n"
-        ),
+        p.edit("notes/show.py", "COLOURS = [34, 32, 31]\n", "import os\nimport sys\n\nCOLOURS = [34, 32, 31]\n"),
         p.edit(
             "notes/show.py",
             "    code = COLOURS",
@@ -241,9 +236,7 @@ def _background(rec: Recorder) -> None:
 def failing_run(home: Home) -> None:
     """2.1.325 headless: two retries, then the API gives up; the session ends with an error."""
     p = Project("/home/dana/notes-cli", files={"notes/show.py": 'def show(note):\n    print(note["text"])\n'})
-    rec = Recorder(
-        home, "nightly", p, "2.1.325", "2026-11-05T02:00:03", "claude-opus-5-5", entrypoint="sdk-cli"
-    )
+    rec = Recorder(home, "nightly", p, "2.1.325", "2026-11-05T02:00:03", "claude-opus-5-5", entrypoint="sdk-cli")
     rec.queue("enqueue", "Run the linter and fix what it finds.")
     rec.queue("dequeue")
     rec.prompt("Run the linter and fix what it finds.")
@@ -319,9 +312,7 @@ def scheduled(home: Home) -> None:
         "/home/dana/notes-cli",
         files={"notes.json": '[{"text": "buy milk"}, {"text": "pay rent", "due": "2026-10-30"}]\n'},
     )
-    rec = Recorder(
-        home, "due-notes", p, "2.1.220", "2026-10-28T06:00:00", "claude-opus-5", entrypoint="sdk-py"
-    )
+    rec = Recorder(home, "due-notes", p, "2.1.220", "2026-10-28T06:00:00", "claude-opus-5", entrypoint="sdk-py")
     rec.queue("enqueue")
     rec.queue("dequeue")
     rec.system("scheduled_task_fire", content='Scheduled task "due notes" fired (0 6 * * *)', isMeta=False)

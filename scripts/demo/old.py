@@ -24,16 +24,12 @@ def todo(content: str, status: str) -> Row:
 
 def first_cart(home: Home) -> None:
     """The shop's first cart: begun with 1.0.53, gone on with 1.0.128, in one file."""
-    p = Project(
-        "/home/dana/webshop", False, {"shop.py": CART, "prices.json": '{"mug": 10.0, "sticker": 0.1}\n'}
-    )
+    p = Project("/home/dana/webshop", False, {"shop.py": CART, "prices.json": '{"mug": 10.0, "sticker": 0.1}\n'})
     rec = Recorder(home, "first-cart", p, "1.0.53", "2026-10-05T09:12:31", OPUS, base=14_200)
     rec.rows.append({"type": "summary", "summary": "First Cart With Tax and Quantities", "leafUuid": ""})
     rec.prompt("The cart can't do quantities or tax yet. Please add both, prices.json has the prices.")
     listing = "- /home/dana/webshop/\n  - prices.json\n  - shop.py\n"
-    rec.act(
-        text("I'll look at what is there."), Call("LS", {"path": p.cwd}, listing, listing), p.read("shop.py")
-    )
+    rec.act(text("I'll look at what is there."), Call("LS", {"path": p.cwd}, listing, listing), p.read("shop.py"))
     todos = [
         todo("Add quantities", "in_progress"),
         todo("Add tax", "pending"),
@@ -96,9 +92,7 @@ def first_cart(home: Home) -> None:
     )
     rec.act(text("The test passes, and no price has more than two digits."))
     rec.rows[0]["leafUuid"] = rec.parent
-    home.put_json(
-        f"todos/{rec.sid}-agent-{rec.sid}.json", [todo(item["content"], "completed") for item in done], 2
-    )
+    home.put_json(f"todos/{rec.sid}-agent-{rec.sid}.json", [todo(item["content"], "completed") for item in done], 2)
     rec.save()
     home.rows(
         f"{rec.folder()}/{uuid('first-cart/summary')}.jsonl",
@@ -138,9 +132,7 @@ def notes_search(home: Home) -> None:
         child.act(look)
         child.act(text(reports[key]))
         agents.append(child)
-        calls.append(
-            shapes.finished(child, "Explore", f"Look at the {key}", asked[key], reports[key], name="Task")
-        )
+        calls.append(shapes.finished(child, "Explore", f"Look at the {key}", asked[key], reports[key], name="Task"))
     rec.act(text("Two agents, at the same time."), *calls)
     for child in agents:
         rec.keep_agent(child, "flat")
@@ -228,11 +220,7 @@ def _search_command(rec: Recorder, p: Project) -> None:
     rec.queue("dequeue")
     rec.prompt("Thanks. Is there a test?")
     rec.system("api_error", level="error", error={}, retryInMs=551, retryAttempt=1, maxRetries=10)
-    rec.act(
-        text(
-            "Not yet. I'd start with three: all words must match, case is ignored, no words lists everything."
-        )
-    )
+    rec.act(text("Not yet. I'd start with three: all words must match, case is ignored, no words lists everything."))
 
 
 def progress_rows(home: Home) -> None:
@@ -242,9 +230,7 @@ def progress_rows(home: Home) -> None:
         False,
         {"shop/cart.py": CART, "deploy.sh": "#!/bin/sh\nset -e\nmake build\nmake push\n"},
     )
-    rec = Recorder(
-        home, "deploy", p, "2.1.22", "2026-10-21T10:02:48", "claude-opus-4-5-20251101", base=16_700
-    )
+    rec = Recorder(home, "deploy", p, "2.1.22", "2026-10-21T10:02:48", "claude-opus-4-5-20251101", base=16_700)
     rec.slug = "brisk-sailing-lantern"
     rec.progress(
         {
@@ -355,9 +341,7 @@ def _parallel_build(rec: Recorder, p: Project) -> None:
         waiting = {"type": "waiting_for_task", "taskType": "local_bash", "taskDescription": "Push the image"}
         rec.progress(waiting, ids[0])
 
-    rec.act(
-        text("One core only. Let me use all of them."), p.edit("deploy.sh", "make build", "make -j8 build")
-    )
+    rec.act(text("One core only. Let me use all of them."), p.edit("deploy.sh", "make build", "make -j8 build"))
     rec.act(
         p.bash(
             "time ./deploy.sh --dry-run",

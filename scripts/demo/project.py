@@ -92,9 +92,7 @@ class Project:
         content, path = self.files[name], self.path(name)
         count = content.count("\n") + 1
         file = {"filePath": path, "content": content, "numLines": count, "startLine": 1, "totalLines": count}
-        return Call(
-            "Read", {"file_path": path}, self.numbered(content), {"type": "text", "file": file}, None, 0.05
-        )
+        return Call("Read", {"file_path": path}, self.numbered(content), {"type": "text", "file": file}, None, 0.05)
 
     def edit(self, name: str, old: str, new: str) -> Call:
         """Replace one text in a file."""
@@ -151,17 +149,11 @@ class Project:
             "structuredPatch": [] if before is None else patch(before, content),
             "originalFile": before,
         }
-        told = (
-            f"File created successfully at: {path}"
-            if before is None
-            else f"The file {path} has been updated."
-        )
+        told = f"File created successfully at: {path}" if before is None else f"The file {path} has been updated."
         if self.new:
             result["userModified"] = False
             told += " (file state is current in your context — no need to Read it back)"
-        return Call(
-            "Write", {"file_path": path, "content": content}, told, result, None, 0.1, {}, (name, before)
-        )
+        return Call("Write", {"file_path": path, "content": content}, told, result, None, 0.1, {}, (name, before))
 
     def bash(
         self,

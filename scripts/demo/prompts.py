@@ -67,9 +67,7 @@ class Prompts(Requests):
 
     def interrupt(self, during_tool: bool = False, **more: Any) -> str:
         """The person pressed Esc."""
-        told = (
-            "[Request interrupted by user for tool use]" if during_tool else "[Request interrupted by user]"
-        )
+        told = "[Request interrupted by user for tool use]" if during_tool else "[Request interrupted by user]"
         return self.note([{"type": "text", "text": told}], **more)
 
     def local_command(self, name: str, args: str, out: str) -> None:

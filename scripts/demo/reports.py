@@ -116,10 +116,7 @@ def _ask(rec: Recorder, p: Project) -> None:
         durationMs=14,
     )
     rec.act(
-        text(
-            "The file uses `;` between columns and a comma in amounts; "
-            '`float("12,50")` raises. I\'ll read both.'
-        ),
+        text('The file uses `;` between columns and a comma in amounts; `float("12,50")` raises. I\'ll read both.'),
         p.edit("report.py", "list(csv.DictReader(file))", 'list(csv.DictReader(file, delimiter=";"))'),
         p.edit("report.py", "float(row[column])", 'float(row[column].replace(",", "."))'),
     )

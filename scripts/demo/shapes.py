@@ -170,10 +170,7 @@ def finished(child: Recorder, kind: str, about: str, prompt: str, report: str, n
         for key in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
     )
     count = sum(
-        b["type"] == "tool_use"
-        for r in child.rows
-        if r["type"] == "assistant"
-        for b in r["message"]["content"]
+        b["type"] == "tool_use" for r in child.rows if r["type"] == "assistant" for b in r["message"]["content"]
     )
     content = [{"type": "text", "text": report}]
     took = (child.clock - child.begun).total_seconds()
@@ -235,9 +232,7 @@ def agent_meta(kind: str, about: str, call: str, **more: Any) -> Row:
     }
 
 
-def notification(
-    rec: Recorder, task: str, call: str, summary: str, report: str, used: tuple[int, int, int]
-) -> str:
+def notification(rec: Recorder, task: str, call: str, summary: str, report: str, used: tuple[int, int, int]) -> str:
     """The text by which a background task tells that it ended."""
     out = f"/tmp/claude-1000/{slug(rec.cwd)}/{rec.sid}/tasks/{task}.output"
     return (
@@ -274,9 +269,7 @@ def absorbed(rec: Recorder, prompt: str, content: str | None = None) -> None:
     rec.queue("enqueue", prompt)
     rec.queue("remove", prompt, reason="absorbed_mid_turn", commandUuid=source, deliveryId=delivery)
     told = (
-        "The user sent a new message while you were working:\n"
-        + prompt
-        + "\n\nThis is how Claude Code surfaces "
+        "The user sent a new message while you were working:\n" + prompt + "\n\nThis is how Claude Code surfaces "
         "messages the user sends mid-turn."
     )
     origin = {"kind": "human"} if human else {"kind": "task-notification", "producer": "session-task"}

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import SESSION, Build, variant
+from turnlog.cli.findings import inspect
 from turnlog.demo import config_dir
 
 
@@ -104,14 +108,32 @@ def test_a_file_of_another_program_is_recognised(turnlog: Turnlog, tmp_path: Pat
     assert reason in done.out
 
 
-def test_an_unreadable_file_is_a_finding(turnlog: Turnlog, tmp_path: Path) -> None:
+def test_a_link_to_nothing_is_no_file(turnlog: Turnlog, tmp_path: Path) -> None:
     sound().write(tmp_path)
-    target = tmp_path / "locked.jsonl"
+    target = tmp_path / "dangling.jsonl"
     target.symlink_to(tmp_path / "gone.jsonl")
     assert turnlog("check", tmp_path).status == 0
     missing = turnlog("check", target)
     assert (missing.status, missing.out) == (1, "")
     assert missing.err == f"turnlog: {target}: no such file\n"
+
+
+def test_a_file_that_can_not_be_read_is_a_finding_like_any_other(tmp_path: Path) -> None:
+    (finding,) = inspect(tmp_path / "gone.jsonl").findings
+    assert (finding.kind, finding.severity) == ("unreadable", "error")
+    assert "gone.jsonl: No such file" in finding.text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+def test_whoever_watches_sees_how_far_a_folder_is_checked(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        sound().write(tmp_path, name)
+    code = "import pty, sys; pty.spawn([sys.executable, '-m', 'turnlog', 'check', sys.argv[1]])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+    )
+    assert b"\rchecking 2 of 2" in done.stdout
+    assert done.stdout.rstrip().endswith(b"0 errors, 0 warnings in 2 files, 2 of them sound\x1b[0m")
 
 
 def test_a_folder_without_session_files_says_so(turnlog: Turnlog, tmp_path: Path) -> None:

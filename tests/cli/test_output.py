@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -49,3 +52,35 @@ def test_on_a_terminal_json_is_harmless_and_means_the_same(text: str) -> None:
     shown = _as_json_spells(encode([text]).decode())
     assert json.loads(shown) == [text]
     assert all(char.isprintable() or char == "\u200d" for char in shown)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+def test_on_a_terminal_json_is_indented() -> None:
+    code = "import pty, sys; pty.spawn([sys.executable, '-m', 'turnlog', *sys.argv[1:]])"
+    for words, start in (
+        (["ls", "--json"], b'{\r\n  "sessions": ['),
+        (["messages", "last", "--json"], b'{\r\n  "messages": ['),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words], stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+        )
+        remark, _, document = done.stdout.partition(b"\r\n")
+        assert b"made-up" in remark
+        assert document.startswith(start)
+        json.loads(document)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="closes file descriptors in a shell")
+@pytest.mark.parametrize(
+    "words", ["ls", "ls --json", "show last", "messages last --json", "check last", "cat /dev/null"]
+)
+def test_a_program_without_standard_streams_just_ends(words: str) -> None:
+    done = subprocess.run(["sh", "-c", f"'{sys.executable}' -m turnlog {words} <&- >&- 2>&-"], check=False, timeout=60)
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="closes file descriptors in a shell")
+def test_a_closed_standard_input_is_told() -> None:
+    words = ["sh", "-c", f"'{sys.executable}' -m turnlog cat - <&-"]
+    done = subprocess.run(words, capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (1, b"turnlog: standard input is closed\n")

@@ -20,16 +20,12 @@ FAMILIES = {
 }
 ALL = {prefix + tag: cls for prefix, classes in FAMILIES.items() for tag, cls in classes.items()}
 
-scalars = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None), max_size=8)
-)
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None), max_size=8)
 names = st.sampled_from(sorted({name for cls in ALL.values() for name in cls.__struct_encode_fields__}))
 tags = st.sampled_from(sorted({tag for classes in FAMILIES.values() for tag in classes}))
 values = st.recursive(
     scalars | tags,
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(names | st.text(max_size=4), inner, max_size=6)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names | st.text(max_size=4), inner, max_size=6),
     max_leaves=30,
 )
 bodies = st.fixed_dictionaries(

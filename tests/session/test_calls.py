@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.session.build import Build, edited, genuine, outcome, use
-from turnlog.session.calls import FAMILIES, Detail, family, plain
+from turnlog.session.calls import FAMILIES, Detail, family, pair, plain
 from turnlog.session.session import Session
 
 
@@ -64,6 +64,17 @@ def test_a_call_without_a_result_is_unanswered() -> None:
     session = build.session()
     assert [call.is_error for call in session.calls] == [None]
     assert detail(session) == Detail({"command": "sleep"}, None, None, "unanswered", None, None)
+
+
+def test_unanswered_and_failed_calls_are_listed() -> None:
+    build = Build()
+    for name in ("c1", "c2", "c3"):
+        build.call(name)
+    build.result("c1")
+    build.result("c2", error=True)
+    found = pair(build.session().entries)
+    assert [call.id for call in found.unanswered] == ["c3"]
+    assert [call.id for call in found.errors] == ["c2"]
 
 
 def test_a_result_without_its_call_is_an_orphan() -> None:
@@ -159,7 +170,7 @@ def test_a_background_call_names_its_task() -> None:
 
 def test_a_result_that_was_too_large_names_the_file_that_holds_it() -> None:
     assert one(structured={"persistedOutputPath": "/a/b.txt"}).persisted == "/a/b.txt"
-    text = "<persisted-output>\nOutput too large (50 KB). Full output saved to: /a/c.txt\n\nPreview:\nx\n</persisted-output>"
+    text = "<persisted-output>\nToo large (50 KB). Full output saved to: /a/c.txt\n\nPreview:\nx\n</persisted-output>"
     assert one(text).persisted == "/a/c.txt"
     assert one("short").persisted is None
 

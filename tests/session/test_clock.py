@@ -83,7 +83,7 @@ def test_a_time_is_written_as_the_client_writes_it() -> None:
     assert iso(None) is None
 
 
-@given(st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(2200, 1, 1), timezones=st.just(UTC)))
+@given(st.integers(10**7, 7 * 10**9).map(lambda seconds: datetime.fromtimestamp(seconds / 1.001, UTC)))
 def test_what_is_written_is_read_again(time: datetime) -> None:
     written = iso(time)
     read = moment(written)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import Build, base, genuine
+from tests.session.build import DATA, base, genuine
 from turnlog.session.compactions import Compaction
 from turnlog.session.session import Session
 
@@ -82,17 +82,10 @@ def test_odd_metadata_tells_nothing() -> None:
 
 @pytest.mark.parametrize("version", ["1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325"])
 def test_every_recorded_compaction_has_its_summary_and_what_was_before(version: str) -> None:
-    name = "1.0.128/compact" if version == "1.0.128" else f"{version}/compact"
-    found = [item for session in sessions(name) for item in session.compactions]
+    paths = sorted(DATA.glob(f"sessions/{version}/compact/projects/*/????????-*.jsonl"))
+    found = [item for path in paths for item in Session.of(path.read_bytes()).compactions]
     assert [item.trigger for item in found] == ["manual", "auto", "auto"]
     assert all(item.summary is not None and item.summarised for item in found)
-
-
-def sessions(name: str) -> list[Session]:
-    from tests.session.build import DATA
-
-    paths = sorted(DATA.glob(f"sessions/{name}/projects/*/????????-*.jsonl"))
-    return [Session.of(path.read_bytes()) for path in paths]
 
 
 def test_the_newest_client_preserved_messages_in_a_recorded_compaction() -> None:

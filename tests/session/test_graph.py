@@ -25,7 +25,7 @@ def test_a_straight_session_has_one_root_one_leaf_and_no_branch() -> None:
     assert names(found.roots) == ["u1"]
     assert names(found.leaves) == ["a3"]
     assert found.branches == []
-    assert found.missing == found.duplicates == found.cycles == found.compactions == []
+    assert (found.missing, found.duplicates, found.cycles, found.compactions) == ([], [], [], [])
 
 
 def test_the_walk_upwards_goes_from_a_row_to_its_root() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.build import Build, base, edited, genuine, recorded
-from turnlog.session.overview import api_errors, by_type, distinct, permission_modes, pull_requests
+from turnlog.session.overview import by_type, distinct
 from turnlog.session.session import Session
 
 
@@ -123,7 +123,7 @@ def test_each_change_of_the_permission_mode_is_told_once() -> None:
     build.prompt(permissionMode=3)
     build.prompt(permissionMode="default")
     session = build.session()
-    modes = permission_modes(session.file, session.entries)
+    modes = session.permission_modes
     assert [event.value for event in modes] == ["default", "plan", "default"]
     assert modes[1].time == "2026-01-01T10:02:00.000Z"
 
@@ -134,7 +134,7 @@ def test_pull_requests_are_named_once() -> None:
     build.note("pr-link", prUrl="https://example.org/1")
     build.note("pr-link", prUrl=5)
     session = build.session()
-    assert pull_requests(session.file, session.entries) == ["https://example.org/1"]
+    assert session.pull_requests == ["https://example.org/1"]
 
 
 def test_failed_requests_and_answers_that_are_errors_are_told() -> None:
@@ -145,13 +145,13 @@ def test_failed_requests_and_answers_that_are_errors_are_told() -> None:
     build.row("assistant", message="lost", isApiErrorMessage=True)
     build.row("assistant", message={"content": [3]}, isApiErrorMessage=True)
     session = build.session()
-    values = [event.value for event in api_errors(session.file, session.entries)]
+    values = [event.value for event in session.api_errors]
     assert values == [{"status": 529}, "API Error: 529", "Request timed out", None, None]
 
 
 def test_recorded_retries_are_told() -> None:
     session = genuine("2.1.325/errors")
-    assert len(api_errors(session.file, session.entries)) >= 4
+    assert len(session.api_errors) >= 4
 
 
 def test_the_id_is_the_name_of_the_file(tmp_path: Path, opened: Callable[[Path], Session]) -> None:

@@ -26,8 +26,7 @@ def refused(build: Build) -> bool:
     try:
         build.said()
     except Refused as reason:
-        assert "the client finds no conversation" in str(reason)
-        return True
+        return "the client finds no conversation" in str(reason)
     return False
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.build import Build, base, edited, genuine
 from turnlog.session.session import Session
-from turnlog.session.turns import GAP, Turn, round_type
+from turnlog.session.turns import GAP, Turn
 
 COMMAND = "<command-name>/{0}</command-name><command-message>{0}</command-message><command-args></command-args>"
 OUTPUT = "<local-command-stdout>ok</local-command-stdout>"
@@ -134,7 +134,7 @@ def test_a_prompt_that_is_written_twice_with_one_uuid_is_one_turn() -> None:
     twice, once = edited("first-rows-written-twice-same-uuids"), edited("genuine-untouched")
     assert [turn.text for turn in twice.turns] == [turn.text for turn in once.turns]
     assert [turn.outcome for turn in twice.turns] == [turn.outcome for turn in once.turns]
-    again = next(entry for entry in twice.entries if entry.index in sum(twice.file.repeated.values(), []))
+    again = next(twice.file.entries[places[0]] for places in twice.file.repeated.values())
     assert twice.turn_of(again) is twice.turns[0]
 
 
@@ -165,10 +165,11 @@ def test_what_comes_before_the_first_prompt_belongs_to_no_turn() -> None:
     build = Build()
     build.system("informational")
     build.answer("who asked?")
+    build.call()
     build.prompt()
     session = build.session()
     assert session.turn_of(session.entries[0]) is None
-    assert session.turns[0].messages == []
+    assert (session.turns[0].messages, session.turns[0].calls) == ([], [])
 
 
 def test_a_compaction_in_the_middle_does_not_end_a_turn() -> None:
@@ -428,6 +429,5 @@ def test_every_user_entry_has_a_round_type() -> None:
     build.answer("done")
     build.prompt("two")
     session = build.session()
-    session.turns  # noqa: B018
-    found = [round_type(entry, session._turns) for entry in session.entries if entry.type == "user"]
+    found = [session.round_type(entry) for entry in session.entries if entry.type == "user"]
     assert found == ["new_session", "continue", "new_round"]

@@ -70,3 +70,12 @@ def test_a_sessions_usage_holds_that_of_its_sub_agents(version: str, opened: Cal
     assert session.agents
     assert session.usage.output_tokens > own.output_tokens
     assert sum(session.usage.quality.values()) > sum(own.quality.values())
+
+
+def test_the_filling_of_the_window_is_told_for_each_message_that_states_its_usage() -> None:
+    first, second = build().session().context
+    assert (first.message, first.tokens) == ("m1", 40)
+    assert first.window is not None
+    assert first.window >= 200_000
+    assert (second.message, second.tokens, second.window) == ("m2", 1, None)
+    assert first.time == "2026-01-01T10:01:00.000Z"

@@ -85,10 +85,10 @@ def noted(*rows: dict[str, Any], beside: str = "x1") -> list[str]:
     return build.said("end")
 
 
-NOTE = {"kind": "user", "message": {"content": "a note"}, "isMeta": True}
-COMMAND = {"kind": "system", "subtype": "local_command", "content": "/cost"}
-QUEUED = {"kind": "attachment", "attachment": {"type": "queued_command", "prompt": "and this"}}
-PROMPT = {"kind": "user", "message": {"content": "a prompt"}}
+NOTE: dict[str, Any] = {"kind": "user", "message": {"content": "a note"}, "isMeta": True}
+COMMAND: dict[str, Any] = {"kind": "system", "subtype": "local_command", "content": "/cost"}
+QUEUED: dict[str, Any] = {"kind": "attachment", "attachment": {"type": "queued_command", "prompt": "and this"}}
+PROMPT: dict[str, Any] = {"kind": "user", "message": {"content": "a prompt"}}
 
 
 @pytest.mark.parametrize(("note", "text"), [(NOTE, "a note"), (COMMAND, "/cost"), (QUEUED, "and this")])

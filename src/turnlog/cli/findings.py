@@ -19,6 +19,8 @@ from turnlog.session.session import Session
 _STYLES = {"error": "red", "warning": "yellow", "info": "dim"}
 _TITLES = {"error": "Errors", "warning": "Warnings", "info": "Notes"}
 _LINES_NAMED = 5
+_TOLD_BELOW = {"drift", "requests"}
+"""These have a table or a line of their own."""
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -148,7 +150,7 @@ def _one(file: Checked, screen: Screen) -> Iterator[str]:
     """The findings of one file, the gravest first."""
     yield screen.paint(line(str(file.path)), "bold")
     for severity, title in _TITLES.items():
-        findings = [f for f in file.findings if f.severity == severity and f.unknown is None]
+        findings = [f for f in file.findings if f.severity == severity and f.kind not in _TOLD_BELOW]
         if findings:
             yield ""
             yield screen.paint(title, _STYLES[severity])
@@ -162,7 +164,7 @@ def _finding(finding: Finding) -> str:
         named = ", ".join(map(str, numbers[:_LINES_NAMED]))
         more = " …" if len(numbers) > _LINES_NAMED or finding.count > len(finding.places) else ""
         where = f"{'line' if len(numbers) == 1 else 'lines'} {named}{more}: "
-    times = f" ({finding.count:,} times)" if finding.count > 1 and finding.kind != "requests" else ""
+    times = f" ({finding.count:,} times)" if finding.count > 1 else ""
     return f"  {where}{line(finding.text)}{times}  [{line(finding.kind)}]"
 
 

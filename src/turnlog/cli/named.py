@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from turnlog.cli.config import Config
 from turnlog.cli.output import remark
 from turnlog.demo import is_demo
 from turnlog.entries.layout import config_dirs
 from turnlog.session.find import find
-from turnlog.session.session import Session
+
+if TYPE_CHECKING:
+    from turnlog.session.session import Session
 
 
 def folders(config: Config) -> list[Path]:
@@ -28,4 +30,8 @@ def located(name: str, config: Config) -> Path:
 
 def opened(name: str, config: Config) -> Session:
     """Open the session that a name means."""
+    from datetime import timedelta
+
+    from turnlog.session.session import Session  # a mere list of sessions does without
+
     return Session.open(located(name, config), gap=timedelta(minutes=config.gap_minutes))

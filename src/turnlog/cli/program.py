@@ -19,7 +19,6 @@ import click
 
 from turnlog.cli.group import turnlog
 from turnlog.cli.table import DEFAULT
-from turnlog.cli.terminal import visible
 from turnlog.errors import TurnlogError
 
 INTERRUPTED = 130
@@ -107,6 +106,8 @@ def _say(text: str) -> None:
 
 def one_line(text: str) -> str:
     """Put a message on one line and spell out control characters: names in it come from strangers' files."""
+    from turnlog.cli.terminal import visible
+
     return visible(" ".join(part for part in text.splitlines() if part))
 
 

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 
@@ -120,8 +120,7 @@ def pad(text: str, cells: int) -> str:
     return fitting + " " * (cells - width(fitting))
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(NamedTuple):
     """What the output goes to."""
 
     color: bool = False

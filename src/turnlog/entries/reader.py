@@ -113,7 +113,7 @@ class BytesSource:
     def close(self) -> None:
         """Nothing to close."""
 
-    def mark(self, offset: int) -> Checkpoint | None:  # noqa: ARG002
+    def mark(self, offset: int) -> Checkpoint | None:
         """Nothing: what is in memory stays as it is."""
         return None
 

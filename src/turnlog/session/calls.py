@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -130,7 +130,7 @@ class Detail(NamedTuple):
 
 def detail(file: Transcript, call: Call) -> Detail:
     """Decode a call and its result."""
-    given = next((b.get("input") for b in _blocks(file, call.line) if b.get("id") == call.id), None)
+    given = next(inputs(file, [call]))
     if call.result is None:
         return Detail(given, None, None, "unanswered", None, None)
     body = file.body(call.result)
@@ -146,6 +146,12 @@ def detail(file: Transcript, call: Call) -> Detail:
         _path(fields.get("persistedOutputPath"), text),
         _name(fields.get("backgroundTaskId")),
     )
+
+
+def inputs(file: Transcript, calls: Iterable[Call]) -> Iterator[Any]:
+    """What each of some calls was given."""
+    for call in calls:
+        yield next((block.get("input") for block in _blocks(file, call.line) if block.get("id") == call.id), None)
 
 
 def _outcome(call: Call, body: dict[str, Any], fields: dict[str, Any], text: str) -> str:

@@ -61,9 +61,7 @@ class Findings:
             uuid = item.uuid if isinstance(item, Entry) else None
             finding.add(Place(self._lines.get(item.offset, 0), item.offset, uuid))
 
-    def note(
-        self, kind: str, severity: Severity, text: str, count: int = 1, places: Iterable[Place] = ()
-    ) -> Finding:
+    def note(self, kind: str, severity: Severity, text: str, count: int = 1, places: Iterable[Place] = ()) -> Finding:
         """Note something about the session as a whole."""
         finding = self._found[kind, text] = Finding(kind, severity, text, count, list(places))
         return finding

@@ -78,7 +78,13 @@ def _joined(parts: list[Part]) -> list[Part]:
             _join_assistant(out, said)
         else:
             _join_user(out, said)
-    return [said for said in out if any(block["type"] not in _THINKING for block in said.blocks)]
+    spoken: list[Part] = []
+    for said in out:
+        if said.role != "assistant":
+            _join_user(spoken, said)
+        elif any(block["type"] not in _THINKING for block in said.blocks):
+            spoken.append(said)
+    return spoken
 
 
 def _join_user(out: list[Part], said: Part) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -145,6 +144,8 @@ def title_of(ends: Peek) -> str | None:
 
 def _closest(name: str, seen: list[Seen]) -> str:
     """The sessions whose id or title is most like a name that fits none."""
+    import difflib
+
     by_text = {item.file.session_id[: len(name)].lower(): item for item in seen}
     by_text |= {_folded(title)[:200]: item for item in seen if (title := title_of(item.ends))}
     near = difflib.get_close_matches(_folded(name)[:200], by_text, 3, 0.5) if name else []

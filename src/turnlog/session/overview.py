@@ -82,13 +82,15 @@ def _summary(file: Transcript, entries: Sequence[Entry]) -> str | None:
 
 
 def permission_modes(file: Transcript, entries: Iterable[Entry]) -> list[Event]:
-    """The permission modes in force, each change once."""
+    """The permission modes in force, each change once; an entry without a time has that of the entry before it."""
     found: list[Event] = []
+    now: str | None = None
     for entry in entries:
+        now = entry.timestamp or now
         if entry.type in ("permission-mode", "user"):
             mode = file.body(entry).get("permissionMode")
             if isinstance(mode, str) and (not found or found[-1].value != mode):
-                found.append(Event(entry.timestamp, mode))
+                found.append(Event(now, mode))
     return found
 
 

@@ -21,13 +21,15 @@ from .agents import Agent
 from .calls import Call, Calls, Detail
 from .compactions import Compaction
 from .conversation import Conversation
+from .files import TouchedFile, touched
 from .graph import Graph
 from .messages import Message
-from .overview import Titles
+from .notices import Notice, notices
+from .overview import Event, Titles
 from .resume import Thread, current_leaf, thread
 from .rows import Rows
-from .turns import GAP, Turn, Turns
-from .usage import Usage, total
+from .turns import GAP, Turn, Turns, round_type
+from .usage import Fill, Usage, fills, total
 
 
 class Session:
@@ -216,6 +218,20 @@ class Session:
         """What a call and its result hold."""
         return calls_view.detail(self.file, call)
 
+    @cached_property
+    def notices(self) -> list[Notice]:
+        """What background tasks reported."""
+        return list(notices(self.file, self.entries))
+
+    def reported(self, call: Call) -> Notice | None:
+        """How what a call set going in the background has ended, as far as the session was told."""
+        names = {call.agent_id, self.detail(call).background_id} - {None}
+        return next((n for n in reversed(self.notices) if n.call_id == call.id or n.task_id in names), None)
+
+    def round_type(self, entry: Entry) -> str:
+        """How a user entry follows on what was before it: new_session, new_round, resume or continue."""
+        return round_type(entry, self._turns)
+
     # -- overview
 
     @cached_property
@@ -249,6 +265,31 @@ class Session:
     def folders(self) -> list[str]:
         """The working folders, in the order of their first use."""
         return overview.distinct(entry.cwd for entry in self.entries)
+
+    @cached_property
+    def files(self) -> list[TouchedFile]:
+        """The files that its calls have read and written, sub-agents not counted."""
+        return touched(self.file, self.calls)
+
+    @cached_property
+    def permission_modes(self) -> list[Event]:
+        """The permission modes in force, each change once."""
+        return overview.permission_modes(self.file, self.entries)
+
+    @cached_property
+    def pull_requests(self) -> list[str]:
+        """The pull requests that it is linked to."""
+        return overview.pull_requests(self.file, self.entries)
+
+    @cached_property
+    def api_errors(self) -> list[Event]:
+        """Failed requests to the API, retries among them."""
+        return overview.api_errors(self.file, self.entries)
+
+    @cached_property
+    def context(self) -> list[Fill]:
+        """How full the context window was at each message."""
+        return fills(self.messages)
 
     @cached_property
     def git_branches(self) -> list[str]:

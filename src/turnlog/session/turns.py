@@ -8,7 +8,7 @@ descends from; text that was typed while a turn was at work is a further prompt 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Literal
 
@@ -243,8 +243,3 @@ def round_type(entry: Entry, turns: Turns) -> str:
     """How a user entry follows on what was before it (new_session, continue, new_round, resume)."""
     turn = turns.of(entry)
     return turn.round if turn is not None and turn.start is entry else "continue"
-
-
-def current(turns: Sequence[Turn], rows: Mapping[str, object]) -> list[Turn]:
-    """The turns that are on a branch given by the uuids of its rows."""
-    return [turn for turn in turns if turn.start.uuid in rows]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from .messages import Message, Quality
-from .prices import PICO, Cost, Tokens, cost
+from .prices import PICO, Cost, Tokens, cost, window
 
 QUALITIES: tuple[Quality, ...] = ("final", "partial", "placeholder", "missing")
 
@@ -73,3 +74,22 @@ def cost_of(message: Message) -> Cost:
 def context_of(tokens: Tokens) -> int:
     """How much of the context window a request filled."""
     return tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h
+
+
+class Fill(NamedTuple):
+    """How full the context window was when a message was asked for."""
+
+    message: str
+    time: str | None
+    tokens: int
+    window: int | None
+    """The size of the model's window; None for a model that is not known."""
+
+
+def fills(messages: Iterable[Message]) -> list[Fill]:
+    """The filling of the context window at each message that states its usage."""
+    return [
+        Fill(message.key, message.started, filled, window(message.model, filled))
+        for message in messages
+        if message.tokens is not None and not message.is_synthetic and (filled := context_of(message.tokens))
+    ]

@@ -185,9 +185,7 @@ class CostState(Metadata, tag="cost-state"):
     total_duration: Number | None = None
     """Milliseconds; the other durations too."""
     total_api_duration: Number | None = field(default=None, name="totalAPIDuration")
-    total_api_duration_without_retries: Number | None = field(
-        default=None, name="totalAPIDurationWithoutRetries"
-    )
+    total_api_duration_without_retries: Number | None = field(default=None, name="totalAPIDurationWithoutRetries")
     total_tool_duration: Number | None = None
     total_lines_added: int | None = None
     total_lines_removed: int | None = None

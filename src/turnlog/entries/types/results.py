@@ -99,13 +99,10 @@ RESULTS: dict[str, dict[str, str]] = {
         ),
         "",
     ),
-    "Edit": _PATCH
-    | {"oldString": "", "newString": "", "replaceAll": "", "staleRecovered": "[2.1.215–2.1.233]"},
+    "Edit": _PATCH | {"oldString": "", "newString": "", "replaceAll": "", "staleRecovered": "[2.1.215–2.1.233]"},
     "MultiEdit": _PATCH | {"edits": "", "originalFileContents": ""},
     "Write": _PATCH | {"content": "", "type": "`create` or `update`."},
-    "NotebookEdit": dict.fromkeys(
-        ("cell_number", "cell_type", "edit_mode", "error", "language", "new_source"), ""
-    ),
+    "NotebookEdit": dict.fromkeys(("cell_number", "cell_type", "edit_mode", "error", "language", "new_source"), ""),
     "EnterPlanMode": {"message": ""},
     "ExitPlanMode": {
         "plan": "",

@@ -1,0 +1,61 @@
+"""Put the real output of commands into README.md and docs/commands.md.
+
+`python scripts/generate_commands_doc.py` writes the files anew; a test fails when that would change them. An output
+stands between markers, `<!-- output: turnlog ls -->` and `<!-- end -->`; `(12 lines)` behind the command cuts it. The
+commands run on a machine without sessions, so they show the demo.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from turnlog.demo import config_dir
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "docs" / "commands.md"]
+MARKED = re.compile(
+    r"(<!-- output: (?P<command>turnlog.*?)(?: \((?P<lines>\d+) lines\))? -->\n).*?(<!-- end -->)", re.DOTALL
+)
+
+
+def main() -> None:
+    """Write the documents anew."""
+    for path in DOCUMENTS:
+        path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+
+
+def renewed(text: str) -> str:
+    """A document with its outputs made anew."""
+
+    def block(marked: re.Match[str]) -> str:
+        lines = output(marked["command"]).splitlines()
+        kept = lines[: int(marked["lines"])] if marked["lines"] else lines
+        more = ["…"] if len(kept) < len(lines) else []
+        shown = "\n".join([f"$ {marked['command']}", *kept, *more])
+        return f"{marked[1]}\n````text\n{shown}\n````\n\n{marked[4]}"  # answers hold fences of three
+
+    return MARKED.sub(block, text)
+
+
+@cache
+def output(command: str) -> str:
+    """What a command prints on a machine without sessions, in the time zone of Greenwich."""
+    with tempfile.TemporaryDirectory() as home:
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith(("TURNLOG_", "CLAUDE_", "XDG_"))
+        }
+        environment |= {"HOME": home, "USERPROFILE": home, "TZ": "UTC", "COLUMNS": "80", "PYTHONUTF8": "1"}
+        words = [sys.executable, "-m", "turnlog", *shlex.split(command)[1:]]
+        done = subprocess.run(words, env=environment, cwd=home, capture_output=True, encoding="utf-8", check=True)
+    return done.stdout.replace(str(config_dir()), "…/turnlog/demo/claude")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The files that a session's calls have read and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from ..entries.reader import Transcript
+from .calls import Call, inputs
+
+_PATH = {
+    "Read": "file_path",
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "Write": "file_path",
+    "NotebookEdit": "notebook_path",
+    "NotebookRead": "notebook_path",
+}
+_READS = frozenset({"Read", "NotebookRead"})
+
+
+class TouchedFile(Struct):
+    """A file, and the calls that touched it."""
+
+    path: str
+    reads: int = 0
+    writes: int = 0
+    failures: int = 0
+    """Calls that were refused or failed; they count neither as reads nor as writes."""
+    first: str | None = None
+    last: str | None = None
+
+
+def touched(file: Transcript, calls: Iterable[Call]) -> list[TouchedFile]:
+    """The files that were read or written, in the order of the first touch."""
+    found: dict[str, TouchedFile] = {}
+    wanted = [call for call in calls if call.name in _PATH]
+    for call, given in zip(wanted, inputs(file, wanted), strict=True):
+        path = _path(given, _PATH[call.name])
+        if path is None:
+            continue
+        item = found.setdefault(path, TouchedFile(path, first=call.started))
+        item.last = call.started
+        if call.is_error is not False:
+            item.failures += 1
+        elif call.name in _READS:
+            item.reads += 1
+        else:
+            item.writes += 1
+    return list(found.values())
+
+
+def _path(given: Any, field: str) -> str | None:
+    path = given.get(field) if isinstance(given, dict) else None
+    return path if isinstance(path, str) and path else None

@@ -14,6 +14,10 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 
 
+class Failed(Exception):
+    """A program did not end as it should."""
+
+
 class Program(NamedTuple):
     """A program to run."""
 
@@ -54,7 +58,7 @@ def _best(costs: Sequence[Cost]) -> Cost:
 
 
 def run(program: Program) -> Cost:
-    """Run a program once; one that fails ends the benchmark."""
+    """Run a program once."""
     environ = {**_environ(), **program.environ}
     before, start = _children(), time.perf_counter()
     output = subprocess.DEVNULL if program.is_mute else subprocess.PIPE
@@ -62,7 +66,7 @@ def run(program: Program) -> Cost:
     wall, cpu = time.perf_counter() - start, _children() - before
     if done.returncode != program.status:
         complaint = done.stderr.decode(errors="replace").strip()
-        raise SystemExit(f"{' '.join(program.words[:4])} ended with status {done.returncode}: {complaint}")
+        raise Failed(f"{' '.join(program.words[:4])} ended with status {done.returncode}: {complaint[-300:]}")
     if program.reports:
         said = json.loads(done.stdout)
         return Cost(said["wall"], said["cpu"], said["memory"], said["found"])

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Written so that the patterns do not find themselves.
 FOREIGN = {
-    "a path of one machine": re.compile(r"""(?<![\w.~/-])/(?:root|work|tmp/lab)(?=[/\s"'`),:;]|$)""", re.MULTILINE),
+    "a path of one machine": re.compile(r"""(?<![\w.~/}-])/(?:root|work)(?=[/\s"'`),:;]|$)""", re.MULTILINE),
     "a registry address": re.compile(
         r"registry\.npmjs\.org|registry\.yarnpkg\.com|files\.pythonhosted\.org|pypi\.org/simple|\bartifactory/"
     ),

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.entries.trees import OTHER, SID, jsonl, row, write
+from turnlog.entries.decode import first_object
 from turnlog.entries.junk import junk
 from turnlog.entries.peek import Peek, peek
 from turnlog.entries.typed import LONGEST, command, typed
-from turnlog.entries.window import WINDOW, joined, parsed, read_at, read_ends
+from turnlog.entries.window import WINDOW, joined, read_at, read_ends
 
 FILLER = [row("assistant", "x" * 500, uuid=f"filler-{number}") for number in range(300)]
 
@@ -300,14 +301,14 @@ def test_no_content_raises(tmp_path_factory: pytest.TempPathFactory, rows: list[
     assert str(found).encode()
 
 
-@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"a":' * 100_000, b"1" * 5000, b'{"n":' + b"9" * 5000 + b"}"])
+@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"a":' * 100_000, b"1" * 5000])
 def test_hostile_lines_are_passed_over(tmp_path: Path, line: bytes) -> None:
-    assert parsed(line) is None
+    assert first_object(line) is None
     assert look(tmp_path, line[:60_000] + b"\n", row(content="still here")).first_prompt == "still here"
 
 
 def test_of_two_objects_glued_on_one_line_the_first_is_read() -> None:
-    assert parsed(b'{"a":1}{"b":2}\n') == {"a": 1}
+    assert first_object(b'{"a":1}{"b":2}\n') == {"a": 1}
 
 
 @pytest.mark.corpus
@@ -344,7 +345,7 @@ def _read_fully(path: Path) -> str | None:
 def test_the_ends_of_every_recorded_file_agree_with_a_full_reading(corpus: Path, name: str) -> None:
     checked = 0
     for path in sorted((corpus / name).rglob("*.jsonl")):
-        rows = [item for line in path.read_bytes().split(b"\n") if (item := parsed(line))]
+        rows = [item for line in path.read_bytes().split(b"\n") if (item := first_object(line))]
         found = peek(path)
         if path.name == "history.jsonl" or path.stat().st_size > 2 * WINDOW:
             continue

@@ -14,12 +14,13 @@ from turnlog.entries.entry import Block
 from turnlog.entries.reader import BytesSource, Transcript
 
 ROW = b'{"parentUuid":null,"type":"user","uuid":"%s","sessionId":"s"}'
+EMPTY_IDS = (ROW % b"" + b"\n") * 2 + b'{"type":"user"}'
 
 
 @given(data=files, places=cuts)
 @example(data=BOM + ROW % b"a" + b"\n", places=[1, 2, 3, 4])
 @example(data=ROW % b"" + b"x\n", places=[len(ROW) - 2])
-@example(data=(ROW % b"" + b"\n") * 2 + b'{"type":"user"}', places=[3 * len(ROW)])
+@example(data=EMPTY_IDS, places=[len(EMPTY_IDS)])
 @example(data=ROW % b"a" + b"\n" + ROW % b"a" + ROW % b"a" + b"\n", places=[2 * len(ROW), 3 * len(ROW) - 6])
 def test_any_split_into_appended_chunks_gives_the_same_as_reading_whole(data: bytes, places: list[int]) -> None:
     assert_grows(data, places)

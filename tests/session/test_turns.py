@@ -367,11 +367,13 @@ def test_a_question_without_an_answer_waits_for_a_person(tool: str) -> None:
     assert outcomes(build) == ["interrupted", "finished"]
 
 
-def test_an_answered_turn_with_a_lost_result_is_not_finished() -> None:
+def test_a_turn_that_went_on_after_a_lost_result_is_finished() -> None:
     build = Build()
     build.prompt()
     build.call("c1")
-    build.answer("done?")
+    build.answer("done")
+    assert outcomes(build) == ["finished"]
+    build.call("c2")
     build.prompt("next")
     build.answer("yes")
     assert outcomes(build) == ["interrupted", "finished"]

@@ -14,8 +14,9 @@ from turnlog.cli import when
 from turnlog.cli.terminal import Screen, line, pad, width
 from turnlog.entries.layout import SessionFile
 from turnlog.entries.peek import Peek
+from turnlog.entries.peeks import look_all
 from turnlog.session.clock import iso
-from turnlog.session.find import listing, look, recency, title_of
+from turnlog.session.find import listing, recency, title_of
 
 _SHORT = 8
 _LONGEST = 1000
@@ -43,7 +44,7 @@ class Catalogue(NamedTuple):
 def catalogue(folders: Iterable[Path], project: str | None = None, everything: bool = False) -> Catalogue:
     """The sessions of some config folders, newest first."""
     files, is_demo = listing(folders)
-    seen = [(item, look(item)) for item in files]
+    seen = list(zip(files, look_all([item.file for item in files]), strict=True))
     fitting = [(item, ends) for item, ends in seen if project is None or belongs(ends.cwd, project)]
     shown = [
         Row(item, ends, recency(item, ends, is_demo=is_demo)) for item, ends in fitting if everything or not ends.junk

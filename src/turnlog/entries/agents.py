@@ -16,9 +16,10 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from turnlog.entries.decode import first_object
 from turnlog.entries.junk import is_warm_up
 from turnlog.entries.layout import is_session_id, scan
-from turnlog.entries.window import WINDOW, lines_of, open_regular, parsed, read_at
+from turnlog.entries.window import WINDOW, lines_of, open_regular, read_at
 
 _AGENT_NAME = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
 _SIDE_WORK = re.compile(
@@ -98,7 +99,7 @@ def agent_meta(meta_path: Path | None) -> dict[str, Any]:
         data = meta_path.read_bytes() if meta_path else b""
     except OSError:
         return {}
-    return parsed(data) or {}
+    return first_object(data) or {}
 
 
 def _nested(session_dir: Path) -> list[AgentFile]:

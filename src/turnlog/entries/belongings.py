@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.entries.agents import Loose, loose_agents
+from turnlog.entries.decode import first_object
 from turnlog.entries.layout import scan
-from turnlog.entries.window import parsed
 
 _KNOWN_INSIDE = {"subagents", "tool-results", "workflows", "custom-title.json", "resume-head.jsonl"}
 _KNOWN_FOLDERS = {"projects", "file-history", "todos", "tasks", "plans", "session-env", "debug"}
@@ -83,7 +83,7 @@ def history(config_dir: Path, session_id: str | None = None) -> Iterator[dict[st
         return
     with lines:
         for line in lines:
-            row = parsed(line)
+            row = first_object(line)
             if row is not None and (session_id is None or row.get("sessionId") == session_id):
                 yield row
 
@@ -91,7 +91,7 @@ def history(config_dir: Path, session_id: str | None = None) -> Iterator[dict[st
 def custom_title(path: Path | None) -> str | None:
     """Read the title in a `custom-title.json`."""
     try:
-        row = parsed(path.read_bytes()) if path else None
+        row = first_object(path.read_bytes()) if path else None
     except OSError:
         return None
     title = (row or {}).get("customTitle")

@@ -52,6 +52,18 @@ def body(raw: bytes) -> Body:
     return value if isinstance(value, dict) else {}
 
 
+def first_object(line: bytes) -> Body | None:
+    """The JSON object at the start of a line, whatever follows it; None if there is none."""
+    try:
+        value = _any(line)
+    except FAILURES:
+        try:
+            value, _ = _JSON.raw_decode(line.lstrip(BOM + _SPACE + b"\0").decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None
+
+
 def patient(text: bytes) -> Decoded | None:
     """The JSON value of a text read as the real client reads it, or None."""
     try:

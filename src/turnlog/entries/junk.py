@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from turnlog.entries.window import joined, lines_of, parsed
+from turnlog.entries.decode import first_object
+from turnlog.entries.window import joined, lines_of
 
 _PARENT_FIRST = b'{"parentUuid":'
 _EARLY = 120
@@ -30,7 +31,7 @@ def junk(head: bytes, tail: bytes, size: int) -> str | None:
 def is_warm_up(lines: Iterable[bytes]) -> bool:
     """Say whether the first user entry is the prompt of a warm-up sub-agent."""
     for line in lines:
-        row = parsed(line) if b'"user"' in line else None
+        row = first_object(line) if b'"user"' in line else None
         if row and row.get("type") == "user":
             return row.get("isSidechain") is True and prompt(row) == "Warmup"
     return False
@@ -50,7 +51,7 @@ def _judged(lines: list[bytes]) -> str | None:
             continue
         if not line.strip(b" \t\r\n\0"):
             continue
-        row = parsed(line)
+        row = first_object(line)
         if row is None:
             return None
         kind = row.get("type")

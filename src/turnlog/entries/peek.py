@@ -13,9 +13,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from turnlog.entries.decode import first_object
 from turnlog.entries.junk import junk as judge
 from turnlog.entries.typed import LONGEST, command, typed
-from turnlog.entries.window import lines_of, parsed, read_ends
+from turnlog.entries.window import lines_of, read_ends
 
 _FIELDS = ("cwd", "sessionId", "version", "timestamp", "gitBranch", "entrypoint")
 _PATIENCE = 12
@@ -113,7 +114,7 @@ def _start(lines: Iterable[bytes], is_cut: bool) -> _Start:
         searching = is_sidechain is None or (patience > 0 and _lacks(fields))
         if line.startswith(_NO_FIELDS_FIRST) or not (searching or b'"user"' in line):
             continue
-        row = parsed(line)
+        row = first_object(line)
         if row is None:
             continue
         patience -= 1
@@ -148,7 +149,7 @@ def _end(lines: Sequence[bytes]) -> dict[str, str]:
     fields: dict[str, str] = {}
     patience = _PATIENCE
     for line in reversed(lines):
-        if b'"timestamp"' in line and (row := parsed(line)):
+        if b'"timestamp"' in line and (row := first_object(line)):
             patience -= 1
             _fill(fields, row)
             if patience == 0 or not _lacks(fields):
@@ -178,21 +179,21 @@ def _titles(lines: Sequence[bytes]) -> dict[str, str]:
         kind = line[9 : line.find(b'"', 9)] if line.startswith(_TYPE_FIRST) else _kind(line)
         if name := _TITLES.get(kind):
             found[name] = line
-    titles = {name: _text((parsed(line) or {}).get(name)) for name, line in found.items()}
+    titles = {name: _text((first_object(line) or {}).get(name)) for name, line in found.items()}
     return {name: title for name, title in titles.items() if title}
 
 
 def _kind(line: bytes) -> bytes:
     """Give the type of an entry that is not written as the client writes it, if it may be a title."""
     if b'-title"' in line or b'"last-prompt"' in line or b'"summary"' in line:
-        kind = (parsed(line) or {}).get("type")
+        kind = (first_object(line) or {}).get("type")
         return kind.encode("utf-8", "replace") if isinstance(kind, str) else b""
     return b""
 
 
 def _decoded(text: bytes) -> str:
     """Decode the inside of a JSON string."""
-    value = (parsed(b'{"_":"' + text + b'"}') or {}).get("_")
+    value = (first_object(b'{"_":"' + text + b'"}') or {}).get("_")
     return _text(value) or ""
 
 

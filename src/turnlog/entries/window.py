@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import errno
 import io
-import json
 import os
 import stat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 WINDOW = 64 * 1024
 """How many bytes of each end are looked at."""
 
 # A named pipe would block the opening for ever; elsewhere the flag changes nothing.
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-_PADDING = b"\xef\xbb\xbf\0 \t\r"
-_first_value = json.JSONDecoder().raw_decode
 
 
 class Ends(NamedTuple):
@@ -78,14 +75,3 @@ def joined(head: bytes, tail: bytes, size: int) -> bytes | None:
 def lines_of(data: bytes) -> list[bytes]:
     """Cut bytes into lines, each with its newline; several times as fast as `split`."""
     return io.BytesIO(data).readlines()
-
-
-def parsed(line: bytes) -> dict[str, Any] | None:
-    """Decode the JSON object at the start of a line; None if there is none."""
-    try:
-        if line[:1] != b"{":
-            line = line.lstrip(_PADDING)
-        value, _ = _first_value(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

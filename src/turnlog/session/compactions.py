@@ -59,7 +59,7 @@ def _summary(file: Transcript, graph: Graph, boundary: Entry) -> Entry | None:
         if row.is_compact_summary:
             return row
         if row is boundary or row.type == "attachment":
-            todo += graph.children(index)
+            todo += [child for child in graph.children(index) if child not in todo]
     return None
 
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from ..demo import config_dir
 from ..entries.layout import SessionFile, session_files
-from ..entries.peek import Peek, peek
+from ..entries.peek import Peek
+from ..entries.peeks import look, look_all
 from ..errors import Ambiguous, NotFound
 from .clock import moment
 
@@ -48,7 +49,7 @@ def find(name: str, config_dirs: Iterable[Path]) -> Path:
         return _last_of_demo(files) if is_demo else _last(files)
     found = _with_id(name, files)
     if not found:
-        seen = [Seen(item, look(item)) for item in files]
+        seen = [Seen(*pair) for pair in zip(files, look_all([item.file for item in files]), strict=True)]
         found = [item.file for item in seen if _is_called(name, item.ends)]
         if not found:
             raise NotFound(f"no session is called {name!r}{_closest(name, seen)}; `turnlog ls` lists them all")
@@ -108,7 +109,7 @@ def _last(files: list[SessionFile]) -> Path:
     for item in sorted(files, key=lambda item: -item.mtime_ns):
         if best is not None and item.mtime_ns / 1e9 < best[0]:
             break
-        ends = look(item)
+        ends = look(item.file)
         if not ends.junk and (best is None or recency(item, ends) > best[0]):
             best = recency(item, ends), item.path
     if best is None:
@@ -117,7 +118,7 @@ def _last(files: list[SessionFile]) -> Path:
 
 
 def _last_of_demo(files: list[SessionFile]) -> Path:
-    return max(files, key=lambda item: recency(item, look(item), is_demo=True)).path
+    return max(files, key=lambda item: recency(item, look(item.file), is_demo=True)).path
 
 
 def recency(item: SessionFile, ends: Peek, *, is_demo: bool = False) -> float:
@@ -126,14 +127,6 @@ def recency(item: SessionFile, ends: Peek, *, is_demo: bool = False) -> float:
     if is_demo:  # these were written when the package was installed
         return ended.timestamp() if ended else 0
     return min(ended.timestamp(), written) if ended else written
-
-
-def look(item: SessionFile) -> Peek:
-    """The two ends of a listed file; an unreadable one tells nothing."""
-    try:
-        return peek(item.file)
-    except OSError:
-        return Peek(junk="unreadable")
 
 
 def title_of(ends: Peek) -> str | None:

@@ -224,7 +224,8 @@ def _outcome(turn: Turn, *, is_last: bool) -> Outcome:
     said = [message for message in turn.messages if message.is_error or not message.is_synthetic]
     if said and said[-1].is_error:
         return "error"
-    unanswered = [call for call in turn.calls if call.result is None]
+    last = said[-1].key if said else None
+    unanswered = [call for call in turn.calls if call.result is None and call.message == last]
     if any(call.name in WAITS_FOR_PERSON for call in unanswered):
         return "waiting" if is_last else "interrupted"
     if (turn.answered and not unanswered) or (turn.kind == "bash" and not turn.messages):

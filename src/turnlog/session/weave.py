@@ -30,7 +30,7 @@ class Weave:
         self._all = rows
         self._first = chain[0] if chain else None
         self._next: dict[Key, Entry | None] = {
-            row.uuid: after for row, after in zip(chain, [*chain[1:], None], strict=True)
+            row.uuid: after for row, after in zip(chain, [*chain[1:], None], strict=False)
         }
         self._message_of_call = self._calls({message_id(row) for row in chain} - {None})
         self._groups: dict[str, list[Entry]] = {}

@@ -155,12 +155,12 @@ def test_a_machine_without_sessions_has_those_of_the_demo(tmp_path: Path) -> Non
 def test_a_session_without_any_time_is_as_old_as_its_file(tmp_path: Path) -> None:
     put(tmp_path, ONE, b'{"type":"user","message":{"content":"x"}}\n', mtime=1_000_000_000)
     (item,) = listing([tmp_path]).files
-    assert recency(item, look(item)) == 1_000_000_000
-    assert recency(item, look(item), is_demo=True) == 0
+    assert recency(item, look(item.file)) == 1_000_000_000
+    assert recency(item, look(item.file), is_demo=True) == 0
 
 
 def test_a_file_that_vanished_tells_nothing(tmp_path: Path) -> None:
     path = add(tmp_path, ONE)
     (item,) = listing([tmp_path]).files
     path.unlink()
-    assert look(item).junk == "unreadable"
+    assert look(item.file).junk == "unreadable"

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterable
 from datetime import timedelta, timezone
 from io import BufferedReader, FileIO
-from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from bench.corpus.collection import generate, generate_session
 from bench.corpus.eras import ERAS
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Unreadable
-from turnlog.session import spread, totals
+from turnlog.session import totals
 from turnlog.session.messages import join
 from turnlog.session.prices import Tokens
 from turnlog.session.totals import Row, by_day_and_model, scan
@@ -228,15 +227,3 @@ def test_a_process_with_threads_is_not_forked(tmp_path: Path) -> None:
     finally:
         done.set()
         other.join()
-
-
-def test_a_helper_that_fails_says_nothing(tmp_path: Path) -> None:
-    here, there = Pipe(duplex=False)
-    spread._send(totals._scan, [tmp_path], there)
-    assert spread._fetched(here) is None
-
-
-def test_a_helper_sends_what_it_found(tmp_path: Path) -> None:
-    here, there = Pipe(duplex=False)
-    spread._send(totals._scan, [write(tmp_path / "a.jsonl", answer("a"))], there)
-    assert b"claude-opus-5" in (spread._fetched(here) or b"")

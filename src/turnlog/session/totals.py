@@ -19,11 +19,13 @@ from msgspec import Struct
 
 from ..entries.decode import FAILURES, salvage
 from ..entries.entry import CacheWrites, Entry, ServerTools, Usage
+from ..entries.spread import by_size, cores, file_size, spread
 from ..errors import Unreadable
 from .clock import moment
 from .prices import SYNTHETIC, Tokens
-from .spread import spread
 
+ENOUGH = 64 << 20
+"""So many bytes are worth a process of their own."""
 MARKER = b'"assistant"'
 """What every line that counts holds. Unlike `"usage":{` it misses no JSON that is written with spaces."""
 BUFFER = 1 << 20
@@ -106,7 +108,9 @@ def _day(timestamp: str, zone: tzinfo) -> str:
 def scan(paths: Iterable[Path], processes: int | None = None) -> dict[str, Best]:
     """The usage of every message in some files, by message id; files that are gone by now are left out."""
     found: dict[str, Best] = {}
-    for share in spread(_scan, dict[str, Best], paths, processes):
+    files = list(paths)
+    count = processes or max(1, min(cores(), sum(map(file_size, files)) // ENOUGH))
+    for share in spread(_scan, dict[str, Best], by_size(files, count)):
         _merge(found, share)
     return found
 

@@ -1,0 +1,88 @@
+"""Work is spread over processes, and none of it is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from turnlog.entries.peek import peek
+from turnlog.entries.peeks import FEW, look_all
+from turnlog.entries.spread import by_size, cores, spread
+
+needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+HERE = os.getpid()
+
+
+def doubled(share: Sequence[int]) -> list[int]:
+    return [number * 2 for number in share]
+
+
+def who(share: Sequence[int]) -> list[int]:
+    return [os.getpid() for _ in share]
+
+
+def dies_elsewhere(share: Sequence[int]) -> list[int]:
+    if os.getpid() != HERE:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return doubled(share)
+
+
+def fails_elsewhere(share: Sequence[int]) -> list[int]:
+    if os.getpid() != HERE:
+        raise OSError("no")
+    return doubled(share)
+
+
+def test_every_share_gives_its_result_in_order() -> None:
+    assert list(spread(doubled, list[int], [[1, 2], [3], [], [4]])) == [[2, 4], [6], [], [8]]
+
+
+@needs_fork
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2 if sys.platform == "linux" else True, reason="needs two cores")
+def test_the_first_share_is_done_here_and_the_others_elsewhere() -> None:
+    first, second = spread(who, list[int], [[1], [2]])
+    assert first == [HERE]
+    assert second != [HERE]
+
+
+@pytest.mark.parametrize("work", [dies_elsewhere, fails_elsewhere])
+def test_the_share_of_a_helper_that_fails_is_done_here(work: object) -> None:
+    assert list(spread(work, list[int], [[1], [2], [3]])) == [[2], [4], [6]]  # type: ignore[arg-type]
+
+
+def test_a_process_with_threads_is_not_forked() -> None:
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        assert cores() == 1
+        assert list(spread(who, list[int], [[1], [2]])) == [[HERE], [HERE]]
+    finally:
+        done.set()
+        other.join()
+
+
+def test_files_are_heaped_by_size_and_a_missing_one_weighs_nothing(tmp_path: Path) -> None:
+    for name, size in (("a", 30), ("b", 20), ("c", 15)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    heaps = by_size([tmp_path / name for name in ("gone", "c", "b", "a")], 2)
+    assert [{path.name for path in heap} for heap in heaps] == [{"a", "gone"}, {"b", "c"}]
+
+
+def test_many_files_are_seen_as_one_by_one_is(tmp_path: Path) -> None:
+    paths = []
+    for number in range(2 * FEW + 1):
+        path = tmp_path / f"{number}.jsonl"
+        path.write_text(f'{{"type":"user","uuid":"{number}","message":{{"content":"prompt {number}"}}}}\n')
+        paths.append(str(path))
+    paths.append(str(tmp_path / "gone.jsonl"))
+    found = look_all(paths)
+    assert found[:-1] == [peek(path) for path in paths[:-1]]
+    assert found[-1].junk == "unreadable"
+    assert found[7].first_prompt == "prompt 7"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
+
+from msgspec import to_builtins
 
 from .agents import Agent
 from .calls import Call, family
@@ -33,12 +37,17 @@ def facts(session: Session) -> Json:
         "ended": ended,
         "entries": entries(session),
         "messages": len(session.messages),
-        "turns": [turn(item) for item in session.turns],
+        "turns": turns(session),
         "calls": calls(session),
         "graph": graph(session),
         "compactions": [compaction(item) for item in session.compactions],
         "agents": [agent(item) for item in session.agents],
         "usage": usage(session.usage),
+        "context": context(session),
+        "files": [to_builtins(item) for item in session.files],
+        "permission_modes": [{"time": event.time, "mode": event.value} for event in session.permission_modes],
+        "pull_requests": session.pull_requests,
+        "api_errors": [{"time": event.time, "text": _told(event.value)} for event in session.api_errors],
     }
 
 
@@ -61,7 +70,13 @@ def entries(session: Session) -> Json:
     }
 
 
-def turn(item: Turn) -> Json:
+def turns(session: Session) -> list[Json]:
+    """The turns, all branches, with what was reported later of the calls that went on in the background."""
+    ends = {key: item.status for item in session.notices for key in (item.call_id, item.task_id) if key}
+    return [turn(item, ends) for item in session.turns]
+
+
+def turn(item: Turn, ends: Mapping[str, str | None]) -> Json:
     """One turn."""
     return {
         "index": item.index + 1,  # people count from 1, and `show --turn` takes this number
@@ -69,13 +84,14 @@ def turn(item: Turn) -> Json:
         "kind": item.kind,
         "text": item.text,
         "further": item.further,
+        "origin": item.origin._asdict() if item.origin else None,
         "started": item.started,
         "ended": item.ended,
         "duration_ms": item.duration_ms,
         "outcome": item.outcome,
         "round": item.round,
         "messages": len(item.messages),
-        "calls": [call(each) for each in item.calls],
+        "calls": [call(each) | {"reported": ends.get(each.id) or ends.get(each.agent_id or "")} for each in item.calls],
     }
 
 
@@ -142,6 +158,24 @@ def agent(item: Agent) -> Json:
         "call_id": item.call_id,
         "parent_agent_id": item.parent_agent_id,
     }
+
+
+def context(session: Session) -> Json:
+    """How full the context window was at the end and at its fullest."""
+    fills = session.context
+    return {
+        "tokens": fills[-1].tokens if fills else None,
+        "window": fills[-1].window if fills else None,
+        "peak": max((fill.tokens for fill in fills), default=None),
+    }
+
+
+def _told(error: object) -> str | None:
+    """What an error says: its text, or the message inside it."""
+    if isinstance(error, dict):
+        inner = error.get("message") or error.get("error")
+        return _told(inner) if inner else json.dumps(error)
+    return error if isinstance(error, str) else None
 
 
 def usage(item: Usage) -> Json:

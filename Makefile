@@ -5,7 +5,7 @@ BIN := .venv/bin
 WHEEL_BIN := .venv-wheel/bin
 
 # On: `make test` measures, and fails below 100 % branch coverage of entries and session.
-COVERAGE_GATE := off
+COVERAGE_GATE := on
 
 # Words for pytest, the interop cases and turnlog, as in: make test ARGS="tests/cli -k version"
 ARGS ?=

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 
 from tests.entries.strategies import BOM, assert_grows, assert_tiles, chunks, cuts, files, first_of, state
-from turnlog.entries.entry import Block
+from turnlog.entries.entry import MISSING, NONE, Block
 from turnlog.entries.reader import BytesSource, Transcript
 
 ROW = b'{"parentUuid":null,"type":"user","uuid":"%s","sessionId":"s"}'
@@ -98,6 +98,54 @@ def test_equal_strings_are_kept_once() -> None:
     assert one.message.model is two.message.model
 
 
+LINK = b'{"type":"user","uuid":"%s","parentUuid":"%s"}\n'
+
+
+def parents(data: bytes) -> list[int]:
+    return [entry.parent for entry in Transcript.of(data).entries]
+
+
+def test_parents_are_known_by_place_wherever_they_stand() -> None:
+    assert parents(LINK % (b"a", b"") + LINK % (b"b", b"a") + LINK % (b"c", b"a")) == [NONE, 0, 0]
+    assert parents(LINK % (b"a", b"b") + LINK % (b"b", b"b") + LINK % (b"c", b"gone")) == [1, 1, MISSING]
+    assert parents(LINK % (b"a", b"") + LINK % (b"a", b"a") + b'{"parentUuid":"a"}\n') == [NONE, 0, 0]
+    assert parents(LINK % (b"", b"") * 2) == [NONE, NONE]
+
+
+def test_parents_of_salvaged_entries_are_known_too() -> None:
+    glued = LINK % (b"b", b"a") + (LINK % (b"c", b"b")).replace(b"\n", b"") + LINK % (b"d", b"c")
+    assert parents(LINK % (b"a", b"") + glued) == [NONE, 0, 1, 2]
+
+
+def test_a_parent_may_be_written_later_and_may_turn_out_to_be_unfinished() -> None:
+    file = Transcript.of(LINK % (b"a", b"b"))
+    assert isinstance(file.source, BytesSource)
+    assert (file.entries[0].parent, file.in_order) == (MISSING, True)
+    file.source.data += ROW % b"b"
+    file.grow()
+    assert (file.entries[0].parent, file.in_order) == (1, False)
+    file.source.data = LINK % (b"a", b"b") + ROW % b"c" + b"\n"
+    file.grow()
+    assert file.entries[0].parent == MISSING
+
+
+def test_a_file_cannot_say_what_only_the_reader_knows() -> None:
+    line = b'{"@offset":5,"@size":5,"@index":5,"@parent":5,"@flaw":"behind","@kind":"x"}\n'
+    entry = Transcript.of(line).entries[0]
+    assert (entry.offset, entry.size, entry.index, entry.parent) == (0, len(line), 0, NONE)
+    assert (entry.flaw, entry.kind) == (None, None)
+
+
+def test_what_the_lines_of_one_message_repeat_is_kept_once() -> None:
+    line = b'{"type":"assistant","message":{"id":"m%d","usage":{"output_tokens":%d}}}\n'
+    file = Transcript.of(line % (1, 5) + line % (1, 5) + line % (1, 6) + line % (2, 6))
+    heads = [entry.message for entry in file.entries if entry.message]
+    assert [head.usage and head.usage.output_tokens for head in heads] == [5, 5, 6, 6]
+    assert [head.id for head in heads] == ["m1", "m1", "m1", "m2"]
+    assert heads[0].usage is heads[1].usage
+    assert heads[0].id is heads[2].id
+
+
 @pytest.mark.parametrize("name", ["attachment", "data"])
 def test_the_kind_of_an_attachment_or_a_progress_report_is_told(name: str) -> None:
     file = Transcript.of(b'{"type":"x","%s":{"type":"hook_progress","command":"ls"}}\n' % name.encode())
@@ -124,3 +172,12 @@ def test_reading_leaves_the_garbage_collector_as_it_was(enabled: bool) -> None:
         assert gc.isenabled() is enabled
     finally:
         gc.enable()
+
+
+def test_what_a_program_has_frozen_for_the_collector_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        Transcript.of(ROW % b"a")
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()

@@ -48,6 +48,17 @@ def test_a_result_may_stand_before_its_call() -> None:
     assert build.session().orphans == []
 
 
+def test_of_several_results_the_first_counts_wherever_the_call_stands() -> None:
+    build = Build()
+    build.result("c1", "first", error=True)
+    build.result("c1", "second")
+    build.call("c1")
+    build.result("c1", "third")
+    session = build.session()
+    assert (session.calls[0].is_error, detail(session).result) == (True, "first")
+    assert session.orphans == []
+
+
 def test_a_call_lasts_from_its_line_to_its_result() -> None:
     build = Build()
     build.call()

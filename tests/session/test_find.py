@@ -9,8 +9,9 @@ import pytest
 
 from tests.session.build import Build
 from turnlog.demo import config_dir
+from turnlog.entries.peeks import look
 from turnlog.errors import Ambiguous, NotFound
-from turnlog.session.find import Listing, find, listing, look, recency
+from turnlog.session.find import Listing, find, listing, recency
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "aaaaaaab-0000-4000-8000-000000000002"

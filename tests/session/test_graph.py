@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import Build, base, edited, encoded, genuine, outcome, use
-from turnlog.entries.entry import Entry
-from turnlog.session.graph import MISSING, NONE, Graph
+from turnlog.entries.entry import MISSING, NONE, Entry
+from turnlog.session.graph import Graph
 from turnlog.session.session import Session
 
 
@@ -166,6 +166,66 @@ def test_children_before_their_parents_are_no_cycle() -> None:
 
 def test_every_compaction_has_its_boundary() -> None:
     assert len(genuine("2.1.325/compact").graph.compactions) == 3
+
+
+def compacted(times: int) -> Build:
+    build = base()
+    for number in range(times):
+        build.boundary(f"b{number}")
+        build.summary()
+        build.answer(uuid=f"after-{number}")
+    return build
+
+
+def test_compactions_go_on_with_what_was_before_them() -> None:
+    found = graph(compacted(3))
+    assert len(found.roots) == 4
+    assert names(found.leaves) == ["after-2"]
+    assert len(genuine("2.1.325/compact").graph.leaves) == 1
+
+
+def test_a_compaction_continues_the_branch_that_it_names() -> None:
+    build = base()
+    build.prompt("again", "u3b", parent="a2")
+    build.answer(uuid="a3b")
+    build.boundary(before="a3")
+    build.answer(uuid="end")
+    assert names(graph(build).leaves) == ["a3b", "end"]
+
+
+@pytest.mark.parametrize("named", ["gone", 7])
+def test_a_compaction_of_what_is_not_in_the_file_continues_what_was_written_before_it(named: object) -> None:
+    build = compacted(1)
+    build["b0"]["logicalParentUuid"] = named
+    found = graph(build)
+    assert names(found.leaves) == ["after-0"]
+    assert names([row for row in [found.before(found.compactions[0])] if row]) == ["a3"]
+
+
+def test_a_compaction_with_nothing_before_it_stands_alone() -> None:
+    build = Build()
+    build.boundary("b", before="gone")
+    build.answer(uuid="end")
+    assert names(graph(build).leaves) == ["end"]
+
+
+def test_a_compaction_below_another_row_is_a_row_like_others() -> None:
+    build = compacted(1)
+    build["b0"]["parentUuid"] = "a3"
+    assert names(graph(build).leaves) == ["after-0"]
+
+
+def test_compactions_that_continue_each_other_in_a_ring_end_somewhere() -> None:
+    build = compacted(2)
+    build["b0"]["logicalParentUuid"] = "after-1"
+    build["b1"]["logicalParentUuid"] = "after-0"
+    assert names(graph(build).leaves) == ["a3", "after-1"]
+
+
+def test_compactions_are_followed_whatever_the_order_of_the_file() -> None:
+    rows = compacted(2)
+    found = Session.of(b"".join(reversed(rows.data().splitlines(keepends=True)))).graph
+    assert len(found.leaves) == 1
 
 
 def test_entries_without_a_uuid_are_outside_of_the_graph() -> None:

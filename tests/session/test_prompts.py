@@ -36,6 +36,7 @@ KIND_OF = [
     ("<task-notification>\n<task-id>b1</task-id>\n</task-notification>", {}, "notification", None),
     ("<bash-notification>\n<shell-id>b1</shell-id>\n</bash-notification>", {}, "notification", None),
     ([text("the task is over")], {"origin": {"kind": "task-notification"}}, "notification", None),
+    ("the task is over", {"origin": {"kind": "task-notification"}}, "notification", None),
     ("I typed this", {"origin": {"kind": "human"}}, "prompt", None),
     ([text("I typed this")], {"origin": "somewhere"}, "prompt", None),
     ([text("[Request interrupted by user]")], {}, "interrupt", None),

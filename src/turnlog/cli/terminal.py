@@ -116,6 +116,8 @@ def cut(text: str, cells: int) -> str:
 
 def pad(text: str, cells: int) -> str:
     """A visible text in exactly so many cells."""
+    if text.isascii() and len(text) <= cells:
+        return text.ljust(cells)
     fitting = cut(text, cells)
     return fitting + " " * (cells - width(fitting))
 

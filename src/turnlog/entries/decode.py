@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import msgspec
 from msgspec import Struct
 
-from .entry import Block, Body, CacheWrites, Entry, Item, Kind, MessageHead, Scrap, ServerTools, Usage
+from .entry import Block, Body, CacheWrites, Entry, Item, Kind, MessageHead, Origin, Scrap, ServerTools, Usage
 
 DEPTH = 256
 """How deep values are decoded; what lies deeper is cut off."""
@@ -261,6 +261,7 @@ _NESTED: dict[str, type[Struct]] = {
     "server_tool_use": ServerTools,
     "attachment": Kind,
     "data": Kind,
+    "origin": Origin,
 }
 
 

@@ -33,6 +33,11 @@ SCRAPS = {
 }
 """The kinds of scraps."""
 
+NONE = -1
+"""The parent of an entry that names none."""
+MISSING = -2
+"""The parent of an entry whose parent is not in the file."""
+
 
 class CacheWrites(Struct, gc=False):
     """Tokens written to the prompt cache, by lifetime."""
@@ -95,8 +100,14 @@ class Kind(Struct, gc=False):
     type: str | None = None
 
 
+class Origin(Struct, gc=False):
+    """Who or what brought a user entry about."""
+
+    kind: str | None = None
+
+
 def _json_name(name: str) -> str:
-    if name in ("offset", "size", "index", "flaw", "kind"):
+    if name in ("offset", "size", "index", "parent", "flaw", "kind"):
         return "@" + name
     first, *rest = name.split("_")
     return first + "".join(part.title() for part in rest)
@@ -124,6 +135,7 @@ class Entry(Struct, gc=False, rename=_json_name):
     uuid: str | None = None
     timestamp: str | None = None
     is_meta: bool | None = None
+    origin: Origin | None = None
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     offset: int = 0
@@ -132,6 +144,8 @@ class Entry(Struct, gc=False, rename=_json_name):
     """How many bytes it has, with the line end."""
     index: int = 0
     """Its place among the entries of the file."""
+    parent: int = NONE
+    """The index of the entry that `parent_uuid` names, NONE or MISSING."""
     flaw: str | None = None
     """One of FLAWS when it could not be decoded in the ordinary way."""
     kind: str | None = None

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ..entries.agents import AgentFile, agent_files, agent_meta
 from ..entries.entry import Entry
 from ..entries.reader import Transcript
-from .calls import AGENT_TOOLS, Call, agent_of, detail
+from .calls import AGENT_TOOLS, Call, agent_of, inputs
 from .prompts import understand
 
 
@@ -62,28 +62,26 @@ def _inline(file: Transcript) -> list[Agent]:
     root_of: dict[int, int] = {}
     for entry in file.entries:
         if entry.is_sidechain and entry.uuid:
-            parent = file.by_uuid.get(entry.parent_uuid or "")
-            root = root_of[entry.index] = root_of.get(parent, entry.index) if parent is not None else entry.index
+            root = root_of[entry.index] = root_of.get(entry.parent, entry.index)
             groups.setdefault(root, []).append(entry)
-    if len(root_of) == sum(entry.uuid is not None for entry in file.entries):
+    if not root_of or len(root_of) == sum(entry.uuid is not None for entry in file.entries):
         return []  # the file is itself a sub-agent's
     return [Agent(f"inline-{n}", None, "inline", inside=tuple(rows)) for n, rows in enumerate(groups.values(), 1)]
 
 
 def _link(file: Transcript, found: list[Agent], started: list[Call], echoes: Iterable[Entry]) -> None:
     """Join agents and calls by what either side says of the other."""
-    by_agent = {agent.agent_id: agent for agent in found}
-    for entry in echoes:
-        data = file.body(entry)
-        inner = data.get("data")
-        agent = by_agent.get(str(inner.get("agentId"))) if isinstance(inner, dict) else None
-        if agent is not None and agent.call_id is None:
-            agent.call_id = _text(data.get("parentToolUseID"))
+    unlinked = {agent.agent_id: agent for agent in found if agent.call_id is None}
     for call in started:
         call.agent_id = agent_of(file, call)
-        agent = by_agent.get(call.agent_id or "")
-        if agent is not None and agent.call_id is None:
+        if agent := unlinked.pop(call.agent_id or "", None):
             agent.call_id = call.id
+    for entry in echoes if unlinked else ():
+        data = file.body(entry)
+        inner = data.get("data")
+        agent_id = str(inner.get("agentId")) if isinstance(inner, dict) else ""
+        if agent_id in unlinked and (call_id := _text(data.get("parentToolUseID"))):
+            unlinked.pop(agent_id).call_id = call_id
     by_call = {agent.call_id: agent for agent in found if agent.call_id}
     for call in started:
         asked = _asked(file, call)
@@ -95,7 +93,7 @@ def _link(file: Transcript, found: list[Agent], started: list[Call], echoes: Ite
 
 
 def _asked(file: Transcript, call: Call) -> dict[str, Any]:
-    given = detail(file, call).input
+    given = next(inputs(file, [call]))
     return given if isinstance(given, dict) else {}
 
 

@@ -42,7 +42,7 @@ def family(name: str) -> str:
     return _FAMILY_OF.get(name, "other")
 
 
-class Call(Struct):
+class Call(Struct, gc=False):
     """A tool call."""
 
     id: str
@@ -90,24 +90,28 @@ class Calls(NamedTuple):
 def pair(entries: Iterable[Entry]) -> Calls:
     """Pair calls and results by id; a call written twice is one, the first result counts."""
     calls: dict[str, Call] = {}
-    results: list[tuple[str | None, bool, Entry]] = []
+    early: list[tuple[str | None, bool, Entry]] = []
     for entry in entries:
-        head = entry.message
+        kind, head = entry.type, entry.message
         if head is None or not isinstance(head.content, list):
             continue
         for block in head.content:
-            if block.type == "tool_use" and entry.type == "assistant":
+            if kind == "assistant" and block.type == "tool_use":
                 key = block.id or f"@{entry.offset}"
                 if key not in calls:
                     calls[key] = Call(key, block.name or "", entry, head.id or entry.uuid or f"@{entry.offset}")
-            elif block.type == "tool_result" and entry.type == "user":
-                results.append((block.tool_use_id, bool(block.is_error), entry))
+            elif kind == "user" and block.type == "tool_result":
+                call = calls.get(block.tool_use_id or "")
+                if call is None:
+                    early.append((block.tool_use_id, block.is_error or False, entry))
+                elif call.result is None:
+                    call.result, call.is_error = entry, block.is_error or False
     orphans = []
-    for identity, is_error, entry in results:
+    for identity, is_error, entry in early:
         call = calls.get(identity or "")
         if call is None:
             orphans.append(entry)
-        elif call.result is None:
+        elif call.result is None or call.result.index > entry.index:
             call.result, call.is_error = entry, is_error
     return Calls(list(calls.values()), orphans)
 

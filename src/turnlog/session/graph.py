@@ -6,43 +6,40 @@ This is the file as it stands, all branches at once. What the client would resum
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
-from ..entries.entry import Entry
+from ..entries.entry import MISSING, NONE, Entry
 from ..entries.reader import Transcript
 from .rows import BOUNDARY, message_id
 
-NONE = -1
-"""The parent of a root."""
-MISSING = -2
-"""The parent of a row whose parent is not in the file."""
+_SPEAKERS = ("user", "assistant")
 
 
 class Graph:
     """How the entries of a session that have a uuid hang together. Rows are named by their index in the file."""
 
     def __init__(self, file: Transcript, entries: Sequence[Entry]) -> None:
+        self._file = file
         self._entries = file.entries
         self._at = at = file.by_uuid
         rows = [entry for entry in entries if entry.uuid is not None]
         self.duplicates = [row for row in rows if at[row.uuid or ""] != row.index] if file.repeated else []
         """Rows whose uuid stood in the file before; they take no part in anything else."""
         self.rows = [row for row in rows if at[row.uuid or ""] == row.index] if file.repeated else rows
-        self._parents = [at.get(row.parent_uuid, MISSING) if row.parent_uuid else NONE for row in self.rows]
+        self._tops = [row for row in self.rows if row.parent < 0]
 
     def parent(self, row: Entry) -> int:
         """The index of a row's parent, NONE or MISSING."""
-        return self._at.get(row.parent_uuid, MISSING) if row.parent_uuid else NONE
+        return row.parent
 
     @cached_property
     def _links(self) -> tuple[list[int], list[int]]:
         """For each index the first row below it, and the next row below the same parent; NONE at the ends."""
         first = [NONE] * len(self._entries)
         following = [NONE] * len(self._entries)
-        for row, parent in zip(reversed(self.rows), reversed(self._parents), strict=True):
-            if parent >= 0:
+        for row in reversed(self.rows):
+            if (parent := row.parent) >= 0:
                 following[row.index] = first[parent]
                 first[parent] = row.index
         return first, following
@@ -78,28 +75,28 @@ class Graph:
             seen.add(index)
             row = self._entries[index]
             yield row
-            index = self.parent(row)
+            index = row.parent
 
     @cached_property
     def roots(self) -> list[Entry]:
         """Rows without a parent."""
-        return [row for row, parent in zip(self.rows, self._parents, strict=True) if parent == NONE]
+        return [row for row in self._tops if row.parent == NONE]
 
     @cached_property
     def missing(self) -> list[Entry]:
         """Rows whose parent is not in the file."""
-        return [row for row, parent in zip(self.rows, self._parents, strict=True) if parent == MISSING]
+        return [row for row in self._tops if row.parent == MISSING]
 
     @cached_property
     def compactions(self) -> list[Entry]:
         """The boundaries of compactions."""
-        return [row for row in self.rows if row.type == "system" and row.subtype == BOUNDARY]
+        return [row for row in self.rows if row.subtype == BOUNDARY and row.type == "system"]
 
     @cached_property
     def cycles(self) -> list[list[Entry]]:
         """Rows that are their own ancestors, each ring once."""
-        if all(parent < row.index for row, parent in zip(self.rows, self._parents, strict=True)):
-            return []  # parents stand before their children, as in nearly every file
+        if self._file.in_order:
+            return []
         finished: set[int] = set()
         found = []
         for row in self.rows:
@@ -107,7 +104,7 @@ class Graph:
             index = row.index
             while index >= 0 and index not in finished and index not in path:
                 path[index] = None
-                index = self.parent(self._entries[index])
+                index = self._entries[index].parent
             if index in path:
                 ring = list(path)
                 found.append([self._entries[member] for member in ring[ring.index(index) :]])
@@ -117,15 +114,13 @@ class Graph:
     @cached_property
     def branches(self) -> list[Branch]:
         """Rows from which two or more different continuations start; parallel calls and side leaves are none."""
-        counts = Counter(self._parents)
-        forks = {parent for parent, count in counts.items() if count > 1 and parent >= 0}
-        starts: dict[int, list[Entry]] = {}
-        for row, parent in zip(self.rows, self._parents, strict=True):
-            if parent in forks and (row.index in counts or is_said(row)):
-                starts.setdefault(parent, []).append(row)
+        first, following = self._links
+        forks = {self._entries[index].parent for index, sibling in enumerate(following) if sibling >= 0}
         found = []
-        for parent, rows in sorted(starts.items()):
+        for parent in sorted(forks):
             fork = self._entries[parent]
+            below = [self._entries[index] for index in self.children(parent)]
+            rows = [row for row in below if first[row.index] >= 0 or is_said(row)]
             going_on = [row for row in rows if self._continues(row, message_id(fork))] if len(rows) > 1 else []
             if len(going_on) > 1:
                 found.append(Branch(fork, going_on))
@@ -139,16 +134,57 @@ class Graph:
     @cached_property
     def leaves(self) -> list[Entry]:
         """The last row of each continuation in which anything is said, in the order of the file."""
-        starts = {row.index for branch in self.branches for row in branch.starts[1:]}
-        tops = [row.index for row, parent in zip(self.rows, self._parents, strict=True) if parent < 0]
-        tips = [tip for start in (*tops, *starts) if (tip := self._tip(start, starts - {start})) is not None]
-        return [self._entries[tip] for tip in sorted(tips)]
+        start_of = self._starts()
+        tips: dict[int, int] = {}
+        said = set()
+        for row in self.rows:
+            if (kind := row.type) != "progress":
+                start = start_of[row.index]
+                tips[start] = row.index
+                if kind in _SPEAKERS:
+                    said.add(start)
+        continued = self._continued(start_of)
+        joined: dict[int, int] = {}
+        for start in said - {NONE}:
+            first = _first(start, continued)
+            joined[first] = max(tips[start], joined.get(first, NONE))
+        return [self._entries[tip] for tip in sorted(joined.values())]
 
-    def _tip(self, start: int, others: Set[int]) -> int | None:
-        rows = [self._entries[index] for index in self.below(start, others)]
-        if not any(row.type in ("user", "assistant") for row in rows):
-            return None
-        return max((row.index for row in rows if row.type != "progress"), default=None)
+    def _starts(self) -> list[int]:
+        """For each index the row with which its continuation starts; NONE for rows that descend from no root."""
+        begun = {row.index for branch in self.branches for row in branch.starts[1:]}
+        found = [NONE] * len(self._entries)
+        if self._file.in_order:
+            rows: Iterable[Entry] = self.rows
+        else:  # from the top down
+            rows = (self._entries[index] for top in self._tops for index in self.below(top.index))
+        for row in rows:
+            index, parent = row.index, row.parent
+            found[index] = index if parent < 0 or index in begun else found[parent]
+        return found
+
+    def _continued(self, start_of: list[int]) -> dict[int, int]:
+        """For each compaction the start of the continuation that goes on with it."""
+        found: dict[int, int] = {}
+        for boundary in self.compactions:
+            before = self.before(boundary) if boundary.parent < 0 else None
+            start = _first(start_of[before.index], found) if before else NONE
+            if start not in (NONE, boundary.index):
+                found[boundary.index] = start
+        return found
+
+    def before(self, boundary: Entry) -> Entry | None:
+        """The row that a compaction continues: the one that it names or, if that is not there, the one before it."""
+        named = self._file.body(boundary).get("logicalParentUuid")
+        place = self._at.get(named) if isinstance(named, str) else None
+        return self.previous(boundary) if place is None else self._entries[place]
+
+
+def _first(start: int, continued: Mapping[int, int]) -> int:
+    """The start of the first of several continuations that go on with each other."""
+    while start in continued:
+        start = continued[start]
+    return start
 
 
 class Branch:
@@ -162,7 +198,11 @@ class Branch:
 def holds_result(row: Entry) -> bool:
     """Whether a user entry brings results of calls."""
     content = row.message.content if row.message else None
-    return isinstance(content, list) and any(block.type == "tool_result" for block in content)
+    if isinstance(content, list):
+        for block in content:
+            if block.type == "tool_result":
+                return True
+    return False
 
 
 def is_said(row: Entry) -> bool:

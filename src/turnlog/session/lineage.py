@@ -6,9 +6,9 @@ was before is still a part of the same conversation.
 
 from __future__ import annotations
 
-from ..entries.entry import Entry
+from ..entries.entry import MISSING, Entry
 from ..errors import Refused
-from .graph import MISSING, Graph
+from .graph import Graph
 from .rows import is_boundary
 from .session import Session
 from .turns import Turn

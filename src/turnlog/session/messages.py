@@ -7,6 +7,8 @@ lines nor usage may be added up. Which numbers are final depends on the client's
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
+from math import inf
 from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
@@ -26,7 +28,10 @@ class Terms(NamedTuple):
     geo: str | None
 
 
-class Message(Struct):
+_terms = cache(Terms)
+
+
+class Message(Struct, gc=False):
     """One assistant message."""
 
     key: str
@@ -64,8 +69,7 @@ def join(entries: Iterable[Entry]) -> list[Message]:
     """The assistant messages of some entries, in the order of their first lines."""
     found: dict[str, Message] = {}
     for entry in entries:
-        head = entry.message
-        if entry.type != "assistant" or head is None:
+        if entry.type != "assistant" or (head := entry.message) is None:
             continue
         key = head.id or entry.uuid or f"@{entry.offset}"
         message = found.get(key)
@@ -84,35 +88,35 @@ def join(entries: Iterable[Entry]) -> list[Message]:
 
 def _count(message: Message) -> None:
     """Take the largest value of each field over the lines, and say how far it can be trusted."""
-    usages = [line.message.usage for line in message.lines if line.message and line.message.usage]
-    if not usages:
-        return
-    last = usages[-1]
-    most = _stated(last)
-    lowest = most[1]
-    for usage in usages[:-1]:
-        if usage != last:
-            stated = _stated(usage)
-            lowest = min(lowest, stated[1])
-            most = tuple(map(max, most, stated))
-    given, output, read, written, long, searches = most
-    message.tokens = Tokens(given, output, read, written - long, long, searches)
-    message.terms = Terms(last.speed, last.service_tier, last.inference_geo)
-    message.quality = quality(message, grew=output > lowest)
-
-
-def _stated(usage: Usage) -> tuple[int, ...]:
-    """Input, output, read from the cache, written to it, of that for an hour, searches: as one line states them."""
-    split, tools = usage.cache_creation, usage.server_tool_use
-    short, long = (split.ephemeral_5m_input_tokens or 0, split.ephemeral_1h_input_tokens or 0) if split else (0, 0)
-    return (
-        usage.input_tokens or 0,
-        usage.output_tokens or 0,
-        usage.cache_read_input_tokens or 0,
-        max(short + long, usage.cache_creation_input_tokens or 0),
-        long,
-        (tools.web_search_requests or 0) if tools else 0,
-    )
+    last: Usage | None = None
+    given = output = read = written = long = searches = 0
+    lowest = inf
+    for line in message.lines:
+        usage = line.message.usage if line.message else None
+        if usage is None or usage is last:  # the reader keeps what lines repeat only once
+            continue
+        last = usage
+        if (count := usage.input_tokens or 0) > given:
+            given = count
+        if (count := usage.output_tokens or 0) > output:
+            output = count
+        if count < lowest:
+            lowest = count
+        if (count := usage.cache_read_input_tokens or 0) > read:
+            read = count
+        count = usage.cache_creation_input_tokens or 0
+        if (split := usage.cache_creation) is not None:
+            hour = split.ephemeral_1h_input_tokens or 0
+            long = max(long, hour)
+            count = max(count, hour + (split.ephemeral_5m_input_tokens or 0))
+        if count > written:
+            written = count
+        if (tools := usage.server_tool_use) is not None:
+            searches = max(searches, tools.web_search_requests or 0)
+    if last is not None:
+        message.tokens = Tokens(given, output, read, written - long, long, searches)
+        message.terms = _terms(last.speed, last.service_tier, last.inference_geo)
+        message.quality = quality(message, grew=output > lowest)
 
 
 def quality(message: Message, *, grew: bool) -> Quality:

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache, lru_cache
 from hashlib import sha256
 from math import inf
+from operator import mul
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -122,9 +124,14 @@ class PriceTable:
     """All prices, with the day they were collected and a digest of the content."""
 
     date: str
-    digest: str
     sources: tuple[Source, ...]
     models: Mapping[str, Price]
+    _text: str = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the content."""
+        return digest(self._text)
 
 
 class ModelName(NamedTuple):
@@ -177,14 +184,11 @@ def _claude_key(text: str) -> tuple[str, bool]:
 @cache
 def table() -> PriceTable:
     """The price table that this version of turnlog carries."""
-    # Costs more to import than everything else here; commands without money never need it.
-    from importlib.resources import files
-
-    text = files(__package__).joinpath("prices.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("prices.json").read_text(encoding="utf-8")
     data = json.loads(text, parse_float=Decimal, parse_int=Decimal)
     models = {key: _price(key, entry) for key, entry in data["models"].items()}
     sources = tuple(Source(s["name"], s["version"], s["date"], s["sha256"]) for s in data["sources"])
-    return PriceTable(data["date"], digest(text), sources, MappingProxyType(models))
+    return PriceTable(data["date"], sources, MappingProxyType(models), text)
 
 
 def digest(text: str) -> str:
@@ -241,14 +245,16 @@ def window(model: str | None, prompt: int = 0) -> int | None:
     return price.context_window if prompt <= price.context_window else price.max_window
 
 
-class _Tariff(NamedTuple):
-    """Pico-dollars per token and per search, all multipliers applied."""
+PicoRates = tuple[int, ...]
+"""Pico-dollars for one of each kind of Tokens, all multipliers applied."""
 
-    base: tuple[int, ...]
-    long: tuple[int, ...]
+
+class _Tariff(NamedTuple):
+    base: PicoRates
+    long: PicoRates
     above: float
     until: str | None
-    search: int | None
+    has_search: bool
 
 
 def cost(
@@ -263,24 +269,25 @@ def cost(
     """What one request's tokens cost; `at` is its ISO time, for tiers that were given up since."""
     if model == SYNTHETIC:
         return FREE
-    tariff = _tariff(model, speed, service_tier, geo)
-    if tariff is None or (tokens.web_searches and tariff.search is None):
+    rates = pico_rates(model, tokens, speed, service_tier, geo, at)
+    if rates is None:
         return UNPRICED
-    rates = tariff.base
-    # The tier is a property of the whole request, output included, not of the tokens above the limit.
-    if tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h > tariff.above and (
-        tariff.until is None or (at is not None and at < tariff.until)
-    ):
-        rates = tariff.long
-    parts = Parts(
-        tokens.input * rates[0],
-        tokens.output * rates[1],
-        tokens.cache_read * rates[2],
-        tokens.cache_write_5m * rates[3],
-        tokens.cache_write_1h * rates[4],
-        tokens.web_searches * (tariff.search or 0),
-    )
+    parts = Parts(*map(mul, tokens, rates))
     return Cost(sum(parts), parts)
+
+
+def pico_rates(
+    model: str | None, tokens: Tokens, speed: str | None, service_tier: str | None, geo: str | None, at: str | None
+) -> PicoRates | None:
+    """The rates at which one request is billed, None when they are not known."""
+    tariff = _tariff(model, speed, service_tier, geo)
+    if tariff is None or (tokens.web_searches and not tariff.has_search):
+        return None
+    # The tier is a property of the whole request, output included, not of the tokens above the limit.
+    is_long = tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h > tariff.above
+    if is_long and (tariff.until is None or (at is not None and at < tariff.until)):
+        return tariff.long
+    return tariff.base
 
 
 @lru_cache(maxsize=4096)
@@ -291,15 +298,14 @@ def _tariff(model: str | None, speed: str | None, service_tier: str | None, geo:
     factor = _factor(name(model), price, speed, service_tier, geo)
     if factor is None:
         return None
-    base = _pico(price.rates, factor)
     long = price.long_context
-    search = price.web_search_per_1000
+    search = round((price.web_search_per_1000 or 0) * PICO / 1000)
     return _Tariff(
-        base=base,
-        long=_pico(long.rates, factor) if long else base,
+        base=(*_pico(price.rates, factor), search),
+        long=(*_pico(long.rates if long else price.rates, factor), search),
         above=long.above if long else inf,
         until=long.until if long else None,
-        search=None if search is None else round(search * PICO / 1000),
+        has_search=price.web_search_per_1000 is not None,
     )
 
 

@@ -45,7 +45,8 @@ def understand(file: Transcript, entry: Entry) -> Prompt:
         return Prompt("result")
     content = entry.message.content if entry.message else None
     if isinstance(content, str):  # it was kept whole when the file was read
-        return _prompt([content], 0, _marked(entry.is_compact_summary, entry.is_meta))
+        notified = entry.origin is not None and entry.origin.kind == "task-notification"
+        return _prompt([content], 0, _marked(entry.is_compact_summary, entry.is_meta), notified)
     return read(file.body(entry))
 
 

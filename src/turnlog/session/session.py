@@ -158,7 +158,7 @@ class Session:
         """The sub-agents, with the calls that started them."""
         if self._given is not None:
             return []
-        echoes = [entry for entry in self.entries if entry.kind == "agent_progress"]
+        echoes = (entry for entry in self.entries if entry.kind == "agent_progress")
         return agents_view.agents(self.file, self._calls.all, echoes)
 
     @cached_property

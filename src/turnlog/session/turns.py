@@ -38,7 +38,7 @@ _OF_THE_WORK = frozenset({"turn_duration", "stop_hook_summary", "api_error"})
 """System entries that are written while a turn is at work; others may come hours later."""
 
 
-class Turn(Struct):
+class Turn(Struct, gc=False):
     """One turn."""
 
     index: int
@@ -54,7 +54,10 @@ class Turn(Struct):
     calls: list[Call] = []
     duration_ms: int | None = None
     outcome: Outcome = "open"
-    round: Round = "new_round"
+    previous_ended: str | None = None
+    """When the turn before it ended."""
+    gap: timedelta = GAP
+    """How long after that a turn is a resumption."""
     interrupted: bool = False
     answered: bool = False
     """Whether the last thing in it is an answer, and no result or prompt that waits for one."""
@@ -70,6 +73,14 @@ class Turn(Struct):
     def origin(self) -> Notice | None:
         """The background task whose notification set off the work."""
         return notice(self.text) if self.kind == "notification" else None
+
+    @property
+    def round(self) -> Round:
+        """How it follows on what was before it."""
+        if self.index == 0:
+            return "new_session"
+        then, now = moment(self.previous_ended), moment(self.started)
+        return "resume" if then and now and now - then > self.gap else "new_round"
 
     @property
     def started(self) -> str | None:
@@ -98,14 +109,16 @@ class Turns:
         self._of = [NOWHERE] * len(file.entries)
         """For each entry of the file the turn that it belongs to."""
         self._queue: list[str] = []
-        self._has_attached = any(entry.kind == "queued_command" for entry in entries)
+        self._entries = entries
         with collector_off():
             self._assign(entries)
             self._fill(messages, calls)
         self._drop_idle()
-        for before, turn in zip([None, *self.all], self.all, strict=False):
+        ended = None
+        for turn in self.all:
             turn.outcome = _outcome(turn, is_last=turn is self.all[-1])
-            turn.round = _round(before, turn, gap)
+            turn.previous_ended, turn.gap = ended, gap
+            ended = turn.ended
 
     def of(self, entry: Entry) -> Turn | None:
         """The turn that an entry belongs to."""
@@ -114,48 +127,61 @@ class Turns:
 
     def _assign(self, entries: Iterable[Entry]) -> None:
         """Give each entry to the turn of its parent, or else to the turn that was at work just before."""
-        of, by_uuid = self._of, self._file.by_uuid
+        of, turns = self._of, self.all
+        first = self._file.by_uuid if self._file.repeated else {}
         for entry in entries:
-            index, kind = entry.index, entry.type
-            first = by_uuid[entry.uuid] if entry.uuid is not None else index
-            if first != index:  # written twice
-                of[index] = of[first]
+            index, kind, parent = entry.index, entry.type, entry.parent
+            if first and entry.uuid is not None and first[entry.uuid] != index:  # written twice
+                of[index] = of[first[entry.uuid]]
                 continue
-            prompt = understand(self._file, entry) if kind == "user" and not holds_result(entry) else None
-            if prompt is not None and prompt.kind in _STARTS:
-                if prompt.text in self._queue:  # some clients take it out of the queue without saying so
-                    self._queue.remove(prompt.text)
-                of[index] = len(self.all)
-                self.all.append(Turn(len(self.all), entry, prompt.kind, prompt, entry))
-                continue
-            parent = by_uuid.get(entry.parent_uuid) if entry.parent_uuid else None
-            place = of[parent] if parent is not None and parent < index else NOWHERE
-            of[index] = place = len(self.all) - 1 if place == NOWHERE else place
+            prompt = None
+            if kind == "user" and not holds_result(entry):
+                prompt = understand(self._file, entry)
+                if prompt.kind in _STARTS:
+                    self._start(entry, prompt)
+                    continue
+            place = of[parent] if 0 <= parent < index else NOWHERE
+            if place == NOWHERE:
+                place = len(turns) - 1
+            of[index] = place
             if kind != "progress" and place != NOWHERE:
-                self._add(self.all[place], entry, prompt)
+                self._add(turns[place], entry, prompt)
+
+    def _start(self, entry: Entry, prompt: Prompt) -> None:
+        if prompt.text in self._queue:  # some clients take it out of the queue without saying so
+            self._queue.remove(prompt.text)
+        self._of[entry.index] = len(self.all)
+        self.all.append(Turn(len(self.all), entry, prompt.kind, prompt, entry))
 
     def _add(self, turn: Turn, entry: Entry, prompt: Prompt | None) -> None:
-        if entry.type == "queue-operation":
+        """Take note of what an entry says about its turn."""
+        kind = entry.type
+        if kind == "assistant":
+            if not _is_filler(entry):
+                turn.answered, turn.interrupted, turn.last = True, False, entry
+        elif kind == "user":
+            if prompt is None:  # a result
+                turn.answered, turn.interrupted, turn.last = False, False, entry
+            else:
+                self._said(turn, entry, prompt.kind)
+        elif kind == "queue-operation":
             self._queued(turn, entry)
-            return
-        if entry.type == "assistant":
-            if _is_filler(entry):
-                return
-            turn.answered, turn.interrupted = True, False
-        elif entry.type == "user":
-            kind = prompt.kind if prompt else "result"
-            turn.interrupted = kind == "interrupt"
-            turn.answered = turn.answered and kind not in ("result", "interrupt")
-            turn.expanded = turn.expanded or (kind == "meta" and entry.parent_uuid == turn.start.uuid)
-            if kind == "meta":  # such as the note before a command that was typed hours later
-                return
-        elif entry.subtype == "turn_duration":
-            duration = self._file.body(entry).get("durationMs")
-            if isinstance(duration, int | float) and math.isfinite(duration):
-                turn.duration_ms = round(duration)
+        elif entry.subtype in _OF_THE_WORK:
+            turn.last = entry
+            if entry.subtype == "turn_duration":
+                duration = self._file.body(entry).get("durationMs")
+                if isinstance(duration, int | float) and math.isfinite(duration):
+                    turn.duration_ms = round(duration)
         elif entry.kind == "queued_command":
             self._absorb(turn, entry)
-        if entry.type in ("user", "assistant") or entry.subtype in _OF_THE_WORK:
+
+    def _said(self, turn: Turn, entry: Entry, kind: str) -> None:
+        """A user entry that is no result and starts no turn of its own."""
+        turn.interrupted = kind == "interrupt"
+        turn.answered = turn.answered and not turn.interrupted
+        if kind == "meta":  # such as the note before a command that was typed hours later
+            turn.expanded = turn.expanded or entry.parent_uuid == turn.start.uuid
+        else:
             turn.last = entry
 
     def _absorb(self, turn: Turn, entry: Entry) -> None:
@@ -179,17 +205,21 @@ class Turns:
             self._queue.clear()
         elif self._queue:
             text = self._queue.pop(0)
-            absorbed = operation == "remove" and not self._has_attached
+            absorbed = operation == "remove" and not self._has_attached()
             if absorbed and text and not text.startswith(_NOTICE):
                 turn.further.append(text)
 
+    def _has_attached(self) -> bool:
+        return any(entry.kind == "queued_command" for entry in self._entries)
+
     def _fill(self, messages: Iterable[Message], calls: Iterable[Call]) -> None:
+        of, turns = self._of, self.all
         for message in messages:
-            if turn := self.of(message.lines[0]):
-                turn.messages.append(message)
+            if (place := of[message.lines[0].index]) != NOWHERE:
+                turns[place].messages.append(message)
         for call in calls:
-            if turn := self.of(call.line):
-                turn.calls.append(call)
+            if (place := of[call.line.index]) != NOWHERE:
+                turns[place].calls.append(call)
 
     def _drop_idle(self) -> None:
         """Take back commands and notifications that set off no work: they start no turn."""
@@ -221,23 +251,16 @@ def _text(content: object) -> str:
 def _outcome(turn: Turn, *, is_last: bool) -> Outcome:
     if turn.interrupted:
         return "interrupted"
-    said = [message for message in turn.messages if message.is_error or not message.is_synthetic]
-    if said and said[-1].is_error:
+    said = (message for message in reversed(turn.messages) if message.is_error or not message.is_synthetic)
+    last = next(said, None)
+    if last is not None and last.is_error:
         return "error"
-    last = said[-1].key if said else None
-    unanswered = [call for call in turn.calls if call.result is None and call.message == last]
+    unanswered = [call for call in turn.calls if call.result is None and last and call.message == last.key]
     if any(call.name in WAITS_FOR_PERSON for call in unanswered):
         return "waiting" if is_last else "interrupted"
     if (turn.answered and not unanswered) or (turn.kind == "bash" and not turn.messages):
         return "finished"
     return "open" if is_last else "interrupted"
-
-
-def _round(before: Turn | None, turn: Turn, gap: timedelta) -> Round:
-    if before is None:
-        return "new_session"
-    then, now = moment(before.ended), moment(turn.started)
-    return "resume" if then and now and now - then > gap else "new_round"
 
 
 def round_type(entry: Entry, turns: Turns) -> str:

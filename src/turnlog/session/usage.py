@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import mul
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from .messages import Message, Quality
-from .prices import PICO, Cost, Tokens, cost, window
+from ..entries.reader import collector_off
+from .messages import Message, Quality, Terms
+from .prices import PICO, SYNTHETIC, Cost, PicoRates, Tokens, cost, pico_rates, window
 
 QUALITIES: tuple[Quality, ...] = ("final", "partial", "placeholder", "missing")
+_USUAL = Terms(None, None, None)
 
 
 class Usage(Struct):
@@ -34,40 +37,46 @@ class Usage(Struct):
         """The cost of what can be priced, in US dollars."""
         return self._pico / PICO
 
-    def add(self, message: Message) -> None:
-        """Count one message."""
-        self.quality[message.quality] = self.quality.get(message.quality, 0) + 1
-        tokens = message.tokens
-        if tokens is None:
-            return
-        self.input_tokens += tokens.input
-        self.output_tokens += tokens.output
-        self.cache_read_input_tokens += tokens.cache_read
-        self.cache_creation_input_tokens += tokens.cache_write_5m + tokens.cache_write_1h
-        self.cache_creation_5m += tokens.cache_write_5m
-        self.cache_creation_1h += tokens.cache_write_1h
-        self.web_searches += tokens.web_searches
-        pico = cost_of(message).pico
-        if pico is None:
-            self.unpriced_tokens += context_of(tokens) + tokens.output
-        else:
-            self._pico += pico
 
-
+@collector_off()
 def total(messages: Iterable[Message]) -> Usage:
     """The usage of some messages; a message that is given twice counts once, synthetic ones not at all."""
-    found = Usage(quality=dict.fromkeys(QUALITIES, 0))
+    quality: dict[str, int] = dict.fromkeys(QUALITIES, 0)
+    billed: dict[PicoRates | None, list[Tokens]] = {}
     seen: set[str] = set()
     for message in messages:
-        if message.key not in seen and not message.is_synthetic:
-            seen.add(message.key)
-            found.add(message)
-    return found
+        if message.model == SYNTHETIC or message.key in seen:
+            continue
+        seen.add(message.key)
+        quality[message.quality] += 1
+        if (tokens := message.tokens) is not None:
+            rates = pico_rates(message.model, tokens, *(message.terms or _USUAL), message.started)
+            billed.setdefault(rates, []).append(tokens)
+    # What one rate applies to is added up first: a sum of products is a product of sums, and few rates occur.
+    sums = {rates: _sum(group) for rates, group in billed.items()}
+    unpriced = sums.get(None, Tokens())
+    every = _sum(sums.values())
+    return Usage(
+        every.input,
+        every.output,
+        every.cache_read,
+        every.cache_write_5m + every.cache_write_1h,
+        every.cache_write_5m,
+        every.cache_write_1h,
+        every.web_searches,
+        context_of(unpriced) + unpriced.output,
+        quality,
+        sum(sum(map(mul, tokens, rates)) for rates, tokens in sums.items() if rates),
+    )
+
+
+def _sum(tokens: Iterable[Tokens]) -> Tokens:
+    return Tokens(*map(sum, zip(*tokens, strict=True)))
 
 
 def cost_of(message: Message) -> Cost:
     """What a message cost; unpriced when its model has no known price."""
-    speed, tier, geo = message.terms or (None, None, None)
+    speed, tier, geo = message.terms or _USUAL
     return cost(message.model, message.tokens or Tokens(), speed=speed, service_tier=tier, geo=geo, at=message.started)
 
 

@@ -27,10 +27,14 @@ def messages(session: str, leaf: str | None, as_sent: bool, as_json: bool) -> No
     from turnlog.cli.named import opened
     from turnlog.cli.output import dump_list, say
     from turnlog.cli.terminal import screen
+    from turnlog.errors import Refused
 
     config = load()
     with opened(session, config) as found:
-        sent = found.conversation(leaf, as_sent=as_sent).messages
+        try:
+            sent = found.conversation(leaf, as_sent=as_sent).messages
+        except Refused as reason:
+            raise Refused(f"{found.path}: {reason}") from None
         if as_json:
             dump_list("messages", sent)
         else:

@@ -52,7 +52,7 @@ class Story:
     def turn(self, turn: Turn) -> Iterator[str]:
         """One turn from its prompt to its outcome."""
         paint = self.screen.paint
-        head = f"── {turn.index + 1} · {turn.kind} · {when.local(turn.started)} "
+        head = f"── {turn.number} · {turn.kind} · {when.local(turn.started)} "
         yield paint(head + "─" * max((self.screen.width or 80) - len(head), 2), "cyan")
         yield from self._prompt(turn)
         yield from self.events(turn)

@@ -79,7 +79,7 @@ def turns(session: Session) -> list[Json]:
 def turn(item: Turn, ends: Mapping[str, str | None]) -> Json:
     """One turn."""
     return {
-        "index": item.index + 1,  # people count from 1, and `show --turn` takes this number
+        "index": item.number,
         "uuid": item.start.uuid,
         "kind": item.kind,
         "text": item.text,

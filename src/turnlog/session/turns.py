@@ -42,6 +42,7 @@ class Turn(Struct, gc=False):
     """One turn."""
 
     index: int
+    """Its place in `Session.turns`."""
     start: Entry
     kind: str
     """One of TURN_KINDS."""
@@ -63,6 +64,11 @@ class Turn(Struct, gc=False):
     """Whether the last thing in it is an answer, and no result or prompt that waits for one."""
     expanded: bool = False
     """Whether the client added a command's or skill's text to the prompt."""
+
+    @property
+    def number(self) -> int:
+        """The number that people use, from 1: `turnlog show --turn`."""
+        return self.index + 1
 
     @property
     def text(self) -> str:

@@ -50,10 +50,10 @@ def test_what_the_client_adds_is_added_on_request(turnlog: Turnlog, machine: Mac
 
 
 @pytest.mark.parametrize("name", ["only-metadata-rows", "empty-file", "minimum-without-timestamp"])
-def test_a_session_that_the_client_refuses_ends_with_1_and_the_reason(turnlog: Turnlog, name: str) -> None:
+def test_a_session_that_the_client_refuses_ends_with_1_the_file_and_the_reason(turnlog: Turnlog, name: str) -> None:
     done = turnlog("messages", variant(name), "--json")
     assert (done.status, done.out) == (1, "")
-    assert done.err.startswith("turnlog: the client finds no conversation in it: ")
+    assert done.err.startswith(f"turnlog: {variant(name)}: the client finds no conversation in it: ")
     assert done.err.count("\n") == 1
 
 

@@ -17,8 +17,6 @@ from turnlog._version import __version__
 
 TYPE_CHECKING = False  # as in typing, whose import alone would double the time of `turnlog --version`
 if TYPE_CHECKING:
-    from typing import Any
-
     from turnlog.entries.entry import Entry, Scrap
     from turnlog.entries.reader import Transcript
     from turnlog.errors import TurnlogError
@@ -64,12 +62,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module 'turnlog' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # a type checker knows the names, and shall complain of others
 
-    return getattr(import_module(_WHERE[name]), name)
+    def __getattr__(name: str) -> object:
+        if name not in _WHERE:
+            raise AttributeError(f"module 'turnlog' has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(_WHERE[name]), name)
 
 
 def __dir__() -> list[str]:

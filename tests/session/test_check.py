@@ -201,9 +201,7 @@ def test_every_recorded_request_of_the_newest_client_is_found_in_our_reconstruct
     proofs = [proof_of(Session.of(path.read_bytes())) for path in paths]
     assert sum(proof.requests for proof in proofs) > 80
     assert sum(proof.rebuilt for proof in proofs) > 200
-    unresolved = [found for proof in proofs for found in proof.unresolved]
-    # One request was sent with an image that the session holds in another form.
-    assert len(unresolved) <= 1
+    assert [found for proof in proofs for found in proof.unresolved] == []
 
 
 def test_findings_hold_for_a_session_of_bytes_and_of_a_file(tmp_path: Path) -> None:

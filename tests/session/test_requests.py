@@ -65,12 +65,31 @@ def test_what_was_never_written_is_not_rebuilt() -> None:
 
 def test_a_message_that_stands_whole_in_the_file_is_found() -> None:
     build = Build()
-    build.note("api-request-blob", hash="h1", message={})
-    build.note("api-request", id="r", tail=["h1", 5])
+    said = {"role": "system", "content": "today"}
+    build.note("api-request-blob", hash=digest(said), message=said)
+    build.note("api-request", id="r", tail=[digest(said), 5])
     build.note("api-request", id="s", tail="odd")
     build.note("api-request-blob", hash=["odd"])
     proof = proof_of(build.session())
     assert (proof.requests, proof.blobs, proof.total) == (2, 1, 1)
+
+
+@pytest.mark.parametrize("message", [{}, {"role": "system", "content": "[5 characters removed]"}, "odd", None])
+def test_a_message_whose_text_was_changed_since_proves_nothing(message: Any) -> None:
+    build = Build()
+    build.note("api-request-blob", hash="h1", message=message)
+    build.note("api-request", id="r", tail=["h1"])
+    proof = proof_of(build.session())
+    assert (proof.resolved, proof.altered, proof.total, proof.unresolved) == (0, 1, 1, [])
+
+
+def test_neighbouring_user_entries_are_one_message() -> None:
+    build = Build()
+    build.prompt([{"type": "text", "text": "What is this?"}])
+    build.prompt([{"type": "text", "text": "[Image: source: 1.png]"}], isMeta=True)
+    blocks = [{"type": "text", "text": text} for text in ("What is this?", "[Image: source: 1.png]")]
+    build.note("api-request", id="r", tail=[digest({"role": "user", "content": blocks})])
+    assert proof_of(build.session()).rebuilt == 1
 
 
 def test_user_entries_without_a_proper_message_are_passed_over() -> None:

@@ -171,12 +171,12 @@ def _finding(finding: Finding) -> str:
 def _proved(proofs: Iterable[Proof | None]) -> str:
     known = [proof for proof in proofs if proof is not None]
     requests, total = sum(proof.requests for proof in known), sum(proof.total for proof in known)
-    missing = sum(len(proof.unresolved) for proof in known)
     if not requests:
         return "\nRequests: none recorded; the newest clients write them down."
-    share = f"{total - missing:,} of {total:,} recorded messages resolved"
-    whole = sum(proof.blobs for proof in known)
-    return f"\nRequests: {requests:,}; {share}, {whole:,} of them written whole."
+    share = f"{sum(proof.resolved for proof in known):,} of {total:,} recorded messages resolved"
+    whole, altered = sum(proof.blobs for proof in known), sum(proof.altered for proof in known)
+    changed = f" {altered:,} are written whole, but their text was changed since." if altered else ""
+    return f"\nRequests: {requests:,}; {share}, {whole:,} of them written whole.{changed}"
 
 
 def _file_row(file: Checked) -> tuple[str, ...]:
@@ -212,6 +212,7 @@ def _file(file: Checked) -> dict[str, Any]:
             "messages": proof.total,
             "rebuilt": proof.rebuilt,
             "blobs": proof.blobs,
+            "altered": proof.altered,
             "unresolved": [{"request": request, "hash": digest} for request, digest in proof.unresolved],
         },
     }

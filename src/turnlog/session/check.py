@@ -212,8 +212,10 @@ def _requests(session: Session, found: Findings) -> None:
             "warning",
             f"request {request}: message {digest[:12]} is not in our reconstruction",
         )
-    text = f"{proof.total - len(proof.unresolved)} of {proof.total} recorded messages found"
-    found.note("requests", "info", f"{text}: {proof.rebuilt} rebuilt, {proof.blobs} written whole", proof.requests)
+    changed = f", {proof.altered} changed since" if proof.altered else ""
+    text = f"{proof.resolved} of {proof.total} recorded messages found"
+    words = f"{text}: {proof.rebuilt} rebuilt, {proof.blobs} written whole{changed}"
+    found.note("requests", "info", words, proof.requests)
 
 
 def proof_of(session: Session) -> Proof:

@@ -10,11 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ..entries.entry import Entry
 from ..entries.reader import Transcript
+from ..errors import Refused
 from .calls import Call
+from .conversation import conversation
 from .messages import Message, content
 from .parts import as_client_writes
 
@@ -27,30 +30,48 @@ class Proof(NamedTuple):
     """Hashes of messages that we put together from the entries."""
     blobs: int
     """Hashes of messages that stand in the file as a whole."""
+    altered: int
+    """Hashes of messages that stand in the file, but with another text by now: nothing is proved of them."""
     unresolved: list[tuple[str, str]]
     """(request, hash) of messages that we do not know."""
 
     @property
     def total(self) -> int:
         """How many hashes there are."""
-        return self.rebuilt + self.blobs + len(self.unresolved)
+        return self.rebuilt + self.blobs + self.altered + len(self.unresolved)
+
+    @property
+    def resolved(self) -> int:
+        """How many of them were found."""
+        return self.rebuilt + self.blobs
 
 
 def prove(file: Transcript, messages: list[Message], calls: list[Call]) -> Proof:
     """Find every recorded message of a session's requests in our reconstruction of it."""
     known = {digest(message) for message in _reconstructed(file, messages, calls)}
-    blobs = {str(file.body(entry).get("hash")) for entry in file.entries if entry.type == "api-request-blob"}
+    blobs = dict(_blobs(file))
     requests = [file.body(entry) for entry in file.entries if entry.type == "api-request"]
-    rebuilt, whole, unresolved = 0, 0, []
+    rebuilt, whole, altered, unresolved = 0, 0, 0, []
     for request in requests:
         for found in _tail(request):
             if found in known:
                 rebuilt += 1
-            elif found in blobs:
+            elif blobs.get(found):
                 whole += 1
+            elif found in blobs:
+                altered += 1
             else:
                 unresolved.append((str(request.get("id")), found))
-    return Proof(len(requests), rebuilt, whole, unresolved)
+    return Proof(len(requests), rebuilt, whole, altered, unresolved)
+
+
+def _blobs(file: Transcript) -> Iterator[tuple[str, bool]]:
+    """The hashes of messages that are written whole, and whether the text still is the one that was hashed."""
+    for entry in file.entries:
+        if entry.type == "api-request-blob":
+            body = file.body(entry)
+            name, message = str(body.get("hash")), body.get("message")
+            yield name, isinstance(message, dict) and digest(message) == name
 
 
 def _tail(request: dict[str, Any]) -> list[str]:
@@ -62,6 +83,8 @@ def _reconstructed(file: Transcript, messages: list[Message], calls: list[Call])
     """The messages as they were sent: answers, prompts, and the results of each answer's calls as they came."""
     for message in messages:
         yield {"role": "assistant", "content": content(file, message)}
+    with suppress(Refused):  # neighbouring user entries make one message, for example a picture and where it came from
+        yield from conversation(file).messages
     for entry in file.entries:
         if entry.type == "user":
             found = file.body(entry).get("message")

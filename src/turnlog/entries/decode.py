@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from functools import cache
+from typing import Any, NamedTuple, NoReturn, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct
 
-from .entry import Block, Body, CacheWrites, Entry, Item, Kind, MessageHead, Origin, Scrap, ServerTools, Usage
+from .entry import Body, Entry, Item, Scrap
 
 DEPTH = 256
 """How deep values are decoded; what lies deeper is cut off."""
@@ -254,20 +255,18 @@ def fit(cls: type[S], found: Body) -> S:
     return cls(**kept)
 
 
-_NESTED: dict[str, type[Struct]] = {
-    "message": MessageHead,
-    "usage": Usage,
-    "cache_creation": CacheWrites,
-    "server_tool_use": ServerTools,
-    "attachment": Kind,
-    "data": Kind,
-    "origin": Origin,
-}
+@cache
+def _struct(wanted: Any) -> type[Struct] | None:
+    """The struct in a type such as `Usage | None` or `str | list[Block] | None`."""
+    if isinstance(wanted, type) and issubclass(wanted, Struct):
+        return wanted
+    return next(filter(None, map(_struct, get_args(wanted))), None)
 
 
 def _fitting(value: Any, name: str, wanted: Any) -> Any:
-    if name == "content" and isinstance(value, list):
-        return [fit(Block, block) for block in value if isinstance(block, dict)]
+    nested = _struct(wanted)
+    if nested and isinstance(value, list):
+        return [fit(nested, item) for item in value if isinstance(item, dict)] if name == "content" else None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if name in ("uuid", "parent_uuid") and isinstance(value, int | float):
@@ -275,8 +274,8 @@ def _fitting(value: Any, name: str, wanted: Any) -> Any:
         return f"#{value}" if value else None
     if name == "is_sidechain" and value is not None:
         return bool(value) or isinstance(value, list | dict)  # what JavaScript takes for true
-    if name in _NESTED:
-        return fit(_NESTED[name], value) if isinstance(value, dict) else None
+    if nested and not isinstance(value, str):
+        return fit(nested, value) if isinstance(value, dict) and name != "content" else None
     try:
         return msgspec.convert(value, wanted)
     except NO_FIT:

@@ -7,6 +7,7 @@ process does it all. What a helper that fails was given is done again by whoever
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,3 +81,46 @@ def file_size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
+
+
+def ahead(make: Callable[[], Iterable[T]], gives: type[T]) -> Iterator[T]:
+    """What `make` gives, made by another process while what was given before is used.
+
+    Raises `ChildProcessError` if that process ends before it has given everything.
+    """
+    helper = _begin(make)
+    size = 0
+    try:
+        with os.fdopen(helper.pipe, "rb") as pipe:
+            decode = msgspec.msgpack.Decoder(gives).decode
+            while size := int.from_bytes(pipe.read(8) or _CUT, "little", signed=True):
+                if len(data := pipe.read(size)) < size:
+                    break
+                yield decode(data)
+    finally:
+        os.kill(helper.pid, signal.SIGKILL)
+        os.waitpid(helper.pid, 0)
+    if size:
+        raise ChildProcessError("the process that reads ahead has ended before its time")
+
+
+_CUT = (-1).to_bytes(8, "little", signed=True)
+
+
+def _begin(make: Callable[[], Iterable[T]]) -> _Helper:
+    ours, theirs = os.pipe()
+    pid = os.fork()
+    if pid == 0:  # pragma: no cover - run by a process that nobody measures
+        try:
+            os.close(ours)
+            encode = msgspec.msgpack.Encoder().encode
+            with os.fdopen(theirs, "wb", 1 << 20) as pipe:
+                for item in make():
+                    data = encode(item)
+                    pipe.write(len(data).to_bytes(8, "little"))
+                    pipe.write(data)
+                pipe.write(bytes(8))
+        finally:
+            os._exit(0)
+    os.close(theirs)
+    return _Helper(pid, ours)

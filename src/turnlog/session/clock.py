@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _ISO = re.compile(
     r"(\d{4}-\d\d)-(0[1-9]|[12]\d|3[01])(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)? ?([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII
@@ -54,3 +55,22 @@ def milliseconds(text: object) -> float | None:
 def iso(time: datetime | None) -> str | None:
     """A time as the client writes it: UTC with milliseconds and Z."""
     return None if time is None else time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@lru_cache(64)
+def _hour(text: str) -> int | None:
+    found = moment(f"{text}:00:00.000Z")
+    return None if found is None else int(found.timestamp())
+
+
+def seconds(text: str | None) -> int:
+    """The time that a timestamp names in whole seconds since 1970, quickly; 0 where it names none."""
+    if text is None:
+        return 0
+    if len(text) == 24 and text[23] == "Z" and text[13] == text[16] == ":" and (hour := _hour(text[:13])) is not None:
+        try:
+            return hour + 60 * int(text[14:16]) + int(text[17:19])
+        except ValueError:
+            pass
+    found = moment(text)
+    return 0 if found is None else int(found.timestamp())

@@ -7,7 +7,7 @@ lines nor usage may be added up. Which numbers are final depends on the client's
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from math import inf
 from typing import Any, Literal, NamedTuple
 
@@ -116,31 +116,37 @@ def _count(message: Message) -> None:
     if last is not None:
         message.tokens = Tokens(given, output, read, written - long, long, searches)
         message.terms = _terms(last.speed, last.service_tier, last.inference_geo)
-        message.quality = quality(message, grew=output > lowest)
+        line = message.lines[-1]
+        message.quality = quality(
+            stopped=message.stop_reason is not None or message.is_synthetic,
+            grew=output > lowest,
+            version=line.version,
+            sidechain=bool(line.is_sidechain),
+        )
 
 
-def quality(message: Message, *, grew: bool) -> Quality:
+def quality(*, stopped: bool, grew: bool, version: str | None, sidechain: bool) -> Quality:
     """How far the output tokens of a message can be trusted, by the eras of the client (docs/format.md).
 
     A stop reason is only written once the counts are final. Without one, old clients (up to 2.1.7) often have the true
     count on the last line; 2.1.8 to 2.1.29 hold the place-holder of the stream's start on every line; 2.1.30 to 2.1.62
     sometimes grow; and newer ones leave it out only when an answer was broken off, or in a sub-agent's file.
     """
-    if message.stop_reason is not None or message.is_synthetic:
+    if stopped:
         return "final"
-    line = message.lines[-1]
-    version = version_key(line.version)
+    era = version_key(version)
     if grew:
-        return "final" if version < (2, 1, 8) else "partial"
-    if (2, 1, 8) <= version < (2, 1, 63) or line.is_sidechain:
+        return "final" if era < (2, 1, 8) else "partial"
+    if (2, 1, 8) <= era < (2, 1, 63) or sidechain:
         return "placeholder"
     return "partial"
 
 
+@lru_cache(maxsize=1024)
 def version_key(version: str | None) -> tuple[int, ...]:
     """A client version in an order that can be compared; an unknown one comes last."""
     parts = (version or "").split(".")
-    return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else (999,)
+    return tuple(map(int, parts)) if all(part.isdecimal() and len(part) < 10 for part in parts) else (999,)
 
 
 def content(file: Transcript, message: Message) -> list[dict[str, Any]]:

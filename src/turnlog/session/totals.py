@@ -3,6 +3,10 @@
 Only the lines of answers are decoded, and of them only what is counted. The numbers are those that
 `messages.join` gives over all entries of all files. A message that stands in several files counts once, as the
 file says that has it first.
+
+From 2.1.11 to 2.1.81 the client also echoed what a sub-agent said into the file of the session (`agent_progress`). An
+echo is a copy like any other: it has the message's id, so it adds nothing where the sub-agent's file is there, and is
+all that is left where it is not.
 """
 
 from __future__ import annotations
@@ -17,12 +21,14 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from ..entries.decode import FAILURES, salvage
-from ..entries.entry import CacheWrites, Entry, ServerTools, Usage
+from ..entries.decode import FAILURES, body, salvage
+from ..entries.entry import Entry
 from ..entries.spread import by_size, cores, file_size, spread
 from ..errors import Unreadable
 from .clock import moment
-from .prices import SYNTHETIC, Tokens
+from .counting import ECHO, Best, Echo, Head, count, count_echo, merge
+
+__all__ = ["Best", "Row", "by_day_and_model", "by_file", "count", "count_echo", "merge", "once", "scan"]
 
 ENOUGH = 64 << 20
 """So many bytes are worth a process of their own."""
@@ -31,51 +37,18 @@ MARKER = b'"assistant"'
 BUFFER = 1 << 20
 
 
-class _Usage(Struct, gc=False):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    cache_creation: CacheWrites | None = None
-    server_tool_use: ServerTools | None = None
-
-
-class _Message(Struct, gc=False):
-    model: str | None = None
-    id: str | None = None
-    usage: _Usage | None = None
+class _Data(Struct, gc=False):
+    message: Echo | None = None
 
 
 class _Line(Struct, gc=False):
-    message: _Message | None = None
+    is_sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
+    version: str | None = None
+    message: Head | None = None
+    data: _Data | None = None
     type: str | None = None
     uuid: str | None = None
     timestamp: str | None = None
-
-
-class Best(Struct, gc=False, array_like=True):
-    """The largest value that any line of a message states, field by field."""
-
-    model: str | None
-    first: str
-    """The timestamp of its first line in the file that has it first."""
-    last: str
-    """The timestamp of its last line in that file."""
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_input_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-    cache_creation_1h: int = 0
-    web_searches: int = 0
-
-    @property
-    def tokens(self) -> Tokens:
-        """The tokens by the price that they have."""
-        long = self.cache_creation_1h
-        short = self.cache_creation_input_tokens - long
-        return Tokens(
-            self.input_tokens, self.output_tokens, self.cache_read_input_tokens, short, long, self.web_searches
-        )
 
 
 class Row(NamedTuple):
@@ -105,39 +78,48 @@ def _day(timestamp: str, zone: tzinfo) -> str:
     return time.astimezone(zone).date().isoformat() if time else ""
 
 
+Files = dict[str, dict[str, Best]]
+"""The messages of some files, by path and message id."""
+
+
 def scan(paths: Iterable[Path], processes: int | None = None) -> dict[str, Best]:
     """The usage of every message in some files, by message id; files that are gone by now are left out."""
-    found: dict[str, Best] = {}
+    return once(by_file(paths, processes))
+
+
+def by_file(paths: Iterable[Path], processes: int | None = None) -> Files:
+    """The messages that each of some files has; files that are gone by now are left out."""
+    found: Files = {}
     files = list(paths)
     count = processes or max(1, min(cores(), sum(map(file_size, files)) // ENOUGH))
-    for share in spread(_scan, dict[str, Best], by_size(files, count)):
-        _merge(found, share)
+    for share in spread(_scan, Files, by_size(files, count)):
+        found |= share
     return found
 
 
-def _scan(paths: Sequence[Path]) -> dict[str, Best]:
+def once(files: Files) -> dict[str, Best]:
+    """Every message once, whichever files it stands in."""
     found: dict[str, Best] = {}
+    copies: dict[str, list[Best]] = {}
+    for _, more in sorted(files.items()):
+        for key in found.keys() & more.keys():
+            copies.setdefault(key, [found[key]]).append(more[key])
+        found |= more
+    return found | {key: merge(parts) for key, parts in copies.items()}
+
+
+def _scan(paths: Sequence[Path]) -> Files:
+    found: Files = {}
     lines = _finder()
     for path in paths:
         try:
             with BufferedReader(FileIO(path), BUFFER) as file:
-                _merge(found, _read(lines(file), str(path)))
+                found[str(path)] = _read(lines(file), str(path))
         except FileNotFoundError:
             continue
         except OSError as error:
             raise Unreadable(f"{path}: {error.strerror or error}") from None
     return found
-
-
-def _merge(found: dict[str, Best], more: dict[str, Best]) -> None:
-    for key in found.keys() & more.keys():
-        one, other = sorted((found[key], more[key]), key=lambda best: best.first)
-        more[key] = Best(one.model, one.first, one.last, *map(max, _numbers(one), _numbers(other)))
-    found.update(more)
-
-
-def _numbers(best: Best) -> tuple[int, ...]:
-    return msgspec.structs.astuple(best)[3:]
 
 
 Found = Iterator[tuple[bytes, int]]
@@ -190,45 +172,23 @@ def _read(lines: Found, name: str) -> dict[str, Best]:
     found: dict[str, Best] = {}
     for raw, offset in lines:
         try:
-            _count(found, _decode(raw), name, offset)
+            line = _decode(raw)
         except FAILURES:
             for item in salvage(raw, offset):
                 if isinstance(item, Entry):
-                    _count(found, item, name, item.offset)
+                    at = item.offset - offset
+                    _count_salvaged(found, item, raw[at : at + item.size], name)
+            continue
+        if line.data is None or line.type != "progress":
+            count(found, line, name, offset)
+        elif (echo := line.data.message) is not None:
+            echo.version = line.version
+            count(found, echo, name, offset, ECHO)
     return found
 
 
-def _count(found: dict[str, Best], line: _Line | Entry, name: str, offset: int) -> None:
-    message = line.message
-    if line.type != "assistant" or message is None or message.usage is None or message.model == SYNTHETIC:
-        return
-    usage = message.usage
-    time = line.timestamp or ""
-    key = message.id or line.uuid or f"{name}@{offset}"
-    best = found.get(key)
-    if best is None:
-        best = found[key] = Best(message.model, time, time)
-    elif time > best.last:
-        best.last = time
-    if (value := usage.input_tokens) and value > best.input_tokens:
-        best.input_tokens = value
-    if (value := usage.output_tokens) and value > best.output_tokens:
-        best.output_tokens = value
-    if (value := usage.cache_read_input_tokens) and value > best.cache_read_input_tokens:
-        best.cache_read_input_tokens = value
-    if (value := _written(usage, best)) > best.cache_creation_input_tokens:
-        best.cache_creation_input_tokens = value
-    tools = usage.server_tool_use
-    if tools and (value := tools.web_search_requests) and value > best.web_searches:
-        best.web_searches = value
-
-
-def _written(usage: _Usage | Usage, best: Best) -> int:
-    """The tokens written to the cache; the total is not always that of the lifetimes."""
-    stated, writes = usage.cache_creation_input_tokens or 0, usage.cache_creation
-    if writes is None:
-        return stated
-    long = writes.ephemeral_1h_input_tokens or 0
-    if long > best.cache_creation_1h:
-        best.cache_creation_1h = long
-    return max(stated, long + (writes.ephemeral_5m_input_tokens or 0))
+def _count_salvaged(found: dict[str, Best], entry: Entry, raw: bytes, name: str) -> None:
+    if entry.type == "progress":
+        count_echo(found, body(raw), name, entry.offset)
+    else:
+        count(found, entry, name, entry.offset)

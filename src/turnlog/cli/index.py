@@ -1,0 +1,124 @@
+"""`turnlog index`: the index of all sessions, for those who want to see or renew it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from turnlog.cli.config import Config
+    from turnlog.store.refresh import Refreshed
+    from turnlog.store.store import Status, Store
+
+ACTIONS = ("status", "rebuild", "verify", "vacuum")
+
+
+@click.command()
+@click.argument("action", type=click.Choice(ACTIONS), required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+def index(action: str | None, as_json: bool) -> int:
+    """Bring the index of all sessions up to date, and say what it holds.
+
+    Commands that need the index bring it up to date by themselves; nothing has to be done for it. It lies in
+    turnlog's own data folder and holds no texts, only where they stand. Sessions that the client has deleted stay
+    counted.
+
+    \b
+    status     say what it holds, without reading anything new
+    rebuild    empty it and read all sessions again
+    verify     check it against itself and the files; exit status 1 if something is wrong
+    vacuum     merge its pieces and give unused space back
+
+    \b
+    Examples:
+      turnlog index
+      turnlog index verify
+      turnlog index status --json | jq .size
+    """
+    from turnlog.cli.config import load
+
+    config = load()
+    if action == "verify":
+        return _verify(config, as_json)
+    _report(config, action, as_json)
+    return 0
+
+
+def _report(config: Config, action: str | None, as_json: bool) -> None:
+    from turnlog.cli.output import dump, say
+    from turnlog.cli.stored import opened, refreshed
+
+    with opened(config, fresh=action is None) as (store, done):
+        if action == "rebuild":
+            from turnlog.cli.named import folders
+            from turnlog.store.upkeep import empty
+
+            _without_others(store, lambda: empty(store.db))
+            done = refreshed(store, folders(config))
+        elif action == "vacuum":
+            from turnlog.store.upkeep import tidy
+
+            _without_others(store, lambda: tidy(store.db))
+        status = store.status()
+    if as_json:
+        dump(_document(status, done))
+    else:
+        say(_lines(status, done))
+
+
+def _without_others(store: Store, act: Any) -> None:
+    from turnlog.errors import TurnlogError
+    from turnlog.store.lock import locked
+
+    with locked(store.lock) as is_ours:
+        if not is_ours:
+            raise TurnlogError(f"{store.path}: another turnlog is bringing the index up to date; try again later")
+        act()
+
+
+def _verify(config: Config, as_json: bool) -> int:
+    from turnlog.cli.output import dump, say
+    from turnlog.cli.stored import opened
+    from turnlog.cli.terminal import line
+    from turnlog.store.upkeep import verify
+
+    with opened(config, fresh=False) as (store, _):
+        faults = list(verify(store.db))
+        path = store.status().path
+    if as_json:
+        dump({"path": path, "faults": faults})
+    else:
+        say(map(line, faults or [f"{path}: nothing wrong"]))
+        if faults:
+            say(["`turnlog index rebuild` makes it again."])
+    return 1 if faults else 0
+
+
+def _document(status: Status, done: Refreshed) -> dict[str, Any]:
+    return status._asdict() | {
+        "refreshed": {
+            "files": done.files,
+            "bytes": done.bytes,
+            "seconds": done.seconds,
+            "left": done.left,
+            "busy": done.is_busy,
+            "unread": list(done.unread),
+        }
+    }
+
+
+def _lines(status: Status, done: Refreshed) -> list[str]:
+    from turnlog.cli import when
+    from turnlog.cli.terminal import line
+
+    gone = f", {status.gone} of them deleted since" if status.gone else ""
+    found = [
+        line(status.path),
+        f"{status.sessions:,} sessions in {status.files:,} files{gone}; {when.size(status.read)} of text and data",
+        f"{status.texts:,} texts, {status.messages:,} answers, {status.calls:,} calls",
+        f"{when.size(status.size)} on disk",
+    ]
+    if done.files:
+        found.append(f"read {done.files:,} files, {when.size(done.bytes)}, in {done.seconds:.1f} s")
+    return found

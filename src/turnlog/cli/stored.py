@@ -1,0 +1,94 @@
+"""The index of all sessions, up to date, for the commands that need it."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from turnlog.cli.config import Config, data_dir
+from turnlog.cli.output import remark
+from turnlog.store.place import index_name
+from turnlog.store.refresh import Refreshed
+from turnlog.store.store import Store
+
+_PATIENCE = 0.4
+"""What takes less time than this is done before anybody wonders."""
+
+
+@contextmanager
+def store(config: Config, *, fresh: bool = True) -> Iterator[Store]:
+    """Open the index and bring it up to date; on a machine without sessions, that of the demo."""
+    with opened(config, fresh=fresh) as (found, _):
+        yield found
+
+
+@contextmanager
+def opened(config: Config, *, fresh: bool = True) -> Iterator[tuple[Store, Refreshed]]:
+    """The same, with what was done to bring it up to date."""
+    from turnlog.cli.named import folders
+
+    with Store.open(data_dir(), remark, index_name(config.config_dirs)) as found:
+        done = refreshed(found, [folder.absolute() for folder in folders(config)]) if fresh else Refreshed()
+        if not fresh or done.known or found.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get or done.is_busy:
+            yield found, done
+            return
+    with _demo() as pair:
+        yield pair
+
+
+@contextmanager
+def _demo() -> Iterator[tuple[Store, Refreshed]]:
+    from tempfile import TemporaryDirectory
+
+    from turnlog.demo import config_dir
+
+    remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
+    with TemporaryDirectory(prefix="turnlog-demo-") as folder, Store.open(Path(folder), remark) as found:
+        yield found, found.refresh([config_dir()])
+
+
+def refreshed(found: Store, folders: list[Path]) -> Refreshed:
+    """Bring an index up to date, with a bar if it takes a while; says what is not in it."""
+    bar = _Bar()
+    done = found.refresh(folders, bar.show)
+    bar.clear()
+    if done.is_busy:
+        remark("Another turnlog is bringing the index up to date; this is what it holds so far.")
+    if done.left:
+        remark(f"Interrupted: {done.left} files are not in the index yet; the next command goes on with them.")
+    for reason in done.unread[:3]:
+        remark(f"Not in the index: {reason}")
+    if len(done.unread) > 3:
+        remark(f"… and {len(done.unread) - 3} more files that can't be read.")
+    return done
+
+
+class _Bar:
+    """How far the work is, on a terminal."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+        self.shown = 0.0
+
+    def show(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self.start < _PATIENCE or now - self.shown < 0.1 or not self._stream_is_terminal():
+            return
+        self.shown = now
+        share = min(done / total, 1) if total else 1
+        filled = int(share * 24)
+        words = f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB"
+        sys.stderr.write(f"\r\x1b[2KIndexing [{'#' * filled}{'.' * (24 - filled)}] {words}  (Ctrl-C stops here)")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        if self.shown:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+
+    @staticmethod
+    def _stream_is_terminal() -> bool:
+        return sys.stderr is not None and sys.stderr.isatty()

@@ -1,0 +1,89 @@
+"""Every file of a config folder that holds a part of a conversation, with one look at each folder.
+
+    session   projects/<slug>/<session id>.jsonl
+    agent     projects/<slug>/<session id>/subagents/…/agent-<id>.jsonl, and the loose ones; see `agents`
+    output    projects/<slug>/<session id>/tool-results/*       a result too large for the transcript
+
+A list that is made again and again: one `stat` a file, no file is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.entries.layout import is_session_id, projects, scan
+
+_AGENT = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
+_DEEPEST = 3
+"""How many folders below `subagents` are entered: workflows/<id> is two."""
+
+
+class Listed(NamedTuple):
+    """A file that holds a part of a conversation."""
+
+    path: str
+    kind: str
+    """session, agent or output."""
+    project: str
+    """The folder of the project."""
+    session: str
+    """The id of the session; "" for a loose agent, whose entries name it."""
+    agent: str | None
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+def transcripts(config_dir: Path) -> Iterator[Listed]:
+    """List the files of all projects of a config folder."""
+    for project in projects(config_dir):
+        yield from project_transcripts(str(project))
+
+
+def project_transcripts(project: str) -> Iterator[Listed]:
+    """List the files of one project folder."""
+    for item in scan(project):
+        name = item.name
+        if name.endswith(".jsonl"):
+            if is_session_id(name[:-6]):
+                yield from _listed(item, "session", project, name[:-6])
+            elif agent := _AGENT.fullmatch(name):
+                yield from _listed(item, "agent", project, "", agent[1])
+        elif "." not in name and item.is_dir(follow_symlinks=False):
+            if name == "subagents":
+                yield from _agents(item.path, project, "", 0)
+            elif is_session_id(name):
+                yield from _belonging(item.path, project, name)
+
+
+def _belonging(folder: str, project: str, session: str) -> Iterator[Listed]:
+    for item in scan(folder):
+        if item.name == "subagents" and item.is_dir(follow_symlinks=False):
+            yield from _agents(item.path, project, session, 0)
+        elif item.name == "tool-results" and item.is_dir(follow_symlinks=False):
+            for output in scan(item.path):
+                yield from _listed(output, "output", project, session)
+
+
+def _agents(folder: str, project: str, session: str, depth: int) -> Iterator[Listed]:
+    for item in scan(folder):
+        if agent := _AGENT.fullmatch(item.name):
+            yield from _listed(item, "agent", project, session, agent[1])
+        elif depth < _DEEPEST and "." not in item.name and item.is_dir(follow_symlinks=False):
+            yield from _agents(item.path, project, session, depth + 1)
+
+
+def _listed(
+    item: os.DirEntry[str], kind: str, project: str, session: str, agent: str | None = None
+) -> Iterator[Listed]:
+    try:
+        if not item.is_file():
+            return
+        status = item.stat()
+    except OSError:
+        return
+    yield Listed(item.path, kind, project, session, agent, status.st_size, status.st_mtime_ns, status.st_ino)

@@ -1,0 +1,98 @@
+"""The lines of a session file with their texts: for those who go once through everything and keep little.
+
+An `Entry` leaves the texts out, a body holds everything. A `Line` is between the two: what an index needs of a user or
+assistant entry, decoded in one go. Of other entries it has the envelope; their body is decoded when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from ..entries.decode import FAILURES, NO_FIT, body, fit, salvage
+from ..entries.entry import Body, Entry, Usage
+
+
+class Block(Struct):
+    """A content block. Of kinds that are not known here only the type is kept."""
+
+    type: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    input: Any = None
+    tool_use_id: str | None = None
+    is_error: bool | None = None
+    content: Any = None
+
+
+class Said(Struct):
+    """The `message` of a user or assistant entry."""
+
+    model: str | None = None
+    id: str | None = None
+    content: str | list[Block] | None = None
+    stop_reason: str | None = None
+    usage: Usage | None = None
+
+
+class Line(Struct, rename="camel"):
+    """One entry with its texts; the fields stand in the order in which the client writes them."""
+
+    is_sidechain: bool | None = None
+    cwd: str | None = None
+    session_id: str | None = None
+    version: str | None = None
+    git_branch: str | None = None
+    agent_id: str | None = None
+    message: Said | None = None
+    type: str | None = None
+    uuid: str | None = None
+    timestamp: str | None = None
+    tool_use_result: Any = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_api_error_message: bool | None = None
+    forked_from: Any = None
+
+
+class Placed(NamedTuple):
+    """A line, where it stands, and its bytes."""
+
+    line: Line
+    offset: int
+    raw: bytes
+
+    @property
+    def body(self) -> Body:
+        """The whole object."""
+        return body(self.raw)
+
+
+_decode = msgspec.json.Decoder(Line).decode
+
+
+def lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[Placed | None]:
+    """The entries on some lines of a file; None for a line, or a part of one, that should be an entry and is broken."""
+    for line in raw:
+        try:
+            yield Placed(_decode(line), offset, line)
+        except FAILURES:
+            for item in salvage(line, offset):
+                if isinstance(item, Entry):
+                    piece = line[item.offset - offset : item.end - offset]
+                    yield Placed(_fitted(body(piece)), item.offset, piece)
+                elif item.kind in ("broken", "torn", "value"):
+                    yield None
+        offset += len(line)
+
+
+def _fitted(found: Body) -> Line:
+    try:
+        return msgspec.convert(found, Line)
+    except NO_FIT:
+        return fit(Line, found)

@@ -1,0 +1,274 @@
+"""What of an entry people may search for: every text in it, by kind.
+
+Nothing that a person, the model or a tool wrote is left out. Left out are ids, hashes, signatures and encoded files
+(images), and a text that the same entry holds a second time: the client keeps a tool's result twice, as the model saw
+it and in its own structure (`toolUseResult`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Any, NamedTuple
+
+from ..entries.entry import Body
+from ..entries.typed import tagged
+from .lines import Block, Line, Placed
+
+KINDS = {
+    "title": "the name of a session: given by a person or a model; a tag, an agent's name",
+    "prompt": "typed by a person: a prompt, a slash command, a `!` command",
+    "answer": "what the model said",
+    "summary": "the summary of a compaction",
+    "thinking": "what the model thought",
+    "call": "the name and the input of a tool call",
+    "result": "what a tool gave back",
+    "attachment": "what the client added for the model to see: files, reminders, output of hooks",
+    "system": "what the client noted: errors, commands, the end of a turn",
+    "meta": "what the client said in the user's name: caveats, output of commands, notifications",
+    "other": "everything else",
+}
+"""The kinds of texts."""
+SAID = ("title", "prompt", "answer", "summary")
+"""What people mean when they remember a session; the other kinds are what was done."""
+
+_TITLES = {
+    "summary": "summary",
+    "custom-title": "customTitle",
+    "ai-title": "aiTitle",
+    "tag": "tag",
+    "agent-name": "agentName",
+}
+_PATHS = ("file_path", "filePath", "notebook_path", "path", "filename", "displayPath")
+_TYPED = frozenset({"command", "bash", None})
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_ASKED = frozenset({"oldString", "newString", "edits", "prompt"})
+"""What a structured result repeats of the input of its call."""
+_WRITTEN = ("create", "update")
+_KNOWN = frozenset({"text", "thinking", "tool_use", "tool_result"})
+# Fields that say what an entry is and where it belongs, and such as hold what nobody can read.
+_SILENT = frozenset(
+    "type uuid parentUuid logicalParentUuid sessionId session_id timestamp version requestId userType entrypoint"
+    " isSidechain cwd gitBranch slug promptId messageId message_id leafUuid toolUseID parentToolUseID tool_use_id"
+    " id hash signature encrypted_content encrypted_index encryptedContent data media_type model role stop_reason"
+    " usage level sourceToolAssistantUUID sourceToolUseID interruptedMessageId agentId permissionMode forkedFrom backupFileName"
+    " originalRequestId digests apiBlockIndex preservedSegment headUuid anchorUuid tailUuid service_tier".split()
+)
+
+
+class Familiar(NamedTuple):
+    """What earlier entries of a transcript have shown: results repeat much of it."""
+
+    calls: Container[str] = ()
+    """The ids of the calls that stand before."""
+    files: Container[str] = ()
+    """The paths of files that were shown or written whole, and since then only changed by edits that were shown."""
+
+
+class Text(NamedTuple):
+    """One text of an entry."""
+
+    kind: str
+    """One of KINDS."""
+    words: str
+    paths: tuple[str, ...] = ()
+    """The files that it names."""
+    tool: str | None = None
+    """The tool of a call."""
+    call: str | None = None
+    """The id of the call that it is, or that it answers."""
+    failed: bool = False
+    """Whether it is the result of a call that failed, or an error of the API."""
+
+
+_NOTHING = Familiar()
+
+
+def texts(placed: Placed, familiar: Familiar = _NOTHING) -> list[Text]:
+    """The texts of an entry, without what its structured result repeats of earlier entries."""
+    line = placed.line
+    kind, said = line.type, line.message
+    if said is None or kind not in ("user", "assistant"):
+        return list(_other(kind or "", placed.body))
+    content = said.content
+    if isinstance(content, str):
+        found = [_plain(line, content)]
+    else:
+        blocks = content or []
+        found = [text for block in blocks if block.type in _KNOWN and (text := _block(line, block))]
+        if len(found) < len(blocks):
+            found += _strange(line, placed.body)
+    if line.tool_use_result is not None and (extra := _structured(line.tool_use_result, found, familiar)):
+        found.append(extra)
+    return found
+
+
+def _plain(line: Line, text: str) -> Text:
+    if line.type == "assistant":
+        return Text("answer", text, failed=bool(line.is_api_error_message))
+    if line.is_compact_summary:
+        return Text("summary", text)
+    mark = tagged(text) if text[:1] in "<[CT" else None
+    return Text("prompt" if mark in _TYPED and not line.is_meta else "summary" if mark == "summary" else "meta", text)
+
+
+def _block(line: Line, block: Block) -> Text | None:
+    """The text of a block; None for one that must be looked at in full."""
+    if block.type == "text" and block.text is not None:
+        return _plain(line, block.text)
+    if block.type == "thinking" and block.thinking is not None:
+        return Text("thinking", block.thinking)
+    if block.type == "tool_use":
+        given = block.input
+        name = block.name or ""
+        return Text("call", "\n".join([name, *strings(given)]), _paths(given), name, block.id)
+    if block.type == "tool_result":
+        content = block.content
+        words = content if isinstance(content, str) else "\n".join(strings(content))
+        return Text("result", words, call=block.tool_use_id, failed=bool(block.is_error))
+    return None
+
+
+def _strange(line: Line, body: Body) -> Iterator[Text]:
+    """The texts of blocks that are not among the usual ones."""
+    message = body.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    for block in content if isinstance(content, list) else []:
+        if not isinstance(block, dict):
+            kind, words = "other", "\n".join(strings(block))
+        elif _usual(block):
+            continue
+        else:
+            kind = _kind_of(block, line)
+            words = "\n".join(_document(block) if block.get("type") == "document" else strings(block))
+        if words:
+            yield Text(kind, words)
+
+
+def _kind_of(block: Body, line: Line) -> str:
+    name = str(block.get("type"))
+    if name in _CALLS:
+        return "call"
+    return "result" if name.endswith("tool_result") else "other" if line.type == "assistant" else "attachment"
+
+
+def _usual(block: Body) -> bool:
+    """Whether `_block` took a block."""
+    kind = block.get("type")
+    return kind in ("tool_use", "tool_result") or (kind in _KNOWN and isinstance(block.get(kind), str))
+
+
+def _document(block: Body) -> Iterator[str]:
+    source = block.get("source")
+    if isinstance(source, dict) and source.get("type") == "text" and isinstance(source.get("data"), str):
+        yield source["data"]
+    yield from strings(block)
+
+
+def _structured(found: Any, said: list[Text], familiar: Familiar) -> Text | None:
+    """What the client's own structure of a result holds beyond what the model saw of it."""
+    told, call = (said[-1].words, said[-1].call) if said else ("", None)
+    paths: tuple[str, ...] = ()
+    if isinstance(found, dict):
+        kept = _beyond(found, told, _repeated(found, call, familiar))
+        paths = _paths(found) or _paths(found.get("file"))
+    else:
+        kept = [text for text in strings(found) if text not in told and text.removeprefix("Error: ") not in told]
+    return Text("result", "\n".join(kept), paths, call=call) if kept or paths else None
+
+
+def _beyond(found: Body, told: str, repeated: Container[str]) -> list[str]:
+    kept: list[str] = []
+    for key, value in found.items():
+        if key in repeated or key in _SILENT:
+            continue
+        if isinstance(value, str):
+            if value and value not in told:
+                kept.append(value)
+        elif key == "file" and isinstance(value, dict):
+            kept += _file(value, told)
+        elif isinstance(value, list | dict):
+            kept += [text for text in strings(value) if text not in told]
+    return kept
+
+
+def _repeated(found: Body, call: str | None, familiar: Familiar) -> Container[str]:
+    """The fields of a structured result that repeat the call, or a file that was shown before."""
+    fields: set[str] = set()
+    if call is not None and call in familiar.calls and not found.get("userModified"):
+        fields |= _ASKED if found.get("type") not in _WRITTEN else _ASKED | {"content"}
+    original = found.get("originalFile")
+    if isinstance(original, str):
+        if found.get("filePath") in familiar.files:
+            fields.add("originalFile")
+        if isinstance(found.get("newString"), str) or isinstance(found.get("content"), str):
+            fields.add("structuredPatch")  # its lines are those of the file before, and the new ones
+    return fields
+
+
+def shown_whole(found: Any) -> str | None:
+    """The path of the file that a structured result (`toolUseResult`) holds whole, as it was before or is now."""
+    if not isinstance(found, dict):
+        return None
+    path, read = found.get("filePath"), found.get("file")
+    if isinstance(path, str):
+        written = found.get("type") in _WRITTEN and isinstance(found.get("content"), str)
+        return path if written or isinstance(found.get("originalFile"), str) else None
+    if isinstance(read, dict) and read.get("startLine") == 1 and read.get("numLines") == read.get("totalLines"):
+        path = read.get("filePath")
+        return path if isinstance(path, str) and isinstance(read.get("content"), str) else None
+    return None
+
+
+def _file(value: Body, told: str) -> list[str]:
+    """What a reading of a file holds beyond what the model saw: that is the same text with the lines numbered."""
+    content = value.get("content")
+    is_same = isinstance(content, str) and len(content) < len(told)
+    return [
+        text
+        for key, item in value.items()
+        if not (key == "content" and is_same) and key not in ("base64", *_SILENT)
+        for text in strings(item)
+        if text not in told
+    ]
+
+
+def _paths(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, dict):
+        return ()
+    return tuple(path for key in _PATHS if isinstance(path := given.get(key), str) and path)
+
+
+def _other(kind: str, body: Body) -> Iterator[Text]:
+    """The texts of an entry that is no message."""
+    if field := _TITLES.get(kind):
+        if isinstance(title := body.get(field), str) and title:
+            yield Text("title", title)
+        return
+    name = kind if kind in ("attachment", "system") else "other"
+    inner = body.get("attachment")
+    paths = _paths(inner) if isinstance(inner, dict) else _tracked(body)
+    words = "\n".join(dict.fromkeys(strings(body)))
+    if words or paths:
+        failed = kind == "system" and body.get("subtype") == "api_error"
+        yield Text(name, words, paths, failed=failed)
+
+
+def _tracked(body: Body) -> tuple[str, ...]:
+    """The files that a snapshot of the file history lists: their names are keys."""
+    snapshot = body.get("snapshot")
+    files = snapshot.get("trackedFileBackups") if isinstance(snapshot, dict) else None
+    return tuple(files) if isinstance(files, dict) else ()
+
+
+def strings(value: Any) -> Iterator[str]:
+    """The texts inside a JSON value, in order, without those fields that only say what something is."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            if item:
+                yield item
+        elif isinstance(item, dict):
+            waiting += [inner for key, inner in item.items() if key not in _SILENT][::-1]
+        elif isinstance(item, list):
+            waiting += item[::-1]

@@ -1,0 +1,1 @@
+"""All sessions of a machine: the index, what is asked of it, and the archive."""

@@ -1,0 +1,252 @@
+"""What a piece of a session file adds to the index, without touching the index: a `Batch`.
+
+A batch is a value, so that another process can make it while this one writes the last one.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from ..entries.tail import Checkpoint, mark, read_tail
+from ..session.clock import seconds
+from ..session.counting import Best, count, count_echo
+from ..session.lines import Placed, lines
+from ..session.outline import Outline
+from ..session.texts import KINDS, SAID, Familiar, Text, shown_whole, texts
+from .facets import facets
+from .names import Name, Names
+from .words import indexed
+
+PIECE = 8 << 20
+"""So much of a file is read at once, or one longer line."""
+SMALLEST = 16
+"""No text takes fewer bytes of a file than this, so a file can be given its numbers before it is read."""
+LONGEST = 32 << 20
+"""Texts are cut here: nobody reads more, and it would have to be in memory several times."""
+_PLACE = {kind: place for place, kind in enumerate(KINDS)}
+
+
+class Task(NamedTuple):
+    """A file to be read from a checkpoint on."""
+
+    file: int
+    path: str
+    kind: str
+    session: int
+    project: int
+    checkpoint: Checkpoint
+    outline: Outline
+    calls: dict[str, int]
+    """The calls that were read before, with the numbers of their tools."""
+    files: set[str]
+    """The files that were shown whole before."""
+
+
+class Call(Struct, array_like=True):
+    """A row of the table `call`, but for the file."""
+
+    id: str
+    tool: int | None = None
+    started: str | None = None
+    ended: str | None = None
+    failed: bool | None = None
+    given: int | None = None
+    got: int | None = None
+    path: str | None = None
+    shown: str | None = None
+
+
+class Row(NamedTuple):
+    """A text with the words that it is found by."""
+
+    id: int
+    offset: int
+    kind: int
+    time: int
+    words: str
+    parts: str
+    paths: str
+    facet: str
+
+
+class Batch(Struct, array_like=True):
+    """What one piece of a file adds."""
+
+    file: int
+    reset: str | None
+    """Why what was known of the file is void."""
+    checkpoint: Checkpoint
+    outline: Outline
+    names: list[Name]
+    answers: dict[str, Best]
+    calls: dict[str, Call]
+    said: list[Row]
+    done: list[Row]
+    size: int = 0
+    """How many bytes of the file it covers."""
+    failure: str | None = None
+    """Why the file can't be read; then the batch adds nothing."""
+
+
+def batches(task: Task, names: Names, numbers: Iterator[int]) -> Iterator[Batch]:
+    """What is new in a file, piece by piece; at least one batch, so that its checkpoint is kept."""
+    try:
+        yield from _batches(task, names, numbers)
+    except OSError as error:
+        reason = f"{task.path}: {error.strerror or error}"
+        yield Batch(task.file, None, task.checkpoint, task.outline, [], {}, {}, [], [], failure=reason)
+
+
+def _batches(task: Task, names: Names, numbers: Iterator[int]) -> Iterator[Batch]:
+    reader = _Reader(task, names, numbers)
+    checkpoint, is_first = task.checkpoint, True
+    while True:
+        tail = read_tail(task.path, checkpoint, PIECE)
+        if tail.reset == "missing":
+            return
+        if tail.reset:
+            reader.forget()
+        last = None if tail.data else _unfinished(task, tail.checkpoint)
+        if last is not None:
+            yield reader.batch(tail.reset, last.checkpoint, last.data, tail.start)
+            return
+        if tail.data or is_first:
+            yield reader.batch(tail.reset, tail.checkpoint, tail.data, tail.start)
+        if not tail.data:
+            return
+        checkpoint, is_first = tail.checkpoint, False
+
+
+class _Last(NamedTuple):
+    data: bytes
+    checkpoint: Checkpoint
+
+
+def _unfinished(task: Task, checkpoint: Checkpoint) -> _Last | None:
+    """A last line without line end, if it is a whole entry all the same; others wait for their rest."""
+    if checkpoint.size <= checkpoint.offset:
+        return None
+    with Path(task.path).open("rb") as file:
+        file.seek(checkpoint.offset)
+        data = file.read(checkpoint.size - checkpoint.offset)
+        if b"\n" in data or not (task.kind == "output" or _is_entry(data)):
+            return None
+        marked = mark(file.fileno(), checkpoint.offset + len(data))
+    return _Last(data, marked._replace(generation=checkpoint.generation, mtime_ns=checkpoint.mtime_ns))
+
+
+def _is_entry(data: bytes) -> bool:
+    found = list(lines([data])) if data.endswith(b"}") else []
+    return len(found) == 1 and found[0] is not None and len(found[0].raw) == len(data)
+
+
+class _Reader:
+    """What is remembered from piece to piece of one file."""
+
+    def __init__(self, task: Task, names: Names, numbers: Iterator[int]) -> None:
+        self.task = task
+        self.names = names
+        self.numbers = numbers
+        self.outline = task.outline
+        self.tools = task.calls
+        self.familiar = Familiar(self.tools, task.files)
+        self.in_agent = task.kind == "agent"
+
+    def forget(self) -> None:
+        """Begin again: the file is another one now."""
+        self.outline = Outline()
+        self.tools.clear()
+        self.task.files.clear()
+
+    def batch(self, reset: str | None, checkpoint: Checkpoint, data: bytes, start: int) -> Batch:
+        """Read one piece."""
+        self.answers: dict[str, Best] = {}
+        self.calls: dict[str, Call] = {}
+        self.rows: tuple[list[Row], list[Row]] = ([], [])
+        if self.task.kind == "output":
+            self._plain(data, start)
+        else:
+            for placed in lines(io.BytesIO(data), start):
+                if placed is None:
+                    self.outline.broken += 1
+                else:
+                    self._entry(placed)
+        said, done = self.rows
+        return Batch(
+            self.task.file,
+            reset,
+            checkpoint,
+            self.outline,
+            self.names.fresh(),
+            self.answers,
+            self.calls,
+            said,
+            done,
+            len(data),
+        )
+
+    def _plain(self, data: bytes, start: int) -> None:
+        self._row(Text("result", data.decode("utf-8", "replace")), start, 0, None, False)
+
+    def _entry(self, placed: Placed) -> None:
+        line = placed.line
+        found = texts(placed, self.familiar)
+        shown = None if line.tool_use_result is None else shown_whole(line.tool_use_result)
+        if shown is not None:
+            self.task.files.add(shown)
+        if (moved := self.outline.moved(line)) is not None:
+            found.append(Text("other", moved))
+        self.outline.add(placed, found)
+        said = line.message
+        model = None
+        if line.type == "assistant" and said is not None:
+            count(self.answers, line, self.task.path, placed.offset)
+            if (best := self.answers.get(said.id or line.uuid or f"{self.task.path}@{placed.offset}")) is not None:
+                best.letters += sum(len(text.words) for text in found)
+            model = self.names.number("model", said.model) if said.model else None
+        elif line.type == "progress" and b'"agent_progress"' in placed.raw:
+            count_echo(self.answers, placed.body, self.task.path, placed.offset)
+        time = seconds(line.timestamp)
+        for text in found:
+            if text.call is not None:
+                self._called(text, line.timestamp, shown)
+            if text.words or text.paths:
+                self._row(text, placed.offset, time, model, line.is_sidechain or self.in_agent)
+
+    def _called(self, text: Text, time: str | None, shown: str | None) -> None:
+        """Note a call or its result."""
+        key = text.call or ""
+        call = self.calls.get(key)
+        if call is None:
+            call = self.calls[key] = Call(key)
+        if text.kind == "call":
+            if call.tool is None:
+                tool = self.tools[key] = self.names.number("tool", text.tool or "")
+                path = text.paths[0] if text.paths else None
+                call.tool, call.started, call.given, call.path = tool, time, len(text.words), path
+            return
+        call.shown = shown or call.shown
+        if call.got is None:
+            call.ended, call.failed, call.got = time, text.failed, len(text.words)
+
+    def _row(self, text: Text, offset: int, time: int, model: int | None, in_agent: bool) -> None:
+        words, parts = indexed(text.words[:LONGEST])
+        tool = self.tools.get(text.call) if text.call is not None else None
+        kind = _PLACE[text.kind]
+        facet = facets(
+            kind=kind,
+            session=self.task.session,
+            project=self.task.project,
+            tool=tool,
+            model=model,
+            failed=text.failed,
+            in_agent=in_agent,
+            time=time,
+        )
+        row = Row(next(self.numbers), offset, kind, time, words, parts, "\n".join(text.paths), facet)
+        self.rows[text.kind not in SAID].append(row)

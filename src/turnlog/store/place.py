@@ -1,0 +1,14 @@
+"""The name of the index: one for each set of config folders, so that what is not asked for is not counted."""
+
+from __future__ import annotations
+
+import os
+from binascii import crc32
+
+USUAL = "index.db"
+
+
+def index_name(further: tuple[str, ...] = ()) -> str:
+    """The file's name in the data folder; `further` are the config folders that the settings name."""
+    chosen = "\0".join((os.environ.get("CLAUDE_CONFIG_DIR", "").strip(), *further))
+    return f"index-{crc32(chosen.encode(errors='surrogateescape')):08x}.db" if chosen.strip("\0") else USUAL

@@ -1,0 +1,144 @@
+-- The index: what is known of all session files. Everything in it can be made again from the files, except what is
+-- known of files that are gone. Texts are not in it, only where they stand.
+
+-- Folders, tools, models, and whatever else rows repeat.
+CREATE TABLE name (
+    id      INTEGER PRIMARY KEY,
+    kind    TEXT NOT NULL,              -- 'project' (a folder below <config>/projects), 'tool', 'model', 'place' (a cwd)
+    text    TEXT NOT NULL,
+    UNIQUE (kind, text)
+);
+
+CREATE TABLE session (
+    id      INTEGER PRIMARY KEY,
+    project INTEGER NOT NULL,           -- name.id: the folder of the project
+    uuid    TEXT NOT NULL,              -- the session's id: the name of its file
+    UNIQUE (project, uuid)
+);
+
+-- One row a file. The first columns are entries.tail.Checkpoint.
+CREATE TABLE file (
+    id          INTEGER PRIMARY KEY,
+    path        TEXT NOT NULL UNIQUE,
+    kind        TEXT NOT NULL,          -- 'session', 'agent', 'output' (a large result beside the transcript)
+    session     INTEGER NOT NULL,       -- session.id
+    agent       TEXT,                   -- the id of the sub-agent
+    gone        INTEGER,                -- when it was first missed (seconds since 1970); NULL while it is there
+    offset      INTEGER NOT NULL DEFAULT 0,
+    inode       INTEGER NOT NULL DEFAULT 0,
+    size        INTEGER NOT NULL DEFAULT 0,
+    mtime_ns    INTEGER NOT NULL DEFAULT 0,
+    head_hash   TEXT NOT NULL DEFAULT '',
+    tail_hash   TEXT NOT NULL DEFAULT '',
+    generation  INTEGER NOT NULL DEFAULT 0,
+    -- what its entries say, folded in the order of the file (session.outline.Outline)
+    entries     INTEGER NOT NULL DEFAULT 0,
+    broken      INTEGER NOT NULL DEFAULT 0,
+    prompts     INTEGER NOT NULL DEFAULT 0,
+    compactions INTEGER NOT NULL DEFAULT 0,
+    started     TEXT,                   -- the earliest and the latest timestamp
+    ended       TEXT,
+    cwd         TEXT,                   -- where it began, and the last one
+    last_cwd    TEXT,
+    git_branch  TEXT,
+    version     TEXT,
+    root        TEXT,                   -- the uuid of its first entry that has one: copies share it
+    forked_from TEXT,                   -- the session that an entry says it was forked from
+    custom_title TEXT,
+    ai_title    TEXT,
+    summary     TEXT,
+    tag         TEXT,
+    first_prompt TEXT,                  -- up to 1,000 characters
+    last_prompt TEXT
+);
+CREATE INDEX file_session ON file (session);
+
+-- The folders that were listed: while none of them changes, no file comes or goes.
+CREATE TABLE folder (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
+
+-- An assistant message as one file states it (session.totals.Best). Copies are in several files.
+CREATE TABLE answer (
+    key         TEXT NOT NULL,          -- message.id, else the uuid of its line
+    file        INTEGER NOT NULL,
+    model       INTEGER,                -- name.id
+    first       TEXT NOT NULL,
+    last        TEXT NOT NULL,
+    input       INTEGER NOT NULL,
+    output      INTEGER NOT NULL,
+    cache_read  INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,       -- of both lifetimes
+    cache_write_1h INTEGER NOT NULL,
+    searches    INTEGER NOT NULL,
+    lowest      INTEGER NOT NULL,       -- the smallest output that a line states
+    stopped     INTEGER NOT NULL,       -- whether a line states a stop reason
+    sidechain   INTEGER NOT NULL,
+    version     TEXT,                   -- of its last line
+    terms       TEXT,                   -- speed|service_tier|inference_geo where one of them is not the usual
+    letters     INTEGER NOT NULL,       -- characters of its texts, thinking and inputs: for an estimate
+    PRIMARY KEY (key, file)
+) WITHOUT ROWID;
+CREATE INDEX answer_file ON answer (file);
+
+-- Usage added up: every message once, in the session that has it first. Made from `answer` (store.spend).
+CREATE TABLE spend (
+    hour        INTEGER NOT NULL,       -- hours since 1970, UTC, in which the messages ended; -1: not known
+    session     INTEGER NOT NULL,
+    model       INTEGER,
+    messages    INTEGER NOT NULL,
+    input       INTEGER NOT NULL,
+    output      INTEGER NOT NULL,
+    cache_read  INTEGER NOT NULL,
+    cache_write_5m INTEGER NOT NULL,
+    cache_write_1h INTEGER NOT NULL,
+    searches    INTEGER NOT NULL,
+    cost        INTEGER NOT NULL,       -- pico dollars
+    saved       INTEGER NOT NULL,       -- pico dollars that the cache saved
+    unpriced    INTEGER NOT NULL,       -- tokens
+    final       INTEGER NOT NULL,       -- messages by quality
+    partial     INTEGER NOT NULL,
+    placeholder INTEGER NOT NULL,
+    missing     INTEGER NOT NULL,
+    estimate    INTEGER NOT NULL,       -- output tokens that the messages without a final count seem to have beyond what is stated
+    first       INTEGER NOT NULL,       -- seconds since 1970
+    last        INTEGER NOT NULL
+);
+CREATE INDEX spend_session ON spend (session);
+
+-- A tool call as one file states it. Copies are in several files.
+CREATE TABLE call (
+    id          TEXT NOT NULL,
+    file        INTEGER NOT NULL,
+    tool        INTEGER,                -- name.id; NULL for a result whose call is not in the file
+    started     TEXT,
+    ended       TEXT,                   -- NULL while unanswered
+    failed      INTEGER,                -- NULL while unanswered
+    given       INTEGER,                -- characters of its input
+    got         INTEGER,                -- characters of its result
+    path        TEXT,                   -- the file that its input names
+    shown       TEXT,                   -- the file that its result holds whole
+    PRIMARY KEY (id, file)
+) WITHOUT ROWID;
+CREATE INDEX call_file ON call (file);
+
+-- A searchable text: where it stands. Higher ids are newer.
+CREATE TABLE text (
+    id          INTEGER PRIMARY KEY,
+    file        INTEGER NOT NULL,
+    offset      INTEGER NOT NULL,
+    kind        INTEGER NOT NULL,       -- its place in session.texts.KINDS
+    time        INTEGER NOT NULL        -- seconds since 1970; 0: not known
+);
+CREATE INDEX text_file ON text (file);
+
+-- What people look for first (titles, prompts, answers), and everything else. `id` of `text` is the rowid.
+-- facet: words that start with U+E000, by which results are filtered (store.facets).
+CREATE VIRTUAL TABLE said USING fts5 (
+    words, parts, paths, facet,
+    content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2"
+);
+CREATE VIRTUAL TABLE done USING fts5 (
+    words, parts, paths, facet,
+    content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2"
+);
+
+CREATE TABLE fact (name TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;

@@ -1,0 +1,64 @@
+"""Emptying, checking and tidying an index."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import apsw
+
+from ..entries.tail import Checkpoint, stale
+
+
+def empty(db: apsw.Connection) -> int:
+    """Take out what can be read again, so that the next refresh reads it; gives how many files are gone and stay.
+
+    Of those that are gone, only what can be counted stays: their texts are nowhere, unless they are in the archive.
+    """
+    with db:
+        kept = db.execute("SELECT count(*) FROM file WHERE gone IS NOT NULL").get
+        db.execute("CREATE TEMP TABLE again AS SELECT id FROM file WHERE gone IS NULL")
+        for table in ("text", "answer", "call"):
+            db.execute(f"DELETE FROM {table} WHERE file IN again")
+        db.execute("DELETE FROM file WHERE id IN again")
+        db.execute("DELETE FROM session WHERE id NOT IN (SELECT session FROM file)")
+        db.execute("DELETE FROM text")
+        db.execute("DELETE FROM folder")
+        for table in ("said", "done"):
+            db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+        db.execute("DELETE FROM spend")
+        db.execute("DROP TABLE again")
+    return int(kept)
+
+
+def verify(db: apsw.Connection) -> Iterator[str]:
+    """What is wrong with an index: the file itself, or what it says of files that were changed behind its back."""
+    for (fault,) in db.execute("PRAGMA integrity_check"):
+        if fault != "ok":
+            yield f"the file is damaged: {fault}"
+    for table in ("said", "done"):
+        try:
+            db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
+        except apsw.CorruptError as error:
+            yield f"the full-text table `{table}` is damaged: {error}"
+        lost = db.execute(
+            f"SELECT count(*) FROM {table} WHERE rowid NOT IN (SELECT id FROM text)",
+        ).get
+        if lost:
+            yield f"{lost} rows of `{table}` belong to no text"
+    columns = "path, offset, inode, size, mtime_ns, head_hash, tail_hash, generation"
+    for path, *rest in db.execute(f"SELECT {columns} FROM file WHERE gone IS NULL"):
+        checkpoint = Checkpoint(*rest)
+        if checkpoint.offset and (reason := stale(path, checkpoint)):
+            yield f"{path}: was {reason} since it was read; the next command reads it again"
+        elif os.path.getsize(path) < checkpoint.offset:  # noqa: PTH202 - thousands of them
+            yield f"{path}: is shorter than what was read of it"
+
+
+def tidy(db: apsw.Connection) -> None:
+    """Merge the pieces of the full-text tables and give unused space back."""
+    for table in ("said", "done"):
+        db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+    db.execute("VACUUM")
+    db.pragma("optimize")
+    db.pragma("wal_checkpoint(TRUNCATE)")

@@ -1,0 +1,161 @@
+"""Reading what changed and writing it into the index, newest files first, in steps that each are whole."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import apsw
+import msgspec
+
+from ..entries.reader import collector_off
+from ..entries.spread import ahead, cores
+from ..entries.tail import Checkpoint
+from ..session.outline import Outline
+from .changes import Changed
+from .gather import SMALLEST, Batch, Task, batches
+from .names import Names
+from .refresh import Progress
+from .spend import renew, touched
+from .write import write
+
+STEP = 192 << 20
+"""So many bytes are read between two commits: a commit of full-text tables costs much, whatever is in it."""
+ENOUGH = 24 << 20
+"""So many bytes are worth a second process."""
+_OUTLINE = [field.name for field in msgspec.structs.fields(Outline)]
+
+
+class Work:
+    """One refresh at work."""
+
+    def __init__(self, db: apsw.Connection, progress: Progress, total: int) -> None:
+        self.db = db
+        self.names = Names.load(db)
+        self.model_ids = {text: number for number, text in db.execute("SELECT id, text FROM name WHERE kind = 'model'")}
+        self.progress = progress
+        self.total = total
+        self.done = 0
+        self.unread: list[str] = []
+
+    def run(self, files: list[Changed]) -> int:
+        """Read all files; gives how many were read, which are fewer if it was interrupted."""
+        read = 0
+        # Merging what the next step adds to would be done twice.
+        merging(self.db, is_on=self.total <= ENOUGH)
+        with collector_off(), _interrupts() as is_interrupted:
+            for step in steps(files, self._reserve(files)):
+                with self.db:
+                    read += self._step(step, is_interrupted)
+                if is_interrupted():
+                    break
+        merging(self.db, is_on=True)
+        return read
+
+    def _reserve(self, files: list[Changed]) -> int:
+        """Take numbers for all texts that there may be."""
+        first = self.db.execute("SELECT value FROM fact WHERE name = 'next_text'").get or 1
+        after = first + sum(item.size // SMALLEST + 16 for item in files)
+        self.db.execute("INSERT OR REPLACE INTO fact VALUES ('next_text', ?)", (after,))
+        return int(first)
+
+    def _step(self, step: Step, is_interrupted: Callable[[], bool]) -> int:
+        read: set[int] = set()
+        keys: set[str] = set()
+        for batch in self._batches(step):
+            if is_interrupted():
+                break
+            if batch.failure:
+                self.unread.append(batch.failure)
+                continue
+            self.names.learn(batch.names)
+            if batch.reset:
+                keys.update(key for (key,) in self.db.execute("SELECT key FROM answer WHERE file = ?", (batch.file,)))
+            write(self.db, batch, self.model_ids)
+            keys |= batch.answers.keys()
+            read.add(batch.file)
+            self.done += batch.size
+            self.progress(self.done, self.total)
+        renew(self.db, touched(self.db, keys))
+        return len(read)
+
+    def _batches(self, step: Step) -> Iterator[Batch]:
+        """Read ahead in another process where there is enough to read; go on alone if that one dies."""
+        if self.total > ENOUGH and cores() > 1:
+            make = self._maker(step)  # before the fork: a connection must not be used on both sides of it
+            try:
+                yield from ahead(make, Batch)
+                return
+            except ChildProcessError:
+                pass
+        yield from self._maker(step)()
+
+    def _maker(self, step: Step) -> Callable[[], Iterator[Batch]]:
+        tasks = [self._task(file) for file in step.files]
+        last = self.db.execute("SELECT max(id) FROM text WHERE id >= ? AND id < ?", (step.first, step.end)).get
+        numbers = itertools.count(step.first if last is None else last + 1)
+        return lambda: (batch for task in tasks for batch in batches(task, self.names, numbers))
+
+    def _task(self, file: int) -> Task:
+        (row,) = self.db.execute(
+            "SELECT path, kind, session, project, offset, inode, size, mtime_ns, head_hash, tail_hash, generation,"
+            f" {', '.join(_OUTLINE)} FROM file JOIN session ON session.id = file.session WHERE file.id = ?",
+            (file,),
+        )
+        path, kind, session, project, *rest = row
+        tools = dict(self.db.execute("SELECT id, tool FROM call WHERE file = ? AND tool IS NOT NULL", (file,)))
+        shown = {
+            path for (path,) in self.db.execute("SELECT shown FROM call WHERE file = ? AND shown NOT NULL", (file,))
+        }
+        return Task(file, path, kind, session, project, Checkpoint(*rest[:7]), Outline(*rest[7:]), tools, shown)
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Take note of an interrupt instead of dying of it; only the main thread may."""
+    asked: list[bool] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: asked.append(True))
+    try:
+        yield lambda: bool(asked)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def merging(db: apsw.Connection, *, is_on: bool) -> None:
+    """Say whether full-text tables shall merge their pieces little by little while they are written."""
+    for table in ("said", "done"):
+        db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('automerge', ?)", (8 if is_on else 0,))
+
+
+class Step(NamedTuple):
+    """Files that are read between two commits."""
+
+    first: int
+    """The number of their first text."""
+    end: int
+    files: list[int]
+
+
+def steps(files: list[Changed], first: int) -> Iterator[Step]:
+    """The files in heaps, the newest heap first; newer texts have higher numbers.
+
+    Within a heap the numbers rise: a full-text table writes out all that it has in memory when they don't.
+    """
+    heaps = [Step(first, first, [])]
+    size = 0
+    for item in sorted(files, key=lambda item: item.mtime_ns):
+        heap = heaps[-1]
+        if size > STEP:
+            heaps.append(heap := Step(heap.end, heap.end, []))
+            size = 0
+        heap.files.append(item.file)
+        heaps[-1] = heap._replace(end=heap.end + item.size // SMALLEST + 16)
+        size += item.size
+    yield from reversed(heaps)

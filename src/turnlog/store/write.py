@@ -1,0 +1,92 @@
+"""Writing batches into the index. Whoever calls has begun a transaction: a batch is in it whole, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import apsw
+import msgspec
+
+from ..session.outline import Outline
+from .gather import Batch, Row
+from .names import Name
+
+_OUTLINE = [field.name for field in msgspec.structs.fields(Outline)]
+_CHECKPOINT = ["offset", "inode", "size", "mtime_ns", "head_hash", "tail_hash", "generation"]
+_FILE = f"UPDATE file SET gone = NULL, {', '.join(f'{name} = ?' for name in _CHECKPOINT + _OUTLINE)} WHERE id = ?"
+_ANSWER = """
+    INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET
+        last = max(last, excluded.last),
+        input = max(input, excluded.input),
+        output = max(output, excluded.output),
+        cache_read = max(cache_read, excluded.cache_read),
+        cache_write = max(cache_write, excluded.cache_write),
+        cache_write_1h = max(cache_write_1h, excluded.cache_write_1h),
+        searches = max(searches, excluded.searches),
+        terms = iif(excluded.lowest < 0, terms, excluded.terms),
+        lowest = CASE WHEN excluded.lowest < 0 THEN lowest WHEN lowest < 0 THEN excluded.lowest
+                 ELSE min(lowest, excluded.lowest) END,
+        stopped = max(stopped, excluded.stopped),
+        sidechain = excluded.sidechain,
+        version = excluded.version,
+        letters = letters + excluded.letters
+"""
+_CALL = """
+    INSERT INTO call (id, file, tool, started, ended, failed, given, got, path, shown)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET
+        started = iif(tool IS NULL, excluded.started, started),
+        given = iif(tool IS NULL, excluded.given, given),
+        path = iif(tool IS NULL, excluded.path, path),
+        tool = coalesce(tool, excluded.tool),
+        ended = iif(got IS NULL, excluded.ended, ended),
+        failed = iif(got IS NULL, excluded.failed, failed),
+        got = coalesce(got, excluded.got),
+        shown = coalesce(excluded.shown, shown)
+"""
+
+
+def write(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> None:
+    """Add a batch."""
+    if batch.reset:
+        forget(db, batch.file)
+    _names(db, batch.names, model_ids)
+    db.execute(_FILE, (*batch.checkpoint, *msgspec.structs.astuple(batch.outline), batch.file))
+    _answers(db, batch, model_ids)
+    db.executemany(_CALL, ((call.id, batch.file, *msgspec.structs.astuple(call)[1:]) for call in batch.calls.values()))
+    _texts(db, batch.file, "said", batch.said)
+    _texts(db, batch.file, "done", batch.done)
+
+
+def _names(db: apsw.Connection, names: Iterable[Name], model_ids: dict[str, int]) -> None:
+    db.executemany("INSERT INTO name (id, kind, text) VALUES (?, ?, ?)", names)
+    model_ids.update({name.text: name.id for name in names if name.kind == "model"})
+
+
+def _answers(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> None:
+    rows = (
+        (key, batch.file, model_ids.get(best.model or ""), *msgspec.structs.astuple(best)[1:])
+        for key, best in batch.answers.items()
+    )
+    db.executemany(_ANSWER, rows)
+
+
+def _texts(db: apsw.Connection, file: int, table: str, rows: list[Row]) -> None:
+    db.executemany(
+        "INSERT INTO text (id, file, offset, kind, time) VALUES (?, ?, ?, ?, ?)",
+        ((row.id, file, row.offset, row.kind, row.time) for row in rows),
+    )
+    db.executemany(
+        f"INSERT INTO {table} (rowid, words, parts, paths, facet) VALUES (?, ?, ?, ?, ?)",
+        ((row.id, row.words, row.parts, row.paths, row.facet) for row in rows),
+    )
+
+
+def forget(db: apsw.Connection, file: int) -> None:
+    """Take out what the entries of a file have brought in; its own row stays."""
+    # A kind is in one of the two tables; a row that is not in a table is not missed there.
+    for table in ("said", "done"):
+        db.execute(f"DELETE FROM {table} WHERE rowid IN (SELECT id FROM text WHERE file = ?)", (file,))
+    for table in ("text", "answer", "call"):
+        db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))

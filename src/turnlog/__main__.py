@@ -1,6 +1,7 @@
 """The program `turnlog`.
 
-Nothing but the version is loaded here: `turnlog --version` costs hardly more than a bare interpreter.
+Nothing but the version is loaded here: `turnlog --version` costs hardly more than a bare interpreter, and
+`turnlog statusline` not much more.
 """
 
 import gc
@@ -12,6 +13,11 @@ def main() -> int:
     words = sys.argv[1:]
     if words in (["--version"], ["-V"]) and _print_version():
         return 0
+    if words[:1] == ["statusline"]:
+        from turnlog.cli.glance import run as status_line
+
+        if (status := status_line(words[1:])) is not None:
+            return status
     # Imports and entries make many objects and hardly any garbage; looking for it costs a tenth of a start.
     gc.set_threshold(100_000, 50, 100)
     try:

@@ -1,0 +1,74 @@
+"""What to do about a window that fills."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.session.build import Build
+from tests.session.test_filling import MODEL, usage
+from turnlog.session.advice import Advice, advice
+from turnlog.session.filling import filling
+from turnlog.session.presets import savings
+
+LIMIT = 167_000
+
+
+def advised(used: int, old_results: int = 0, model: str = MODEL, **fields: Any) -> Advice:
+    """The advice for a session of so many tokens, of which so many are results of old calls."""
+    build = Build()
+    size = old_results * 5 // 2 // 20
+    for number in range(20 if size else 0):
+        build.prompt("do", **fields)
+        build.call(f"c{number}", given={"command": str(number)}, model=model)
+        build.result(f"c{number}", "r" * size)
+        build.answer("did", model=model)
+    build.prompt("well", **fields)
+    build.answer("yes", usage=usage(used), model=model, **fields)
+    session = build.session()
+    found = filling(session)
+    return advice(found, savings(found, session.file.entries))
+
+
+def test_a_window_with_room_is_no_matter() -> None:
+    found = advised(50_000)
+    assert (found.action, found.preset) == ("go on", None)
+    assert "30%" in found.reason
+
+
+@pytest.mark.parametrize(("old_results", "preset"), [(120_000, "light"), (80_000, "standard")])
+def test_a_window_that_fills_with_old_results_calls_for_the_mildest_clone_that_is_worth_it(
+    old_results: int, preset: str
+) -> None:
+    found = advised(140_000, old_results)
+    assert found.action == "clone stripped"
+    assert found.preset is not None
+    assert found.preset.name == preset
+
+
+def test_a_full_window_with_nothing_to_strip_calls_for_a_fresh_start() -> None:
+    assert advised(160_000, 5_000).action == "start fresh"
+
+
+def test_a_window_that_is_not_yet_full_and_has_nothing_to_strip_is_no_matter_yet() -> None:
+    found = advised(110_000, 5_000)
+    assert found.action == "go on"
+    assert "only" in found.reason
+
+
+def test_of_a_model_without_a_known_window_nothing_can_be_said() -> None:
+    found = advised(500_000, model="nobody-1")
+    assert (found.action, found.preset) == ("go on", None)
+    assert "nobody-1" in found.reason
+
+
+def test_a_sub_agent_is_not_resumed() -> None:
+    assert advised(190_000, isSidechain=True).action is None
+
+
+@pytest.mark.parametrize("used", [10_000, 110_000, 160_000])
+def test_the_reason_is_one_sentence(used: int) -> None:
+    reason = advised(used, 5_000).reason
+    assert reason.endswith(".")
+    assert "\n" not in reason

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..entries.reader import Transcript
 from .calls import Call, inputs
 
-_PATH = {
+PATH_FIELDS = {
     "Read": "file_path",
     "Edit": "file_path",
     "MultiEdit": "file_path",
@@ -18,7 +18,8 @@ _PATH = {
     "NotebookEdit": "notebook_path",
     "NotebookRead": "notebook_path",
 }
-_READS = frozenset({"Read", "NotebookRead"})
+"""The field that names the file, by tool."""
+READS = frozenset({"Read", "NotebookRead"})
 
 
 class TouchedFile(Struct):
@@ -36,22 +37,23 @@ class TouchedFile(Struct):
 def touched(file: Transcript, calls: Iterable[Call]) -> list[TouchedFile]:
     """The files that were read or written, in the order of the first touch."""
     found: dict[str, TouchedFile] = {}
-    wanted = [call for call in calls if call.name in _PATH]
+    wanted = [call for call in calls if call.name in PATH_FIELDS]
     for call, given in zip(wanted, inputs(file, wanted), strict=True):
-        path = _path(given, _PATH[call.name])
+        path = named_path(given, call.name)
         if path is None:
             continue
         item = found.setdefault(path, TouchedFile(path, first=call.started))
         item.last = call.started
         if call.is_error is not False:
             item.failures += 1
-        elif call.name in _READS:
+        elif call.name in READS:
             item.reads += 1
         else:
             item.writes += 1
     return list(found.values())
 
 
-def _path(given: Any, field: str) -> str | None:
-    path = given.get(field) if isinstance(given, dict) else None
+def named_path(given: Any, tool: str) -> str | None:
+    """The file that a call was about; None if its input names none."""
+    path = given.get(PATH_FIELDS[tool]) if isinstance(given, dict) else None
     return path if isinstance(path, str) and path else None

@@ -1,0 +1,197 @@
+"""Differences between two texts: the hunks of a unified diff, recorded by the client or made here.
+
+A line is what ends with `\\n` and nothing else: texts hold form feeds and other characters that Python would split at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+CONTEXT = 3
+NO_END = "\\ No newline at end of file"
+_SIGNS = frozenset({" ", "-", "+", "\\"})
+_LARGE = 1_000_000
+"""So many pairs of lines are compared at most; a larger change is told as one block, which is no less true."""
+_MANY = 1 << 40
+
+
+class Hunk(NamedTuple):
+    """A place where two texts differ."""
+
+    old_start: int
+    """The first line, from 1; the line before the place when no line is there."""
+    new_start: int
+    lines: tuple[str, ...]
+    """Each with its sign in front: a space, `-`, `+`, or NO_END."""
+
+    @property
+    def old_count(self) -> int:
+        """How many lines it has in the old text."""
+        return sum(line[0] in " -" for line in self.lines)
+
+    @property
+    def new_count(self) -> int:
+        """How many lines it has in the new text."""
+        return sum(line[0] in " +" for line in self.lines)
+
+    @property
+    def title(self) -> str:
+        """Its place, as a unified diff tells it."""
+        old = _span(self.old_start, self.old_count)
+        return f"@@ -{old} +{_span(self.new_start, self.new_count)} @@"
+
+
+def _span(start: int, count: int) -> str:
+    return f"{start}" if count == 1 else f"{start},{count}"
+
+
+# -- what the client recorded
+
+
+def recorded(patch: object) -> tuple[Hunk, ...] | None:
+    """The hunks of a `structuredPatch`; None when it is no list of hunks."""
+    if not isinstance(patch, list):
+        return None
+    hunks = [_recorded(item) for item in patch]
+    found = tuple(hunk for hunk in hunks if hunk is not None)
+    return found if len(found) == len(hunks) else None
+
+
+def _recorded(item: Any) -> Hunk | None:
+    if not isinstance(item, dict) or not isinstance(lines := item.get("lines"), list):
+        return None
+    if not all(isinstance(line, str) and line[:1] in _SIGNS and "\n" not in line for line in lines):
+        return None  # a line end inside of a line would let a transcript write headers of its own into a patch
+    hunk = Hunk(_place(item.get("oldStart")), _place(item.get("newStart")), tuple(lines))
+    # The client counts from 1 where nothing is; a unified diff names the line before.
+    old = hunk.old_start - 1 if hunk.old_count == 0 and hunk.old_start else hunk.old_start
+    new = hunk.new_start - 1 if hunk.new_count == 0 and hunk.new_start else hunk.new_start
+    return hunk._replace(old_start=old, new_start=new)
+
+
+def _place(value: object) -> int:
+    return value if isinstance(value, int) and 0 <= value < _MANY else 0
+
+
+def applied(text: str, hunks: Iterable[Hunk]) -> str | None:
+    """A text with hunks applied to it, or None when they don't fit."""
+    lines = split(text)
+    done: list[str] = []
+    at = 0
+    for hunk in hunks:
+        old, new = _sides(hunk)
+        start = hunk.old_start - 1 if old else hunk.old_start
+        if start < at or lines[start : start + len(old)] != old or start > len(lines):
+            return None
+        done += lines[at:start]
+        done += new
+        at = start + len(old)
+    return "".join([*done, *lines[at:]])
+
+
+def _sides(hunk: Hunk) -> tuple[list[str], list[str]]:
+    """What a hunk has in the old text, and in the new one."""
+    old: list[str] = []
+    new: list[str] = []
+    for line, after in zip(hunk.lines, (*hunk.lines[1:], ""), strict=True):
+        text = line[1:] if after.startswith("\\") else line[1:] + "\n"
+        if line[0] in " -":
+            old.append(text)
+        if line[0] in " +":
+            new.append(text)
+    return old, new
+
+
+# -- made here
+
+
+def split(text: str) -> list[str]:
+    """The lines of a text with their ends; the last one may have none."""
+    lines = [line + "\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def compared(before: str, after: str) -> tuple[Hunk, ...]:
+    """The hunks that lead from one text to another."""
+    old, new = split(before), split(after)
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    changes = _changes(old, new, head, tail)
+    return tuple(_hunk(old, new, group) for group in _grouped(changes))
+
+
+class _Change(NamedTuple):
+    old: int
+    old_end: int
+    new: int
+    new_end: int
+
+
+def _common(old: list[str], new: list[str]) -> int:
+    """How many lines two lists have in common at their start."""
+    return next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+
+
+def _changes(old: list[str], new: list[str], head: int, tail: int) -> list[_Change]:
+    old_end, new_end = len(old) - tail, len(new) - tail
+    if (old_end - head) * (new_end - head) > _LARGE:
+        return [_Change(head, old_end, head, new_end)]
+    codes = SequenceMatcher(None, old[head:old_end], new[head:new_end], autojunk=False).get_opcodes()
+    return [_Change(head + a, head + b, head + c, head + d) for tag, a, b, c, d in codes if tag != "equal"]
+
+
+def _grouped(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
+    """Changes so near to each other that they share their context."""
+    group: list[_Change] = []
+    for change in changes:
+        if group and change.old - group[-1].old_end > 2 * CONTEXT:
+            yield group
+            group = []
+        group.append(change)
+    if group:
+        yield group
+
+
+def _hunk(old: list[str], new: list[str], group: list[_Change]) -> Hunk:
+    begin, end = max(group[0].old - CONTEXT, 0), min(group[-1].old_end + CONTEXT, len(old))
+    lines: list[str] = []
+    at = begin
+    for change in group:
+        lines += _signed(" ", old[at : change.old])
+        lines += _signed("-", old[change.old : change.old_end])
+        lines += _signed("+", new[change.new : change.new_end])
+        at = change.old_end
+    lines += _signed(" ", old[at:end])
+    new_begin = begin + group[0].new - group[0].old
+    hunk = Hunk(begin, new_begin, tuple(lines))
+    return hunk._replace(old_start=begin + bool(hunk.old_count), new_start=new_begin + bool(hunk.new_count))
+
+
+def _signed(sign: str, lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        yield sign + line.removesuffix("\n")
+        if not line.endswith("\n"):
+            yield NO_END
+
+
+# -- as a patch
+
+
+def unified(path: str, hunks: Iterable[Hunk], *, created: bool = False) -> Iterator[str]:
+    """A unified diff of one file, line by line, as `patch` and `git apply` take it."""
+    yield "--- /dev/null" if created else f"--- {_quoted('a/' + path)}"
+    yield f"+++ {_quoted('b/' + path)}"
+    for hunk in hunks:
+        yield hunk.title
+        yield from hunk.lines
+
+
+def _quoted(path: str) -> str:
+    """A path as git writes it into a diff: one that could be misread stands in quotation marks."""
+    if path.isprintable() and not set(path) & {'"', "\\"}:
+        return path + "\t" * (" " in path)  # or the name would end at the space
+    data = path.encode("utf-8", "surrogatepass")
+    return '"' + "".join(chr(c) if 32 <= c < 127 and c not in (34, 92) else f"\\{c:03o}" for c in data) + '"'

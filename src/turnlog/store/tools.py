@@ -1,0 +1,48 @@
+"""Calls by tool over all sessions, out of the index; each call counts once, however many files hold a copy of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import apsw
+
+from ..session.tallies import Tally, ordered
+
+# A copy may have been made before the result came: the call is answered if any file has the answer.
+_CALLS = """
+SELECT name.text, count(*), sum(failed IS 1), sum(failed IS NULL), sum(given), sum(got)
+FROM ({once}) JOIN name ON name.id = tool GROUP BY name.text
+"""
+_TIMES = """
+SELECT name.text, (julianday(ended) - julianday(started)) * 86400000.0 AS took
+FROM ({once}) JOIN name ON name.id = tool
+WHERE started GLOB '[0-9][0-9][0-9][0-9]-*' AND ended GLOB '[0-9][0-9][0-9][0-9]-*' AND took >= -0.5
+"""
+_ONCE = """
+SELECT min(tool) AS tool, min(started) AS started, min(ended) AS ended, max(failed) AS failed,
+       max(given) AS given, max(got) AS got
+FROM call {where} GROUP BY id {having}
+"""
+
+
+def tallies(db: apsw.Connection, sessions: Collection[int] | None = None, since: str | None = None) -> list[Tally]:
+    """The calls of some sessions, or of all, by tool; `since` is a time as the client writes it."""
+    once, values = _once(sessions, since)
+    found: dict[str, Tally] = {}
+    for name, calls, failed, unanswered, given, got in db.execute(_CALLS.format(once=once), values):
+        found[name] = Tally(name, calls, failed, None, None, unanswered, [], given or 0, got or 0)
+    for name, took in db.execute(_TIMES.format(once=once), values):
+        found[name].times.append(float(max(round(took), 0)))
+    return ordered(found.values())
+
+
+def _once(sessions: Collection[int] | None, since: str | None) -> tuple[str, tuple[str, ...]]:
+    """The query for calls without their copies, and its values."""
+    where = "file IN (SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?)))"
+    having = "min(started) >= ?"
+    query = _ONCE.format(
+        where="" if sessions is None else f"WHERE {where}",
+        having="" if since is None else f"HAVING {having}",
+    )
+    values = (None if sessions is None else str(list(sessions)), since)
+    return query, tuple(value for value in values if value is not None)

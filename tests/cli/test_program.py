@@ -128,10 +128,10 @@ def test_wrong_words_give_one_line_and_a_hint(attempt: Try) -> None:
 
 
 def test_an_unknown_command_suggests_the_nearest(program: Program) -> None:
-    done = program("mesages")
+    done = program("arhcive")
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        "turnlog: No such command 'mesages'. Did you mean 'messages'?",
+        "turnlog: No such command 'arhcive'. Did you mean 'archive'?",
         "Try 'turnlog --help'.",
     ]
 

@@ -1,0 +1,17 @@
+"""Giving a session a tag, or taking it away, by an entry as the client's list of sessions understands it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from turnlog.edit.rename import Appended, note
+from turnlog.edit.target import one_line, target
+
+LONGEST = 100
+
+
+def tag(path: Path, word: str | None) -> Appended:
+    """Give a session a tag; None takes it away."""
+    value = "" if word is None else one_line(word.strip().removeprefix("#"), "tag", LONGEST)
+    found = target(path)
+    return note(found, value, {"type": "tag", "tag": value, "sessionId": found.session_id})

@@ -1,0 +1,216 @@
+"""The one door by which session files are written: adding to the end, and putting another content in the place.
+
+    append    one write of whole lines to the end, as the client itself does it: writers don't tear each other's lines
+    replace   a temporary file in the same folder, flushed to the disk, then renamed over the old one
+
+Both follow links only as far as they stay within a folder that the caller names, and both refuse (`Changed`) when the
+file is no longer what the caller looked at. Neither locks out the client, which knows no locks; `replace` carries over
+what was added to the old file in the last moment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.entries.tail import Checkpoint, mark, stale
+from turnlog.entries.window import open_regular, read_at
+from turnlog.errors import Changed, TurnlogError
+
+_NEVER_WAIT = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_APPEND = os.O_RDWR | os.O_APPEND | _NEVER_WAIT
+_PAUSES = (0.001, 0.005, 0.02, 0.05)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEVER_WAIT
+
+
+class Whole(NamedTuple):
+    """A file that was read to its end."""
+
+    data: bytes
+    checkpoint: Checkpoint
+    """To be handed to `append` or `replace`, which then see whether the file changed since."""
+
+
+def read_whole(path: str | Path) -> Whole:
+    """Read a file that is to be replaced."""
+    fd, status = open_regular(path)
+    try:
+        data = read_at(fd, 0, status.st_size)
+        return Whole(data, mark(fd, len(data)))
+    finally:
+        os.close(fd)
+
+
+def append(path: Path, lines: bytes, *, root: Path, mend: bool = True, expected: Checkpoint | None = None) -> int:
+    """Add whole lines to the end of a file that exists, in one write; give the offset at which they stand.
+
+    A last line without its end, torn or not, gets one first, so that nothing is glued to it; without `mend` that is
+    refused, because somebody may still be writing it.
+    """
+    real = inside(path, root)
+    fd = os.open(real, _APPEND)
+    try:
+        _must_be(real, os.fstat(fd), expected)
+        gap = b"" if _ends_whole(fd) else b"\n"
+        if gap and not mend:
+            raise Changed(f"{path}: its last line is being written; try again in a moment")
+        return _written(fd, gap + lines, path) - len(lines)
+    finally:
+        os.close(fd)
+
+
+def _ends_whole(fd: int) -> bool:
+    """Whether the last line of a file has its end; looks again, because a write of somebody else is seen in parts."""
+    for pause in _PAUSES:
+        size = os.fstat(fd).st_size
+        if size == 0 or read_at(fd, size - 1, 1) == b"\n":
+            return True
+        time.sleep(pause)
+    return False
+
+
+def _written(fd: int, data: bytes, path: Path) -> int:
+    """Write to the end, all or nothing; give the offset behind it."""
+    done = os.write(fd, data)
+    end = os.lseek(fd, 0, os.SEEK_CUR)
+    if done < len(data):
+        if os.fstat(fd).st_size == end:  # nobody has written behind it yet
+            os.truncate(fd, end - done)
+        raise TurnlogError(f"{path}: only {done} of {len(data)} bytes could be written; is the disk full?")
+    os.fsync(fd)
+    return end
+
+
+def replace(
+    path: Path,
+    data: bytes | Iterable[bytes],
+    *,
+    root: Path,
+    expected: Checkpoint | None = None,
+    mode: int = 0o600,
+    keep_times: bool = False,
+) -> None:
+    """Put another content in the place of a file, at once; whoever reads sees the old one or the new one.
+
+    With `expected` the file must still be what it was when that was taken. Without, a missing file is made, with
+    `mode`; one that is there keeps its own.
+    """
+    real = inside(path, root)
+    with _held(real) as fd:
+        status = real.stat() if real.exists() else None
+        if status is None and expected is not None:
+            raise Changed(f"{path}: is gone; nothing was written")
+        temporary = _temporary(real, data)
+        try:
+            _dress(temporary, status, mode, keep_times)
+            if status is not None:
+                _must_be(real, status, expected)
+            temporary.replace(real)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        sync_folder(real.parent)
+        if fd is not None and expected is not None:
+            _carry_over(fd, expected.size, real)
+
+
+def _carry_over(fd: int, size: int, real: Path) -> None:
+    """Add to the new file what was added to the old one after it was looked at."""
+    if late := read_at(fd, size, max(os.fstat(fd).st_size - size, 0)):
+        append(real, late, root=real.parent)
+
+
+def inside(path: Path, root: Path) -> Path:
+    """Give the file that a path leads to, which must lie within a folder."""
+    real = Path(os.path.realpath(path))
+    if not real.is_relative_to(os.path.realpath(root)):
+        raise TurnlogError(f"{path}: leads out of {root}, to {real}; nothing was written")
+    return real
+
+
+def forget_unfinished(path: Path) -> None:
+    """Remove what a killed process may have left beside a file that it was about to replace."""
+    _unfinished(path).unlink(missing_ok=True)
+
+
+def lock(fd: int) -> None:
+    """Wait until no other turnlog holds an open file, and hold it until it is closed."""
+    if sys.platform != "win32":  # pragma: no branch
+        import fcntl
+
+        with contextlib.suppress(OSError):  # some network folders know no locks
+            fcntl.flock(fd, fcntl.LOCK_EX)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make sure that names in a folder outlast a power failure, where folders can be opened."""
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+@contextlib.contextmanager
+def _held(real: Path) -> Iterator[int | None]:
+    """Open and lock a file that is to be replaced; None if there is none."""
+    if sys.platform == "win32":  # pragma: no cover - there an open file can't be replaced
+        yield None
+        return
+    try:
+        fd, _ = open_regular(real)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        lock(fd)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _must_be(real: Path, status: os.stat_result, expected: Checkpoint | None) -> None:
+    """See that the name still leads to the same file, and that this is what the caller looked at."""
+    try:
+        now = real.stat()
+    except FileNotFoundError:
+        raise Changed(f"{real}: was removed meanwhile; nothing was written") from None
+    reason = None if os.path.samestat(now, status) else "replaced"
+    if expected is not None:
+        reason = reason or stale(real, expected) or (None if now.st_size == expected.size else "written")
+    if reason:
+        raise Changed(f"{real}: was {reason} meanwhile; nothing was written, try again")
+
+
+def _temporary(real: Path, data: bytes | Iterable[bytes]) -> Path:
+    """Write the new content beside the old one, for its owner only, and flush it to the disk."""
+    forget_unfinished(real)
+    path = _unfinished(real)
+    try:
+        with os.fdopen(os.open(path, _CREATE, 0o600), "wb") as file:
+            file.writelines([data] if isinstance(data, bytes) else data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _unfinished(real: Path) -> Path:
+    # One name for each file, so that what a killed process left behind is found again; hashed, lest it be too long.
+    return real.with_name(f".turnlog-{blake2b(os.fsencode(real.name), digest_size=8).hexdigest()}.tmp")
+
+
+def _dress(temporary: Path, status: os.stat_result | None, mode: int, keep_times: bool) -> None:
+    """Give a new file the mode of the old one and, where wanted, its times."""
+    temporary.chmod(mode if status is None else status.st_mode & 0o7777)
+    if status is not None and keep_times:
+        os.utime(temporary, ns=(status.st_atime_ns, status.st_mtime_ns))

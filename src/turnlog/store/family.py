@@ -1,0 +1,265 @@
+"""The sessions of a machine as a tree: projects, their sessions, and below each what was forked or copied from it.
+
+A pure function of rows of the index (`tree`), and the questions that give these rows (`rows`, `shared`). What a session
+came from is said, in this order, by
+
+    edit   turnlog's own record of what it made the file from
+    fork   the session that its entries name as their origin (`forkedFrom`)
+    copy   messages, or the first entry, that it has in common with an older file; see `docs/glossary.md`
+
+Which of two files is older is said by their first timestamps, then by their last ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import apsw
+
+DEEPEST = 50
+"""What lies deeper hangs beside its parent: nobody could follow it, and some readers of JSON would give up."""
+
+_ROWS = """
+    SELECT file.id, session.uuid, file.path, name.text, file.gone IS NOT NULL, file.size, file.prompts,
+        (SELECT count(*) FROM file AS agent WHERE agent.session = file.session AND agent.kind = 'agent'),
+        file.prompts > 0 OR EXISTS (SELECT 1 FROM answer WHERE answer.file = file.id),
+        file.started, file.ended, file.cwd, file.root, file.forked_from,
+        coalesce(file.custom_title, file.ai_title, file.summary, file.first_prompt), file.tag
+    FROM file JOIN session ON session.id = file.session JOIN name ON name.id = session.project
+    WHERE file.kind = 'session'
+"""
+_SHARED = """
+    SELECT answer.key, answer.file FROM answer JOIN file ON file.id = answer.file AND file.kind = 'session'
+    WHERE answer.key IN (SELECT key FROM answer GROUP BY key HAVING count(*) > 1)
+    ORDER BY answer.key
+"""
+
+
+class Row(NamedTuple):
+    """A session file as the index knows it."""
+
+    file: int
+    session_id: str
+    path: str
+    folder: str
+    """The folder of its project below `projects`."""
+    is_gone: bool
+    size: int
+    prompts: int
+    """Entries that hold what a person typed."""
+    agents: int
+    """How many sub-agents have a file of their own."""
+    talks: bool
+    """Whether it holds a conversation."""
+    started: str | None
+    ended: str | None
+    cwd: str | None
+    root: str | None
+    forked_from: str | None
+    title: str | None
+    tag: str | None
+    made_from: str | None = None
+    """The session that turnlog made it from; nothing records that yet."""
+
+    @property
+    def time(self) -> str:
+        """When something was last said in it."""
+        return self.ended or self.started or ""
+
+    @property
+    def age(self) -> tuple[str, str, str, str]:
+        """Sorts files from the oldest to the newest."""
+        return self.started or "~", self.ended or "~", self.session_id, self.path
+
+
+class Origin(NamedTuple):
+    """What a session came from."""
+
+    relation: str
+    """edit, fork or copy."""
+    session_id: str
+    file: int | None
+    """None if that session is not in the index."""
+    shared: int
+    """How many assistant messages both have; 0 where that was not looked at."""
+
+
+@dataclass(slots=True)
+class Node:
+    """A session in the tree."""
+
+    row: Row
+    origin: Origin | None
+    worktree: str | None = None
+    """The name of the git worktree it began in; None for the repository itself."""
+    is_archived: bool = False
+    children: list[Node] = field(default_factory=list)
+
+
+class Project(NamedTuple):
+    """The sessions of one working folder, or of one repository with its worktrees."""
+
+    path: str
+    folders: list[str]
+    """All working folders that its sessions began in."""
+    sessions: list[Node]
+    """The newest first; what came from another one of the project hangs below that."""
+    total: int
+    """How many sessions it has, at all depths."""
+    ended: str | None
+    """When something was last said in any of them."""
+
+
+class Worktree(NamedTuple):
+    """Where a working folder belongs."""
+
+    repository: str
+    name: str
+
+
+def rows(db: apsw.Connection) -> list[Row]:
+    """All session files that the index knows."""
+    return [
+        Row(file, uuid, path, folder, bool(gone), size, prompts, agents, bool(talks), *rest)
+        for file, uuid, path, folder, gone, size, prompts, agents, talks, *rest in db.execute(_ROWS)
+    ]
+
+
+def shared(db: apsw.Connection) -> Iterator[tuple[str, int]]:
+    """The assistant messages that several files hold, with each of these files; in the order of the messages."""
+    yield from db.execute(_SHARED)
+
+
+def tree(
+    found: Sequence[Row],
+    copies: Iterable[tuple[str, int]] = (),
+    worktrees: Mapping[str, Worktree] | None = None,
+    archived: Collection[str] = (),
+) -> list[Project]:
+    """Projects with their sessions, the newest first."""
+    homes = worktrees or {}
+    origins = _origins(found, copies)
+    nodes = {row.file: _node(row, origins.get(row.file), homes, archived) for row in found}
+    groups: defaultdict[str, list[Node]] = defaultdict(list)
+    for node in nodes.values():
+        groups[_project(node.row, homes)].append(node)
+    projects = [_grown(path, members, nodes) for path, members in groups.items()]
+    return sorted(projects, key=lambda project: (project.ended or "", project.path), reverse=True)
+
+
+def _node(row: Row, origin: Origin | None, homes: Mapping[str, Worktree], archived: Collection[str]) -> Node:
+    home = homes.get(row.cwd or "")
+    return Node(row, origin, home.name if home else None, row.session_id in archived)
+
+
+def _project(row: Row, homes: Mapping[str, Worktree]) -> str:
+    if row.cwd is None:
+        return row.folder
+    home = homes.get(row.cwd)
+    return home.repository if home else row.cwd
+
+
+def _grown(path: str, members: list[Node], nodes: Mapping[int, Node]) -> Project:
+    """Hang what came from a session of the same project below that one."""
+    here = {node.row.file for node in members}
+    depths: dict[int, int] = {}
+    parents: dict[int, int] = {}
+    tops: list[Node] = []
+    for node in _parents_first(members, here):
+        above = node.origin.file if node.origin else None
+        if above is None or above not in here:
+            depths[node.row.file] = 0
+            tops.append(node)
+            continue
+        if depths[above] >= DEEPEST:
+            above = parents[above]
+        nodes[above].children.append(node)
+        parents[node.row.file], depths[node.row.file] = above, depths[above] + 1
+    for siblings in [tops, *(node.children for node in members)]:
+        siblings.sort(key=lambda node: (node.row.time, node.row.session_id), reverse=True)
+    folders = sorted({node.row.cwd for node in members if node.row.cwd})
+    return Project(path, folders, tops, len(members), max(node.row.time for node in members) or None)
+
+
+def _parents_first(members: list[Node], here: set[int]) -> Iterator[Node]:
+    """The sessions in an order in which each stands behind what it came from; there are no circles."""
+    by_file = {node.row.file: node for node in members}
+    done: set[int] = set()
+    for member in members:
+        line: list[Node] = []
+        node: Node | None = member
+        while node is not None and node.row.file not in done:
+            done.add(node.row.file)
+            line.append(node)
+            above = node.origin.file if node.origin else None
+            node = by_file[above] if above is not None and above in here else None
+        yield from reversed(line)
+
+
+def _origins(found: Sequence[Row], copies: Iterable[tuple[str, int]]) -> dict[int, Origin]:
+    """What each file came from, without circles; the younger links give way."""
+    ordered = sorted(found, key=lambda row: row.age)
+    by_id: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in ordered:
+        by_id[row.session_id].append(row)
+    by_file = {row.file: row for row in ordered}
+    common = _common(ordered, copies)
+    origins: dict[int, Origin] = {}
+    for row in ordered:
+        origin = _named(row, by_id, common) or _copied(common.get(row.file), by_file)
+        if origin and not _leads_to(row.file, origin.file, origins):
+            origins[row.file] = origin
+    return origins
+
+
+def _leads_to(file: int, above: int | None, origins: Mapping[int, Origin]) -> bool:
+    while above is not None and above != file:
+        above = origins[above].file if above in origins else None
+    return above == file
+
+
+def _named(row: Row, by_id: Mapping[str, list[Row]], common: Mapping[int, Counter[int]]) -> Origin | None:
+    """The origin that a file or turnlog itself names."""
+    for relation, session_id in (("edit", row.made_from), ("fork", row.forked_from)):
+        if not session_id or session_id == row.session_id:
+            continue
+        best = min(by_id.get(session_id, []), key=lambda other: (other.folder != row.folder, other.age), default=None)
+        if best is None:
+            return Origin(relation, session_id, None, 0)
+        return Origin(relation, session_id, best.file, common.get(row.file, Counter())[best.file])
+    return None
+
+
+def _copied(counts: Counter[int] | None, by_file: Mapping[int, Row]) -> Origin | None:
+    """The older file with which one has most in common, the oldest of several."""
+    if not counts:
+        return None
+    best = min(counts, key=lambda file: (-counts[file], by_file[file].age))
+    return Origin("copy", by_file[best].session_id, best, counts[best])
+
+
+def _common(ordered: Sequence[Row], copies: Iterable[tuple[str, int]]) -> dict[int, Counter[int]]:
+    """For each file the older ones with the same first entry or the same messages, and how many messages.
+
+    Of the files that hold a message each is compared with the one before it and with the oldest, not with all.
+    """
+    place = {row.file: number for number, row in enumerate(ordered)}
+    roots: defaultdict[str, list[int]] = defaultdict(list)
+    messages: defaultdict[str, list[int]] = defaultdict(list)
+    for row in ordered:
+        if row.root:
+            roots[row.root].append(row.file)
+    for key, file in copies:
+        if file in place:
+            messages[key].append(file)
+    common: defaultdict[int, Counter[int]] = defaultdict(Counter)
+    for groups, weight in ((roots, 0), (messages, 1)):
+        for files in groups.values():
+            files.sort(key=place.__getitem__)
+            for number, file in enumerate(files[1:], 1):
+                for older in {files[0], files[number - 1]}:
+                    common[file][older] += weight
+    return dict(common)

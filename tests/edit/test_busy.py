@@ -1,0 +1,120 @@
+"""Whether a session is open elsewhere, told by real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.edit.furnished import MINE
+from turnlog.edit import busy
+from turnlog.edit.busy import Sign, signs
+from turnlog.edit.target import target
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+@contextmanager
+def process(code: str, *words: str | Path) -> Iterator[int]:
+    """A process that runs some code, says so, and waits."""
+    code += "\nimport sys; print(flush=True); sys.stdin.read()"
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code, *map(str, words)], stdin=pipe, stdout=pipe) as running:
+        assert running.stdout
+        running.stdout.readline()
+        yield running.pid
+        running.communicate()
+
+
+def register(session: Path, **fields: object) -> None:
+    folder = session.parents[2] / "sessions"
+    folder.mkdir(exist_ok=True)
+    (folder / "1.json").write_text(json.dumps({"sessionId": MINE, **fields}))
+
+
+def kinds(session: Path) -> list[str]:
+    return [sign.kind for sign in signs(target(session))]
+
+
+def test_a_quiet_session_shows_no_sign(session: Path) -> None:
+    assert signs(target(session)) == []
+
+
+def test_a_running_client_registers_its_session(session: Path) -> None:
+    with process("") as pid:
+        register(session, pid=pid)
+        assert signs(target(session)) == [Sign("registered", f"it is open in a client, process {pid}", pid)]
+        register(session, pid=pid, sessionId="another")
+        assert signs(target(session)) == []
+    register(session, pid=pid)
+    assert signs(target(session)) == []
+
+
+@linux
+def test_another_process_with_the_number_of_a_client_that_ended_is_none(session: Path) -> None:
+    with process("") as pid:
+        begun = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
+        register(session, pid=pid, procStart=begun)
+        assert kinds(session) == ["registered"]
+        register(session, pid=pid, procStart=str(int(begun) - 1))
+        assert kinds(session) == []
+        register(session, pid=pid, procStart="Sun Nov 15 10:00:00 2026")
+        assert kinds(session) == ["registered"]
+
+
+@linux
+@pytest.mark.skipif(busy._domain() is None, reason="this machine has no id")
+def test_a_client_of_another_machine_cannot_be_asked(session: Path) -> None:
+    register(session, pid=os.getpid(), pidDomain=busy._domain())
+    assert kinds(session) == ["registered"]
+    register(session, pid=os.getpid(), pidDomain="linux:another:pid:[1]")
+    (sign,) = signs(target(session))
+    assert (sign.kind, sign.is_certain) == ("elsewhere", False)
+
+
+@pytest.mark.parametrize("pid", [None, "7", 0, -1, True, 1 << 40, [1], 1.5])
+def test_a_registration_that_makes_no_sense_is_none(session: Path, pid: object) -> None:
+    register(session, pid=pid)
+    (session.parents[2] / "sessions" / "2.json").write_bytes(b"\xff{")
+    (session.parents[2] / "sessions" / "3.json").mkdir()
+    assert signs(target(session)) == []
+
+
+@linux
+def test_a_process_that_was_started_with_the_id_has_it_open(session: Path) -> None:
+    for words in (("--resume", MINE), (f"--session-id={MINE.upper()}",)):
+        with process("", *words) as pid:
+            assert [(sign.kind, sign.pid) for sign in signs(target(session))] == [("command", pid)]
+    with process("", "delete", MINE), process("", "--resume"):
+        assert signs(target(session)) == []
+
+
+@linux
+def test_a_process_that_writes_has_it_open_and_one_that_reads_has_not(session: Path) -> None:
+    agent = session.with_suffix("") / "subagents" / "agent-a1b2c3d.jsonl"
+    for path in (session, agent):
+        with process("import sys; file = open(sys.argv[1], 'ab')", path) as pid:
+            assert [(sign.kind, sign.pid) for sign in signs(target(session))] == [("handle", pid)]
+        with process("import sys; file = open(sys.argv[1], 'rb')", path):
+            assert signs(target(session)) == []
+
+
+def test_a_session_that_was_just_written_may_be_open(session: Path) -> None:
+    agent = session.with_suffix("") / "subagents" / "agent-a1b2c3d.jsonl"
+    for path in (session, agent):
+        now = 1_800_000_000
+        os.utime(path, (now, now))
+        for passed, expected in ((0, ["growth"]), (4, ["growth"]), (-4, ["growth"]), (6, []), (-60, [])):
+            assert [sign.kind for sign in signs(target(session), now + passed)] == expected
+        os.utime(path, (1, 1))
+
+
+def test_a_session_that_is_gone_shows_no_sign(session: Path) -> None:
+    session.unlink()
+    assert signs(target(session)) == []

@@ -1,0 +1,92 @@
+"""Moving a file: whole in one of two places at any time, and never over another."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from turnlog.edit import moving
+from turnlog.edit.moving import PART, move
+from turnlog.errors import Changed, TurnlogError
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and file systems are those of POSIX")
+
+
+@pytest.fixture
+def far(tmp_path: Path) -> Iterator[Path]:
+    """A folder on another file system."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no second file system")
+    folder = memory / f"turnlog-moving-{os.getpid()}"
+    folder.mkdir()
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_a_file_keeps_content_mode_and_time(tmp_path: Path, far: Path) -> None:
+    source = tmp_path / "a"
+    source.write_bytes(b"x" * 3_000_000)
+    source.chmod(0o640)
+    os.utime(source, ns=(1, 1_700_000_000_123_456_789))
+    move(source, tmp_path / "b")
+    move(tmp_path / "b", far / "c")
+    status = (far / "c").stat()
+    assert (status.st_mode & 0o777, status.st_mtime_ns, status.st_size) == (0o640, 1_700_000_000_123_456_789, 3_000_000)
+    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in far.iterdir()] == ["c"]
+
+
+def test_a_link_stays_a_link_wherever_it_leads(tmp_path: Path, far: Path) -> None:
+    (tmp_path / "a").symlink_to("nowhere")
+    move(tmp_path / "a", tmp_path / "b")
+    move(tmp_path / "b", far / "c")
+    assert os.fspath((far / "c").readlink()) == "nowhere"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_overwritten_here_or_there(tmp_path: Path, far: Path) -> None:
+    (tmp_path / "a").write_text("mine")
+    for goal in (tmp_path / "b", far / "b"):
+        goal.write_text("yours")
+        with pytest.raises(FileExistsError):
+            move(tmp_path / "a", goal)
+        assert goal.read_text() == "yours"
+    assert (tmp_path / "a").read_text() == "mine"
+
+
+def test_an_unfinished_copy_is_made_anew(tmp_path: Path, far: Path) -> None:
+    (tmp_path / "a").write_text("whole")
+    move(tmp_path / "a", far / "b")
+    (name,) = [path.name for path in far.iterdir()]
+    assert name == "b"
+    move(far / "b", tmp_path / "a")
+    part = moving._part(far / "b")
+    assert part.name.endswith(PART)
+    part.write_text("hal")
+    move(tmp_path / "a", far / "b")
+    assert [(path.name, path.read_text()) for path in far.iterdir()] == [("b", "whole")]
+
+
+def test_a_file_that_changes_while_it_is_copied_stays(tmp_path: Path, far: Path) -> None:
+    source = tmp_path / "a"
+    source.write_text("old")
+    before = source.lstat()
+    source.write_text("newer")
+    with pytest.raises(Changed, match="changed while it was copied"):
+        moving._copy(source, far / "b", before)
+    assert source.read_text() == "newer"
+    assert list(far.iterdir()) == []
+
+
+def test_what_is_neither_file_nor_link_is_moved_within_a_file_system_only(tmp_path: Path, far: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TurnlogError, match="neither file nor link"):
+        move(tmp_path / "pipe", far / "pipe")
+    move(tmp_path / "pipe", tmp_path / "b")
+    assert (tmp_path / "b").is_fifo()

@@ -1,0 +1,51 @@
+"""The history of what was typed: one session's lines out of it, and back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnlog.entries.history import rejoined, without
+
+ME, OTHER = "11111111-2222-4333-8444-555555555555", "99999999-2222-4333-8444-555555555555"
+
+
+def typed(session: str, text: str = "hi") -> bytes:
+    return json.dumps({"display": text, "sessionId": session}).encode() + b"\n"
+
+
+def test_only_the_lines_of_the_session_are_taken() -> None:
+    data = typed(ME) + typed(OTHER, f"about {ME}") + b"no json\n" + typed(ME, "again")
+    split = without(data, ME)
+    assert split.kept == typed(OTHER, f"about {ME}") + b"no json\n"
+    assert (split.taken, split.lines) == (typed(ME) + typed(ME, "again"), 2)
+
+
+@pytest.mark.parametrize("added", [b"", typed(OTHER, "later")])
+def test_lines_come_back_to_where_they_were(added: bytes) -> None:
+    old = typed(OTHER) + typed(ME) + typed(OTHER, "2")
+    assert rejoined(old, without(old, ME).kept + added, ME) == old + added
+
+
+def test_lines_that_were_never_taken_do_not_come_twice() -> None:
+    old = typed(ME) + typed(OTHER)
+    assert rejoined(old, old + typed(OTHER, "3"), ME) == old + typed(OTHER, "3")
+    assert rejoined(old, typed(OTHER, "0") + old, ME) == typed(OTHER, "0") + old
+
+
+def test_lines_go_to_the_end_of_a_history_that_was_written_anew() -> None:
+    old = typed(OTHER) + typed(ME)
+    assert rejoined(old, b"other", ME) == b"other\n" + typed(ME)
+
+
+lines = st.lists(st.sampled_from([typed(ME, "a"), typed(ME, "b"), typed(OTHER), b"\n", b"{}\n"]), max_size=8)
+
+
+@given(lines, st.booleans())
+def test_taking_out_and_bringing_back_changes_nothing(parts: list[bytes], ended: bool) -> None:
+    old = b"".join(parts)
+    old = old if ended else old.rstrip(b"\n")
+    assert rejoined(old, without(old, ME).kept, ME) == old

@@ -1,0 +1,241 @@
+"""Writing session files: whole lines at the end, whole files in the place of others, and nothing outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from turnlog.entries import writer
+from turnlog.entries.writer import append, read_whole, replace
+from turnlog.errors import Changed, TurnlogError
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and limits are those of POSIX")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "projects" / "p" / "s.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"a":1}\n')
+    return path
+
+
+def names(path: Path) -> list[str]:
+    return sorted(item.name for item in path.parent.iterdir())
+
+
+def test_a_line_is_appended_and_its_place_told(file: Path) -> None:
+    assert append(file, b"{}\n", root=file.parent) == 8
+    assert file.read_bytes() == b'{"a":1}\n{}\n'
+
+
+@pytest.mark.parametrize("old", [b"", b"{}\n"])
+def test_nothing_is_put_between_whole_lines(file: Path, old: bytes) -> None:
+    file.write_bytes(old)
+    append(file, b"{}\n", root=file.parent)
+    assert file.read_bytes() == old + b"{}\n"
+
+
+@pytest.mark.parametrize("old", [b'{"a":1}', b'{"a":', b"{}\n\0\0"])
+def test_a_last_line_without_end_gets_one_before_something_is_appended(file: Path, old: bytes) -> None:
+    file.write_bytes(old)
+    place = append(file, b"{}\n", root=file.parent)
+    assert file.read_bytes() == old + b"\n{}\n"
+    assert file.read_bytes()[place:] == b"{}\n"
+
+
+def test_a_line_that_may_be_in_the_making_is_left_alone_where_that_is_wanted(file: Path) -> None:
+    file.write_bytes(b'{"a":')
+    with pytest.raises(Changed, match="being written"):
+        append(file, b"{}\n", root=file.parent, mend=False)
+    assert file.read_bytes() == b'{"a":'
+
+
+def test_nothing_is_appended_to_a_file_that_changed(file: Path) -> None:
+    seen = read_whole(file).checkpoint
+    append(file, b"{}\n", root=file.parent, expected=seen)
+    with pytest.raises(Changed, match="was written meanwhile"):
+        append(file, b"{}\n", root=file.parent, expected=seen)
+    file.write_bytes(b'{"b":1}\n')
+    with pytest.raises(Changed, match="was replaced meanwhile"):
+        append(file, b"{}\n", root=file.parent, expected=seen)
+    assert file.read_bytes() == b'{"b":1}\n'
+
+
+def test_a_missing_file_is_not_made_by_appending(file: Path) -> None:
+    file.unlink()
+    with pytest.raises(FileNotFoundError):
+        append(file, b"{}\n", root=file.parent)
+
+
+@posix
+def test_many_writers_tear_no_line(file: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from turnlog.entries.writer import append\n"
+        "path = Path(sys.argv[1]); line = sys.argv[2].encode() * 3000 + b'\\n'\n"
+        "for _ in range(30): append(path, line, root=path.parent)"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code, str(file), letter]) for letter in "xyz"]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
+    lines = file.read_bytes().splitlines()[1:]
+    assert sorted(set(lines)) == [letter * 3000 for letter in (b"x", b"y", b"z")]
+    assert len(lines) == 90
+
+
+@pytest.fixture
+def limited() -> Iterator[Callable[[int], None]]:
+    """Let files grow up to a size only, as a full disk would."""
+    import resource
+
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, old[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, old)
+
+
+@posix
+def test_half_a_line_is_taken_back_when_the_disk_is_full(file: Path, limited: Callable[[int], None]) -> None:
+    limited(13)
+    with pytest.raises(TurnlogError, match=r"only 5 of 9 bytes.*disk full"):
+        append(file, b'{"b":22}\n', root=file.parent)
+    assert file.read_bytes() == b'{"a":1}\n'
+
+
+@posix
+def test_half_a_line_stays_if_somebody_wrote_behind_it(file: Path, limited: Callable[[int], None]) -> None:
+    file.write_bytes(b"." * 20)
+    with file.open("rb+", buffering=0) as opened:
+        opened.seek(5)
+        limited(10)
+        with pytest.raises(TurnlogError, match="only 5 of 9"):
+            writer._written(opened.fileno(), b"123456789", file)
+    assert file.read_bytes() == b"....." + b"12345" + b"." * 10
+
+
+def test_a_file_is_replaced_at_once(file: Path) -> None:
+    with file.open("rb") as before:
+        replace(file, [b"one\n", b"two\n"], root=file.parent, expected=read_whole(file).checkpoint)
+        assert before.read() == b'{"a":1}\n'
+    assert file.read_bytes() == b"one\ntwo\n"
+    assert names(file) == ["s.jsonl"]
+
+
+@posix
+def test_a_replaced_file_keeps_its_mode_and_where_wanted_its_times(file: Path) -> None:
+    file.chmod(0o640)
+    os.utime(file, ns=(1_000, 2_000))
+    replace(file, b"new", root=file.parent, keep_times=True, mode=0o600)
+    assert (file.stat().st_mode & 0o777, file.stat().st_mtime_ns) == (0o640, 2_000)
+    replace(file, b"newer", root=file.parent)
+    assert file.stat().st_mtime_ns > 2_000
+
+
+@posix
+def test_a_missing_file_is_made_with_the_given_mode(file: Path) -> None:
+    other = file.with_name("new.json")
+    replace(other, b"{}", root=file.parent, mode=0o644)
+    assert (other.read_bytes(), other.stat().st_mode & 0o777) == (b"{}", 0o644)
+
+
+def grown(file: Path) -> None:
+    with file.open("ab") as opened:
+        opened.write(b"{}\n")
+
+
+def other(file: Path) -> None:
+    file.rename(file.with_name("old"))
+    file.write_bytes(b'{"a":1}\n')
+
+
+@posix
+@pytest.mark.parametrize(
+    ("change", "words"), [(grown, "was written"), (other, "was replaced"), (Path.unlink, "was removed")]
+)
+def test_a_file_that_changes_while_the_new_one_is_written_stays(
+    file: Path, change: Callable[[Path], None], words: str
+) -> None:
+    def chunks() -> Iterator[bytes]:
+        yield b"new"
+        change(file)
+
+    with pytest.raises(Changed, match=words):
+        replace(file, chunks(), root=file.parent, expected=read_whole(file).checkpoint)
+    assert b"new" not in b"".join(path.read_bytes() for path in file.parent.iterdir())
+    assert not [name for name in names(file) if name.endswith(".tmp")]
+
+
+def test_what_was_looked_at_must_still_be_there(file: Path) -> None:
+    seen = read_whole(file).checkpoint
+    file.unlink()
+    with pytest.raises(Changed, match="is gone"):
+        replace(file, b"new", root=file.parent, expected=seen)
+    assert names(file) == []
+
+
+@posix
+def test_what_a_killed_process_left_is_gone_after_the_next_write(file: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from turnlog.entries.writer import replace\n"
+        "def chunks():\n    yield b'half'\n    os.kill(os.getpid(), 9)\n"
+        "replace(Path(sys.argv[1]), chunks(), root=Path(sys.argv[1]).parent)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(file)], check=False).returncode == -9
+    assert len(names(file)) == 2
+    assert file.read_bytes() == b'{"a":1}\n'
+    replace(file, b"new", root=file.parent)
+    assert (names(file), file.read_bytes()) == (["s.jsonl"], b"new")
+
+
+def test_a_new_content_that_fails_leaves_no_trace(file: Path) -> None:
+    def chunks() -> Iterator[bytes]:
+        yield b"new"
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        replace(file, chunks(), root=file.parent)
+    assert (names(file), file.read_bytes()) == (["s.jsonl"], b'{"a":1}\n')
+
+
+@posix
+def test_what_was_added_to_the_old_file_in_the_last_moment_is_carried_over(file: Path) -> None:
+    size = file.stat().st_size
+    with file.open("rb+") as old:
+        replace(file, b"new\n", root=file.parent)
+        old.seek(0, os.SEEK_END)
+        old.write(b'{"late":1}\n')
+        old.flush()
+        writer._carry_over(old.fileno(), size, file)
+    assert file.read_bytes() == b'new\n{"late":1}\n'
+
+
+@posix
+def test_a_link_is_followed_within_the_folder_and_not_out_of_it(file: Path, tmp_path: Path) -> None:
+    root = tmp_path / "projects"
+    (root / "q").symlink_to(file.parent)
+    append(root / "q" / "s.jsonl", b"{}\n", root=root)
+    assert file.read_bytes() == b'{"a":1}\n{}\n'
+    outside = tmp_path / "outside.jsonl"
+    outside.write_bytes(b"mine\n")
+    link = file.with_name("t.jsonl")
+    link.symlink_to(outside)
+    for write in (append, replace):
+        with pytest.raises(TurnlogError, match=r"leads out of .*outside\.jsonl"):
+            write(link, b"{}\n", root=root)
+    assert outside.read_bytes() == b"mine\n"
+
+
+@posix
+def test_a_replaced_link_stays_a_link(file: Path) -> None:
+    link = file.with_name("t.jsonl")
+    link.symlink_to(file)
+    replace(link, b"new", root=file.parent)
+    assert link.is_symlink()
+    assert file.read_bytes() == b"new"
+
+
+def test_a_folder_that_is_gone_needs_no_flushing(tmp_path: Path) -> None:
+    writer.sync_folder(tmp_path / "gone")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from turnlog.cli import when
 from turnlog.cli.terminal import Screen, line, pad, width
+from turnlog.entries.cleanup import cleanup_days, deleted_after
 from turnlog.entries.layout import SessionFile
 from turnlog.entries.peek import Peek
 from turnlog.entries.peeks import look_all
@@ -39,6 +40,13 @@ class Catalogue(NamedTuple):
     hidden: int
     """How many files hold no conversation and are left out."""
     is_demo: bool
+
+    def deletions(self) -> list[float | None]:
+        """For each row, from when on the client may delete it, in seconds since 1970."""
+        days = {folder: cleanup_days(folder) for folder in {row.file.config_dir for row in self.rows}}
+        if self.is_demo:
+            return [None] * len(self.rows)
+        return [deleted_after(row.file.mtime_ns, days[row.file.config_dir]) for row in self.rows]
 
 
 def catalogue(folders: Iterable[Path], project: str | None = None, everything: bool = False) -> Catalogue:
@@ -110,10 +118,11 @@ def short_ids(ids: list[str]) -> dict[str, str]:
 
 def document(found: Catalogue) -> dict[str, Any]:
     """The sessions as a JSON document."""
-    return {"sessions": [_session(row, found.is_demo) for row in found.rows], "hidden": found.hidden}
+    rows = zip(found.rows, found.deletions(), strict=True)
+    return {"sessions": [_session(row, end, found.is_demo) for row, end in rows], "hidden": found.hidden}
 
 
-def _session(row: Row, is_demo: bool) -> dict[str, Any]:
+def _session(row: Row, end: float | None, is_demo: bool) -> dict[str, Any]:
     file, ends, _ = row
     return {
         "session_id": file.session_id,
@@ -134,6 +143,7 @@ def _session(row: Row, is_demo: bool) -> dict[str, Any]:
         "git_branch": ends.git_branch,
         "size": file.size,
         "mtime": iso(datetime.fromtimestamp(file.mtime_ns / 1e9, UTC)),
+        "deleted_after": None if end is None else iso(datetime.fromtimestamp(end, UTC)),
         "junk": ends.junk,
         "demo": is_demo,
     }

@@ -22,8 +22,9 @@ def ls(project: str | None, everything: bool, as_json: bool) -> None:
       turnlog ls --project webshop      sessions of folders with such a name
       turnlog ls --json | jq -r '.sessions[0].path'
     """
+    from turnlog.cli.archive_warning import warning
     from turnlog.cli.catalogue import catalogue, document, table
-    from turnlog.cli.config import load
+    from turnlog.cli.config import data_dir, load
     from turnlog.cli.named import folders
     from turnlog.cli.output import dump, remark, say
     from turnlog.cli.terminal import screen
@@ -32,6 +33,8 @@ def ls(project: str | None, everything: bool, as_json: bool) -> None:
     found = catalogue(folders(config), project, everything)
     if found.is_demo:
         remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
+    elif words := warning(found, data_dir()):
+        remark(words)
     if as_json:
         dump(document(found))
         return

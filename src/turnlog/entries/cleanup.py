@@ -1,0 +1,38 @@
+"""When the client will delete a session.
+
+Measured with 2.1.325 and 2.1.29: some minutes after an interactive start, the client deletes every .jsonl file in
+the project folders that was not written for `cleanupPeriodDays` (in <config>/settings.json; 30 if it says nothing),
+and 2.1.325 with it the folder of the session, whatever the files in it are like. Large outputs (`tool-results`) of a
+session that stays are deleted by their own age; so are file-history, to-dos, tasks, plans and the like.
+`settings.local.json` in the config folder does not count. Settings that 2.1.325 refuses (no JSON; 0, fractions or texts
+for the period) make it delete nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+USUAL_DAYS = 30
+_DAY = 86400
+_FAR = 253402300800.0
+"""The end of the calendar: 1 January 10000."""
+
+
+def cleanup_days(config_dir: Path) -> int | None:
+    """After how many days without a write the client deletes a session; None if it deletes none."""
+    try:
+        settings = msgspec.json.decode((config_dir / "settings.json").read_bytes() or b"{}")
+    except OSError:
+        return USUAL_DAYS
+    except msgspec.MsgspecError:
+        return None
+    days = settings.get("cleanupPeriodDays", USUAL_DAYS) if isinstance(settings, dict) else None
+    return days if type(days) is int and days > 0 else None
+
+
+def deleted_after(mtime_ns: int, days: int | None) -> float | None:
+    """From when on the client may delete a file, in seconds since 1970; None for never."""
+    when = _FAR if days is None else mtime_ns / 1e9 + days * _DAY
+    return when if when < _FAR else None

@@ -1,0 +1,104 @@
+"""The archive as those who read it see it: sessions, their generations, and the bytes of their files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+from turnlog.entries.layout import is_session_id
+from turnlog.errors import Ambiguous, NotFound, Unreadable
+from turnlog.store.archive.blobs import Blobs
+from turnlog.store.archive.manifest import KeptFile, Manifest, Manifests
+
+_LISTED = 5
+
+
+class Archive:
+    """The archive in turnlog's data folder, whether there is anything in it or not."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.folder = data_dir / "archive"
+        self.blobs = Blobs(self.folder / "blobs")
+        self.manifests = Manifests(self.folder / "sessions")
+        self._found: dict[str, KeptFile] = {}
+
+    def sessions(self) -> list[Manifest]:
+        """The newest readable generation of every session."""
+        found = (self._newest(name, numbers) for name, numbers in self.manifests.labels().items())
+        return [manifest for manifest in found if manifest]
+
+    def ids(self) -> set[str]:
+        """The ids of all archived sessions; costs one listing of a folder."""
+        return self.manifests.ids()
+
+    def holds(self, session_id: str) -> bool:
+        """Whether anything is kept of a session."""
+        return session_id in self.ids()
+
+    def generations(self, name: str) -> list[Manifest]:
+        """All generations of a session (`Manifest.name`), the oldest first."""
+        return [self.manifests.read(name, number) for number in self.manifests.labels().get(name, [])]
+
+    def named(self, word: str) -> Manifest:
+        """The session that a word means: an id or the start of one, or a title."""
+        start, folded = word.lower(), " ".join(word.split()).casefold()
+        sessions = self.sessions()
+        found = [item for item in sessions if start and item.name.lower().startswith(start)]
+        found = found or [item for item in sessions if " ".join((item.title or "").split()).casefold() == folded != ""]
+        if not found:
+            raise NotFound(f"the archive holds no session {word!r}; `turnlog archive list` shows what it holds")
+        if len(found) > 1:
+            several = ", ".join(item.name for item in found[:_LISTED]) + (" …" if len(found) > _LISTED else "")
+            raise Ambiguous(f"{word!r} fits {len(found)} archived sessions: {several}; give more of the name")
+        return found[0]
+
+    def read(self, session_id: str, path: str) -> bytes:
+        """The bytes of a file of a session, by its path below the config folder."""
+        for manifest in self.sessions():
+            if manifest.session_id == session_id and (file := manifest.file(path)):
+                return b"".join(self.chunks(file))
+        raise NotFound(f"the archive holds no {path} of session {session_id}")
+
+    def read_at(self, path: str | Path, offset: int, size: int) -> bytes:
+        """Some bytes of a file, by the path that it had on disk; fewer only at its end."""
+        file = self._file(os.fspath(path)) or self._file(os.path.realpath(path))
+        if file is None:
+            raise NotFound(f"{path}: not in the archive")
+        parts, position = [], 0
+        for ref in file.refs:
+            start, end = max(offset - position, 0), min(offset + size - position, ref.size)
+            if start < end:
+                parts.append(self.blobs.get(ref.blob)[ref.start + start : ref.start + end])
+            position += ref.size
+        return b"".join(parts)
+
+    def chunks(self, file: KeptFile) -> Iterator[bytes]:
+        """The bytes of a file part by part; `Unreadable` at the end if they are not what was archived."""
+        running, size = sha256(), 0
+        for ref in file.refs:
+            part = self.blobs.get(ref.blob)[ref.start : ref.start + ref.size]
+            running.update(part)
+            size += len(part)
+            yield part
+        if (size, running.hexdigest()) != (file.size, file.digest):
+            raise Unreadable(f"{file.path}: damaged in the archive (it is not what was archived)")
+
+    def _file(self, path: str) -> KeptFile | None:
+        """The file that lay at a path; most paths have the id of their session in them."""
+        if path not in self._found:
+            ids = [part[:36] for part in re.split(r"[/\\]", path) if is_session_id(part[:36])]
+            for name, numbers in self.manifests.labels().items():
+                manifest = self._newest(name, numbers) if not ids or name[:36] in ids else None
+                self._found |= {manifest.absolute(file): file for file in manifest.files} if manifest else {}
+        return self._found.get(path)
+
+    def _newest(self, name: str, numbers: list[int]) -> Manifest | None:
+        for number in reversed(numbers):
+            try:
+                return self.manifests.read(name, number)
+            except Unreadable:
+                continue
+        return None

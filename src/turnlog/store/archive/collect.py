@@ -1,0 +1,85 @@
+"""Which files belong to which session, for all sessions of a config folder at once.
+
+`entries.belongings` answers for one session and looks through whole folders for it; here every folder is listed once.
+What carries a session's id belongs to it, in whichever folder of the config folder it lies: what later clients
+invent is kept too. Links are not followed, except that a session's own file or its project folder may be one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Set
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.entries.agents import Loose, loose_agents
+from turnlog.entries.layout import SessionFile, is_session_id, project_sessions, projects, scan
+
+_ID = 36
+_PLAN = re.compile(rb'"slug"\s*:\s*"([A-Za-z0-9_][A-Za-z0-9_-]{0,199})"')
+_APART = {"projects", "plans"}
+
+
+class Found(NamedTuple):
+    """A session on disk."""
+
+    file: SessionFile
+    paths: tuple[str, ...]
+    """Everything that belongs to it, its own file first."""
+
+
+def collect(config_dir: Path, only: Set[str] | None = None) -> Iterator[Found]:
+    """The sessions of a config folder, or some of them, with all that belongs to them."""
+    elsewhere = _by_id(config_dir)
+    for project_dir in projects(config_dir):
+        files = [item for item in project_sessions(project_dir, config_dir) if only is None or item.session_id in only]
+        loose = loose_agents(project_dir) if files else {}
+        for item in files:
+            beside = [*_below(os.path.join(project_dir, item.session_id)), *_loose(loose, item.session_id)]  # noqa: PTH118
+            paths = [item.file, *beside, *elsewhere.get(item.session_id, ())]
+            yield Found(item, tuple(dict.fromkeys(paths)))
+
+
+def plans(data: bytes, config_dir: Path) -> set[str]:
+    """The plans in the config folder that some lines of a session name."""
+    names = {name.decode() for name in _PLAN.findall(data)}
+    paths = (os.path.join(config_dir, "plans", f"{name}.md") for name in names)  # noqa: PTH118
+    return {path for path in paths if _is_file(path)}
+
+
+def _by_id(config_dir: Path) -> dict[str, list[str]]:
+    """The files in all folders but those of the projects whose names begin with a session's id."""
+    found: dict[str, list[str]] = {}
+    for folder in scan(config_dir):
+        if folder.name in _APART or not folder.is_dir(follow_symlinks=False):
+            continue
+        for item in scan(folder.path):
+            name = item.name[:_ID]
+            if is_session_id(name) and item.name[_ID : _ID + 1] in ("", ".", "-"):
+                found.setdefault(name, []).extend(_files([item]))
+    return {name: sorted(paths) for name, paths in found.items()}
+
+
+def _below(folder: str) -> list[str]:
+    return [] if os.path.islink(folder) else _files(scan(folder))  # noqa: PTH114 - strings are several times as fast
+
+
+def _files(items: Iterable[os.DirEntry[str]]) -> list[str]:
+    """The files among some entries of a folder, and below the folders among them."""
+    found = []
+    for item in sorted(items, key=lambda item: item.name):
+        if item.is_file(follow_symlinks=False):
+            found.append(item.path)
+        elif item.is_dir(follow_symlinks=False):
+            found += _files(scan(item.path))
+    return found
+
+
+def _loose(agents: Loose, session_id: str) -> list[str]:
+    paths = [path for agent in agents.get(session_id, []) for path in (agent.path, agent.meta_path)]
+    return [str(path) for path in paths if path and not path.is_symlink()]
+
+
+def _is_file(path: str) -> bool:
+    return os.path.isfile(path) and not os.path.islink(path)  # noqa: PTH113, PTH114

@@ -1,0 +1,161 @@
+"""Taking files into the archive: what is already there is recognised, what was added is cut into blobs.
+
+Files are cut at multiples of `BLOB`. What lies behind the last cut grows stretch by stretch; when there are too many,
+or the next cut is reached, stretches are joined. Stretches that are too small for a file of their own
+go into a shared blob.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from turnlog.entries.window import open_regular, read_at
+from turnlog.errors import Changed
+from turnlog.store.archive.blobs import BLOB, Blobs
+from turnlog.store.archive.manifest import KeptFile, Ref, Seen
+
+if TYPE_CHECKING:
+    from hashlib import _Hash as Hash
+
+_STRETCHES = 8
+_NAMELESS = "#"
+"""How references to a shared blob begin that is not full yet."""
+_ATTEMPTS = 4
+_SETTLED_NS = 2_000_000_000
+"""A file that changed within the last two seconds may change again under the same timestamp."""
+
+
+class Sizes(NamedTuple):
+    """Where files are cut; other values are for tests."""
+
+    blob: int = BLOB
+    small: int = 16 << 10
+    """Stretches below this share a blob."""
+
+
+class Taken(NamedTuple):
+    """A file as it is now."""
+
+    file: KeptFile
+    is_replaced: bool
+    """What was archived of it before is not how it begins now."""
+
+
+def seen(status: os.stat_result) -> Seen:
+    """How a file looks from outside."""
+    inode, changed = (0, 0) if os.name == "nt" else (status.st_ino, status.st_ctime_ns)
+    return Seen(status.st_size, status.st_mtime_ns, changed, inode)
+
+
+class Intake:
+    """Takes the files of one session; `close` is to be called before their references are used."""
+
+    def __init__(self, blobs: Blobs, watch: Callable[[str, bytes], None], sizes: Sizes) -> None:
+        self._blobs = blobs
+        self._sizes = sizes
+        self._watch = watch  # gets to see what is new, with the name of the file
+        self._shared = bytearray()
+        self._names: list[str] = []
+
+    def take(self, path: str, name: str, before: KeptFile | None) -> Taken:
+        """Read a file as it is at this moment; `Changed` if it is rewritten again and again meanwhile."""
+        for _ in range(_ATTEMPTS):
+            fd, status = open_regular(path)
+            try:
+                taken = self._read(fd, status, name, before)
+            finally:
+                os.close(fd)
+            if taken:
+                return taken
+        raise Changed(f"{path}: was rewritten while it was read; the next run takes it")
+
+    def close(self, files: list[KeptFile]) -> list[KeptFile]:
+        """The files with references to real blobs, all of which are on disk."""
+        self._flush()
+        self._blobs.settle()
+        return [msgspec.structs.replace(file, refs=tuple(map(self._named, file.refs))) for file in files]
+
+    def _read(self, fd: int, status: os.stat_result, name: str, before: KeptFile | None) -> Taken | None:
+        """The file, or None if it changed under our hands in another way than by growing."""
+        end, running = status.st_size, sha256()
+        is_grown = before is not None and before.size <= end and _feed(fd, running, before.size) == before.digest
+        if before is not None and not is_grown:
+            running = sha256()
+        old = before if is_grown else None
+        refs, start = self._kept(old, end)
+        for at in range(start, end, self._sizes.blob):
+            block = read_at(fd, at, min(self._sizes.blob, end - at))
+            if len(block) < min(self._sizes.blob, end - at):
+                return None
+            running.update(block[max((old.size if old else 0) - at, 0) :])
+            refs.append(self._stretch(block))
+            self._watch(name, block)
+        digest = running.hexdigest()
+        if not _is_same(fd, status, digest):
+            return None
+        file = KeptFile(
+            path=name,
+            size=end,
+            mtime_ns=old.mtime_ns if old and old.size == end else status.st_mtime_ns,
+            mode=status.st_mode & 0o7777,
+            digest=digest,
+            refs=tuple(refs),
+            seen=seen(status) if time.time_ns() - status.st_mtime_ns > _SETTLED_NS else None,
+        )
+        return Taken(file, before is not None and not is_grown)
+
+    def _kept(self, old: KeptFile | None, end: int) -> tuple[list[Ref], int]:
+        """The references that stay, and from where on the file is to be cut anew."""
+        if old is None or not all(self._blobs.has(ref.blob) for ref in old.refs):
+            return [], 0
+        if end == old.size:
+            return list(old.refs), end
+        whole = old.size // self._sizes.blob
+        refs = list(old.refs)
+        if end >= (whole + 1) * self._sizes.blob:
+            del refs[whole:]
+        elif len(refs) - whole >= _STRETCHES:
+            # Joined are the last ones, as long as they are not shorter than the one before: a byte that was stored
+            # is stored again only a few times.
+            joined = end - old.size
+            while len(refs) > whole and refs[-1].size <= 2 * joined:
+                joined += refs.pop().size
+        return refs, sum(ref.size for ref in refs)
+
+    def _stretch(self, data: bytes) -> Ref:
+        if len(data) >= self._sizes.small:
+            return Ref(self._blobs.put(data), 0, len(data))
+        if len(self._shared) + len(data) > self._sizes.blob:
+            self._flush()
+        self._shared += data
+        return Ref(f"{_NAMELESS}{len(self._names)}", len(self._shared) - len(data), len(data))
+
+    def _flush(self) -> None:
+        self._names.append(self._blobs.put(bytes(self._shared)) if self._shared else "")
+        self._shared.clear()
+
+    def _named(self, ref: Ref) -> Ref:
+        if not ref.blob.startswith(_NAMELESS):
+            return ref
+        return Ref(self._names[int(ref.blob[1:])], ref.start, ref.size)
+
+
+def _feed(fd: int, running: Hash, end: int) -> str:
+    """Hash a file up to an offset, or up to its end if that comes first."""
+    for at in range(0, end, BLOB):
+        running.update(read_at(fd, at, min(BLOB, end - at)))
+    return running.hexdigest()
+
+
+def _is_same(fd: int, status: os.stat_result, digest: str) -> bool:
+    """Whether what was read is how the file begins: it may have grown, but not changed, since it was opened."""
+    now = os.fstat(fd)
+    if seen(now) == seen(status):
+        return True
+    return now.st_size >= status.st_size and _feed(fd, sha256(), status.st_size) == digest

@@ -1,0 +1,59 @@
+"""One writer at a time: a lock that ends with the process that holds it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from turnlog.errors import TurnlogError
+
+PATIENCE = 600.0
+"""Writers hold the lock for one session, so whoever waits longer than this waits for a process that hangs."""
+
+
+class Busy(TurnlogError):
+    """Another process writes."""
+
+
+@contextlib.contextmanager
+def locked(folder: Path, patience: float = PATIENCE) -> Iterator[None]:
+    """Be the only one who writes into the archive."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _wait(fd, folder, time.monotonic() + patience)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _wait(fd: int, folder: Path, until: float) -> None:
+    while not _try(fd):
+        if time.monotonic() >= until:
+            raise Busy(f"{folder}: another turnlog process writes the archive; try again when it is done")
+        time.sleep(0.05)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try(fd: int) -> bool:
+        try:
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try(fd: int) -> bool:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -1,0 +1,97 @@
+"""When the archive brings itself up to date: on or off, how often, and a start that the user does not wait for.
+
+The file `schedule` says every how many hours. Its time is when the next run is due, so that a start of turnlog costs
+a look at it. This module imports nothing that such a start has not loaded anyway.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+USUAL_HOURS = 6
+LONGEST_HOURS = 24 * 31
+
+
+def maybe_start(data_dir: str | Path) -> bool:
+    """Start a run in the background if the archive is on and one is due; never raises, never waits."""
+    path = _path(data_dir)
+    try:
+        due, now = os.stat(path).st_mtime, time.time()  # noqa: PTH116 - pathlib may not be loaded
+        every = _hours(path) * 3600
+        if now < due <= now + every + 60:  # a clock that ran ahead must not stop it for ever
+            return False
+        # What can't be noted would be started again and again.
+        os.utime(path, (now, now + every))
+        _start(os.path.dirname(path))  # noqa: PTH120
+    except OSError:
+        return False
+    return True
+
+
+def hours(data_dir: str | Path) -> int | None:
+    """Every how many hours the archive runs; None while it is off."""
+    try:
+        return _hours(_path(data_dir))
+    except OSError:
+        return None
+
+
+def due(data_dir: str | Path) -> float | None:
+    """When the next run is due, in seconds since 1970; None while the archive is off."""
+    try:
+        return os.stat(_path(data_dir)).st_mtime  # noqa: PTH116
+    except OSError:
+        return None
+
+
+def turn_on(data_dir: Path, every: int = USUAL_HOURS) -> None:
+    """Have the archive run from now on; the first run is due at once."""
+    from turnlog.store.archive import durable
+
+    path = data_dir / "archive" / "schedule"
+    durable.write(path, f"{every}\n".encode())
+    os.utime(path, (0, 0))
+
+
+def turn_off(data_dir: Path) -> None:
+    """Have it run no more; what is archived stays."""
+    (data_dir / "archive" / "schedule").unlink(missing_ok=True)
+
+
+def program() -> list[str]:
+    """The words that start this turnlog, from whichever folder."""
+    return [sys.executable, "-P", "-m", "turnlog"]
+
+
+def _path(data_dir: str | Path) -> str:
+    return os.path.join(data_dir, "archive", "schedule")  # noqa: PTH118
+
+
+def _hours(path: str) -> int:
+    with open(path, "rb") as file:  # noqa: PTH123
+        text = file.read(16).strip()
+    return int(text) if text.isdigit() and 1 <= int(text) <= LONGEST_HOURS else USUAL_HOURS
+
+
+def _start(folder: str) -> None:
+    import subprocess
+
+    flags = 0
+    if sys.platform == "win32":
+        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+    process = subprocess.Popen(
+        [*program(), "archive", "run", "--background"],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        creationflags=flags,
+    )
+    process.returncode = 0  # nobody waits for it, and nobody shall be warned of that

@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 
 from bench.corpus.collection import generate, generate_session
 from bench.corpus.eras import ERAS
+from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Unreadable
 from turnlog.session import totals
-from turnlog.session.messages import join
+from turnlog.session.counting import ECHO, MOST, Best, Echo, count, count_echo, merge
+from turnlog.session.messages import Message, join, version_key
 from turnlog.session.prices import Tokens
-from turnlog.session.totals import Row, by_day_and_model, scan
+from turnlog.session.totals import Row, by_day_and_model, by_file, once, scan
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = [path for name in ("tests/data", "src/turnlog/demo") for path in sorted((ROOT / name).rglob("*.jsonl"))]
@@ -43,18 +45,40 @@ def write(path: Path, *lines: dict[str, Any] | bytes) -> Path:
     return path
 
 
-def joined(paths: Iterable[Path]) -> dict[str, Tokens]:
-    """The same by the full reader; messages without any id are told apart by their files."""
-    found = {}
+def said(file: Transcript) -> list[Message]:
+    """The messages of a file, with those that it only has as echoes."""
+    known = join(file.entries)
+    keys = {message.key for message in known}
+    return known + [echo for echo in join(echoes(file)) if echo.key not in keys]
+
+
+def echoes(file: Transcript) -> Iterable[Entry]:
+    """The lines of sub-agents that progress entries repeat, as entries of their own."""
+    for entry in file.entries:
+        if entry.type != "progress":
+            continue
+        data = file.body(entry).get("data")
+        inner = data.get("message") if isinstance(data, dict) else None
+        if isinstance(inner, dict):
+            outer = {"version": entry.version, "isSidechain": True}
+            (line,) = Transcript.of(json.dumps({**inner, **outer}).encode()).entries
+            line.offset = entry.offset
+            yield line
+
+
+def joined(paths: Iterable[Path]) -> dict[str, tuple[Tokens, str]]:
+    """Tokens and quality by the full reader; messages without any id are told apart by their files."""
+    found: dict[str, tuple[Tokens, str]] = {}
     for path in paths:
-        for message in join(Transcript.of(path.read_bytes()).entries):
-            if message.tokens is not None and not message.is_synthetic:
-                found[f"{path}{message.key}" if message.key.startswith("@") else message.key] = message.tokens
+        for message in said(Transcript.of(path.read_bytes())):
+            if not message.is_synthetic:
+                key = f"{path}{message.key}" if message.key.startswith("@") else message.key
+                found[key] = message.tokens or Tokens(), message.quality
     return found
 
 
-def scanned(paths: Iterable[Path]) -> dict[str, Tokens]:
-    return {key: best.tokens for key, best in scan(paths, 1).items()}
+def scanned(paths: Iterable[Path]) -> dict[str, tuple[Tokens, str]]:
+    return {key: (best.tokens, best.quality) for key, best in scan(paths, 1).items()}
 
 
 @pytest.fixture(scope="module")
@@ -227,3 +251,146 @@ def test_a_process_with_threads_is_not_forked(tmp_path: Path) -> None:
     finally:
         done.set()
         other.join()
+
+
+def line(**fields: Any) -> Entry:
+    """A line of an answer, decoded."""
+    (entry,) = Transcript.of(json.dumps({**answer(), **fields}).encode()).entries
+    return entry
+
+
+def counted(*lines: Entry) -> Best:
+    """The one message of some lines."""
+    found: dict[str, Best] = {}
+    for number, item in enumerate(lines):
+        count(found, item, "file", number)
+    (best,) = found.values()
+    return best
+
+
+def test_counting_gives_the_message_of_a_line_and_nothing_for_other_lines() -> None:
+    found: dict[str, Best] = {}
+    assert count(found, line(), "file", 0) is found["msg_1"]
+    assert count(found, line(type="user"), "file", 0) is None
+    assert count(found, line(message=None), "file", 0) is None
+    assert count(found, line(message={"model": "<synthetic>", "usage": {}}), "file", 0) is None
+    assert len(found) == 1
+
+
+def test_a_message_without_usage_is_a_message_of_which_nothing_is_known() -> None:
+    best = counted(line(message={"id": "m", "model": "x", "stop_reason": "end_turn"}))
+    assert (best.tokens, best.quality, best.lowest) == (Tokens(), "missing", -1)
+
+
+def test_numbers_that_no_request_can_have_are_no_counts() -> None:
+    usage = {
+        "input_tokens": MOST + 1,
+        "output_tokens": 10**30,
+        "cache_read_input_tokens": -3,
+        "cache_creation": {"ephemeral_1h_input_tokens": 10**20, "ephemeral_5m_input_tokens": 4},
+        "server_tool_use": {"web_search_requests": 10**9},
+    }
+    best = counted(line(message={"id": "m", "usage": usage}))
+    assert best.tokens == Tokens(web_searches=10_000)
+    assert best.lowest == 0
+
+
+def test_a_request_that_is_not_billed_as_usual_says_on_which_terms() -> None:
+    usual = {"speed": "standard", "service_tier": "standard", "inference_geo": "not_available"}
+    assert counted(line(message={"id": "m", "usage": usual})).terms is None
+    assert counted(line(message={"id": "m", "usage": {"speed": "fast"}})).terms == "fast||"
+    geo = {"service_tier": "batch", "inference_geo": "us" * 500}
+    assert counted(line(message={"id": "m", "usage": geo})).terms == f"|batch|{'us' * 20}"
+
+
+def test_client_and_side_are_those_of_the_last_line() -> None:
+    best = counted(line(version="2.1.7", isSidechain=True), line(version="2.1.8"))
+    assert (best.version, best.sidechain) == ("2.1.8", 0)
+
+
+def test_a_version_of_thousands_of_digits_is_an_unknown_one() -> None:
+    assert version_key("2.1." + "9" * 5000) == (999,)
+
+
+def echo(text: str = "I looked.", **message: Any) -> dict[str, Any]:
+    """The whole object of a progress entry that repeats the line of a sub-agent."""
+    blocks = [
+        {"type": "text", "text": text},
+        {"type": "tool_use", "input": {"path": ["abc", 1], "n": None}},
+        {"type": "redacted", "data": "xyz"},
+        "?",
+    ]
+    inner = {**answer(), "message": {"id": "m", "model": "claude-opus-5", "content": blocks, "usage": {}, **message}}
+    return {"type": "progress", "version": "2.1.29", "data": {"type": "agent_progress", "message": inner}}
+
+
+def test_an_echo_counts_as_a_sub_agents_line_with_the_letters_of_its_texts_and_inputs() -> None:
+    found: dict[str, Best] = {}
+    best = count_echo(found, echo(), "file", 0)
+    assert best is found["m"]
+    assert (best.letters, best.version, best.sidechain, best.quality) == (12, "2.1.29", ECHO, "placeholder")
+    count_echo(found, echo(content="said at once"), "file", 0)
+    count_echo(found, {**echo(content=[]), "version": 7}, "file", 0)
+    assert (best.letters, best.version) == (12, None)
+
+
+@pytest.mark.parametrize("data", [None, "text", {"message": "text"}, {"message": {"type": "user"}}])
+def test_progress_without_an_answer_in_it_is_no_echo(data: object) -> None:
+    found: dict[str, Best] = {}
+    assert count_echo(found, {"type": "progress", "data": data}, "file", 0) is None
+    assert not found
+
+
+def test_an_echo_that_the_quick_decoder_refuses_counts_too(tmp_path: Path) -> None:
+    strange = {**echo(usage={"output_tokens": 7, "input_tokens": "many"}), "cwd": 7}
+    found = scan([write(tmp_path / "a.jsonl", strange, {**echo(), "data": ["assistant"]})])
+    assert found["m"].output_tokens == 7
+
+
+def test_other_news_of_running_tools_are_no_echoes(tmp_path: Path) -> None:
+    news = {"type": "progress", "data": {"type": "query_update", "query": "assistant"}}
+    assert scan([write(tmp_path / "a.jsonl", news)]) == {}
+
+
+def test_an_echo_pays_only_where_there_is_nothing_else(tmp_path: Path) -> None:
+    main = write(tmp_path / "a.jsonl", echo(usage={"output_tokens": 9}))
+    agent = write(tmp_path / "b.jsonl", {**answer("m", "2026-01-05T00:00:00.000Z"), "isSidechain": True})
+    assert scan([main])["m"].first == "2026-01-02T03:04:05.000Z"
+    both = scan([main, agent])["m"]
+    assert (both.first, both.output_tokens, both.sidechain) == ("2026-01-05T00:00:00.000Z", 9, 1)
+
+
+def test_copies_are_judged_together_by_the_client_that_wrote_the_first() -> None:
+    old = Best("x", "2026-01-01", "2026-01-01", output_tokens=1, lowest=1, version="2.1.29")
+    new = Best("x", "2026-01-02", "2026-01-02", output_tokens=1, lowest=1, version="2.1.325")
+    assert new.quality == "partial"
+    assert merge([new, old]).quality == "placeholder"
+    assert merge([new, old]).version == "2.1.29"
+    ended = Best("x", "2026-01-02", "2026-01-02", output_tokens=80, lowest=80, stopped=True)
+    assert (merge([old, ended]).quality, merge([old, ended]).output_tokens) == ("final", 80)
+
+
+def test_merging_takes_over_what_the_first_copy_does_not_say() -> None:
+    bare = Best(None, "2026-01-01", "2026-01-01")
+    full = Best("x", "", "", 1, 2, 3, 4, 5, 6, lowest=2, terms="fast||", letters=9)
+    found = merge([full, bare])
+    assert (found.model, found.terms, found.lowest, found.letters) == ("x", "fast||", 2, 9)
+    assert found.first == "2026-01-01"  # one without a time is not the earliest
+    assert merge([bare, Best("x", "2026", "2026", lowest=0)]).lowest == 0
+    assert merge([full, Best("x", "2026", "2026", lowest=0)]).lowest == 0
+    assert bare == Best(None, "2026-01-01", "2026-01-01")
+
+
+def test_the_messages_of_each_file_can_be_had_before_they_are_joined(tmp_path: Path) -> None:
+    one, two, three = (write(tmp_path / f"{n}.jsonl", answer(output_tokens=n + 1)) for n in range(3))
+    found = by_file([three, one, two])
+    assert {path: best["msg_1"].output_tokens for path, best in found.items()} == {
+        str(one): 1,
+        str(two): 2,
+        str(three): 3,
+    }
+    assert once(found)["msg_1"].output_tokens == 3
+
+
+def test_an_echo_is_a_line_as_counting_wants_it() -> None:
+    assert (Echo().is_sidechain, Echo().version) == (True, None)

@@ -27,7 +27,7 @@ UNKNOWN = -1
 LETTERS, TOKENS = 5, 2
 """So many letters make so many tokens; measured on final answers, which have 2.2 to 2.8 letters a token."""
 _PLACES = {quality: place for place, quality in enumerate(QUALITIES)}
-_ISO = "GLOB '[12][0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z'"
+_ISO = "GLOB '2[0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z'"
 _ANSWERS = f"""
     SELECT key, file, iif(last {_ISO}, unixepoch(last), NULL), model, first, last, input, output, cache_read,
         cache_write, cache_write_1h, searches, lowest, stopped, sidechain, version, terms, letters

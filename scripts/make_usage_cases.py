@@ -1,0 +1,31 @@
+"""Make the conformance set for counting usage: `python scripts/make_usage_cases.py [FOLDER]`.
+
+Everything in it is made up; the same bytes come out on every run. Without FOLDER it goes to tests/data/usage.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def make(target: Path) -> None:
+    """Write all cases, in place of those that were there; the README stays."""
+    from usage_cases.cases import all_cases, written
+
+    for folder in [path for path in target.glob("*") if path.is_dir()]:
+        shutil.rmtree(folder)
+    for case in all_cases():
+        for name, data in case.files.items():
+            file = target / case.name / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+        (target / case.name / "expected.json").write_text(written(case.expected), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "scripts"))
+    make(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "tests/data/usage")

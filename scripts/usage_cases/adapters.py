@@ -1,0 +1,105 @@
+"""How other tools are asked, and what their answers mean in the words of `expected.json`.
+
+An adapter gives the total, and where a case asks for it the sums by session and by day. What a tool does not tell is
+left out: it is neither right nor wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Amounts = dict[str, Any]
+
+
+class Run(NamedTuple):
+    """A tool, on one case."""
+
+    command: list[str]
+    config_dir: Path
+    home: Path
+
+    def __call__(self, *words: str, **environ: str) -> Any:
+        """The JSON that the tool prints, in a home of its own; None if it prints none."""
+        inherited = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "PYTHONPATH") if name in os.environ}
+        own = {
+            "HOME": str(self.home),
+            "USERPROFILE": str(self.home),
+            "CLAUDE_CONFIG_DIR": str(self.config_dir),
+            "TURNLOG_HOME": str(self.home / "turnlog"),
+            "TZ": "UTC",
+        }
+        done = subprocess.run(
+            [*self.command, *words], env={**inherited, **own, **environ}, capture_output=True, check=False, timeout=60
+        )
+        try:
+            return json.loads(done.stdout)
+        except ValueError:
+            return None
+
+
+class Answer(NamedTuple):
+    """What a tool counts."""
+
+    total: Amounts
+    sessions: dict[str, Amounts]
+    days: dict[str, dict[str, Amounts]]
+
+
+def turnlog(run: Run, zones: list[str]) -> Answer:
+    """`turnlog usage --json`."""
+    by_session = run("usage", "session", "--json") or {"total": {}, "rows": []}
+    days = {zone: run("usage", "daily", "--timezone", zone, "--json") or {"rows": []} for zone in zones}
+    return Answer(
+        by_session["total"],
+        {row["session_id"]: row for row in by_session["rows"]},
+        {zone: {row["day"]: row for row in found["rows"]} for zone, found in days.items()},
+    )
+
+
+def ccusage(run: Run, zones: list[str]) -> Answer:
+    """`ccusage claude daily --json`, offline; it tells nothing of unpriced tokens and of quality."""
+    words = ("--json", "--offline", "--timezone")
+    by_zone = {zone: run("claude", "daily", *words, zone) or {"daily": []} for zone in zones or ["UTC"]}
+    sessions = run("claude", "session", *words, "UTC") or {"sessions": []}
+    first = next(iter(by_zone.values()))
+    return Answer(
+        _ccusage(first.get("totals") or {}),
+        {_last(row): _ccusage(row) for row in sessions.get("sessions", [])},
+        {zone: {row["date"]: _ccusage(row) for row in by_zone[zone]["daily"]} for zone in zones},
+    )
+
+
+def _ccusage(row: dict[str, Any]) -> Amounts:
+    names = {
+        "input_tokens": "inputTokens",
+        "output_tokens": "outputTokens",
+        "cache_read_input_tokens": "cacheReadTokens",
+        "cache_creation_input_tokens": "cacheCreationTokens",
+        "cost_usd": "totalCost",
+    }
+    return {ours: row.get(theirs, 0) for ours, theirs in names.items()}
+
+
+def _last(row: dict[str, Any]) -> str:
+    return str(row.get("sessionId", ""))
+
+
+def plain(run: Run, zones: list[str]) -> Answer:
+    """Any command that prints `{"total": {...}}` with the keys of `expected.json`, from CLAUDE_CONFIG_DIR."""
+    found = run(TIMEZONE=(zones or ["UTC"])[0]) or {}
+    return Answer(found.get("total", {}), found.get("sessions", {}), {})
+
+
+ADAPTERS: dict[str, Callable[[Run, list[str]], Answer]] = {"turnlog": turnlog, "ccusage": ccusage, "plain": plain}
+
+
+def ask(adapter: str, command: list[str], case: Path, zones: list[str]) -> Answer:
+    """What a tool counts in one case."""
+    with tempfile.TemporaryDirectory() as home:
+        return ADAPTERS[adapter](Run(command, case, Path(home)), zones)

@@ -1,0 +1,127 @@
+"""Lines of session files as the client writes them, with nothing in them but what counting needs."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid5
+
+Json = dict[str, Any]
+SPACE = UUID("7d0f1c52-57a0-4b5e-9c9e-0d6f3f6f2b11")
+START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
+CWD = "/home/dana/webshop"
+PROJECT = "projects/-home-dana-webshop"
+
+
+def session_id(name: str) -> str:
+    """The id of a session that a case calls so."""
+    return str(UUID(bytes=uuid5(SPACE, name).bytes, version=4))
+
+
+def stamp(minutes: float) -> str:
+    """A time so many minutes after the start."""
+    return (START + timedelta(minutes=minutes)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def usage(given: int, output: int, read: int = 0, written: int = 0, long: int | None = None, **more: Any) -> Json:
+    """Token counts; `long` is how many of the tokens written to the cache live for an hour."""
+    found: Json = {
+        "input_tokens": given,
+        "cache_creation_input_tokens": written,
+        "cache_read_input_tokens": read,
+        "output_tokens": output,
+        "service_tier": "standard",
+    }
+    if long is not None:
+        split = {"ephemeral_5m_input_tokens": written - long, "ephemeral_1h_input_tokens": long}
+        found["cache_creation"] = split
+    return found | more
+
+
+class Session:
+    """A session file while it is written; a line comes a minute after the one before."""
+
+    def __init__(self, name: str, version: str = "2.1.325", *, start: float = 0, agent: str | None = None) -> None:
+        self.name = name
+        self.id = session_id(name)
+        self.version = version
+        self.agent = agent
+        self.lines: list[Json] = []
+        self._minute = start
+        self._parent: str | None = None
+
+    def wait(self, minutes: float) -> Session:
+        """Let time pass."""
+        self._minute += minutes
+        return self
+
+    def row(self, kind: str, **fields: Any) -> Json:
+        """Any entry of the graph."""
+        self._minute += 1
+        label = f"{self.name} {self.agent} {len(self.lines)}"
+        line: Json = {
+            "parentUuid": self._parent,
+            "isSidechain": self.agent is not None,
+            "userType": "external",
+            "cwd": CWD,
+            "sessionId": self.id,
+            "version": self.version,
+            "gitBranch": "main",
+            **({"agentId": self.agent} if self.agent else {}),
+            "type": kind,
+            **fields,
+            "uuid": str(uuid5(SPACE, label)),
+            "timestamp": stamp(self._minute),
+        }
+        self._parent = line["uuid"]
+        self.lines.append(line)
+        return line
+
+    def prompt(self, text: str = "Go on.") -> Json:
+        """What somebody typed."""
+        return self.row("user", message={"role": "user", "content": text})
+
+    def answer(
+        self,
+        message: str | None,
+        counts: Json | None,
+        *,
+        model: str = "claude-opus-5",
+        stop: str | None = "end_turn",
+        request: str | None = "",
+        text: str = "Done.",
+        **fields: Any,
+    ) -> Json:
+        """One line of an answer; `message` and `request` are its ids, None leaves them out."""
+        head: Json = {"model": model, "type": "message", "role": "assistant"}
+        if message is not None:
+            head["id"] = f"msg_{self.name}_{message}"
+        head["content"] = [{"type": "text", "text": text}]
+        head |= {"stop_reason": stop, "stop_sequence": None}
+        if counts is not None:
+            head["usage"] = counts
+        if request is not None:
+            fields["requestId"] = f"req_{self.name}_{request or message}"
+        return self.row("assistant", message=head, **fields)
+
+    def copy(self, line: Json) -> Json:
+        """A line of another session, written again: only what belongs to the line itself is new."""
+        return self.row(line["type"], message=dict(line["message"]), requestId=line["requestId"])
+
+    def echo(self, line: Json) -> Json:
+        """The line of a sub-agent as the session's own file repeats it."""
+        inner = {key: line[key] for key in ("type", "timestamp", "message", "requestId", "uuid")}
+        data = {
+            "message": inner,
+            "normalizedMessages": [],
+            "type": "agent_progress",
+            "prompt": "",
+            "agentId": "a1b2c3d",
+        }
+        return self.row("progress", data=data, toolUseID="agent_msg", parentToolUseID="toolu_1")
+
+
+def dump(lines: list[Json], separators: tuple[str, str] = (",", ":")) -> bytes:
+    """Lines as bytes."""
+    return b"".join(json.dumps(line, separators=separators).encode() + b"\n" for line in lines)

@@ -1,0 +1,124 @@
+"""Time zones: from hours in UTC to days where somebody lives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from typing import NamedTuple
+
+from ...errors import UsageError
+
+DAY = 86_400
+_EPOCH = date(1970, 1, 1).toordinal()
+_STEP = 6 * 24
+"""Zones keep their clocks for longer than so many hours."""
+_EARLIEST, _LATEST = 30 * 8766, 130 * 8766
+"""No session is older than 2000 or younger than 2100; clocks beyond are taken to stay as they were."""
+
+
+class Stretch(NamedTuple):
+    """From some hour on, clocks are so many seconds ahead of UTC."""
+
+    hour: int
+    offset: int
+
+
+class Zone:
+    """A time zone; without a name, that of this machine."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self._zone = None if name in (None, "", "local") else _named(str(name))
+        self.name = name or "local"
+
+    def offset(self, seconds: int) -> int:
+        """How many seconds the clocks are ahead of UTC at a time."""
+        try:
+            if self._zone is None:
+                return time.localtime(seconds).tm_gmtoff
+            ahead = datetime.fromtimestamp(seconds, self._zone).utcoffset()
+        except (ValueError, OverflowError, OSError):  # years that calendars do not reach
+            return 0
+        return int(ahead.total_seconds()) if ahead else 0
+
+    def day(self, seconds: int) -> int:
+        """The day of a time, in days since 1970."""
+        return (seconds + self.offset(seconds)) // DAY
+
+    def written(self, seconds: int) -> str:
+        """A time as clocks there show it: 2026-11-03 14:05."""
+        return datetime.fromtimestamp(seconds + self.offset(seconds), UTC).strftime("%Y-%m-%d %H:%M")
+
+    def begins(self, day: date) -> int:
+        """When a day begins, in seconds since 1970."""
+        if not 1971 <= day.year <= 9998:
+            return day_number(day) * DAY
+        return int(datetime(day.year, day.month, day.day, tzinfo=self._zone).timestamp())
+
+    def stretches(self, first: int, last: int) -> list[Stretch]:
+        """How the clocks stand from the hour `first` to the hour `last`."""
+        first, last = (min(max(hour, _EARLIEST), _LATEST) for hour in (first, last))
+        found = [Stretch(first, self.offset(first * 3600))]
+        for hour in range(first + _STEP, last + _STEP, _STEP):
+            if (offset := self.offset(hour * 3600)) != found[-1].offset:
+                found.append(Stretch(self._turn(hour - _STEP, hour), offset))
+        return found
+
+    def _turn(self, before: int, after: int) -> int:
+        """The first hour with the clocks of `after`."""
+        offset = self.offset(after * 3600)
+        while after - before > 1:
+            middle = (before + after) // 2
+            if self.offset(middle * 3600) == offset:
+                after = middle
+            else:
+                before = middle
+        return after
+
+
+def _named(name: str) -> tzinfo:
+    if name.upper() in ("UTC", "Z"):
+        return UTC
+    if name[0] in "+-":
+        return _fixed(name)
+    from zoneinfo import ZoneInfo  # it costs a tenth of the command, and most live where their machine is
+
+    try:
+        return ZoneInfo(name)
+    except (ValueError, KeyError, OSError):
+        raise UsageError(f"time zone {name!r}: not known; give a name such as Europe/Berlin, or +02:00") from None
+
+
+def _fixed(name: str) -> tzinfo:
+    sign = -1 if name[0] == "-" else 1
+    hours, _, minutes = name[1:].partition(":")
+    if len(hours) == 4 and not minutes:
+        hours, minutes = hours[:2], hours[2:]
+    if hours.isdecimal() and (minutes or "0").isdecimal() and len(hours) < 3 and len(minutes) < 3:
+        ahead = timedelta(hours=int(hours), minutes=int(minutes or 0))
+        if ahead < timedelta(days=1):
+            return timezone(sign * ahead)
+    raise UsageError(f"time zone {name!r}: not known; give a name such as Europe/Berlin, or +02:00")
+
+
+def parsed_day(text: str, option: str, today: Callable[[], date]) -> date:
+    """A day as somebody writes it: 2026-11-03, 20261103, `today`, `yesterday`, `30d` for thirty days ago."""
+    word = text.strip().lower()
+    if word in ("today", "yesterday"):
+        return today() - timedelta(days=word == "yesterday")
+    if word.endswith("d") and word[:-1].isdecimal() and len(word) < 6:
+        return today() - timedelta(days=int(word[:-1]))
+    try:
+        return date.fromisoformat(word)
+    except ValueError:
+        raise UsageError(f"{option} {text!r}: no day; give one such as 2026-11-03, yesterday or 30d") from None
+
+
+def day_number(day: date) -> int:
+    """A day in days since 1970."""
+    return day.toordinal() - _EPOCH
+
+
+def written_day(day: int) -> str:
+    """A day, given in days since 1970: 2026-11-03."""
+    return date.fromordinal(min(_EPOCH + day, date.max.toordinal())).isoformat()

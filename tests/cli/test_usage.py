@@ -1,0 +1,375 @@
+"""`turnlog usage`: what people and programs see, and the conformance set through the whole program."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from make_usage_cases import make
+from usage_conformance import SET, differences, judge
+
+from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
+from tests.conftest import Program
+from tests.session.build import Build
+from turnlog.cli.terminal import Screen
+from turnlog.cli.usage_data import Shown
+from turnlog.cli.usage_table import money, short, table
+from turnlog.session.totals import scan
+from turnlog.session.usage import QUALITIES
+from turnlog.store.usage.reports import KINDS, Request, report
+from turnlog.store.usage.scanned import scanned
+from turnlog.store.usage.zones import Zone
+
+CASES = sorted(path.parent for path in SET.glob("*/expected.json"))
+ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"
+
+
+@pytest.fixture(autouse=True)
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder of the test's own."""
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+def counts(output: int = 100, **more: int) -> dict[str, Any]:
+    return {"input_tokens": 10, "output_tokens": output, **more}
+
+
+@pytest.fixture
+def shop(machine: Machine) -> Machine:
+    """A machine with two sessions: one of two models, one of an old client."""
+    build = Build()
+    build.prompt("Make it work")
+    build.call("c1", usage=counts(cache_read_input_tokens=5000, cache_creation_input_tokens=100))
+    build.result("c1", "no such file", error=True)
+    build.answer("Done.", usage=counts(200), model="mystery-model")
+    machine.add(ONE, build.data())
+    old = Build("2.1.29")
+    old.prompt("Hello")
+    old.answer("x" * 1000, stop=None, usage=counts(1))
+    machine.add(TWO, old.data().replace(b"msg-", b"old-"), slug="-home-eve")
+    return machine
+
+
+# -- the conformance set
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_every_case_of_the_set_is_right_through_the_program(case: Path) -> None:
+    assert judge(case, "turnlog", [sys.executable, "-m", "turnlog"]) == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
+def test_every_case_of_the_set_is_right_in_a_scan_without_an_index(case: Path) -> None:
+    expected = json.loads((case / "expected.json").read_bytes())
+    found = scan(sorted(case.rglob("*.jsonl")))
+    tokens = [best.tokens for best in found.values()]
+    total = {
+        "messages": len(found),
+        "input_tokens": sum(item.input for item in tokens),
+        "output_tokens": sum(item.output for item in tokens),
+        "cache_read_input_tokens": sum(item.cache_read for item in tokens),
+        "cache_creation_input_tokens": sum(item.cache_write_5m + item.cache_write_1h for item in tokens),
+        "quality": {name: sum(best.quality == name for best in found.values()) for name in QUALITIES},
+    }
+    assert list(differences(expected["total"], total, "total")) == []
+    sums = report(scanned([case]), Request("session", zone=Zone("UTC")))
+    assert sums.total.cost / 1e12 == pytest.approx(expected["total"]["cost_usd"])
+    assert sums.total.unpriced == expected["total"]["unpriced_tokens"]
+    for row in sums.rows if "sessions" in expected else ():
+        assert row.sum.output == expected["sessions"][row.labels["session_id"]]["output_tokens"]
+
+
+def test_the_set_is_what_its_generator_makes(tmp_path: Path) -> None:
+    """If not: python scripts/make_usage_cases.py."""
+    make(tmp_path)
+    for folder in (SET, tmp_path):
+        assert (folder / "growth" / "expected.json").exists()
+    made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    kept = {path.relative_to(SET): path.read_bytes() for path in SET.rglob("*") if path.is_file()}
+    kept.pop(Path("README.md"))
+    assert kept == made
+
+
+def test_the_readme_of_the_set_lists_every_case() -> None:
+    text = (SET / "README.md").read_text(encoding="utf-8")
+    assert [case.name for case in CASES if f"`{case.name}`" not in text] == []
+
+
+def test_a_tool_that_counts_wrong_is_told_so(tmp_path: Path) -> None:
+    tool = tmp_path / "tool.py"
+    tool.write_text('print(\'{"total": {"output_tokens": 7, "quality": {}}}\')', encoding="utf-8")
+    wrong = judge(SET / "growth", "plain", [sys.executable, str(tool)])
+    assert wrong == ["total.output_tokens: 7 instead of 412"]
+    assert judge(SET / "growth", "plain", [sys.executable, "-c", "pass"]) == ["no answer"]
+
+
+def test_the_conformance_script_gives_a_score(tmp_path: Path, program: Program) -> None:
+    import subprocess
+
+    script = Path(judge.__code__.co_filename)
+    command = shlex.join([sys.executable, "-m", "turnlog"])
+    done = subprocess.run(
+        [sys.executable, script, "--command", command, "growth", "days"],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0
+    assert done.stdout == "right  growth\nright  days\n2 of 2 cases right, 2 in their totals\n"
+
+
+# -- for people
+
+
+def test_the_table_has_a_total_its_definition_and_what_is_doubtful(turnlog: Turnlog, shop: Machine) -> None:
+    done = turnlog("usage", "--timezone", "UTC")
+    assert done.status == 0
+    heads, *rows = (line.split() for line in done.lines[:3])
+    assert heads[:5] == ["day", "messages", "input", "output", "cache"]
+    assert rows[0][:4] == ["2026-01-01", "3", "30", "301"]
+    assert rows[1][:4] == ["total", "3", "30", "301"]
+    text = done.out
+    assert "Counted: every message once, sub-agents included, on the day on which it ended (UTC)." in text
+    assert "at list prices of 20" in text
+    assert "Unpriced: 210 tokens of models without a known price; they are not in the cost." in text
+    assert "Not final: the output of 1 of 3 messages (1 mere placeholders)" in text
+    assert "by about 399 tokens" in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_report_prints_a_total_and_its_definition(turnlog: Turnlog, shop: Machine, kind: str) -> None:
+    done = turnlog("usage", kind)
+    assert done.status == 0
+    assert [line for line in done.lines if line.startswith("total ")]
+    assert [line for line in done.lines if line.startswith("Counted: ")]
+
+
+def test_calls_are_told_by_tool(turnlog: Turnlog, shop: Machine) -> None:
+    rows = [line.split() for line in turnlog("usage", "tool").lines]
+    assert rows[1][:4] == ["Bash", "1", "1", "0"]
+    assert rows[2][:4] == ["total", "1", "1", "0"]
+
+
+def test_sessions_that_the_client_deleted_still_count_and_are_told(turnlog: Turnlog, shop: Machine) -> None:
+    before = turnlog("usage", "--json").json["total"]
+    (shop.folder / "projects" / "-home-eve" / f"{TWO}.jsonl").unlink()
+    done = turnlog("usage")
+    assert "1 of 2 sessions have no file any more; the index still knows them." in done.out
+    after = turnlog("usage", "--json").json
+    assert (after["total"], after["gone_sessions"]) == (before, 1)
+    assert "(gone) Hello" in turnlog("usage", "session").out
+
+
+def test_the_open_block_is_told_with_its_pace(turnlog: Turnlog, machine: Machine) -> None:
+    from datetime import UTC, datetime
+
+    build = Build()
+    build.answer("x", usage=counts())
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    build.lines[0]["timestamp"] = now
+    machine.add(ONE, build.data())
+    done = turnlog("usage", "blocks", "--since", "today", "--timezone", "UTC")
+    assert " open " in done.out
+    assert "110 tokens a minute" in done.out
+    (row,) = turnlog("usage", "blocks", "--json").json["rows"]
+    assert row["open"]
+    assert row["pace"]["tokens_per_minute"] == 110
+
+
+def test_a_machine_without_sessions_shows_the_demo(turnlog: Turnlog, machine: Machine) -> None:
+    done = turnlog("usage", "model", "--json")
+    assert done.json["demo"]
+    assert "demo" in done.err
+    assert done.json["total"]["messages"] > 100
+
+
+def test_a_machine_without_usage_says_so(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt()
+    machine.add(ONE, build.data())
+    assert turnlog("usage").out == "No usage yet.\n"
+    assert turnlog("usage", "--since", "2026-01-01").out == "No usage in these sessions.\n"
+
+
+def hostile(text: str) -> bytes:
+    """A session in which everything that is shown has been written by a stranger."""
+    build = Build()
+    build.prompt(text)
+    build.call("c", name=text, usage=counts(), model=text)
+    for line in build.lines:
+        line["cwd"] = text
+    return build.data()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_strangers_wrote_does_no_harm(turnlog: Turnlog, machine: Machine, kind: str) -> None:
+    machine.add(ONE, hostile(HOSTILE.replace("\ud800", "")))
+    done = turnlog("usage", kind)
+    assert (done.status, harmful(done.out)) == (0, set())
+    assert turnlog("usage", kind, "--csv").status == 0
+    assert turnlog("usage", kind, "--json").json["total"]["output_tokens"] == 100
+
+
+def test_what_strangers_wrote_does_no_harm_without_an_index(machine: Machine) -> None:
+    machine.add(ONE, hostile(HOSTILE))
+    for kind in ("session", "project", "model"):
+        request = Request(kind, zone=Zone("UTC"))
+        shown = Shown(request, report(scanned([machine.folder]), request), None)
+        assert harmful("\n".join(table(shown, Screen()))) == set()
+
+
+def test_a_narrow_terminal_gets_short_numbers(shop: Machine) -> None:
+    request = Request("session", zone=Zone("UTC"))
+    shown = Shown(request, report(scanned([shop.folder]), request), "2026-01-01", is_indexed=False)
+    wide, narrow = (list(table(shown, Screen(False, size))) for size in (300, 60))
+    assert [line for line in wide if "5,000" in line]
+    assert [line for line in narrow if "5.0k" in line]
+    assert not [line for line in wide if "by about" in line]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1.0k"),
+        (99_949, "99.9k"),
+        (99_999, "100k"),
+        (999_600, "1.0M"),
+        (5 * 10**12, "5000G"),
+    ],
+)
+def test_short_numbers(number: int, text: str) -> None:
+    assert short(number) == text
+
+
+def test_amounts_below_a_cent_have_more_digits() -> None:
+    assert [money(pico) for pico in (0, 10**9, 10**12, -(10**9), 1234 * 10**12)] == [
+        "0.00",
+        "0.0010",
+        "1.00",
+        "-0.0010",
+        "1,234.00",
+    ]
+
+
+# -- for programs
+
+
+def test_json_has_rows_and_a_total(turnlog: Turnlog, shop: Machine) -> None:
+    found = turnlog("usage", "model", "--json").json
+    assert found["total"]["cost_usd"] == pytest.approx((20 * 5 + 101 * 25 + 5000 * 0.5 + 100 * 6.25) / 1e6)
+    assert found["total"]["unpriced_tokens"] == 210
+    assert found["total"]["quality"] == {"final": 2, "partial": 0, "placeholder": 1, "missing": 0}
+    assert [row["model"] for row in found["rows"]] == ["claude-opus-5", "mystery-model"]
+    saved = (5100 * 5 - 5000 * 0.5 - 100 * 6.25) / 1e6
+    assert found["rows"][0]["cache_saved_usd"] == pytest.approx(saved)
+
+
+def test_reports_can_be_of_some_days_a_project_and_a_model(turnlog: Turnlog, shop: Machine) -> None:
+    def output(*words: str) -> int:
+        return int(turnlog("usage", "--json", *words).json["total"]["output_tokens"])
+
+    assert output("--since", "2026-01-01", "--until", "20260101") == 301
+    assert output("--since", "2026-01-02") == 0
+    assert output("--model", "mystery") == 200
+    assert output("--project", "/home/dana/webshop") == 301
+
+
+def test_csv_has_a_header_and_no_total_and_nothing_that_a_spreadsheet_would_run(
+    turnlog: Turnlog, machine: Machine
+) -> None:
+    for name, title in ((ONE, '=HYPERLINK("http://x", "a,b")'), (TWO, "+1\nnext")):
+        build = Build()
+        build.prompt(title)
+        build.answer("x", usage=counts(int(name[-1])), id=name)
+        machine.add(name, build.data())
+    done = turnlog("usage", "session", "--csv")
+    assert done.out.count("\r\n") == 3
+    rows = list(csv.DictReader(io.StringIO(done.out, newline="")))
+    assert {row["session_id"]: row["title"] for row in rows} == {
+        ONE: '\'=HYPERLINK("http://x", "a,b")',
+        TWO: "'+1 next",
+    }
+    assert [row["output_tokens"] for row in rows] == ["2", "1"]
+    assert float(rows[0]["cost_usd"]) == 0.0001
+    assert rows[0]["gone"] == "false"
+    tools = turnlog("usage", "tool", "--csv").lines
+    assert tools == ["tool,calls,failed,unanswered,input_characters,result_characters,estimated_tokens"]
+
+
+# -- what goes wrong
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--since", "soon"], "turnlog: --since 'soon': no day; give one such as 2026-11-03, yesterday or 30d"),
+        (["--timezone", "Moon"], "turnlog: time zone 'Moon': not known; give a name such as Europe/Berlin, or +02:00"),
+        (["--since", "2026-02-01", "--until", "2026-01-01"], "turnlog: --since 2026-02-01 is after --until 2026-01-01"),
+        (["--json", "--csv"], "turnlog: --json and --csv: give one of the two"),
+        (["--model", "gpt"], "turnlog: --model 'gpt': no session has such a model"),
+        (["tool", "--model", "opus"], "turnlog: --model: calls are not known by model"),
+        (["hourly"], "turnlog: Invalid value for '[daily|weekly|monthly|session|project|model|tool|blocks]'"),
+    ],
+)
+def test_wrong_words_are_one_line_and_status_2(turnlog: Turnlog, shop: Machine, words: list[str], message: str) -> None:
+    done = turnlog("usage", *words)
+    assert (done.status, done.raw) == (2, b"")
+    assert done.err.startswith(message)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything can be written to")
+def test_a_read_only_home_is_answered_out_of_the_files(turnlog: Turnlog, shop: Machine, own_data: Path) -> None:
+    expected = turnlog("usage", "--json").json["total"]
+    next(own_data.glob("index*.db")).chmod(0o400)
+    own_data.chmod(0o500)
+    try:
+        done = turnlog("usage", "--json")
+    finally:
+        own_data.chmod(0o700)
+    assert done.json["total"] == {**expected, "estimated_further_output_tokens": 0}
+
+
+def test_where_no_index_can_be_kept_the_files_are_read(
+    turnlog: Turnlog, shop: Machine, own_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = turnlog("usage", "--json").json["total"]
+    unwritable(monkeypatch, own_data)
+    done = turnlog("usage", "--json")
+    assert done.json["total"] == {**expected, "estimated_further_output_tokens": 0}
+    assert "can't be written to" in done.err
+    assert turnlog("usage", "tool").status == 1
+    assert "it is too low." in turnlog("usage").out
+
+
+def test_where_no_index_can_be_kept_the_demo_is_shown_too(
+    turnlog: Turnlog, machine: Machine, own_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unwritable(monkeypatch, own_data)
+    assert turnlog("usage", "--json").json["demo"]
+
+
+def unwritable(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Put the data folder where nobody can make one: below a file of the system's that is no folder."""
+    monkeypatch.setenv("TURNLOG_HOME", str(Path("/proc/self") / folder.name if os.name != "nt" else "Z:/none"))
+
+
+def test_the_price_table_of_another_version_is_replaced(turnlog: Turnlog, shop: Machine, own_data: Path) -> None:
+    import apsw
+
+    expected = turnlog("usage", "--json").json
+    db = apsw.Connection(str(next(own_data.glob("index*.db"))))
+    db.execute("UPDATE fact SET value = 'old' WHERE name LIKE 'price%'")
+    db.execute("UPDATE spend SET cost = 0")
+    db.close()
+    assert turnlog("usage", "--json").json == expected

@@ -80,7 +80,7 @@ def indexed(text: str, reach: int = sys.maxsize) -> Indexed:
         text = _UNSPACED.sub(_apart, text)
     before = shape.rfind
     names = [data[before(b" ", 0, hump.start()) + 1 : hump.end()] for hump in _HUMP.finditer(shape, 0, reach)]
-    return Indexed(text, " ".join([_known[name] for name in dict.fromkeys(names)]) if names else "")
+    return Indexed(text, " ".join(filter(None, map(_known.__getitem__, dict.fromkeys(names)))) if names else "")
 
 
 def plain(text: str) -> str:

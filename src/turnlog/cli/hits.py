@@ -1,0 +1,260 @@
+"""What `turnlog search` prints: hits by session, and what was searched and what not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnlog.cli import when
+from turnlog.cli.output import dump, remark, say
+from turnlog.cli.terminal import Screen, cut, line, screen, visible, width
+from turnlog.session.clock import iso
+from turnlog.store.places import Session, known_sessions
+from turnlog.store.search import Found, Group, Hit, Neighbour, Wish
+
+if TYPE_CHECKING:
+    import apsw
+
+    from turnlog.cli.config import Config
+    from turnlog.store.query import Query
+    from turnlog.store.refresh import Refreshed
+    from turnlog.store.scan import Scanned
+    from turnlog.store.snippet import Snippet
+    from turnlog.store.tree import QueryError
+
+_INDENT = 14
+_MARKS = ("«", "»")
+_AROUND_CARET = 60
+_LISTED = 3
+
+
+class Searched(NamedTuple):
+    """What there was to search."""
+
+    texts: int
+    sessions: int
+    deleted: int
+    """Sessions whose files are gone."""
+    is_complete: bool
+    unread: tuple[str, ...]
+    """Files that could not be read."""
+    ignored: tuple[str, ...]
+    """What of the query was not searched for."""
+
+
+class Page:
+    """The results of one search on their way to the output."""
+
+    def __init__(self, query: str, wish: Wish, as_json: bool) -> None:
+        self.query = query
+        self.wish = wish
+        self.as_json = as_json
+        self.screen = Screen()
+
+    def wish_on(self, config: Config) -> Wish:
+        """The wish, with snippets as wide as the terminal."""
+        self.screen = Screen() if self.as_json else screen(config.color)
+        if self.screen.width is None:
+            return self.wish
+        return self.wish._replace(width=max(self.screen.width - _INDENT - 4, 20))
+
+    def searched(self, db: apsw.Connection, done: Refreshed, query: Query | None) -> None:
+        """Note what there is to search."""
+        self.db = db
+        self.scope = Searched(
+            db.execute("SELECT count(*) FROM text").get,
+            db.execute("SELECT count(*) FROM session").get,
+            db.execute("SELECT count(*) FROM file WHERE kind = 'session' AND gone IS NOT NULL").get,
+            not (done.left or done.is_busy),
+            done.unread,
+            query.ignored if query else (),
+        )
+
+    def show(self, found: Found, scan: Scanned | None = None) -> None:
+        """Print what was found."""
+        sessions = known_sessions(self.db, [group.session for group in found.groups])
+        if self.as_json:
+            dump(self._document(found, sessions, scan))
+        else:
+            say(self._lines(found, sessions))
+            for text in self._remarks(found, scan):
+                remark(text)
+
+    def _lines(self, found: Found, sessions: dict[int, Session]) -> Iterator[str]:
+        for number, group in enumerate(found.groups):
+            if number:
+                yield ""
+            yield self._heading(sessions[group.session], group)
+            for hit in group.hits:
+                yield from self._hit(hit, sessions[group.session])
+            if group.total > len(group.hits):
+                more = f"{group.total - len(group.hits):,}{'+' if found.is_bounded else ''} more"
+                yield self.screen.paint(f"  {'':{_INDENT - 2}}{more}", "dim")
+
+    def _heading(self, session: Session, group: Group) -> str:
+        time = (when.ago if self.screen.width else when.absolute)(group.time) if group.time else "unknown time"
+        name = line(session.project_name) or "–"
+        note = " (deleted)" if session.is_gone else ""
+        start = f"{session.uuid[:8]}  {time}  {name}{note}  "
+        title = self.screen.fit(line((session.title or "(no title)")[:1000]), width(start))
+        return self.screen.paint(visible(start), "yellow") + self.screen.paint(title, "bold")
+
+    def _hit(self, hit: Hit, session: Session) -> Iterator[str]:
+        for neighbour in hit.before:
+            yield self._beside(neighbour)
+        label = f"{hit.kind} ·" if session.agents.get(hit.file) else hit.kind
+        yield f"  {self.screen.paint(f'{label:{_INDENT - 2}}', 'cyan')}{self._snippet(hit.snippet)}"
+        for neighbour in hit.after:
+            yield self._beside(neighbour)
+
+    def _beside(self, neighbour: Neighbour) -> str:
+        text = visible(neighbour.snippet.text) if neighbour.snippet else "(gone)"
+        return self.screen.paint(self.screen.fit(f"    {neighbour.kind:{_INDENT - 4}}{text}"), "dim")
+
+    def _snippet(self, snippet: Snippet | None) -> str:
+        """A snippet with its matches painted, or marked where a terminal shows no colours."""
+        if snippet is None:
+            return self.screen.paint("(the text is gone)", "dim")
+        left = self.screen.width - _INDENT if self.screen.width else None
+        shown, done = [], 0
+        for start, end in (*snippet.ranges, (len(snippet.text), len(snippet.text))):
+            for text, is_match in ((snippet.text[done:start], False), (snippet.text[start:end], True)):
+                piece = visible(text)
+                if left is not None:
+                    piece = cut(piece, max(left, 0))
+                    left -= width(piece)
+                shown.append(self._marked(piece) if is_match else piece)
+            done = end
+        return "".join(shown)
+
+    def _marked(self, text: str) -> str:
+        if self.screen.color or not self.screen.width or not text:
+            return self.screen.paint(text, "bold", "red")
+        return text.join(_MARKS)
+
+    def _remarks(self, found: Found, scan: Scanned | None) -> Iterator[str]:
+        scope, plus = self.scope, "+" if found.is_bounded else ""
+        if found.is_scattered:
+            yield "No single text has all of this; these sessions have all of it in several texts."
+        hits = f"{found.total:,}{plus} hit{'' if found.total == 1 and not plus else 's'}"
+        where = f"{found.sessions:,}{plus} session{'' if found.sessions == 1 and not plus else 's'}"
+        shown = f", {len(found.groups)} shown (--limit)" if len(found.groups) < found.sessions or plus else ""
+        deleted = f" ({scope.deleted:,} deleted)" if scope.deleted else ""
+        total = f"{count(scope.texts, 'text')} of {count(scope.sessions, 'session')}{deleted}"
+        yield f"{f'{hits} in {where}{shown}' if found.total else 'Nothing found'}. Searched {total}."
+        if scan is not None:
+            yield from _scan_remarks(scan)
+        if not scope.is_complete:
+            yield "The index is not complete yet: there may be more."
+        if scope.ignored:
+            yield f"No letter or digit in it, so not searched for: {' '.join(scope.ignored)} (--substring finds it)."
+        if found.unread:
+            yield f"The text of {count(found.unread, 'hit')} is gone: deleted or changed, and not in the archive."
+
+    def _document(self, found: Found, sessions: dict[int, Session], scan: Scanned | None) -> dict[str, Any]:
+        scope = self.scope
+        return {
+            "query": self.query,
+            "sessions": [_session(group, sessions[group.session]) for group in found.groups],
+            "total": {
+                "hits": found.total,
+                "sessions": found.sessions,
+                "at_least": found.is_bounded,
+                "scattered": found.is_scattered,
+                "gone": found.unread,
+            },
+            "searched": {
+                "texts": scope.texts,
+                "sessions": scope.sessions,
+                "deleted": scope.deleted,
+                "complete": scope.is_complete,
+                "unread": list(scope.unread),
+                "ignored": list(scope.ignored),
+            },
+            "scan": _scan(scan) if scan else None,
+        }
+
+
+def count(number: int, noun: str) -> str:
+    """So many of something: `1 hit`, `1,200 hits`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _scan_remarks(scan: Scanned) -> Iterator[str]:
+    speed = f"{scan.bytes / 1e6:,.0f} MB in {scan.seconds:.1f} s"
+    stopped = "interrupted" if scan.is_interrupted else "enough found"
+    left = f"; {stopped}: {count(scan.left, 'older file')} not read" if scan.left else ""
+    yield f"Read {count(scan.files, 'file')}, {speed}{left}."
+    for reason in scan.failures[:_LISTED]:
+        yield f"Not read: {reason}"
+    if len(scan.failures) > _LISTED:
+        yield f"… and {len(scan.failures) - _LISTED:,} more files that can't be read."
+
+
+def _scan(scan: Scanned) -> dict[str, Any]:
+    return {
+        "files": scan.files,
+        "bytes": scan.bytes,
+        "seconds": round(scan.seconds, 3),
+        "mb_per_second": round(scan.bytes / 1e6 / scan.seconds, 1) if scan.seconds else None,
+        "left": scan.left,
+        "interrupted": scan.is_interrupted,
+        "unread": list(scan.failures),
+    }
+
+
+def _session(group: Group, session: Session) -> dict[str, Any]:
+    return {
+        "session_id": session.uuid,
+        "path": session.path,
+        "project": session.cwd,
+        "title": session.title,
+        "started": session.started,
+        "ended": session.ended,
+        "deleted": session.is_gone,
+        "score": round(group.score, 3) if group.score else None,
+        "total": group.total,
+        "hits": [_hit(hit, session) for hit in group.hits],
+    }
+
+
+def _hit(hit: Hit, session: Session) -> dict[str, Any]:
+    return {
+        "kind": hit.kind,
+        "time": _iso(hit.time),
+        "path": session.paths.get(hit.file),
+        "offset": hit.offset,
+        "agent_id": session.agents.get(hit.file),
+        **_text(hit.snippet),
+        "ranges": [list(span) for span in hit.snippet.ranges] if hit.snippet else [],
+        "before": [_neighbour(item) for item in hit.before],
+        "after": [_neighbour(item) for item in hit.after],
+    }
+
+
+def _neighbour(item: Neighbour) -> dict[str, Any]:
+    return {"kind": item.kind, "time": _iso(item.time), **_text(item.snippet)}
+
+
+def _text(snippet: Snippet | None) -> dict[str, Any]:
+    return {"text": snippet.text if snippet else None}
+
+
+def _iso(seconds: int) -> str | None:
+    try:
+        return iso(datetime.fromtimestamp(seconds, UTC)) if seconds else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def explain(error: QueryError) -> None:
+    """Say what is wrong with a query, and point at the place."""
+    if sys.stderr is None:
+        return
+    start = max(error.at - _AROUND_CARET, 0)
+    before = ("…" if start else "") + visible(error.query[start : error.at])
+    after = visible(error.query[error.at : error.at + _AROUND_CARET])
+    sys.stderr.write(f"turnlog: {line(str(error))}\n  {before}{after}\n  {' ' * width(before)}^\n")
+    sys.stderr.flush()

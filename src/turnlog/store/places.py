@@ -1,0 +1,58 @@
+"""What there is to say of the sessions of an index where something was found in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import apsw
+from msgspec import Struct
+
+_SEPARATOR = re.compile(r"[/\\]")
+
+
+class Session(Struct):
+    """A session, as far as its files tell."""
+
+    uuid: str
+    folder: str
+    """Of the project, below the client's."""
+    path: str | None = None
+    """Its main file."""
+    cwd: str | None = None
+    title: str | None = None
+    started: str | None = None
+    ended: str | None = None
+    is_gone: bool = False
+    paths: dict[int, str] = {}
+    """All of its files, by number."""
+    agents: dict[int, str] = {}
+    """The ids of the sub-agents of those that have one."""
+
+    @property
+    def project_name(self) -> str:
+        """The name of the folder in which it began."""
+        return _SEPARATOR.split((self.cwd or self.folder).rstrip("/\\"))[-1]
+
+
+def known_sessions(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, Session]:
+    """The sessions with some numbers."""
+    rows: list[Any] = db.execute(
+        "SELECT session.id, uuid, text, file.id, path, file.kind, agent, gone, cwd, started, ended, custom_title,"
+        " ai_title, summary, first_prompt FROM session JOIN name ON name.id = project"
+        " JOIN file ON file.session = session.id WHERE session.id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(numbers)),),
+    ).fetchall()
+    found: dict[int, Session] = {}
+    for number, uuid, folder, file, path, kind, agent, gone, cwd, started, ended, *titles in rows:
+        session = found.setdefault(number, Session(uuid, folder))
+        session.paths[file] = path
+        if agent is not None:
+            session.agents[file] = agent
+        if kind == "session":
+            session.path, session.cwd, session.started, session.ended = path, cwd, started, ended
+            session.is_gone = gone is not None
+            session.title = next((title for title in titles if title), None)
+    return found

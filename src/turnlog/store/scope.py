@@ -1,0 +1,103 @@
+"""What the values of filters mean in this index: projects, sessions, tools and models by what people call them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+import apsw
+
+_SEPARATOR = re.compile(r"[/\\]")
+_SUGGESTED = 3
+LAST = "last"
+
+
+class Fits(NamedTuple):
+    """The numbers of what fits a value; if nothing does, what is closest to it."""
+
+    ids: list[int]
+    closest: tuple[str, ...] = ()
+
+
+def named(db: apsw.Connection, kind: str, value: str) -> Fits:
+    """The tools or models of a name, else those whose name fits a pattern with `*` or has the value in it."""
+    names = dict(db.execute("SELECT text, id FROM name WHERE kind = ?", (kind,)))
+    wanted = value.casefold()
+    for fits in (wanted.__eq__, lambda name: fnmatchcase(name, wanted), lambda name: wanted in name):
+        found = [number for name, number in names.items() if fits(name.casefold())]
+        if found:
+            return Fits(found)
+    return Fits([], _closest(value, names))
+
+
+def projects(db: apsw.Connection, value: str) -> Fits:
+    """The projects of a folder and those below it, or of folders with a name that has the value in it."""
+    rows: list[Any] = db.execute(
+        "SELECT DISTINCT project, text, cwd FROM session JOIN name ON name.id = project"
+        " LEFT JOIN file ON file.session = session.id AND file.kind = 'session'"
+    ).fetchall()
+    found = {project for project, folder, cwd in rows if _is_project(cwd, folder, value)}
+    return Fits(sorted(found), () if found else _closest(value, {_parts(cwd)[-1] for _, _, cwd in rows if cwd}))
+
+
+def _is_project(cwd: str | None, folder: str, value: str) -> bool:
+    if not cwd:
+        # The name of the folder is the path of the project with its signs turned to dashes.
+        slug = re.sub(r"[^A-Za-z0-9]", "-", value)
+        return slug.casefold() in _parts(folder)[-1].casefold()
+    parts = _parts(cwd)
+    is_name = not _SEPARATOR.search(value) and value not in (".", "..", "~")
+    return (is_name and value.casefold() in parts[-1].casefold()) or _is_below(parts, value)
+
+
+def _is_below(parts: list[str], value: str) -> bool:
+    expanded = os.path.expanduser(value)  # noqa: PTH111 - Path raises for ~nobody
+    wanted = [_parts(value), _parts(os.path.abspath(expanded)), _parts(os.path.realpath(expanded))]  # noqa: PTH100
+    return any(parts[: len(folder)] == folder for folder in wanted)
+
+
+def _parts(path: str) -> list[str]:
+    return _SEPARATOR.split(path.rstrip("/\\"))
+
+
+def sessions(db: apsw.Connection, value: str) -> Fits:
+    """The sessions whose id begins with a value, else those with it in their title; `last` is the newest one."""
+    if value == LAST:
+        newest = db.execute("SELECT session FROM file WHERE kind = 'session' ORDER BY ended DESC LIMIT 1").get
+        return Fits([newest] if newest is not None else [])
+    start = value.lower()
+    ids = dict(db.execute("SELECT id, uuid FROM session"))
+    if found := [number for number, uuid in ids.items() if uuid.lower().startswith(start)]:
+        return Fits(found)
+    wanted = _folded(value)
+    titles = list(_titles(db))
+    if found := sorted({number for number, title in titles if wanted and wanted in _folded(title)}):
+        return Fits(found)
+    from difflib import get_close_matches
+
+    near = tuple(get_close_matches(start, {uuid[: len(start)].lower() for uuid in ids.values()}, _SUGGESTED, 0.7))
+    return Fits([], near or _closest(value, {title[:60] for _, title in titles}))
+
+
+def _titles(db: apsw.Connection) -> Iterator[tuple[int, str]]:
+    rows = db.execute("SELECT session, custom_title, ai_title, summary, first_prompt FROM file WHERE kind = 'session'")
+    for session, custom, ai, summary, prompt in rows:
+        given = [title for title in (custom, ai, summary) if title]
+        for title in given or [prompt] if prompt else given:
+            yield session, title
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _closest(value: str, names: Iterable[str]) -> tuple[str, ...]:
+    by_fold = {name.casefold(): name for name in names}
+    wanted = value.casefold().strip("*")
+    from difflib import get_close_matches  # dear, and hardly ever needed
+
+    near = get_close_matches(wanted, by_fold, _SUGGESTED, 0.5)
+    return tuple(by_fold[name] for name in near)

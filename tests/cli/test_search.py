@@ -1,0 +1,243 @@
+"""`turnlog search`, end to end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
+from tests.session.build import Build
+from turnlog.cli.hits import Page
+from turnlog.cli.terminal import Screen
+from turnlog.store.search import Wish
+from turnlog.store.snippet import Snippet
+
+ONE = "aaaaaaaa-0000-4000-8000-000000000001"
+TWO = "bbbbbbbb-0000-4000-8000-000000000002"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder of this test alone."""
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def shop(machine: Machine) -> Machine:
+    """Two sessions."""
+    first = Build()
+    first.prompt("please fix the cent rounding in shop/cart.py")
+    first.answer("roundHalfUp is used now => {done}")
+    first.note("custom-title", customTitle="Cent rounding")
+    machine.add(ONE, first.data(), mtime=1_700_000_000)
+    second = Build()
+    second.prompt("what is rounding?")
+    second.call("c1", "Bash", {"command": "grep -r rounding"})
+    second.result("c1", "no such file", error=True)
+    machine.add(TWO, second.data(), mtime=1_700_000_100)
+    return machine
+
+
+def test_hits_are_printed_by_session_and_what_was_searched_is_said(turnlog: Turnlog, shop: Machine) -> None:
+    done = turnlog("search", "rounding")
+    assert done.status == 0
+    heads = [line for line in done.lines if line.startswith(("aaaaaaaa", "bbbbbbbb"))]
+    assert [head.split()[0] for head in heads] == ["aaaaaaaa", "bbbbbbbb"]
+    assert heads[0].endswith("webshop  Cent rounding")
+    assert "  prompt      please fix the cent rounding in shop/cart.py" in done.lines
+    assert done.err == "4 hits in 2 sessions. Searched 8 texts of 2 sessions.\n"
+    assert not harmful(done.out)
+
+
+def test_several_words_of_the_call_are_one_query(turnlog: Turnlog, shop: Machine) -> None:
+    assert turnlog("search", "fix", "cent").lines[0][:8] == "aaaaaaaa"
+    done = turnlog("search", "rounding", "-cent", "-grep", "--json")
+    assert [item["session_id"] for item in done.json["sessions"]] == [TWO]
+
+
+def test_a_word_that_begins_with_a_minus_is_no_option(turnlog: Turnlog, shop: Machine) -> None:
+    done = turnlog("search", "rounding", "-hello", "-json", "--limit", "1")
+    assert done.status == 0
+    assert done.lines[0].startswith("aaaaaaaa")
+
+
+def test_help_is_given_on_both_words(turnlog: Turnlog) -> None:
+    for word in ("-h", "--help"):
+        done = turnlog("search", word)
+        assert (done.status, "Examples:" in done.out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("query", "lines"),
+    [
+        ('fix "cent', ["turnlog: this quote is never closed", '  fix "cent', "      ^"]),
+        ("rounding OR", ["turnlog: something must follow this OR", "  rounding OR", "           ^"]),
+        ("日本 tool:Basg", ["turnlog: no tool fits 'Basg'; the closest: Bash", "  日本 tool:Basg", "            ^"]),
+        ("x" * 100 + " )", ["turnlog: this parenthesis was never opened", f"  …{'x' * 59} )", f"  {' ' * 61}^"]),
+    ],
+)
+def test_a_bad_query_is_explained_with_a_caret(turnlog: Turnlog, shop: Machine, query: str, lines: list[str]) -> None:
+    done = turnlog("search", query)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([], "nothing to search for"),
+        ([" "], "nothing to search for"),
+        (["--substring", "a", "--regex", "b"], "one of them is enough"),
+        (["--regex", "(a"], "unterminated subpattern"),
+        (["--substring", ""], "an empty text is everywhere"),
+        (["x", "--limit", "0"], "--limit"),
+        (["x", "--sort", "best"], "--sort"),
+    ],
+)
+def test_wrong_words_of_the_call_are_explained(turnlog: Turnlog, words: list[str], reason: str) -> None:
+    done = turnlog("search", *words)
+    assert done.status == 2
+    assert reason in done.err
+
+
+def test_words_beside_a_substring_are_refused(turnlog: Turnlog, shop: Machine) -> None:
+    done = turnlog("search", "--substring", "=>", "tool:Bash", "-word")
+    assert done.status == 2
+    assert done.err.splitlines()[0] == "turnlog: with --substring or --regex a query holds filters alone"
+
+
+def test_the_document_says_where_hits_are(turnlog: Turnlog, shop: Machine) -> None:
+    found = turnlog("search", "roundHalfUp", "--json").json
+    (session,) = found["sessions"]
+    (hit,) = session["hits"]
+    text = hit["text"]
+    assert [text[start:end] for start, end in hit["ranges"]] == ["roundHalfUp"]
+    data = Path(hit["path"]).read_bytes()
+    assert b"roundHalfUp" in data[hit["offset"] :].split(b"\n")[0]
+    assert (hit["kind"], session["title"], session["deleted"]) == ("answer", "Cent rounding", False)
+    assert found["total"] == {"hits": 1, "sessions": 1, "at_least": False, "scattered": False, "gone": 0}
+    assert found["searched"]["complete"] is True
+    assert found["scan"] is None
+
+
+def test_a_substring_is_found_anywhere(turnlog: Turnlog, shop: Machine) -> None:
+    done = turnlog("search", "--substring", "HalfUp is used now => {", "--json").json
+    assert [item["session_id"] for item in done["sessions"]] == [ONE]
+    assert done["scan"]["files"] == 2
+    assert done["scan"]["bytes"] == sum(path.stat().st_size for path in shop.folder.rglob("*.jsonl"))
+    assert done["scan"]["mb_per_second"] > 0
+
+
+def test_a_regex_is_found_with_filters_and_context(turnlog: Turnlog, shop: Machine) -> None:
+    done = turnlog("search", "--regex", r"r.unding\b", "kind:call", "--context", "1")
+    assert [line.split()[0] for line in done.lines] == ["bbbbbbbb", "prompt", "call", "result"]
+    assert done.err.splitlines()[0].startswith("1 hit in 1 session. Searched 8 texts of 2 sessions.")
+
+
+def test_a_deleted_session_is_found_and_its_missing_text_told(turnlog: Turnlog, shop: Machine) -> None:
+    assert turnlog("search", "rounding").status == 0
+    next(shop.folder.rglob(f"{ONE}.jsonl")).unlink()
+    done = turnlog("search", "cent")
+    assert " (deleted)" in done.lines[0]
+    assert "(the text is gone)" in done.out
+    assert "Searched 8 texts of 2 sessions (1 deleted)." in done.err
+    assert "The text of 2 hits is gone" in done.err
+    assert turnlog("search", "cent", "--json").json["sessions"][0]["hits"][0]["text"] is None
+    scan = turnlog("search", "--substring", "cent", "--json").json["scan"]
+    assert [reason.endswith("deleted, and not in the archive") for reason in scan["unread"]] == [True]
+
+
+def test_a_deleted_session_in_the_archive_is_read_from_there(turnlog: Turnlog, shop: Machine) -> None:
+    assert turnlog("archive", "run").status == 0
+    assert turnlog("search", "rounding").status == 0
+    next(shop.folder.rglob(f"{ONE}.jsonl")).unlink()
+    done = turnlog("search", "roundHalfUp")
+    assert "roundHalfUp is used now" in done.out
+    done = turnlog("search", "--substring", "=> {done}")
+    assert "roundHalfUp is used now" in done.out
+
+
+def test_words_in_several_texts_are_offered_with_a_remark(turnlog: Turnlog, shop: Machine) -> None:
+    done = turnlog("search", "cart", "roundHalfUp")
+    assert done.lines[0].startswith("aaaaaaaa")
+    assert done.err.splitlines()[0].startswith("No single text has all of this")
+
+
+def test_nothing_found_says_what_was_searched(turnlog: Turnlog, shop: Machine) -> None:
+    done = turnlog("search", "zzz", "=>")
+    assert (done.status, done.out) == (0, "")
+    assert done.err.splitlines() == [
+        "Nothing found. Searched 8 texts of 2 sessions.",
+        "No letter or digit in it, so not searched for: => (--substring finds it).",
+    ]
+
+
+def test_a_machine_without_sessions_searches_the_demo(turnlog: Turnlog, machine: Machine) -> None:
+    done = turnlog("search", "cent rounding")
+    assert done.lines[0].startswith("bee7dbd3")
+    assert "made-up" in done.err
+
+
+def test_nothing_in_a_transcript_acts_on_the_terminal(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt(f"needle {HOSTILE} needle", cwd=f"/home/{HOSTILE}")
+    build.answer(HOSTILE + " after")
+    build.note("custom-title", customTitle=HOSTILE)
+    machine.add(ONE, build.data())
+    for words in (["needle"], ["--substring", "needle"], ["--regex", "need.*", "--context", "2"]):
+        done = turnlog("search", *words, "--context", "2")
+        assert "needle" in done.out
+        assert not harmful(done.out)
+        assert not harmful(done.err)
+    assert turnlog("search", "needle", "--json").status == 0
+
+
+@pytest.mark.parametrize(
+    ("screen", "expected"),
+    [
+        (Screen(color=True, width=80), "a \x1b[1;31mbig\x1b[0m cat"),
+        (Screen(color=False, width=80), "a «big» cat"),
+        (Screen(color=False, width=None), "a big cat"),
+        (Screen(color=False, width=18), "a «b…»"),
+    ],
+)
+def test_matches_are_painted_or_marked_on_a_terminal_alone(screen: Screen, expected: str) -> None:
+    page = Page("big", Wish(), as_json=False)
+    page.screen = screen
+    assert page._snippet(Snippet("a big cat", ((2, 5),))).rstrip() == expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
+def test_a_regex_that_never_ends_can_be_interrupted(machine: Machine, home: Path) -> None:
+    build = Build()
+    build.prompt("a" * 60 + "!")
+    machine.add(ONE, build.data())
+    words = [sys.executable, "-m", "turnlog", "search", "--regex", "(a+)+$"]
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    try:
+        limit = time.monotonic() + 20
+        while not any(home.glob("*.db")) and time.monotonic() < limit:
+            time.sleep(0.05)
+        time.sleep(1)
+        assert running.poll() is None
+        # The first one may come while the index is brought up to date, which it only cuts short.
+        while running.poll() is None and time.monotonic() < limit:
+            os.killpg(running.pid, signal.SIGINT)
+            time.sleep(0.5)
+        _, err = running.communicate(timeout=20)
+    finally:
+        if running.poll() is None:
+            running.kill()
+    assert running.returncode == 130
+    assert b"interrupted" in err
+
+
+def test_output_is_plain_in_a_pipe(turnlog: Turnlog, shop: Machine) -> None:
+    assert "\x1b" not in turnlog("search", "rounding").out

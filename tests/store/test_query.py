@@ -1,0 +1,108 @@
+"""The language of queries: what is understood, and how what is not is explained."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnlog.store.query import parse
+from turnlog.store.tree import All, Either, Filter, Node, Not, QueryError, Term, everything
+
+
+def short(node: Node) -> str:
+    """A tree on one line."""
+    match node:
+        case Term():
+            text = f'"{node.text}"' if node.is_phrase else node.text
+            return text + "*" * node.is_prefix
+        case Filter():
+            return f"{node.name}={'|'.join(value.text for value in node.values)}"
+        case Not():
+            return f"!{short(node.item)}"
+        case All():
+            return f"({' & '.join(map(short, node.items))})"
+        case Either():
+            return f"({' | '.join(map(short, node.items))})"
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("rounding error", "(rounding & error)"),
+        ("a AND b", "(a & b)"),
+        ('"cent rounding" foo*', '("cent rounding" & foo*)'),
+        ('"cent rou"*', '("cent rou"*)'),
+        (r'"say \"it\" \\ now"', r'("say "it" \ now")'),
+        ("a OR b c", "((a | (b & c)))"),
+        ("(a OR b) c", "((a | b) & c)"),
+        ("a NOT b -c", "(a & !b & !c)"),
+        ('x -"a b" -(c d)', '(x & !"a b" & !(c & d))'),
+        ("NOT NOT a", "(a)"),
+        ("and or not", "(and & or & not)"),
+        ("foo.bar() (f(x) OR y)", "(foo.bar() & (f(x) | y))"),
+        ("--force -v", "(--force & !v)"),
+        (
+            "std::vector http://x/y main.py:12 C:\\dir 12:30",
+            "(std::vector & http://x/y & main.py:12 & C:\\dir & 12:30)",
+        ),
+        ('project:webshop -tool:Bash,"my tool"', "(project=webshop & !tool=Bash|my tool)"),
+        ("Project:x", "(project=x)"),
+        ("project:/home/dana file:///x", "(project=/home/dana & file:///x)"),
+        ("tool:Bash OR error:yes", "((tool=Bash | error=yes))"),
+        ("foo( *args **kw 日本*", "(foo( & *args & **kw & 日本*)"),
+        ("=> foo", "(foo)"),
+    ],
+)
+def test_a_query_is_understood(text: str, tree: str) -> None:
+    assert short(parse(text).root) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "at"),
+    [
+        ('fix "cent', "this quote is never closed", 4),
+        ("a (b OR c", "this parenthesis is never closed", 2),
+        ("(", "this parenthesis is never closed", 0),
+        ("a) b", "this parenthesis was never opened", 1),
+        ("a OR", "something must follow this OR", 2),
+        ("a AND OR b", "something must follow this AND", 2),
+        ("OR a", "something must stand before this OR", 0),
+        ("a NOT", "something must follow this NOT", 2),
+        ("a -(", "this parenthesis is never closed", 3),
+        ("()", "nothing in these parentheses", 0),
+        ("projct:x", "there is no filter projct:; did you mean project:?", 0),
+        ("a since:7d", "there is no filter since:; did you mean after:?", 2),
+        ("tool:", "tool: needs a value", 5),
+        ("tool:a, b", "tool: needs a value", 7),
+        ("=>", "neither letter nor digit in it; --substring finds signs", 0),
+        ("  ", "an empty query", 0),
+        ("(" * 50 + "a" + ")" * 50, "nested too deep", 41),
+        ("a " * 65, "more than 64 words and filters", 128),
+    ],
+)
+def test_a_bad_query_is_explained_at_its_place(text: str, reason: str, at: int) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse(text)
+    assert str(caught.value).startswith(reason)
+    assert (caught.value.at, caught.value.query, caught.value.exit_status) == (at, text, 2)
+
+
+def test_signs_alone_are_left_out_and_told() -> None:
+    assert parse("a => b ->").ignored == ("=>", "->")
+
+
+def test_the_terms_are_those_that_must_be_there() -> None:
+    query = parse('a (b OR "c d") -e NOT (f g) tool:h')
+    assert [term.text for term in query.terms] == ["a", "b", "c d"]
+    assert len(list(everything(query.root))) == 7
+
+
+@given(st.text(st.sampled_from('ab "()-*:,\\\n=日ANDORT'), max_size=40))
+def test_any_text_is_understood_or_explained_within_it(text: str) -> None:
+    try:
+        parse(text)
+        at = 0
+    except QueryError as error:
+        at = error.at
+    assert 0 <= at <= len(text)

@@ -1,0 +1,120 @@
+"""How text becomes words, and the words by which results are filtered."""
+
+from __future__ import annotations
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnlog.store.facets import MARK, facets
+from turnlog.store.words import indexed, parts, spaced
+
+TOKENIZER = "unicode61 remove_diacritics 2"
+
+
+def found(text: str, expression: str) -> bool:
+    """Whether FTS5 finds a text by an expression."""
+    db = apsw.Connection(":memory:")
+    db.execute(f'CREATE VIRTUAL TABLE t USING fts5 (words, parts, tokenize="{TOKENIZER}")')
+    db.execute("INSERT INTO t VALUES (?, ?)", indexed(text))
+    return bool(db.execute("SELECT count(*) FROM t WHERE t MATCH ?", (expression,)).get)
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("getUserName", "get user name"),
+        ("HTTPServer2", "http server 2"),
+        ("getHTTPResponseCode", "get http response code"),
+        ("sha256Hash", "sha 256 hash"),
+        ("userIDs", "user ids"),
+        ("iOS", "i os"),
+        ("URLs", "urls"),
+        ("plain", "plain"),
+    ],
+)
+def test_an_identifier_falls_into_its_parts(word: str, expected: str) -> None:
+    assert " ".join(parts(word)) == expected
+
+
+def test_each_identifier_gives_its_parts_once_in_the_order_of_the_text() -> None:
+    assert indexed("setItem, getUserName; setItem(getUserName)").parts == "set item get user name"
+
+
+def test_plain_words_give_no_parts() -> None:
+    assert indexed("The quick Brown fox_jumps over 12 URLs, IDs and A1").parts == ""
+
+
+def test_ascii_text_stays_as_it_is() -> None:
+    text = "def getUserName(): return foo_bar[0]"
+    assert indexed(text).words is text
+
+
+def test_random_ids_and_long_words_give_no_parts() -> None:
+    assert indexed("toolu_01cDtnieWwVj6wNMPTJMKQ8Z").parts.split() == []
+    assert indexed("aB" * 1_000_000).parts == ""
+
+
+def test_identifiers_beyond_the_reach_are_not_taken_apart() -> None:
+    assert indexed("getUser " + "x " * 50 + "setItem", reach=20).parts == "get user"
+
+
+def test_an_identifier_glued_to_other_scripts_has_its_parts() -> None:
+    assert indexed("調べるgetUserName関数").parts == "get user name"
+
+
+@pytest.mark.parametrize("piece", ["日本", "本語", "語を", "日本語", "한국", "ไทย", "ひらがな", "𠮷野"])
+def test_any_piece_of_a_sentence_without_spaces_is_a_phrase(piece: str) -> None:
+    assert found("これは日本語を話すひらがなtext한국어ภาษาไทย𠮷野家です", f'"{spaced(piece)}"')
+
+
+def test_what_is_glued_to_such_a_script_is_a_word_of_its_own() -> None:
+    assert found("日本語text", '"text"')
+    assert found("日本語text", f'"{spaced("語text")}"')
+    assert not found("日本語text", f'"{spaced("日語")}"')
+
+
+def test_colours_of_a_terminal_do_not_hide_a_word() -> None:
+    assert found("\x1b[31mfailed\x1b[0m: one", '"failed"')
+
+
+def test_nul_and_half_surrogates_are_replaced() -> None:
+    words = indexed("a\0b \ud83dc").words
+    assert "\0" not in words
+    assert words.encode()
+
+
+@given(st.text())
+def test_whatever_a_text_holds_it_can_be_indexed(text: str) -> None:
+    words, _ = indexed(text)
+    assert words.encode() is not None
+    assert "\0" not in words
+
+
+@given(st.text(st.characters(codec="ascii"), max_size=200), st.from_regex(r"[a-z]{2,6}[A-Z][a-z]{2,6}", fullmatch=True))
+def test_the_parts_of_an_identifier_are_found_wherever_it_stands(around: str, name: str) -> None:
+    text = f"{around} {name} {around}"
+    assert " ".join(parts(name)) in indexed(text).parts
+
+
+def test_facets_say_all_that_is_known_of_a_text() -> None:
+    words = facets(kind=2, session=17, project=4, tool=9, model=3, failed=True, in_agent=True, time=1_768_435_200)
+    expected = "k2 s17 p4 t9 m3 e a y2026 n202601 d20260115"
+    assert words.replace(MARK, "") == expected
+    assert words.count(MARK) == len(expected.split())
+
+
+def test_facets_leave_out_what_is_not_known() -> None:
+    assert facets(kind=0, session=1, project=2).replace(MARK, "") == "k0 s1 p2"
+    assert facets(kind=0, session=1, project=2, time=10**15).replace(MARK, "") == "k0 s1 p2"
+
+
+def test_a_facet_is_one_word_to_the_tokenizer() -> None:
+    db = apsw.Connection(":memory:")
+    db.execute(f'CREATE VIRTUAL TABLE t USING fts5 (facet, tokenize="{TOKENIZER}")')
+    db.execute("INSERT INTO t VALUES (?)", (facets(kind=1, session=12, project=3),))
+    count = "SELECT count(*) FROM t WHERE t MATCH ?"
+    assert db.execute(count, (f'"{MARK}s12"',)).get == 1
+    assert db.execute(count, (f'"{MARK}s1"',)).get == 0
+    assert db.execute(count, ('"s12"',)).get == 0

@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Program
+from tests.session.build import Build
 from turnlog.cli.program import one_line
+from turnlog.store.archive import Archive
+from turnlog.store.archive.schedule import turn_on
 
 Try = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -194,3 +197,22 @@ def test_any_text_can_be_printed_in_any_encoding(attempt: Try, write: str, encod
 
 def test_one_line_spells_out_what_could_move_the_cursor_or_turn_the_text() -> None:
     assert one_line("a\r\nb\tc\x1b[2J\u202ed\ud800 é 漢") == "a b\\tc\\x1b[2J\\u202ed\\ud800 é 漢"
+
+
+def test_a_due_run_of_the_archive_is_started_in_the_background(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "own"))
+    projects = tmp_path / "claude" / "projects" / "-home-dana"
+    projects.mkdir(parents=True)
+    name = "11111111-2222-4333-8444-555555555555"
+    build = Build()
+    build.prompt()
+    build.write(projects, name)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    turn_on(tmp_path / "own")
+    assert program("ls").returncode == 0
+    deadline = time.monotonic() + 30
+    while not Archive(tmp_path / "own").holds(name) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert Archive(tmp_path / "own").holds(name)

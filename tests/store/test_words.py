@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnlog.store.facets import MARK, facets
-from turnlog.store.words import indexed, parts, spaced
+from turnlog.store.words import identifiers, indexed, parts, spaced, taken_apart
 
 TOKENIZER = "unicode61 remove_diacritics 2"
 
@@ -16,8 +16,8 @@ TOKENIZER = "unicode61 remove_diacritics 2"
 def found(text: str, expression: str) -> bool:
     """Whether FTS5 finds a text by an expression."""
     db = apsw.Connection(":memory:")
-    db.execute(f'CREATE VIRTUAL TABLE t USING fts5 (words, parts, tokenize="{TOKENIZER}")')
-    db.execute("INSERT INTO t VALUES (?, ?)", indexed(text))
+    db.execute(f'CREATE VIRTUAL TABLE t USING fts5 (words, tokenize="{TOKENIZER}")')
+    db.execute("INSERT INTO t VALUES (?)", (indexed(text),))
     return bool(db.execute("SELECT count(*) FROM t WHERE t MATCH ?", (expression,)).get)
 
 
@@ -38,30 +38,42 @@ def test_an_identifier_falls_into_its_parts(word: str, expected: str) -> None:
     assert " ".join(parts(word)) == expected
 
 
-def test_each_identifier_gives_its_parts_once_in_the_order_of_the_text() -> None:
-    assert indexed("setItem, getUserName; setItem(getUserName)").parts == "set item get user name"
+def taken(text: str) -> dict[str, str]:
+    """The identifiers of a text as the index knows them, with their parts."""
+    found: dict[str, str] = {}
+    for name in identifiers(indexed(text)):
+        for part, word in taken_apart(name):
+            found[word] = f"{found[word]} {part}" if word in found else part
+    return found
 
 
-def test_plain_words_give_no_parts() -> None:
-    assert indexed("The quick Brown fox_jumps over 12 URLs, IDs and A1").parts == ""
+def test_each_identifier_of_a_text_is_taken_apart_once() -> None:
+    text = "setItem, getUserName; setItem(getUserName)"
+    assert taken(text) == {"setitem": "set item", "getusername": "get user name"}
+
+
+def test_plain_words_are_no_identifiers() -> None:
+    assert taken("The quick Brown fox_jumps over 12 URLs, IDs and A1") == {}
 
 
 def test_ascii_text_stays_as_it_is() -> None:
     text = "def getUserName(): return foo_bar[0]"
-    assert indexed(text).words is text
+    assert indexed(text) is text
 
 
-def test_random_ids_and_long_words_give_no_parts() -> None:
-    assert indexed("toolu_01cDtnieWwVj6wNMPTJMKQ8Z").parts.split() == []
-    assert indexed("aB" * 1_000_000).parts == ""
+def test_random_ids_and_long_words_are_not_taken_apart() -> None:
+    assert taken("toolu_01cDtnieWwVj6wNMPTJMKQ8Z") == {}
+    assert taken("aB" * 1_000_000) == {}
 
 
-def test_identifiers_beyond_the_reach_are_not_taken_apart() -> None:
-    assert indexed("getUser " + "x " * 50 + "setItem", reach=20).parts == "get user"
+def test_an_identifier_glued_to_other_scripts_is_taken_apart() -> None:
+    assert taken("調べるgetUserName関数") == {"getusername": "get user name"}
 
 
-def test_an_identifier_glued_to_other_scripts_has_its_parts() -> None:
-    assert indexed("調べるgetUserName関数").parts == "get user name"
+@pytest.mark.parametrize("text", ["größeWert", "→getUser │setItem", "naïveBayes"])
+def test_an_identifier_outside_ascii_is_the_word_that_the_tokenizer_makes(text: str) -> None:
+    assert taken(text)
+    assert all(found(text, f'"{word}"') for word in taken(text))
 
 
 @pytest.mark.parametrize("piece", ["日本", "本語", "語を", "日本語", "한국", "ไทย", "ひらがな", "𠮷野"])
@@ -80,14 +92,14 @@ def test_colours_of_a_terminal_do_not_hide_a_word() -> None:
 
 
 def test_nul_and_half_surrogates_are_replaced() -> None:
-    words = indexed("a\0b \ud83dc").words
+    words = indexed("a\0b \ud83dc")
     assert "\0" not in words
     assert words.encode()
 
 
 @given(st.text())
 def test_whatever_a_text_holds_it_can_be_indexed(text: str) -> None:
-    words, _ = indexed(text)
+    words = indexed(text)
     assert words.encode() is not None
     assert "\0" not in words
 
@@ -95,7 +107,7 @@ def test_whatever_a_text_holds_it_can_be_indexed(text: str) -> None:
 @given(st.text(st.characters(codec="ascii"), max_size=200), st.from_regex(r"[a-z]{2,6}[A-Z][a-z]{2,6}", fullmatch=True))
 def test_the_parts_of_an_identifier_are_found_wherever_it_stands(around: str, name: str) -> None:
     text = f"{around} {name} {around}"
-    assert " ".join(parts(name)) in indexed(text).parts
+    assert taken(text)[name.lower()] == " ".join(dict.fromkeys(parts(name)))
 
 
 def test_facets_say_all_that_is_known_of_a_text() -> None:

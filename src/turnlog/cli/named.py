@@ -9,7 +9,6 @@ from turnlog.cli.config import Config
 from turnlog.cli.output import remark
 from turnlog.demo import is_demo
 from turnlog.entries.layout import config_dirs
-from turnlog.session.find import find
 
 if TYPE_CHECKING:
     from turnlog.session.session import Session
@@ -22,6 +21,8 @@ def folders(config: Config) -> list[Path]:
 
 def located(name: str, config: Config) -> Path:
     """The file of the session that a name means; says so when it is a made-up one."""
+    from turnlog.session.find import find
+
     path = find(name, folders(config))
     if is_demo(path):
         remark("This is a made-up session: a demo that comes with turnlog.")

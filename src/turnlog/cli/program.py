@@ -29,6 +29,8 @@ def run(words: list[str]) -> int:
     """Run one command and return the exit status."""
     try:
         _tolerate_any_text()
+        if words[:1] != ["archive"]:
+            _keep_archive()
         status = _invoke(words or [DEFAULT])
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -45,6 +47,14 @@ def _invoke(words: list[str]) -> int:
     with turnlog.make_context("turnlog", words) as context:
         result = turnlog.invoke(context)
     return result if isinstance(result, int) else 0
+
+
+def _keep_archive() -> None:
+    """Have the archive brought up to date in the background, if it is on and that is due."""
+    from turnlog.cli.config import data_dir
+    from turnlog.store.archive.schedule import maybe_start
+
+    maybe_start(data_dir())
 
 
 def _explain(error: BaseException) -> int:

@@ -18,9 +18,23 @@ class Row(NamedTuple):
 COMMANDS: dict[str, Row] = {
     "ls": Row("turnlog.cli.ls:ls", "List the sessions of this machine."),
     "show": Row("turnlog.cli.show:show", "Show one session: its turns, calls and sub-agents."),
+    "search": Row("turnlog.cli.search:search", "Find texts in all sessions."),
     "messages": Row("turnlog.cli.messages:messages", "Print what the API would be sent if a session were resumed."),
+    "context": Row("turnlog.cli.context:context", "Show what fills the context window of a session."),
+    "statusline": Row("turnlog.cli.statusline:statusline", "Print a status line for the client."),
+    "files": Row("turnlog.cli.files:files", "Say which files were read and changed, and rebuild the changes."),
+    "restore": Row("turnlog.cli.restore:restore", "Write a version of a file that a session knows of."),
+    "tools": Row("turnlog.cli.tools:tools", "Count calls by tool: how many, how they ended, how long they took."),
+    "usage": Row("turnlog.cli.usage:usage", "Add up tokens and cost by day, session, project, model, tool or block."),
     "check": Row("turnlog.cli.check:check", "Say what is broken, unusual or new in session files."),
     "cat": Row("turnlog.cli.cat:cat", "Write the entries of a file back, byte for byte."),
+    "archive": Row("turnlog.cli.archive:archive", "Keep sessions that the client would delete."),
+    "tree": Row("turnlog.cli.tree:tree", "Show projects, sessions, and what came from what."),
+    "rename": Row("turnlog.cli.rename:rename", "Give a session a title."),
+    "tag": Row("turnlog.cli.tag:tag", "Give a session a tag, or take it away."),
+    "delete": Row("turnlog.cli.delete:delete", "Move sessions into the trash, or empty it."),
+    "undelete": Row("turnlog.cli.undelete:undelete", "Bring a deleted session back."),
+    "index": Row("turnlog.cli.index:index", "Bring the index of all sessions up to date, or look after it."),
 }
 
 DEFAULT = "ls"

@@ -248,11 +248,14 @@ S = TypeVar("S", bound=Struct)
 def fit(cls: type[S], found: Body) -> S:
     """A struct of those fields of an object that have the expected type."""
     kept = {}
-    for field in msgspec.structs.fields(cls):
+    for field in _fields(cls):
         value = _fitting(found.get(field.encode_name), field.name, field.type)
         if value is not None:
             kept[field.name] = value
     return cls(**kept)
+
+
+_fields = cache(msgspec.structs.fields)  # which evaluates the annotations every time
 
 
 @cache

@@ -7,7 +7,7 @@ assistant entry, decoded in one go. Of other entries it has the envelope; their 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -60,17 +60,23 @@ class Line(Struct, rename="camel"):
     forked_from: Any = None
 
 
-class Placed(NamedTuple):
+class Placed:
     """A line, where it stands, and its bytes."""
 
-    line: Line
-    offset: int
-    raw: bytes
+    __slots__ = ("_body", "line", "offset", "raw")
+
+    def __init__(self, line: Line, offset: int, raw: bytes, whole: Body | None = None) -> None:
+        self.line = line
+        self.offset = offset
+        self.raw = raw
+        self._body = whole
 
     @property
     def body(self) -> Body:
-        """The whole object."""
-        return body(self.raw)
+        """The whole object, decoded when it is first asked for."""
+        if self._body is None:
+            self._body = body(self.raw)
+        return self._body
 
 
 _decode = msgspec.json.Decoder(Line).decode
@@ -85,10 +91,20 @@ def lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[Placed | None]:
             for item in salvage(line, offset):
                 if isinstance(item, Entry):
                     piece = line[item.offset - offset : item.end - offset]
-                    yield Placed(_fitted(body(piece)), item.offset, piece)
+                    whole = sound(body(piece))
+                    yield Placed(_fitted(whole), item.offset, piece, whole)
                 elif item.kind in ("broken", "torn", "value"):
                     yield None
         offset += len(line)
+
+
+def sound(value: Any) -> Any:
+    """A JSON value whose texts can be written anywhere: half of a surrogate pair becomes U+FFFD."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {sound(key): sound(inner) for key, inner in value.items()}
+    return [sound(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _fitted(found: Body) -> Line:

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
@@ -38,6 +38,8 @@ class Changes(NamedTuple):
     files: list[Changed]
     known: int
     """How many files there are."""
+    unnamed: tuple[str, ...] = ()
+    """Files whose names are no text: they can't be in the index."""
 
 
 class _Seen(NamedTuple):
@@ -69,7 +71,7 @@ def _folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
 
 def _by_stat(db: apsw.Connection) -> Changes | None:
     """What changed among the known files; None if one of them is gone."""
-    rows = db.execute("SELECT id, path, size, mtime_ns, inode FROM file WHERE gone IS NULL").fetchall()
+    rows: list[Any] = db.execute("SELECT id, path, size, mtime_ns, inode FROM file WHERE gone IS NULL").fetchall()
     found = []
     look = os.stat
     try:
@@ -86,7 +88,9 @@ def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
     from ..entries.transcripts import transcripts
 
     before = time.time_ns()
-    listed = {item.path: item for folder in config_dirs for item in transcripts(folder)}
+    found_now = [item for folder in config_dirs for item in transcripts(folder)]
+    listed = {item.path: item for item in found_now if _is_text(item.path)}
+    unnamed = tuple(ascii(item.path) for item in found_now if item.path not in listed)
     known = {path: _Seen(file, path, *rest) for path, file, *rest in _known(db)}
     gone = {path for (path,) in db.execute("SELECT path FROM file WHERE gone IS NOT NULL")}
     with db:
@@ -100,7 +104,16 @@ def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
         ]
         fresh = [item for path, item in listed.items() if path not in known]
         found += _note_new(db, fresh)
-    return Changes(found, len(listed))
+    return Changes(found, len(listed), unnamed)
+
+
+def _is_text(path: str) -> bool:
+    """Whether a name can be written as UTF-8; on Linux a name is any bytes."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _known(db: apsw.Connection) -> Iterable[tuple[str, int, int, int, int]]:

@@ -20,7 +20,7 @@ from ..session.outline import Outline
 from ..session.texts import KINDS, SAID, Familiar, Text, shown_whole, texts
 from .facets import facets
 from .names import Name, Names
-from .words import indexed
+from .words import identifiers, indexed
 
 PIECE = 8 << 20
 """So much of a file is read at once, or one longer line."""
@@ -28,6 +28,7 @@ SMALLEST = 16
 """No text takes fewer bytes of a file than this, so a file can be given its numbers before it is read."""
 LONGEST = 32 << 20
 """Texts are cut here: nobody reads more, and it would have to be in memory several times."""
+_RESULT = list(KINDS).index("result")
 _PLACE = {kind: place for place, kind in enumerate(KINDS)}
 
 
@@ -69,7 +70,6 @@ class Row(NamedTuple):
     kind: int
     time: int
     words: str
-    parts: str
     paths: str
     facet: str
 
@@ -87,6 +87,8 @@ class Batch(Struct, array_like=True):
     calls: dict[str, Call]
     said: list[Row]
     done: list[Row]
+    identifiers: list[bytes] = []
+    """In camelCase, and not met before."""
     size: int = 0
     """How many bytes of the file it covers."""
     failure: str | None = None
@@ -156,6 +158,7 @@ class _Reader:
         self.tools = task.calls
         self.familiar = Familiar(self.tools, task.files)
         self.in_agent = task.kind == "agent"
+        self.facets: dict[tuple[object, ...], str] = {}
 
     def forget(self) -> None:
         """Begin again: the file is another one now."""
@@ -177,6 +180,8 @@ class _Reader:
                 else:
                     self._entry(placed)
         said, done = self.rows
+        # In one go: identifiers are looked for in fewer, longer texts, and each is written once.
+        met = identifiers("\n".join([row.words for rows in self.rows for row in rows]))
         return Batch(
             self.task.file,
             reset,
@@ -187,66 +192,101 @@ class _Reader:
             self.calls,
             said,
             done,
+            self.names.unknown(met),
             len(data),
         )
 
     def _plain(self, data: bytes, start: int) -> None:
-        self._row(Text("result", data.decode("utf-8", "replace")), start, 0, None, False)
+        words = indexed(data.decode("utf-8", "replace")[:LONGEST])
+        self.rows[1].append(Row(next(self.numbers), start, _RESULT, 0, words, "", self._facet(_RESULT)))
 
     def _entry(self, placed: Placed) -> None:
-        line = placed.line
+        line, said = placed.line, placed.line.message
         found = texts(placed, self.familiar)
         shown = None if line.tool_use_result is None else shown_whole(line.tool_use_result)
         if shown is not None:
             self.task.files.add(shown)
+        model = None
+        if line.type == "assistant" and said is not None:
+            self._answered(placed, found)
+            model = self.names.number("model", said.model) if said.model else None
+        elif line.type == "progress" and b'"agent_progress"' in placed.raw:
+            echo = count_echo(self.answers, placed.body, self.task.path, placed.offset)
+            if echo is not None and echo.model:
+                self.names.number("model", echo.model)
         if (moved := self.outline.moved(line)) is not None:
             found.append(Text("other", moved))
         self.outline.add(placed, found)
-        said = line.message
-        model = None
-        if line.type == "assistant" and said is not None:
-            count(self.answers, line, self.task.path, placed.offset)
-            if (best := self.answers.get(said.id or line.uuid or f"{self.task.path}@{placed.offset}")) is not None:
-                best.letters += sum(len(text.words) for text in found)
-            model = self.names.number("model", said.model) if said.model else None
-        elif line.type == "progress" and b'"agent_progress"' in placed.raw:
-            count_echo(self.answers, placed.body, self.task.path, placed.offset)
+        if found:
+            self._found(placed, found, model, shown)
+
+    def _answered(self, placed: Placed, found: list[Text]) -> None:
+        line = placed.line
+        count(self.answers, line, self.task.path, placed.offset)
+        best = self.answers.get(line.message.id or line.uuid or "") if line.message else None
+        if best is not None:
+            for text in found:
+                best.letters += len(text.words)
+
+    def _found(self, placed: Placed, found: list[Text], model: int | None, shown: str | None) -> None:
+        """Give the texts of an entry their words; this is run for every text, so it asks for nothing twice."""
+        line, offset = placed.line, placed.offset
         time = seconds(line.timestamp)
-        for text in found:
-            if text.call is not None:
-                self._called(text, line.timestamp, shown)
-            if text.words or text.paths:
-                self._row(text, placed.offset, time, model, line.is_sidechain or self.in_agent)
+        in_agent = self.in_agent or bool(line.is_sidechain)
+        day = time // 86_400
+        for kind, words, paths, tool, call, failed in found:
+            number = None
+            if call is not None:
+                if tool is not None:
+                    self._called(call, tool, line.timestamp, words, paths)
+                else:
+                    self._answer(call, line.timestamp, words, failed, shown)
+                number = self.tools.get(call)
+            if not words and not paths:
+                continue
+            place = _PLACE[kind]
+            key = (place, number, model, failed, in_agent, day)
+            facet = self.facets.get(key)
+            if facet is None:
+                facet = self.facets[key] = self._facet(place, number, model, failed, in_agent, time)
+            words = indexed(words if len(words) < LONGEST else words[:LONGEST])
+            files = indexed("\n".join(paths)) if paths else ""
+            self.rows[kind not in SAID].append(Row(next(self.numbers), offset, place, time, words, files, facet))
 
-    def _called(self, text: Text, time: str | None, shown: str | None) -> None:
-        """Note a call or its result."""
-        key = text.call or ""
-        call = self.calls.get(key)
-        if call is None:
-            call = self.calls[key] = Call(key)
-        if text.kind == "call":
-            if call.tool is None:
-                tool = self.tools[key] = self.names.number("tool", text.tool or "")
-                path = text.paths[0] if text.paths else None
-                call.tool, call.started, call.given, call.path = tool, time, len(text.words), path
-            return
-        call.shown = shown or call.shown
-        if call.got is None:
-            call.ended, call.failed, call.got = time, text.failed, len(text.words)
-
-    def _row(self, text: Text, offset: int, time: int, model: int | None, in_agent: bool) -> None:
-        words, parts = indexed(text.words[:LONGEST])
-        tool = self.tools.get(text.call) if text.call is not None else None
-        kind = _PLACE[text.kind]
-        facet = facets(
+    def _facet(
+        self,
+        kind: int,
+        tool: int | None = None,
+        model: int | None = None,
+        failed: bool = False,
+        in_agent: bool = False,
+        time: int = 0,
+    ) -> str:
+        return facets(
             kind=kind,
             session=self.task.session,
             project=self.task.project,
             tool=tool,
             model=model,
-            failed=text.failed,
+            failed=failed,
             in_agent=in_agent,
             time=time,
         )
-        row = Row(next(self.numbers), offset, kind, time, words, parts, "\n".join(text.paths), facet)
-        self.rows[text.kind not in SAID].append(row)
+
+    def _called(self, key: str, tool: str, time: str | None, words: str, paths: tuple[str, ...]) -> None:
+        """Note a call."""
+        call = self.calls.get(key)
+        if call is None:
+            call = self.calls[key] = Call(key)
+        if call.tool is None:
+            call.tool = self.tools[key] = self.names.number("tool", tool)
+            call.started, call.given, call.path = time, len(words), paths[0] if paths else None
+
+    def _answer(self, key: str, time: str | None, words: str, failed: bool, shown: str | None) -> None:
+        """Note the result of a call; the first one counts."""
+        call = self.calls.get(key)
+        if call is None:
+            call = self.calls[key] = Call(key)
+        call.shown = shown or call.shown
+        if call.got is None:
+            call.ended, call.failed, call.got = time, failed, len(words)

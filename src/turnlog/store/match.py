@@ -15,7 +15,7 @@ from .query import Query
 from .scope import Fits, named, projects, sessions
 from .tokens import has_words
 from .tree import All, Either, Filter, Node, Not, QueryError, Term, Value, wanted
-from .words import parts, spaced
+from .words import folded, parts, spaced
 
 ROLES = {
     "user": ("prompt",),
@@ -28,6 +28,8 @@ _PLACE = {kind: place for place, kind in enumerate(KINDS)}
 _WORD = re.compile(r"[^\W_]+")
 _MOST = 400
 """More sessions, or projects, make an expression that is slower than whatever it filters."""
+_WIDEST = 600
+"""So many identifiers with a part are looked for, where the part alone is rarely found."""
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _TIMES = ("after", "before")
 
@@ -43,6 +45,8 @@ class Plan(NamedTuple):
     """What to show in the texts that are found."""
     pieces: tuple[str, ...] = ()
     """An expression for each thing that a text must hold, where that is more than one."""
+    wider: str | None = None
+    """An expression for the same words as parts of identifiers too; None if no identifier has such parts."""
 
     def holds(self, time: int) -> bool:
         """Whether a time is within the bounds."""
@@ -61,15 +65,19 @@ class _Maker:
         self.query = query
         self.after: int | None = None
         self.before: int | None = None
+        self.is_wide = False
 
     def plan(self) -> Plan:
         rest = [item for item in self.query.root.items if not self._is_bound(item)]
         days = self._days()
         looked_for = [item for item in rest if any(isinstance(node, Term) for node in wanted(item))]
         limits = [item for item in rest if item not in looked_for]
+        expression = self._all(rest, days)
+        self.is_wide = True
+        wider = self._all(rest, days)
         pieces = [self._all([item, *limits], days) for item in looked_for] if len(looked_for) > 1 else []
-        terms = [*self.query.terms, *self._paths()]
-        return Plan(self._all(rest, days), self.after, self.before, tuple(terms), tuple(pieces))
+        terms = (*self.query.terms, *self._paths())
+        return Plan(expression, self.after, self.before, terms, tuple(pieces), wider if wider != expression else None)
 
     def _is_bound(self, item: Node) -> bool:
         """Take a bound of the time out of the tree: it is checked to the second."""
@@ -101,22 +109,40 @@ class _Maker:
         """An expression for things that must be there together."""
         items = [_turned(item) for item in items]
         needed = [self._expression(item) for item in items if not isinstance(item, Not)] + ([days] if days else [])
-        absent = [self._expression(item.item) for item in items if isinstance(item, Not)]
+        absent = [self._absent(item.item) for item in items if isinstance(item, Not)]
         found = " AND ".join(needed) or EVERYTHING
         return f"(({found}) NOT {_either(absent)})" if absent else f"({found})"
+
+    def _absent(self, node: Node) -> str:
+        """What must not be there: a word as it is typed, not every identifier that it is a part of."""
+        is_wide, self.is_wide = self.is_wide, False
+        found = self._expression(node)
+        self.is_wide = is_wide
+        return found
 
     def _expression(self, node: Node) -> str:
         match node:
             case Term():
-                return term(node)
+                return _either([term(node), *map(quoted, self._identifiers(node))])
             case Filter():
                 return _either(self._value(node, value) for value in node.values)
             case Not():
-                return f"({EVERYTHING} NOT {self._expression(node.item)})"
+                return f"({EVERYTHING} NOT {self._absent(node.item)})"
             case All():
                 return self._all(node.items)
             case Either():
                 return _either(self._expression(item) for item in node.items)
+
+    def _identifiers(self, given: Term) -> list[str]:
+        """The identifiers that a word, or a name of several, is a part of: `user_name` of `getUserName`."""
+        if not self.is_wide:
+            return []
+        pieces = [piece for word in _WORD.findall(spaced(given.text)) for piece in parts(word) or [folded(word)]]
+        *first, last = pieces
+        until = f"{last}\U0010ffff" if given.is_prefix else last
+        found = self.db.execute("SELECT word FROM hump WHERE part BETWEEN ? AND ? LIMIT ?", (last, until, _WIDEST))
+        whole = "".join(pieces)
+        return [word for (word,) in found if not first or whole in word]
 
     def _value(self, given: Filter, value: Value) -> str:
         match given.name:

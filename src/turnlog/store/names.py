@@ -1,4 +1,4 @@
-"""Numbers for names that many rows repeat: tools, models, projects."""
+"""Numbers for names that many rows repeat (tools, models, projects), and the identifiers that are known."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import apsw
+
+_MOST = 300_000
+"""So many identifiers are remembered: they save writing what is written already."""
 
 
 class Name(NamedTuple):
@@ -23,6 +26,7 @@ class Names:
         self._ids = {(name.kind, name.text): name.id for name in known}
         self._next = max(self._ids.values(), default=0) + 1
         self._fresh: list[Name] = []
+        self._identifiers: set[bytes] = set()
 
     @classmethod
     def load(cls, db: apsw.Connection) -> Names:
@@ -43,8 +47,20 @@ class Names:
         found, self._fresh = self._fresh, []
         return found
 
-    def learn(self, names: Iterable[Name]) -> None:
-        """Take over names that another process numbered."""
+    def unknown(self, identifiers: set[bytes]) -> list[bytes]:
+        """Those identifiers that were not asked for before; not all are remembered for ever."""
+        found = identifiers - self._identifiers
+        self._remember(found)
+        return sorted(found)
+
+    def learn(self, names: Iterable[Name], identifiers: Iterable[bytes]) -> None:
+        """Take over what another process has numbered and met."""
         for name in names:
             self._ids[name.kind, name.text] = name.id
             self._next = max(self._next, name.id + 1)
+        self._remember(identifiers)
+
+    def _remember(self, identifiers: Iterable[bytes]) -> None:
+        if len(self._identifiers) > _MOST:
+            self._identifiers.clear()
+        self._identifiers.update(identifiers)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import apsw
 
-from .changes import changes
+from .changes import Changes, changes
 from .lock import locked
 
 Progress = Callable[[int, int], None]
@@ -49,11 +49,21 @@ def refresh(db: apsw.Connection, lock: Path, config_dirs: Sequence[Path], progre
             return Refreshed(is_busy=True)
         found = changes(db, config_dirs)
         if not found.files:
-            return Refreshed(known=found.known, seconds=time.perf_counter() - start)
+            return Refreshed(known=found.known, seconds=time.perf_counter() - start, unread=_unnamed(found))
         from .work import Work  # reading is much to import, and mostly there is nothing to read
 
         work = Work(db, progress, sum(item.size for item in found.files))
         done = work.run(found.files)
     return Refreshed(
-        done, work.done, time.perf_counter() - start, found.known, len(found.files) - done, False, tuple(work.unread)
+        done,
+        work.done,
+        time.perf_counter() - start,
+        found.known,
+        len(found.files) - done,
+        False,
+        (*work.unread, *_unnamed(found)),
     )
+
+
+def _unnamed(found: Changes) -> tuple[str, ...]:
+    return tuple(f"{name}: the name is not valid UTF-8" for name in found.unnamed)

@@ -133,12 +133,16 @@ CREATE INDEX text_file ON text (file);
 -- What people look for first (titles, prompts, answers), and everything else. `id` of `text` is the rowid.
 -- facet: words that start with U+E000, by which results are filtered (store.facets).
 CREATE VIRTUAL TABLE said USING fts5 (
-    words, parts, paths, facet,
+    words, paths, facet,
     content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2"
 );
 CREATE VIRTUAL TABLE done USING fts5 (
-    words, parts, paths, facet,
+    words, paths, facet,
     content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2"
 );
+
+-- Of which parts the camelCase identifiers are made that stand in the texts: (user, getusername). A word that is no
+-- longer in any text may stay.
+CREATE TABLE hump (part TEXT NOT NULL, word TEXT NOT NULL, PRIMARY KEY (part, word)) WITHOUT ROWID;
 
 CREATE TABLE fact (name TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;

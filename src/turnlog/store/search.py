@@ -125,6 +125,8 @@ class _Engine:
 
     def found(self) -> Found:
         rows = self._fitting(self.plan.expression)
+        if self.plan.wider and (self.wish.newest or len(self._sessions(rows)) < self.wish.limit):
+            rows = list(dict.fromkeys(rows + self._fitting(self.plan.wider)))
         is_scattered = not rows and len(self.plan.pieces) > 1
         if is_scattered:
             rows = self._scattered()

@@ -8,10 +8,7 @@ made in a folder for temporary files and lives as long as the program.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +18,7 @@ from ..errors import TurnlogError
 from .place import USUAL
 from .refresh import Progress, Refreshed, refresh, unheard
 
-VERSION = 2
+VERSION = 3
 """Of the tables and of what is put into them; an index of another version is made again."""
 BUSY_MS = 10_000
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError)
@@ -66,7 +63,9 @@ class Store:
             return cls(_connect(folder / name, tell), folder / name, tell, is_temporary=False)
         except (OSError, *_UNWRITABLE) as error:
             tell(f"{folder}: {_reason(error)}; the index is made for this one time in a temporary folder")
-        path = Path(tempfile.mkdtemp(prefix="turnlog-")) / name
+        from tempfile import mkdtemp
+
+        path = Path(mkdtemp(prefix="turnlog-")) / name
         return cls(_connect(path, tell), path, tell, is_temporary=True)
 
     def __enter__(self) -> Store:
@@ -79,6 +78,8 @@ class Store:
         """Let go of the index; one in a temporary folder goes with it."""
         self.db.close()
         if self.is_temporary:
+            import shutil
+
             shutil.rmtree(self.path.parent, ignore_errors=True)
 
     def refresh(self, config_dirs: Sequence[Path], progress: Progress = unheard) -> Refreshed:
@@ -154,7 +155,7 @@ def _opened(path: Path) -> apsw.Connection:
 
 
 def _create(db: apsw.Connection) -> None:
-    schema = files("turnlog.store").joinpath("schema.sql").read_text("utf-8")
+    schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
     with db:
         if db.execute("SELECT count(*) FROM sqlite_schema").get:
             return  # another process was faster

@@ -4,22 +4,20 @@ FTS5's tokenizer (`unicode61 remove_diacritics 2`) folds case and accents, and s
 and no digit, so that `snake_case`, paths and dotted names are phrases. Two things it can't do are done here:
 
     scripts without spaces   each character is a word, so that any piece of a sentence is a phrase
-    camelCase                stays one word; its parts go into a column of their own, once per text and identifier
+    camelCase                stays one word; the index remembers once of which parts each identifier is made
 
 Every text of the corpus passes here. What is dear in Python is a step per word, so identifiers are found on a copy of
-the text in which lower-case letters and digits are `a`, capitals `A`, and everything else is a space.
+the text in which small letters and digits are `a`, capitals `A`, bytes of other letters `u`, and the rest is space.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from typing import NamedTuple
+import unicodedata
 
 _LONGEST = 64
 _MOST_PARTS = 8
 """What has more parts is a random id or a hash, whose parts nobody looks for."""
-_REMEMBERED = 100_000
 
 # Bytes of UTF-8. Those that only characters of scripts without spaces (and emoji) begin with are `C`.
 _SHAPES = bytes.maketrans(
@@ -28,11 +26,13 @@ _SHAPES = bytes.maketrans(
         b"a" if byte in b"abcdefghijklmnopqrstuvwxyz0123456789"
         else b"A" if byte in b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
         else b"C" if byte in b"\xe0\xe1" or 0xE3 <= byte <= 0xF0
+        else b"u" if byte >= 0x80
         else b" "
         for byte in range(256)
     ),
 )  # fmt: skip
-_HUMP = re.compile(rb"A(?:(?<=aA)|(?<=AA)(?=a))[aA]*+")
+_HUMP = re.compile(rb"A(?:(?<=[au]A)|(?<=AA)(?=a))[aAu]*+")
+_WORD = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _UNSPACED = re.compile(
@@ -42,45 +42,49 @@ _UNSPACED = re.compile(
 )
 
 
-class Indexed(NamedTuple):
-    """A text as the index takes it."""
-
-    words: str
-    parts: str
-    """The parts of its camelCase identifiers, in order, each identifier once."""
-
-
-class _Parts(dict[bytes, str]):
-    """The parts of the identifiers that were met lately; empty for what is none."""
-
-    def __missing__(self, name: bytes) -> str:
-        if len(self) > _REMEMBERED:
-            self.clear()
-        found = parts(name.decode()) if len(name) <= _LONGEST else []
-        self[name] = joined = " ".join(found) if 1 < len(found) <= _MOST_PARTS else ""
-        return joined
-
-
-_known = _Parts()
-
-
-def indexed(text: str, reach: int = sys.maxsize) -> Indexed:
-    """What the index stores of a text; identifiers are taken apart in its first `reach` bytes."""
+def indexed(text: str) -> str:
+    """A text as the tokenizer shall see it."""
     if "\0" in text:
         text = text.replace("\0", " ")
     if "\x1b" in text:
         text = plain(text)
+    if text.isascii():
+        return text
     try:
         data = text.encode()
     except UnicodeEncodeError:  # half a surrogate pair
         data = text.encode("utf-8", "replace")
         text = data.decode()
+    return _UNSPACED.sub(_apart, text) if b"C" in data.translate(_SHAPES) else text
+
+
+def identifiers(text: str) -> set[bytes]:
+    """The words of an indexed text that have a capital behind a small letter or inside of an acronym, as written."""
+    data = text.encode()
     shape = data.translate(_SHAPES)
-    if len(data) > len(text) and b"C" in shape:
-        text = _UNSPACED.sub(_apart, text)
     before = shape.rfind
-    names = [data[before(b" ", 0, hump.start()) + 1 : hump.end()] for hump in _HUMP.finditer(shape, 0, reach)]
-    return Indexed(text, " ".join(filter(None, map(_known.__getitem__, dict.fromkeys(names)))) if names else "")
+    return {data[before(b" ", 0, start) + 1 : end] for start, end in map(re.Match.span, _HUMP.finditer(shape))}
+
+
+def taken_apart(name: bytes) -> list[tuple[str, str]]:
+    """The parts of what `identifiers` gave, each with the word that it is a part of, as the index knows it."""
+    if len(name) > _LONGEST:
+        return []
+    found = []
+    for word in [name.decode()] if name.isascii() else _WORD.findall(name.decode("utf-8", "ignore")):
+        pieces = parts(word)
+        if 1 < len(pieces) <= _MOST_PARTS:
+            token = folded(word)
+            found += [(piece, token) for piece in dict.fromkeys(pieces)]
+    return found
+
+
+def folded(word: str) -> str:
+    """A word as the tokenizer folds it: in small letters, without accents."""
+    if word.isascii():
+        return word.lower()
+    apart = unicodedata.normalize("NFD", word.lower())
+    return "".join(char for char in apart if unicodedata.category(char) != "Mn")
 
 
 def plain(text: str) -> str:
@@ -93,10 +97,17 @@ def _apart(run: re.Match[str]) -> str:
 
 
 def parts(word: str) -> list[str]:
-    """The parts of an identifier in lower case: `getHTTPServer2` gives get, http, server, 2."""
+    """The parts of an identifier in small letters: `getHTTPServer2` gives get, http, server, 2."""
+    if not word.isascii():
+        word = _plain_letters(word)
     return [part.lower() for part in _PART.findall(word)]
+
+
+def _plain_letters(word: str) -> str:
+    """A word whose letters with accents are without; others outside ASCII end a part."""
+    return "".join(char for char in unicodedata.normalize("NFD", word) if unicodedata.category(char) != "Mn")
 
 
 def spaced(text: str) -> str:
     """A text of a query as the index sees it: scripts without spaces have one, nothing else changes."""
-    return indexed(text).words
+    return indexed(text)

@@ -72,7 +72,7 @@ class Work:
             if batch.failure:
                 self.unread.append(batch.failure)
                 continue
-            self.names.learn(batch.names)
+            self.names.learn(batch.names, batch.identifiers)
             if batch.reset:
                 keys.update(key for (key,) in self.db.execute("SELECT key FROM answer WHERE file = ?", (batch.file,)))
             write(self.db, batch, self.model_ids)

@@ -10,6 +10,7 @@ import msgspec
 from ..session.outline import Outline
 from .gather import Batch, Row
 from .names import Name
+from .words import taken_apart
 
 _OUTLINE = [field.name for field in msgspec.structs.fields(Outline)]
 _CHECKPOINT = ["offset", "inode", "size", "mtime_ns", "head_hash", "tail_hash", "generation"]
@@ -55,6 +56,8 @@ def write(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> None:
     db.execute(_FILE, (*batch.checkpoint, *msgspec.structs.astuple(batch.outline), batch.file))
     _answers(db, batch, model_ids)
     db.executemany(_CALL, ((call.id, batch.file, *msgspec.structs.astuple(call)[1:]) for call in batch.calls.values()))
+    humps = (pair for name in batch.identifiers for pair in taken_apart(name))
+    db.executemany("INSERT OR IGNORE INTO hump VALUES (?, ?)", humps)
     _texts(db, batch.file, "said", batch.said)
     _texts(db, batch.file, "done", batch.done)
 
@@ -78,8 +81,8 @@ def _texts(db: apsw.Connection, file: int, table: str, rows: list[Row]) -> None:
         ((row.id, file, row.offset, row.kind, row.time) for row in rows),
     )
     db.executemany(
-        f"INSERT INTO {table} (rowid, words, parts, paths, facet) VALUES (?, ?, ?, ?, ?)",
-        ((row.id, row.words, row.parts, row.paths, row.facet) for row in rows),
+        f"INSERT INTO {table} (rowid, words, paths, facet) VALUES (?, ?, ?, ?)",
+        ((row.id, row.words, row.paths, row.facet) for row in rows),
     )
 
 

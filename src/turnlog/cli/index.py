@@ -47,15 +47,17 @@ def index(action: str | None, as_json: bool) -> int:
 
 def _report(config: Config, action: str | None, as_json: bool) -> None:
     from turnlog.cli.output import dump, say
-    from turnlog.cli.stored import opened, refreshed
+    from turnlog.cli.stored import adopted, opened, refreshed
 
     with opened(config, fresh=action is None) as (store, done):
         if action == "rebuild":
             from turnlog.cli.named import folders
             from turnlog.store.upkeep import empty
 
+            places = [folder.absolute() for folder in folders(config)]
             _without_others(store, lambda: empty(store.db))
-            done = refreshed(store, folders(config))
+            done = refreshed(store, places)
+            adopted(store, places)
         elif action == "vacuum":
             from turnlog.store.upkeep import tidy
 

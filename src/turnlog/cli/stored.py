@@ -10,6 +10,7 @@ from pathlib import Path
 
 from turnlog.cli.config import Config, data_dir
 from turnlog.cli.output import remark
+from turnlog.store.changes import archive_changed
 from turnlog.store.place import index_name
 from turnlog.store.refresh import Refreshed
 from turnlog.store.store import Store
@@ -31,7 +32,10 @@ def opened(config: Config, *, fresh: bool = True) -> Iterator[tuple[Store, Refre
     from turnlog.cli.named import folders
 
     with Store.open(data_dir(), remark, index_name(config.config_dirs)) as found:
-        done = refreshed(found, [folder.absolute() for folder in folders(config)]) if fresh else Refreshed()
+        places = [folder.absolute() for folder in folders(config)]
+        done = refreshed(found, places) if fresh else Refreshed()
+        if fresh:
+            adopted(found, places)
         if not fresh or done.known or found.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get or done.is_busy:
             yield found, done
             return
@@ -48,6 +52,19 @@ def _demo() -> Iterator[tuple[Store, Refreshed]]:
     remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
     with TemporaryDirectory(prefix="turnlog-demo-") as folder, Store.open(Path(folder), remark) as found:
         yield found, found.refresh([config_dir()])
+
+
+def adopted(found: Store, places: list[Path]) -> None:
+    """Take in what only the archive has."""
+    if not archive_changed(found.db, data_dir() / "archive"):
+        return
+    from turnlog.store.adopt import adopt
+    from turnlog.store.archive.archive import Archive
+    from turnlog.store.lock import locked
+
+    with locked(found.lock) as is_ours:
+        if is_ours and (count := adopt(found.db, Archive(data_dir()), places)):
+            remark(f"{count} deleted files were read from the archive.")
 
 
 def refreshed(found: Store, folders: list[Path]) -> Refreshed:

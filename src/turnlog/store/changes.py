@@ -173,3 +173,17 @@ def _note_new(db: apsw.Connection, items: Sequence[Listed]) -> list[Changed]:
         )
         found.append(Changed(db.last_insert_rowid(), item.mtime_ns, item.size))
     return found
+
+
+def archive_mark(folder: Path) -> int:
+    """What changes when a session comes into the archive in a folder; 0 while there is none."""
+    try:
+        return os.stat(folder / "sessions").st_mtime_ns  # noqa: PTH116
+    except OSError:
+        return 0
+
+
+def archive_changed(db: apsw.Connection, folder: Path) -> bool:
+    """Whether the archive has changed since it was last looked at for sessions that the index has not."""
+    mark = archive_mark(folder)
+    return bool(mark) and mark != db.execute("SELECT value FROM fact WHERE name = 'archive'").get

@@ -46,6 +46,13 @@ class Task(NamedTuple):
     """The calls that were read before, with the numbers of their tools."""
     files: set[str]
     """The files that were shown whole before."""
+    copy: str | None = None
+    """Where its bytes are, if not at its path."""
+
+    @property
+    def source(self) -> str:
+        """The file to read."""
+        return self.copy or self.path
 
 
 class Call(Struct, array_like=True):
@@ -108,7 +115,7 @@ def _batches(task: Task, names: Names, numbers: Iterator[int]) -> Iterator[Batch
     reader = _Reader(task, names, numbers)
     checkpoint, is_first = task.checkpoint, True
     while True:
-        tail = read_tail(task.path, checkpoint, PIECE)
+        tail = read_tail(task.source, checkpoint, PIECE)
         if tail.reset == "missing":
             return
         if tail.reset:
@@ -133,7 +140,7 @@ def _unfinished(task: Task, checkpoint: Checkpoint) -> _Last | None:
     """A last line without line end, if it is a whole entry all the same; others wait for their rest."""
     if checkpoint.size <= checkpoint.offset:
         return None
-    with Path(task.path).open("rb") as file:
+    with Path(task.source).open("rb") as file:
         file.seek(checkpoint.offset)
         data = file.read(checkpoint.size - checkpoint.offset)
         if b"\n" in data or not (task.kind == "output" or _is_entry(data)):
@@ -172,7 +179,8 @@ class _Reader:
         self.calls: dict[str, Call] = {}
         self.rows: tuple[list[Row], list[Row]] = ([], [])
         if self.task.kind == "output":
-            self._plain(data, start)
+            if data:
+                self._plain(data, start)
         else:
             for placed in lines(io.BytesIO(data), start):
                 if placed is None:

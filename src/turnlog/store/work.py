@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
@@ -48,20 +48,13 @@ class Work:
         # Merging what the next step adds to would be done twice.
         merging(self.db, is_on=self.total <= ENOUGH)
         with collector_off(), _interrupts() as is_interrupted:
-            for step in steps(files, self._reserve(files)):
+            for step in steps(files, reserve(self.db, sum(item.size // SMALLEST + 16 for item in files))):
                 with self.db:
                     read += self._step(step, is_interrupted)
                 if is_interrupted():
                     break
         merging(self.db, is_on=True)
         return read
-
-    def _reserve(self, files: list[Changed]) -> int:
-        """Take numbers for all texts that there may be."""
-        first = self.db.execute("SELECT value FROM fact WHERE name = 'next_text'").get or 1
-        after = first + sum(item.size // SMALLEST + 16 for item in files)
-        self.db.execute("INSERT OR REPLACE INTO fact VALUES ('next_text', ?)", (after,))
-        return int(first)
 
     def _step(self, step: Step, is_interrupted: Callable[[], bool]) -> int:
         read: set[int] = set()
@@ -126,6 +119,13 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
         yield lambda: bool(asked)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def reserve(db: apsw.Connection, count: int) -> int:
+    """Take numbers for so many texts; gives the first."""
+    first: Any = db.execute("SELECT value FROM fact WHERE name = 'next_text'").get or 1
+    db.execute("INSERT OR REPLACE INTO fact VALUES ('next_text', ?)", (first + count,))
+    return int(first)
 
 
 def merging(db: apsw.Connection, *, is_on: bool) -> None:

@@ -1,0 +1,87 @@
+"""Sessions that only the archive still has are in the index all the same."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from turnlog.demo import config_dir
+from turnlog.store.adopt import adopt
+from turnlog.store.archive import Archive
+from turnlog.store.archive.run import run
+from turnlog.store.changes import archive_changed
+from turnlog.store.store import Store
+from turnlog.store.upkeep import empty
+
+
+@pytest.fixture
+def claude(tmp_path: Path) -> Path:
+    """The demo's config folder, archived; then its largest session is deleted with all that belongs to it."""
+    folder = tmp_path / "claude"
+    shutil.copytree(config_dir(), folder)
+    run(Archive(tmp_path / "own"), [folder])
+    project = folder / "projects" / "-home-dana-webshop"
+    for path in project.glob("22161731*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return folder
+
+
+def values(store: Store) -> list[object]:
+    tables = ("answer", "call", "text")
+    counts = [store.db.execute(f"SELECT count(*) FROM {table}").get for table in tables]
+    return [*counts, store.db.execute("SELECT sum(cost), sum(output), sum(messages) FROM spend").fetchall()]
+
+
+def test_a_session_that_was_deleted_before_it_was_indexed_is_read_from_the_archive(
+    tmp_path: Path, claude: Path
+) -> None:
+    with Store.open(tmp_path / "whole") as store:
+        store.refresh([config_dir()])
+        whole = values(store)
+    with Store.open(tmp_path / "own") as store:
+        store.refresh([claude])
+        assert values(store) != whole
+        archive = Archive(tmp_path / "own")
+        assert archive_changed(store.db, archive.folder)
+        assert adopt(store.db, archive, [claude]) > 1
+        assert values(store) == whole
+        assert not archive_changed(store.db, archive.folder)
+        gone = store.db.execute("SELECT DISTINCT kind FROM file WHERE gone IS NOT NULL ORDER BY kind").fetchall()
+        assert [kind for (kind,) in gone] == ["agent", "output", "session"]
+
+
+def test_what_is_in_the_index_is_not_read_again(tmp_path: Path, claude: Path) -> None:
+    with Store.open(tmp_path / "own") as store:
+        store.refresh([claude])
+        adopt(store.db, Archive(tmp_path / "own"), [claude])
+        assert adopt(store.db, Archive(tmp_path / "own"), [claude]) == 0
+
+
+def test_an_emptied_index_gets_the_texts_of_deleted_sessions_back(tmp_path: Path, claude: Path) -> None:
+    with Store.open(tmp_path / "own") as store:
+        store.refresh([claude])
+        adopt(store.db, Archive(tmp_path / "own"), [claude])
+        before = values(store)
+        assert empty(store.db) > 0
+        store.refresh([claude])
+        assert values(store) != before
+        adopt(store.db, Archive(tmp_path / "own"), [claude])
+        assert values(store) == before
+
+
+def test_sessions_of_other_config_folders_stay_out(tmp_path: Path, claude: Path) -> None:
+    with Store.open(tmp_path / "own") as store:
+        assert adopt(store.db, Archive(tmp_path / "own"), [tmp_path / "other"]) == 0
+
+
+def test_a_session_that_came_back_is_read_from_its_file(tmp_path: Path, claude: Path) -> None:
+    with Store.open(tmp_path / "own") as store:
+        store.refresh([claude])
+        adopt(store.db, Archive(tmp_path / "own"), [claude])
+        before = values(store)
+        shutil.copytree(config_dir(), claude, dirs_exist_ok=True)
+        store.refresh([claude])
+        assert values(store) == before
+        assert store.db.execute("SELECT count(*) FROM file WHERE gone IS NOT NULL").get == 0

@@ -12,6 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import turnlog
+from turnlog.cli.table import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -124,7 +125,7 @@ def test_the_documentation_check_finds_what_belongs_to_one_machine(tmp_path: Pat
 
 
 def test_the_documentation_check_finds_commands_nobody_wrote_about(tmp_path: Path) -> None:
-    words = ", ".join(f"`turnlog {name}`" for name in check_docs.COMMANDS if name != "cat")
+    words = ", ".join(f"`turnlog {name}`" for name in COMMANDS if name != "cat")
     readme = page(tmp_path, "README.md", f"{words}\n")
     assert list(check_docs.undocumented(tmp_path, [readme])) == ["`turnlog cat` is neither in the README nor in docs/"]
 

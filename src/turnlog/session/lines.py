@@ -28,6 +28,7 @@ class Block(Struct):
     tool_use_id: str | None = None
     is_error: bool | None = None
     content: Any = None
+    citations: Any = None
 
 
 class Said(Struct):
@@ -58,17 +59,29 @@ class Line(Struct, rename="camel"):
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     forked_from: Any = None
+    todos: Any = None
+    plan_content: Any = None
+    user_feedback: Any = None
+    mcp_meta: Any = None
+    error_details: Any = None
+
+    @property
+    def asides(self) -> list[Any]:
+        """What stands beside the message and may hold texts."""
+        return [self.todos, self.plan_content, self.user_feedback, self.mcp_meta, self.error_details]
 
 
 class Placed:
     """A line, where it stands, and its bytes."""
 
-    __slots__ = ("_body", "line", "offset", "raw")
+    __slots__ = ("_body", "is_flawed", "line", "offset", "raw")
 
     def __init__(self, line: Line, offset: int, raw: bytes, whole: Body | None = None) -> None:
         self.line = line
         self.offset = offset
         self.raw = raw
+        self.is_flawed = whole is not None
+        """It could not be decoded in the ordinary way: a part of it may be missing in `line`."""
         self._body = whole
 
     @property

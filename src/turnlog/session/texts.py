@@ -7,6 +7,7 @@ it and in its own structure (`toolUseResult`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
@@ -38,21 +39,30 @@ _TITLES = {
     "tag": "tag",
     "agent-name": "agentName",
 }
-_PATHS = ("file_path", "filePath", "notebook_path", "path", "filename", "displayPath")
+_PATHS = frozenset({"file_path", "filePath", "notebook_path", "path", "filename", "displayPath"})
 _TYPED = frozenset({"command", "bash", None})
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _ASKED = frozenset({"oldString", "newString", "edits", "prompt"})
 """What a structured result repeats of the input of its call."""
 _WRITTEN = ("create", "update")
 _KNOWN = frozenset({"text", "thinking", "tool_use", "tool_result"})
-# Fields that say what an entry is and where it belongs, and such as hold what nobody can read.
-_SILENT = frozenset(
+# Fields of an entry that say what it is and where it belongs.
+_ENVELOPE = frozenset(
     "type uuid parentUuid logicalParentUuid sessionId session_id timestamp version requestId userType entrypoint"
-    " isSidechain cwd gitBranch slug promptId messageId message_id leafUuid toolUseID parentToolUseID tool_use_id"
-    " id hash signature encrypted_content encrypted_index encryptedContent data media_type model role stop_reason"
-    " usage level sourceToolAssistantUUID sourceToolUseID interruptedMessageId agentId permissionMode forkedFrom backupFileName"
-    " originalRequestId digests apiBlockIndex preservedSegment headUuid anchorUuid tailUuid service_tier".split()
+    " isSidechain cwd gitBranch slug promptId messageId leafUuid toolUseID parentToolUseID sourceToolAssistantUUID"
+    " sourceToolUseID interruptedMessageId agentId permissionMode forkedFrom apiBlockIndex headUuid anchorUuid tailUuid"
+    " level id model".split()
 )
+# Fields inside of it that hold what nobody can read.
+_OPAQUE = frozenset(
+    "type uuid parentUuid sessionId messageId tool_use_id toolUseID timestamp signature media_type base64"
+    " encrypted_content encrypted_index encryptedContent backupFileName digests service_tier".split()
+)
+_UNREADABLE = ("base64", "redacted_thinking")
+_DATA = frozenset({"data"})
+_NOTHING_OPAQUE: frozenset[str] = frozenset()
+_ENCODED = re.compile(r"[A-Za-z0-9+/_-]{256}")
+"""How a file in base64 begins; no text has such a word."""
 
 
 class Familiar(NamedTuple):
@@ -95,8 +105,10 @@ def texts(placed: Placed, familiar: Familiar = _NOTHING) -> list[Text]:
     else:
         blocks = content or []
         found = [text for block in blocks if block.type in _KNOWN and (text := _block(line, block))]
-        if len(found) < len(blocks):
+        if placed.is_flawed or len(found) < len(blocks):
             found += _strange(line, placed.body)
+    if any(asides := line.asides):
+        found.append(Text("meta", "\n".join(strings(asides))))
     if line.tool_use_result is not None and (extra := _structured(line.tool_use_result, found, familiar)):
         found.append(extra)
     return found
@@ -104,7 +116,7 @@ def texts(placed: Placed, familiar: Familiar = _NOTHING) -> list[Text]:
 
 def _plain(line: Line, text: str) -> Text:
     if line.type == "assistant":
-        return Text("answer", text, failed=bool(line.is_api_error_message))
+        return Text("answer", text, (), None, None, bool(line.is_api_error_message))
     if line.is_compact_summary:
         return Text("summary", text)
     mark = tagged(text) if text[:1] in "<[CT" else None
@@ -114,17 +126,17 @@ def _plain(line: Line, text: str) -> Text:
 def _block(line: Line, block: Block) -> Text | None:
     """The text of a block; None for one that must be looked at in full."""
     if block.type == "text" and block.text is not None:
-        return _plain(line, block.text)
+        return _plain(line, "\n".join([block.text, *strings(block.citations)]) if block.citations else block.text)
     if block.type == "thinking" and block.thinking is not None:
         return Text("thinking", block.thinking)
     if block.type == "tool_use":
-        given = block.input
         name = block.name or ""
-        return Text("call", "\n".join([name, *strings(given)]), _paths(given), name, block.id)
+        words = "\n".join([name, *strings(block.input, _NOTHING_OPAQUE)])
+        return Text("call", words, _paths(block.input), name, block.id)
     if block.type == "tool_result":
         content = block.content
         words = content if isinstance(content, str) else "\n".join(strings(content))
-        return Text("result", words, call=block.tool_use_id, failed=bool(block.is_error))
+        return Text("result", words, (), None, block.tool_use_id, bool(block.is_error))
     return None
 
 
@@ -179,10 +191,10 @@ def _structured(found: Any, said: list[Text], familiar: Familiar) -> Text | None
 def _beyond(found: Body, told: str, repeated: Container[str]) -> list[str]:
     kept: list[str] = []
     for key, value in found.items():
-        if key in repeated or key in _SILENT:
+        if key in repeated or key in _OPAQUE:
             continue
         if isinstance(value, str):
-            if value and value not in told:
+            if value and value not in told and not _ENCODED.match(value):
                 kept.append(value)
         elif key == "file" and isinstance(value, dict):
             kept += _file(value, told)
@@ -221,21 +233,25 @@ def shown_whole(found: Any) -> str | None:
 
 def _file(value: Body, told: str) -> list[str]:
     """What a reading of a file holds beyond what the model saw: that is the same text with the lines numbered."""
+    kept = [inner for key, inner in value.items() if key != "content" and key not in _OPAQUE]
     content = value.get("content")
-    is_same = isinstance(content, str) and len(content) < len(told)
-    return [
-        text
-        for key, item in value.items()
-        if not (key == "content" and is_same) and key not in ("base64", *_SILENT)
-        for text in strings(item)
-        if text not in told
-    ]
+    if not (isinstance(content, str) and _is_told(content, told)):
+        kept.append(content)
+    return [text for text in strings(kept) if text not in told]
+
+
+def _is_told(content: str, told: str) -> bool:
+    """Whether a text is, with numbers before its lines, another one; some of its lines are looked for."""
+    if len(content) > len(told):
+        return False
+    lines = content.split("\n")
+    return all(line in told for line in lines[:: max(1, len(lines) // 6)])
 
 
 def _paths(given: Any) -> tuple[str, ...]:
     if not isinstance(given, dict):
         return ()
-    return tuple(path for key in _PATHS if isinstance(path := given.get(key), str) and path)
+    return tuple(path for key, path in given.items() if key in _PATHS and isinstance(path, str) and path)
 
 
 def _other(kind: str, body: Body) -> Iterator[Text]:
@@ -247,7 +263,8 @@ def _other(kind: str, body: Body) -> Iterator[Text]:
     name = kind if kind in ("attachment", "system") else "other"
     inner = body.get("attachment")
     paths = _paths(inner) if isinstance(inner, dict) else _tracked(body)
-    words = "\n".join(dict.fromkeys(strings(body)))
+    inside = [value for key, value in body.items() if key not in _ENVELOPE]
+    words = "\n".join(dict.fromkeys(strings(inside)))
     if words or paths:
         failed = kind == "system" and body.get("subtype") == "api_error"
         yield Text(name, words, paths, failed=failed)
@@ -260,15 +277,16 @@ def _tracked(body: Body) -> tuple[str, ...]:
     return tuple(files) if isinstance(files, dict) else ()
 
 
-def strings(value: Any) -> Iterator[str]:
-    """The texts inside a JSON value, in order, without those fields that only say what something is."""
+def strings(value: Any, opaque: frozenset[str] = _OPAQUE) -> Iterator[str]:
+    """The texts inside a JSON value, in order, without fields that are not for people, and without encoded files."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
         if isinstance(item, str):
-            if item:
+            if item and not (len(item) > 256 and _ENCODED.match(item)):
                 yield item
         elif isinstance(item, dict):
-            waiting += [inner for key, inner in item.items() if key not in _SILENT][::-1]
+            hidden = opaque | _DATA if "media_type" in item or item.get("type") in _UNREADABLE else opaque
+            waiting += [inner for key, inner in item.items() if key not in hidden][::-1]
         elif isinstance(item, list):
             waiting += item[::-1]

@@ -1,8 +1,35 @@
-"""All benchmarks: `python -m bench`."""
+"""All benchmarks.
+
+    python -m bench [--runs 5] [--scale 1.0] [part …]
+
+Everything is measured in one run, in turns; compare ratios, not seconds. See bench/README.md.
+"""
 
 from __future__ import annotations
 
-from .read import main
+import argparse
+
+from . import read, search, store
+from .measure import Failed
+
+PARTS = {**read.PARTS, **store.PARTS, **search.PARTS}
+
+
+def main() -> None:
+    """Measure and print; a missed goal is told, and is no failure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="part", choices=[[], *PARTS], help=f"all of {', '.join(PARTS)}")
+    parser.add_argument("--runs", type=int, default=5, help="the best of so many runs counts")
+    parser.add_argument("--scale", type=float, default=1.0, help="smaller collections, for a quick look")
+    words = parser.parse_args()
+    for name in words.parts or PARTS:
+        print(f"\n{name}: {PARTS[name].__doc__}", flush=True)
+        try:
+            for line in PARTS[name](words.runs, words.scale):
+                print(line, flush=True)
+        except Failed as error:
+            print(f"  left out: {error}", flush=True)
+
 
 if __name__ == "__main__":
     main()

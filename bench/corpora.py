@@ -28,6 +28,22 @@ def corpus(name: str, *, scale: float = 1.0) -> Path:
     return out
 
 
+def copied(name: str, *, scale: float = 1.0) -> Path:
+    """A copy of a collection that may be changed."""
+    source = corpus(name, scale=scale)
+    out = source.with_name(f"{source.name}.copy")
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.copytree(source, out)
+    return out
+
+
+def append(folder: Path, *, files: int, lines: int, seed: int) -> None:
+    """Let some sessions of a copy grow."""
+    words = [sys.executable, "-m", "bench.corpus", "append", str(folder)]
+    words += ["--files", str(files), "--lines", str(lines), "--seed", str(seed)]
+    subprocess.run(words, cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+
+
 def _scaled(words: list[str], scale: float) -> list[str]:
     sizes = {"2GB": str(int(2e9 * scale)), "200MB": str(int(2e8 * scale)), "5000": str(max(1, int(5000 * scale)))}
     return [sizes.get(word, word) for word in words]

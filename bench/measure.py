@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -29,6 +30,8 @@ class Program(NamedTuple):
     """Nobody reads its output."""
     status: int = 0
     """The exit status that it shall have."""
+    prepare: Callable[[], object] = lambda: None
+    """What must be done before each run; that is not measured."""
 
 
 class Cost(NamedTuple):
@@ -59,28 +62,37 @@ def _best(costs: Sequence[Cost]) -> Cost:
 
 def run(program: Program) -> Cost:
     """Run a program once."""
+    program.prepare()
     environ = {**_environ(), **program.environ}
-    before, start = _children(), time.perf_counter()
-    output = subprocess.DEVNULL if program.is_mute else subprocess.PIPE
-    done = subprocess.run(program.words, env=environ, stdout=output, stderr=subprocess.PIPE, check=False)
-    wall, cpu = time.perf_counter() - start, _children() - before
-    if done.returncode != program.status:
-        complaint = done.stderr.decode(errors="replace").strip()
-        raise Failed(f"{' '.join(program.words[:4])} ended with status {done.returncode}: {complaint[-300:]}")
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints:
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            program.words, env=environ, stdout=subprocess.DEVNULL if program.is_mute else output, stderr=complaints
+        )
+        cpu, memory = _waited(process)
+        wall = time.perf_counter() - start
+        said, complaint = _content(output), _content(complaints).decode(errors="replace").strip()
+    if process.returncode != program.status:
+        raise Failed(f"{' '.join(program.words[:4])} ended with status {process.returncode}: {complaint[-300:]}")
     if program.reports:
-        said = json.loads(done.stdout)
-        return Cost(said["wall"], said["cpu"], said["memory"], said["found"])
-    return Cost(wall, cpu, 0, done.stdout)
+        found = json.loads(said)
+        return Cost(found["wall"], found["cpu"], found["memory"], found["found"])
+    return Cost(wall, cpu, memory, said)
 
 
-def _children() -> float:
-    """The CPU seconds of all programs that have ended so far."""
-    try:
-        from resource import RUSAGE_CHILDREN, getrusage
-    except ImportError:  # not on Windows
-        return 0.0
-    used = getrusage(RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _waited(process: subprocess.Popen[bytes]) -> tuple[float, float]:
+    """Wait for a program; the CPU seconds of it and its children, and the MB of the largest of them."""
+    if sys.platform == "win32":
+        process.wait()
+        return 0.0, 0.0
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_utime + used.ru_stime, used.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+
+def _content(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
 
 
 def _environ() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What is measured, as programs: `python -m bench.tasks NAME PATH` prints its times and what it found as JSON."""
+"""What is measured, as programs: `python -m bench.tasks NAME PATH …` prints its times and what it found as JSON."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
 from typing import Any
+
+from . import store_tasks
 
 _WINDOW = 64 << 10
 
@@ -129,15 +131,19 @@ def _memory() -> float:
 
 def main() -> None:
     """Run one task."""
-    task = {
+    tasks: dict[str, Callable[..., Callable[[], Any]]] = {
         "totals": totals,
         "meaning": meaning,
         "orjson-kept": orjson_kept,
         "orjson-dropped": orjson_dropped,
         "listing": listing,
         "ends": ends,
-    }[sys.argv[1]]
-    work = task(sys.argv[2])
+        "decode": store_tasks.decode,
+        "idle": store_tasks.idle,
+        "search": store_tasks.search,
+        "needles": store_tasks.needles,
+    }
+    work = tasks[sys.argv[1]](*sys.argv[2:])
     gc.collect()
     before, start = time.process_time(), time.perf_counter()
     found = work()

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.cli.conftest import Turnlog
+import pytest
+
+from tests.cli.conftest import Machine, Turnlog
 from tests.session.build import DATA, ROOT, Build, variant
 from turnlog.demo import config_dir
 from turnlog.entries.layout import session_files
+from turnlog.session.clock import iso
+from turnlog.store.usage.reports import KINDS
 
-FREE = {"entries.by_type", "entries.by_kind", "entries.scraps"}
+FREE = {"entries.by_type", "entries.by_kind", "entries.scraps", "turns[].added"}
 """Objects whose keys are not fixed."""
 OPAQUE = {"messages[].content"}
 """Not ours: the Messages API says what is in it."""
@@ -52,6 +57,12 @@ def test_every_key_of_show_is_documented_and_printed(turnlog: Turnlog) -> None:
     assert found == documented("show")
 
 
+def test_every_key_of_search_is_documented_and_printed(turnlog: Turnlog) -> None:
+    runs = (["rounding"], ["rounding", "--context", "1"], ["--substring", "rounding"])
+    found = {key for words in runs for key in keys(turnlog("search", *words, "--json").json)}
+    assert found == documented("search")
+
+
 def test_every_key_of_messages_is_documented_and_printed(turnlog: Turnlog) -> None:
     assert set(keys(turnlog("messages", "bee7dbd3", "--json").json)) == documented("messages")
 
@@ -63,3 +74,80 @@ def test_every_key_of_check_is_documented_and_printed(turnlog: Turnlog, tmp_path
     path = build.write(tmp_path)
     words = ["check", "--requests", "--json", path, config_dir(), variant("unknown-entry-types-and-extra-fields")]
     assert set(keys(turnlog(*words).json)) == documented("check")
+
+
+def test_every_key_of_context_is_documented_and_printed(turnlog: Turnlog) -> None:
+    assert set(keys(turnlog("context", "bee7dbd3", "--json").json)) == documented("context")
+
+
+def test_every_key_of_archive_is_documented_and_printed(
+    turnlog: Turnlog, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
+    name = "aaaaaaaa-0000-4000-8000-000000000001"
+    runs = []
+    for text in (b"a\n", b"b\n"):
+        path = machine.add(name, text)
+        runs.append(turnlog("archive", "run", "--json").json)
+    assert set(keys(runs[-1])) == documented("archive run")
+    assert set(keys(turnlog("archive", "status", "--json").json)) == documented("archive status")
+    assert set(keys(turnlog("archive", "list", "--json").json)) == documented("archive list")
+    assert set(keys(turnlog("archive", "prune", "--keep", "1", "--json").json)) == documented("archive prune")
+    path.unlink()
+    assert set(keys(turnlog("archive", "restore", name, "--json").json)) == documented("archive restore")
+    for blob in (tmp_path / "data" / "archive" / "blobs").rglob("*.zst"):
+        blob.unlink()
+    assert set(keys(turnlog("archive", "verify", "--json").json)) == documented("archive verify")
+
+
+def test_every_key_of_files_is_documented_and_printed(turnlog: Turnlog) -> None:
+    name = "22161731"
+    assert set(keys(turnlog("files", name, "--json").json)) == documented("files SESSION --json")
+    assert set(keys(turnlog("files", name, "--diff", "--json").json)) == documented("files SESSION --diff --json")
+    assert set(keys(turnlog("files", "--project", "webshop", "--json").json)) == documented("files --project P --json")
+
+
+def test_every_key_of_restore_is_documented_and_printed(turnlog: Turnlog) -> None:
+    words = ["restore", "cart.py", "--list", "--session", "22161731", "--json"]
+    assert set(keys(turnlog(*words).json)) == documented("restore FILE --list --json")
+
+
+def test_every_key_of_tools_is_documented_and_printed(turnlog: Turnlog) -> None:
+    found = {key for words in (["22161731"], []) for key in keys(turnlog("tools", *words, "--json").json)}
+    assert found == documented("tools --json")
+
+
+def test_every_key_of_tree_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
+    found = set(keys(turnlog("tree", "--json").json))
+    assert {re.sub(r"(\.children\[\])+", "", key) for key in found} == documented("tree")
+
+
+def test_every_key_of_undelete_is_documented_and_printed(
+    turnlog: Turnlog, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", b"{}\n", mtime=1_700_000_000)
+    turnlog("delete", "aaaaaaaa", "--yes")
+    assert set(keys(turnlog("undelete", "--list", "--json").json)) == documented("undelete")
+
+
+def test_every_key_of_usage_is_documented_and_printed(
+    turnlog: Turnlog, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
+    build = Build()
+    build.call(usage={"output_tokens": 5})
+    build.lines[0]["timestamp"] = iso(datetime.now(UTC))
+    build.result()
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data())
+    found = {key for kind in KINDS for key in keys(turnlog("usage", kind, "--json").json)}
+    assert found == documented("usage")
+
+
+def test_every_key_of_index_is_documented_and_printed(
+    turnlog: Turnlog, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", b"{}\n")
+    assert set(keys(turnlog("index", "--json").json)) == documented("index [ACTION] --json")
+    assert set(keys(turnlog("index", "verify", "--json").json)) == documented("index verify --json")

@@ -6,14 +6,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from turnlog.entries.peek import peek
 from turnlog.entries.peeks import FEW, look_all
-from turnlog.entries.spread import by_size, cores, spread
+from turnlog.entries.spread import ahead, by_size, cores, spread
 
 needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
 HERE = os.getpid()
@@ -86,3 +86,62 @@ def test_many_files_are_seen_as_one_by_one_is(tmp_path: Path) -> None:
     assert found[:-1] == [peek(path) for path in paths[:-1]]
     assert found[-1].junk == "unreadable"
     assert found[7].first_prompt == "prompt 7"
+
+
+def pids(count: int) -> Iterator[int]:
+    for _ in range(count):
+        yield os.getpid()
+
+
+@needs_fork
+def test_what_is_made_ahead_is_made_elsewhere_and_comes_in_order() -> None:
+    assert list(ahead(lambda: range(1000), int)) == list(range(1000))
+    (pid, *_) = found = list(ahead(lambda: pids(3), int))
+    assert found == [pid] * 3
+    assert pid != HERE
+
+
+@needs_fork
+def test_what_is_made_ahead_may_be_large_or_nothing() -> None:
+    assert list(ahead(lambda: ["x" * 3_000_000, ""], str)) == ["x" * 3_000_000, ""]
+    assert list(ahead(lambda: (), int)) == []
+
+
+@needs_fork
+def test_who_stops_listening_leaves_no_process_behind() -> None:
+    made = ahead(lambda: pids(10**9), int)
+    pid = next(made)
+    made.close()  # type: ignore[attr-defined]
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def fails_at(last: int) -> Iterator[int]:
+    yield from range(last)
+    raise OSError("no")
+
+
+def dies_at(last: int) -> Iterator[int]:
+    yield from range(last)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dies_in_the_middle() -> Iterator[str]:
+    yield "x" * 3_000_000
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@needs_fork
+@pytest.mark.parametrize("make", [fails_at, dies_at])
+@pytest.mark.parametrize("last", [0, 5])
+def test_a_process_that_ends_before_its_time_is_told(make: Callable[[int], Iterator[int]], last: int) -> None:
+    with pytest.raises(ChildProcessError):
+        list(ahead(lambda: make(last), int))
+
+
+@needs_fork
+def test_a_piece_that_is_cut_off_is_not_handed_out() -> None:
+    found: list[str] = []
+    with pytest.raises(ChildProcessError):
+        found += ahead(dies_in_the_middle, str)
+    assert [len(piece) for piece in found] in ([], [3_000_000])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.session.clock import iso, milliseconds, moment
+from turnlog.session.clock import iso, milliseconds, moment, seconds
 
 TEN = datetime(2026, 1, 1, 10, tzinfo=UTC)
 
@@ -96,3 +96,30 @@ def test_what_is_written_is_read_again(time: datetime) -> None:
 @given(st.text() | st.floats() | st.integers())
 def test_reading_a_time_never_raises(text: object) -> None:
     assert moment(text) is None or isinstance(moment(text), datetime)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-01-01T10:00:00.000Z", 1767261600),
+        ("2026-01-01T10:11:12.999Z", 1767262272),
+        ("2026-01-01T12:00:00+02:00", 1767261600),
+        ("2026-01-01T10:0x:00.000Z", 0),
+        ("2026-01-01Txx:00:00.000Z", 0),
+        ("yesterday", 0),
+        ("", 0),
+        (None, 0),
+    ],
+)
+def test_whole_seconds_count_from_1970(text: str | None, expected: int) -> None:
+    assert seconds(text) == expected
+
+
+@given(st.integers(10**7, 7 * 10**9).map(lambda time: datetime.fromtimestamp(time, UTC)))
+def test_whole_seconds_are_those_of_the_time(time: datetime) -> None:
+    assert seconds(iso(time)) == int(time.timestamp())
+
+
+@given(st.text(max_size=24) | st.from_regex(r"....-..-..T..:..:.......Z", fullmatch=True))
+def test_asking_for_seconds_never_raises(text: str) -> None:
+    assert isinstance(seconds(text), int)

@@ -122,9 +122,10 @@ def _shown(request: Request, config: Config) -> Shown:
         return _scanned(request, config)
     with store(config) as found:
         if not is_current(found.db):
+            from turnlog.store.lock import writing
             from turnlog.store.spend import renew
 
-            with found.db:
+            with writing(found.db):
                 renew(found.db, None)
         is_demo = found.folder != data_dir() and not found.is_temporary
         return Shown(request, report(found.db, request), price_date(found.db), is_demo=is_demo)

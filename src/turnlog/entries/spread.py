@@ -89,22 +89,25 @@ def ahead(make: Callable[[], Iterable[T]], gives: type[T]) -> Iterator[T]:
     Raises `ChildProcessError` if that process ends before it has given everything.
     """
     helper = _begin(make)
-    size = 0
+    decode = msgspec.msgpack.Decoder(gives).decode
+    is_whole = False
     try:
         with os.fdopen(helper.pipe, "rb") as pipe:
-            decode = msgspec.msgpack.Decoder(gives).decode
-            while size := int.from_bytes(pipe.read(8) or _CUT, "little", signed=True):
-                if len(data := pipe.read(size)) < size:
+            while len(header := pipe.read(_HEADER)) == _HEADER:
+                size = int.from_bytes(header, "little")
+                is_whole = size == 0
+                if is_whole or len(data := pipe.read(size)) < size:
                     break
                 yield decode(data)
     finally:
         os.kill(helper.pid, signal.SIGKILL)
         os.waitpid(helper.pid, 0)
-    if size:
+    if not is_whole:
         raise ChildProcessError("the process that reads ahead has ended before its time")
 
 
-_CUT = (-1).to_bytes(8, "little", signed=True)
+_HEADER = 8
+"""Before each piece stands its size; 0 is the end."""
 
 
 def _begin(make: Callable[[], Iterable[T]]) -> _Helper:
@@ -117,9 +120,9 @@ def _begin(make: Callable[[], Iterable[T]]) -> _Helper:
             with os.fdopen(theirs, "wb", 1 << 20) as pipe:
                 for item in make():
                     data = encode(item)
-                    pipe.write(len(data).to_bytes(8, "little"))
+                    pipe.write(len(data).to_bytes(_HEADER, "little"))
                     pipe.write(data)
-                pipe.write(bytes(8))
+                pipe.write(bytes(_HEADER))
         finally:
             os._exit(0)
     os.close(theirs)

@@ -38,43 +38,55 @@ class Listed(NamedTuple):
     inode: int
 
 
-def transcripts(config_dir: Path) -> Iterator[Listed]:
-    """List the files of all projects of a config folder."""
+def transcripts(config_dir: Path, folders: list[str] | None = None) -> Iterator[Listed]:
+    """List the files of all projects of a config folder; the folders that were looked into are added to a list."""
+    seen = [] if folders is None else folders
+    seen.append(str(config_dir / "projects"))
     for project in projects(config_dir):
-        yield from project_transcripts(str(project))
+        yield from _project(str(project), seen)
 
 
-def project_transcripts(project: str) -> Iterator[Listed]:
-    """List the files of one project folder."""
-    for item in scan(project):
+def _project(project: str, seen: list[str]) -> Iterator[Listed]:
+    for item in _scan(project, seen):
         name = item.name
         if name.endswith(".jsonl"):
             if is_session_id(name[:-6]):
                 yield from _listed(item, "session", project, name[:-6])
             elif agent := _AGENT.fullmatch(name):
                 yield from _listed(item, "agent", project, "", agent[1])
-        elif "." not in name and item.is_dir(follow_symlinks=False):
+        elif item.is_dir(follow_symlinks=False):
             if name == "subagents":
-                yield from _agents(item.path, project, "", 0)
+                yield from _agents(item.path, project, "", seen)
             elif is_session_id(name):
-                yield from _belonging(item.path, project, name)
+                yield from _belonging(item.path, project, name, seen)
 
 
-def _belonging(folder: str, project: str, session: str) -> Iterator[Listed]:
-    for item in scan(folder):
+def _scan(folder: str, seen: list[str]) -> list[os.DirEntry[str]]:
+    seen.append(folder)
+    return scan(folder)
+
+
+def _belonging(folder: str, project: str, session: str, seen: list[str]) -> Iterator[Listed]:
+    for item in _scan(folder, seen):
         if item.name == "subagents" and item.is_dir(follow_symlinks=False):
-            yield from _agents(item.path, project, session, 0)
+            yield from _agents(item.path, project, session, seen)
         elif item.name == "tool-results" and item.is_dir(follow_symlinks=False):
-            for output in scan(item.path):
+            for output in _scan(item.path, seen):
                 yield from _listed(output, "output", project, session)
 
 
-def _agents(folder: str, project: str, session: str, depth: int) -> Iterator[Listed]:
-    for item in scan(folder):
+def _agents(folder: str, project: str, session: str, seen: list[str], depth: int = 0) -> Iterator[Listed]:
+    for item in _scan(folder, seen):
         if agent := _AGENT.fullmatch(item.name):
             yield from _listed(item, "agent", project, session, agent[1])
-        elif depth < _DEEPEST and "." not in item.name and item.is_dir(follow_symlinks=False):
-            yield from _agents(item.path, project, session, depth + 1)
+        elif depth < _DEEPEST and item.is_dir(follow_symlinks=False):
+            yield from _agents(item.path, project, session, seen, depth + 1)
+
+
+def is_loose(path: str, project: str) -> bool:
+    """Whether a sub-agent's file lies beside the sessions, so that only its entries say whose it is."""
+    folder = os.path.dirname(path)  # noqa: PTH120 - thousands of them
+    return folder in (project, os.path.join(project, "subagents"))  # noqa: PTH118
 
 
 def _listed(

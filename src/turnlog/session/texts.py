@@ -62,7 +62,8 @@ _UNREADABLE = ("base64", "redacted_thinking")
 _DATA = frozenset({"data"})
 _NOTHING_OPAQUE: frozenset[str] = frozenset()
 _ENCODED = re.compile(r"[A-Za-z0-9+/_-]{256}")
-"""How a file in base64 begins; no text has such a word."""
+_FEW = 6
+"""A word with so few different letters is a ruler."""
 
 
 class Familiar(NamedTuple):
@@ -166,7 +167,7 @@ def _kind_of(block: Body, line: Line) -> str:
 def _usual(block: Body) -> bool:
     """Whether `_block` took a block."""
     kind = block.get("type")
-    return kind in ("tool_use", "tool_result") or (kind in _KNOWN and isinstance(block.get(kind), str))
+    return kind in ("tool_use", "tool_result") or (kind in ("text", "thinking") and isinstance(block.get(kind), str))
 
 
 def _document(block: Body) -> Iterator[str]:
@@ -194,7 +195,7 @@ def _beyond(found: Body, told: str, repeated: Container[str]) -> list[str]:
         if key in repeated or key in _OPAQUE:
             continue
         if isinstance(value, str):
-            if value and value not in told and not _ENCODED.match(value):
+            if value and value not in told and not _is_encoded(value):
                 kept.append(value)
         elif key == "file" and isinstance(value, dict):
             kept += _file(value, told)
@@ -210,7 +211,7 @@ def _repeated(found: Body, call: str | None, familiar: Familiar) -> Container[st
         fields |= _ASKED if found.get("type") not in _WRITTEN else _ASKED | {"content"}
     original = found.get("originalFile")
     if isinstance(original, str):
-        if found.get("filePath") in familiar.files:
+        if isinstance(path := found.get("filePath"), str) and path in familiar.files:
             fields.add("originalFile")
         if isinstance(found.get("newString"), str) or isinstance(found.get("content"), str):
             fields.add("structuredPatch")  # its lines are those of the file before, and the new ones
@@ -283,10 +284,15 @@ def strings(value: Any, opaque: frozenset[str] = _OPAQUE) -> Iterator[str]:
     while waiting:
         item = waiting.pop()
         if isinstance(item, str):
-            if item and not (len(item) > 256 and _ENCODED.match(item)):
+            if item and not _is_encoded(item):
                 yield item
         elif isinstance(item, dict):
             hidden = opaque | _DATA if "media_type" in item or item.get("type") in _UNREADABLE else opaque
             waiting += [inner for key, inner in item.items() if key not in hidden][::-1]
         elif isinstance(item, list):
             waiting += item[::-1]
+
+
+def _is_encoded(text: str) -> bool:
+    """Whether a text begins like a file in base64: with a word that no text has."""
+    return len(text) > 256 and _ENCODED.match(text) is not None and len(set(text[:256])) > _FEW

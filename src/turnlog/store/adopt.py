@@ -20,8 +20,9 @@ import apsw
 from ..entries.tail import Checkpoint
 from ..errors import Unreadable
 from ..session.outline import Outline
-from .changes import archive_mark
+from .changes import archive_mark, session_number
 from .gather import SMALLEST, Task, batches
+from .lock import writing
 from .names import Names
 from .spend import renew, touched
 from .work import reserve
@@ -52,7 +53,7 @@ def adopt(db: apsw.Connection, archive: Archive, config_dirs: Sequence[Path]) ->
     """Read what the archive has and the index has not; gives how many files. Whoever calls holds the lock."""
     mark = archive_mark(archive.folder)
     missing = [kept for kept in _kept(archive, config_dirs) if _is_missing(db, kept)]
-    with TemporaryDirectory(prefix="turnlog-") as folder, db:
+    with TemporaryDirectory(prefix="turnlog-") as folder, writing(db):
         for kept in missing:
             _take(db, archive, kept, Path(folder) / "file")
         db.execute("INSERT OR REPLACE INTO fact VALUES ('archive', ?)", (mark,))
@@ -103,8 +104,7 @@ def _take(db: apsw.Connection, archive: Archive, kept: _Kept, copy: Path) -> Non
 def _task(db: apsw.Connection, names: Names, kept: _Kept, copy: Path) -> Task:
     project = names.number("project", kept.project)
     db.executemany("INSERT INTO name VALUES (?, ?, ?)", names.fresh())
-    db.execute("INSERT OR IGNORE INTO session (project, uuid) VALUES (?, ?)", (project, kept.session))
-    session: Any = db.execute("SELECT id FROM session WHERE project = ? AND uuid = ?", (project, kept.session)).get
+    session = session_number(db, project, kept.session)
     row = (kept.path, kept.kind, session, kept.agent)
     db.execute("INSERT OR IGNORE INTO file (path, kind, session, agent) VALUES (?, ?, ?, ?)", row)
     file: Any = db.execute("SELECT id FROM file WHERE path = ?", (kept.path,)).get

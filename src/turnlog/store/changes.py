@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
+from .lock import writing
 from .names import Names
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _by_stat(db: apsw.Connection) -> Changes | None:
     try:
         for file, path, size, mtime_ns, inode in rows:
             now = look(path)
-            if now.st_mtime_ns != mtime_ns or now.st_size != size or now.st_ino != inode:
+            if now.st_mtime_ns != mtime_ns or now.st_size != size or (inode and now.st_ino != inode):
                 found.append(Changed(file, now.st_mtime_ns, now.st_size))
     except OSError:
         return None
@@ -88,13 +89,14 @@ def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
     from ..entries.transcripts import transcripts
 
     before = time.time_ns()
-    found_now = [item for folder in config_dirs for item in transcripts(folder)]
+    folders: list[str] = []
+    found_now = [item for folder in config_dirs for item in transcripts(folder, folders)]
     listed = {item.path: item for item in found_now if _is_text(item.path)}
     unnamed = tuple(ascii(item.path) for item in found_now if item.path not in listed)
     known = {path: _Seen(file, path, *rest) for path, file, *rest in _known(db)}
     gone = {path for (path,) in db.execute("SELECT path FROM file WHERE gone IS NOT NULL")}
-    with db:
-        _note_folders(db, config_dirs, listed.values(), before)
+    with writing(db):
+        _note_folders(db, folders, before)
         _note_gone(db, (seen.id for path, seen in known.items() if path not in listed and path not in gone))
         db.executemany("UPDATE file SET gone = NULL WHERE path = ?", ((path,) for path in gone & listed.keys()))
         found = [
@@ -120,28 +122,11 @@ def _known(db: apsw.Connection) -> Iterable[tuple[str, int, int, int, int]]:
     return db.execute("SELECT path, id, size, mtime_ns, inode FROM file")
 
 
-def _note_folders(db: apsw.Connection, config_dirs: Sequence[Path], listed: Iterable[Listed], before: int) -> None:
+def _note_folders(db: apsw.Connection, folders: Iterable[str], before: int) -> None:
     """Remember when each folder changed last; not of those that changed just now, or are not there yet."""
-    folders = {str(folder / "projects") for folder in config_dirs}
-    for item in listed:
-        folders.add(item.project)
-        folder = os.path.dirname(item.path)  # noqa: PTH120 - thousands of them
-        while folder not in folders:
-            folders.add(folder)
-            folder = os.path.dirname(folder)  # noqa: PTH120
-    for folder in [*folders]:
-        folders.update(_inner(folder))
+    rows = ((path, _time_of(path, before)) for path in dict.fromkeys(folders) if _is_text(path))
     db.execute("DELETE FROM folder")
-    db.executemany("INSERT INTO folder VALUES (?, ?)", ((path, _time_of(path, before)) for path in folders))
-
-
-def _inner(folder: str) -> list[str]:
-    """The folders inside one: a file may appear in those too that hold none yet."""
-    try:
-        with os.scandir(folder) as items:
-            return [item.path for item in items if "." not in item.name and item.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
+    db.executemany("INSERT INTO folder VALUES (?, ?)", rows)
 
 
 def _time_of(folder: str, before: int) -> int:
@@ -165,14 +150,19 @@ def _note_new(db: apsw.Connection, items: Sequence[Listed]) -> list[Changed]:
         session = item.session or owner(Path(item.path)).session_id
         project = names.number("project", item.project)
         db.executemany("INSERT INTO name VALUES (?, ?, ?)", names.fresh())
-        db.execute("INSERT OR IGNORE INTO session (project, uuid) VALUES (?, ?)", (project, session))
         db.execute(
-            "INSERT INTO file (path, kind, session, agent)"
-            " SELECT ?, ?, id, ? FROM session WHERE project = ? AND uuid = ?",
-            (item.path, item.kind, item.agent, project, session),
+            "INSERT INTO file (path, kind, session, agent) VALUES (?, ?, ?, ?)",
+            (item.path, item.kind, session_number(db, project, session), item.agent),
         )
         found.append(Changed(db.last_insert_rowid(), item.mtime_ns, item.size))
     return found
+
+
+def session_number(db: apsw.Connection, project: int, uuid: str) -> int:
+    """The number of a session; a new one if it is not known."""
+    db.execute("INSERT OR IGNORE INTO session (project, uuid) VALUES (?, ?)", (project, uuid))
+    found: Any = db.execute("SELECT id FROM session WHERE project = ? AND uuid = ?", (project, uuid)).get
+    return int(found)
 
 
 def archive_mark(folder: Path) -> int:

@@ -24,7 +24,7 @@ from .words import identifiers, indexed
 
 PIECE = 8 << 20
 """So much of a file is read at once, or one longer line."""
-SMALLEST = 16
+SMALLEST = 4
 """No text takes fewer bytes of a file than this, so a file can be given its numbers before it is read."""
 LONGEST = 32 << 20
 """Texts are cut here: nobody reads more, and it would have to be in memory several times."""
@@ -48,6 +48,8 @@ class Task(NamedTuple):
     """The files that were shown whole before."""
     copy: str | None = None
     """Where its bytes are, if not at its path."""
+    reset: str | None = None
+    """Why what was known of it is void, if that is known before it is read."""
 
     @property
     def source(self) -> str:
@@ -113,22 +115,39 @@ def batches(task: Task, names: Names, numbers: Iterator[int]) -> Iterator[Batch]
 
 def _batches(task: Task, names: Names, numbers: Iterator[int]) -> Iterator[Batch]:
     reader = _Reader(task, names, numbers)
-    checkpoint, is_first = task.checkpoint, True
+    checkpoint, reset, is_first = task.checkpoint, task.reset or _glued(task), True
+    if reset:
+        reader.forget()
+        checkpoint = Checkpoint(generation=checkpoint.generation + 1)
     while True:
         tail = read_tail(task.source, checkpoint, PIECE)
         if tail.reset == "missing":
             return
         if tail.reset:
             reader.forget()
+            reset = tail.reset
         last = None if tail.data else _unfinished(task, tail.checkpoint)
         if last is not None:
-            yield reader.batch(tail.reset, last.checkpoint, last.data, tail.start)
+            yield reader.batch(reset, last.checkpoint, last.data, tail.start)
             return
         if tail.data or is_first:
-            yield reader.batch(tail.reset, tail.checkpoint, tail.data, tail.start)
+            yield reader.batch(reset, tail.checkpoint, tail.data, tail.start)
         if not tail.data:
             return
-        checkpoint, is_first = tail.checkpoint, False
+        checkpoint, reset, is_first = tail.checkpoint, None, False
+
+
+def _glued(task: Task) -> str | None:
+    """Why a file must be read again that was read to an end which is none any more."""
+    checkpoint = task.checkpoint
+    if checkpoint.offset == 0:
+        return None
+    with Path(task.source).open("rb") as file:
+        file.seek(checkpoint.offset - 1)
+        around = file.read(2)
+    if task.kind == "output":  # written in one go, and what is added may continue a word
+        return "grown" if len(around) == 2 else None
+    return "glued" if len(around) == 2 and b"\n" not in around else None
 
 
 class _Last(NamedTuple):
@@ -287,7 +306,9 @@ class _Reader:
         if call is None:
             call = self.calls[key] = Call(key)
         if call.tool is None:
-            call.tool = self.tools[key] = self.names.number("tool", tool)
+            if key not in self.tools:
+                self.tools[key] = self.names.number("tool", tool)
+            call.tool = self.tools[key]
             call.started, call.given, call.path = time, len(words), paths[0] if paths else None
 
     def _answer(self, key: str, time: str | None, words: str, failed: bool, shown: str | None) -> None:

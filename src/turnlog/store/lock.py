@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
+
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
@@ -32,3 +34,16 @@ def _take(fd: int) -> bool:
     except OSError:
         return False
     return True
+
+
+@contextmanager
+def writing(db: apsw.Connection) -> Iterator[None]:
+    """A transaction that will write: it waits for its turn at the start, where nothing is lost by waiting."""
+    db.execute("BEGIN IMMEDIATE")  # not `with db`: that one waits without letting other threads go on
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise

@@ -59,7 +59,7 @@ def refresh(db: apsw.Connection, lock: Path, config_dirs: Sequence[Path], progre
         work.done,
         time.perf_counter() - start,
         found.known,
-        len(found.files) - done,
+        len(found.files) - done - len(work.unread),
         False,
         (*work.unread, *_unnamed(found)),
     )

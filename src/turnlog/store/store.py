@@ -8,6 +8,7 @@ made in a folder for temporary files and lives as long as the program.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import apsw
 
 from ..errors import TurnlogError
+from .lock import locked, writing
 from .place import USUAL
 from .refresh import Progress, Refreshed, refresh, unheard
 
@@ -60,7 +62,11 @@ class Store:
         """Open the index in a folder; make it if there is none."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return cls(_connect(folder / name, tell), folder / name, tell, is_temporary=False)
+            found = cls(_connect(folder / name, tell), folder / name, tell, is_temporary=False)
+            with locked(found.lock):  # on a disk that can't be written to, an index may be opened all the same
+                return found
+        except apsw.FullError:
+            raise TurnlogError(f"{folder}: the disk is full; make room, or set TURNLOG_HOME") from None
         except (OSError, *_UNWRITABLE) as error:
             tell(f"{folder}: {_reason(error)}; the index is made for this one time in a temporary folder")
         from tempfile import mkdtemp
@@ -91,6 +97,8 @@ class Store:
             return refresh(self.db, self.lock, config_dirs, progress)
         except apsw.FullError:
             raise TurnlogError(f"{self.path}: the disk is full; the index stays as it was") from None
+        except apsw.IOError as error:
+            raise TurnlogError(f"{self.path}: can't be written ({error}); the index stays as it was") from None
 
     def _begin_again(self, why: str) -> None:
         self.db.close()
@@ -126,8 +134,9 @@ class Store:
 def _connect(path: Path, tell: Tell) -> apsw.Connection:
     try:
         db = _opened(path)
-        version = db.pragma("user_version")
-        is_new = not db.execute("SELECT count(*) FROM sqlite_schema").get
+        with db:  # both from one moment: another process may be making it
+            version = db.pragma("user_version")
+            is_new = not db.execute("SELECT count(*) FROM sqlite_schema").get
     except _DAMAGED as error:
         put_aside(path, f"is damaged ({error})", tell)
         return _connect(path, tell)
@@ -145,7 +154,7 @@ def _opened(path: Path) -> apsw.Connection:
     try:
         db = apsw.Connection(str(path))
         db.set_busy_timeout(BUSY_MS)
-        db.pragma("journal_mode", "wal")
+        _log_ahead(db)
     finally:
         os.umask(before)
     db.pragma("synchronous", "normal")
@@ -154,9 +163,20 @@ def _opened(path: Path) -> apsw.Connection:
     return db
 
 
+def _log_ahead(db: apsw.Connection) -> None:
+    """Let readers and a writer work at the same time; a new file takes that up only while nobody else is at it."""
+    for wait in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2):
+        try:
+            if db.pragma("journal_mode") == "wal" or db.pragma("journal_mode", "wal") == "wal":
+                return
+        except apsw.BusyError:
+            time.sleep(wait)
+    db.pragma("journal_mode", "wal")
+
+
 def _create(db: apsw.Connection) -> None:
     schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
-    with db:
+    with writing(db):
         if db.execute("SELECT count(*) FROM sqlite_schema").get:
             return  # another process was faster
         db.execute(schema)

@@ -7,21 +7,25 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
 import msgspec
 
+from ..entries.agents import owner
 from ..entries.reader import collector_off
 from ..entries.spread import ahead, cores
 from ..entries.tail import Checkpoint
+from ..entries.transcripts import is_loose
 from ..session.outline import Outline
-from .changes import Changed
+from .changes import Changed, session_number
 from .gather import SMALLEST, Batch, Task, batches
+from .lock import writing
 from .names import Names
 from .refresh import Progress
 from .spend import renew, touched
-from .write import write
+from .write import answers_of, write
 
 STEP = 192 << 20
 """So many bytes are read between two commits: a commit of full-text tables costs much, whatever is in it."""
@@ -41,6 +45,8 @@ class Work:
         self.total = total
         self.done = 0
         self.unread: list[str] = []
+        self.moved: set[int] = set()
+        """Sessions that a sub-agent's file no longer belongs to."""
 
     def run(self, files: list[Changed]) -> int:
         """Read all files; gives how many were read, which are fewer if it was interrupted."""
@@ -49,7 +55,7 @@ class Work:
         merging(self.db, is_on=self.total <= ENOUGH)
         with collector_off(), _interrupts() as is_interrupted:
             for step in steps(files, reserve(self.db, sum(item.size // SMALLEST + 16 for item in files))):
-                with self.db:
+                with writing(self.db):
                     read += self._step(step, is_interrupted)
                 if is_interrupted():
                     break
@@ -59,6 +65,7 @@ class Work:
     def _step(self, step: Step, is_interrupted: Callable[[], bool]) -> int:
         read: set[int] = set()
         keys: set[str] = set()
+        sessions: set[int] = set()
         for batch in self._batches(step):
             if is_interrupted():
                 break
@@ -67,13 +74,15 @@ class Work:
                 continue
             self.names.learn(batch.names, batch.identifiers)
             if batch.reset:
-                keys.update(key for (key,) in self.db.execute("SELECT key FROM answer WHERE file = ?", (batch.file,)))
-            write(self.db, batch, self.model_ids)
+                # Who has paid for what the file said is asked before that is forgotten.
+                sessions |= touched(self.db, answers_of(self.db, batch.file))
+            if write(self.db, batch, self.model_ids):
+                keys |= answers_of(self.db, batch.file)
             keys |= batch.answers.keys()
             read.add(batch.file)
             self.done += batch.size
             self.progress(self.done, self.total)
-        renew(self.db, touched(self.db, keys))
+        renew(self.db, sessions | self.moved | touched(self.db, keys))
         return len(read)
 
     def _batches(self, step: Step) -> Iterator[Batch]:
@@ -100,11 +109,26 @@ class Work:
             (file,),
         )
         path, kind, session, project, *rest = row
+        if kind == "agent" and (owner := self._owner(path, session, project)) is not None:
+            return Task(file, path, kind, owner, project, Checkpoint(*rest[:7]), Outline(), {}, set(), reset="owner")
         tools = dict(self.db.execute("SELECT id, tool FROM call WHERE file = ? AND tool IS NOT NULL", (file,)))
         shown = {
             path for (path,) in self.db.execute("SELECT shown FROM call WHERE file = ? AND shown NOT NULL", (file,))
         }
         return Task(file, path, kind, session, project, Checkpoint(*rest[:7]), Outline(*rest[7:]), tools, shown)
+
+    def _owner(self, path: str, session: int, project: int) -> int | None:
+        """The session that a loose sub-agent belongs to by now, if it is another one than before."""
+        folder: Any = self.db.execute("SELECT text FROM name WHERE id = ?", (project,)).get
+        if not is_loose(path, folder):
+            return None
+        named = owner(Path(path)).session_id
+        if named == self.db.execute("SELECT uuid FROM session WHERE id = ?", (session,)).get:
+            return None
+        found = session_number(self.db, project, named)
+        self.moved.add(session)
+        self.db.execute("UPDATE file SET session = ? WHERE path = ?", (found, path))
+        return found
 
 
 @contextmanager

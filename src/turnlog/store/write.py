@@ -25,7 +25,7 @@ _ANSWER = """
         cache_write = max(cache_write, excluded.cache_write),
         cache_write_1h = max(cache_write_1h, excluded.cache_write_1h),
         searches = max(searches, excluded.searches),
-        terms = iif(excluded.lowest < 0, terms, excluded.terms),
+        terms = coalesce(excluded.terms, terms),
         lowest = CASE WHEN excluded.lowest < 0 THEN lowest WHEN lowest < 0 THEN excluded.lowest
                  ELSE min(lowest, excluded.lowest) END,
         stopped = max(stopped, excluded.stopped),
@@ -48,10 +48,11 @@ _CALL = """
 """
 
 
-def write(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> None:
-    """Add a batch."""
+def write(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> bool:
+    """Add a batch; whether it says for the first time that the file is a fork, which then pays for no copy."""
     if batch.reset:
         forget(db, batch.file)
+    was_forked = db.execute("SELECT forked_from IS NOT NULL FROM file WHERE id = ?", (batch.file,)).get
     _names(db, batch.names, model_ids)
     db.execute(_FILE, (*batch.checkpoint, *msgspec.structs.astuple(batch.outline), batch.file))
     _answers(db, batch, model_ids)
@@ -60,6 +61,12 @@ def write(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> None:
     db.executemany("INSERT OR IGNORE INTO hump VALUES (?, ?)", humps)
     _texts(db, batch.file, "said", batch.said)
     _texts(db, batch.file, "done", batch.done)
+    return not was_forked and batch.outline.forked_from is not None
+
+
+def answers_of(db: apsw.Connection, file: int) -> set[str]:
+    """The messages that a file has."""
+    return {str(key) for (key,) in db.execute("SELECT key FROM answer WHERE file = ?", (file,))}
 
 
 def _names(db: apsw.Connection, names: Iterable[Name], model_ids: dict[str, int]) -> None:

@@ -1,0 +1,55 @@
+"""agentsview: an index of all sessions with full text, a native program from PyPI."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+from ..measure import ROOT, Program
+
+VERSION = "0.46.1"
+FOLDER = ROOT / ".tools" / "peers" / f"agentsview-{VERSION}"
+
+
+def install() -> Path | str:
+    """The native program, installed if it is not yet; or why there is none."""
+    if found := _binary():
+        return found
+    if sys.platform == "win32":
+        return "not tried on Windows"
+    try:
+        venv.create(FOLDER, with_pip=True, clear=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"no environment for it: {error}"
+    words = [str(FOLDER / "bin" / "pip"), "install", "--quiet", "--only-binary", ":all:", f"agentsview=={VERSION}"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return _binary() or f"pip could not install it: {(done.stderr.strip().splitlines() or ['no native program'])[-1]}"
+
+
+def _binary() -> Path | None:
+    for path in sorted(FOLDER.glob("lib/python3*/site-packages/agentsview/bin/agentsview")):
+        path.chmod(0o755)  # its own wrapper does the same
+        return path
+    return None
+
+
+def sync(binary: Path, config_dir: Path, home: Path) -> Program:
+    """Bring its index in a home folder up to date with one config folder: in its own process, which ends then."""
+    environ = {
+        "HOME": str(home),
+        "PATH": os.defpath,
+        "TZ": "UTC",
+        "CLAUDE_PROJECTS_DIR": str(config_dir / "projects"),
+        "AGENTSVIEW_NO_DAEMON": "1",
+        "AGENTSVIEW_TELEMETRY_ENABLED": "0",
+        "DO_NOT_TRACK": "1",
+    }
+    return Program(["env", "-i", *(f"{name}={value}" for name, value in environ.items()), str(binary), "sync"])
+
+
+def size(home: Path) -> int:
+    """The bytes of its index."""
+    return sum(path.stat().st_size for path in (home / ".agentsview").glob("sessions.db*"))

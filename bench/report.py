@@ -1,0 +1,74 @@
+"""What benchmarks print: tables of costs, and goals that were met or missed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from .measure import Cost, Program, compare
+
+Report = Iterator[object]
+Part = Callable[[int, float], Report]
+"""A benchmark; it is told how many runs to take the best of, and the scale of the collections."""
+
+
+class Goal(NamedTuple):
+    """A number that we want to reach."""
+
+    words: str
+    value: float
+    limit: float
+    at_least: bool = False
+
+    def __str__(self) -> str:
+        met = self.value >= self.limit if self.at_least else self.value <= self.limit
+        sign = ">=" if self.at_least else "<="
+        return f"  {_verdict(met)} {self.words}: {self.value:.2f} ({sign} {self.limit:g})"
+
+
+class Gate(NamedTuple):
+    """Something that must be right, or the numbers are worth nothing."""
+
+    words: str
+    is_right: bool
+
+    def __str__(self) -> str:
+        return f"  {_verdict(self.is_right)} {self.words}"
+
+
+def _verdict(is_met: bool) -> str:
+    return "met   " if is_met else "MISSED"
+
+
+def table(costs: Mapping[str, Cost], base: str) -> Iterator[str]:
+    """The costs of some programs, and how many times those of one of them they are."""
+    yield f"  {'':30}{'wall s':>9}{'CPU s':>9}{'MB':>7}{'wall':>9}{'CPU':>8}   (times {base})"
+    for name, cost in costs.items():
+        memory = f"{cost.memory:.0f}" if cost.memory else ""
+        ratios = f"{cost.wall / costs[base].wall:9.2f}{cost.cpu / (costs[base].cpu or 1):8.2f}"
+        yield f"  {name:30}{cost.wall:9.3f}{cost.cpu:9.3f}{memory:>7}{ratios}"
+
+
+def task(name: str, *words: object) -> Program:
+    """One of `bench.tasks` as a program."""
+    return Program([sys.executable, "-m", "bench.tasks", name, *map(str, words)], reports=True)
+
+
+def warmed(programs: Mapping[str, Program]) -> Mapping[str, Program]:
+    """The programs, after each was run once: what they read is in memory."""
+    compare(programs, 1)
+    return programs
+
+
+def _command() -> list[str]:
+    beside = Path(sys.executable).with_name("turnlog.exe" if sys.platform == "win32" else "turnlog")
+    return [str(beside)] if beside.exists() else [sys.executable, "-c", _SCRIPT]
+
+
+_SCRIPT = "import sys; from turnlog.__main__ import main; sys.exit(main())"
+"""What the installed command consists of."""
+TURNLOG = _command()
+BARE = Program([sys.executable, "-c", "pass"])
+"""The interpreter alone."""

@@ -1,0 +1,120 @@
+"""What is measured of the index, as tasks for `bench.tasks`."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_SAMPLE = 64_000_000
+_ROUNDS = 15
+_STEM = re.compile(rb"zqneedle")
+_SESSION = re.compile(rb'"sessionId":"([^"]+)"')
+
+
+def decode(root: str) -> Callable[[], Any]:
+    """How fast the machine is at this moment: msgspec decodes a fixed sample of a collection."""
+    import msgspec
+
+    read = msgspec.json.Decoder().decode
+    lines = (
+        line for path in sorted((Path(root) / "projects").glob("*/*.jsonl")) for line in path.read_bytes().splitlines()
+    )
+    sample: list[bytes] = []
+    size = 0
+    for line in lines:
+        with suppress(msgspec.DecodeError):
+            read(line)
+            sample.append(line)
+            size += len(line)
+        if size > _SAMPLE:
+            break
+
+    def work() -> Any:
+        for line in sample:
+            read(line)
+        return size
+
+    return work
+
+
+def idle(root: str, index: str) -> Callable[[], Any]:
+    """A refresh that finds nothing new, and one `stat` for each of the files, in turns."""
+    from turnlog.store.store import Store
+
+    store = Store.open(Path(index).parent, str, Path(index).name)
+    first = store.refresh([Path(root)])
+    paths = [path for (path,) in store.db.execute("SELECT path FROM file WHERE gone IS NULL")]
+
+    def stat() -> None:
+        look = os.stat
+        for path in paths:
+            look(path)
+
+    def work() -> Any:
+        times = [(_seconds(stat), _seconds(lambda: store.refresh([Path(root)]))) for _ in range(_ROUNDS)]
+        bound, ours = (min(column) for column in zip(*times, strict=True))
+        return {"files": len(paths), "stat": bound, "refresh": ours, "read": first.files}
+
+    return work
+
+
+def search(root: str, index: str, count: str) -> Callable[[], Any]:
+    """Each of many queries once, as the command asks them, with the texts that it shows."""
+    from turnlog.cli.source import Source
+    from turnlog.errors import UsageError
+    from turnlog.store.match import plan
+    from turnlog.store.query import parse
+    from turnlog.store.search import Wish
+    from turnlog.store.search import search as find
+    from turnlog.store.store import Store
+
+    from .queries import queries
+
+    asked = queries(Path(root), int(count))
+    store = Store.open(Path(index).parent, str, Path(index).name)
+    read = Source(Path(index).parent).at
+
+    def answer(query: str) -> tuple[float, int]:
+        start = time.perf_counter()
+        try:
+            sessions = find(store.db, plan(store.db, parse(query)), Wish(), read).sessions
+        except UsageError:  # a small collection lacks a model or a tool
+            sessions = -1
+        return (time.perf_counter() - start) * 1000, sessions
+
+    return lambda: [(*query, *answer(query.text)) for query in asked]
+
+
+def needles(root: str) -> Callable[[], Any]:
+    """How many lines have each of the generator's words, and which sessions: by looking for the bytes, no more."""
+    from .corpus.truth import NEEDLES
+
+    words = [word.encode() for word, _ in NEEDLES]
+
+    def work() -> Any:
+        lines: dict[str, int] = defaultdict(int)
+        sessions: dict[str, set[str]] = defaultdict(set)
+        for path in (Path(root) / "projects").rglob("*.*"):
+            whole = path.read_bytes().rpartition(b"\n")[0] if path.suffix == ".jsonl" else b""
+            for line in filter(_STEM.search, whole.split(b"\n")):
+                for word in (word.decode() for word in words if word in line):
+                    lines[word] += 1
+                    sessions[word].update(name.decode() for name in _SESSION.findall(line)[:1])
+            if path.suffix == ".txt":
+                for word in (word.decode() for word in words if word in path.read_bytes()):
+                    sessions[word].add(path.parent.parent.name)
+        return {word: {"lines": lines[word], "sessions": sorted(sessions[word])} for word, _ in NEEDLES}
+
+    return work
+
+
+def _seconds(act: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    act()
+    return time.perf_counter() - start

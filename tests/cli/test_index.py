@@ -1,0 +1,178 @@
+"""`turnlog index`: what the index holds, made again, checked, tidied."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Machine, Turnlog
+from tests.conftest import ROOT
+from tests.session.build import Build, recorded
+from turnlog.store.lock import locked
+
+ONE = "aaaaaaaa-0000-4000-8000-000000000001"
+TWO = "bbbbbbbb-0000-4000-8000-000000000002"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """turnlog's data folder."""
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def filled(machine: Machine, home: Path) -> Machine:
+    machine.add(ONE, recorded("2.1.325/tools").read_bytes(), mtime=1_700_000_000)
+    machine.add(TWO, answered(), mtime=1_700_000_000)
+    return machine
+
+
+def answered(words: str = "hello") -> bytes:
+    build = Build()
+    build.prompt(words)
+    build.answer("there", usage={"input_tokens": 1, "output_tokens": 2})
+    return build.data()
+
+
+def database(home: Path) -> Path:
+    """The index: one for each set of config folders."""
+    (found,) = home.glob("index*.db")
+    return found
+
+
+def test_the_index_is_brought_up_to_date_and_described(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    done = turnlog("index")
+    assert (done.status, done.err) == (0, "")
+    assert done.lines[0] == str(database(home))
+    assert done.lines[1].startswith("2 sessions in 2 files; ")
+    assert "answers" in done.lines[2]
+    assert done.lines[3].endswith("on disk")
+    assert done.lines[4].startswith("read 2 files, ")
+    assert len(turnlog("index").lines) == 4, "nothing was new"
+
+
+def test_status_reads_nothing_new(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    turnlog("index")
+    filled.add("cccccccc-0000-4000-8000-000000000003", answered())
+    assert turnlog("index", "status").lines[1].startswith("2 sessions")
+    assert turnlog("index").lines[1].startswith("3 sessions")
+
+
+def test_deleted_sessions_stay_known(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    before = turnlog("index", "--json").json
+    (filled.folder / f"projects/-home-dana/{TWO}.jsonl").unlink()
+    after = turnlog("index", "--json").json
+    assert after["gone"] == 1
+    assert (after["sessions"], after["messages"]) == (before["sessions"], before["messages"])
+    assert ", 1 of them deleted since" in turnlog("index").lines[1]
+
+
+def test_rebuilding_gives_the_same_index(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    before = turnlog("index", "--json").json
+    after = turnlog("index", "rebuild", "--json").json
+    assert after["refreshed"]["files"] == 2
+    for name in ("sessions", "files", "read", "texts", "messages", "calls"):
+        assert after[name] == before[name], name
+
+
+def test_rebuilding_keeps_what_deleted_sessions_have_cost(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    (filled.folder / f"projects/-home-dana/{ONE}.jsonl").unlink()
+    turnlog("index")
+    (filled.folder / f"projects/-home-dana/{TWO}.jsonl").unlink()
+    before = turnlog("usage", "--json").json["total"]
+    assert before["output_tokens"] == 2
+    turnlog("index", "rebuild")
+    assert turnlog("usage", "--json").json["total"] == before
+
+
+def test_an_index_without_faults_is_said_to_be_so(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    turnlog("index")
+    done = turnlog("index", "verify")
+    assert (done.status, done.lines) == (0, [f"{database(home)}: nothing wrong"])
+    assert turnlog("index", "verify", "--json").json == {"path": str(database(home)), "faults": []}
+
+
+def test_faults_are_listed_with_the_remedy(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    turnlog("index")
+    filled.add(TWO, answered("something else, and longer than before"))
+    done = turnlog("index", "verify")
+    assert done.status == 1
+    assert TWO in done.lines[0]
+    assert "turnlog index rebuild" in done.lines[-1]
+    assert len(turnlog("index", "verify", "--json").json["faults"]) == 1
+
+
+def test_a_vacuum_keeps_everything(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    before = turnlog("index", "--json").json
+    done = turnlog("index", "vacuum")
+    assert done.status == 0
+    after = turnlog("index", "status", "--json").json
+    assert {**after, "size": 0, "refreshed": 0} == {**before, "size": 0, "refreshed": 0}
+    assert after["size"] <= before["size"]
+    assert turnlog("index", "verify").status == 0
+
+
+@pytest.mark.parametrize("action", ["rebuild", "vacuum"])
+def test_nothing_is_done_while_another_process_is_at_it(
+    turnlog: Turnlog, filled: Machine, home: Path, action: str
+) -> None:
+    turnlog("index")
+    with locked(database(home).with_suffix(".lock")) as is_ours:
+        assert is_ours
+        done = turnlog("index", action)
+        assert done.status == 1
+        assert "another turnlog is bringing the index up to date" in done.err
+        busy = turnlog("index")
+        assert busy.status == 0
+        assert "Another turnlog is bringing the index up to date" in busy.err
+        assert turnlog("index", "--json").json["refreshed"]["busy"] is True
+
+
+def test_a_damaged_index_is_made_again_and_told(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    before = turnlog("index", "--json").json
+    database(home).write_bytes(b"no index at all" * 1000)
+    done = turnlog("index", "--json")
+    assert done.status == 0
+    assert "is damaged" in done.err
+    assert done.json["texts"] == before["texts"]
+
+
+def test_on_a_machine_without_sessions_it_is_that_of_the_demo(turnlog: Turnlog, machine: Machine, home: Path) -> None:
+    done = turnlog("index")
+    assert done.status == 0
+    assert "demo" in done.err
+    assert int(done.lines[1].split()[0]) > 0
+
+
+def test_an_unknown_action_is_a_usage_error(turnlog: Turnlog) -> None:
+    assert turnlog("index", "polish").status == 2
+
+
+def test_the_client_s_folder_stays_as_it_was(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in filled.folder.rglob("*")}
+    for action in ((), ("status",), ("rebuild",), ("verify",), ("vacuum",)):
+        turnlog("index", *action)
+    assert {path: path.stat().st_mtime_ns for path in filled.folder.rglob("*")} == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo terminal")
+def test_a_long_work_shows_a_bar_on_a_terminal(filled: Machine, home: Path) -> None:
+    code = (
+        "import turnlog.cli.stored as stored; stored._PATIENCE = -1\n"
+        "import sys; from turnlog.cli.program import run; sys.exit(run(['index']))"
+    )
+    ours, theirs = pty.openpty()
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert "Indexing [" in shown
+    assert "Ctrl-C stops here" in shown
+    assert shown.endswith("\r\x1b[2K"), "it is wiped away at the end"

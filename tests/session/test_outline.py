@@ -1,0 +1,144 @@
+"""What a file is about, folded line by line; folding a tail onto the rest is folding the whole."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.session.build import DATA, Build
+from turnlog.entries.typed import LONGEST
+from turnlog.session.lines import Line, lines
+from turnlog.session.outline import Outline
+from turnlog.session.texts import texts
+
+
+def fold(data: bytes, onto: Outline | None = None) -> Outline:
+    outline = deepcopy(onto) if onto else Outline()
+    for placed in lines(data.splitlines(keepends=True)):
+        if placed is not None:
+            outline.moved(placed.line)
+            outline.add(placed, texts(placed))
+    return outline
+
+
+def folded(*entries: dict[str, Any]) -> Outline:
+    return fold(b"".join(json.dumps(entry).encode() + b"\n" for entry in entries))
+
+
+def prompt(content: Any, **fields: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"content": content}, **fields}
+
+
+def test_a_session_has_its_times_its_place_and_its_prompts() -> None:
+    build = Build()
+    build.prompt("first", "u1", gitBranch="main")
+    build.answer("a")
+    build.prompt("last", cwd="/home/dana/other", version="2.2.0")
+    found = fold(build.data())
+    assert (found.entries, found.prompts) == (3, 2)
+    assert (found.first_prompt, found.last_prompt) == ("first", "last")
+    assert (found.started, found.ended) == (build.lines[0]["timestamp"], build.lines[2]["timestamp"])
+    assert (found.cwd, found.last_cwd, found.git_branch) == ("/home/dana/webshop", "/home/dana/other", "main")
+    assert (found.version, found.root) == ("2.2.0", "u1")
+
+
+def test_times_are_the_earliest_and_the_latest_in_any_order() -> None:
+    times = ["2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z", "2026-01-01T00:00:00.000Z", "nonsense", None]
+    found = folded(*({"type": "system", "timestamp": time} for time in times))
+    assert (found.started, found.ended) == (times[2], times[1])
+
+
+def test_titles_are_the_last_of_each_kind() -> None:
+    found = folded(
+        {"type": "custom-title", "customTitle": "old"},
+        {"type": "custom-title", "customTitle": "new"},
+        {"type": "ai-title", "aiTitle": "a model's"},
+        {"type": "summary", "summary": "of old"},
+        {"type": "tag", "tag": "t"},
+        {"type": "custom-title"},
+    )
+    assert (found.custom_title, found.ai_title, found.summary, found.tag) == ("new", "a model's", "of old", "t")
+
+
+def test_long_titles_and_prompts_are_cut() -> None:
+    found = folded(prompt("x" * 5000), {"type": "ai-title", "aiTitle": "y" * 5000})
+    assert found.first_prompt == "x" * LONGEST
+    assert found.ai_title == "y" * LONGEST
+
+
+@pytest.mark.parametrize(
+    ("content", "typed"),
+    [
+        ("<command-name>/init</command-name><command-args>now</command-args>", "/init now"),
+        ("<bash-input>ls -l</bash-input>", "!ls -l"),
+        ([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "a\nb"),
+    ],
+)
+def test_a_prompt_is_what_was_typed(content: Any, typed: str) -> None:
+    assert folded(prompt(content)).first_prompt == typed
+
+
+def test_what_nobody_typed_is_no_prompt() -> None:
+    found = folded(
+        prompt("hello", isMeta=True),
+        prompt([{"type": "tool_result", "content": "x"}]),
+        prompt("all before", isCompactSummary=True),
+        prompt("<bash-stdout>x</bash-stdout>"),
+    )
+    assert (found.prompts, found.first_prompt) == (0, None)
+
+
+def test_a_sidechain_gives_the_first_prompt_only_where_there_is_no_other() -> None:
+    found = folded(prompt("mine"), prompt("agent's", isSidechain=True))
+    assert (found.prompts, found.first_prompt, found.last_prompt) == (2, "mine", "mine")
+    assert folded(prompt("agent's", isSidechain=True)).first_prompt == "agent's"
+
+
+def test_a_prompt_of_nothing_but_context_leaves_the_last_one() -> None:
+    found = folded(prompt("said"), prompt([{"type": "text", "text": "<system-reminder>x</system-reminder>"}], cwd=""))
+    assert found.last_prompt == "said"
+
+
+def test_compactions_are_counted() -> None:
+    boundary = {"type": "system", "subtype": "compact_boundary", "content": "Conversation compacted"}
+    told = {"type": "system", "subtype": "informational", "content": 'the "compact_boundary" is near'}
+    quoted = {"type": "system", "subtype": "informational", "about": "compact_boundary"}
+    assert folded(boundary, told, quoted, boundary).compactions == 2
+
+
+@pytest.mark.parametrize(
+    ("fork", "expected"), [({"sessionId": "s"}, "s"), ({"sessionId": 5}, None), ({}, None), ("s", None), (None, None)]
+)
+def test_a_fork_names_where_it_comes_from(fork: Any, expected: str | None) -> None:
+    assert folded(prompt("x", forkedFrom=fork), prompt("y")).forked_from == expected
+
+
+def test_the_first_fork_counts() -> None:
+    assert (
+        folded(prompt("x", forkedFrom={"sessionId": "a"}), prompt("y", forkedFrom={"sessionId": "b"})).forked_from
+        == "a"
+    )
+
+
+def test_a_move_is_told_once() -> None:
+    outline = Outline()
+    assert outline.moved(Line(cwd="/a", git_branch="main")) == "/a\nmain"
+    assert outline.moved(Line(cwd="/a", git_branch="main")) is None
+    assert outline.moved(Line(cwd="/b", git_branch="main")) == "/b"
+    assert outline.moved(Line()) is None
+    assert outline.moved(Line(cwd="/b", git_branch="dev")) == "dev"
+    assert (outline.cwd, outline.last_cwd, outline.git_branch) == ("/a", "/b", "dev")
+
+
+RECORDED = [path.read_bytes() for path in sorted(DATA.glob("sessions/*/*/projects/*/*.jsonl"))[::4]]
+
+
+@given(st.sampled_from(RECORDED), st.data())
+def test_folding_a_tail_onto_the_rest_is_folding_the_whole(data: bytes, draw: st.DataObject) -> None:
+    cut = data.find(b"\n", draw.draw(st.integers(0, len(data)))) + 1
+    assert fold(data[cut:], fold(data[:cut])) == fold(data)

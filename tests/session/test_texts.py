@@ -1,0 +1,295 @@
+"""Every text of an entry, by kind; what nobody can read, or what stands there twice, is left out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.session.build import outcome, use
+from turnlog.session.lines import Placed, lines
+from turnlog.session.texts import KINDS, SAID, Familiar, Text, shown_whole, strings, texts
+
+
+def placed(entry: Any) -> Placed:
+    (found,) = lines([json.dumps(entry).encode()])
+    assert found is not None
+    return found
+
+
+def found(entry: Any, familiar: Familiar | None = None) -> list[tuple[str, str]]:
+    given = texts(placed(entry)) if familiar is None else texts(placed(entry), familiar)
+    return [(text.kind, text.words) for text in given]
+
+
+def prompt(content: Any, **fields: Any) -> dict[str, Any]:
+    return {"type": "user", "message": {"role": "user", "content": content}, **fields}
+
+
+def answer(*blocks: Any, **fields: Any) -> dict[str, Any]:
+    return {"type": "assistant", "message": {"content": list(blocks)}, **fields}
+
+
+def text(words: Any) -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def result(structured: Any, told: str = "told", call: str = "c") -> dict[str, Any]:
+    return prompt([outcome(call, told)], toolUseResult=structured)
+
+
+def beyond(structured: Any, told: str = "told", familiar: Familiar | None = None) -> list[str]:
+    """The words that a structured result adds."""
+    return [words for _, words in found(result(structured, told), familiar)[1:]]
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [
+        (prompt("hello"), "prompt"),
+        (prompt([text("hello")]), "prompt"),
+        (prompt("Take this"), "prompt"),
+        (prompt("<command-name>/x</command-name>"), "prompt"),
+        (prompt("<bash-input>ls</bash-input>"), "prompt"),
+        (prompt("<bash-stdout>x</bash-stdout>"), "meta"),
+        (prompt("<local-command-stdout>x</local-command-stdout>"), "meta"),
+        (prompt("hello", isMeta=True), "meta"),
+        (prompt("hello", isCompactSummary=True), "summary"),
+        (prompt("This session is being continued from a previous conversation …"), "summary"),
+        (answer(text("hello")), "answer"),
+        ({"type": "assistant", "message": {"content": "hello"}}, "answer"),
+        (answer({"type": "thinking", "thinking": "hm"}), "thinking"),
+        (answer(use()), "call"),
+        (answer({"type": "server_tool_use", "name": "web_search", "input": {"query": "q"}}), "call"),
+        (answer({"type": "web_search_tool_result", "content": [{"title": "t"}]}), "result"),
+        (answer({"type": "hologram", "words": "w"}), "other"),
+        (prompt([{"type": "hologram", "words": "w"}]), "attachment"),
+        (prompt([outcome()]), "result"),
+        ({"type": "attachment", "attachment": {"type": "date", "date": "today"}}, "attachment"),
+        ({"type": "system", "content": "note"}, "system"),
+        ({"type": "custom-title", "customTitle": "name"}, "title"),
+        ({"type": "summary", "summary": "name"}, "title"),
+        ({"type": "hologram", "words": "w"}, "other"),
+        ({"words": "w"}, "other"),
+        ({"type": "user", "words": "w"}, "other"),
+    ],
+)
+def test_a_text_has_the_kind_of_its_place(entry: Any, kind: str) -> None:
+    assert [kind for kind, _ in found(entry)] == [kind]
+    assert kind in KINDS
+
+
+def test_what_people_remember_are_kinds() -> None:
+    assert set(SAID) < set(KINDS)
+
+
+def test_an_entry_has_all_of_its_texts_in_order() -> None:
+    entry = answer({"type": "thinking", "thinking": "hm"}, text("said"), use("c", "Read", {"file_path": "/a"}))
+    assert found(entry) == [("thinking", "hm"), ("answer", "said"), ("call", "Read\n/a")]
+
+
+def test_a_call_has_its_tool_its_id_and_the_files_that_it_names() -> None:
+    (call,) = texts(placed(answer(use("c1", "Edit", {"file_path": "/a", "edits": [{"new": "b"}], "path": ""}))))
+    assert call == Text("call", "Edit\n/a\nb", ("/a",), "Edit", "c1")
+
+
+def test_a_call_without_a_name_or_an_input_is_one() -> None:
+    (call,) = texts(placed(answer({"type": "tool_use"})))
+    assert call == Text("call", "", (), "", None)
+
+
+@pytest.mark.parametrize("error", [True, False])
+def test_a_result_has_the_id_of_its_call_and_says_if_it_failed(error: bool) -> None:
+    (given,) = texts(placed(prompt([outcome("c1", [text("a"), text("b")], error)])))
+    assert given == Text("result", "a\nb", call="c1", failed=error)
+
+
+def test_errors_of_the_api_are_failures() -> None:
+    assert texts(placed(answer(text("x"), isApiErrorMessage=True)))[0].failed
+    assert texts(placed({"type": "system", "subtype": "api_error", "error": {"message": "x"}}))[0].failed
+    assert not texts(placed({"type": "system", "subtype": "informational", "content": "x"}))[0].failed
+
+
+def test_blocks_that_are_not_as_they_should_be_are_looked_at_in_full() -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "x"}}
+    entry = prompt([{"type": "text", "text": ["deep"]}, {"type": "thinking"}, picture, "bare", 7])
+    assert found(entry) == [("attachment", "deep"), ("other", "bare")]
+
+
+def test_what_an_answer_cites_belongs_to_it() -> None:
+    cited = {"type": "text", "text": "said", "citations": [{"cited_text": "source"}]}
+    assert found(answer(cited)) == [("answer", "said\nsource")]
+
+
+def test_what_stands_beside_a_message_is_meta() -> None:
+    assert found(prompt("no", userFeedback="because", planContent="plan")) == [
+        ("prompt", "no"),
+        ("meta", "plan\nbecause"),
+    ]
+
+
+def test_a_document_of_text_has_its_text_and_its_title() -> None:
+    document = {"type": "document", "title": "T", "source": {"type": "text", "data": "words"}}
+    assert {"words", "T"} == set(found(prompt([document]))[0][1].split())
+    assert found(prompt([{"type": "document", "source": {"type": "base64", "data": "x"}}])) == []
+    assert found(prompt([{"type": "document", "source": "plain"}])) == [("attachment", "plain")]
+
+
+@pytest.mark.parametrize("entry", [prompt(None), prompt([]), prompt([{"type": "image"}]), {"type": "custom-title"}, {}])
+def test_an_entry_without_texts_has_none(entry: Any) -> None:
+    assert found(entry) == []
+
+
+def test_a_structured_result_adds_what_the_model_did_not_see() -> None:
+    assert beyond({"stdout": "told", "stderr": "more", "interrupted": False, "uuid": "x"}) == ["more"]
+    assert beyond({"stdout": "told", "stderr": ""}) == []
+    assert beyond("Error: told") == []
+    assert beyond("Error: else") == ["Error: else"]
+    assert beyond([text("told"), text("more")]) == ["more"]
+    assert beyond(["told"]) == []
+    assert beyond({"deep": {"deeper": ["told", "more"]}}) == ["more"]
+
+
+def test_a_structured_result_without_a_result_is_one() -> None:
+    assert found(prompt([], toolUseResult={"stdout": "alone"})) == [("result", "alone")]
+
+
+def test_a_structured_result_has_the_call_and_the_files_of_the_result() -> None:
+    _, extra = texts(placed(result({"filePath": "/a", "stdout": "more"})))
+    assert extra == Text("result", "/a\nmore", ("/a",), call="c")
+    _, extra = texts(placed(result({"file": {"filePath": "/b", "content": "told"}}, "told and more")))
+    assert extra.paths == ("/b",)
+
+
+def test_a_file_that_was_read_is_what_the_model_saw_without_its_numbers() -> None:
+    read = {"type": "text", "file": {"filePath": "/a", "content": "one\ntwo\n", "numLines": 2}}
+    assert beyond(read, "1\tone\n2\ttwo\n and /a") == [""]
+    assert beyond(read, "no") == ["/a\none\ntwo\n"]
+    assert beyond(read, "File unchanged since the last time") == ["/a\none\ntwo\n"]
+    assert beyond({"file": {"content": ["cell"], "cells": "told"}}) == ["cell"]
+    assert beyond({"type": "image", "file": {"base64": "AAAA", "type": "image/png"}}) == []
+
+
+def test_a_patch_beside_both_sides_says_nothing_new() -> None:
+    patch = [{"lines": ["+new"]}]
+    assert beyond({"originalFile": "before", "newString": "new", "structuredPatch": patch}) == ["before\nnew"]
+    assert beyond({"originalFile": "before", "content": "new", "structuredPatch": patch}) == ["before\nnew"]
+    assert beyond({"originalFile": "before", "structuredPatch": patch}) == ["before\n+new"]
+    assert beyond({"originalFile": None, "newString": "new", "structuredPatch": patch}) == ["new\n+new"]
+
+
+def test_what_a_result_repeats_of_its_call_is_left_out() -> None:
+    known = Familiar(calls={"c"})
+    edit = {"oldString": "a", "newString": "b", "extra": "x"}
+    assert beyond(edit, familiar=known) == ["x"]
+    assert beyond(edit, familiar=Familiar(calls={"other"})) == ["a\nb\nx"]
+    assert beyond(edit | {"userModified": True}, familiar=known) == ["a\nb\nx"]
+    assert beyond({"type": "create", "content": "all", "extra": "x"}, familiar=known) == ["x"]
+    assert beyond({"type": "text", "content": "all"}, familiar=known) == ["all"]
+
+
+def test_a_file_that_was_shown_before_is_left_out() -> None:
+    edit = {"filePath": "/a", "originalFile": "all of it", "extra": "x"}
+    assert beyond(edit, familiar=Familiar(files={"/a"})) == ["/a\nx"]
+    assert beyond(edit, familiar=Familiar(files={"/b"})) == ["/a\nall of it\nx"]
+
+
+@pytest.mark.parametrize(
+    ("structured", "path"),
+    [
+        ({"filePath": "/a", "originalFile": "x"}, "/a"),
+        ({"filePath": "/a", "originalFile": None}, None),
+        ({"filePath": "/a", "type": "create", "content": "x"}, "/a"),
+        ({"filePath": "/a", "type": "update", "content": 5}, None),
+        ({"filePath": "/a", "type": "other", "content": "x"}, None),
+        ({"file": {"filePath": "/a", "content": "x", "startLine": 1, "numLines": 3, "totalLines": 3}}, "/a"),
+        ({"file": {"filePath": "/a", "content": "x", "startLine": 2, "numLines": 3, "totalLines": 3}}, None),
+        ({"file": {"filePath": "/a", "content": "x", "startLine": 1, "numLines": 2, "totalLines": 3}}, None),
+        ({"file": {"filePath": 7, "content": "x", "startLine": 1, "numLines": 3, "totalLines": 3}}, None),
+        ({"file": {"filePath": "/a", "startLine": 1, "numLines": 3, "totalLines": 3}}, None),
+        ({"file": "x"}, None),
+        ("a string", None),
+    ],
+)
+def test_a_result_shows_a_file_whole_or_not(structured: Any, path: str | None) -> None:
+    assert shown_whole(structured) == path
+
+
+def test_an_attachment_names_its_files() -> None:
+    (given,) = texts(
+        placed({"type": "attachment", "attachment": {"type": "file", "filename": "/a", "displayPath": "a"}})
+    )
+    assert given.paths == ("/a", "a")
+
+
+def test_a_snapshot_of_the_file_history_names_its_files() -> None:
+    snapshot = {"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": {"a.py": {}, "b.py": {}}}}
+    assert texts(placed(snapshot)) == [Text("other", "", ("a.py", "b.py"))]
+    assert found({"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": []}}) == []
+    assert found({"type": "file-history-snapshot", "snapshot": 3}) == []
+
+
+def test_a_text_that_an_entry_repeats_stands_there_once() -> None:
+    assert found({"type": "hologram", "a": "same", "b": ["same", "other"]}) == [("other", "same\nother")]
+
+
+def test_encoded_files_are_no_texts() -> None:
+    encoded = "iVBORw0KGgo" * 40
+    assert list(strings([encoded, "word"])) == ["word"]
+    assert beyond({"stdout": encoded, "stderr": "more"}) == ["more"]
+    assert list(strings(["word " * 100])) == ["word " * 100]
+
+
+def test_a_text_that_begins_with_a_long_ruler_is_one() -> None:
+    assert list(strings(["-" * 300 + "\nword"])) == ["-" * 300 + "\nword"]
+
+
+def test_strings_come_in_order_without_ids() -> None:
+    value = {"a": "1", "uuid": "x", "b": [{"c": "2", "signature": "x"}, "3", 4, None, ""], "d": {"e": ["5"]}}
+    assert list(strings(value)) == ["1", "2", "3", "5"]
+
+
+NAMES = (
+    "type text thinking content input name id tool_use_id message toolUseResult originalFile filePath file"
+    " structuredPatch newString oldString userModified source data attachment snapshot trackedFileBackups startLine"
+    " numLines totalLines customTitle summary subtype forkedFrom sessionId isMeta cwd"
+).split()
+TAGS = "user assistant system attachment text thinking tool_use tool_result document image summary create".split()
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(TAGS) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=12,
+)
+BLOCK = st.dictionaries(st.sampled_from(NAMES[:8]), VALUES, max_size=4)
+MESSAGE = st.fixed_dictionaries({"content": st.lists(BLOCK | VALUES, max_size=3) | VALUES})
+ENTRY = st.fixed_dictionaries(
+    {"type": st.sampled_from(["user", "assistant", "system", "hm"]), "message": MESSAGE | VALUES},
+    optional={"toolUseResult": st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=5) | VALUES},
+)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        prompt([{"type": []}]),
+        prompt([{"type": {"text": "x"}}]),
+        result({"originalFile": "x", "filePath": []}),
+        result({"originalFile": "x", "filePath": {}, "type": []}),
+        prompt([{"type": "tool_result", "tool_use_id": []}], toolUseResult={"file": {"filePath": []}}),
+        {"type": "system", "subtype": []},
+        {"type": "attachment", "attachment": {"path": []}},
+        {"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": {"": []}}},
+    ],
+)
+def test_values_of_the_wrong_type_do_no_harm(entry: Any) -> None:
+    assert all(text.kind in KINDS for text in texts(placed(entry), Familiar({"c"}, {"/a"})))
+
+
+@given(ENTRY)
+def test_no_entry_is_too_strange(entry: dict[str, Any]) -> None:
+    given_texts = texts(placed(entry), Familiar({"c"}, {"/a"}))
+    assert all(text.kind in KINDS and isinstance(text.words, str) for text in given_texts)
+    assert shown_whole(entry.get("toolUseResult")) is None or isinstance(entry["toolUseResult"], dict)

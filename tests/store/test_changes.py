@@ -1,0 +1,158 @@
+"""What changed since the last time is found with one look at each file, and nothing is missed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.store.index_build import ONE, SLUG, TWO, Desk, main, said
+from turnlog.store.changes import changes
+
+
+def changed(desk: Desk) -> list[str]:
+    """The files that must be read."""
+    with desk.open() as store:
+        found = changes(store.db, [desk.config])
+        names: dict[Any, Any] = dict(store.db.execute("SELECT id, path FROM file"))
+    return sorted(str(Path(names[item.file]).relative_to(desk.config)) for item in found.files)
+
+
+@pytest.fixture
+def settled(desk: Desk) -> Desk:
+    """Two sessions and an agent that were read, and have not changed for long."""
+    desk.write(main(), said("one"))
+    desk.write(main(TWO), said("two"))
+    desk.write(f"projects/{SLUG}/{ONE}/subagents/agent-a.jsonl", said("agent"))
+    desk.settle()
+    desk.refresh()
+    assert changed(desk) == []
+    return desk
+
+
+def test_everything_is_new_at_first(desk: Desk) -> None:
+    desk.write(main(), said("one"))
+    desk.write(f"projects/{SLUG}/{ONE}/tool-results/a.txt", b"output")
+    assert changed(desk) == [main(), f"projects/{SLUG}/{ONE}/tool-results/a.txt"]
+
+
+def test_a_file_that_grew_is_found(settled: Desk) -> None:
+    settled.append(main(), said("more"))
+    assert changed(settled) == [main()]
+
+
+def test_a_file_that_changed_just_now_is_looked_at_again(desk: Desk) -> None:
+    desk.write(main(), said("one"))
+    desk.refresh()
+    assert changed(desk) == [main()]
+
+
+def test_a_file_with_another_time_is_found(settled: Desk) -> None:
+    os.utime(settled.config / main(), (5, 5))
+    assert changed(settled) == [main()]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        main("cccccccc-0000-4000-8000-000000000003"),
+        main(ONE, "-another-project"),
+        f"projects/{SLUG}/{ONE}/subagents/agent-b.jsonl",
+        f"projects/{SLUG}/{ONE}/subagents/workflows/w/agent-c.jsonl",
+        f"projects/{SLUG}/{ONE}/tool-results/a.txt",
+        f"projects/{SLUG}/{TWO}/subagents/agent-d.jsonl",
+        f"projects/{SLUG}/agent-loose.jsonl",
+        f"projects/{SLUG}/subagents/agent-loose.jsonl",
+    ],
+)
+def test_a_new_file_is_found_wherever_it_appears(settled: Desk, path: str) -> None:
+    settled.write(path, said("new"))
+    assert changed(settled) == [path]
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "projects/-empty",
+        "projects/-with.a.dot",
+        f"projects/{SLUG}/subagents",
+        f"projects/{SLUG}/{TWO}",
+        f"projects/{SLUG}/{TWO}/subagents",
+        f"projects/{SLUG}/{ONE}/tool-results",
+        f"projects/{SLUG}/{ONE}/subagents/workflows",
+        f"projects/{SLUG}/{ONE}/subagents/workflows/w",
+        f"projects/-empty/{ONE}",
+        f"projects/-empty/{ONE}/tool-results",
+    ],
+)
+def test_a_new_file_is_found_in_a_folder_that_was_empty_for_long(settled: Desk, folder: str) -> None:
+    (settled.config / folder).mkdir(parents=True)
+    settled.settle()
+    settled.refresh()
+    assert changed(settled) == []
+    name = "agent-new.jsonl" if "tool-results" not in folder else "new.txt"
+    if folder in ("projects/-empty", "projects/-with.a.dot"):
+        name = f"{ONE}.jsonl"
+    elif folder.endswith((ONE, TWO)):
+        name = "subagents/agent-new.jsonl"
+    settled.write(f"{folder}/{name}", said("new"))
+    assert changed(settled) == [f"{folder}/{name}"]
+
+
+def test_a_file_that_is_gone_is_noted_with_the_time_and_stays(settled: Desk) -> None:
+    (settled.config / main()).unlink()
+    assert changed(settled) == []
+    with settled.open() as store:
+        path, first = store.db.execute("SELECT path, gone FROM file WHERE gone IS NOT NULL").get
+        assert path == str(settled.config / main())
+        assert first > 1_700_000_000
+        store.db.execute("UPDATE file SET gone = gone - 100 WHERE gone IS NOT NULL")
+    (settled.config / main(TWO)).unlink()
+    changed(settled)
+    with settled.open() as store:
+        times: dict[Any, Any] = dict(store.db.execute("SELECT path, gone FROM file WHERE gone IS NOT NULL"))
+    assert times[str(settled.config / main())] == first - 100, "when it was first missed"
+    assert len(times) == 2
+
+
+def test_a_file_that_comes_back_is_there_again(settled: Desk) -> None:
+    path = settled.config / main()
+    data = path.read_bytes()
+    path.unlink()
+    settled.refresh()
+    path.write_bytes(data)
+    assert changed(settled) == [main()]
+    settled.refresh()
+    with settled.open() as store:
+        assert store.status().gone == 0
+
+
+def test_all_files_may_be_gone(settled: Desk) -> None:
+    shutil.rmtree(settled.config / "projects")
+    assert changed(settled) == []
+    with settled.open() as store:
+        assert store.status().gone == 3
+
+
+def test_a_file_in_two_config_folders_counts_for_each(desk: Desk, tmp_path: Path) -> None:
+    other = Desk(tmp_path / "other")
+    desk.write(main(), said("one"))
+    other.write(main(), said("two"))
+    with desk.open() as store:
+        assert store.refresh([desk.config, other.config]).files == 2
+        assert store.refresh([desk.config, other.config]).known == 2
+
+
+@pytest.mark.skipif(os.name == "nt" or os.uname().sysname == "Darwin", reason="names are any bytes on Linux only")
+def test_a_name_that_is_no_text_is_told_and_does_no_harm(desk: Desk) -> None:
+    desk.write(main(), said("one"))
+    folder = desk.config / f"projects/{SLUG}/{ONE}/tool-results"
+    folder.mkdir(parents=True)
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xff.txt")).write_text("words")
+    done = desk.refresh()
+    assert done.files == 1
+    assert len(done.unread) == 1
+    assert "\\udcff.txt" in done.unread[0]

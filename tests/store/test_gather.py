@@ -1,0 +1,136 @@
+"""What a piece of a file adds to the index: texts, calls, answers, names; and how files are heaped into steps."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.session.build import Build
+from turnlog.entries.tail import Checkpoint
+from turnlog.session.outline import Outline
+from turnlog.session.texts import KINDS
+from turnlog.store import gather, work
+from turnlog.store.changes import Changed
+from turnlog.store.gather import Batch, Task, batches
+from turnlog.store.names import Name, Names
+from turnlog.store.work import steps
+
+
+def task(path: Path, kind: str = "session", **fields: Any) -> Task:
+    given: dict[str, Any] = {"checkpoint": Checkpoint(), "outline": Outline(), "calls": {}, "files": set()} | fields
+    return Task(file=1, path=str(path), kind=kind, session=2, project=3, **given)
+
+
+def batch(path: Path, kind: str = "session") -> Batch:
+    (found,) = batches(task(path, kind), Names([]), itertools.count(1))
+    return found
+
+
+def put(folder: Path, build: Build) -> Path:
+    return build.write(folder)
+
+
+def test_texts_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
+    build = Build()
+    build.prompt("one")
+    build.answer("two", {"type": "thinking", "thinking": "three"})
+    found = batch(put(tmp_path, build))
+    rows = sorted([*found.said, *found.done])
+    kinds = [list(KINDS)[row.kind] for row in rows]
+    assert kinds == ["prompt", "other", "answer", "thinking"]
+    assert [row.id for row in rows] == [1, 2, 3, 4]
+    assert {row.words for row in found.said} == {"one", "two"}
+    assert found.size == found.checkpoint.offset == len(build.data())
+
+
+def test_a_call_is_noted_with_its_result(tmp_path: Path) -> None:
+    build = Build()
+    build.call("c1", "Read", {"file_path": "/a"})
+    build.result("c1", "content", error=True)
+    build.result("c1", "again")
+    build.result("c2", "of no call")
+    found = batch(put(tmp_path, build))
+    call = found.calls["c1"]
+    assert (call.tool, call.failed, call.got, call.path) == (found.names[-1].id, True, len("content"), "/a")
+    assert (call.started, call.ended) == (build.lines[0]["timestamp"], build.lines[1]["timestamp"])
+    assert (found.calls["c2"].tool, found.calls["c2"].got) == (None, len("of no call"))
+    assert Name(found.names[-1].id, "tool", "Read") in found.names
+
+
+def test_a_batch_can_be_sent_to_another_process(tmp_path: Path) -> None:
+    build = Build()
+    build.prompt("one")
+    build.call("c1", "Read", {"file_path": "/a"})
+    build.answer("x", usage={"output_tokens": 5})
+    found = batch(put(tmp_path, build))
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(found), type=Batch) == found
+
+
+def test_a_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = Build()
+    for number in range(20):
+        build.prompt(f"word{number}")
+    path = put(tmp_path, build)
+    whole = batch(path)
+    monkeypatch.setattr(gather, "PIECE", 600)
+    found = list(batches(task(path), Names([]), itertools.count(1)))
+    assert len(found) > 5
+    assert [row for item in found for row in item.said] == whole.said
+    assert found[-1].outline == whole.outline
+    assert sum(item.size for item in found) == whole.size
+
+
+def test_a_file_that_cannot_be_read_is_a_batch_that_says_so(tmp_path: Path) -> None:
+    found = batch(tmp_path)
+    assert found.failure is not None
+    assert found.failure.startswith(f"{tmp_path}: ")
+
+
+def test_a_file_that_is_gone_gives_nothing(tmp_path: Path) -> None:
+    assert list(batches(task(tmp_path / "gone"), Names([]), itertools.count(1))) == []
+
+
+def test_an_empty_file_gives_its_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    found = batch(tmp_path / "empty")
+    assert (found.size, found.said, found.done, found.checkpoint.offset) == (0, [], [], 0)
+    assert batch(tmp_path / "empty", "output").done == []
+
+
+def test_an_output_is_one_text_of_any_bytes(tmp_path: Path) -> None:
+    (tmp_path / "out").write_bytes(b"one\ntwo \xff\nthree")
+    found = list(batches(task(tmp_path / "out", "output"), Names([]), itertools.count(1)))
+    assert "".join(row.words for item in found for row in item.done) == "one\ntwo \ufffd\nthree"
+
+
+def test_names_are_numbered_once() -> None:
+    names = Names([Name(4, "tool", "Bash")])
+    assert names.number("tool", "Bash") == 4
+    assert names.number("model", "Bash") == 5
+    names.learn([Name(9, "tool", "Read")], [])
+    assert (names.number("tool", "Read"), names.number("tool", "Write")) == (9, 10)
+    assert names.fresh() == [Name(5, "model", "Bash"), Name(10, "tool", "Write")]
+    assert names.fresh() == []
+
+
+def test_identifiers_are_asked_for_once() -> None:
+    names = Names([])
+    assert names.unknown({b"getName", b"aB"}) == [b"aB", b"getName"]
+    names.learn([], [b"learnt"])
+    assert names.unknown({b"getName", b"learnt", b"other"}) == [b"other"]
+
+
+def test_newer_files_are_read_first_and_have_higher_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "STEP", 1000)
+    files = [Changed(number, 100 - number, 600) for number in range(7)]
+    found = list(steps(files, 50))
+    assert len(found) > 2
+    order = [file for step in found for file in reversed(step.files)]
+    assert order == sorted(order), "the newest first"
+    bounds = [(step.first, step.end) for step in reversed(found)]
+    assert bounds[0][0] == 50
+    assert all(end == first for (_, end), (first, _) in itertools.pairwise(bounds))

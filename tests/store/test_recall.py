@@ -1,0 +1,75 @@
+"""Search finds a word in every kind of place that a transcript has, and none that nobody can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from tests.store.recall import HIDDEN, SAME_TWICE, WORDLESS, Garden, plant
+from turnlog.cli.source import Source
+from turnlog.entries import types
+from turnlog.store.match import plan
+from turnlog.store.query import parse
+from turnlog.store.search import Found, Wish, search
+from turnlog.store.store import Store
+
+
+class Searched(NamedTuple):
+    """A planted corpus and its index."""
+
+    store: Store
+    source: Source
+    garden: Garden
+
+    def find(self, word: str) -> Found:
+        return search(self.store.db, plan(self.store.db, parse(word)), Wish(), self.source.at)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searched]:
+    folder, garden = tmp_path_factory.mktemp("planted"), Garden()
+    plant(garden, folder / "projects" / "-home-dana")
+    with Store.open(folder / "data") as store:
+        done = store.refresh([folder])
+        assert (done.left, done.unread) == (0, ())
+        yield Searched(store, Source(folder / "data"), garden)
+
+
+def is_hidden(place: str) -> bool:
+    return place.startswith("hidden: ") or place.removeprefix("result/") in SAME_TWICE
+
+
+def test_every_place_is_found(corpus: Searched) -> None:
+    planted = {place: word for place, word in corpus.garden.words.items() if not is_hidden(place)}
+    missed = [place for place, word in planted.items() if not corpus.find(word).total]
+    assert missed == []
+    assert len(planted) > 400
+
+
+def test_what_is_found_can_be_shown(corpus: Searched) -> None:
+    unshown = []
+    for place, word in corpus.garden.words.items():
+        found = corpus.find(word)
+        hits = [hit for group in found.groups for hit in group.hits]
+        if hits and not any(hit.snippet and word in hit.snippet.text.lower() for hit in hits):
+            unshown.append(place)
+    assert unshown == []
+
+
+@pytest.mark.parametrize("place", HIDDEN)
+def test_what_nobody_can_read_is_not_found(corpus: Searched, place: str) -> None:
+    assert corpus.find(corpus.garden.words[f"hidden: {place}"]).total == 0
+
+
+def test_every_known_type_has_a_plant(corpus: Searched) -> None:
+    kinds = {"entry": types.ENTRIES, "system": types.SYSTEM, "attachment": types.ATTACHMENTS}
+    kinds |= {"progress": types.PROGRESS, "block": types.BLOCKS}
+    bare = {
+        tag
+        for kind, classes in kinds.items()
+        for tag in classes
+        if not any(place.startswith(f"{kind}/{tag}.") for place in corpus.garden.words)
+    }
+    assert bare == WORDLESS

@@ -20,6 +20,11 @@ def main() -> int:
             return status
     # Imports and entries make many objects and hardly any garbage; looking for it costs a tenth of a start.
     gc.set_threshold(100_000, 50, 100)
+    if words[:1] == ["usage"]:
+        from turnlog.cli.straight import usage
+
+        if usage(words[1:]):
+            return 0
     try:
         from turnlog.cli.program import run
     except KeyboardInterrupt:

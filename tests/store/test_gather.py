@@ -126,7 +126,7 @@ def test_identifiers_are_asked_for_once() -> None:
 
 def test_newer_files_are_read_first_and_have_higher_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(work, "STEP", 1000)
-    files = [Changed(number, 100 - number, 600) for number in range(7)]
+    files = [Changed(number, 100 - number, 600, 600) for number in range(7)]
     found = list(steps(files, 50))
     assert len(found) > 2
     order = [file for step in found for file in reversed(step.files)]

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from turnlog.errors import UsageError
 
@@ -26,8 +25,7 @@ _EXPECTED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """What the user chose, or the defaults."""
 
     config_dirs: tuple[str, ...] = ()

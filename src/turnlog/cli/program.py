@@ -18,6 +18,7 @@ import sys
 import click
 
 from turnlog.cli.group import turnlog
+from turnlog.cli.start import begin
 from turnlog.cli.table import DEFAULT
 from turnlog.errors import TurnlogError
 
@@ -28,9 +29,7 @@ PIPE_CLOSED = 141
 def run(words: list[str]) -> int:
     """Run one command and return the exit status."""
     try:
-        _tolerate_any_text()
-        if words[:1] != ["archive"]:
-            _keep_archive()
+        begin(words)
         status = _invoke(words or [DEFAULT])
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -47,14 +46,6 @@ def _invoke(words: list[str]) -> int:
     with turnlog.make_context("turnlog", words) as context:
         result = turnlog.invoke(context)
     return result if isinstance(result, int) else 0
-
-
-def _keep_archive() -> None:
-    """Have the archive brought up to date in the background, if it is on and that is due."""
-    from turnlog.cli.config import data_dir
-    from turnlog.store.archive.schedule import maybe_start
-
-    maybe_start(data_dir())
 
 
 def _explain(error: BaseException) -> int:
@@ -119,14 +110,6 @@ def one_line(text: str) -> str:
     from turnlog.cli.terminal import visible
 
     return visible(" ".join(part for part in text.splitlines() if part))
-
-
-def _tolerate_any_text() -> None:
-    """Let output hold lone surrogates and characters that the terminal's encoding lacks."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
 
 
 def _leave_quietly() -> None:

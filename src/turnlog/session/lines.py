@@ -16,7 +16,7 @@ from ..entries.decode import FAILURES, NO_FIT, body, fit, salvage
 from ..entries.entry import Body, Entry, Usage
 
 
-class Block(Struct):
+class Block(Struct, gc=False):
     """A content block. Of kinds that are not known here only the type is kept."""
 
     type: str = ""
@@ -31,7 +31,7 @@ class Block(Struct):
     citations: Any = None
 
 
-class Said(Struct):
+class Said(Struct, gc=False):
     """The `message` of a user or assistant entry."""
 
     model: str | None = None
@@ -41,7 +41,7 @@ class Said(Struct):
     usage: Usage | None = None
 
 
-class Line(Struct, rename="camel"):
+class Line(Struct, gc=False, rename="camel"):
     """One entry with its texts; the fields stand in the order in which the client writes them."""
 
     is_sidechain: bool | None = None

@@ -31,6 +31,8 @@ class Changed(NamedTuple):
     mtime_ns: int
     size: int
     """As it is now."""
+    more: int
+    """By how much it seems to have grown."""
 
 
 class Changes(NamedTuple):
@@ -79,10 +81,14 @@ def _by_stat(db: apsw.Connection) -> Changes | None:
         for file, path, size, mtime_ns, inode in rows:
             now = look(path)
             if now.st_mtime_ns != mtime_ns or now.st_size != size or (inode and now.st_ino != inode):
-                found.append(Changed(file, now.st_mtime_ns, now.st_size))
+                found.append(Changed(file, now.st_mtime_ns, now.st_size, _more(now.st_size, size)))
     except OSError:
         return None
     return Changes(found, len(rows))
+
+
+def _more(now: int, before: int) -> int:
+    return now - before if now > before else now
 
 
 def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
@@ -100,7 +106,7 @@ def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
         _note_gone(db, (seen.id for path, seen in known.items() if path not in listed and path not in gone))
         db.executemany("UPDATE file SET gone = NULL WHERE path = ?", ((path,) for path in gone & listed.keys()))
         found = [
-            Changed(known[path].id, item.mtime_ns, item.size)
+            Changed(known[path].id, item.mtime_ns, item.size, _more(item.size, known[path].size))
             for path, item in listed.items()
             if path in known and (item.size, item.mtime_ns, item.inode) != known[path][2:]
         ]
@@ -154,7 +160,7 @@ def _note_new(db: apsw.Connection, items: Sequence[Listed]) -> list[Changed]:
             "INSERT INTO file (path, kind, session, agent) VALUES (?, ?, ?, ?)",
             (item.path, item.kind, session_number(db, project, session), item.agent),
         )
-        found.append(Changed(db.last_insert_rowid(), item.mtime_ns, item.size))
+        found.append(Changed(db.last_insert_rowid(), item.mtime_ns, item.size, item.size))
     return found
 
 

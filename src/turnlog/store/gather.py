@@ -22,7 +22,7 @@ from .facets import facets
 from .names import Name, Names
 from .words import identifiers, indexed
 
-PIECE = 8 << 20
+PIECE = 1 << 20
 """So much of a file is read at once, or one longer line."""
 SMALLEST = 4
 """No text takes fewer bytes of a file than this, so a file can be given its numbers before it is read."""

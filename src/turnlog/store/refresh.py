@@ -52,7 +52,7 @@ def refresh(db: apsw.Connection, lock: Path, config_dirs: Sequence[Path], progre
             return Refreshed(known=found.known, seconds=time.perf_counter() - start, unread=_unnamed(found))
         from .work import Work  # reading is much to import, and mostly there is nothing to read
 
-        work = Work(db, progress, sum(item.size for item in found.files))
+        work = Work(db, progress, sum(item.more for item in found.files))
         done = work.run(found.files)
     return Refreshed(
         done,

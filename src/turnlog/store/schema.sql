@@ -115,7 +115,7 @@ CREATE TABLE call (
     given       INTEGER,                -- characters of its input
     got         INTEGER,                -- characters of its result
     path        TEXT,                   -- the file that its input names
-    shown       TEXT,                   -- the file that its result holds whole
+    shown       TEXT,                   -- the file that its result holds whole; '=': that of its input
     PRIMARY KEY (id, file)
 ) WITHOUT ROWID;
 CREATE INDEX call_file ON call (file);

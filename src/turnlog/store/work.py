@@ -181,5 +181,5 @@ def steps(files: list[Changed], first: int) -> Iterator[Step]:
             size = 0
         heap.files.append(item.file)
         heaps[-1] = heap._replace(end=heap.end + item.size // SMALLEST + 16)
-        size += item.size
+        size += item.more
     yield from reversed(heaps)

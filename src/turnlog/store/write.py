@@ -8,7 +8,7 @@ import apsw
 import msgspec
 
 from ..session.outline import Outline
-from .gather import Batch, Row
+from .gather import Batch, Call, Row
 from .names import Name
 from .words import taken_apart
 
@@ -44,7 +44,8 @@ _CALL = """
         ended = iif(got IS NULL, excluded.ended, ended),
         failed = iif(got IS NULL, excluded.failed, failed),
         got = coalesce(got, excluded.got),
-        shown = coalesce(excluded.shown, shown)
+        shown = iif(coalesce(excluded.shown, shown) IN ('=', iif(tool IS NULL, excluded.path, path)), '=',
+                    coalesce(excluded.shown, shown))
 """
 
 
@@ -56,7 +57,7 @@ def write(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> bool:
     _names(db, batch.names, model_ids)
     db.execute(_FILE, (*batch.checkpoint, *msgspec.structs.astuple(batch.outline), batch.file))
     _answers(db, batch, model_ids)
-    db.executemany(_CALL, ((call.id, batch.file, *msgspec.structs.astuple(call)[1:]) for call in batch.calls.values()))
+    db.executemany(_CALL, (_call(batch.file, call) for call in batch.calls.values()))
     humps = (pair for name in batch.identifiers for pair in taken_apart(name))
     db.executemany("INSERT OR IGNORE INTO hump VALUES (?, ?)", humps)
     _texts(db, batch.file, "said", batch.said)
@@ -67,6 +68,11 @@ def write(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> bool:
 def answers_of(db: apsw.Connection, file: int) -> set[str]:
     """The messages that a file has."""
     return {str(key) for (key,) in db.execute("SELECT key FROM answer WHERE file = ?", (file,))}
+
+
+def _call(file: int, call: Call) -> tuple[object, ...]:
+    shown = "=" if call.shown is not None and call.shown == call.path else call.shown
+    return (call.id, file, *msgspec.structs.astuple(call)[1:-1], shown)
 
 
 def _names(db: apsw.Connection, names: Iterable[Name], model_ids: dict[str, int]) -> None:

@@ -16,12 +16,13 @@ def locked(path: Path) -> Iterator[bool]:
     """Hold a lock for a while; gives whether it could be had, without waiting for it."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
-        yield _take(fd)
+        yield taken(fd)
     finally:
         os.close(fd)  # which lets go of the lock
 
 
-def _take(fd: int) -> bool:
+def taken(fd: int) -> bool:
+    """Take the lock of an open file if nobody else has it; it is given back when the file is closed."""
     try:
         if sys.platform == "win32":
             import msvcrt

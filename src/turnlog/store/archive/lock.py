@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from turnlog.errors import TurnlogError
+from turnlog.store.lock import taken
 
 PATIENCE = 600.0
 """Writers hold the lock for one session, so whoever waits longer than this waits for a process that hangs."""
@@ -32,28 +32,7 @@ def locked(folder: Path, patience: float = PATIENCE) -> Iterator[None]:
 
 
 def _wait(fd: int, folder: Path, until: float) -> None:
-    while not _try(fd):
+    while not taken(fd):
         if time.monotonic() >= until:
             raise Busy(f"{folder}: another turnlog process writes the archive; try again when it is done")
         time.sleep(0.05)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _try(fd: int) -> bool:
-        try:
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try(fd: int) -> bool:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

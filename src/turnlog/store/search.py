@@ -125,9 +125,10 @@ class _Engine:
 
     def found(self) -> Found:
         rows = self._fitting(self.plan.expression)
-        if self.plan.wider and (self.wish.newest or len(self._sessions(rows)) < self.wish.limit):
+        is_hopeless = not rows and self._lacks_a_piece()
+        if self.plan.wider and not is_hopeless and (self.wish.newest or len(self._sessions(rows)) < self.wish.limit):
             rows = list(dict.fromkeys(rows + self._fitting(self.plan.wider)))
-        is_scattered = not rows and len(self.plan.pieces) > 1
+        is_scattered = not rows and not is_hopeless and len(self.plan.pieces) > 1
         if is_scattered:
             rows = self._scattered()
         groups = self._groups(rows)
@@ -167,8 +168,13 @@ class _Engine:
             f" WHERE {table} MATCH ?{self.bounds} ORDER BY {table}.rowid DESC LIMIT {most}",
             (expression,),
         ).fetchall()
-        self.is_bounded |= len(found) == most
+        self.is_bounded |= 1 < len(found) == most
         return found
+
+    def _lacks_a_piece(self) -> bool:
+        """Whether something that is looked for is nowhere at all; what is asked for shortly is asked first."""
+        pieces = sorted(self.plan.pieces, key=len)
+        return not all(any(self._newest(table, piece, 1) for table in _TABLES) for piece in pieces)
 
     def _scattered(self) -> list[Row]:
         """Texts with single pieces of what is looked for, in sessions that have all of them."""

@@ -293,3 +293,36 @@ def test_no_entry_is_too_strange(entry: dict[str, Any]) -> None:
     given_texts = texts(placed(entry), Familiar({"c"}, {"/a"}))
     assert all(text.kind in KINDS and isinstance(text.words, str) for text in given_texts)
     assert shown_whole(entry.get("toolUseResult")) is None or isinstance(entry["toolUseResult"], dict)
+
+
+def numbered(sign: str = "\u2192", start: int = 1) -> str:
+    return f"     {start}{sign}one\n     {start + 1}{sign}}}"
+
+
+@pytest.mark.parametrize("sign", ["\u2192", "\t"])
+def test_a_file_that_was_read_is_taken_without_the_numbers_of_its_lines(sign: str) -> None:
+    told = numbered(sign, 7) + "\n\n<system-reminder>Beware of }\n</system-reminder>"
+    read = {"file": {"content": "one\n}", "startLine": 7}}
+    (only,) = texts(placed(result(read, told)))
+    assert only.words == "one\n}\n\n<system-reminder>Beware of }\n</system-reminder>"
+    assert only.seen == len(told)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        {"content": "one\n}"},
+        {"content": "one\n}", "startLine": "1"},
+        {"content": "one\n}", "startLine": 2},
+        {"content": "two\n}", "startLine": 1},
+        {"content": 7, "startLine": 1},
+    ],
+)
+def test_what_the_model_saw_stays_where_it_is_not_the_numbered_file(read: dict[str, Any]) -> None:
+    first, *_ = texts(placed(result({"file": read}, numbered())))
+    assert (first.words, first.seen) == (numbered(), None)
+
+
+def test_a_reading_without_a_result_is_no_numbered_file() -> None:
+    entry = prompt([], toolUseResult={"file": {"content": "one", "startLine": 1}})
+    assert found(entry) == [("result", "one")]

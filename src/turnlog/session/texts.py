@@ -89,6 +89,8 @@ class Text(NamedTuple):
     """The id of the call that it is, or that it answers."""
     failed: bool = False
     """Whether it is the result of a call that failed, or an error of the API."""
+    seen: int | None = None
+    """How many characters the model saw, where that is more than the text: a file with its lines numbered."""
 
 
 _NOTHING = Familiar()
@@ -110,8 +112,10 @@ def texts(placed: Placed, familiar: Familiar = _NOTHING) -> list[Text]:
             found += _strange(line, placed.body)
     if any(asides := line.asides):
         found.append(Text("meta", "\n".join(strings(asides))))
-    if line.tool_use_result is not None and (extra := _structured(line.tool_use_result, found, familiar)):
-        found.append(extra)
+    if line.tool_use_result is not None:
+        _unnumber(line.tool_use_result, found)
+        if extra := _structured(line.tool_use_result, found, familiar):
+            found.append(extra)
     return found
 
 
@@ -175,6 +179,31 @@ def _document(block: Body) -> Iterator[str]:
     if isinstance(source, dict) and source.get("type") == "text" and isinstance(source.get("data"), str):
         yield source["data"]
     yield from strings(block)
+
+
+def _unnumber(found: Any, said: list[Text]) -> None:
+    """Take a file that was read as it is, not with its lines numbered: then phrases go on over the ends of lines."""
+    read = found.get("file") if isinstance(found, dict) else None
+    content = read.get("content") if isinstance(read, dict) else None
+    if not said or not isinstance(read, dict) or not isinstance(content, str):
+        return
+    told = said[-1].words
+    end = _end_of_file(read, content, told)
+    if end is not None and _is_told(content, told):
+        said[-1] = said[-1]._replace(words=content + told[end:], seen=len(told))
+
+
+def _end_of_file(read: Body, content: str, told: str) -> int | None:
+    """Where the numbered lines of a file end in what the model saw; behind them may stand what the client added."""
+    start = read.get("startLine")
+    if not isinstance(start, int):
+        return None
+    whole = content.removesuffix("\n")
+    number, last = start + whole.count("\n"), whole[whole.rfind("\n") + 1 :]
+    for mark in (f"{number}\u2192{last}", f"{number}\t{last}"):
+        if (at := told.rfind(mark)) >= 0:
+            return at + len(mark)
+    return None
 
 
 def _structured(found: Any, said: list[Text], familiar: Familiar) -> Text | None:

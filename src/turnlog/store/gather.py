@@ -261,13 +261,13 @@ class _Reader:
         time = seconds(line.timestamp)
         in_agent = self.in_agent or bool(line.is_sidechain)
         day = time // 86_400
-        for kind, words, paths, tool, call, failed in found:
+        for kind, words, paths, tool, call, failed, seen in found:
             number = None
             if call is not None:
                 if tool is not None:
                     self._called(call, tool, line.timestamp, words, paths)
                 else:
-                    self._answer(call, line.timestamp, words, failed, shown)
+                    self._answer(call, line.timestamp, seen or len(words), failed, shown)
                 number = self.tools.get(call)
             if not words and not paths:
                 continue
@@ -311,11 +311,11 @@ class _Reader:
             call.tool = self.tools[key]
             call.started, call.given, call.path = time, len(words), paths[0] if paths else None
 
-    def _answer(self, key: str, time: str | None, words: str, failed: bool, shown: str | None) -> None:
+    def _answer(self, key: str, time: str | None, size: int, failed: bool, shown: str | None) -> None:
         """Note the result of a call; the first one counts."""
         call = self.calls.get(key)
         if call is None:
             call = self.calls[key] = Call(key)
         call.shown = shown or call.shown
         if call.got is None:
-            call.ended, call.failed, call.got = time, failed, len(words)
+            call.ended, call.failed, call.got = time, failed, size

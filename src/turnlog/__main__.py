@@ -23,8 +23,8 @@ def main() -> int:
     if words[:1] == ["usage"]:
         from turnlog.cli.straight import usage
 
-        if usage(words[1:]):
-            return 0
+        if (status := usage(words[1:])) is not None:
+            return status
     try:
         from turnlog.cli.program import run
     except KeyboardInterrupt:

@@ -7,7 +7,10 @@ import io
 import json
 import os
 import shlex
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -373,3 +376,29 @@ def test_the_price_table_of_another_version_is_replaced(turnlog: Turnlog, shop: 
     db.execute("UPDATE spend SET cost = 0")
     db.close()
     assert turnlog("usage", "--json").json == expected
+
+
+def test_the_plain_form_fails_as_the_others_do(program: Program, tmp_path: Path) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text("gap_minutes = 'many'\n")
+    plain, full = (program(*words, TURNLOG_CONFIG=str(settings)) for words in (["usage"], ["usage", "daily"]))
+    assert (plain.returncode, plain.stdout, plain.stderr) == (full.returncode, full.stdout, full.stderr)
+    assert plain.returncode == 2
+
+
+def test_the_plain_form_answers_as_the_others_do(program: Program) -> None:
+    plain, full = program("usage", "--json"), program("usage", "daily", "--json")
+    assert (plain.returncode, plain.stdout, plain.stderr) == (0, full.stdout, full.stderr)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
+def test_ctrl_c_ends_the_plain_form_with_130_and_one_line(tmp_path: Path) -> None:
+    settings = tmp_path / "config.toml"
+    os.mkfifo(settings)  # whoever reads it waits
+    environment = {**os.environ, "TURNLOG_CONFIG": str(settings)}
+    words = [sys.executable, "-m", "turnlog", "usage"]
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=20)
+    assert (running.returncode, out, err) == (130, b"", b"turnlog: interrupted\n")

@@ -34,8 +34,14 @@ def run(words: list[str]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the last door: what passes it is a traceback
-        status = _explain(error)
-        _leave_quietly()
+        return ended(error)
+    return status
+
+
+def ended(error: BaseException) -> int:
+    """Tell what ended a run before its time, and give the exit status for it."""
+    status = _explain(error)
+    _leave_quietly()
     return status
 
 

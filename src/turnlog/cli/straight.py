@@ -1,24 +1,24 @@
-"""Commands in their plain forms, without the library that understands all forms: that one loads longer than we answer.
-
-What goes wrong here has printed nothing, and is left to the full program, which knows how to explain it.
-"""
+"""Commands in their plain forms, without the library that understands all forms: that one loads longer than we answer."""
 
 from __future__ import annotations
 
 import sys
 
 
-def usage(words: list[str]) -> bool:
-    """Answer `turnlog usage [--json]`; whether that was asked for and done."""
+def usage(words: list[str]) -> int | None:
+    """Answer `turnlog usage [--json]` and return the exit status; None for any other form."""
     if words not in ([], ["--json"]):
-        return False
-    from turnlog.cli.start import begin
-    from turnlog.cli.usage_report import Words, print_usage
-
+        return None
     try:
+        from turnlog.cli.start import begin
+        from turnlog.cli.usage_report import Words, print_usage
+
         begin(["usage"])
         print_usage(Words(as_json=bool(words)))
-        sys.stdout.flush()
-    except Exception:  # noqa: BLE001 - it is tried again, and then told
-        return False
-    return True
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - told in the same way as by the full program
+        from turnlog.cli.program import ended
+
+        return ended(error)
+    return 0

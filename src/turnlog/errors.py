@@ -6,6 +6,7 @@
     |-- Ambiguous           several sessions fit; exit status 2
     |-- Unreadable          a file that can't be opened or is no session
     |-- Changed             a file changed under our hands
+    |-- Busy                another process is at it
     `-- Refused             the real client would not resume this session, with its reason
 
 Bad content is never an exception: it is counted and explained (see `entries.entry.Scrap` and `session.check`).
@@ -42,6 +43,10 @@ class Unreadable(TurnlogError):
 
 class Changed(TurnlogError):
     """A file was replaced or cut while it was being read."""
+
+
+class Busy(TurnlogError):
+    """Another process is at it: a client has the session open, or another turnlog writes."""
 
 
 class Refused(TurnlogError):

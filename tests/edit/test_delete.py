@@ -13,11 +13,11 @@ import pytest
 
 from tests.edit.furnished import LONG_AGO, MINE, OTHER, conversation, picture
 from turnlog.edit.busy import signs
-from turnlog.edit.delete import Busy, delete, doomed
+from turnlog.edit.delete import delete, doomed
 from turnlog.edit.target import target
 from turnlog.edit.trash import Trash
 from turnlog.edit.undelete import called, newest
-from turnlog.errors import Ambiguous, Changed, NotFound, TurnlogError, UsageError
+from turnlog.errors import Ambiguous, Busy, Changed, NotFound, TurnlogError, UsageError
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")
 

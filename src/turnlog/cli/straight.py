@@ -1,4 +1,4 @@
-"""Commands in their plain forms, without the library that understands all forms: that one loads longer than we answer."""
+"""Commands in their plain forms, without the library that knows all forms: loading it takes longer than the answer."""
 
 from __future__ import annotations
 

@@ -23,12 +23,8 @@ from turnlog.entries.layout import session_files
 from turnlog.entries.peeks import look
 from turnlog.entries.plans import named_in, plan_names
 from turnlog.entries.writer import read_whole, replace
-from turnlog.errors import TurnlogError
+from turnlog.errors import Busy
 from turnlog.session.find import title_of
-
-
-class Busy(TurnlogError):
-    """A session is open in a running client, or seems to be."""
 
 
 class Doomed(NamedTuple):

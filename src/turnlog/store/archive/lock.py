@@ -8,15 +8,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from turnlog.errors import TurnlogError
+from turnlog.errors import Busy
 from turnlog.store.lock import taken
 
 PATIENCE = 600.0
 """Writers hold the lock for one session, so whoever waits longer than this waits for a process that hangs."""
-
-
-class Busy(TurnlogError):
-    """Another process writes."""
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from turnlog.store.dates import cover, parse_time
 from turnlog.store.facets import MARK
 from turnlog.store.match import EVERYTHING, ROLES, plan
 from turnlog.store.query import parse
-from turnlog.store.tree import QueryError
+from turnlog.store.syntax import QueryError
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 

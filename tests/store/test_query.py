@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnlog.store.query import parse
-from turnlog.store.tree import All, Either, Filter, Node, Not, QueryError, Term, everything
+from turnlog.store.syntax import All, Either, Filter, Node, Not, QueryError, Term, everything
 
 
 def short(node: Node) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from turnlog.store.refresh import Refreshed
     from turnlog.store.scan import Scanned
     from turnlog.store.snippet import Snippet
-    from turnlog.store.tree import QueryError
+    from turnlog.store.syntax import QueryError
 
 _INDENT = 14
 _MARKS = ("«", "»")

@@ -17,8 +17,8 @@ from turnlog.store.passages import Passages
 from turnlog.store.query import Query
 from turnlog.store.scan import KEPT, Report, Scanned, scan
 from turnlog.store.search import Found, Group, Wish, neighbours
+from turnlog.store.syntax import QueryError, Term, everything
 from turnlog.store.targets import Sieve, grouped, is_by_text, targets
-from turnlog.store.tree import QueryError, Term, everything
 
 _PATIENCE = 0.4
 _MOST = 5000

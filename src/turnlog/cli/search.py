@@ -54,7 +54,7 @@ def search(
     from turnlog.cli.hits import Page, explain
     from turnlog.errors import UsageError
     from turnlog.store.search import Wish
-    from turnlog.store.tree import QueryError
+    from turnlog.store.syntax import QueryError
 
     if words == ("-h",):
         click.echo(click.get_current_context().get_help())

@@ -13,8 +13,8 @@ from .dates import FORMS, cover, parse_time
 from .facets import MARK, facet
 from .query import Query
 from .scope import Fits, named, projects, sessions
+from .syntax import All, Either, Filter, Node, Not, QueryError, Term, Value, wanted
 from .tokens import has_words
-from .tree import All, Either, Filter, Node, Not, QueryError, Term, Value, wanted
 from .words import folded, parts, spaced
 
 ROLES = {

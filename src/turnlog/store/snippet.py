@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .tree import Term
+from .syntax import Term
 from .words import parts, plain, spaced
 
 WIDTH = 160

@@ -13,7 +13,7 @@ from .query import Query
 from .scan import Report, Sighting, Target
 from .scope import projects, sessions
 from .search import Group, Hit
-from .tree import Filter
+from .syntax import Filter
 
 _KINDS = list(KINDS)
 _BY_FILE = ("project", "session")

@@ -28,6 +28,7 @@ def context(session: str, branch: str | None, turn: int | None, as_json: bool) -
       turnlog context last --branch 2         another branch than the client would resume
       turnlog context last --json | jq .advice
     """
+    from turnlog.cli.branch import leaf_of
     from turnlog.cli.config import load
     from turnlog.cli.named import opened
     from turnlog.cli.output import dump, say
@@ -38,11 +39,11 @@ def context(session: str, branch: str | None, turn: int | None, as_json: bool) -
 
     config = load()
     with opened(session, config) as found:
-        from turnlog.cli.fullness import Report, document, ending, lines
+        from turnlog.cli.fullness import Report, document, lines
         from turnlog.cli.terminal import screen
 
         try:
-            filled = filling(found, ending(found, branch))
+            filled = filling(found, leaf_of(found, branch) if branch is not None else None)
         except Refused as reason:
             raise Refused(f"{found.path}: {reason}") from None
         saved = savings(filled, found.file.entries)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from turnlog.cli.branch import leaf_of
 from turnlog.cli.gist import count
 from turnlog.cli.header import header
 from turnlog.cli.story import Story
@@ -63,7 +64,7 @@ def _chosen(session: Session, wish: Wish) -> Chosen:
         return Chosen(_numbered(session.turns, wish.turns), None)
     if wish.branch == ALL or (wish.branch is None and not session.graph.branches):
         return Chosen(session.turns, None)
-    leaf = current_leaf(session) if wish.branch is None else _leaf(session, wish.branch)
+    leaf = current_leaf(session) if wish.branch is None else leaf_of(session, wish.branch)
     if leaf is None:
         return Chosen(session.turns, None)
     turns = turns_to(session, leaf)
@@ -81,20 +82,6 @@ def _numbered(turns: list[Turn], wanted: str) -> list[Turn]:
         valid = f"1 to {len(turns)}" if len(turns) > 1 else "1 only" if turns else "none: it has no turns"
         raise UsageError(f"--turn {wanted}: the turns of this session are {valid}")
     return turns[first - 1 : last]
-
-
-def _leaf(session: Session, wanted: str) -> str:
-    """The entry that a branch ends with, by the branch's number or the entry's uuid or the start of it."""
-    leaves = session.graph.leaves
-    if wanted.isdecimal() and len(wanted) < 6:
-        if not 1 <= int(wanted) <= len(leaves):
-            raise UsageError(f"--branch {wanted}: the branches of this session are 1 to {len(leaves)}")
-        return leaves[int(wanted) - 1].uuid or ""
-    found = list({row.uuid for row in session.graph.rows if row.uuid and row.uuid.startswith(wanted.lower())})
-    if len(found) != 1:
-        problem = "several entries begin so; give more of it" if found else "no entry of this session begins so"
-        raise UsageError(f"--branch {wanted}: {problem}")
-    return found[0]
 
 
 def _others(session: Session, shown: list[Turn]) -> str | None:

@@ -45,7 +45,7 @@ def test_a_session_that_was_deleted_before_it_was_indexed_is_read_from_the_archi
         assert values(store) != whole
         archive = Archive(tmp_path / "own")
         assert archive_changed(store.db, archive.folder)
-        assert adopt(store.db, archive, [claude]) > 1
+        assert adopt(store.db, archive, [claude]).files > 1
         assert values(store) == whole
         assert not archive_changed(store.db, archive.folder)
         gone = store.db.execute("SELECT DISTINCT kind FROM file WHERE gone IS NOT NULL ORDER BY kind").fetchall()
@@ -56,7 +56,7 @@ def test_what_is_in_the_index_is_not_read_again(tmp_path: Path, claude: Path) ->
     with Store.open(tmp_path / "own") as store:
         store.refresh([claude])
         adopt(store.db, Archive(tmp_path / "own"), [claude])
-        assert adopt(store.db, Archive(tmp_path / "own"), [claude]) == 0
+        assert adopt(store.db, Archive(tmp_path / "own"), [claude]).files == 0
 
 
 def test_an_emptied_index_gets_the_texts_of_deleted_sessions_back(tmp_path: Path, claude: Path) -> None:
@@ -73,7 +73,7 @@ def test_an_emptied_index_gets_the_texts_of_deleted_sessions_back(tmp_path: Path
 
 def test_sessions_of_other_config_folders_stay_out(tmp_path: Path, claude: Path) -> None:
     with Store.open(tmp_path / "own") as store:
-        assert adopt(store.db, Archive(tmp_path / "own"), [tmp_path / "other"]) == 0
+        assert adopt(store.db, Archive(tmp_path / "own"), [tmp_path / "other"]).files == 0
 
 
 def test_a_session_that_came_back_is_read_from_its_file(tmp_path: Path, claude: Path) -> None:
@@ -85,3 +85,19 @@ def test_a_session_that_came_back_is_read_from_its_file(tmp_path: Path, claude: 
         store.refresh([claude])
         assert values(store) == before
         assert store.db.execute("SELECT count(*) FROM file WHERE gone IS NOT NULL").get == 0
+
+
+def test_what_is_damaged_in_the_archive_is_told_and_the_rest_is_read(tmp_path: Path, claude: Path) -> None:
+    archive = Archive(tmp_path / "own")
+    (session,) = [item for item in archive.sessions() if item.session_id.startswith("22161731")]
+    main = session.file(session.main)
+    assert main is not None
+    (blob,) = (archive.folder / "blobs").rglob(f"{main.refs[0].blob}*")
+    blob.write_bytes(b"damaged")
+    with Store.open(tmp_path / "own") as store:
+        store.refresh([claude])
+        done = adopt(store.db, archive, [claude])
+        assert done.files > 0
+        assert all("damaged" in reason for reason in done.unread)
+        query = "SELECT count(*) FROM file WHERE path LIKE '%22161731%.jsonl' AND kind = 'session'"
+        assert (len(done.unread) > 0, store.db.execute(query).get) == (True, 0)

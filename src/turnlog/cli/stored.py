@@ -63,8 +63,11 @@ def adopted(found: Store, places: list[Path]) -> None:
     from turnlog.store.lock import locked
 
     with locked(found.lock) as is_ours:
-        if is_ours and (count := adopt(found.db, Archive(data_dir()), places)):
-            remark(f"{count} deleted files were read from the archive.")
+        done = adopt(found.db, Archive(data_dir()), places) if is_ours else None
+    if done and done.files:
+        remark(f"Deleted files that were read from the archive: {done.files}.")
+    for reason in done.unread[:3] if done else ():
+        remark(f"Not in the index: {reason}; `turnlog archive verify` tells more.")
 
 
 def refreshed(found: Store, folders: list[Path]) -> Refreshed:

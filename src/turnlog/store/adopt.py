@@ -49,15 +49,23 @@ class _Kept(NamedTuple):
     file: KeptFile
 
 
-def adopt(db: apsw.Connection, archive: Archive, config_dirs: Sequence[Path]) -> int:
-    """Read what the archive has and the index has not; gives how many files. Whoever calls holds the lock."""
+class Adopted(NamedTuple):
+    """What was taken in."""
+
+    files: int
+    unread: tuple[str, ...] = ()
+    """What is damaged in the archive, with the reason."""
+
+
+def adopt(db: apsw.Connection, archive: Archive, config_dirs: Sequence[Path]) -> Adopted:
+    """Read what the archive has and the index has not. Whoever calls holds the lock."""
     mark = archive_mark(archive.folder)
     missing = [kept for kept in _kept(archive, config_dirs) if _is_missing(db, kept)]
     with TemporaryDirectory(prefix="turnlog-") as folder, writing(db):
-        for kept in missing:
-            _take(db, archive, kept, Path(folder) / "file")
+        copy = Path(folder) / "file"
+        unread = tuple(reason for kept in missing if (reason := _take(db, archive, kept, copy)))
         db.execute("INSERT OR REPLACE INTO fact VALUES ('archive', ?)", (mark,))
-    return len(missing)
+    return Adopted(len(missing) - len(unread), unread)
 
 
 def _kept(archive: Archive, config_dirs: Sequence[Path]) -> Iterator[_Kept]:
@@ -82,11 +90,12 @@ def _is_missing(db: apsw.Connection, kept: _Kept) -> bool:
     return known is None or not db.execute("SELECT EXISTS (SELECT 1 FROM text WHERE file = ?)", (known,)).get
 
 
-def _take(db: apsw.Connection, archive: Archive, kept: _Kept, copy: Path) -> None:
+def _take(db: apsw.Connection, archive: Archive, kept: _Kept, copy: Path) -> str | None:
+    """Read one file; gives why that can't be."""
     try:
         copy.write_bytes(b"".join(archive.chunks(kept.file)))
-    except Unreadable:
-        return  # `turnlog archive verify` tells
+    except Unreadable as error:
+        return str(error)
     names = Names.load(db)
     task = _task(db, names, kept, copy)
     first = reserve(db, kept.file.size // SMALLEST + 16)
@@ -99,6 +108,7 @@ def _take(db: apsw.Connection, archive: Archive, kept: _Kept, copy: Path) -> Non
         keys |= batch.answers.keys()
     db.execute("UPDATE file SET gone = ? WHERE id = ?", (kept.since or int(time.time()), task.file))
     renew(db, touched(db, keys))
+    return None
 
 
 def _task(db: apsw.Connection, names: Names, kept: _Kept, copy: Path) -> Task:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -184,6 +185,7 @@ class _Reader:
         self.tools = task.calls
         self.familiar = Familiar(self.tools, task.files)
         self.in_agent = task.kind == "agent"
+        self.facet = partial(facets, session=task.session, project=task.project)
         self.facets: dict[tuple[object, ...], str] = {}
 
     def forget(self) -> None:
@@ -225,7 +227,7 @@ class _Reader:
 
     def _plain(self, data: bytes, start: int) -> None:
         words = indexed(data.decode("utf-8", "replace")[:LONGEST])
-        self.rows[1].append(Row(next(self.numbers), start, _RESULT, 0, words, "", self._facet(_RESULT)))
+        self.rows[1].append(Row(next(self.numbers), start, _RESULT, 0, words, "", self.facet(kind=_RESULT)))
 
     def _entry(self, placed: Placed) -> None:
         line, said = placed.line, placed.line.message
@@ -275,30 +277,12 @@ class _Reader:
             key = (place, number, model, failed, in_agent, day)
             facet = self.facets.get(key)
             if facet is None:
-                facet = self.facets[key] = self._facet(place, number, model, failed, in_agent, time)
+                facet = self.facets[key] = self.facet(
+                    kind=place, tool=number, model=model, failed=failed, in_agent=in_agent, time=time
+                )
             words = indexed(words if len(words) < LONGEST else words[:LONGEST])
             files = indexed("\n".join(paths)) if paths else ""
             self.rows[kind not in SAID].append(Row(next(self.numbers), offset, place, time, words, files, facet))
-
-    def _facet(
-        self,
-        kind: int,
-        tool: int | None = None,
-        model: int | None = None,
-        failed: bool = False,
-        in_agent: bool = False,
-        time: int = 0,
-    ) -> str:
-        return facets(
-            kind=kind,
-            session=self.task.session,
-            project=self.task.project,
-            tool=tool,
-            model=model,
-            failed=failed,
-            in_agent=in_agent,
-            time=time,
-        )
 
     def _called(self, key: str, tool: str, time: str | None, words: str, paths: tuple[str, ...]) -> None:
         """Note a call."""

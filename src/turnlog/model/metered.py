@@ -1,0 +1,51 @@
+"""Counting what was used: tokens of all answers, whoever asked for them."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+from turnlog.model.cancel import Cancel
+from turnlog.model.events import Ended, Event
+from turnlog.model.model import Model
+from turnlog.model.request import Request
+
+
+class Metered(Model):
+    """A model that keeps count. Answers that broke off are not counted: nobody says what they used."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._lock = threading.Lock()
+        self._used: Counter[str] = Counter()
+        self._answers = 0
+
+    def stream(self, request: Request, cancel: Cancel | None = None) -> Iterator[Event]:
+        """Answer, and count."""
+        for event in self.model.stream(request, cancel):
+            if isinstance(event, Ended):
+                self._count(event)
+            yield event
+
+    def count_tokens(self, request: Request, cancel: Cancel | None = None) -> int:
+        """How many tokens a request has; that costs nothing."""
+        return self.model.count_tokens(request, cancel)
+
+    @property
+    def answers(self) -> int:
+        """How many answers came to their end."""
+        return self._answers
+
+    @property
+    def used(self) -> dict[str, int]:
+        """Tokens by the API's names: `input_tokens`, `output_tokens` …"""
+        with self._lock:
+            return dict(self._used)
+
+    def _count(self, event: Ended) -> None:
+        with self._lock:
+            self._answers += 1
+            for name, value in event.usage.items():
+                if isinstance(value, int) and not isinstance(value, bool):
+                    self._used[name] += value

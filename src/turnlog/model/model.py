@@ -1,0 +1,31 @@
+"""Who answers: the seam between turnlog and a language model.
+
+`stream` gives events while they come. Its iterator may be closed at any time, which ends the request; `cancel` does the
+same from another thread. `scripted` answers from a list, `anthropic` asks a server, `patient` tries again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from turnlog.model.answer import Answer, fold
+from turnlog.model.cancel import Cancel
+from turnlog.model.events import Event
+from turnlog.model.request import Request
+
+
+class Model(Protocol):
+    """Something that answers requests. May be used by several threads at a time."""
+
+    def stream(self, request: Request, cancel: Cancel | None = None) -> Iterator[Event]:
+        """Answer, event by event. An answer that breaks off raises; it never just ends."""
+        ...  # pragma: no cover
+
+    def count_tokens(self, request: Request, cancel: Cancel | None = None) -> int:
+        """How many tokens a request has."""
+        ...  # pragma: no cover
+
+    def complete(self, request: Request, cancel: Cancel | None = None) -> Answer:
+        """Answer as a whole."""
+        return fold(self.stream(request, cancel))

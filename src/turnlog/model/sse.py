@@ -1,0 +1,60 @@
+"""Server-sent events: bytes as they arrive -> (name, data)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from turnlog.model.failures import BrokenOff
+
+LONGEST = 64 << 20
+"""Bytes that one event may have: whatever sends more without an end is no Messages API."""
+
+
+class Sent(NamedTuple):
+    """One event of a stream."""
+
+    name: str
+    data: str
+
+
+def sent(chunks: Iterable[bytes]) -> Iterator[Sent]:
+    """The events in a stream of bytes. One that is not closed by a blank line is not given."""
+    name, data, size = "", list[str](), 0
+    for line in lines(chunks):
+        size += len(line)
+        if size > LONGEST:
+            raise BrokenOff(f"an event of the answer has more than {LONGEST >> 20} MB")
+        if not line:
+            if data:
+                yield Sent(name or "message", "\n".join(data))
+            name, data, size = "", [], 0
+            continue
+        field, _, value = line.decode("utf-8", "replace").partition(":")
+        value = value.removeprefix(" ")
+        if field == "event":
+            name = value
+        elif field == "data":
+            data.append(value)
+
+
+def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines in a stream of bytes, without their ends: `\\n`, `\\r\\n` or `\\r`. The last one must have an end."""
+    rest: list[bytes] = []
+    size, after_cr, is_first = 0, False, True
+    for chunk in chunks:
+        if after_cr and chunk[:1] == b"\n":
+            chunk = chunk[1:]
+        if not chunk:
+            continue
+        after_cr = chunk.endswith(b"\r")
+        parts = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        for part in parts[:-1]:
+            line = b"".join([*rest, part])
+            yield line.removeprefix(b"\xef\xbb\xbf") if is_first else line
+            rest, size, is_first = [], 0, False
+        if parts[-1]:
+            rest.append(parts[-1])
+            size += len(parts[-1])
+        if size > LONGEST:
+            raise BrokenOff(f"a line of the answer has more than {LONGEST >> 20} MB")

@@ -1,0 +1,195 @@
+r"""Secrets that are known by what they are called: `DB_PASSWORD=…`, `"apiKey": "…"`, `--token …`, `password is …`.
+
+A name is found first, in small letters; then what joins it to a value, then the value, which the doubts of `doubt` must
+pass. Values in quotes end at a quote of the same depth: JSON in a text has `\"`, JSON in that has `\\\"`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from turnlog.redact.addresses import is_login
+from turnlog.redact.doubt import password_like, strong, token_like
+from turnlog.redact.finding import Finding, Rank
+from turnlog.redact.view import View
+
+_KEYS = (
+    r"(?:api|access|private|auth|account|encryption|signing|master|admin|service|shared|storage|subscription|deploy|session"
+    r"|app|client|webhook|bot|root|license)(?:[-_. ]?access)?[-_. ]?"
+)
+_WORDS = "passw(?:or[dt]|d) passphrase passcode pwd secret token credential auth(?![a-z0-9_-]) key".split()
+_NAME = re.compile("|".join([*_WORDS[:-2], rf"(?<![a-z])_?{_WORDS[-2]}", _KEYS + "key"]))
+# One search for each word is quicker than one for all: it begins with a fixed text. Most words lack what must follow.
+_FOLLOWS = r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?(?:\s{0,8}+[:=-]|\s?[,(]\s?\\*[\"'`]|>|\s))"
+_SEARCHES = tuple((word[:5].split("(")[0], re.compile(word + _FOLLOWS)) for word in _WORDS)
+_BEFORE_KEY = re.compile(_KEYS + "$")
+_PASSWORDS = ("passw", "passp", "passc", "pwd")
+_NO_VALUE = frozenset(
+    "name names id ids type types count counts env var vars variable field fields file files path paths dir"
+    " folder url uri endpoint host hash hashes length len size limit budget usage used expiry expires expiration"
+    " ttl lifetime label placeholder prompt hint policy format prefix suffix regex pattern header headers scheme"
+    " ref reference arn manager store provider class fn func param error message required enabled valid check"
+    " reset strength at in by stdin index version algorithm alg method status rotation scope scopes source kind"
+    " mode state form page screen view test tests per max min rate cost price total sum estimate estimated context"
+    " window".split()
+)
+_HUMPS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_REST = re.compile(r"[A-Za-z0-9_-]{0,40}+")
+_JOINED = re.compile(
+    r"(?P<close>\\*+[\"'`]?\]?)(?:"
+    r"(?P<sign>\s{0,8}+(?::=|=>|={1,3}|:(?!:)|->)\s{0,8}+)(?P<typed>[A-Za-z][\w.\[\]| ]{0,30}?\s?=\s?(?=[\"'`]))?"
+    r"|(?P<comma>\s?,\s?|\()(?=\\*[\"'`])"
+    r"|(?P<tag>>)"
+    r"|(?P<said>\s(?:is|was|=)\s?:?\s{1,3}+)"
+    r"|(?P<space>\s{1,3}+)"
+    r")(?P<open>\\*+[\"'`]{0,3})"
+)
+_BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]\\|&]{1,1024}+")
+_FLAG = re.compile(r"(?:^|[\s\"'`(=])--?[a-z0-9_-]{0,40}$")
+_NUMBER = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
+"""Of JSON: a mark in its place would be none."""
+_SIGNS = ("-", "=", "$", "@", "*", "#", "/", "&", ".")
+_SHELL_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
+
+
+class _Joint(NamedTuple):
+    """What stands between a name and its value."""
+
+    match: re.Match[str]
+    name: str
+    flag: bool
+
+    @property
+    def sure(self) -> bool:
+        """Whether nothing but a value can follow: an option, or a variable of the shell without spaces."""
+        return self.flag or bool(self.match["sign"] == "=" and _SHELL_NAME.match(self.name))
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether a sentence or a list may go on here."""
+        return bool(self.match["comma"] or self.match["said"] or (self.match["space"] and not self.flag))
+
+
+class Assignments:
+    """The rule for named secrets."""
+
+    names = ("password", "secret", "token", "key", "auth")
+
+    def find(self, view: View) -> Iterator[Finding]:
+        """Find the named secrets of a text."""
+        lower = view.lower
+        for hint, search in _SEARCHES:
+            if hint in lower:
+                for match in search.finditer(lower):
+                    start = _start(lower, match)
+                    if start is not None and (span := _value(view.text, start, match.end())):
+                        rule, secret = kind(lower[start : match.end()]), unescaped(view.text[slice(*span)])
+                        yield Finding(*span, rule, Rank.ASSIGNMENT, secret)
+
+
+def named(name: str, value: str) -> str | None:
+    """The rule by which a value of a JSON object is a secret, from its key."""
+    for match in _NAME.finditer(name.lower()):
+        rest = _REST.match(name, match.end())
+        holds = rest and _may_hold(name[: match.end()] + rest[0], name[match.end() :]) and not re.search(r"\s", value)
+        if holds and _is_value(match[0], value, quoted=True, sure=True):
+            return kind(match[0])
+    return None
+
+
+def kind(word: str) -> str:
+    """The rule's name for a word that was found."""
+    if word.startswith(_PASSWORDS):
+        return "password"
+    if word.endswith("key"):
+        return "key"
+    return word if word in ("token", "secret") else "auth" if word.endswith("auth") else "secret"
+
+
+def unescaped(value: str) -> str:
+    """A value without the escapes of a text that it stands in."""
+    return re.sub(r"\\+(?=[\"'`\\/])", "", value)
+
+
+def _start(lower: str, match: re.Match[str]) -> int | None:
+    """Where the name of a secret begins that ends in this word; None if the word alone says nothing."""
+    start = match.start()
+    if match[0] == "key":
+        before = _BEFORE_KEY.search(lower[max(0, start - 24) : start])
+        return start - len(before[0]) if before else None
+    if match[0] == "auth" and start > 0 and lower[start - 1].isalpha():
+        return None
+    return start
+
+
+def _value(text: str, start: int, end: int) -> tuple[int, int] | None:
+    rest = _REST.match(text, end)
+    joined = _JOINED.match(text, rest.end()) if rest else None
+    if not rest or not joined:
+        return None
+    name = _whole_name(text, start) + text[start : rest.end()]
+    flag = bool(joined["space"]) and bool(_FLAG.search(text[max(0, start - 42) : start].lower()))
+    joint = _Joint(joined, name, flag)
+    if not _may_hold(name, text[end : rest.end()]):
+        return None
+    span = _quoted(text, joined) if joined["open"] else _bare(text, joined)
+    if not span:
+        return None
+    value = text[span[0] : span[1]]
+    fits = _is_value(text[start:end].lower(), unescaped(value), quoted=bool(joined["open"]), sure=joint.sure)
+    return span if fits and (not joint.doubtful or strong(unescaped(value))) else None
+
+
+def _is_value(word: str, value: str, *, quoted: bool, sure: bool) -> bool:
+    if word.endswith("auth"):
+        return is_login(value)
+    check = password_like if word.startswith(_PASSWORDS) else token_like
+    return check(value, quoted=quoted, sure=sure)
+
+
+def _whole_name(text: str, start: int) -> str:
+    at = start
+    while at > 0 and start - at < 40 and (text[at - 1].isalnum() or text[at - 1] in "_-"):
+        at -= 1
+    return text[at:start]
+
+
+def _may_hold(name: str, rest: str) -> bool:
+    """Whether a name is that of a secret: no `tokenizer`, `token_type`, `passwordHash`."""
+    if rest[:1].islower() and not re.match(r"s?(?:[^a-z]|$)", rest):
+        return False
+    words = [word.lower() for word in _HUMPS.findall(name)]
+    return not words or words[-1] not in _NO_VALUE
+
+
+def _quoted(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
+    """Where a value in quotes stands; None if there is white space in it."""
+    mark = joined["open"]
+    depth = len(mark) - len(mark.lstrip("\\"))
+    quote = mark[depth:]
+    if not quote:
+        return None
+    start = joined.end()
+    for match in re.finditer(rf"(\\*)({re.escape(quote)})|\s", text[start : start + 1200]):
+        if match[2] is None:
+            return None
+        if len(match[1]) % (2 * depth + 2) == depth:
+            return start, start + match.end() - depth - len(quote)
+    return None
+
+
+def _bare(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
+    """Where a value without quotes stands; None if it is code."""
+    match = _BARE.match(text, joined.end())
+    if not match:
+        return None
+    follows = text[match.end() : match.end() + 1]
+    if joined["tag"]:
+        return match.span() if text.startswith("</", match.end()) else None
+    if joined["close"] and _NUMBER.fullmatch(match[0]):
+        return None
+    value = match[0].rstrip(".:!?=" if "==" not in match[0][-3:] else ".:!?")
+    is_code = follows in ("(", "[", "{", "<") or (len(value) < 20 and value.startswith(_SIGNS))
+    return None if is_code or not value else (match.start(), match.start() + len(value))

@@ -1,0 +1,59 @@
+"""Secrets in base64: a token that decodes to text in which a rule fires goes as a whole."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Callable, Iterable, Iterator
+
+from turnlog.redact.finding import Finding, Rank
+from turnlog.redact.view import View
+
+_LEAST = 24
+# In base64 of ASCII text the first of every four characters is one of these.
+_FORM = r"(?:[CI-Za-f][A-Za-z0-9+/_-]{3}){6}(?:[A-Za-z0-9+/_-]|\\*[rn\n](?=[A-Za-z0-9+/]{20})){0,200000}+={0,2}"
+_TOKEN = re.compile(r"(?<![A-Za-z0-9+/_-])" + _FORM)
+_TOKEN_ESCAPED = re.compile(r"(?:(?<![A-Za-z0-9+/_\\-])|(?<=\\[nrt]))" + _FORM)
+_BINARY = re.compile(r"[A-Za-z0-9+/\r\n]{120}")
+_URLSAFE = str.maketrans("-_", "+/")
+
+
+class Encoded:
+    """The rule, given how to look into what was decoded."""
+
+    names = ()
+
+    def __init__(self, look: Callable[[str], Iterable[Finding]]) -> None:
+        self._look = look
+
+    def find(self, view: View) -> Iterator[Finding]:
+        """Find encoded secrets in a text."""
+        if len(view.text) < _LEAST:
+            return
+        for match in (_TOKEN_ESCAPED if "\\" in view.text else _TOKEN).finditer(view.text):
+            text = decoded(match[0])
+            inner = next(iter(self._look(text)), None) if text else None
+            if inner:
+                yield Finding(*match.span(), inner.rule, Rank.ENCODED, inner.secret)
+
+
+def decoded(token: str) -> str | None:
+    """The text that a token is base64 of; None if it is none."""
+    plain = re.sub(r"\\+[rn]|[\s=]", "", token).translate(_URLSAFE)
+    try:
+        text = b64decode(
+            plain[: len(plain) // 4 * 4] if len(plain) % 4 == 1 else plain + "=" * (-len(plain) % 4)
+        ).decode("utf-8")
+    except (Error, ValueError):
+        return None
+    return text if text.replace("\n", "").replace("\r", "").replace("\t", "").isprintable() else None
+
+
+def is_binary(text: str) -> bool:
+    """Whether a whole string is base64 of something that is no text, such as an image."""
+    if len(text) < 120 or not _BINARY.match(text) or text.strip().find(" ") >= 0:
+        return False
+    if not re.fullmatch(r"[A-Za-z0-9+/\r\n]++={0,2}\s*+", text):
+        return False
+    return decoded(text[:120]) is None

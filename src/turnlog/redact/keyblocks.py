@@ -1,0 +1,77 @@
+r"""Private keys: blocks from `-----BEGIN … PRIVATE KEY-----` to its end, however their lines are joined.
+
+The lines may be joined by line ends, by `\n` as JSON in a text has them, by the line numbers of a listing, by quotes
+and plus signs of code. A block that is cut off goes as far as its lines do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from turnlog.redact.finding import Finding, Rank
+from turnlog.redact.view import View
+
+NAME = "private-key"
+LONG = 40
+"""Lines of a key that have so many characters are known by themselves from then on."""
+_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_END = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_MOST = 32 * 1024
+_LINE = re.compile(r"[A-Za-z0-9+/]{16,}+={0,2}")
+# What stands between two lines: line ends and escapes, or the quotes of code, which end one line and begin the next;
+# then the number or the sign that a listing puts first.
+_JOINT = re.compile(
+    r"(?:(?:\s|\\+[nrt]|\\(?=\n)){1,40}+|(?:\\+[nrt])*+[\"'`][ \t]*+[+,.\\]?[ \t]*+\r?\n[\s+]*+[\"'`](?:\s|\\+[nrt])*+)"
+    r"(?:[0-9]{1,6}(?:→|\t|:|-|\s)\s{0,8}+|[-+>|#*]\s{0,4}+)?"
+)
+_ESCAPED_END = re.compile(r"\\+[nrt]")
+_SHORT = re.compile(r"[A-Za-z0-9+/]{1,15}+={0,2}(?![A-Za-z0-9])")
+_STRANGE = re.compile(r"[{}]|[\"'`]\s?[,:]\s?\\*[\"'`]|[\"'`]: ")
+_HEADER = re.compile(r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\]{0,200}+")
+
+
+class KeyBlocks:
+    """The rule for private key blocks."""
+
+    names = (NAME,)
+
+    def find(self, view: View) -> Iterator[Finding]:
+        """Find the blocks of a text."""
+        if "PRIVATE KEY" not in view.text:
+            return
+        at = 0
+        while begun := _BEGIN.search(view.text, at):
+            at = self._end(view.text, begun.end())
+            key = canonical(view.text[begun.end() : at])
+            if key:
+                yield Finding(begun.start(), at, NAME, Rank.KEY_BLOCK, key)
+
+    def _end(self, text: str, at: int) -> int:
+        at = _last_line(text, at)
+        end = _END.search(text, at, at + _MOST)
+        # A block with something odd in it goes as a whole too, unless its end is another's or stands in another string.
+        odd = text[at : end.start()] if end else ""
+        return end.end() if end and not _BEGIN.search(odd) and not _STRANGE.search(odd) else at
+
+
+def canonical(body: str) -> str:
+    """The lines of a key without what joins them; empty if it is none."""
+    lines = key_lines(body)
+    return "\n".join(lines) if sum(map(len, lines)) >= LONG else ""
+
+
+def key_lines(body: str) -> list[str]:
+    """The lines of a key."""
+    return _LINE.findall(_ESCAPED_END.sub("\n", body))
+
+
+def _last_line(text: str, at: int) -> int:
+    """Where the lines of a key stop."""
+    while (joint := _JOINT.match(text, at)) and (
+        line := _LINE.match(text, joint.end()) or _HEADER.match(text, joint.end()) or _SHORT.match(text, joint.end())
+    ):
+        at = line.end()
+        if line.re is _SHORT:
+            break
+    return at

@@ -186,3 +186,37 @@ def test_hostile_content_does_no_harm(turnlog: Turnlog, machine: Machine) -> Non
         done = turnlog("check", path, "--requests")
         assert done.status == 1
         assert harmful(done.out) == set()
+
+
+def test_a_sound_file_can_be_resumed(turnlog: Turnlog, tmp_path: Path) -> None:
+    path = sound().write(tmp_path)
+    done = turnlog("check", path, "--resumable")
+    assert done.status == 0
+    assert f"{SESSION}.jsonl can be resumed: 2 messages would be sent" in done.lines
+    (file,) = turnlog("check", path, "--resumable", "--json").json["files"]
+    assert (file["resumable"]["ok"], file["resumable"]["broken"]) == (True, [])
+    (file,) = turnlog("check", path, "--json").json["files"]
+    assert file["resumable"] is None
+
+
+def test_a_file_that_the_api_would_refuse_fails_though_nothing_in_it_is_broken(
+    turnlog: Turnlog, tmp_path: Path
+) -> None:
+    build = sound()
+    build.answer({"type": "thinking", "thinking": "hm", "signature": ""}, "so", uuid="a2")
+    build.answer({"type": "thinking", "thinking": "hm", "signature": ""}, "so", uuid="a3")
+    path = build.write(tmp_path)
+    assert turnlog("check", path).status == 0
+    done = turnlog("check", path, "--resumable")
+    assert done.status == 1
+    assert f"{SESSION}.jsonl can be resumed, but not as it should: 4 messages would be sent" in done.lines
+    assert "  error: thinking without a signature (2 times)  [bad-thinking]" in done.lines
+
+
+def test_a_file_that_the_client_refuses_and_what_old_clients_lose_are_told(turnlog: Turnlog) -> None:
+    done = turnlog("check", variant("minimum-without-timestamp"), "--resumable")
+    assert done.status == 1
+    assert "minimum-without-timestamp.jsonl is refused: 0 messages would be sent" in done.lines
+    done = turnlog("check", variant("assistant-content-is-a-string"), "--resumable")
+    text = "  clients up to 2.1.45 lose answers that are a plain text, on which resuming fails (1)  [text-answer]"
+    assert text in done.lines

@@ -18,19 +18,25 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("names", metavar="SESSION|FILE|DIR...", nargs=-1, required=True)
 @click.option("--requests", is_flag=True, help="Prove our messages by the requests that the file records.")
+@click.option("--resumable", is_flag=True, help="Judge whether the client and the API would go on with it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
-def check(names: tuple[str, ...], requests: bool, as_json: bool) -> int:
+def check(names: tuple[str, ...], requests: bool, resumable: bool, as_json: bool) -> int:
     """Say what is broken, unusual or new in session files.
 
     Errors are what the client or turnlog can't read or resume; warnings what looks damaged; notes what is good
     to know. Types and fields that this version has not heard of are listed as news of the format. In a folder,
     all .jsonl files below it are checked, sub-agents too. The exit status is 1 if there is any error.
 
+    With --resumable, what would be resumed is judged by the rules of the client and of the Messages API: links,
+    calls with their results, thinking, images, and what older clients would lose. `turnlog doctor` explains the same
+    in other words, with remedies.
+
     \b
     Examples:
       turnlog check last
       turnlog check ~/.claude/projects
       turnlog check last --requests
+      turnlog check last --resumable
       turnlog check damaged.jsonl --json
     """
     from turnlog.cli.config import load
@@ -39,12 +45,12 @@ def check(names: tuple[str, ...], requests: bool, as_json: bool) -> int:
     from turnlog.cli.terminal import screen
 
     config = load()
-    report = Report(list(_checked(list(_files(names, config)), requests)))
+    report = Report(list(_checked(list(_files(names, config)), requests, resumable)))
     if as_json:
         dump(report.document())
     else:
         say(report.lines(screen(config.color), requests))
-    return 1 if report.count("error") else 0
+    return 1 if report.count("error") or any(file.is_refused for file in report.files) else 0
 
 
 def _files(names: Iterable[str], config: Config) -> Iterator[Path]:
@@ -73,7 +79,7 @@ def _below(folder: Path) -> list[Path]:
     return found
 
 
-def _checked(paths: list[Path], requests: bool) -> Iterator[Checked]:
+def _checked(paths: list[Path], requests: bool, resumable: bool) -> Iterator[Checked]:
     import sys
 
     from turnlog.cli.findings import inspect
@@ -83,6 +89,6 @@ def _checked(paths: list[Path], requests: bool) -> Iterator[Checked]:
         if watched:
             sys.stderr.write(f"\rchecking {number} of {len(paths)} …")
             sys.stderr.flush()
-        yield inspect(path, requests)
+        yield inspect(path, requests, resumable)
     if watched:
         sys.stderr.write("\r\x1b[K")

@@ -14,6 +14,7 @@ from turnlog.entries.drift import Unknown
 from turnlog.errors import TurnlogError
 from turnlog.session.check import Finding, check, proof_of
 from turnlog.session.requests import Proof
+from turnlog.session.resumable import Verdict, verdict
 from turnlog.session.session import Session
 
 _STYLES = {"error": "red", "warning": "yellow", "info": "dim"}
@@ -30,6 +31,12 @@ class Checked(msgspec.Struct, frozen=True):
     session_id: str | None
     findings: list[Finding]
     requests: Proof | None
+    resumable: Verdict | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it was to be resumable and is not."""
+        return self.resumable is not None and not self.resumable.ok
 
     def count(self, severity: str) -> int:
         """How many kinds of findings there are of a severity."""
@@ -47,7 +54,7 @@ class News(msgspec.Struct, frozen=True):
     files: int
 
 
-def inspect(path: Path, requests: bool = False) -> Checked:
+def inspect(path: Path, requests: bool = False, resumable: bool = False) -> Checked:
     """Check one file; one that can't be read is a finding like any other."""
     try:
         with Session.open(path) as session:
@@ -56,6 +63,7 @@ def inspect(path: Path, requests: bool = False) -> Checked:
                 session.session_id,
                 check(session, requests=requests),
                 proof_of(session) if requests else None,
+                verdict(session) if resumable else None,
             )
     except TurnlogError as error:
         return Checked(path, None, [Finding("unreadable", "error", str(error), 1)], None)
@@ -106,6 +114,9 @@ class Report:
             yield from _one(self.files[0], screen)
         else:
             yield from self._many(screen)
+        for file in self.files:
+            if file.resumable is not None:
+                yield from _judged(file, file.resumable, screen)
         if requests:
             yield _proved(file.requests for file in self.files)
         if self.news:
@@ -168,6 +179,19 @@ def _finding(finding: Finding) -> str:
     return f"  {where}{line(finding.text)}{times}  [{line(finding.kind)}]"
 
 
+def _judged(file: Checked, found: Verdict, screen: Screen) -> Iterator[str]:
+    """Whether a file can be resumed, and what stands against it."""
+    said = "can be resumed" if found.ok else "can be resumed, but not as it should" if found.resumes else "is refused"
+    style = "green" if found.ok else "red"
+    yield ""
+    yield screen.paint(f"{line(file.path.name)} {said}: {count(found.messages, 'message')} would be sent", style)
+    for rule in found.broken:
+        times = f" ({rule.count:,} times)" if rule.count > 1 else ""
+        yield screen.paint(f"  {rule.severity}: {line(rule.text)}{times}  [{rule.name}]", _STYLES[rule.severity])
+    for loss in found.old_clients:
+        yield f"  clients up to {loss.version} lose {loss.text} ({loss.count:,})  [{loss.kind}]"
+
+
 def _proved(proofs: Iterable[Proof | None]) -> str:
     known = [proof for proof in proofs if proof is not None]
     requests, total = sum(proof.requests for proof in known), sum(proof.total for proof in known)
@@ -215,4 +239,20 @@ def _file(file: Checked) -> dict[str, Any]:
             "altered": proof.altered,
             "unresolved": [{"request": request, "hash": digest} for request, digest in proof.unresolved],
         },
+        "resumable": None if file.resumable is None else _resumable(file.resumable),
+    }
+
+
+def _resumable(found: Verdict) -> dict[str, Any]:
+    return {
+        "ok": found.ok,
+        "resumes": found.resumes,
+        "broken": [msgspec.to_builtins(rule) for rule in found.broken],
+        "kept": found.kept,
+        "users": found.users,
+        "assistants": found.assistants,
+        "messages": found.messages,
+        "roots": found.roots,
+        "compactions": found.compactions,
+        "old_clients": [msgspec.to_builtins(loss) for loss in found.old_clients],
     }

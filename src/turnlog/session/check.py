@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,8 +15,8 @@ from ..errors import Refused
 from .foreign import foreign
 from .requests import Proof, prove
 from .session import Session
+from .symptoms import Severity
 
-Severity = Literal["error", "warning", "info"]
 PLACES = 20
 """So many places of one finding are named; all are counted."""
 
@@ -52,7 +52,7 @@ class Findings:
 
     def __init__(self, file: Transcript) -> None:
         self._found: dict[tuple[str, str], Finding] = {}
-        self._lines = _line_numbers(file)
+        self._lines = line_numbers(file)
 
     def add(self, kind: str, severity: Severity, text: str, items: Iterable[Item]) -> None:
         """Note something about entries or scraps."""
@@ -75,7 +75,8 @@ class Findings:
         return sorted(self._found.values(), key=lambda finding: ("error", "warning", "info").index(finding.severity))
 
 
-def _line_numbers(file: Transcript) -> dict[int, int]:
+def line_numbers(file: Transcript) -> dict[int, int]:
+    """For the offset of each entry and scrap the number of its line."""
     numbers, line = {}, 1
     for item in file.items:
         numbers[item.offset] = line

@@ -25,7 +25,7 @@ def picture_tokens(block: Json) -> int:
     data = source.get("data") if isinstance(source, dict) else None
     if block.get("type") == "document":
         return PER_PAGE * max(1, _pages(data))
-    width, height = _dimensions(_decoded(data[:_HEAD])) if isinstance(data, str) else (0, 0)
+    width, height = dimensions(_decoded(data[:_HEAD])) if isinstance(data, str) else (0, 0)
     return min(MOST, max(1, width * height // PIXELS_PER_TOKEN)) if width and height else MOST
 
 
@@ -41,7 +41,7 @@ def _decoded(data: str) -> bytes:
         return b""
 
 
-def _dimensions(data: bytes) -> tuple[int, int]:
+def dimensions(data: bytes) -> tuple[int, int]:
     """Width and height of a PNG, GIF, WebP or JPEG file from its first bytes; zeros for anything else."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return _big(data[16:20]), _big(data[20:24])

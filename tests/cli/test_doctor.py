@@ -1,0 +1,191 @@
+"""`turnlog doctor`: what ails a session in the words of whoever has it, with the remedy."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
+from tests.session.build import SESSION, Build, base, variant
+from turnlog.entries.slug import slug
+
+GONE = "aaaaaaaa-0000-4000-8000-000000000001"
+
+
+def cut() -> Build:
+    build = base()
+    build["u3"]["parentUuid"] = "gone"
+    return build
+
+
+def placed(machine: Machine, build: Build, name: str = SESSION) -> Path:
+    """A session whose folder is that of its project, which exists."""
+    cwd = machine.folder / "shop"
+    cwd.mkdir(exist_ok=True)
+    for line in build.lines:
+        line["cwd"] = str(cwd)
+    return machine.add(name, build.data(), slug=slug(str(cwd)))
+
+
+def test_a_healthy_session_is_told_so_and_what_was_looked_at(turnlog: Turnlog, machine: Machine) -> None:
+    path = placed(machine, base())
+    done = turnlog("doctor", SESSION)
+    assert (done.status, done.err) == (0, "")
+    assert done.lines[:2] == [f"{SESSION}  u1 text", str(path)]
+    assert done.lines[-1].startswith("Healthy: none of the ")
+    assert "looked at 6 entries and 0 calls, 6 entries would be resumed" in done.lines[-1]
+
+
+def test_each_illness_is_told_with_notice_case_cause_and_remedy(turnlog: Turnlog, machine: Machine) -> None:
+    placed(machine, cut())
+    done = turnlog("doctor", SESSION)
+    assert done.status == 1
+    at = done.lines.index(
+        "error: Resume shows only the tail of the conversation though the file is whole.  [hidden-tail]"
+    )
+    here, cause, remedy = done.lines[at + 1 : at + 4]
+    assert here == "  here    4 prompts and answers before this entry are not shown: the way up ends here (line 5)"
+    assert cause.startswith("  cause   the client named an entry that it never wrote")
+    assert remedy == f"  remedy  turnlog repair {SESSION} --only hidden-tail"
+    assert done.lines[-1] == "2 errors, 0 warnings"
+
+
+def test_a_file_that_no_id_finds_is_named_by_its_path_in_remedies(turnlog: Turnlog, tmp_path: Path) -> None:
+    folder = tmp_path / "my files"
+    folder.mkdir()
+    path = cut().write(folder)
+    assert f"turnlog repair '{path}' --only missing-parent" in turnlog("doctor", path).out
+
+
+def test_warnings_alone_are_no_failure(turnlog: Turnlog, machine: Machine) -> None:
+    path = placed(machine, base())
+    path.write_bytes(path.read_bytes() + b'{"torn')
+    done = turnlog("doctor", SESSION)
+    assert (done.status, done.lines[-1]) == (0, "0 errors, 1 warning")
+
+
+def test_many_places_are_counted_and_some_named(turnlog: Turnlog, machine: Machine) -> None:
+    path = placed(machine, base())
+    path.write_bytes(path.read_bytes() + b"{broken\n" * 7)
+    assert "(lines 7, 8, 9, 10, 11 …, 7 times)" in turnlog("doctor", SESSION).out
+
+
+def test_a_prompt_that_begins_anew_needs_no_remedy_after_a_rewind(turnlog: Turnlog, machine: Machine) -> None:
+    build = base()
+    build["u3"]["parentUuid"] = None
+    placed(machine, build)
+    done = turnlog("doctor", SESSION)
+    assert done.status == 0
+    assert "remedy  none, if you rewound or cleared it; else: turnlog repair" in done.out
+    assert done.lines[-1].startswith("Healthy")
+
+
+def test_over_all_sessions_each_sick_one_has_a_line_and_the_healthy_are_counted(
+    turnlog: Turnlog, machine: Machine
+) -> None:
+    placed(machine, base())
+    placed(machine, cut(), SESSION.replace("1", "2"))
+    placed(machine, Build(), SESSION.replace("1", "3"))
+    for words in ((), ("--all",)):
+        done = turnlog("doctor", *words)
+        assert done.status == 1
+        assert done.lines[0] == "22222222    2   0  hidden-tail, missing-parent  u1 text"
+        assert "       1  error: hidden-tail" in done.lines
+        assert done.lines[-1] == "2 sessions looked at: 1 sick, 1 healthy; 1 file without a conversation not looked at"
+
+
+def test_a_machine_without_sessions_looks_at_the_demo_which_is_healthy(turnlog: Turnlog, machine: Machine) -> None:
+    done = turnlog("doctor")
+    assert done.status == 0
+    assert "made-up ones (demo)" in done.err
+    assert "0 sick" in done.lines[-1]
+
+
+def test_the_state_of_the_machine_is_looked_at_too(turnlog: Turnlog, machine: Machine) -> None:
+    placed(machine, base())
+    (machine.folder / ".claude.json").write_text("{cut")
+    (machine.folder / "history.jsonl").write_text(json.dumps({"display": "hi", "sessionId": GONE}) + "\n")
+    done = turnlog("doctor", "--all")
+    assert done.status == 1
+    assert "[broken-state-file]" in done.out
+    assert "of 1 session the typed prompts are left" in done.out
+    assert "remedy  turnlog salvage ID" in done.out
+
+
+def test_a_session_that_is_gone_is_told_with_what_is_left(turnlog: Turnlog, machine: Machine) -> None:
+    placed(machine, base())
+    (machine.folder / "history.jsonl").write_text(json.dumps({"display": "hi", "sessionId": GONE}) + "\n")
+    done = turnlog("doctor", "aaaaaaaa")
+    assert done.status == 1
+    assert done.lines[0] == f"{GONE}  hi"
+    assert "1 prompt and 0 files are left of it" in done.out
+    assert f"turnlog salvage {GONE}" in done.out
+    assert turnlog("doctor", "aaaaaaaa", "--json").json["sessions"][0]["path"] is None
+
+
+def test_a_session_that_nothing_is_known_of_is_not_found(turnlog: Turnlog, machine: Machine) -> None:
+    placed(machine, base())
+    done = turnlog("doctor", "no such session")
+    assert (done.status, done.out) == (1, "")
+    assert "no session is called" in done.err
+
+
+def test_why_a_session_is_not_in_the_clients_list_is_told(turnlog: Turnlog, machine: Machine) -> None:
+    machine.add(SESSION, base().data(), slug="-home-dana-elsewhere")
+    done = turnlog("doctor", SESSION)
+    assert "The client's list of sessions does not have it.  [not-in-picker]" in done.out
+    assert "the folder of another project than the one it was written in, /home/dana/webshop" in done.out
+    assert "[missing-cwd]" in done.out
+
+
+def test_a_file_that_can_not_be_read_is_ill_too(turnlog: Turnlog, machine: Machine) -> None:
+    path = machine.add(SESSION, b"x")
+    path.unlink()
+    path.mkdir()
+    from turnlog.cli.diagnoses import visit
+
+    (symptom,) = visit(path).symptoms
+    assert (symptom.kind, symptom.severity) == ("unreadable", "error")
+
+
+def test_json_names_every_place(turnlog: Turnlog) -> None:
+    document = turnlog("doctor", variant("garbage-line-in-the-middle"), "--json").json
+    (session,) = document["sessions"]
+    (symptom,) = [item for item in session["symptoms"] if item["kind"] == "broken-line"]
+    assert symptom["places"] == [
+        {"line": 3, "offset": symptom["places"][0]["offset"], "uuid": None, "blocks": [], "detail": None}
+    ]
+    assert document["summary"]["errors"] == 1
+    assert not session["healthy"]
+
+
+def test_a_session_and_all_of_them_is_a_wrong_call(turnlog: Turnlog) -> None:
+    assert turnlog("doctor", "last", "--all").status == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+def test_whoever_watches_sees_how_far_it_is(machine: Machine) -> None:
+    placed(machine, base())
+    code = "import pty, sys; pty.spawn([sys.executable, '-m', 'turnlog', 'doctor', '--all'])"
+    done = subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    assert b"\rlooking at 1 of 1" in done.stdout
+
+
+def test_hostile_content_does_no_harm(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build(HOSTILE)
+    build.prompt(HOSTILE, parent=HOSTILE)
+    build.call(HOSTILE, HOSTILE)
+    build.prompt("on")
+    for line in build.lines:
+        line["cwd"] = line["entrypoint"] = HOSTILE
+    machine.add(SESSION, build.data() + b"{\x1b[2J\n")
+    (machine.folder / "history.jsonl").write_text(json.dumps({"display": HOSTILE, "sessionId": GONE}) + "\n")
+    for words in ([SESSION], [], [GONE]):
+        done = turnlog("doctor", *words)
+        assert done.status in (0, 1)
+        assert harmful(done.out) == set()

@@ -1,0 +1,278 @@
+"""The verdict whether a session can be resumed, and whether an edit made it worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.session.build import DATA, Build, base, edited, encoded, genuine, use
+from tests.session.test_any import damaged, entries, values
+from turnlog.session.diagnosis import diagnose
+from turnlog.session.illnesses import ILLNESSES
+from turnlog.session.resumable import Verdict, verdict, worse
+from turnlog.session.session import Session
+
+
+def judged(build: Build) -> Verdict:
+    return verdict(build.session())
+
+
+def broken(found: Verdict) -> set[str]:
+    return {rule.name for rule in found.broken}
+
+
+def full() -> Build:
+    """A session with all that an edit must not lose."""
+    build = base()
+    build.note("permission-mode", permissionMode="plan")
+    build.note("mode", mode="normal")
+    build.note("custom-title", customTitle="Fruit")
+    build.note("ai-title", aiTitle="About fruit")
+    build.note("tag", tag="work")
+    build.note("last-prompt", lastPrompt="u3 text", leafUuid="a3")
+    return build
+
+
+def test_a_sound_session_can_be_resumed() -> None:
+    found = judged(full())
+    assert found.ok
+    assert found.broken == ()
+    assert (found.users, found.assistants, found.messages, found.roots, found.compactions) == (3, 3, 6, 1, 0)
+    assert found.kept == {
+        "permission-mode": "plan",
+        "mode": "normal",
+        "custom-title": "Fruit",
+        "ai-title": "About fruit",
+        "tag": "work",
+        "last-prompt": "a3",
+    }
+
+
+def test_the_last_value_of_what_is_kept_counts_and_an_empty_one_takes_it_away() -> None:
+    build = full()
+    build.note("custom-title", customTitle="Pears")
+    build.note("tag", tag="")
+    build.note("mode", mode=5)
+    kept = judged(build).kept
+    assert (kept["custom-title"], kept["mode"], "tag" in kept) == ("Pears", "normal", False)
+
+
+def test_symptoms_are_rules_with_the_entries_they_concern() -> None:
+    build = base()
+    build["u3"]["parentUuid"] = "gone"
+    found = judged(build)
+    (rule,) = [rule for rule in found.broken if rule.name == "missing-parent"]
+    assert (rule.severity, rule.count, rule.uuids) == ("error", 1, ("u3",))
+    assert found.resumes
+    assert not found.ok
+
+
+def test_symptoms_of_one_kind_and_weight_are_one_rule() -> None:
+    build = base()
+    build.answer(use("c1", "a b"), use("c2", "x" * 201), uuid="x1")
+    (rule,) = [rule for rule in judged(build).broken if rule.name == "long-tool-name"]
+    assert (rule.count, rule.uuids) == (2, ("x1", "x1"))
+
+
+def test_a_refused_session_has_no_messages() -> None:
+    found = verdict(edited("all-rows-issidechain-true"))
+    assert (found.resumes, found.ok, found.messages) == (False, False, 0)
+
+
+def test_an_open_call_at_the_end_breaks_no_rule() -> None:
+    build = base()
+    build.call("c1")
+    assert judged(build).ok
+
+
+def test_an_answer_that_ends_with_thinking_breaks_a_rule() -> None:
+    build = base()
+    build.answer("so", {"type": "thinking", "thinking": "hm", "signature": "abcd"})
+    assert "api-last-thinking" not in broken(judged(build))  # the client mends the last one
+    build.prompt("on")
+    build.answer("yes")
+    assert "api-last-thinking" in broken(judged(build))
+
+
+def test_a_conversation_that_begins_with_an_answer_is_a_warning() -> None:
+    build = Build()
+    build.answer("first")
+    build.prompt("well")
+    found = judged(build)
+    assert "api-first" in broken(found)
+    assert found.ok
+
+
+def test_a_prompt_alone_is_noted_and_can_be_resumed() -> None:
+    build = Build()
+    build.prompt()
+    found = judged(build)
+    assert "no-answer" in broken(found)
+    assert found.ok
+
+
+def test_an_entry_without_a_time_is_told() -> None:
+    build = base()
+    del build["u2"]["timestamp"]
+    del build["a1"]["timestamp"], build["a1"]["uuid"]
+    assert "no-time" in broken(judged(build))
+
+
+def test_a_name_that_is_no_id_is_told(opened: Callable[[Path], Session], tmp_path: Path) -> None:
+    assert "file-name" not in broken(verdict(opened(base().write(tmp_path))))
+    assert "file-name" in broken(verdict(opened(base().write(tmp_path, "notes"))))
+
+
+# -- older clients
+
+
+def lost(found: Verdict) -> dict[str, int]:
+    return {loss.kind: loss.count for loss in found.old_clients}
+
+
+def test_what_older_clients_lose_is_told() -> None:
+    build = base()
+    first = build.call("c1", id="m9")
+    second = build.call("c2", id="m9")
+    build.result("c1", parent=first)
+    build.result("c2", parent=second)
+    assert lost(judged(build)) == {"parallel-calls": 1}
+
+
+def test_reports_of_progress_and_unknown_types_between_entries_are_told() -> None:
+    build = base(step=1)
+    build.progress()
+    build.prompt("on")
+    build.row("novelty")
+    build.prompt("further")
+    assert lost(judged(build)) == {"progress": 1, "unknown-type": 1}
+
+
+def test_answers_that_are_plain_texts_are_told() -> None:
+    assert lost(verdict(edited("assistant-content-is-a-string")))["text-answer"] == 1
+
+
+def test_a_later_time_on_another_branch_is_told() -> None:
+    found = verdict(edited("branch-newer-timestamps-but-earlier-in-the-file"))
+    assert lost(found)["newest-time"] == 2
+
+
+def test_the_linear_form_loses_nothing() -> None:
+    assert lost(verdict(edited("only-user-assistant-rows-kept-relinked-as-a-line"))) == {}
+    assert lost(verdict(edited("only-metadata-rows"))) == {}
+
+
+# -- comparing
+
+
+@pytest.mark.parametrize("run", ["1.0.128/tools", "2.1.29/tools", "2.1.325/compact"])
+def test_a_session_is_never_worse_than_itself(run: str) -> None:
+    found = verdict(genuine(run))
+    assert worse(found, found) == []
+
+
+def without(kind: str) -> Verdict:
+    build = full()
+    build.lines = [line for line in build.lines if line["type"] != kind]
+    return judged(build)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("last-prompt", "the entry that says where to go on (last-prompt) is gone"),
+        ("permission-mode", "the last permission mode is gone"),
+        ("custom-title", "the title is gone"),
+        ("mode", "the last mode is gone"),
+        ("tag", "the tag is gone"),
+    ],
+)
+def test_losing_what_must_be_kept_is_worse(kind: str, words: str) -> None:
+    assert worse(judged(full()), without(kind)) == [words]
+    assert worse(judged(full()), without(kind), apart_from=[kind]) == []
+    assert worse(without(kind), judged(full())) == []
+
+
+def test_losing_the_compaction_is_worse_unless_that_is_meant() -> None:
+    build = base()
+    build.boundary()
+    build.summary()
+    build.answer("on")
+    assert worse(judged(build), judged(base())) == ["the last compaction is gone"]
+    assert worse(judged(build), judged(base()), apart_from={"compaction"}) == []
+
+
+def test_a_new_fault_is_worse_and_one_that_was_there_is_not() -> None:
+    faulty = base()
+    faulty["u3"]["parentUuid"] = "gone"
+    told = worse(judged(base()), judged(faulty))
+    assert "the parent of an entry is not in the file (1 instead of 0) [missing-parent]" in told
+    assert worse(judged(faulty), judged(faulty)) == []
+    assert not [
+        words for words in worse(judged(base()), judged(faulty), apart_from=["missing-parent"]) if "[missing" in words
+    ]
+
+
+def test_a_lost_parent_is_the_same_fault_wherever_it_went() -> None:
+    faulty = base(step=1)
+    faulty["u3"]["parentUuid"] = "gone"
+    snapshot = base(step=1)
+    snapshot["u3"]["parentUuid"] = "gone"
+    snapshot.note("file-history-snapshot", messageId="gone")
+    assert worse(judged(snapshot), judged(faulty)) == worse(judged(faulty), judged(snapshot)) == []
+
+
+def test_a_note_is_no_reason_to_refuse() -> None:
+    build = base()
+    build["u3"]["parentUuid"] = None
+    assert worse(judged(base()), judged(build)) == []
+
+
+def test_a_session_without_one_of_the_speakers_or_that_is_refused_is_worse() -> None:
+    silent = base()
+    silent.lines = [line for line in silent.lines if line["type"] == "system"]
+    told = worse(judged(base()), judged(silent))
+    assert told[0] == "the client would not resume it any more"
+    assert told[-2:] == ["no user entry is left", "no assistant entry is left"]
+
+
+# -- any input
+
+
+@given(st.lists(entries | st.dictionaries(st.text(max_size=6), values, max_size=4), max_size=8))
+def test_no_json_objects_raise(lines: list[dict[str, Any]]) -> None:
+    found = verdict(Session.of(encoded(lines)))
+    assert worse(found, found) == []
+
+
+@given(damaged())
+def test_no_damage_to_a_real_session_raises(lines: list[dict[str, Any]]) -> None:
+    session = Session.of(encoded(lines))
+    found = verdict(session)
+    assert worse(found, found) == []
+    assert {symptom.kind for symptom in diagnose(session)} <= ILLNESSES.keys()
+
+
+@pytest.mark.parametrize("path", sorted((DATA / "variants").glob("*.jsonl")), ids=lambda path: path.stem)
+def test_what_the_client_refused_is_judged_so(path: Path) -> None:
+    refused = {
+        "all-rows-issidechain-true",
+        "minimum-without-timestamp",
+        "minimum-without-message",
+        "only-metadata-rows",
+        "empty-file",
+    }
+    assert verdict(Session.of(path.read_bytes())).resumes is (path.stem not in refused)
+
+
+@pytest.mark.corpus
+def test_no_session_of_the_corpus_raises(corpus: Path, opened: Callable[[Path], Session]) -> None:
+    for path in sorted(corpus.rglob("*.jsonl")):
+        if path.name != "history.jsonl":
+            found = verdict(opened(path))
+            assert worse(found, found) == []

@@ -1,0 +1,206 @@
+"""Symptoms in the place of a session: its folder, its name, the client's lists, the client's state."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.session.build import SESSION, Build, base
+from turnlog.entries.slug import slug
+from turnlog.entries.window import WINDOW
+from turnlog.session.session import Session
+from turnlog.session.statefile import state, state_file
+from turnlog.session.surroundings import around
+from turnlog.session.symptoms import Symptom
+
+Opened = Callable[[Path], Session]
+
+
+class Home:
+    """A config folder with one project whose working folder exists."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cwd = folder / "webshop"
+        self.cwd.mkdir()
+        self.project = folder / "claude" / "projects" / slug(str(self.cwd))
+        self.project.mkdir(parents=True)
+
+    def write(self, build: Build, name: str = SESSION, project: Path | None = None, **fields: Any) -> Path:
+        for line in build.lines:
+            if "cwd" in line:
+                line["cwd"] = str(self.cwd)
+            line.update(fields)
+        return build.write(project or self.project, name)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def told(session: Session) -> dict[str, Symptom]:
+    return {symptom.kind: symptom for symptom in around(session)}
+
+
+def test_a_session_in_its_place_has_no_symptoms(home: Home, opened: Opened) -> None:
+    assert around(opened(home.write(base()))) == []
+
+
+def test_a_session_that_was_begun_above_its_folder_is_in_its_place(home: Home, opened: Opened) -> None:
+    (home.cwd / "src").mkdir()
+    assert around(opened(home.write(base(), cwd=str(home.cwd / "src")))) == []
+
+
+def test_a_file_in_no_project_folder_is_not_looked_at(opened: Opened, tmp_path: Path) -> None:
+    assert around(opened(base().write(tmp_path))) == []
+    assert around(base().session()) == []
+
+
+def test_a_file_that_is_gone_or_holds_no_conversation_is_not_looked_at(home: Home, opened: Opened) -> None:
+    path = home.write(base(), cwd="/nowhere")
+    session = opened(path)
+    path.unlink()
+    assert around(session) == []
+    (home.project / f"{SESSION}.jsonl").write_bytes(b"")
+    assert around(opened(home.project / f"{SESSION}.jsonl")) == []
+
+
+def test_a_session_in_the_folder_of_another_project_is_not_listed_in_its_own(home: Home, opened: Opened) -> None:
+    other = home.project.parent / "-home-dana-other"
+    other.mkdir()
+    assert "folder of another project" in told(opened(home.write(base(), project=other)))["not-in-picker"].text
+
+
+def test_a_folder_of_windows_fits_its_project(home: Home, opened: Opened) -> None:
+    project = home.project.parent / "C--Users-dana-shop"
+    project.mkdir()
+    assert "not-in-picker" not in told(opened(home.write(base(), project=project, cwd="C:\\Users\\dana\\shop\\src")))
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"entrypoint": "sdk-cli"}, "entrypoint sdk-cli"),
+        ({"teamName": "blue"}, "team of agents"),
+    ],
+)
+def test_what_no_person_wrote_is_not_listed(home: Home, opened: Opened, fields: Any, words: str) -> None:
+    symptom = told(opened(home.write(base(), **fields)))["not-in-picker"]
+    assert (symptom.severity, words in symptom.text) == ("info", True)
+
+
+def test_what_begins_with_a_sub_agent_is_not_listed(home: Home, opened: Opened) -> None:
+    build = base()
+    build["u1"]["isSidechain"] = True
+    assert "sub-agent" in told(opened(home.write(build)))["not-in-picker"].text
+
+
+def test_a_name_that_is_no_id_is_not_listed(home: Home, opened: Opened) -> None:
+    assert "no session id" in told(opened(home.write(base(), "notes")))["not-in-picker"].text
+
+
+def test_a_session_of_a_worktree_is_listed_there(home: Home, opened: Opened) -> None:
+    tree = home.cwd / ".claude" / "worktrees" / "fix"
+    tree.mkdir(parents=True)
+    project = home.project.parent / slug(str(tree))
+    project.mkdir()
+    symptom = told(opened(home.write(base(), project=project, cwd=str(tree))))["not-in-picker"]
+    assert "git worktree" in symptom.text
+    tree.rmdir()
+    assert "its git worktree" in told(opened(project / f"{SESSION}.jsonl"))["missing-cwd"].text
+
+
+def test_a_working_folder_that_is_gone_is_told(home: Home, opened: Opened) -> None:
+    path = home.write(base())
+    home.cwd.rmdir()
+    assert told(opened(path))["missing-cwd"].severity == "info"
+
+
+def test_without_a_working_folder_none_is_missed(home: Home, opened: Opened) -> None:
+    build = base()
+    for line in build.lines:
+        del line["cwd"]
+    assert around(opened(build.write(home.project))) == []
+
+
+@pytest.mark.parametrize(
+    ("index", "is_told"),
+    [
+        (json.dumps({"entries": [{"sessionId": SESSION}, 5]}), False),
+        (json.dumps({"entries": []}), True),
+        (json.dumps({"entries": 5}), True),
+        ("[]", True),
+        ("{cut", True),
+    ],
+)
+def test_an_index_that_does_not_have_it_is_told(home: Home, opened: Opened, index: str, is_told: bool) -> None:
+    (home.project / "sessions-index.json").write_text(index)
+    assert ("stale-index" in told(opened(home.write(base())))) is is_told
+
+
+def titled(before: int, after: int) -> Build:
+    build = Build()
+    build.prompt("x" * before)
+    build.note("custom-title", customTitle="Fruit")
+    build.answer("y" * after)
+    return build
+
+
+def test_a_title_in_the_middle_of_the_file_is_told(home: Home, opened: Opened) -> None:
+    symptom = told(opened(home.write(titled(2 * WINDOW, 2 * WINDOW))))["title-not-in-tail"]
+    assert [entry.type for entry in symptom.entries] == ["custom-title"]
+
+
+@pytest.mark.parametrize(("before", "after"), [(10, 10), (10, 3 * WINDOW), (3 * WINDOW, 10)])
+def test_a_title_near_an_end_is_found_by_the_client(home: Home, opened: Opened, before: int, after: int) -> None:
+    assert around(opened(home.write(titled(before, after)))) == []
+
+
+def test_a_title_beside_the_file_is_found_by_the_client(home: Home, opened: Opened) -> None:
+    path = home.write(titled(2 * WINDOW, 2 * WINDOW))
+    path.with_suffix("").mkdir()
+    (path.with_suffix("") / "custom-title.json").write_text('{"customTitle":"Fruit"}')
+    assert around(opened(path)) == []
+
+
+# -- the client's state
+
+
+def test_a_sound_state_file_is_no_symptom(tmp_path: Path) -> None:
+    folder = tmp_path / ".claude"
+    folder.mkdir()
+    assert (state_file(folder), state(folder)) == (None, [])
+    (tmp_path / ".claude.json").write_text("{}")
+    assert (state_file(folder), state(folder)) == (tmp_path / ".claude.json", [])
+    (folder / ".claude.json").write_text("{}")
+    assert state_file(folder) == folder / ".claude.json"
+    other = tmp_path / "other"
+    other.mkdir()
+    assert state_file(other) is None
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "is empty"), ("{cut", "is no JSON"), ("[]", "holds no object")])
+def test_a_state_file_that_the_client_can_not_read_is_told_with_its_newest_copy(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    (tmp_path / ".claude.json").write_text(text)
+    (symptom,) = state(tmp_path)
+    assert (symptom.kind, symptom.severity) == ("broken-state-file", "error")
+    assert words in symptom.text
+    assert "no copy" in symptom.text
+    (tmp_path / "backups").mkdir()
+    for number in (1, 2):
+        copy = tmp_path / "backups" / f".claude.json.backup.{number}"
+        copy.write_text("{}")
+        os.utime(copy, (number, number))
+    assert ".backup.2" in state(tmp_path)[0].text
+
+
+def test_a_state_file_that_can_not_be_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / ".claude.json").mkdir()
+    assert "not a regular file" in state(tmp_path)[0].text

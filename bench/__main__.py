@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 
-from . import read, search, store
+from . import edit, read, search, store
 from .measure import Failed
 
-PARTS = {**read.PARTS, **store.PARTS, **search.PARTS}
+PARTS = {**read.PARTS, **store.PARTS, **search.PARTS, **edit.PARTS}
 
 
 def main() -> None:

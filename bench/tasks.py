@@ -12,7 +12,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from . import store_tasks
+from . import edit_tasks, store_tasks
 
 _WINDOW = 64 << 10
 
@@ -138,6 +138,8 @@ def main() -> None:
         "orjson-dropped": orjson_dropped,
         "listing": listing,
         "ends": ends,
+        "clone": edit_tasks.clone,
+        "copy": edit_tasks.copy,
         "decode": store_tasks.decode,
         "idle": store_tasks.idle,
         "search": store_tasks.search,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.entries import writer
-from turnlog.entries.writer import append, read_whole, replace
+from turnlog.entries.writer import append, create, read_whole, replace
 from turnlog.errors import Changed, TurnlogError
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and limits are those of POSIX")
@@ -239,3 +239,41 @@ def test_a_replaced_link_stays_a_link(file: Path) -> None:
 
 def test_a_folder_that_is_gone_needs_no_flushing(tmp_path: Path) -> None:
     writer.sync_folder(tmp_path / "gone")
+
+
+def test_a_new_file_appears_whole_and_private(tmp_path: Path) -> None:
+    create(tmp_path / "new.jsonl", [b"{}\n", b"{}\n"], root=tmp_path)
+    assert (tmp_path / "new.jsonl").read_bytes() == b"{}\n{}\n"
+    assert names(tmp_path / "new.jsonl") == ["new.jsonl"]
+    if os.name == "posix":
+        assert (tmp_path / "new.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_never_takes_the_place_of_another(file: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    if not links:
+        monkeypatch.setattr(os, "link", refuse_to_link)
+    with pytest.raises(FileExistsError):
+        create(file, b"{}", root=file.parent)
+    assert file.read_bytes() == b'{"a":1}\n'
+    assert names(file) == ["s.jsonl"]
+
+
+def test_a_new_file_appears_where_files_have_one_name_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "link", refuse_to_link)
+    create(tmp_path / "new", b"{}", root=tmp_path)
+    assert names(tmp_path / "new") == ["new"]
+
+
+def refuse_to_link(*_: object) -> None:
+    raise OSError(95, "not supported")
+
+
+def test_of_a_new_file_that_could_not_be_written_nothing_stays(tmp_path: Path) -> None:
+    def broken() -> Iterator[bytes]:
+        yield b"{}\n"
+        raise Changed("no more")
+
+    with pytest.raises(Changed):
+        create(tmp_path / "new", broken(), root=tmp_path)
+    assert names(tmp_path / "new") == []

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -84,13 +84,13 @@ def file_size(path: Path) -> int:
         return 0
 
 
-def ahead(make: Callable[[], Iterable[T]], gives: type[T]) -> Iterator[T]:
-    """What `make` gives, made by another process while what was given before is used.
+def ahead(make: Callable[[], Iterable[T]], gives: Any) -> Iterator[T]:
+    """What `make` gives, made by another process while what was given before is used; `gives` is the type of that.
 
     Raises `ChildProcessError` if that process ends before it has given everything.
     """
     helper = _begin(make)
-    decode = msgspec.msgpack.Decoder(gives).decode
+    decode: Callable[[bytes], T] = msgspec.msgpack.Decoder(gives).decode
     is_whole = False
     try:
         with os.fdopen(helper.pipe, "rb") as pipe:

@@ -2,15 +2,17 @@
 
     append    one write of whole lines to the end, as the client itself does it: writers don't tear each other's lines
     replace   a temporary file in the same folder, flushed to the disk, then renamed over the old one
+    create    the same for a file that is new: it appears whole, and never in the place of another
 
-Both follow links only as far as they stay within a folder that the caller names, and both refuse (`Changed`) when the
-file is no longer what the caller looked at. Neither locks out the client, which knows no locks; `replace` carries over
+All follow links only as far as they stay within a folder that the caller names; the first two refuse (`Changed`) when
+the file is no longer what the caller looked at. None locks out the client, which knows no locks; `replace` carries over
 what was added to the old file in the last moment.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 import time
@@ -118,6 +120,32 @@ def replace(
         sync_folder(real.parent)
         if fd is not None and expected is not None:
             _carry_over(fd, expected.size, real)
+
+
+def create(path: Path, data: bytes | Iterable[bytes], *, root: Path, mode: int = 0o600) -> None:
+    """Write a file that is new; `FileExistsError` if something stands there."""
+    real = inside(path, root)
+    temporary = _temporary(real, data)
+    try:
+        temporary.chmod(mode)
+        _appear(temporary, real)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(real.parent)
+
+
+def _appear(temporary: Path, real: Path) -> None:
+    try:
+        os.link(temporary, real)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without second names
+        if os.path.lexists(real):
+            raise FileExistsError(errno.EEXIST, "stands there already", str(real)) from None
+        temporary.rename(real)
+    else:
+        temporary.unlink()
 
 
 def _carry_over(fd: int, size: int, real: Path) -> None:

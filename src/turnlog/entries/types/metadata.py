@@ -9,6 +9,7 @@ from typing import Any
 
 from msgspec import field
 
+from turnlog.entries.types.envelope import ForkedFrom
 from turnlog.entries.types.part import UNSEEN, Number, Part
 
 
@@ -204,3 +205,14 @@ class Tag(Metadata, tag="tag"):
 
     seen = UNSEEN
     tag: str | None = None
+
+
+class Turnlog(Metadata, tag="turnlog"):
+    """What turnlog says of a session that it made from another; no client reads it."""
+
+    seen = UNSEEN
+    verb: str | None = None
+    """What was done: clone, fork, repair …"""
+    forked_from: ForkedFrom | None = None
+    """The session it was made from."""
+    timestamp: str | None = None

@@ -1,0 +1,52 @@
+"""How fast sessions are edited, against reading them.
+
+Everything is measured in one run, in turns; compare ratios, not seconds. See bench/README.md.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from turnlog.edit.clone import clone as clone_of
+
+from .corpora import corpus
+from .measure import compare
+from .report import Gate, Goal, Part, Report, table, task
+
+
+def clone(runs: int, scale: float) -> Report:
+    """A clone of one session of 200 MB: new ids for everything, flushed to the disk."""
+    source = next((corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
+    path = source.parents[2] / "scratch" / "projects" / "p" / source.name
+    names = {"orjson, dropped": "orjson-dropped", "a copy, flushed": "copy", "turnlog": "clone"}
+    programs = {name: task(kind, path)._replace(prepare=lambda: _alone(source, path)) for name, kind in names.items()}
+    try:
+        costs = compare(programs, runs)
+        _alone(source, path)
+        lines = _lines(clone_of(path).path) - _lines(path)
+    finally:
+        shutil.rmtree(path.parents[2], ignore_errors=True)
+    yield from table(costs, "orjson, dropped")
+    yield f"         {source.stat().st_size / 1e6 / costs['turnlog'].wall:.0f} MB a second"
+    yield Gate("as many lines as before, and three of its own", lines == 3)
+    yield Goal("of reading and decoding once, CPU", costs["turnlog"].cpu / costs["orjson, dropped"].cpu, 2.5)
+    yield Goal("of reading and decoding once, wall", costs["turnlog"].wall / costs["orjson, dropped"].wall, 2.5)
+    yield Goal("MB at most", costs["turnlog"].memory, 130)
+
+
+def _alone(source: Path, path: Path) -> None:
+    """Put a session into a config folder of its own."""
+    shutil.rmtree(path.parents[2], ignore_errors=True)
+    path.parent.mkdir(parents=True)
+    os.link(source, path)
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(1 for _ in file)
+
+
+PARTS: Mapping[str, Part] = {"clone": clone}

@@ -1,0 +1,144 @@
+"""The door to disk: making a new session with all that belongs to it, and putting another content in the place of one.
+
+    create    files that belong to it first, the transcript last: a session is there as a whole or not at all
+    replace   in place, with the original bytes kept for `turnlog undo`; refuses a session that is open elsewhere
+
+Who is stopped while a session is made leaves files under an id that nothing names; they are in nobody's way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.edit.busy import signs
+from turnlog.edit.carried import Carried
+from turnlog.edit.identity import Identity
+from turnlog.edit.target import Target
+from turnlog.edit.undo import Record, Rewrite, Undo
+from turnlog.entries import writer
+from turnlog.entries.patch import encoded
+from turnlog.entries.tail import Checkpoint
+from turnlog.entries.window import open_regular
+from turnlog.errors import Busy, TurnlogError
+
+_BLOCK = 1 << 20
+Lines = Callable[[], Iterable[bytes]]
+"""Gives the lines of a file, as often as it is asked."""
+
+
+class NewSession(NamedTuple):
+    """A session that is to be made."""
+
+    path: Path
+    """Where its transcript will be; nothing may stand there."""
+    root: Path
+    """The folder that nothing may lead out of: a config folder, or the transcript's own."""
+    lines: Lines
+    identity: Identity
+    files: tuple[Carried, ...] = ()
+    title: str | None = None
+    read: Callable[[Path], Iterable[bytes]] | None = None
+    """How a file that is carried along is read, if not as it is; line by line where ids are in it."""
+
+
+class _Unsettled(Exception):
+    """An id was passed over that turned out to be the session's."""
+
+
+def create(new: NewSession) -> int:
+    """Write a new session; gives the bytes of its transcript. On any failure nothing of it stays."""
+    try:
+        _attempt(new, new.identity)
+    except _Unsettled:
+        new.identity.again()
+        _attempt(new)
+    return new.path.stat().st_size
+
+
+def _attempt(new: NewSession, settled: Identity | None = None) -> None:
+    made: list[Path] = []
+    try:
+        for file in new.files:
+            _make(file.goal, _content(file, new), new.root, made)
+        if new.title is not None and new.root != new.path.parent:
+            beside = encoded({"customTitle": new.title})
+            _make(new.path.with_suffix("") / "custom-title.json", [beside], new.root, made)
+        _make(new.path, _transcript(new, settled), new.root, made)
+    except BaseException:
+        _unmake(made)
+        raise
+
+
+def _transcript(new: NewSession, settled: Identity | None) -> Iterator[bytes]:
+    yield from new.lines()
+    if settled is not None and not settled.is_complete:
+        raise _Unsettled
+
+
+def _make(goal: Path, content: Iterable[bytes], root: Path, made: list[Path]) -> None:
+    try:
+        _folders(goal.parent, root, made)
+        writer.create(goal, content, root=root)
+    except FileExistsError:
+        raise TurnlogError(f"{goal}: stands there already; nothing was written") from None
+    except OSError as error:
+        raise TurnlogError(f"{goal}: {error.strerror or error}; nothing was written") from None
+    made.append(goal)
+
+
+def _folders(folder: Path, root: Path, made: list[Path]) -> None:
+    missing = []
+    while not folder.exists() and folder != root:
+        missing.append(folder)
+        folder = folder.parent
+    for path in reversed(missing):
+        writer.inside(path, root)
+        path.mkdir(mode=0o700, exist_ok=True)
+        made.append(path)
+
+
+def _unmake(made: list[Path]) -> None:
+    for path in reversed(made):
+        with contextlib.suppress(OSError):  # a folder that somebody else has put something into stays
+            if path.is_dir():
+                path.rmdir()
+            else:
+                path.unlink()
+
+
+def _content(file: Carried, new: NewSession) -> Iterable[bytes]:
+    """The bytes of a file that is carried along, with new ids where it names some."""
+    read = (new.read or _pieces)(file.source)
+    if not file.names_ids:
+        return read
+    return map(new.identity.line if file.source.suffix == ".jsonl" else new.identity.text, read)
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    """A transcript line by line, another file in blocks."""
+    fd, _ = open_regular(path)
+    with os.fdopen(fd, "rb") as source:
+        if path.suffix in (".jsonl", ".json"):
+            yield from source
+        while block := source.read(_BLOCK):
+            yield block
+
+
+def refuse_busy(found: Target, *, force: bool = False) -> None:
+    """Refuse to change a session in place that is open elsewhere; `force` overrides what is only a suspicion."""
+    told = [sign for sign in signs(found) if sign.is_certain or not force]
+    if told:
+        remedy = "end that first" if told[0].is_certain else "wait until it is quiet, or use --force"
+        raise Busy(f"{found.session_id}: {told[0].words}; {remedy}, or work on a clone")
+
+
+def replace(
+    found: Target, lines: Lines, undo: Undo, *, verb: str, words: str, expected: Checkpoint | None, force: bool = False
+) -> Record:
+    """Put another content in the place of a session's transcript; the original can be had again."""
+    refuse_busy(found, force=force)
+    return undo.carry_out(verb, words, [Rewrite(found.path, lines, found.root, expected)])

@@ -1,0 +1,94 @@
+"""Making a new session from another: new ids for everything, and all that belongs to it.
+
+Without edits the transcript is streamed: whatever its size, no more than a line is in memory. With edits (`draft`) the
+result is judged before anything is written, and refused where it would resume worse than its source.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.edit.apply import NewSession, create
+from turnlog.edit.carried import carried
+from turnlog.edit.draft import Draft
+from turnlog.edit.ending import LONGEST, lineage, title_of_made, titles
+from turnlog.edit.identity import Identity, new_id
+from turnlog.edit.judged import must_resume
+from turnlog.edit.target import Target, one_line, target
+from turnlog.entries.patch import encoded
+from turnlog.entries.peeks import look
+from turnlog.entries.window import open_regular
+from turnlog.session.find import title_of
+from turnlog.session.session import Session
+
+
+class Made(NamedTuple):
+    """A session that was made from another."""
+
+    source: Target
+    path: Path
+    session_id: str
+    title: str
+    size: int
+    """The bytes of its transcript."""
+    files: int
+    """How many files that belong to it were carried along."""
+
+
+def clone(
+    path: Path,
+    draft: Draft | None = None,
+    *,
+    title: str | None = None,
+    verb: str = "clone",
+    new: str | None = None,
+    read: Callable[[Path], Iterable[bytes]] | None = None,
+    apart_from: Collection[str] = (),
+) -> Made:
+    """Make a new session from one, as it stands or as an edit left it.
+
+    `read` reads what belongs to it, `apart_from` names what the edit is meant to change (see `judged`).
+    """
+    found = target(path)
+    identity = Identity(found.session_id, new or new_id(), draft.file.by_uuid if draft else ())
+    name = one_line(title, "title", LONGEST) if title is not None else _title(found, verb)
+    made = NewSession(
+        found.path.with_name(f"{identity.new}.jsonl"),
+        found.config_dir or found.path.parent,
+        lambda: _lines(found, draft, identity, verb, name),
+        identity,
+        tuple(carried(found, identity.new)),
+        name,
+        read,
+    )
+    if draft is not None:
+        must_resume(Session(draft.file), draft, apart_from)
+    size = create(made)
+    return Made(found, made.path, identity.new, name, size, len(made.files))
+
+
+def _title(found: Target, verb: str) -> str:
+    return title_of_made(verb, title_of(look(str(found.path))), found.session_id)
+
+
+def _lines(found: Target, draft: Draft | None, identity: Identity, verb: str, title: str) -> Iterator[bytes]:
+    yield encoded(lineage(verb, found.session_id, identity.new)) + b"\n"
+    yield from _streamed(found.path, identity) if draft is None else draft.lines(identity.line)
+    for row in titles(title, identity.new):
+        yield encoded(row) + b"\n"
+
+
+def _streamed(path: Path, identity: Identity) -> Iterator[bytes]:
+    """The lines of a file, as far as it goes now, with new ids."""
+    fd, status = open_regular(path)
+    left = status.st_size
+    with os.fdopen(fd, "rb", 1 << 20) as file:
+        for line in file:
+            left -= len(line)
+            if left < 0:
+                return
+            new = identity.line(line)
+            yield new if new[-1:] == b"\n" else new + b"\n"

@@ -1,0 +1,148 @@
+"""A session file on its way through edits: a value that edits take and give.
+
+A row is a line of the file, or one that an edit made up. Of a row that is changed, only the changed top-level values
+are kept; everything else stays byte for byte what it is in the file, also what nobody understands. Rows that go leave
+no hole: whoever referred to one of them refers to its own nearest ancestor that stays (`links`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from turnlog.edit.links import relinked
+from turnlog.entries.entry import Body, Entry, Item, Scrap
+from turnlog.entries.patch import GONE, encoded, patched
+from turnlog.entries.reader import BUFFER, Source, Transcript
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_HEADS = {"uuid": "uuid", "parentUuid": "parent_uuid", "type": "type", "subtype": "subtype", "timestamp": "timestamp"}
+"""Keys that an entry knows without being read again."""
+Changes = Mapping[int, Mapping[str, Any]]
+"""Top-level values by the place of a row."""
+
+
+class Row(NamedTuple):
+    """One line of a session on its way."""
+
+    item: Item | None = None
+    """What it is in the file; None: a line that an edit made up."""
+    changed: Mapping[str, Any] = _NOTHING
+    """Top-level keys with their new values, or GONE. Of a made-up line: all of it."""
+
+    @property
+    def entry(self) -> Entry | None:
+        """The entry of the file; None for scraps and made-up lines."""
+        return self.item if isinstance(self.item, Entry) else None
+
+
+class Draft(NamedTuple):
+    """A session file on its way through edits."""
+
+    file: Transcript
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def of(cls, file: Transcript) -> Draft:
+        """The file as it stands."""
+        return cls(file, tuple(Row(item) for item in file.items))
+
+    # -- what a row says now
+
+    def value(self, row: Row, key: str) -> Any:
+        """One top-level value of a row, None if it has none."""
+        if key in row.changed:
+            found = row.changed[key]
+            return None if found is GONE else found
+        if (entry := row.entry) is None:
+            return None
+        if key in _HEADS and entry.flaw is None:
+            return getattr(entry, _HEADS[key])
+        return self.file.body(entry).get(key)
+
+    def body(self, row: Row) -> Body:
+        """The whole object of a row, as a dict of its own; empty for a scrap."""
+        whole = self.file.body(row.entry) if row.entry is not None else {}
+        return {key: value for key, value in {**whole, **row.changed}.items() if value is not GONE}
+
+    def uuid(self, row: Row) -> str | None:
+        """The uuid of a row."""
+        found = self.value(row, "uuid")
+        return found if isinstance(found, str) else None
+
+    def parent(self, row: Row) -> str | None:
+        """The uuid of the row's parent."""
+        found = self.value(row, "parentUuid")
+        return found if isinstance(found, str) and found else None
+
+    def places(self) -> dict[int, int]:
+        """The place of each entry's row, by the index of the entry."""
+        return {row.entry.index: at for at, row in enumerate(self.rows) if row.entry is not None}
+
+    # -- edits
+
+    def changing(self, changes: Changes) -> Draft:
+        """With other values in some rows, by their place."""
+        rows = list(self.rows)
+        for at, values in changes.items():
+            rows[at] = rows[at]._replace(changed={**rows[at].changed, **values})
+        return self._replace(rows=tuple(rows))
+
+    def without(self, gone: Collection[int]) -> Draft:
+        """Without some rows, by their place; references to them go to their own nearest ancestor that stays."""
+        if not gone:
+            return self
+        fixed = self.changing(relinked(self, frozenset(gone)))
+        return self._replace(rows=tuple(row for at, row in enumerate(fixed.rows) if at not in gone))
+
+    def adding(self, *bodies: Body) -> Draft:
+        """With lines behind all others."""
+        return self._replace(rows=self.rows + tuple(Row(None, body) for body in bodies))
+
+    # -- what would be written
+
+    def lines(self, finish: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
+        """All lines as they would be written; `finish` has the last word on each of them."""
+        end = max((item.end for item, _ in self.rows if item is not None), default=0)
+        read = _Window(self.file.source, end).read
+        for at, (item, changed) in enumerate(self.rows):
+            if item is None:
+                raw = encoded({key: value for key, value in changed.items() if value is not GONE}) + b"\n"
+            else:
+                raw = read(item.offset, item.size)
+                if changed and isinstance(item, Entry):
+                    raw = patched(raw, changed)
+            if finish is not None:
+                raw = finish(raw)
+            if raw[-1:] != b"\n" and not self._goes_on(at):
+                raw += b"\n"
+            yield raw
+
+    def _goes_on(self, at: int) -> bool:
+        """Whether the row behind one stands on the same line in the file, and so it does here."""
+        item, behind = self.rows[at].item, self.rows[at + 1].item if at + 1 < len(self.rows) else None
+        return item is not None and behind is not None and item.end == behind.offset and _is_mid_line(self, behind)
+
+    def transcript(self) -> Transcript:
+        """The result, read again, for views and checks."""
+        return Transcript.of(b"".join(self.lines()))
+
+
+class _Window:
+    """Reads a file that is read from front to back in large pieces."""
+
+    def __init__(self, source: Source, end: int) -> None:
+        self._source, self._end = source, end
+        self._start, self._held = 0, b""
+
+    def read(self, offset: int, size: int) -> bytes:
+        at = offset - self._start
+        if at < 0 or at + size > len(self._held):
+            self._held = self._source.read(offset, max(size, min(BUFFER, self._end - offset)))
+            self._start, at = offset, 0
+        return self._held[at : at + size]
+
+
+def _is_mid_line(draft: Draft, item: Entry | Scrap) -> bool:
+    return item.offset > 0 and draft.file.source.read(item.offset - 1, 1) != b"\n"

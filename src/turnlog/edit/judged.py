@@ -1,0 +1,20 @@
+"""Whether the result of an edit resumes as well as its source; what does not is never written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from turnlog.edit.draft import Draft
+from turnlog.errors import TurnlogError
+from turnlog.session.resumable import verdict, worse
+from turnlog.session.session import Session
+
+
+def must_resume(source: Session, draft: Draft, apart_from: Collection[str] = ()) -> None:
+    """Refuse a result that the client would resume worse than what it was made from.
+
+    `apart_from` names what the edit is meant to change (see `session.resumable.worse`).
+    """
+    after = Session(draft.transcript())
+    if reasons := worse(verdict(source), verdict(after), apart_from=apart_from):
+        raise TurnlogError(f"{source.path}: the result would not resume as well: {reasons[0]}; nothing was written")

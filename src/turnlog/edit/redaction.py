@@ -1,0 +1,93 @@
+"""A session without its secrets: every string of every entry, and every file that belongs to it.
+
+All of it is read twice: a secret that a rule finds once is then replaced wherever it stands, also before. Thinking
+whose text changed goes: its signature would no longer fit, and the API would refuse it. So does a line that is no
+entry and holds a secret.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from turnlog.edit.carried import Carried
+from turnlog.edit.draft import Draft
+from turnlog.entries.decode import first_object
+from turnlog.entries.entry import Body, Scrap
+from turnlog.entries.patch import GONE, patched
+from turnlog.entries.window import open_regular
+from turnlog.redact.redactor import Redactor
+
+_THINKING = ("thinking", "redacted_thinking")
+
+
+def learn(draft: Draft, files: Iterable[Carried], redactor: Redactor) -> None:
+    """Take note of every secret in a session and in what belongs to it."""
+    first = redactor.rehearsal()
+    for row in draft.rows:
+        if isinstance(row.item, Scrap):
+            first.plain(draft.file.raw(row.item))
+        else:
+            first.body(draft.body(row))
+    for file in files:
+        for _ in redacted_file(file.source, first):
+            pass
+
+
+def redacted(draft: Draft, redactor: Redactor) -> Draft:
+    """A draft without secrets; they should have been learned before."""
+    changes: dict[int, dict[str, Any]] = {}
+    gone: set[int] = set()
+    for at, row in enumerate(draft.rows):
+        if isinstance(row.item, Scrap):
+            raw = draft.file.raw(row.item)
+            if redactor.plain(raw) != raw:
+                gone.add(at)
+            continue
+        body = draft.body(row)
+        if found := changed(body, redactor, at + 1):
+            changes[at] = found
+            if is_emptied(body, found):
+                gone.add(at)
+    return draft.changing(changes).without(gone)
+
+
+def changed(body: Body, redactor: Redactor, line: int | None = None) -> dict[str, Any]:
+    """The top-level values of an entry that are others without secrets."""
+    new = redactor.body(body, line)
+    message, old = new.get("message"), body.get("message")
+    if isinstance(message, dict) and isinstance(old, dict) and isinstance(message.get("content"), list):
+        pairs = zip(message["content"], old["content"], strict=True)
+        new["message"] = {**message, "content": [block for block, was in pairs if block == was or not _thinks(was)]}
+    found = {key: value for key, value in new.items() if body.get(key) != value}
+    return found | {key: GONE for key in body if key not in new}
+
+
+def _thinks(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") in _THINKING
+
+
+def is_emptied(body: Body, found: dict[str, Any]) -> bool:
+    """Whether nothing is left of what an entry said."""
+    return "message" in found and found["message"].get("content") == [] and body["message"].get("content") != []
+
+
+def redacted_line(raw: bytes, redactor: Redactor) -> bytes:
+    """A line of a transcript without secrets; one that is no entry and holds some becomes empty."""
+    body = first_object(raw)
+    if body is None or not raw.strip().endswith(b"}"):
+        return raw if redactor.plain(raw) == raw else b"\n"
+    found = changed(body, redactor)
+    return patched(raw, found) if found else raw
+
+
+def redacted_file(path: Path, redactor: Redactor) -> Iterator[bytes]:
+    """A file that belongs to a session without secrets."""
+    fd, _ = open_regular(path)
+    with os.fdopen(fd, "rb") as file:
+        if path.suffix == ".jsonl":
+            yield from (redacted_line(line, redactor) for line in file)
+        else:
+            yield redactor.plain(file.read(), path.name)

@@ -1,0 +1,117 @@
+"""Another value for some keys of an entry, while every other value stays byte for byte as it stands in the file.
+
+An entry that is decoded and encoded again means the same and has other bytes: numbers, escapes and repeated keys change
+their form. Here the line is only taken apart into its top-level values, as they are written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+
+from .decode import BOM, FAILURES
+
+
+class _Gone(Enum):
+    GONE = "a key that goes"
+
+
+GONE: Final = _Gone.GONE
+"""In the place of a value: the key goes."""
+
+_BLANK = b" \t\r\n"
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
+
+Values = dict[str, msgspec.Raw]
+"""The values of an object by key, as they are written."""
+_split = msgspec.json.Decoder(Values).decode
+
+
+def encoded(value: object) -> bytes:
+    """A value as JSON on one line; half of a surrogate pair is written as its escape."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode("ascii")
+
+
+def values(raw: bytes) -> Values:
+    """The top-level values of an entry as they are written; a key that is repeated has the last one."""
+    try:
+        return _split(raw)
+    except FAILURES:
+        return _found(raw)
+
+
+def joined(parts: Values) -> bytes:
+    """An object of values that are written already."""
+    try:
+        return msgspec.json.encode(parts)
+    except UnicodeEncodeError:  # half of a surrogate pair in a key
+        return b"{" + b",".join([encoded(key) + b":" + bytes(value) for key, value in parts.items()]) + b"}"
+
+
+def patched(raw: bytes, changes: Mapping[str, Any]) -> bytes:
+    """An entry with other values for some keys; new keys come last, blanks around the object stay."""
+    parts = values(raw)
+    for key, value in changes.items():
+        if value is GONE:
+            parts.pop(key, None)
+        else:
+            parts[key] = msgspec.Raw(encoded(value))
+    return blank_before(raw) + joined(parts) + blank_behind(raw)
+
+
+def blank_before(raw: bytes) -> bytes:
+    """What stands before the object: blanks, a byte order mark."""
+    return raw[: raw.find(b"{")]
+
+
+def blank_behind(raw: bytes) -> bytes:
+    """What stands behind the object: the end of the line."""
+    return raw[len(raw.rstrip(_BLANK)) :]
+
+
+def _found(raw: bytes) -> Values:
+    """The values of an object that can't be decoded, found by its brackets and commas alone; none if it is not whole.
+
+    What is broken inside of a value stays as it is. A line that is broken itself must not become another one.
+    """
+    found: Values = {}
+    depth, key, start = 0, None, 0
+    for token in _TOKEN.finditer(raw):
+        mark, at = token[0], token.start()
+        if mark in (b"{", b"["):
+            depth += 1
+            if depth == 1:
+                if mark == b"[" or raw[:at].strip(_BLANK) not in (b"", BOM):
+                    return {}
+                start = token.end()
+        elif depth == 1 and mark == b":" and key is None:
+            key, start = _key(raw[start:at]), token.end()
+            if key is None:
+                return {}
+        elif depth == 1 and mark in (b",", b"}"):
+            value = raw[start:at].strip(_BLANK)
+            if key is None or not value:
+                return {}
+            found[key] = msgspec.Raw(value)
+            key, start = None, token.end()
+        if mark in (b"}", b"]"):
+            depth -= 1
+            if depth == 0:
+                return found if mark == b"}" and not raw[token.end() :].strip(_BLANK) else {}
+    return {}
+
+
+def _key(raw: bytes) -> str | None:
+    try:
+        found = json.loads(raw.decode("utf-8", "replace"))
+    except ValueError:
+        return None
+    return found if isinstance(found, str) else None

@@ -1,0 +1,180 @@
+"""Clones: a new session with new ids, all that belongs to it, and the source as it was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.edit.furnished import MINE, picture
+from tests.session.build import DATA, Build
+from turnlog.edit.clone import clone
+from turnlog.edit.draft import Draft
+from turnlog.edit.ending import title_of_made
+from turnlog.edit.identity import new_id
+from turnlog.entries.reader import Transcript
+from turnlog.errors import TurnlogError, UsageError
+from turnlog.session.session import Session
+
+SESSIONS = sorted(path for path in DATA.glob("sessions/*/*/projects/*/????????-*.jsonl") if path.stat().st_size > 5000)
+
+
+def settled(tmp_path: Path, path: Path) -> Path:
+    """A recorded session in a config folder that may be written to."""
+    shutil.copytree(path.parents[2], tmp_path / "claude", copy_function=shutil.copyfile)
+    return tmp_path / "claude" / path.relative_to(path.parents[2])
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.relative_to(DATA / "sessions").as_posix())
+def test_a_clone_of_a_genuine_session_says_the_same_and_has_the_same_sub_agents(tmp_path: Path, path: Path) -> None:
+    source = settled(tmp_path, path)
+    before = source.read_bytes()
+    made = clone(source)
+    with Session.open(source) as old, Session.open(made.path) as new:
+        talks = any(row.type in ("user", "assistant") for row in old.entries if not row.is_sidechain)
+        if talks:
+            assert old.conversation().messages == new.conversation().messages
+        assert [agent.agent_id for agent in old.agents] == [agent.agent_id for agent in new.agents]
+        assert [turn.prompt for turn in old.turns] == [turn.prompt for turn in new.turns]
+        assert len(old.graph.branches) == len(new.graph.branches)
+        assert new.title == made.title
+        assert made.title.startswith("Clone of ")
+        assert len(new.file.entries) == len(old.file.entries) + 3
+    assert source.read_bytes() == before
+
+
+def test_all_that_belongs_to_a_session_goes_along_and_nothing_else_changes(session: Path, config: Path) -> None:
+    before = picture(config)
+    made = clone(session)
+    after = picture(config)
+    assert {place: seen for place, seen in after.items() if place in before and seen.kind != 0o040000} == {
+        place: seen for place, seen in before.items() if seen.kind != 0o040000
+    }
+    new = {place.replace(made.session_id, "NEW") for place in set(after) - set(before)}
+    project = "projects/-home-dana-webshop/NEW"
+    assert {place for place in new if after[place.replace("NEW", made.session_id)].kind == 0o100000} == {
+        f"{project}.jsonl",
+        f"{project}/custom-title.json",
+        f"{project}/subagents/agent-a1b2c3d.jsonl",
+        f"{project}/subagents/agent-a1b2c3d.meta.json",
+        f"{project}/subagents/agent-beef.jsonl",
+        f"{project}/subagents/workflows/wf_1/journal.jsonl",
+        f"{project}/tool-results/toolu_1.txt",
+        "file-history/NEW/0123@v1",
+        "todos/NEW-agent-NEW.json",
+        "tasks/NEW/1.json",
+    }
+    assert all(MINE not in place for place in set(after) - set(before))
+
+
+def test_where_it_came_from_is_written_into_the_clone(session: Path) -> None:
+    made = clone(session)
+    first = rows(made.path)[0]
+    assert (first["type"], first["verb"]) == ("turnlog", "clone")
+    assert first["forkedFrom"] == {"sessionId": MINE}
+
+
+def test_a_clone_of_a_clone_counts_and_still_names_its_source(session: Path) -> None:
+    one = clone(session)
+    two = clone(one.path)
+    assert two.title == one.title.replace("Clone of", "Clone 2 of")
+    origins = [row["forkedFrom"]["sessionId"] for row in rows(two.path) if "forkedFrom" in row]
+    assert origins == [one.session_id]
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Fix it", "Clone of Fix it"),
+        ("Clone of Fix it", "Clone 2 of Fix it"),
+        ("Clone 9 of Fix it", "Clone 10 of Fix it"),
+        ("Fork of Fix it", "Clone 2 of Fix it"),
+        (None, "Clone of 11111111"),
+        ("a\x1b[31m\nb", "Clone of a [31m b"),
+    ],
+)
+def test_titles_tell_what_a_session_is(title: str | None, expected: str) -> None:
+    assert title_of_made("clone", title, MINE) == expected
+
+
+def test_a_title_of_ones_own(session: Path) -> None:
+    assert clone(session, title="Second try").title == "Second try"
+    with pytest.raises(UsageError, match="empty"):
+        clone(session, title="  ")
+
+
+def test_broken_and_unknown_lines_come_along(session: Path) -> None:
+    with session.open("ab") as file:
+        file.write(b'garbage\n{"type":"news","uuid":"u","what":[1.0]}\n\n{"type":"user","par')
+    made = clone(session)
+    lines = made.path.read_bytes().splitlines()
+    assert b"garbage" in lines
+    assert any(b'"what":[1.0]' in line for line in lines)
+    assert b'{"type":"user","par' in lines
+    assert Transcript.of(made.path.read_bytes()).scraps
+
+
+def test_what_stands_in_the_way_is_not_overwritten_and_nothing_stays(session: Path, config: Path) -> None:
+    new = new_id()
+    session.with_name(f"{new}.jsonl").write_text("mine")
+    before = picture(config)
+    with pytest.raises(TurnlogError, match="stands there already"):
+        clone(session, new=new)
+    assert picture(config).keys() == before.keys()
+
+
+def test_when_a_file_can_not_be_written_it_is_named_and_nothing_stays(session: Path, config: Path) -> None:
+    new = new_id()
+    (config / "tasks" / new).write_text("no folder")
+    before = picture(config)
+    with pytest.raises(TurnlogError, match=f"tasks/{new}.*; nothing was written"):
+        clone(session, new=new)
+    assert picture(config).keys() == before.keys()
+
+
+def test_a_result_that_resumes_worse_is_refused(session: Path, config: Path) -> None:
+    before = picture(config)
+    with Session.open(session) as opened:
+        draft = Draft.of(opened.file)
+        answers = {at for at, row in enumerate(draft.rows) if row.entry and row.entry.type == "assistant"}
+        with pytest.raises(TurnlogError, match="would not resume as well"):
+            clone(session, draft.without(answers))
+    assert picture(config) == before
+
+
+def test_a_file_outside_of_any_config_folder_is_cloned_beside_itself(tmp_path: Path) -> None:
+    build = Build()
+    build.prompt("hello")
+    build.answer("hi")
+    (tmp_path / "loose").mkdir()
+    made = clone(build.write(tmp_path / "loose", MINE))
+    assert made.path.parent == tmp_path / "loose"
+    assert made.files == 0
+    assert [path.name for path in (tmp_path / "loose").iterdir() if path.is_dir()] == []
+
+
+def test_an_id_that_is_known_only_later_makes_all_be_written_again(session: Path) -> None:
+    later = new_id()
+    body = session.read_bytes()
+    session.write_bytes(
+        json.dumps({"type": "news", "about": later}).encode()
+        + b"\n"
+        + body
+        + json.dumps({"type": "user", "uuid": later}).encode()
+    )
+    found = rows(clone(session).path)
+    assert found[1]["about"] == next(row["uuid"] for row in reversed(found) if row["type"] == "user")
+    assert found[1]["about"] != later
+
+
+def test_no_more_than_was_there_at_the_start_is_copied(session: Path) -> None:
+    whole = session.read_bytes()
+    made = clone(session)
+    assert len(rows(made.path)) == len(whole.splitlines()) + 3

@@ -1,0 +1,109 @@
+"""A session without its secrets: every string of it, every file that belongs to it, and it still resumes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.edit.furnished import MINE, picture
+from tests.session.build import Build
+from turnlog.edit.carried import carried
+from turnlog.edit.clone import clone
+from turnlog.edit.draft import Draft
+from turnlog.edit.redaction import learn, redacted, redacted_file
+from turnlog.edit.target import target
+from turnlog.entries.reader import Transcript
+from turnlog.redact.redactor import Redactor
+from turnlog.session.session import Session
+
+SECRET = "gh" + "p_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+"""Of the form of a token; made from parts, lest somebody's scanner takes it for one."""
+
+
+def clean(build: Build) -> tuple[Draft, Redactor]:
+    draft, redactor = Draft.of(build.session().file), Redactor()
+    learn(draft, (), redactor)
+    return redacted(draft, redactor), redactor
+
+
+def bodies(draft: Draft) -> list[dict[str, Any]]:
+    return [draft.body(row) for row in draft.rows]
+
+
+def test_a_secret_gets_the_same_mark_wherever_it_stands() -> None:
+    build = Build()
+    build.note("last-prompt", lastPrompt=f"the bare {SECRET} comes first", leafUuid="x")
+    build.prompt(f"export GITHUB_TOKEN={SECRET}", uuid="p", toolUseResult={"stdout": SECRET, f"{SECRET}.txt": [SECRET]})
+    draft, redactor = clean(build)
+    written = b"".join(draft.lines()).decode()
+    assert SECRET not in written
+    assert written.count("[secret:github:1]") >= 3
+    assert redactor.report().found
+
+
+def test_entries_without_secrets_stay_byte_for_byte() -> None:
+    build = Build()
+    build.prompt(f"my token is {SECRET}")
+    build.answer("thanks")
+    source = build.data().splitlines(keepends=True)
+    draft, _ = clean(build)
+    assert list(draft.lines())[1] == source[1]
+
+
+def test_thinking_that_held_a_secret_goes_and_its_children_hang_on_its_ancestor() -> None:
+    build = Build()
+    prompt = build.prompt("hello")
+    thought = {"type": "thinking", "thinking": f"they said {SECRET}", "signature": "c2lnbmVk"}
+    message = {"id": "m1", "role": "assistant", "model": "claude-x", "content": [thought]}
+    build.row("assistant", "thinks", message=message)
+    said = build.answer("hi")
+    draft, redactor = clean(build)
+    assert [draft.uuid(row) for row in draft.rows] == [prompt, said]
+    assert draft.parent(draft.rows[1]) == prompt
+    assert len(redactor.report().thinking) == 1
+
+
+def test_a_broken_line_with_a_secret_goes_and_another_stays() -> None:
+    raw = f'garbage {SECRET}\ngarbage\n{{"type":"user","uuid":"p"}}\n'.encode()
+    draft, redactor = Draft.of(Transcript.of(raw)), Redactor()
+    learn(draft, (), redactor)
+    assert list(redacted(draft, redactor).lines()) == [b"garbage\n", b'{"type":"user","uuid":"p"}\n']
+
+
+def test_every_file_of_a_clone_is_without_secrets_and_it_resumes(session: Path, config: Path) -> None:
+    inside = session.parent / MINE
+    (inside / "tool-results" / "toolu_1.txt").write_text(f"token {SECRET}\n")
+    (inside / "subagents" / "agent-a1b2c3d.jsonl").write_text(
+        json.dumps({"type": "user", "isSidechain": True, "message": {"content": SECRET}}) + f"\n{SECRET}\nplain\n"
+    )
+    with session.open("a") as file:
+        last = json.loads(session.read_text().splitlines()[-1])["uuid"]
+        row = {"type": "user", "uuid": "q", "parentUuid": last, "timestamp": "2026-01-01T12:00:00.000Z"}
+        file.write(json.dumps({**row, "message": {"role": "user", "content": f"use {SECRET}"}}) + "\n")
+    before = picture(config)
+    redactor = Redactor()
+    with Session.open(session) as opened:
+        draft = Draft.of(opened.file)
+        learn(draft, carried(target(session), "x"), redactor)
+        made = clone(session, redacted(draft, redactor), read=lambda path: redacted_file(path, redactor))
+    new = [path for path in config.rglob("*") if path.is_file() and made.session_id in str(path)]
+    assert len(new) > 5
+    assert all(SECRET.encode() not in path.read_bytes() for path in new)
+    agent = (made.path.with_suffix("") / "subagents" / "agent-a1b2c3d.jsonl").read_text()
+    assert agent.splitlines()[1:] == ["", "plain"]
+    assert "[secret:github:1]" in agent
+    assert {place: seen for place, seen in picture(config).items() if MINE in place} == {
+        place: seen for place, seen in before.items() if MINE in place
+    }
+    with Session.open(made.path) as opened:
+        assert "[secret:github:1]" in json.dumps(opened.conversation().messages)
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.bin"])
+def test_files_that_are_no_text_stay(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"\x00\xff" + SECRET.encode())
+    assert b"".join(redacted_file(path, Redactor())) == path.read_bytes()

@@ -10,7 +10,7 @@ import apsw
 
 import turnlog.store
 from turnlog.session.counting import Best
-from turnlog.store.spend import renew
+from turnlog.store.spend import UNKNOWN, renew
 from turnlog.store.usage.sums import Sum
 
 SCHEMA = Path(turnlog.store.__file__).with_name("schema.sql")
@@ -66,10 +66,10 @@ class Ledger:
             f"INSERT INTO call ({names}) VALUES ({marks})", (key, file, self.name("tool", tool), *fields.values())
         )
 
-    def renew(self, sessions: Iterable[str] | None = None) -> None:
+    def renew(self, sessions: Iterable[str] | None = None, since: int = UNKNOWN) -> None:
         """Make `spend` again."""
         with self.db:
-            renew(self.db, None if sessions is None else [self.session(name) for name in sessions])
+            renew(self.db, None if sessions is None else [self.session(name) for name in sessions], since)
 
     def spend(self) -> dict[str, Sum]:
         """What each session pays, over all hours and models."""

@@ -39,11 +39,11 @@ def test_texts_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
     build.prompt("one")
     build.answer("two", {"type": "thinking", "thinking": "three"})
     found = batch(put(tmp_path, build))
-    rows = sorted([*found.said, *found.done])
-    kinds = [list(KINDS)[row.kind] for row in rows]
+    kinds = [list(KINDS)[kind] for _, _, _, kind, _ in found.places]
     assert kinds == ["prompt", "other", "answer", "thinking"]
-    assert [row.id for row in rows] == [1, 2, 3, 4]
-    assert {row.words for row in found.said} == {"one", "two"}
+    assert [number for number, *_ in found.places] == [1, 2, 3, 4]
+    assert {number: words for number, words, *_ in found.said} == {1: "one", 3: "two"}
+    assert {number for number, *_ in found.done} == {2, 4}
     assert found.size == found.checkpoint.offset == len(build.data())
 
 
@@ -104,7 +104,7 @@ def test_an_empty_file_gives_its_checkpoint(tmp_path: Path) -> None:
 def test_an_output_is_one_text_of_any_bytes(tmp_path: Path) -> None:
     (tmp_path / "out").write_bytes(b"one\ntwo \xff\nthree")
     found = list(batches(task(tmp_path / "out", "output"), Names([]), itertools.count(1)))
-    assert "".join(row.words for item in found for row in item.done) == "one\ntwo \ufffd\nthree"
+    assert "".join(words for item in found for _, words, *_ in item.done) == "one\ntwo \ufffd\nthree"
 
 
 def test_names_are_numbered_once() -> None:
@@ -119,9 +119,9 @@ def test_names_are_numbered_once() -> None:
 
 def test_identifiers_are_asked_for_once() -> None:
     names = Names([])
-    assert names.unknown({b"getName", b"aB"}) == [b"aB", b"getName"]
-    names.learn([], [b"learnt"])
-    assert names.unknown({b"getName", b"learnt", b"other"}) == [b"other"]
+    assert names.unknown({b"getName", b"aB"}) == ["aB", "getName"]
+    names.learn([], ["learnt"])
+    assert names.unknown({b"getName", b"learnt", b"other"}) == ["other"]
 
 
 def test_newer_files_are_read_first_and_have_higher_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.session.build import Build
 from tests.store.index_build import ODD, ONE, SLUG, TWO, Desk, content, main, recounted, said
+from turnlog.store import work
 from turnlog.store.store import Store
 
 
@@ -249,3 +250,46 @@ def test_a_linked_session_is_read(desk: Desk, tmp_path: Path) -> None:
     desk.refresh()
     with desk.open() as store:
         assert matches(store, "linked") == 1
+
+
+def test_a_file_that_was_shown_before_the_last_refresh_is_not_indexed_again(desk: Desk, tmp_path: Path) -> None:
+    build = Build()
+    text = "line with oneword\n"
+    build.call("c1", "Read", {"file_path": "/a"})
+    read = {"filePath": "/a", "content": text, "startLine": 1, "numLines": 2, "totalLines": 2}
+    build.result("c1", f"1\t{text}", toolUseResult={"type": "text", "file": read})
+    desk.write(main(), start := build.data())
+    desk.settle()
+    desk.refresh()
+    build.call("c2", "Edit", {"file_path": "/a", "old_string": "with", "new_string": "without"})
+    edited = {"filePath": "/a", "oldString": "with", "newString": "without", "originalFile": text}
+    build.result("c2", "The file has been updated.", toolUseResult=edited)
+    desk.append(main(), build.data()[len(start) :])
+    desk.refresh()
+    with desk.open() as store:
+        assert matches(store, "oneword") == 1
+    assert same_as_new(desk, tmp_path)
+
+
+def test_the_parts_of_identifiers_are_written_once(desk: Desk) -> None:
+    desk.write(main(), said("getUserName toolu_01cDtnieWwVj6wNMPTJMKQ8Z"))
+    desk.refresh()
+    with desk.open() as store:
+        assert store.db.execute("SELECT name FROM identifier").fetchall() == [("getUserName",)]
+        store.db.execute("DELETE FROM hump")
+    desk.append(main(), said("getUserName setItem"))
+    desk.refresh()
+    with desk.open() as store:
+        assert {word for _, word in store.db.execute("SELECT part, word FROM hump")} == {"setitem"}
+
+
+def test_many_steps_leave_what_was_said_in_one_piece(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(work, "STEP", 100)
+    names = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(12)]
+    for name in names:
+        desk.write(main(name), said(f"word{name[:8]}"))
+    desk.refresh()
+    with desk.open() as store:
+        pieces = "SELECT count(DISTINCT segid) FROM {}_idx"
+        assert store.db.execute(pieces.format("done")).get > store.db.execute(pieces.format("said")).get == 1
+        assert all(matches(store, f"word{name[:8]}") == 1 for name in names)

@@ -96,3 +96,9 @@ def test_ranges_lie_in_the_text_one_after_the_other(text: str, query: str) -> No
 @given(st.text())
 def test_folding_keeps_the_length(text: str) -> None:
     assert len(fold(text)) == len(text)
+
+
+@given(st.text(st.characters() | st.sampled_from("aZ Éİßﬁ\u0301\u0345ΣςΩÅ漢が→")))
+def test_a_text_is_folded_letter_by_letter(text: str) -> None:
+    assert fold(text) == "".join(map(fold, text))
+    assert len(fold(text)) == len(text)

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.store.ledger import OPUS, Ledger
+from turnlog.session.clock import seconds
 from turnlog.session.prices import table
 from turnlog.store import pricing
-from turnlog.store.spend import touched
+from turnlog.store.spend import UNKNOWN, Stale, touched
 
 EARLY, LATE = "2026-11-03T10:00:00.000Z", "2026-11-03T12:30:00.000Z"
 
@@ -188,8 +189,39 @@ def test_the_sessions_that_a_message_touches_are_all_that_have_a_copy() -> None:
     ledger.answer("m'\"\u2028", 1)
     ledger.answer("m'\"\u2028", 2)
     ledger.answer("n", 3)
-    assert touched(ledger.db, ["m'\"\u2028", "unknown"]) == {ledger.session("a"), ledger.session("b")}
-    assert touched(ledger.db, []) == set()
+    found = touched(ledger.db, ["m'\"\u2028", "unknown"])
+    assert found.sessions == {ledger.session("a"), ledger.session("b")}
+    assert touched(ledger.db, []) == Stale() == Stale() | Stale()
+
+
+@pytest.mark.parametrize(
+    ("times", "since"),
+    [
+        (["2026-11-03T10:59:00.000Z", "2026-11-03T11:00:00.000Z"], "2026-11-03T10:00:00.000Z"),
+        (["2026-11-03T10:59:00.000Z", ""], None),
+        (["2026-11-03T10:59:00.000Z", "2026-19-39T10:59:00.000Z"], None),
+        (["yesterday"], None),
+    ],
+)
+def test_rows_are_stale_from_the_first_hour_of_a_message_on(times: list[str], since: str | None) -> None:
+    ledger = Ledger()
+    file = ledger.file("a")
+    for number, time in enumerate(times):
+        ledger.answer(f"m{number}", file, time, last="2026-11-05T10:00:00.000Z")
+    found = touched(ledger.db, [f"m{number}" for number in range(len(times))])
+    assert found.since == (UNKNOWN if since is None else seconds(since) // 3600)
+
+
+def test_hours_before_the_stale_ones_are_not_looked_at() -> None:
+    ledger = Ledger()
+    file = ledger.file("a")
+    ledger.answer("m", file, EARLY, output_tokens=1)
+    ledger.answer("n", file, LATE, output_tokens=2)
+    ledger.answer("o", file, EARLY, last="3 Nov 2026 23:00:00 GMT", output_tokens=4)
+    ledger.renew()
+    ledger.db.execute("UPDATE answer SET output = output * 10")
+    ledger.renew(["a"], seconds(LATE) // 3600)
+    assert ledger.spend()["a"].output == 1 + 20 + 40, "what is not written as usual may be of any hour"
 
 
 answers = st.lists(
@@ -226,7 +258,8 @@ def test_renewing_what_a_change_touches_gives_what_renewing_all_gives(
     for key, file, time, output, model in after:
         ledger.answer(key, file, time, output_tokens=output, model=model)
     changed |= touched(ledger.db, {row[0] for row in after})
-    ledger.renew(name for name in "abc" if ledger.session(name) in changed)
+    if changed.since is not None:
+        ledger.renew([name for name in "abc" if ledger.session(name) in changed.sessions], changed.since)
     whole = filled(after)
     whole.renew()
     assert sorted(map(str, ledger.spend().items())) == sorted(map(str, whole.spend().items()))

@@ -67,22 +67,21 @@ class Line(Struct, gc=False, rename="camel"):
 
     @property
     def asides(self) -> list[Any]:
-        """What stands beside the message and may hold texts."""
-        return [self.todos, self.plan_content, self.user_feedback, self.mcp_meta, self.error_details]
+        """What stands beside the message and may hold texts; empty if nothing does."""
+        if self.todos or self.plan_content or self.user_feedback or self.mcp_meta or self.error_details:
+            return [self.todos, self.plan_content, self.user_feedback, self.mcp_meta, self.error_details]
+        return []
 
 
-class Placed:
+class Placed(Struct, gc=False):
     """A line, where it stands, and its bytes."""
 
-    __slots__ = ("_body", "is_flawed", "line", "offset", "raw")
-
-    def __init__(self, line: Line, offset: int, raw: bytes, whole: Body | None = None) -> None:
-        self.line = line
-        self.offset = offset
-        self.raw = raw
-        self.is_flawed = whole is not None
-        """It could not be decoded in the ordinary way: a part of it may be missing in `line`."""
-        self._body = whole
+    line: Line
+    offset: int
+    raw: bytes
+    _body: Body | None = None
+    is_flawed: bool = False
+    """It could not be decoded in the ordinary way: a part of it may be missing in `line`."""
 
     @property
     def body(self) -> Body:
@@ -105,7 +104,7 @@ def lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[Placed | None]:
                 if isinstance(item, Entry):
                     piece = line[item.offset - offset : item.end - offset]
                     whole = sound(body(piece))
-                    yield Placed(_fitted(whole), item.offset, piece, whole)
+                    yield Placed(_fitted(whole), item.offset, piece, whole, is_flawed=True)
                 elif item.kind in ("broken", "torn", "value"):
                     yield None
         offset += len(line)

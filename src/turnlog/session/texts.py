@@ -61,7 +61,8 @@ _OPAQUE = frozenset(
 _UNREADABLE = ("base64", "redacted_thinking")
 _DATA = frozenset({"data"})
 _NOTHING_OPAQUE: frozenset[str] = frozenset()
-_ENCODED = re.compile(r"[A-Za-z0-9+/_-]{256}")
+_ENCODED_SIZE = 256
+_ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_ENCODED_SIZE}}}")
 _FEW = 6
 """A word with so few different letters is a ruler."""
 
@@ -110,11 +111,12 @@ def texts(placed: Placed, familiar: Familiar = _NOTHING) -> list[Text]:
         found = [text for block in blocks if block.type in _KNOWN and (text := _block(line, block))]
         if placed.is_flawed or len(found) < len(blocks):
             found += _strange(line, placed.body)
-    if any(asides := line.asides):
+    if asides := line.asides:
         found.append(Text("meta", "\n".join(strings(asides))))
-    if line.tool_use_result is not None:
-        _unnumber(line.tool_use_result, found)
-        if extra := _structured(line.tool_use_result, found, familiar):
+    if (structure := line.tool_use_result) is not None:
+        if type(structure) is dict and "file" in structure:
+            _unnumber(structure, found)
+        if extra := _structured(structure, found, familiar):
             found.append(extra)
     return found
 
@@ -181,9 +183,9 @@ def _document(block: Body) -> Iterator[str]:
     yield from strings(block)
 
 
-def _unnumber(found: Any, said: list[Text]) -> None:
+def _unnumber(found: Body, said: list[Text]) -> None:
     """Take a file that was read as it is, not with its lines numbered: then phrases go on over the ends of lines."""
-    read = found.get("file") if isinstance(found, dict) else None
+    read = found["file"]
     content = read.get("content") if isinstance(read, dict) else None
     if not said or not isinstance(read, dict) or not isinstance(content, str):
         return
@@ -274,6 +276,8 @@ def _is_told(content: str, told: str) -> bool:
     """Whether a text is, with numbers before its lines, another one; some of its lines are looked for."""
     if len(content) > len(told):
         return False
+    if told.startswith(content):
+        return True
     for at in range(0, len(content), len(content) // 6 + 1):
         start = content.rfind("\n", 0, at) + 1
         end = content.find("\n", at)
@@ -311,21 +315,24 @@ def _tracked(body: Body) -> tuple[str, ...]:
     return tuple(files) if isinstance(files, dict) else ()
 
 
-def strings(value: Any, opaque: frozenset[str] = _OPAQUE) -> Iterator[str]:
+def strings(value: Any, opaque: frozenset[str] = _OPAQUE) -> list[str]:
     """The texts inside a JSON value, in order, without fields that are not for people, and without encoded files."""
+    found: list[str] = []
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        if isinstance(item, str):
-            if item and not _is_encoded(item):
-                yield item
-        elif isinstance(item, dict):
+        kind = type(item)  # exact: it is what a decoder gave, and much of it
+        if kind is str:
+            if item and (len(item) <= _ENCODED_SIZE or not _is_encoded(item)):
+                found.append(item)
+        elif kind is dict:
             hidden = opaque | _DATA if "media_type" in item or item.get("type") in _UNREADABLE else opaque
             waiting += [inner for key, inner in item.items() if key not in hidden][::-1]
-        elif isinstance(item, list):
+        elif kind is list:
             waiting += item[::-1]
+    return found
 
 
 def _is_encoded(text: str) -> bool:
     """Whether a text begins like a file in base64: with a word that no text has."""
-    return len(text) > 256 and _ENCODED.match(text) is not None and len(set(text[:256])) > _FEW
+    return len(text) > _ENCODED_SIZE and _ENCODED.match(text) is not None and len(set(text[:_ENCODED_SIZE])) > _FEW

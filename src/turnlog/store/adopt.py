@@ -26,7 +26,7 @@ from .lock import writing
 from .names import Names
 from .spend import renew, touched
 from .work import reserve
-from .write import forget, write
+from .write import drop_words, release, write, write_identifiers
 
 if TYPE_CHECKING:
     from .archive.archive import Archive
@@ -105,9 +105,12 @@ def _take(db: apsw.Connection, archive: Archive, kept: _Kept, copy: Path) -> str
     keys: set[str] = set()
     for batch in batches(task, names, itertools.count(first)):
         write(db, batch, models)
+        write_identifiers(db, batch.identifiers)
         keys |= batch.answers.keys()
     db.execute("UPDATE file SET gone = ? WHERE id = ?", (kept.since or int(time.time()), task.file))
-    renew(db, touched(db, keys))
+    stale = touched(db, keys)
+    if stale.since is not None:
+        renew(db, stale.sessions, stale.since)
     return None
 
 
@@ -118,5 +121,5 @@ def _task(db: apsw.Connection, names: Names, kept: _Kept, copy: Path) -> Task:
     row = (kept.path, kept.kind, session, kept.agent)
     db.execute("INSERT OR IGNORE INTO file (path, kind, session, agent) VALUES (?, ?, ?, ?)", row)
     file: Any = db.execute("SELECT id FROM file WHERE path = ?", (kept.path,)).get
-    forget(db, file)
+    drop_words(db, release(db, file))
     return Task(file, kept.path, kept.kind, session, project, Checkpoint(), Outline(), {}, set(), str(copy))

@@ -88,7 +88,8 @@ def _by_stat(db: apsw.Connection) -> Changes | None:
 
 
 def _more(now: int, before: int) -> int:
-    return now - before if now > before else now
+    """A file of the same size was only touched, or read too soon after it was written for its time to be relied on."""
+    return now - before if now >= before else now
 
 
 def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:

@@ -31,6 +31,7 @@ LONGEST = 32 << 20
 """Texts are cut here: nobody reads more, and it would have to be in memory several times."""
 _RESULT = list(KINDS).index("result")
 _PLACE = {kind: place for place, kind in enumerate(KINDS)}
+_SAID = frozenset(map(_PLACE.__getitem__, SAID))
 
 
 class Task(NamedTuple):
@@ -72,22 +73,18 @@ class Call(Struct, array_like=True):
     shown: str | None = None
 
 
-class Row(NamedTuple):
-    """A text with the words that it is found by."""
-
-    id: int
-    offset: int
-    kind: int
-    time: int
-    words: str
-    paths: str
-    facet: str
+Place = tuple[int, int, int, int, int]
+"""A row of the table `text`. Here and below a plain tuple, as it is written: there are millions of them."""
+Words = tuple[int, str, str, str]
+"""The words that a text is found by: a row of a full-text table."""
 
 
 class Batch(Struct, array_like=True):
     """What one piece of a file adds."""
 
     file: int
+    session: int
+    """The session that the file belongs to."""
     reset: str | None
     """Why what was known of the file is void."""
     checkpoint: Checkpoint
@@ -95,9 +92,10 @@ class Batch(Struct, array_like=True):
     names: list[Name]
     answers: dict[str, Best]
     calls: dict[str, Call]
-    said: list[Row]
-    done: list[Row]
-    identifiers: list[bytes] = []
+    places: list[Place]
+    said: list[Words]
+    done: list[Words]
+    identifiers: list[str] = []
     """In camelCase, and not met before."""
     size: int = 0
     """How many bytes of the file it covers."""
@@ -111,7 +109,9 @@ def batches(task: Task, names: Names, numbers: Iterator[int]) -> Iterator[Batch]
         yield from _batches(task, names, numbers)
     except OSError as error:
         reason = f"{task.path}: {error.strerror or error}"
-        yield Batch(task.file, None, task.checkpoint, task.outline, [], {}, {}, [], [], failure=reason)
+        yield Batch(
+            task.file, task.session, None, task.checkpoint, task.outline, [], {}, {}, [], [], [], failure=reason
+        )
 
 
 def _batches(task: Task, names: Names, numbers: Iterator[int]) -> Iterator[Batch]:
@@ -198,7 +198,8 @@ class _Reader:
         """Read one piece."""
         self.answers: dict[str, Best] = {}
         self.calls: dict[str, Call] = {}
-        self.rows: tuple[list[Row], list[Row]] = ([], [])
+        self.places: list[Place] = []
+        self.words: tuple[list[Words], list[Words]] = ([], [])
         if self.task.kind == "output":
             if data:
                 self._plain(data, start)
@@ -208,17 +209,19 @@ class _Reader:
                     self.outline.broken += 1
                 else:
                     self._entry(placed)
-        said, done = self.rows
+        said, done = self.words
         # In one go: identifiers are looked for in fewer, longer texts, and each is written once.
-        met = identifiers("\n".join([row.words for rows in self.rows for row in rows]))
+        met = identifiers("\n".join([row[1] for rows in self.words for row in rows]))
         return Batch(
             self.task.file,
+            self.task.session,
             reset,
             checkpoint,
             self.outline,
             self.names.fresh(),
             self.answers,
             self.calls,
+            self.places,
             said,
             done,
             self.names.unknown(met),
@@ -227,7 +230,9 @@ class _Reader:
 
     def _plain(self, data: bytes, start: int) -> None:
         words = indexed(data.decode("utf-8", "replace")[:LONGEST])
-        self.rows[1].append(Row(next(self.numbers), start, _RESULT, 0, words, "", self.facet(kind=_RESULT)))
+        number = next(self.numbers)
+        self.places.append((number, self.task.file, start, _RESULT, 0))
+        self.words[1].append((number, words, "", self.facet(kind=_RESULT)))
 
     def _entry(self, placed: Placed) -> None:
         line, said = placed.line, placed.line.message
@@ -264,25 +269,27 @@ class _Reader:
         in_agent = self.in_agent or bool(line.is_sidechain)
         day = time // 86_400
         for kind, words, paths, tool, call, failed, seen in found:
-            number = None
+            tool_id = None
             if call is not None:
                 if tool is not None:
                     self._called(call, tool, line.timestamp, words, paths)
                 else:
                     self._answer(call, line.timestamp, seen or len(words), failed, shown)
-                number = self.tools.get(call)
+                tool_id = self.tools.get(call)
             if not words and not paths:
                 continue
             place = _PLACE[kind]
-            key = (place, number, model, failed, in_agent, day)
+            key = (place, tool_id, model, failed, in_agent, day)
             facet = self.facets.get(key)
             if facet is None:
                 facet = self.facets[key] = self.facet(
-                    kind=place, tool=number, model=model, failed=failed, in_agent=in_agent, time=time
+                    kind=place, tool=tool_id, model=model, failed=failed, in_agent=in_agent, time=time
                 )
             words = indexed(words if len(words) < LONGEST else words[:LONGEST])
             files = indexed("\n".join(paths)) if paths else ""
-            self.rows[kind not in SAID].append(Row(next(self.numbers), offset, place, time, words, files, facet))
+            number = next(self.numbers)
+            self.places.append((number, self.task.file, offset, place, time))
+            self.words[place not in _SAID].append((number, words, files, facet))
 
     def _called(self, key: str, tool: str, time: str | None, words: str, paths: tuple[str, ...]) -> None:
         """Note a call."""

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import apsw
 
+from .words import LONGEST
+
 _MOST = 300_000
 """So many identifiers are remembered: they save writing what is written already."""
 
@@ -47,18 +49,18 @@ class Names:
         found, self._fresh = self._fresh, []
         return found
 
-    def unknown(self, identifiers: set[bytes]) -> list[bytes]:
+    def unknown(self, identifiers: set[bytes]) -> list[str]:
         """Those identifiers that were not asked for before; not all are remembered for ever."""
         found = identifiers - self._identifiers
         self._remember(found)
-        return sorted(found)
+        return sorted(name.decode("utf-8", "ignore") for name in found if len(name) <= LONGEST)
 
-    def learn(self, names: Iterable[Name], identifiers: Iterable[bytes]) -> None:
+    def learn(self, names: Iterable[Name], identifiers: Iterable[str]) -> None:
         """Take over what another process has numbered and met."""
         for name in names:
             self._ids[name.kind, name.text] = name.id
             self._next = max(self._next, name.id + 1)
-        self._remember(identifiers)
+        self._remember(map(str.encode, identifiers))
 
     def _remember(self, identifiers: Iterable[bytes]) -> None:
         if len(self._identifiers) > _MOST:

@@ -50,7 +50,7 @@ class Passages:
 
     def file(self, number: int) -> File:
         """A file by its number."""
-        return self.files([number])[number]
+        return self._files.get(number) or self.files([number])[number]
 
     def files(self, numbers: Iterable[int]) -> dict[int, File]:
         """Files by their numbers, these and others."""

@@ -75,9 +75,9 @@ CREATE TABLE answer (
     version     TEXT,                   -- of its last line
     terms       TEXT,                   -- speed|service_tier|inference_geo where one of them is not the usual
     letters     INTEGER NOT NULL,       -- characters of its texts, thinking and inputs: for an estimate
-    PRIMARY KEY (key, file)
+    PRIMARY KEY (file, key)             -- what a file adds stands together, and is read together
 ) WITHOUT ROWID;
-CREATE INDEX answer_file ON answer (file);
+CREATE INDEX answer_key ON answer (key);
 
 -- Usage added up: every message once, in the session that has it first. Made from `answer` (store.spend).
 CREATE TABLE spend (
@@ -116,9 +116,8 @@ CREATE TABLE call (
     got         INTEGER,                -- characters of its result
     path        TEXT,                   -- the file that its input names
     shown       TEXT,                   -- the file that its result holds whole; '=': that of its input
-    PRIMARY KEY (id, file)
+    PRIMARY KEY (file, id)
 ) WITHOUT ROWID;
-CREATE INDEX call_file ON call (file);
 
 -- A searchable text: where it stands. Higher ids are newer.
 CREATE TABLE text (
@@ -144,5 +143,8 @@ CREATE VIRTUAL TABLE done USING fts5 (
 -- Of which parts the camelCase identifiers are made that stand in the texts: (user, getusername). A word that is no
 -- longer in any text may stay.
 CREATE TABLE hump (part TEXT NOT NULL, word TEXT NOT NULL, PRIMARY KEY (part, word)) WITHOUT ROWID;
+
+-- The identifiers whose parts are in `hump`, as they are written: looking one up is cheaper than taking it apart.
+CREATE TABLE identifier (name TEXT PRIMARY KEY) WITHOUT ROWID;
 
 CREATE TABLE fact (name TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;

@@ -40,35 +40,60 @@ Place = Callable[[int], int]
 """From seconds since 1970 to the number that stands in the column `hour`."""
 
 
-def renew(db: apsw.Connection, sessions: Collection[int] | None) -> None:
-    """Make the rows of some sessions again, or all; inside the caller's transaction."""
+class Stale(NamedTuple):
+    """Rows of `spend` that must be made again."""
+
+    sessions: frozenset[int] = frozenset()
+    since: int | None = None
+    """The first of their hours; None where there are none."""
+
+    def __or__(self, other: object) -> Stale:
+        if not isinstance(other, Stale):
+            return NotImplemented
+        hours = [hour for hour in (self.since, other.since) if hour is not None]
+        return Stale(self.sessions | other.sessions, min(hours, default=None))
+
+
+def renew(db: apsw.Connection, sessions: Collection[int] | None, since: int = UNKNOWN) -> None:
+    """Make the rows of some sessions again from an hour on, or all; inside the caller's transaction."""
     if sessions is not None and not pricing.is_current(db):
-        sessions = None
+        sessions, since = None, UNKNOWN
     if sessions is None:
         db.execute("DELETE FROM spend")
         pricing.remember(db)
     else:
-        db.execute("DELETE FROM spend WHERE session IN (SELECT value FROM json_each(?))", (_listed(sessions),))
-    fill(db, "spend", sessions)
+        which = "session IN (SELECT value FROM json_each(?))"
+        db.execute(f"DELETE FROM spend WHERE {which} AND hour >= ?", (_listed(sessions), since))
+    fill(db, "spend", sessions, since=since)
 
 
-def fill(db: apsw.Connection, table: str, sessions: Collection[int] | None, place: Place | None = None) -> None:
+def fill(
+    db: apsw.Connection,
+    table: str,
+    sessions: Collection[int] | None,
+    place: Place | None = None,
+    since: int = UNKNOWN,
+) -> None:
     """Put the rows of some sessions, or of all, into a table with the columns of `spend`."""
     ledger = _Ledger(db, place or (lambda seconds: seconds // 3600))
-    ledger.add(_once(_answers(db, sessions), ledger.files))
+    ledger.add(_once(_answers(db, sessions, since), ledger.files))
     wanted = None if sessions is None else frozenset(sessions)
     marks = ",".join("?" * 20)
-    db.executemany(f"INSERT INTO {table} VALUES ({marks})", ledger.rows(wanted))
+    db.executemany(f"INSERT INTO {table} VALUES ({marks})", ledger.rows(wanted, since))
 
 
-def touched(db: apsw.Connection, keys: Iterable[str]) -> set[int]:
-    """The sessions whose rows change when what is known of these messages has changed."""
-    found = db.execute(
-        "SELECT DISTINCT session FROM file WHERE id IN"
-        " (SELECT file FROM answer WHERE key IN (SELECT value FROM json_each(?)))",
+def touched(db: apsw.Connection, keys: Iterable[str]) -> Stale:
+    """The rows that change when what is known of these messages has changed.
+
+    A message never ends before its first line, and that one stays the first.
+    """
+    found: list[Any] = db.execute(
+        f"SELECT session, min(iif(first {_ISO}, coalesce(unixepoch(first), -1), -1)) FROM answer"
+        " JOIN file ON file.id = answer.file WHERE key IN (SELECT value FROM json_each(?)) GROUP BY session",
         (json.dumps(list(keys)),),
-    )
-    return {session for (session,) in found}
+    ).fetchall()
+    since = min((first // 3600 if first > 0 else UNKNOWN for _, first in found), default=None)
+    return Stale(frozenset(session for session, _ in found), since)
 
 
 def _listed(numbers: Iterable[int]) -> str:
@@ -81,13 +106,27 @@ class _File(NamedTuple):
     path: str
 
 
-def _answers(db: apsw.Connection, sessions: Collection[int] | None) -> Iterable[Answer]:
-    """The answers of some sessions, or all, with their copies elsewhere; copies stand together."""
+class _Files(dict[int, _File]):
+    """The files by their numbers, each asked for when it is needed: a refresh needs few of them."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def __missing__(self, number: int) -> _File:
+        query = "SELECT session, forked_from IS NOT NULL, path FROM file WHERE id = ?"
+        (row,) = self._db.execute(query, (number,))
+        found = self[number] = _File(*row)
+        return found
+
+
+def _answers(db: apsw.Connection, sessions: Collection[int] | None, since: int) -> Iterable[Answer]:
+    """The answers of some sessions from an hour on, or all, with their copies elsewhere; copies stand together."""
     if sessions is None:
         return db.execute(f"{_ANSWERS} ORDER BY key")
-    files = "SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?))"
-    query = f"{_ANSWERS} WHERE key IN (SELECT key FROM answer WHERE file IN ({files})) ORDER BY key"
-    return db.execute(query, (_listed(sessions),))
+    files = "SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?1))"
+    late = f"last >= strftime('%Y-%m-%dT%H', ?2 * 3600, 'unixepoch') OR last NOT {_ISO}"
+    keys = f"SELECT key FROM answer WHERE file IN ({files}) AND (?2 = {UNKNOWN} OR {late})"
+    return db.execute(f"{_ANSWERS} WHERE key IN ({keys}) ORDER BY key", (_listed(sessions), since))
 
 
 def _once(answers: Iterable[Answer], files: dict[int, _File]) -> Iterator[Answer]:
@@ -113,8 +152,7 @@ class _Ledger:
     """Messages added up as they come."""
 
     def __init__(self, db: apsw.Connection, place: Place) -> None:
-        files = db.execute("SELECT id, session, forked_from IS NOT NULL, path FROM file")
-        self.files = {number: _File(*rest) for number, *rest in files}
+        self.files = _Files(db)
         self._models: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
         self._place = place
         self._sums: dict[tuple[int, int, int | None, PicoRates | None], list[int]] = {}
@@ -159,11 +197,11 @@ class _Ledger:
             return ()
         return pico_rates(name, Tokens(), *_terms(terms), None)
 
-    def rows(self, sessions: Collection[int] | None) -> Iterable[tuple[int | None, ...]]:
-        """The rows of `spend`; only those of the given sessions."""
+    def rows(self, sessions: Collection[int] | None, since: int) -> Iterable[tuple[int | None, ...]]:
+        """The rows of `spend`; only those of the given sessions, from an hour on."""
         joined: dict[tuple[int, int, int | None], tuple[int, ...]] = {}
         for (hour, session, model, rates), sums in self._sums.items():
-            if sessions is None or session in sessions:
+            if hour >= since and (sessions is None or session in sessions):
                 row, key = _billed(rates, sums), (hour, session, model)
                 joined[key] = _both(joined[key], row) if key in joined else row
         return ((*key, *row) for key, row in joined.items())

@@ -33,6 +33,7 @@ def empty(db: apsw.Connection) -> int:
         db.execute("DELETE FROM text")
         db.execute("DELETE FROM folder")
         db.execute("DELETE FROM hump")
+        db.execute("DELETE FROM identifier")
         db.execute("DELETE FROM fact WHERE name = 'archive'")
         for table in ("said", "done"):
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")

@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_LONGEST = 64
+LONGEST = 64
+"""What has more bytes is no identifier that anybody looks for by its parts."""
 _MOST_PARTS = 8
 """What has more parts is a random id or a hash, whose parts nobody looks for."""
 
@@ -66,12 +67,10 @@ def identifiers(text: str) -> set[bytes]:
     return {data[before(b" ", 0, start) + 1 : end] for start, end in map(re.Match.span, _HUMP.finditer(shape))}
 
 
-def taken_apart(name: bytes) -> list[tuple[str, str]]:
+def taken_apart(name: str) -> list[tuple[str, str]]:
     """The parts of what `identifiers` gave, each with the word that it is a part of, as the index knows it."""
-    if len(name) > _LONGEST:
-        return []
     found = []
-    for word in [name.decode()] if name.isascii() else _WORD.findall(name.decode("utf-8", "ignore")):
+    for word in [name] if name.isascii() else _WORD.findall(name):
         pieces = parts(word)
         if 1 < len(pieces) <= _MOST_PARTS:
             token = folded(word)

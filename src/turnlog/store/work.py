@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,13 +24,17 @@ from .gather import SMALLEST, Batch, Task, batches
 from .lock import writing
 from .names import Names
 from .refresh import Progress
-from .spend import renew, touched
-from .write import answers_of, write
+from .spend import UNKNOWN, Stale, renew, touched
+from .write import answers_of, drop_words, release, write, write_identifiers
 
 STEP = 192 << 20
 """So many bytes are read between two commits: a commit of full-text tables costs much, whatever is in it."""
-ENOUGH = 24 << 20
+ENOUGH = 2 << 20
 """So many bytes are worth a second process."""
+MUCH = 24 << 20
+"""So many bytes are written without merging what is there: the next step would have to do it again."""
+_FEW_STEPS = 3
+"""So many leave few enough pieces of a full-text table for a search that is fast."""
 _OUTLINE = [field.name for field in msgspec.structs.fields(Outline)]
 
 
@@ -45,28 +49,30 @@ class Work:
         self.total = total
         self.done = 0
         self.unread: list[str] = []
-        self.moved: set[int] = set()
-        """Sessions that a sub-agent's file no longer belongs to."""
+        self.moved: dict[int, int] = {}
+        """The sessions that the files of sub-agents no longer belong to."""
 
     def run(self, files: list[Changed]) -> int:
         """Read all files; gives how many were read, which are fewer if it was interrupted."""
         read = 0
-        # Merging what the next step adds to would be done twice.
-        merging(self.db, is_on=self.total <= ENOUGH)
-        with collector_off(), _interrupts() as is_interrupted:
-            for step in steps(files, reserve(self.db, sum(item.size // SMALLEST + 16 for item in files))):
+        merging(self.db, is_on=self.total <= MUCH)
+        heaps = list(steps(files, reserve(self.db, sum(item.size // SMALLEST + 16 for item in files))))
+        with collector_off(), _interrupts() as is_interrupted, closing(self._batches(heaps)) as stream:
+            for _ in heaps:
                 with writing(self.db):
-                    read += self._step(step, is_interrupted)
+                    read += self._step(stream, is_interrupted)
                 if is_interrupted():
                     break
+            if len(heaps) > _FEW_STEPS and not is_interrupted():
+                join_said(self.db)
         merging(self.db, is_on=True)
         return read
 
-    def _step(self, step: Step, is_interrupted: Callable[[], bool]) -> int:
+    def _step(self, stream: Iterator[Batch | None], is_interrupted: Callable[[], bool]) -> int:
+        """Write what comes up to the end of a step."""
         read: set[int] = set()
-        keys: set[str] = set()
-        sessions: set[int] = set()
-        for batch in self._batches(step):
+        rest = _Rest(self.db, self.moved)
+        for batch in iter(stream.__next__, None):
             if is_interrupted():
                 break
             if batch.failure:
@@ -74,33 +80,41 @@ class Work:
                 continue
             self.names.learn(batch.names, batch.identifiers)
             if batch.reset:
-                # Who has paid for what the file said is asked before that is forgotten.
-                sessions |= touched(self.db, answers_of(self.db, batch.file))
-            if write(self.db, batch, self.model_ids):
-                keys |= answers_of(self.db, batch.file)
-            keys |= batch.answers.keys()
+                rest.forget(batch.file)
+            rest.add(batch, is_fork=write(self.db, batch, self.model_ids))
             read.add(batch.file)
             self.done += batch.size
             self.progress(self.done, self.total)
-        renew(self.db, sessions | self.moved | touched(self.db, keys))
+        rest.write()
         return len(read)
 
-    def _batches(self, step: Step) -> Iterator[Batch]:
-        """Read ahead in another process where there is enough to read; go on alone if that one dies."""
+    def _batches(self, heaps: list[Step]) -> Generator[Batch | None]:
+        """What the files add, with None at the end of each step.
+
+        Another process reads ahead where there is enough to read; this one goes on alone if that one dies.
+        """
+        ended = 0
         if self.total > ENOUGH and cores() > 1:
-            make = self._maker(step)  # before the fork: a connection must not be used on both sides of it
+            tasks = [self._tasks(step) for step in heaps]  # before the fork: a connection is for one side of it
             try:
-                yield from ahead(make, Batch)
+                for batch in ahead(lambda: self._read(tasks), Batch | None):
+                    ended += batch is None
+                    yield batch
                 return
             except ChildProcessError:
                 pass
-        yield from self._maker(step)()
+        yield from self._read(self._tasks(step) for step in heaps[ended:])
 
-    def _maker(self, step: Step) -> Callable[[], Iterator[Batch]]:
-        tasks = [self._task(file) for file in step.files]
+    def _tasks(self, step: Step) -> _Tasks:
         last = self.db.execute("SELECT max(id) FROM text WHERE id >= ? AND id < ?", (step.first, step.end)).get
-        numbers = itertools.count(step.first if last is None else last + 1)
-        return lambda: (batch for task in tasks for batch in batches(task, self.names, numbers))
+        return _Tasks([self._task(file) for file in step.files], step.first if last is None else last + 1)
+
+    def _read(self, steps: Iterable[_Tasks]) -> Iterator[Batch | None]:
+        for tasks, first in steps:
+            numbers = itertools.count(first)
+            for task in tasks:
+                yield from batches(task, self.names, numbers)
+            yield None
 
     def _task(self, file: int) -> Task:
         (row,) = self.db.execute(
@@ -110,12 +124,12 @@ class Work:
         )
         path, kind, session, project, *rest = row
         if kind == "agent" and (owner := self._owner(path, session, project)) is not None:
+            self.moved[file] = session
             return Task(file, path, kind, owner, project, Checkpoint(*rest[:7]), Outline(), {}, set(), reset="owner")
-        tools = dict(self.db.execute("SELECT id, tool FROM call WHERE file = ? AND tool IS NOT NULL", (file,)))
-        shown = {
-            path for (path,) in self.db.execute("SELECT shown FROM call WHERE file = ? AND shown NOT NULL", (file,))
-        }
-        return Task(file, path, kind, session, project, Checkpoint(*rest[:7]), Outline(*rest[7:]), tools, shown)
+        known: list[Any] = self.db.execute("SELECT id, tool, path, shown FROM call WHERE file = ?", (file,)).fetchall()
+        tools = {call: tool for call, tool, *_ in known if tool is not None}
+        files = {named if shown == "=" else shown for *_, named, shown in known if shown is not None}
+        return Task(file, path, kind, session, project, Checkpoint(*rest[:7]), Outline(*rest[7:]), tools, files)
 
     def _owner(self, path: str, session: int, project: int) -> int | None:
         """The session that a loose sub-agent belongs to by now, if it is another one than before."""
@@ -125,10 +139,50 @@ class Work:
         named = owner(Path(path)).session_id
         if named == self.db.execute("SELECT uuid FROM session WHERE id = ?", (session,)).get:
             return None
-        found = session_number(self.db, project, named)
-        self.moved.add(session)
-        self.db.execute("UPDATE file SET session = ? WHERE path = ?", (found, path))
-        return found
+        return session_number(self.db, project, named)
+
+
+class _Tasks(NamedTuple):
+    """The files of a step, and the number of their first text."""
+
+    tasks: list[Task]
+    first: int
+
+
+class _Rest:
+    """What is written once, at the end of a step."""
+
+    def __init__(self, db: apsw.Connection, moved: dict[int, int]) -> None:
+        self._db = db
+        self._moved = moved
+        self._keys: set[str] = set()
+        self._identifiers: set[str] = set()
+        self._dropped: list[int] = []
+        self._stale = Stale()
+
+    def forget(self, file: int) -> None:
+        """Take out what a file has said."""
+        # Who has paid for that is asked before it is forgotten.
+        self._stale |= touched(self._db, answers_of(self._db, file))
+        self._dropped += release(self._db, file)
+
+    def add(self, batch: Batch, *, is_fork: bool) -> None:
+        """Take note of a batch that was written; a fork pays for no copy, whatever was thought before."""
+        if is_fork:
+            self._keys |= answers_of(self._db, batch.file)
+        if batch.file in self._moved:
+            self._stale |= Stale(frozenset([self._moved[batch.file]]), UNKNOWN)
+        self._keys |= batch.answers.keys()
+        self._identifiers.update(batch.identifiers)
+
+    def write(self) -> None:
+        """Write it."""
+        write_identifiers(self._db, self._identifiers)
+        if self._dropped:
+            drop_words(self._db, self._dropped)
+        self._stale |= touched(self._db, self._keys)
+        if self._stale.since is not None:
+            renew(self._db, self._stale.sessions, self._stale.since)
 
 
 @contextmanager
@@ -156,6 +210,12 @@ def merging(db: apsw.Connection, *, is_on: bool) -> None:
     """Say whether full-text tables shall merge their pieces little by little while they are written."""
     for table in ("said", "done"):
         db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('automerge', ?)", (8 if is_on else 0,))
+
+
+def join_said(db: apsw.Connection) -> None:
+    """Make one piece of what people said: it is asked first, by every search, and is small."""
+    with writing(db):
+        db.execute("INSERT INTO said (said) VALUES ('optimize')")
 
 
 class Step(NamedTuple):

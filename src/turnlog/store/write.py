@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Collection, Iterable
+from itertools import chain
 
 import apsw
 import msgspec
 
 from ..session.outline import Outline
-from .gather import Batch, Call, Row
+from .gather import Batch, Call
 from .names import Name
 from .words import taken_apart
 
 _OUTLINE = [field.name for field in msgspec.structs.fields(Outline)]
 _CHECKPOINT = ["offset", "inode", "size", "mtime_ns", "head_hash", "tail_hash", "generation"]
-_FILE = f"UPDATE file SET gone = NULL, {', '.join(f'{name} = ?' for name in _CHECKPOINT + _OUTLINE)} WHERE id = ?"
+_COLUMNS = ", ".join(f"{name} = ?" for name in ["session", *_CHECKPOINT, *_OUTLINE])
+_FILE = f"UPDATE file SET gone = NULL, {_COLUMNS} WHERE id = ?"
 _ANSWER = """
     INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET
@@ -51,18 +54,27 @@ _CALL = """
 
 def write(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> bool:
     """Add a batch; whether it says for the first time that the file is a fork, which then pays for no copy."""
-    if batch.reset:
-        forget(db, batch.file)
     was_forked = db.execute("SELECT forked_from IS NOT NULL FROM file WHERE id = ?", (batch.file,)).get
     _names(db, batch.names, model_ids)
-    db.execute(_FILE, (*batch.checkpoint, *msgspec.structs.astuple(batch.outline), batch.file))
+    db.execute(_FILE, (batch.session, *batch.checkpoint, *msgspec.structs.astuple(batch.outline), batch.file))
     _answers(db, batch, model_ids)
     db.executemany(_CALL, (_call(batch.file, call) for call in batch.calls.values()))
-    humps = (pair for name in batch.identifiers for pair in taken_apart(name))
-    db.executemany("INSERT OR IGNORE INTO hump VALUES (?, ?)", humps)
-    _texts(db, batch.file, "said", batch.said)
-    _texts(db, batch.file, "done", batch.done)
+    db.executemany("INSERT INTO text (id, file, offset, kind, time) VALUES (?, ?, ?, ?, ?)", batch.places)
+    for table, words in (("said", batch.said), ("done", batch.done)):
+        db.executemany(f"INSERT INTO {table} (rowid, words, paths, facet) VALUES (?, ?, ?, ?)", words)
     return not was_forked and batch.outline.forked_from is not None
+
+
+def write_identifiers(db: apsw.Connection, names: Collection[str]) -> None:
+    """Add the parts of identifiers that are new to the index, in the order in which they are kept."""
+    if not names:
+        return
+    query = "SELECT value FROM json_each(?) WHERE value NOT IN identifier ORDER BY value"
+    found = db.execute(query, (json.dumps(list(names)),)).fetchall()
+    fresh = {str(name): taken_apart(str(name)) for (name,) in found}
+    # What has no parts is a random id: there is no end of those.
+    db.executemany("INSERT OR IGNORE INTO identifier VALUES (?)", ((name,) for name, pairs in fresh.items() if pairs))
+    db.executemany("INSERT OR IGNORE INTO hump VALUES (?, ?)", sorted(chain.from_iterable(fresh.values())))
 
 
 def answers_of(db: apsw.Connection, file: int) -> set[str]:
@@ -88,21 +100,16 @@ def _answers(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> No
     db.executemany(_ANSWER, rows)
 
 
-def _texts(db: apsw.Connection, file: int, table: str, rows: list[Row]) -> None:
-    db.executemany(
-        "INSERT INTO text (id, file, offset, kind, time) VALUES (?, ?, ?, ?, ?)",
-        ((row.id, file, row.offset, row.kind, row.time) for row in rows),
-    )
-    db.executemany(
-        f"INSERT INTO {table} (rowid, words, paths, facet) VALUES (?, ?, ?, ?)",
-        ((row.id, row.words, row.paths, row.facet) for row in rows),
-    )
-
-
-def forget(db: apsw.Connection, file: int) -> None:
-    """Take out what the entries of a file have brought in; its own row stays."""
-    # A kind is in one of the two tables; a row that is not in a table is not missed there.
-    for table in ("said", "done"):
-        db.execute(f"DELETE FROM {table} WHERE rowid IN (SELECT id FROM text WHERE file = ?)", (file,))
+def release(db: apsw.Connection, file: int) -> list[int]:
+    """Take out what the entries of a file have brought in, but for its own row and its words; gives whose those are."""
+    texts = [int(number) for (number,) in db.execute("SELECT id FROM text WHERE file = ?", (file,))]
     for table in ("text", "answer", "call"):
         db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))
+    return texts
+
+
+def drop_words(db: apsw.Connection, texts: Collection[int]) -> None:
+    """Take the words of texts out of the full-text tables, which first writes out all that waits in memory."""
+    # A text is in one of the two tables; a row that is not in a table is not missed there.
+    for table in ("said", "done"):
+        db.execute(f"DELETE FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))", (json.dumps(list(texts)),))

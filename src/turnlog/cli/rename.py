@@ -13,6 +13,7 @@ def rename(session: str, title: str) -> None:
 
     The title is appended; nothing that stands in the file is changed. SESSION is a path, an id or the start of one,
     its title, or `last`. A client that has the session open may bring its old title back; use /rename in it.
+    `turnlog undo` takes the title away again, as long as nothing else was written.
 
     \b
     Examples:
@@ -22,7 +23,8 @@ def rename(session: str, title: str) -> None:
     from turnlog.cli.config import load
     from turnlog.cli.named import located
     from turnlog.cli.noted import tell
+    from turnlog.cli.undoing import undo
     from turnlog.edit.rename import rename as give
 
-    done = give(located(session, load()), title)
+    done = give(located(session, load()), title, undo())
     tell(done, f"is now called {done.value!r}")

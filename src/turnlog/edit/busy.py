@@ -17,7 +17,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,6 +50,46 @@ def signs(found: Target, now: float | None = None) -> list[Sign]:
     """All that tells that a session is open, the surest first; empty if nothing does."""
     told = [*_registered(found), *_processes(found), *_growth(found, time.time() if now is None else now)]
     return sorted(told, key=lambda sign: not sign.is_certain)
+
+
+def fresh(found: Target) -> list[Sign]:
+    """What tells that a session was written just now, without a look at any process."""
+    return list(_growth(found, time.time()))
+
+
+def suspects(targets: Iterable[Target]) -> list[Target]:
+    """The sessions that `signs` may have something certain to say of, found with one look at all processes."""
+    known = list(targets)
+    if not known:
+        return []
+    registries = {found.config_dir / "sessions" for found in known if found.config_dir is not None}
+    files = [item.path for folder in registries for item in scan(folder) if item.name.endswith(".json")]
+    named = {str(_row(path).get("sessionId")).lower().encode() for path in files}
+    opened: set[str] = set()
+    for item in scan(_PROC):
+        if item.name.isdecimal() and int(item.name) != os.getpid():
+            named |= _words(int(item.name))
+            opened |= set(_opened(int(item.name)))
+    return [found for found in known if found.session_id.lower().encode() in named or _is_among(found, opened)]
+
+
+def _words(pid: int) -> set[bytes]:
+    try:
+        words = (_PROC / str(pid) / "cmdline").read_bytes().lower().split(b"\0")
+    except OSError:
+        return set()
+    return {part for word in words for part in (word, word.partition(b"=")[2])}
+
+
+def _opened(pid: int) -> Iterator[str]:
+    for item in scan(_PROC / str(pid) / "fd"):
+        with contextlib.suppress(OSError):
+            yield str(Path(item.path).readlink())
+
+
+def _is_among(found: Target, opened: set[str]) -> bool:
+    file, folder = os.path.realpath(found.path), os.path.realpath(found.session_dir) + os.sep
+    return file in opened or any(path.startswith(folder) for path in opened)
 
 
 def _registered(found: Target) -> Iterator[Sign]:

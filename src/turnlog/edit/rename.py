@@ -18,6 +18,7 @@ import msgspec
 
 from turnlog.edit.busy import Sign, signs
 from turnlog.edit.target import Target, one_line, target
+from turnlog.edit.undo import Append, Change, Create, Rewrite, Undo
 from turnlog.entries.writer import append, replace
 
 LONGEST = 500
@@ -33,34 +34,55 @@ class Appended(NamedTuple):
     """What tells that the session is open elsewhere."""
 
 
-def rename(path: Path, title: str) -> Appended:
-    """Give a session a title."""
+class Beside(NamedTuple):
+    """A small file beside the transcript that says the same."""
+
+    path: Path
+    data: bytes
+
+
+def rename(path: Path, title: str, undo: Undo | None = None) -> Appended:
+    """Give a session a title; with `undo` in a way that can be taken back."""
     found, value = target(path), one_line(title, "title", LONGEST)
     own = found.session_id
-    done = note(
-        found,
-        value,
+    rows = (
         {"type": "custom-title", "customTitle": value, "sessionId": own},
         {"type": "agent-name", "agentName": value, "sessionId": own},
     )
-    if found.config_dir is not None:
-        _keep_beside(found, value)
-    return done
+    data = msgspec.json.encode({"customTitle": value})
+    beside = None if found.config_dir is None else Beside(found.session_dir / "custom-title.json", data)
+    return note(found, value, *rows, beside=beside, undo=undo, verb="rename")
 
 
-def note(found: Target, value: str, *rows: dict[str, str]) -> Appended:
+def note(
+    found: Target, value: str, *rows: dict[str, str], verb: str, undo: Undo | None = None, beside: Beside | None = None
+) -> Appended:
     """Append entries to a session, in one write.
 
     Where the last line has no end, a running client may be about to write it: then nothing is appended.
     """
     busy = signs(found)
     lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-    append(found.path, lines, root=found.root, mend=not busy)
+    if undo is None:
+        append(found.path, lines, root=found.root, mend=not busy)
+        if beside is not None:
+            _keep_beside(found, beside)
+    else:
+        changes: list[Change] = [Append(found.path, lines, found.root, mend=not busy)]
+        undo.carry_out(verb, f"{found.session_id}: {value or 'taken away'}", changes + _changes(found, beside))
     return Appended(found, value, busy)
 
 
-def _keep_beside(found: Target, title: str) -> None:
-    beside = found.session_dir / "custom-title.json"
-    if not beside.parent.is_symlink():
-        beside.parent.mkdir(mode=0o700, exist_ok=True)
-    replace(beside, msgspec.json.encode({"customTitle": title}), root=found.root)
+def _changes(found: Target, beside: Beside | None) -> list[Change]:
+    if beside is None:
+        return []
+    path, data = beside
+    if path.exists():
+        return [Rewrite(path, lambda: [data], found.root, keep_times=False)]
+    return [Create(path, lambda: [data], found.root)]
+
+
+def _keep_beside(found: Target, beside: Beside) -> None:
+    if not beside.path.parent.is_symlink():
+        beside.path.parent.mkdir(mode=0o700, exist_ok=True)
+    replace(beside.path, beside.data, root=found.root)

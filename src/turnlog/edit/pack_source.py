@@ -1,0 +1,99 @@
+"""A file that is packed while its client may be writing to it.
+
+What is packed is how the file begins at one moment, up to the end of a line if it is being written: a checkpoint is
+taken first, and must still hold when the last byte was read. A file that is rewritten meanwhile is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.edit.busy import FRESH
+from turnlog.entries.layout import is_session_id
+from turnlog.entries.tail import Checkpoint, mark, stale
+from turnlog.entries.window import open_regular, read_at
+from turnlog.errors import Changed, Unreadable
+
+_PIECE = 1 << 20
+_LOOK = 64 << 10
+
+
+class Source(NamedTuple):
+    """A file as it was at one moment."""
+
+    path: Path
+    size: int
+    """How many bytes of it are packed."""
+    left_out: int
+    """How many bytes behind them are a line that was being written."""
+    mode: int
+    mtime_ns: int
+    checkpoint: Checkpoint
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes; `Changed` if they are no longer how the file begins."""
+        done = 0
+        try:
+            fd, _ = open_regular(self.path)
+            try:
+                while done < self.size and (piece := read_at(fd, done, min(_PIECE, self.size - done))):
+                    done += len(piece)
+                    yield piece
+            finally:
+                os.close(fd)
+        except FileNotFoundError:
+            done = -1
+        except OSError as error:
+            raise Unreadable(f"{self.path}: {error.strerror}; it can't be packed") from error
+        if done < self.size:
+            raise Changed(f"{self.path}: was rewritten while it was packed; try again")
+        self.must_hold()
+
+    def must_hold(self) -> None:
+        """See that the file only grew, as transcripts do; of others nothing may have changed."""
+        if _is_transcript(self.path):
+            holds = stale(self.path, self.checkpoint) is None
+        else:
+            now = self.path.stat()
+            holds = (now.st_size, now.st_mtime_ns) == (self.size, self.mtime_ns)
+        if not holds:
+            raise Changed(f"{self.path}: was rewritten while it was packed; try again")
+
+
+def source(path: Path, now: float | None = None) -> Source:
+    """Look at a file that is to be packed."""
+    try:
+        fd, status = open_regular(path)
+        try:
+            size = status.st_size
+            if _is_transcript(path) and abs((now or time.time()) - status.st_mtime) < FRESH:
+                size = _whole_lines(fd, size)
+            checkpoint = mark(fd, size)
+        finally:
+            os.close(fd)
+    except FileNotFoundError:
+        raise Changed(f"{path}: is gone; try again") from None
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror}; it can't be packed") from error
+    return Source(path, size, status.st_size - size, status.st_mode & 0o7777, status.st_mtime_ns, checkpoint)
+
+
+def _is_transcript(path: Path) -> bool:
+    """Whether the client writes a file by adding lines to it."""
+    own = is_session_id(path.stem) or path.stem.startswith("agent-") or path.stem == "journal"
+    return path.suffix == ".jsonl" and own
+
+
+def _whole_lines(fd: int, size: int) -> int:
+    """Where the last whole line ends."""
+    while size:
+        start = max(size - _LOOK, 0)
+        end = read_at(fd, start, size - start).rfind(b"\n") + 1
+        if end:
+            return start + end
+        size = start
+    return 0

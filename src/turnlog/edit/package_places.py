@@ -1,0 +1,80 @@
+"""The names in a package: how places below a config folder are written, and which of them are a session's.
+
+A package may come from a stranger. Nothing in it may lead out of the config folder, nor to a place in it that is none
+of a session's: the client runs what it finds as settings, hooks, skills, commands or shell environment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable
+
+CONFIG = "config/"
+"""What the names of files begin with that have a place below the config folder."""
+HISTORY = "history/"
+"""What the names of lines of `history.jsonl` begin with."""
+
+_ESCAPED = re.compile("%(25|[89A-F][0-9A-F])")
+_AGENT = re.compile(r"(?:subagents/)?agent-[^/]+\.(?:jsonl|meta\.json)", re.DOTALL)
+_PLAN = re.compile(r"[^/]+\.md", re.DOTALL)
+_NOT_ON_WINDOWS = re.compile(r'[\\:*?"<>|\x00-\x1f]|[. ](?:/|$)')
+
+
+def escaped(path: str) -> str:
+    """A path as it stands in a package: any name that a disk can hold, as a text."""
+    if path.isascii() and "%" not in path:
+        return path
+    return "".join(_escape(char) for char in path)
+
+
+def _escape(char: str) -> str:
+    if "\udc80" <= char <= "\udcff":  # how Python spells a byte that is no UTF-8
+        return f"%{ord(char) - 0xDC00:02X}"
+    return "%25" if char == "%" else char.encode("utf-8", "replace").decode()
+
+
+def unescaped(name: str) -> str:
+    """The path that `escaped` was given."""
+    return _ESCAPED.sub(lambda found: "%" if found[1] == "25" else chr(0xDC00 + int(found[1], 16)), name)
+
+
+def is_safe(name: str) -> bool:
+    """Whether a name stays below the folder that it is put into."""
+    plain = unescaped(name)
+    if "\0" in plain or any(part in ("", ".", "..") for part in plain.split("/")):
+        return False
+    return os.name != "nt" or not _NOT_ON_WINDOWS.search(plain)
+
+
+def is_of_session(place: str, session_id: str, folder: str) -> bool:
+    """Whether a place below a config folder is one where files of a session lie; all are written as in a package."""
+    top, _, rest = place.partition("/")
+    if top == "projects":
+        project, _, rest = rest.partition("/")
+        own = rest == f"{session_id}.jsonl" or rest.startswith(f"{session_id}/")
+        return project == folder and (own or _AGENT.fullmatch(rest) is not None)
+    if top in ("file-history", "tasks"):
+        return rest.startswith(f"{session_id}/")
+    if top == "todos":
+        return "/" not in rest and rest.startswith((f"{session_id}.json", f"{session_id}-agent-"))
+    return top == "plans" and _PLAN.fullmatch(rest) is not None
+
+
+def colliding(names: Iterable[str]) -> str | None:
+    """A name that some disks would not tell from another, or that is both file and folder; None if there is none."""
+    seen: set[str] = set()
+    folders: set[str] = set()
+    for name in names:
+        folded = _folded(name)
+        if folded in seen:
+            return name
+        seen.add(folded)
+        parts = folded.split("/")
+        folders.update("/".join(parts[:count]) for count in range(1, len(parts)))
+    return next(iter(sorted(seen & folders)), None)
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

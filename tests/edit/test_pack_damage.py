@@ -1,0 +1,62 @@
+"""A damaged package is found out, wherever the damage is, before anything is written."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from turnlog.edit.pack import pack
+from turnlog.edit.package_reader import Package
+from turnlog.edit.unpack import unpack
+from turnlog.errors import TurnlogError, Unreadable
+
+
+@pytest.fixture
+def packed(session: Path, tmp_path: Path) -> Path:
+    """A package of some kilobytes."""
+    (session.with_suffix("") / "tool-results" / "noise").write_bytes(random.Random(1).randbytes(64))
+    return pack([session], tmp_path / "p").path
+
+
+def is_sound(path: Path) -> bool:
+    """Whether a package is found to be whole."""
+    try:
+        with Package(path) as package:
+            package.verify()
+    except Unreadable as error:
+        return not str(error).startswith(f"{path}: ")
+    return True
+
+
+def test_a_package_that_is_cut_anywhere_is_refused(packed: Path) -> None:
+    data = packed.read_bytes()
+    assert is_sound(packed)
+    for size in (*range(0, len(data) - 80, 2), *range(len(data) - 80, len(data))):
+        packed.write_bytes(data[:size])
+        assert not is_sound(packed), size
+
+
+def test_a_bit_that_flips_anywhere_is_found(packed: Path) -> None:
+    data = packed.read_bytes()
+    for at in (*range(0, len(data) - 80, 2), *range(len(data) - 80, len(data))):
+        packed.write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
+        assert not is_sound(packed), at
+
+
+def test_bytes_behind_the_end_are_found(packed: Path) -> None:
+    data = packed.read_bytes()
+    for more in (b"\0", b"\n", data):
+        packed.write_bytes(data + more)
+        assert not is_sound(packed)
+
+
+def test_nothing_is_written_for_a_damaged_package(packed: Path, tmp_path: Path) -> None:
+    data = packed.read_bytes()
+    (tmp_path / "work").mkdir()
+    for at in range(0, len(data), 97):
+        packed.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
+        with pytest.raises(TurnlogError), Package(packed) as package:
+            unpack(package, tmp_path / "there", given={"/home/dana/webshop": tmp_path / "work"})
+        assert not (tmp_path / "there").exists()

@@ -1,0 +1,76 @@
+"""A session that was packed and unpacked for another user, in another folder, is resumed by the real client."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.interop.clients import NEWEST, client, missing
+from tests.interop.mock_anthropic import MockAnthropic
+from tests.interop.normalise import NEXT
+from tests.interop.recordings import DATA
+from tests.interop.resume import MODEL, Resumed, environment, furnish, judge, run, scratch_folder
+from turnlog.edit.pack import pack
+from turnlog.edit.pack_contents import contents
+from turnlog.edit.package_reader import Package
+from turnlog.edit.unpack import unpack
+
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.skipif(bool(missing((NEWEST,))), reason="the newest client is not installed"),
+]
+
+SESSIONS = [
+    "sessions/2.1.325/tools",
+    "sessions/2.1.325/agents",
+    "sessions/2.1.325/tui_basic",
+    "sessions/2.1.325/misc",
+    "sessions/2.0.76/agents",
+    "sessions/2.1.45/compact",
+]
+
+
+def largest(folder: Path) -> Path:
+    return max(folder.rglob("????????-*.jsonl"), key=lambda path: path.stat().st_size)
+
+
+def resumed(home: Path, cwd: Path, name: str) -> Resumed:
+    """What the client sends when it resumes a session."""
+    with MockAnthropic() as mock:
+        words = [str(client(NEWEST)), "-p", NEXT, "--resume", name, "--output-format", "json", "--model", MODEL]
+        return judge(mock.requests, run(words, environment(home, mock.url), cwd, 60))
+
+
+def sent(found: Resumed, home: Path, cwd: Path) -> list[object]:
+    """The conversation, without where it was resumed."""
+    kept = [message for message in found.messages if message["role"] != "system"]
+    plain: list[object] = json.loads(json.dumps(kept).replace(str(cwd), "CWD").replace(str(home), "HOME"))
+    return plain
+
+
+def unpacked(path: Path, base: Path, *, new_ids: bool) -> tuple[Path, Path, str]:
+    """The session in another home, for another project: home, project, id."""
+    home, cwd = base / "home" / "erin", base / "work" / "other place"
+    for folder in (home / "tmp", cwd):
+        folder.mkdir(parents=True)
+    package = pack([path], base / "p.tar.zst").path
+    with Package(package) as opened:
+        (done,) = unpack(opened, home / ".claude", given={contents(path).project: cwd}, new_ids=new_ids)
+    return home, cwd, done.arrival.session_id
+
+
+@pytest.mark.parametrize("new_ids", [False, True], ids=["same ids", "new ids"])
+@pytest.mark.parametrize("folder", SESSIONS)
+def test_the_client_sends_the_same_for_an_unpacked_session(folder: str, new_ids: bool) -> None:
+    path = largest(DATA / folder)
+    with scratch_folder() as one, scratch_folder() as two:
+        plain_home, plain_cwd = furnish(one, path, path.read_bytes(), path.stem)
+        home, cwd, name = unpacked(path, two, new_ids=new_ids)
+        shutil.copy(plain_home / ".claude.json", home / ".claude.json")
+        plain, moved = resumed(plain_home, plain_cwd, path.stem), resumed(home, cwd, name)
+        assert (plain.outcome, moved.outcome) == ("sent", "sent")
+        assert len(sent(moved, home, cwd)) > 1
+        assert sent(moved, home, cwd) == sent(plain, plain_home, plain_cwd)

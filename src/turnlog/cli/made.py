@@ -1,0 +1,34 @@
+"""What the commands say that make a session from another: `clone`, `fork`, `redact --clone`, `repair`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnlog.cli.gist import count
+from turnlog.cli.output import say
+from turnlog.cli.terminal import line
+from turnlog.cli.when import size
+from turnlog.edit.clone import Made
+
+
+def made_document(made: Made) -> dict[str, Any]:
+    """A new session for programs."""
+    return {
+        "session_id": made.session_id,
+        "path": str(made.path),
+        "title": made.title,
+        "bytes": made.size,
+        "files": made.files,
+        "source": {"session_id": made.source.session_id, "path": str(made.source.path)},
+    }
+
+
+def tell_made(made: Made) -> None:
+    """Say what was made, and how to go on with it."""
+    with_files = f", with {count(made.files, 'file')} that belong to it" if made.files else ""
+    say(
+        [
+            f"{made.session_id}  {line(made.title)}  ({size(made.size)}{with_files})",
+            f"Resume it with: claude --resume {made.session_id}",
+        ]
+    )

@@ -1,0 +1,405 @@
+"""Forking: what leads to a point stays, and the conversation is the one that it was there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.session.build import DATA, Build, outcome, recorded, said, stamp, use
+from turnlog.edit.draft import Draft
+from turnlog.edit.fork import fork, must_go_on
+from turnlog.edit.points import point
+from turnlog.errors import NotFound, Refused, UsageError
+from turnlog.session.session import Session
+
+SESSIONS = sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl")) + sorted(DATA.glob("variants/*.jsonl"))
+TANGLED = ("parent-cycle", "rows-in-reverse-order")
+"""Files in which what stands later in the file does not come later in the conversation."""
+
+
+def forked(session: Session, at: str) -> Session:
+    return Session(fork(session, Draft.of(session.file), point(session, at)).transcript())
+
+
+def told(build: Build, at: str) -> list[str]:
+    return said(forked(build.session(), at))
+
+
+def types(session: Session) -> list[str]:
+    return [entry.name for entry in session.file.entries]
+
+
+@pytest.fixture
+def compacted() -> Build:
+    """Two compactions; the second preserved the last question and answer."""
+    build = Build()
+    build.prompt("one", "u1")
+    build.answer("ONE", uuid="a1")
+    build.boundary("b1")
+    build.summary("SUM1", "s1")
+    build.prompt("two", "u2")
+    build.answer("TWO", uuid="a2")
+    kept = {"anchorUuid": "s2", "uuids": ["u2", "a2"]}
+    build.boundary("b2", preservedMessages=kept)
+    build.summary("SUM2", "s2")
+    build.prompt("three", "u3")
+    build.answer("THREE", uuid="a3")
+    return build
+
+
+# -- over everything that was recorded
+
+
+def points(session: Session) -> Iterator[str]:
+    yield from (str(number + 1) for number in range(len(session.turns)))
+    yield from (f"leaf:{number + 1}" for number in range(len(session.graph.leaves)))
+    yield from (f"compaction:{number + 1}" for number in range(len(session.compactions)))
+    if len(session.file.entries) < 400:
+        yield from (row.uuid or "" for row in session.graph.rows if row.type in ("user", "assistant") and row.uuid)
+
+
+def as_it_was(session: Session, leaf: str) -> list[dict[str, object]]:
+    """The conversation at a leaf, before any compaction that was written behind it."""
+    place = session.file.by_uuid[leaf]
+    later = [row.offset for row in session.graph.compactions if row.index > place]
+    if later:
+        raw = b"".join(session.file.raw(item) for item in session.file.items if item.offset < later[0])
+        session = Session.of(raw)
+    return session.conversation(leaf).messages
+
+
+def check_all_points(path: Path) -> int:
+    count = 0
+    with Session.open(path) as session:
+        try:
+            session.leaf()
+        except Refused:
+            return 0
+        for at in points(session):
+            try:
+                wanted = point(session, at)
+                expected = as_it_was(session, wanted.leaf)
+            except (UsageError, NotFound, Refused):
+                continue
+            draft = fork(session, Draft.of(session.file), wanted)
+            assert Session(draft.transcript()).conversation().messages == expected, f"{path.name} --at {at}"
+            count += 1
+    return count
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.relative_to(DATA).as_posix())
+def test_a_fork_says_what_was_said_at_its_point(path: Path) -> None:
+    if path.stem not in TANGLED:
+        check_all_points(path)
+
+
+def test_the_recorded_sessions_have_many_points() -> None:
+    assert sum(map(check_all_points, sorted(DATA.glob("sessions/2.1.325/*/projects/*/????????-*.jsonl")))) > 300
+
+
+@pytest.mark.corpus
+def test_a_fork_of_any_real_session_says_what_was_said_at_its_point(corpus: Path) -> None:
+    files = [path for path in sorted(corpus.glob("wild/**/*.jsonl")) if path.stat().st_size < 400_000]
+    assert sum(map(check_all_points, files)) > 1000
+
+
+# -- points
+
+
+def test_a_turn_ends_behind_its_last_entry() -> None:
+    build = Build()
+    build.prompt("one")
+    build.call("c1")
+    build.result("c1")
+    build.answer("ONE")
+    build.prompt("two")
+    build.answer("TWO")
+    assert told(build, "1") == ["U one", "A call c1", "U result c1", "A ONE"]
+
+
+def test_a_compaction_that_was_asked_for_behind_a_turn_is_no_part_of_it() -> None:
+    build = Build()
+    build.prompt("one")
+    build.answer("ONE")
+    build.boundary()
+    build.summary("SUM")
+    build.prompt("two")
+    build.answer("TWO")
+    assert told(build, "1") == ["U one", "A ONE"]
+
+
+def test_a_turn_that_went_on_behind_a_compaction_ends_there() -> None:
+    build = Build()
+    build.prompt("one")
+    build.call("c1")
+    build.result("c1")
+    build.boundary()
+    build.summary("SUM")
+    build.answer("ONE")
+    build.prompt("two")
+    assert told(build, "1") == ["U SUM", "A ONE"]
+
+
+def test_just_before_a_compaction_all_of_the_earlier_context_is_back(compacted: Build) -> None:
+    assert told(compacted, "compaction:1") == ["U one", "A ONE"]
+    assert told(compacted, "compaction:2") == ["U SUM1 + two", "A TWO"]
+
+
+@pytest.mark.parametrize("word", ["compaction:last", "compaction:-1", "compaction:2"])
+def test_compactions_are_counted_from_either_end(word: str, compacted: Build) -> None:
+    assert point(compacted.session(), word).words == "just before compaction 2 of 2"
+
+
+def test_what_a_compaction_preserved_stays_with_it(compacted: Build) -> None:
+    assert told(compacted, "u3") == ["U SUM2 + two", "A TWO", "U three"]
+
+
+def test_a_fork_can_be_forked_again_before_its_own_compactions(compacted: Build) -> None:
+    once = forked(compacted.session(), "3")
+    assert said(forked(once, "compaction:1")) == ["U one", "A ONE"]
+
+
+def test_an_entry_that_a_compaction_preserved_goes_on_where_it_was_written(compacted: Build) -> None:
+    assert told(compacted, "a2") == ["U SUM1 + two", "A TWO"]
+
+
+def test_a_point_may_be_the_end_of_a_branch_or_the_start_of_a_uuid() -> None:
+    build = Build()
+    build.prompt("one", "u1")
+    build.answer("ONE", uuid="a1")
+    build.prompt("two", "fork-2")
+    build.answer("TWO")
+    build.prompt("other", "fork-3", parent="a1")
+    build.answer("OTHER")
+    assert told(build, "leaf:1") == ["U one", "A ONE", "U two", "A TWO"]
+    assert told(build, "leaf:2") == ["U one", "A ONE", "U other", "A OTHER"]
+    assert told(build, "fork-3") == ["U one", "A ONE", "U other"]
+    with pytest.raises(UsageError, match="2 entries begin so"):
+        point(build.session(), "fork-")
+
+
+def test_the_point_is_the_last_thing_that_is_kept() -> None:
+    build = Build()
+    build.prompt("one", "u1")
+    build.answer("ONE")
+    assert told(build, "u1") == ["U one"]
+
+
+def test_a_call_is_kept_with_its_results() -> None:
+    build = Build()
+    build.prompt("one")
+    build.answer(use("c1"), uuid="first", id="m")
+    call = build.answer(use("c2"), id="m")
+    build.result("c1", parent="first")
+    build.result("c2", parent=call)
+    build.answer("ONE")
+    assert told(build, "first") == ["U one", "A call c1 + call c2", "U result c1 + result c2"]
+
+
+@pytest.mark.parametrize(
+    ("word", "words"),
+    [
+        ("0", "--at 0: the turns of this session are 1 to 3"),
+        ("4", "--at 4: the turns of this session are 1 to 3"),
+        ("compaction:3", "the compactions of this session are 1 to 2"),
+        ("compaction:0", "the compactions of this session are 1 to 2"),
+        ("compaction:-3", "the compactions of this session are 1 to 2"),
+        ("leaf:2", "this session has one leaf, number 1"),
+        ("b2", "is a compaction; compaction:2 goes on just before it"),
+        ("u9", "no entry of this session begins so; the closest are u3, u2, u1"),
+        ("nothing-like-it", "no entry of this session begins so; give the number of a turn"),
+        ("turn:1", "give the number of a turn, the uuid of an entry, compaction:K or leaf:K"),
+        ("", "give the number of a turn"),
+    ],
+)
+def test_a_point_that_is_not_there_is_answered_with_those_that_are(word: str, words: str, compacted: Build) -> None:
+    with pytest.raises(UsageError) as told_off:
+        point(compacted.session(), word)
+    assert words in str(told_off.value)
+
+
+def test_a_session_without_compactions_says_so() -> None:
+    build = Build()
+    build.prompt("one")
+    with pytest.raises(UsageError, match="this session has no compactions"):
+        point(build.session(), "compaction:1")
+
+
+def test_progress_and_entries_without_uuid_are_no_points() -> None:
+    build = Build()
+    build.prompt("one")
+    build.progress("p1")
+    with pytest.raises(UsageError, match="report of progress"):
+        point(build.session(), "p1")
+    bare = Build()
+    del bare[bare.prompt("one")]["uuid"]
+    with pytest.raises(UsageError, match="has no uuid"):
+        point(bare.session(), "1")
+
+
+# -- what stays and what goes
+
+
+def test_what_came_later_and_other_branches_go_and_metadata_of_the_time_stays() -> None:
+    build = Build()
+    build.note("mode", mode="normal")
+    build.note("custom-title", customTitle="Old")
+    build.prompt("one", "u1")
+    build.note("file-history-snapshot", messageId="u1", snapshot={"messageId": "u1"})
+    build.answer("ONE", uuid="a1")
+    build.prompt("abandoned", "x1")
+    build.note("file-history-snapshot", messageId="x1", snapshot={"messageId": "x1"})
+    build.note("last-prompt", leafUuid="x1", lastPrompt="abandoned")
+    build.prompt("two", "u2", parent="a1")
+    build.answer("TWO", uuid="a2")
+    build.note("custom-title", customTitle="New")
+    build.note("permission-mode", permissionMode="plan")
+    build.prompt("three")
+    found = forked(build.session(), "a2")
+    assert types(found) == (
+        "mode custom-title user file-history-snapshot assistant user assistant permission-mode last-prompt".split()
+    )
+    assert found.body(found.file.entries[1])["customTitle"] == "Old"
+
+
+def test_the_fork_says_where_it_goes_on() -> None:
+    build = Build()
+    build.prompt("what   is\nthis?")
+    build.answer("ONE", uuid="a1")
+    build.prompt("two")
+    found = forked(build.session(), "1")
+    last = found.body(found.file.entries[-1])
+    assert (last["type"], last["leafUuid"], last["lastPrompt"]) == ("last-prompt", "a1", "what is this?")
+
+
+def test_notes_beside_the_chain_stay_and_what_was_said_there_does_not() -> None:
+    build = Build()
+    build.prompt("one", "u1")
+    build.attachment("file", parent="u1", uuid="note")
+    build.attachment("queued_command", parent="u1", uuid="queued", prompt="psst")
+    build.progress("p", parent="u1")
+    build.answer("ONE", parent="u1")
+    build.attachment("file", uuid="late")
+    found = forked(build.session(), "1")
+    assert {row.uuid for row in found.graph.rows} == {"u1", "note", "p", found.graph.rows[-1].uuid}
+
+
+def test_rows_on_which_nothing_is_left_are_hung_on_the_row_before_them() -> None:
+    build = Build()
+    build.prompt("lost", "u0")
+    build.answer("copy", uuid="a0", id="m")
+    build.prompt("one", "u1", parent=None)
+    build.answer("ONE", uuid="a1", id="m")
+    found = forked(build.session(), "a1")
+    assert said(found) == said(build.session(), "a1")
+    assert len(found.graph.roots) == 1
+
+
+def test_a_parent_that_the_client_finds_by_time_is_written_down() -> None:
+    build = Build(step=1)
+    build.prompt("one", "u1")
+    build.answer("ONE", uuid="a1", parent="gone")
+    build.prompt("two", parent="a1")
+    found = forked(build.session(), "a1")
+    assert found.graph.missing == []
+    assert said(found) == ["U one", "A ONE"]
+
+
+def test_a_ring_is_opened() -> None:
+    build = Build()
+    build.prompt("one", "u1", parent="a1")
+    build.answer("ONE", uuid="a1", parent="u1")
+    found = forked(build.session(), "a1")
+    assert found.graph.cycles == []
+    assert said(found) == ["U one", "A ONE"]
+
+
+def test_the_last_row_is_the_newest_for_clients_that_go_by_time() -> None:
+    build = Build()
+    build.prompt("one", "u1", timestamp=stamp(9000))
+    build.answer("ONE", uuid="a1")
+    found = forked(build.session(), "a1")
+    assert found.file.entries[1].timestamp == stamp(9000.001)
+
+
+def test_an_entry_written_twice_stays_twice() -> None:
+    build = Build()
+    build.prompt("one", "u1")
+    build.lines.append(dict(build["u1"]))
+    build.answer("ONE", uuid="a1", parent="u1")
+    assert types(forked(build.session(), "a1")) == ["user", "user", "assistant", "last-prompt"]
+
+
+def test_scraps_and_lines_that_no_client_reads_go() -> None:
+    build = Build()
+    build.prompt("one", "u1")
+    build.answer("ONE", uuid="a1")
+    raw = b"no json\n" + build.data() + b'{"type":"us'
+    session = Session.of(raw)
+    draft = fork(session, Draft.of(session.file), point(session, "1"))
+    assert [line[:9] for line in draft.lines()] == [b'{"parentU', b'{"parentU', b'{"type":"']
+
+
+def test_sub_agents_inside_the_file_stay_with_the_call_that_started_them() -> None:
+    path = recorded("1.0.128/agents")
+    session = Session.of(path.read_bytes())
+    inside = [entry for entry in session.file.entries if entry.is_sidechain]
+    assert inside
+    whole = forked(session, "leaf:1")
+    assert sum(bool(entry.is_sidechain) for entry in whole.file.entries) == len(inside)
+    start = forked(session, session.turns[0].start.uuid or "")
+    assert not any(entry.is_sidechain for entry in start.file.entries)
+
+
+def test_a_large_session_is_forked_before_its_compaction_as_a_small_one_is() -> None:
+    build = Build()
+    build.prompt("one")
+    build.answer("x" * (6 << 20))
+    build.boundary()
+    build.summary("SUM")
+    build.answer("TWO")
+    assert told(build, "compaction:1")[0] == "U one"
+    assert told(build, "leaf:1") == ["U SUM", "A TWO"]
+
+
+# -- what is refused
+
+
+def test_a_session_of_a_sub_agent_alone_is_not_forked() -> None:
+    build = Build()
+    build.prompt("one", "u1", isSidechain=True)
+    session = build.session()
+    with pytest.raises(UsageError, match="belongs to a sub-agent"):
+        fork(session, Draft.of(session.file), point(session, "u1"))
+
+
+def test_a_fork_that_the_client_would_not_resume_is_refused() -> None:
+    build = Build()
+    build.prompt("one", "u1")
+    build.answer("ONE", timestamp=None)
+    build.answer("TWO", uuid="a2")
+    session = build.session()
+    must_go_on(session, forked(session, "u1").file)
+    with pytest.raises(Refused, match="would not resume it from there"):
+        must_go_on(session, forked(session, "assistant-1").file)
+
+
+def test_a_fork_that_breaks_a_rule_which_its_session_keeps_is_refused() -> None:
+    whole, broken = Build(), Build()
+    for build in (whole, broken):
+        build.prompt("one")
+        build.answer("ONE", uuid="a1")
+    broken.lines[1]["parentUuid"] = "nowhere"
+    must_go_on(whole.session(), whole.session().file)
+    with pytest.raises(Refused, match=r"\[hidden-tail\]; nothing was written"):
+        must_go_on(whole.session(), broken.session().file)
+
+
+def test_a_result_in_another_answer_is_not_forked_away_from_its_call() -> None:
+    build = Build()
+    build.prompt("one")
+    build.answer(use("c1"), use("c2"))
+    build.prompt([outcome("c1"), outcome("c2")], "both")
+    assert told(build, "both") == ["U one", "A call c1 + call c2", "U result c1 + result c2"]

@@ -1,0 +1,73 @@
+"""What must survive when a text is made shorter: names, paths, numbers, addresses, and code.
+
+A mark is a piece of a text that somebody may look for later or that another program understands: what stands between
+backticks, addresses, paths and file names, identifiers (with dots, capitals inside, underscores or brackets), options,
+hashes and numbers. The number before an item of a list is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_MARK = re.compile(
+    r"""
+    (?P<code>`[^`\n]+`)
+    | (?P<url>\b[a-z][a-z0-9+.-]{0,20}://[^\s<>()\[\]"'`]+[^\s<>()\[\]"'`.,;:!?。，；：！？])
+    | (?P<path>
+        (?<![\w/])(?:~|\.{1,2})?(?:/[\w.@+%-]*[\w@+%-])+/?       # from a root: /etc/hosts, ~/x, ./x
+        | \b[A-Za-z]:\\[\w\\.@+%-]*[\w\\]                         # C:\\x
+        | \b[\w.@+-]{1,99}(?:/[\w.@+-]{1,99}){0,30}/[\w@+-]{1,99}\.\w{1,8}\b    # src/cart.py
+        | \b[\w.@+-]{1,99}(?:/[\w.@+-]{1,99}){2,30}\b             # a/b/c
+        | \b[\w-]{1,99}\.[A-Za-z][A-Za-z0-9]{0,4}\b(?![\w(.])     # cart.py
+      )
+    | (?P<flag>(?<![\w-])--?[A-Za-z][\w-]*\b)
+    | (?P<call>\b[A-Za-z_][\w.]{0,99}\(\))
+    | (?P<dotted>\b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\b)
+    | (?P<snake>\b\w*[A-Za-z0-9]_\w+\b|\b__\w+\b)
+    | (?P<camel>\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z0-9]+(?:[A-Z]+[a-z0-9]+)+\b|\b[A-Z]{2,}[a-z]+[A-Z]\w*\b)
+    | (?P<number>(?<![\w.])[#$€£]?\d+(?:[.,:]\d+)*(?:[%\w]*\w|%)?)
+    """,
+    re.VERBOSE,
+)
+# Runs are bounded where others may follow that begin with the same characters: else a long text of the wrong kind would
+# be walked through again from each of its places.
+_NUMBERING = re.compile(r"^[ \t]*\d{1,4}[.)](?=\s)", re.MULTILINE)
+_ABBREVIATIONS = frozenset({"e.g", "i.e", "z.B", "d.h", "u.a", "a.m", "p.m"})
+
+
+def marks(text: str) -> list[str]:
+    """The marks of a text, each once, in order, without backticks."""
+    bare = _NUMBERING.sub(lambda found: " " * len(found[0]), text)
+    names = (found[0].strip("`").strip() for found in _MARK.finditer(bare))
+    return [name for name in dict.fromkeys(names) if name and name not in _ABBREVIATIONS]
+
+
+def lost(names: Iterable[str], text: str) -> list[str]:
+    """Those of some marks that a text does not hold."""
+    there = frozenset(marks(text))  # most are found like this, without looking through the text for each
+    return [name for name in names if name not in there and not holds(text, name)]
+
+
+def holds(text: str, name: str) -> bool:
+    """Whether a text holds a mark, and not only as a part of something longer."""
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
+        if not (_joined(text, start) or _joined(text, end) or _number_goes_on(text, end)):
+            return True
+        start = text.find(name, start + 1)
+    return False
+
+
+def _joined(text: str, at: int) -> bool:
+    """Whether the characters before and at a place belong to one word."""
+    return 0 < at < len(text) and _is_word(text[at - 1]) and _is_word(text[at])
+
+
+def _is_word(character: str) -> bool:
+    return character == "_" or (character.isalnum() and character < "\u2e80")
+
+
+def _number_goes_on(text: str, end: int) -> bool:
+    return text[end - 1 : end].isdigit() and text[end : end + 1] in (".", ",") and text[end + 1 : end + 2].isdigit()

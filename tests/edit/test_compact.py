@@ -1,0 +1,265 @@
+"""Putting a summary in the place of a conversation: the lines that are written, and what would be sent then."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.session.build import DATA, Build, said, use
+from turnlog.edit.compact import BEFORE, GO_ON, KEPT, Compacted, compact, summary_text
+from turnlog.edit.draft import Draft
+from turnlog.edit.recap import NOTE, recap
+from turnlog.edit.said import said as spoken
+from turnlog.edit.summary import by_model
+from turnlog.errors import Refused, UsageError
+from turnlog.model.answer import Answer
+from turnlog.model.failures import BrokenOff, Rejected
+from turnlog.model.scripted import Scripted
+from turnlog.session.session import Session
+
+NOW = datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def largest(name: str) -> Path:
+    found = (DATA / "sessions" / name).rglob("????????-*.jsonl")
+    return max(found, key=lambda path: path.stat().st_size)
+
+
+def work() -> Build:
+    """Three turns, the second with a call."""
+    build = Build()
+    build.prompt("first question about src/cart.py", "u1")
+    build.answer("first answer", uuid="a1")
+    build.prompt("second question", "u2")
+    build.call("c1", "Read", {"file_path": "/home/dana/webshop/src/cart.py"}, uuid="a2")
+    build.result("c1", "def total(): ...", uuid="r2")
+    build.call("c2", "Bash", {"command": "make test"}, uuid="a3")
+    build.result("c2", "failed", error=True, uuid="r3")
+    build.answer("second answer", uuid="a4")
+    build.prompt("third question", "u3")
+    build.answer("third answer", uuid="a5")
+    build.note("last-prompt", lastPrompt="third question", leafUuid="a5")
+    return build
+
+
+def done(build: Build, keep: int = 0, **fields: Any) -> Compacted:
+    numbers = iter(f"0000000{n}-0000-4000-8000-000000000000" for n in range(9))
+    draft = Draft.of(build.session().file)
+    return compact(draft, lambda *_: "THE SUMMARY", keep=keep, now=NOW, uuid=lambda: next(numbers), **fields)
+
+
+def rows(found: Compacted) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in found.draft.lines()]
+
+
+def test_without_kept_turns_only_the_summary_is_sent() -> None:
+    found = done(work())
+    [message] = said(Session(found.draft.transcript()))
+    assert message.startswith(f"U {BEFORE}")
+    assert message.endswith(GO_ON)
+    assert (found.turns, found.kept) == (3, 0)
+
+
+def test_kept_turns_come_behind_the_summary_word_for_word() -> None:
+    found = done(work(), keep=2)
+    messages = said(Session(found.draft.transcript()))
+    assert messages[0].startswith(f"U {BEFORE}")
+    assert messages[0].endswith(f"{KEPT} + second question")
+    assert messages[1:] == [
+        "A call c1",
+        "U result c1",
+        "A call c2",
+        "U result c2",
+        "A second answer",
+        "U third question",
+        "A third answer",
+    ]
+    assert (found.turns, found.kept) == (1, 2)
+
+
+def test_what_comes_later_hangs_on_what_was_kept() -> None:
+    build = work()
+    found = done(build, keep=1)
+    after = Build()
+    after.lines = rows(found)
+    after.last = "a5"
+    after.wait(9e7)
+    after.prompt("fourth question")
+    texts = said(after.session())
+    assert texts[0].endswith("third question")
+    assert texts[1:] == ["A third answer", "U fourth question"]
+
+
+def test_nothing_that_was_in_the_file_is_changed() -> None:
+    build = work()
+    lines = list(done(build, keep=1).draft.lines())
+    assert b"".join(lines[:-3]) == b"".join(Draft.of(build.session().file).lines())
+
+
+def test_the_lines_are_those_of_the_real_client() -> None:
+    """The keys and their order are those that the newest client wrote; it also counts time and place in the turn."""
+    genuine = [json.loads(line) for line in largest("2.1.325/tui_more").read_bytes().splitlines()]
+    at = max(at for at, row in enumerate(genuine) if row.get("subtype") == "compact_boundary")
+    boundary, summary = genuine[at], genuine[at + 1]
+    session = Session.open(largest("2.1.325/tui_more"))
+    made = [json.loads(line) for line in compact(Draft.of(session.file), lambda *_: "x", keep=1).draft.lines()][-3:]
+    session.close()
+    assert list(made[0]) == list(boundary)
+    assert list(made[0]["compactMetadata"]) == [key for key in boundary["compactMetadata"] if key != "durationMs"]
+    assert list(made[1]) == [key for key in summary if key not in ("turnPosition", "session_id")]
+    assert {key: made[0][key] for key in ("parentUuid", "content", "level")} == {
+        key: boundary[key] for key in ("parentUuid", "content", "level")
+    }
+    assert made[2]["type"] == "last-prompt"
+
+
+@pytest.mark.parametrize("name", ["2.1.325/compact", "2.1.325/tui_more"])
+def test_the_words_around_a_summary_are_those_of_the_real_client(name: str) -> None:
+    found = 0
+    with Session.open(largest(name)) as session:
+        for entry in session.entries:
+            if not entry.is_compact_summary:
+                continue
+            text = session.body(entry)["message"]["content"]
+            summary = text.partition("Summary:\n")[2].partition("\n\nIf you need specific details")[0]
+            tools = text.partition("summary>")[2].partition("<")[0].split(", ")
+            path = text.partition("read the full transcript at: ")[2].partition("\n")[0]
+            assert summary_text(summary, tools, Path(path), kept=True) == text
+            found += 1
+    assert found
+
+
+def test_a_boundary_names_what_it_keeps_and_what_it_cost() -> None:
+    boundary, summary, last = rows(done(work(), keep=1))[-3:]
+    facts = boundary["compactMetadata"]
+    assert facts["preservedMessages"] == {
+        "anchorUuid": summary["uuid"],
+        "uuids": ["u3", "a5"],
+        "allUuids": ["u3", "a5"],
+    }
+    assert facts["preservedSegment"] == {"headUuid": "u3", "anchorUuid": summary["uuid"], "tailUuid": "a5"}
+    assert boundary["logicalParentUuid"] == "a5"
+    assert summary["parentUuid"] == boundary["uuid"]
+    assert boundary["timestamp"] < summary["timestamp"], "old clients go on from the newest row"
+    assert last == {
+        "type": "last-prompt",
+        "lastPrompt": "third question",
+        "leafUuid": "a5",
+        "sessionId": summary["sessionId"],
+    }
+    assert facts["preTokens"] > 0
+    assert facts["cumulativeDroppedTokens"] >= 0
+    assert "preservedMessages" not in rows(done(work()))[-3]["compactMetadata"]
+
+
+def test_the_time_is_never_before_that_of_the_session() -> None:
+    draft = Draft.of(work().session().file)
+    made = [*compact(draft, lambda *_: "x", now=datetime(2000, 1, 1, tzinfo=UTC)).draft.lines()]
+    assert json.loads(made[-3])["timestamp"] > json.loads(made[-5])["timestamp"]
+
+
+def test_the_tools_and_the_place_of_the_whole_are_named() -> None:
+    [message] = said(Session(done(work(), transcript=Path("/x/y.jsonl")).draft.transcript()))
+    assert "<tools-used-before-summary>Bash, Read</tools-used-before-summary>" in message
+    assert "read the full transcript at: /x/y.jsonl\n" in message
+
+
+@pytest.mark.parametrize("keep", [-1, 3, 99])
+def test_at_least_one_turn_must_be_left_to_sum_up(keep: int) -> None:
+    with pytest.raises(UsageError, match="the conversation has 3"):
+        done(work(), keep=keep)
+
+
+def test_an_empty_summary_and_a_session_that_can_not_be_resumed_are_refused() -> None:
+    with pytest.raises(UsageError, match="empty"):
+        compact(Draft.of(work().session().file), lambda *_: " \n")
+    with pytest.raises(Refused):
+        compact(Draft.of(Session.of(b'{"type":"user"}\n').file), lambda *_: "x")
+
+
+def test_a_second_compaction_sums_up_the_first() -> None:
+    first = done(work(), keep=1)
+    draft = Draft.of(first.draft.transcript())
+    second = compact(draft, recap, keep=0)
+    assert "Before that (from an earlier summary):\nTHE SUMMARY" in second.summary
+    assert "third answer" in second.summary
+    assert "second answer" not in second.summary
+    boundaries = [row for row in rows(second) if row.get("subtype") == "compact_boundary"]
+    dropped = [row["compactMetadata"]["cumulativeDroppedTokens"] for row in boundaries]
+    assert dropped[1] >= dropped[0]
+
+
+# -- the summary
+
+
+def test_an_outline_tells_prompts_answers_files_and_commands_and_that_it_is_one() -> None:
+    session = work().session()
+    text = recap(session, session.thread().rows)
+    assert text.startswith(NOTE)
+    assert "1. Asked: first question about src/cart.py\n   Answered: first answer" in text
+    assert "- /home/dana/webshop/src/cart.py: read 1 time, changed 0 times" in text
+    assert "- make test (failed)" in text
+    assert text == recap(session, session.thread().rows)
+
+
+@pytest.mark.parametrize("name", ["2.1.325/tools", "2.1.325/agents", "2.0.76/compact", "1.0.128/compact"])
+def test_an_outline_of_a_genuine_session_is_much_shorter_than_the_session(name: str) -> None:
+    with Session.open(largest(name)) as session:
+        text = recap(session, session.thread().rows)
+    assert 100 < len(text) < largest(name).stat().st_size / 3
+
+
+def test_a_model_is_asked_with_the_conversation_as_text() -> None:
+    model = Scripted(["<analysis>x</analysis><summary>\nAll is well.\n</summary>"])
+    found = compact(Draft.of(work().session().file), by_model(model, "small", wish="the cart {}"), keep=1)
+    assert found.summary == "All is well."
+    asked = str(model.requests[0].messages[0]["content"])
+    assert "USER: first question about src/cart.py\n\nASSISTANT: first answer" in asked
+    assert 'ASSISTANT: [calls Bash] {"command":"make test"}\n\nUSER: [result with an error] failed' in asked
+    assert "third question" not in asked
+    assert "What matters most: the cart {} " in asked
+
+
+def test_a_summary_without_tags_is_taken_and_a_cut_one_is_not() -> None:
+    session = work().session()
+    assert by_model(Scripted(["plain"]), "m")(session, session.thread().rows) == "plain"
+    cut = Answer(({"type": "text", "text": "<summary>half"},), "max_tokens")
+    with pytest.raises(BrokenOff, match="was cut"):
+        by_model(Scripted([cut]), "m")(session, session.thread().rows)
+    with pytest.raises(Rejected):
+        by_model(Scripted(), "m")(session, session.thread().rows)
+
+
+def test_a_long_conversation_is_cut_to_what_can_be_sent() -> None:
+    build = Build()
+    build.prompt("go")
+    for number in range(30):
+        build.call(f"c{number}", given={"command": "x" * 5000})
+        build.result(f"c{number}", "y" * 5000)
+    build.answer({"type": "thinking", "thinking": "secret", "signature": "s"}, "the end")
+    session = build.session()
+    lines = session.thread().rows
+    for longest in (200_000, 40_000, 12_000, 500):
+        text = spoken(session, lines, longest)
+        assert len(text) <= longest + 60
+        assert text.startswith("USER: go")
+        assert text.endswith("the end")
+        assert "secret" not in text
+
+
+def test_hostile_rows_are_summed_up_without_harm() -> None:
+    build = Build()
+    build.prompt([{"type": "text", "text": "go"}, {"type": "image", "source": 5}, 7])
+    build.answer(
+        {"type": "tool_use", "id": 4, "name": None, "input": ["\ud800"]}, {"type": "new"}, use("c", name="x y")
+    )
+    build.row("assistant", message={"role": "assistant", "content": 5})
+    build.answer("ok")
+    session = build.session()
+    assert "ok" in recap(session, session.thread().rows)
+    assert "ok" in spoken(session, session.thread().rows, 1000)
+    assert compact(Draft.of(session.file), recap).summary

@@ -19,13 +19,13 @@ def results(session: Session, found: Symptoms) -> None:
     for row in session.entries:
         if row.type == "user" and row.size > GIANT and holds_result(row):
             body = session.body(row)
-            size = _letters(body.get("message")) + _letters(body.get("toolUseResult"))
+            size = letters(body.get("message")) + letters(body.get("toolUseResult"))
             if size > GIANT:
                 text = "a result of more than a megabyte"
                 found.add("giant-result", "warning", text, [Spot(row, detail=f"{size / GIANT:.1f} MB")])
 
 
-def _letters(value: Any) -> int:
+def letters(value: Any) -> int:
     """How many letters the texts of a JSON value have, those of images aside."""
     total, todo = 0, [value]
     while todo:

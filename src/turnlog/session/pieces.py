@@ -43,6 +43,8 @@ _PICTURES = frozenset({"image", "document"})
 _PATHS = ("file_path", "notebook_path")
 LONG = 200
 """Shorter strings inside a call's input are never cut."""
+CUT = "[turnlog: "
+"""Where something was cut. What is left of two inputs may be equal, and they were not."""
 _SIGNED = 174
 """A signature holds the thinking, encrypted and in base64, behind so many bytes (measured on 390 blocks)."""
 
@@ -181,7 +183,7 @@ def _call(block: Json, piece: Piece, calls: dict[str, Piece]) -> Piece:
     piece.texts = tuple((len(text), weight(text)) for text in _strings(given) if len(text) > LONG)
     piece.path = next((path for name in _PATHS if isinstance(path := fields.get(name), str)), "")
     piece.partial = any(fields.get(name) is not None for name in ("offset", "limit"))
-    piece.twin = _fingerprint(piece.kind, given)
+    piece.twin = 0 if any(CUT in text for text in _strings(given)) else _fingerprint(piece.kind, given)
     calls[piece.call] = piece
     return piece
 

@@ -11,24 +11,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..entries.entry import Entry
+from .fates import GONE, REPLACED, SHORTENED, Fate, fates, without_copy
 from .filling import Filling, estimated
-from .pieces import Piece
-
-NOISE = frozenset(
-    "progress file-history-snapshot file-history-delta api-request api-request-shape api-request-blob".split()
-)
-"""Entries that are never sent, and that no client needs to resume."""
-REPEATED = frozenset(
-    "ai-title custom-title agent-name mode permission-mode last-prompt tools-used cost-state atis-latch".split()
-)
-"""Entries that are written again and again: only the last of each type counts."""
-HOOK_OUTPUT = frozenset(
-    "hook_success hook_blocking_error hook_non_blocking_error hook_error_during_execution hook_cancelled"
-    " hook_system_message".split()
-)
-"""Attachments that tell what a hook printed. What a hook gave the model as context is not among them."""
-_READING = frozenset({"Read", "NotebookRead"})
-_WRITING = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+from .noise import noise
+from .pieces import CUT, Piece
+from .wishes import Rule, Wishes
 
 MARK = 60
 """The mark in the place of what was cut is never longer."""
@@ -66,6 +53,24 @@ class Preset:
     """Whether a file that was read goes when it was written, or read as a whole, later."""
     protected: frozenset[str]
     """Tools whose calls and results are never touched."""
+    copies: int | None = None
+    """The client's own copies of results stay in the last so many turns with calls; None: as long as the results."""
+
+    @property
+    def wishes(self) -> Wishes:
+        """What it asks for."""
+        gone = None if self.shortened is None else self.whole + self.shortened
+        return Wishes(
+            Rule(self.whole, self.longest, gone),
+            protected=self.protected,
+            duplicates=self.duplicates,
+            stale_reads=self.stale_reads,
+            thinking=self.thinking,
+            images=self.images,
+            copies=self.copies,
+            noise=self.noise,
+            preset=self.name,
+        )
 
 
 PRESETS: tuple[Preset, ...] = (
@@ -78,20 +83,20 @@ PRESETS: tuple[Preset, ...] = (
     Preset(
         "standard",
         "also reads that are out of date, the thinking of old turns, and more of old outputs",
-        whole=5, shortened=None, longest=800, thinking=5, images=5,
-        noise=True, duplicates=True, stale_reads=True, protected=_TALK | _LISTS | _HIRED,
+        whole=3, shortened=None, longest=800, thinking=1, images=5,
+        noise=True, duplicates=True, stale_reads=True, protected=_TALK | _LISTS | _HIRED, copies=1,
     ),
     Preset(
         "heavy",
         "calls of old turns removed, those of the recent ones shortened to a few lines",
         whole=2, shortened=8, longest=300, thinking=1, images=2,
-        noise=True, duplicates=True, stale_reads=True, protected=_TALK | _LISTS,
+        noise=True, duplicates=True, stale_reads=True, protected=_TALK | _LISTS, copies=1,
     ),
     Preset(
         "extreme",
         "only what was said: no calls, no results, no thinking, no images",
         whole=0, shortened=0, longest=0, thinking=0, images=0,
-        noise=True, duplicates=True, stale_reads=True, protected=_TALK,
+        noise=True, duplicates=True, stale_reads=True, protected=_TALK, copies=0,
     ),
 )  # fmt: skip
 """From the mildest to the strongest."""
@@ -118,7 +123,7 @@ def shortened(text: str, longest: int) -> str:
     if len(text) <= longest + MARK:
         return text
     head = longest - longest // 3
-    return f"{text[:head]}\n[turnlog: {len(text) - longest:,} characters cut]\n{text[len(text) - longest // 3 :]}"
+    return f"{text[:head]}\n{CUT}{len(text) - longest:,} characters cut]\n{text[len(text) - longest // 3 :]}"
 
 
 def savings(found: Filling, entries: Iterable[Entry]) -> list[Saving]:
@@ -129,12 +134,26 @@ def savings(found: Filling, entries: Iterable[Entry]) -> list[Saving]:
 
 def saving(preset: Preset, found: Filling, entries: Iterable[Entry]) -> Saving:
     """What one preset would save."""
-    before = found.estimate
-    tokens, stored = 0, _noise(entries) if preset.noise else 0
-    for piece, (size, fixed) in zip(found.pieces, kept(found.pieces, preset), strict=True):
+    after, stored = spared(preset.wishes, found, entries)
+    return Saving(preset, found.estimate, after, stored)
+
+
+class Spared(NamedTuple):
+    """What some wishes would leave of the next request, and take from the file."""
+
+    after: int
+    bytes: int
+
+
+def spared(wishes: Wishes, found: Filling, entries: Iterable[Entry]) -> Spared:
+    """What some wishes would do: tokens that the next request would then hold, and bytes of the file that go."""
+    bare = without_copy(found.pieces, wishes)
+    tokens, stored = 0, sum(entry.size for entry in noise(entries)) if wishes.noise else 0
+    for piece, (size, fixed) in zip(found.pieces, kept(found.pieces, wishes), strict=True):
         tokens += found.tokens(piece) - estimated(size, found.rate) - fixed
-        stored += _freed(piece, size, fixed)
-    return Saving(preset, before, before - tokens, stored)
+        is_bare = piece.group == "results" and piece.call in bare
+        stored += piece.stored - size if is_bare else _freed(piece, size, fixed)
+    return Spared(found.estimate - tokens, stored)
 
 
 def _freed(piece: Piece, size: int, fixed: int) -> int:
@@ -144,17 +163,6 @@ def _freed(piece: Piece, size: int, fixed: int) -> int:
     return piece.stored if fixed < piece.fixed else 0
 
 
-def _noise(entries: Iterable[Entry]) -> int:
-    total, last = 0, dict[str, int]()
-    for entry in entries:
-        if entry.type in NOISE or entry.kind in HOOK_OUTPUT:
-            total += entry.size
-        elif entry.type in REPEATED:
-            total += last.get(entry.type, 0)
-            last[entry.type] = entry.size
-    return total
-
-
 class Kept(NamedTuple):
     """What is left of a piece."""
 
@@ -162,82 +170,23 @@ class Kept(NamedTuple):
     fixed: int
 
 
-def kept(found: Sequence[Piece], preset: Preset) -> list[Kept]:
-    """What a preset leaves of each piece."""
-    ages = _Ages(found)
-    images = [at for at, piece in enumerate(found) if piece.group == "images"]
-    gone = set() if preset.images is None else set(images[: max(0, len(images) - preset.images)])
-    replaced = _duplicates(found) if preset.duplicates else set()
-    replaced |= _stale(found) if preset.stale_reads else set()
-    return [
-        _left(piece, preset, ages, is_old_image=at in gone, is_replaced=at in replaced)
-        for at, piece in enumerate(found)
-    ]
+def kept(found: Sequence[Piece], wanted: Preset | Wishes) -> list[Kept]:
+    """What a preset or other wishes leave of each piece."""
+    wishes = wanted.wishes if isinstance(wanted, Preset) else wanted
+    return [_left(piece, fate) for piece, fate in zip(found, fates(found, wishes), strict=True)]
 
 
-def _left(piece: Piece, preset: Preset, ages: _Ages, *, is_old_image: bool, is_replaced: bool) -> Kept:
-    if piece.group == "thinking":
-        is_kept = preset.thinking is None or ages.turn(piece) < preset.thinking
-        return Kept(piece.size, piece.fixed) if is_kept else Kept(0, 0)
-    if piece.group == "attachments" and preset.noise and piece.kind in HOOK_OUTPUT:
+def _left(piece: Piece, fate: Fate) -> Kept:
+    if fate.degree == GONE:
         return Kept(0, 0)
-    size, fixed = piece.size, piece.fixed
-    if is_old_image:
-        fixed = min(fixed, PLACEHOLDER_TOKENS)
-    if not piece.call or piece.kind in preset.protected:
-        return Kept(size, fixed)
-    age = ages.with_calls(piece)
-    if preset.shortened is not None and age >= preset.whole + preset.shortened:
-        return Kept(0, 0)
-    if age >= preset.whole:
-        size = min(size, _cut(piece, preset.longest))
-    return Kept(min(size, PLACEHOLDER) if is_replaced else size, fixed)
+    if piece.group == "images":
+        return Kept(0, (piece.fixed, min(piece.fixed, PLACEHOLDER_TOKENS), 0)[fate.degree])
+    if fate.degree == REPLACED:
+        return Kept(min(piece.size, PLACEHOLDER), piece.fixed)
+    return Kept(_cut(piece, fate.longest) if fate.degree == SHORTENED else piece.size, piece.fixed)
 
 
 def _cut(piece: Piece, longest: int) -> int:
     """The bytes that are left of a piece when its texts are shortened."""
     cut = (size - size * longest // chars - MARK for chars, size in piece.texts if chars > longest + MARK)
     return piece.size - sum(cut)
-
-
-class _Ages:
-    """How many turns ago a piece was said: 0 in the last turn."""
-
-    def __init__(self, found: Sequence[Piece]) -> None:
-        turns = sorted({piece.turn for piece in found}, reverse=True)
-        calling = sorted({piece.turn for piece in found if piece.group == "calls"}, reverse=True)
-        self._all = {number: age for age, number in enumerate(turns)}
-        self._calling = {number: age for age, number in enumerate(calling)}
-
-    def turn(self, piece: Piece) -> int:
-        return self._all[piece.turn]
-
-    def with_calls(self, piece: Piece) -> int:
-        """Among the turns that have calls; a result without its call is as old as can be."""
-        return self._calling.get(piece.turn, len(self._calling))
-
-
-def _duplicates(found: Sequence[Piece]) -> set[int]:
-    """The results that a later call with the same input has again."""
-    last: dict[int, int] = {}
-    gone = set()
-    for at, piece in enumerate(found):
-        if piece.group == "results" and piece.twin and not piece.failed:
-            if piece.twin in last:
-                gone.add(last[piece.twin])
-            last[piece.twin] = at
-    return gone
-
-
-def _stale(found: Sequence[Piece]) -> set[int]:
-    """The results of reading a file that was written, or read as a whole, later."""
-    reads: dict[str, list[int]] = {}
-    gone: set[int] = set()
-    for at, piece in enumerate(found):
-        if piece.group != "results" or piece.failed or not piece.path:
-            continue
-        if piece.kind in _WRITING or (piece.kind in _READING and not piece.partial):
-            gone.update(reads.pop(piece.path, ()))
-        if piece.kind in _READING:
-            reads.setdefault(piece.path, []).append(at)
-    return gone

@@ -25,8 +25,8 @@ from .symptoms import SEVERITIES, Severity, Symptom
 _MILD: dict[str, Severity] = {"api-same-role": "info", "api-first": "warning", "api-late-thinking": "warning"}
 _NOT_THE_LAST = ("api-unanswered", "api-last-thinking")
 """The client itself mends these in the last message, which may be unfinished."""
-_ALIKE = {"parent-in-agent": "missing-parent", "snapshot-id": "missing-parent"}
-"""Which of these a lost parent is depends on files that a result has not got yet."""
+_ALIKE = {"parent-in-agent": "missing-parent", "snapshot-id": "missing-parent", "torn-line": "broken-line"}
+"""Which of these a lost parent is depends on files that a result has not got yet; a torn line gets an end."""
 _KEPT = {
     "last-prompt": ("leafUuid", "the entry that says where to go on (last-prompt)"),
     "permission-mode": ("permissionMode", "the last permission mode"),
@@ -146,7 +146,8 @@ def _kept(session: Session, entries: list[Entry]) -> dict[str, str]:
 def worse(before: Verdict, after: Verdict, *, apart_from: Collection[str] = ()) -> list[str]:
     """In which ways an edit made a session worse, in words; empty if it is no worse.
 
-    `apart_from` names rules, or things kept, that the edit is meant to change; `compaction` is one of them.
+    `apart_from` names rules, or things kept, that the edit is meant to change; `compaction`, `user` and `assistant`
+    are among them.
     """
     told = []
     if before.resumes and not after.resumes:
@@ -158,7 +159,7 @@ def worse(before: Verdict, after: Verdict, *, apart_from: Collection[str] = ()) 
     if before.compactions and not after.compactions and "compaction" not in apart_from:
         told.append("the last compaction is gone")
     for name, had, has in (("user", before.users, after.users), ("assistant", before.assistants, after.assistants)):
-        if had and not has:
+        if had and not has and name not in apart_from:
             told.append(f"no {name} entry is left")
     return told
 

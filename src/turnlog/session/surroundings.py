@@ -19,7 +19,7 @@ from .symptoms import Symptom, Symptoms
 
 INDEX = "sessions-index.json"
 _WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\]")
-_HIDDEN_ENTRYPOINTS = ("sdk-cli", "sdk-ts", "sdk-py")
+HIDDEN_ENTRYPOINTS = ("sdk-cli", "sdk-ts", "sdk-py")
 """As the list of client 2.1.325 was seen to do; the first entry decides."""
 
 
@@ -47,7 +47,7 @@ def _listed(session: Session, path: Path, ends: Peek, found: Symptoms) -> None:
         found.note("not-in-picker", "warning", "the name of the file is no session id")
     if ends.is_sidechain:
         found.note("not-in-picker", "warning", "it begins with entries of a sub-agent")
-    if ends.entrypoint in _HIDDEN_ENTRYPOINTS:
+    if ends.entrypoint in HIDDEN_ENTRYPOINTS:
         found.note("not-in-picker", "info", f"a program wrote it, not a person (entrypoint {ends.entrypoint})")
     first = next((entry for entry in session.entries if entry.type in ("user", "assistant")), None)
     if first is not None and session.body(first).get("teamName"):

@@ -1,0 +1,70 @@
+"""What a repair is given, and what it gives back."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+from turnlog.edit.draft import Draft
+from turnlog.entries.entry import Entry, Scrap
+from turnlog.session.resumed import Resumed
+from turnlog.session.session import Session
+from turnlog.session.symptoms import Spot, Symptom
+
+
+class Case:
+    """A session with one kind of illness."""
+
+    def __init__(self, session: Session, symptoms: tuple[Symptom, ...]) -> None:
+        self.session = session
+        self.symptoms = symptoms
+
+    @cached_property
+    def draft(self) -> Draft:
+        """The session as it stands."""
+        return Draft.of(self.session.file)
+
+    @cached_property
+    def view(self) -> Resumed:
+        """What would be resumed of it."""
+        return Resumed(self.session)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The place of each entry's row, by the index of the entry."""
+        return self.draft.places()
+
+    @property
+    def spots(self) -> list[Spot]:
+        """All places of the illness."""
+        return [spot for symptom in self.symptoms for spot in symptom.spots]
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries that are ill, each once, in the order of the file."""
+        found = {entry.index: entry for symptom in self.symptoms for entry in symptom.entries}
+        return [found[index] for index in sorted(found)]
+
+    def twins(self, entry: Entry) -> list[int]:
+        """The places of an entry and of its copies, which say the same of their parent."""
+        file, uuid = self.session.file, entry.uuid or ""
+        same = [entry.index, file.by_uuid.get(uuid, entry.index), *file.repeated.get(uuid, [])]
+        return [self.places[index] for index in same if file.entries[index].parent_uuid == entry.parent_uuid]
+
+    @property
+    def scraps(self) -> set[Scrap]:
+        """The scraps that are ill."""
+        return {spot.item for spot in self.spots if isinstance(spot.item, Scrap)}
+
+
+class Repaired(NamedTuple):
+    """What came of a repair."""
+
+    draft: Draft
+    """The session afterwards; the same draft where nothing could be done."""
+    done: int
+    """In how many places something was done."""
+    words: str
+    """What was done, or why nothing was."""
+    left: int | None = None
+    """How many places are as ill as before, where the diagnosis of the result can't tell."""

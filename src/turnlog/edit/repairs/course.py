@@ -1,0 +1,184 @@
+"""The course of the repairs of one session: one kind after the other, each result examined and judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from turnlog.edit.draft import Draft
+from turnlog.edit.repairs.case import Case, Repaired
+from turnlog.edit.repairs.table import ELSEWHERE, REPAIRS
+from turnlog.entries.reader import BytesSource, Transcript
+from turnlog.session.apishape import RULES
+from turnlog.session.diagnosis import diagnose
+from turnlog.session.resumable import Verdict, verdict, worse
+from turnlog.session.session import Session
+from turnlog.session.surroundings import around
+from turnlog.session.symptoms import Symptom
+
+_ROUNDS = 4
+_OF_LINES = ("torn-line", "glued-line", "control-bytes", "broken-line")
+_OF_BLOCKS = (*RULES, "no-time", "unanswered-call", "orphan-result", "late-result", "bad-thinking", "bad-image")
+"""What may ail a part of the conversation that is shown again."""
+REVEALED = (*REPAIRS, *RULES, "no-time")
+"""What a further repair may cure."""
+
+
+class Treatment(Struct, frozen=True):
+    """What came of one kind of illness."""
+
+    kind: str
+    found: int
+    """How many places had it."""
+    done: int
+    """In how many places something was done."""
+    left: int
+    """How many have it afterwards."""
+    words: str
+    """What was done, or why nothing was, and what to do instead."""
+
+
+class Outcome(NamedTuple):
+    """A session after its repair."""
+
+    treatments: list[Treatment]
+    """One for each kind that was found, in the order of the repairs."""
+    draft: Draft | None
+    """The session afterwards; None where nothing changed."""
+    revealed: list[str]
+    """Kinds that were not asked for, and that more of it has now: what is shown again may be ill too."""
+
+    @property
+    def is_cured(self) -> bool:
+        """Whether nothing is left of what was to be repaired."""
+        return not any(treatment.left for treatment in self.treatments)
+
+
+class Course:
+    """The course of the repairs of one session."""
+
+    def __init__(self, session: Session, only: Collection[str], passing: Collection[str]) -> None:
+        self._only = frozenset(only)
+        self._passing = passing
+        """What may become worse on the way."""
+        self._session = session
+        self._data: bytes | None = None
+        self._symptoms = [*diagnose(session), *around(session)]
+        self._first = self._sick(self._symptoms)
+        self._before = _counts(self._symptoms)
+        self._source: Verdict | None = None
+        self._verdict: Verdict | None = None
+        self._told: dict[str, Treatment] = {}
+        self._told_left: dict[str, int] = {}
+        """How many places of a kind a repair itself has left."""
+        self._given_up: set[str] = set()
+
+    def _sick(self, symptoms: list[Symptom]) -> dict[str, tuple[Symptom, ...]]:
+        """What of some symptoms is to be repaired, by kind."""
+        found: dict[str, tuple[Symptom, ...]] = {}
+        for symptom in symptoms:
+            if symptom.kind in self._only if self._only else symptom.severity != "info":
+                found[symptom.kind] = (*found.get(symptom.kind, ()), symptom)
+        if found and "torn-line" not in found:  # whatever is written behind a cut-off line would be lost with it
+            found |= {symptom.kind: (symptom,) for symptom in symptoms if symptom.kind == "torn-line"}
+        return found
+
+    def run(self) -> Outcome:
+        """Treat all kinds, as often as there is something to do."""
+        for _ in range(_ROUNDS):
+            if not self._round():
+                break
+        return self._outcome()
+
+    @property
+    def is_no_worse(self) -> bool:
+        """Whether the result is no worse than the source."""
+        return self._source is None or self._verdict is None or not worse(self._source, self._verdict)
+
+    def _round(self) -> bool:
+        """Treat each kind that is there once; whether anything was done."""
+        done = False
+        for kind in REPAIRS:
+            if kind not in self._given_up and (symptoms := self._sick(self._symptoms).get(kind)):
+                done = self._treat(kind, symptoms) or done
+        return done
+
+    def _treat(self, kind: str, symptoms: tuple[Symptom, ...]) -> bool:
+        before = _places(symptoms)
+        made = REPAIRS[kind](Case(self._session, symptoms))
+        reason = self._take(kind, before, made) if made.done else made.words
+        if reason is not None:
+            self._given_up.add(kind)
+            self._tell(Treatment(kind, before, 0, before, reason))
+            return False
+        if made.left is not None:
+            self._given_up.add(kind)
+            self._told_left[kind] = made.left
+        self._tell(Treatment(kind, before, made.done, 0, made.words))
+        return True
+
+    def _take(self, kind: str, before: int, made: Repaired) -> str | None:
+        """Go on with the result of a repair; what speaks against that, in words."""
+        if self._verdict is None:
+            self._source = self._verdict = verdict(self._session)
+        data = b"".join(made.draft.lines())
+        after = Session(Transcript(BytesSource(data), self._session.path))
+        judged, symptoms = verdict(after), [*diagnose(after), *around(after)]
+        shows_more = judged.messages > self._verdict.messages
+        reasons = worse(self._verdict, judged, apart_from=self._may_be_worse(kind, shows_more))
+        left = _places(self._sick(symptoms).get(kind, ())) if made.left is None else made.left
+        if reasons or (left >= before and not shows_more):
+            after.close()
+            return f"not done: {reasons[0]}" if reasons else "not done: it would not help"
+        if self._data is not None:
+            self._session.close()
+        self._session, self._data, self._verdict, self._symptoms = after, data, judged, symptoms
+        return None
+
+    def _may_be_worse(self, kind: str, shows_more: bool) -> Collection[str]:
+        """Entries that can be read, or are shown, again bring their own illnesses with them."""
+        if kind in _OF_LINES:
+            return REVEALED
+        return {*self._passing, *_OF_BLOCKS} if shows_more else self._passing
+
+    def _tell(self, found: Treatment) -> None:
+        told = self._told.get(found.kind)
+        if told is not None:
+            words = told.words if found.words in told.words else f"{told.words}; {found.words}"
+            found = Treatment(found.kind, max(told.found, found.found), told.done + found.done, found.left, words)
+        self._told[found.kind] = found
+
+    def _outcome(self) -> Outcome:
+        """What came of it."""
+        sick, after = self._sick(self._symptoms), _counts(self._symptoms)
+        for kind, symptoms in self._first.items():
+            if kind not in self._told:
+                words = ELSEWHERE.get(kind, "gone with the other repairs")
+                self._told[kind] = Treatment(kind, _places(symptoms), 0, 0, words)
+        order = [*REPAIRS, *ELSEWHERE]
+        treatments = [
+            msgspec.structs.replace(told, left=self._told_left.get(told.kind, _places(sick.get(told.kind, ()))))
+            for told in sorted(self._told.values(), key=lambda told: order.index(told.kind))
+        ]
+        revealed = [kind for kind in after if after[kind] > self._before[kind] and kind not in self._told]
+        if self._data is None:
+            return Outcome(treatments, None, [])
+        self._session.close()
+        return Outcome(treatments, Draft.of(Transcript.of(self._data)), revealed)
+
+
+def _places(symptoms: Iterable[Symptom]) -> int:
+    return sum(symptom.count for symptom in symptoms)
+
+
+def _counts(symptoms: Iterable[Symptom]) -> Counter[str]:
+    """How many places have each kind, notes aside."""
+    found: Counter[str] = Counter()
+    for symptom in symptoms:
+        if symptom.severity != "info":
+            found[symptom.kind] += symptom.count
+    return found

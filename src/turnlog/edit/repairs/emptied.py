@@ -1,0 +1,44 @@
+"""Taking blocks out of entries; an entry of which nothing is left goes, and what hung on it finds its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from turnlog.edit.draft import Draft
+from turnlog.edit.rehang import rehung
+from turnlog.edit.repairs.case import Case
+from turnlog.entries.entry import Body, Entry
+from turnlog.entries.patch import GONE
+
+
+class Emptied(NamedTuple):
+    """A draft without some blocks."""
+
+    draft: Draft
+    blocks: int
+    """How many went."""
+
+
+def without_blocks(case: Case, entries: Iterable[Entry], goes: Callable[[Entry, Body], bool]) -> Emptied:
+    """Without the blocks of some entries that `goes` names."""
+    changes: dict[int, dict[str, Any]] = {}
+    emptied: set[int] = set()
+    count = 0
+    for entry in entries:
+        at, body = case.places[entry.index], case.session.body(entry)
+        content = body["message"]["content"]
+        left = [block for block in content if not (isinstance(block, dict) and goes(entry, block))]
+        count += len(content) - len(left)
+        if not left:
+            emptied.add(at)
+        elif len(left) < len(content):
+            changes[at] = {"message": {**body["message"], "content": left}, **_copy(body, left)}
+    draft, leaf = case.draft.changing(changes), case.view.chain[-1] if case.view.chain else None
+    return Emptied(draft.changing(rehung(draft, emptied, case.view.thread, leaf)).without(emptied), count)
+
+
+def _copy(body: Body, left: list[Any]) -> dict[str, Any]:
+    """The client's own copy of a result goes with the last one."""
+    has_result = any(isinstance(block, dict) and block.get("type") == "tool_result" for block in left)
+    return {"toolUseResult": GONE} if "toolUseResult" in body and not has_result else {}

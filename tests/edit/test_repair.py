@@ -1,0 +1,382 @@
+"""Repair: each kind of illness is gone afterwards, and the conversation is what it should have been."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.edit.sick import CASES, IDS, SICK, Sick
+from tests.session.build import BASE, DATA, ROOT, SESSION, Build, base, edited, encoded, outcome, recorded, said, use
+from turnlog.edit.repair import ELSEWHERE, REPAIRS, Outcome, Treatment, repair
+from turnlog.edit.repairs.case import Case
+from turnlog.edit.repairs.home import Homes
+from turnlog.edit.repairs.results import LOST
+from turnlog.errors import UsageError
+from turnlog.session.diagnosis import diagnose
+from turnlog.session.illnesses import ILLNESSES
+from turnlog.session.session import Session
+
+
+def well(data: bytes, *only: str) -> bytes:
+    found = repair(Session.of(data), only)
+    assert found.draft is not None
+    assert found.is_cured
+    return b"".join(found.draft.lines())
+
+
+def rows(data: bytes) -> dict[str, dict[str, Any]]:
+    return {row["uuid"]: row for row in map(json.loads, data.splitlines()) if "uuid" in row}
+
+
+def kinds(data: bytes) -> set[str]:
+    return {symptom.kind for symptom in diagnose(Session.of(data))}
+
+
+def told(found: Outcome, kind: str) -> Treatment:
+    return next(treatment for treatment in found.treatments if treatment.kind == kind)
+
+
+# -- every kind
+
+
+@pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
+def test_what_a_session_has_is_gone_after_its_repair(kind: str, make: Callable[[], Sick]) -> None:
+    sick = make()
+    assert kind in kinds(sick.data)
+    after = well(sick.data, *([kind] if sick.only else []))
+    assert kind not in kinds(after)
+    assert said(Session.of(after)) == sick.well
+
+
+@pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
+def test_one_kind_alone_is_repaired_when_it_is_named(kind: str, make: Callable[[], Sick]) -> None:
+    sick = make()
+    found = repair(Session.of(sick.data), [kind])
+    assert {treatment.kind for treatment in found.treatments} <= {kind, "torn-line"}
+    assert told(found, kind).left == 0
+
+
+@pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
+def test_every_line_that_no_repair_is_about_stays_byte_for_byte(kind: str, make: Callable[[], Sick]) -> None:
+    sick = make()
+    before, after = sick.data.splitlines(), well(sick.data, *([kind] if sick.only else [])).splitlines()
+    touched = sum(line not in after for line in before)
+    assert touched <= len(before) // 2 or kind in ("refused", "missing-parent")
+
+
+@pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
+def test_a_note_is_left_alone_unless_its_kind_is_named(kind: str, make: Callable[[], Sick]) -> None:
+    sick = make()
+    assert (repair(Session.of(sick.data)).draft is None) == sick.only
+
+
+@pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
+def test_a_repaired_session_needs_no_second_repair(kind: str, make: Callable[[], Sick]) -> None:
+    sick = make()
+    only = [kind] if sick.only else []
+    assert repair(Session.of(well(sick.data, *only)), only) == Outcome([], None, [])
+
+
+def test_every_kind_of_the_catalogue_is_repaired_or_told_what_to_do() -> None:
+    assert sorted([*REPAIRS, *ELSEWHERE]) == sorted(ILLNESSES)
+
+
+def test_every_kind_that_is_repaired_has_a_sick_session_here() -> None:
+    assert set(REPAIRS) - set(SICK) == {"parent-in-agent", "not-in-picker", "title-not-in-tail"}
+
+
+def test_every_repair_is_documented_in_its_order() -> None:
+    text = (ROOT / "docs" / "repair.md").read_text(encoding="utf-8")
+    first, second = text.partition("## What is done")[2].split("## What is not")
+    assert re.findall(r"^\| `([^`]+)` \|", first, re.MULTILINE) == list(REPAIRS)
+    assert re.findall(r"^\| `([^`]+)` \|", second.partition("\n## ")[0], re.MULTILINE) == list(ELSEWHERE)
+
+
+# -- the whole
+
+
+def test_a_sound_session_is_left_as_it_is() -> None:
+    assert repair(base().session()) == Outcome([], None, [])
+
+
+def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="the kinds are torn-line, broken-line"):
+        repair(base().session(), ["headache"])
+
+
+@pytest.mark.parametrize(
+    "path", sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl")), ids=lambda p: f"{p.parts[-5]}-{p.stem[:8]}"
+)
+def test_sound_sessions_of_the_real_client_are_not_touched(path: Path) -> None:
+    with Session.open(path) as session:
+        treated = [treatment.kind for treatment in repair(session).treatments]
+    assert treated == (["parent-in-agent"] if path.stem.startswith("f9f95e52") else [])
+
+
+def test_several_illnesses_are_repaired_one_after_the_other() -> None:
+    build = base()
+    build.call("c1", uuid="x1")
+    build.prompt("on", parent="gone")
+    build.answer({"type": "thinking", "thinking": "hm"}, "yes")
+    first, *rest = build.data().splitlines(keepends=True)
+    found = repair(Session.of(first.rstrip() + b"".join(rest) + b"{broken}\n" + b'{"torn'))
+    assert [t.kind for t in found.treatments if t.done] == [
+        "torn-line",
+        "glued-line",
+        "broken-line",
+        "missing-parent",
+        "unanswered-call",
+        "bad-thinking",
+    ]
+    assert found.is_cured
+    assert found.draft is not None
+    assert said(Session(found.draft.file)) == [*BASE, "A call c1", "U result c1 + on", "A yes"]
+
+
+def test_what_another_repair_has_cured_is_told_as_gone() -> None:
+    build = base()
+    build["u3"]["parentUuid"] = "gone"
+    assert told(repair(build.session()), "hidden-tail") == Treatment(
+        "hidden-tail", 1, 0, 0, "gone with the other repairs"
+    )
+
+
+def test_what_is_shown_again_and_ill_itself_is_repaired_too() -> None:
+    build = base()
+    build["a1"]["message"]["content"].insert(0, {"type": "thinking", "thinking": "hm"})
+    build["u2"]["parentUuid"] = "gone"
+    assert kinds(build.data()) == {"missing-parent", "hidden-tail"}
+    assert said(Session.of(well(build.data()))) == BASE
+
+
+def test_what_is_shown_again_and_ill_itself_is_told_when_only_one_kind_is_wished() -> None:
+    build = base()
+    build["a1"]["message"]["content"].insert(0, {"type": "thinking", "thinking": "hm"})
+    build["u2"]["parentUuid"] = "gone"
+    assert repair(build.session(), ["missing-parent"]).revealed == ["bad-thinking"]
+
+
+def test_a_repair_that_would_make_it_worse_is_not_done() -> None:
+    build = Build()
+    build.result("c9")
+    build.answer("what?")
+    found = repair(build.session())
+    assert found.draft is None
+    assert not found.is_cured
+    assert told(found, "orphan-result").words == "not done: no user entry is left"
+
+
+def test_two_writers_are_left_and_told_what_to_do() -> None:
+    build = base()
+    for number in range(3):
+        build.prompt("left", f"l{number}", parent=f"l{number - 1}" if number else "a3")
+        build.prompt("right", f"r{number}", parent=f"r{number - 1}" if number else "a3")
+    found = repair(build.session(), ["two-writers"])
+    assert found.draft is None
+    assert not found.is_cured
+    assert "turnlog fork" in told(found, "two-writers").words
+
+
+def test_a_file_of_another_program_is_told_to_be_one() -> None:
+    found = repair(Session.of(b'{"type":"session_meta","payload":{},"timestamp":"x"}\n'))
+    assert [(t.kind, t.left) for t in found.treatments] == [("no-session", 1)]
+
+
+# -- lines
+
+
+def test_a_cut_off_line_goes_whatever_is_repaired() -> None:
+    build = base()
+    build["u3"]["parentUuid"] = "gone"
+    assert kinds(well(build.data() + b'{"type":"us', "missing-parent")) == set()
+
+
+def test_a_byte_order_mark_stays_with_its_line() -> None:
+    first, second, *rest = base().data().splitlines(keepends=True)
+    after = well(b"\xef\xbb\xbf" + first + second.rstrip() + b"".join(rest))
+    assert after == b"\xef\xbb\xbf" + base().data()
+
+
+def test_lines_that_can_not_be_read_are_left_out_and_counted() -> None:
+    found = repair(Session.of(base().data() + b"{broken}\nmore\n"))
+    assert told(found, "broken-line").words == "2 left out: only the source has what they held"
+
+
+def test_an_entry_that_was_written_over_several_lines_becomes_one() -> None:
+    lines = base().lines
+    spread = json.dumps(lines[2], indent=2).encode() + b"\n"
+    assert said(Session.of(well(encoded(lines[:2]) + spread + encoded(lines[3:])))) == BASE
+
+
+# -- links
+
+
+def test_no_real_branches_are_joined() -> None:
+    build = base()
+    build.prompt("another way", "b1", parent="a1")
+    build.answer("fine", uuid="b2")
+    build.note("last-prompt", leafUuid="b2")
+    build["b2"]["parentUuid"] = "gone"
+    after = rows(well(build.data()))
+    assert after["b2"]["parentUuid"] == "b1"
+    assert after["b1"]["parentUuid"] == "a1"
+    assert after["u2"]["parentUuid"] == "a1"
+
+
+def test_a_prompt_that_hangs_on_a_later_result_makes_no_ring() -> None:
+    build = Build()
+    build.result("c1", uuid="r1", parent="gone")
+    build.prompt("hello", "p1", parent="gone too")
+    build.call("c1", uuid="x1")
+    build.answer("done")
+    session = build.session()
+    homes = Homes(Case(session, ()))
+    result, prompt, call, _ = session.file.entries
+    assert homes.of(result) is call
+    assert homes.of(prompt) is None
+
+
+def test_copies_of_an_entry_get_the_same_parent() -> None:
+    build = base()
+    build["u3"]["parentUuid"] = "gone"
+    build.lines.append(dict(build["u3"]))
+    after = [json.loads(line) for line in well(build.data()).splitlines()]
+    assert [row["parentUuid"] for row in after if row["uuid"] == "u3"] == ["a2", "a2"]
+
+
+def test_an_answer_with_a_conversation_below_stays_a_branch() -> None:
+    build = base()
+    build.prompt("u4", "u4")
+    build.answer("hidden", uuid="a4")
+    build.prompt("on", "p4")
+    build.system("away_summary", parent="u4", uuid="s4")
+    build.prompt("u5", "u5")
+    found = repair(build.session())
+    assert found.draft is None
+    assert "stay branches" in told(found, "hidden-answer").words
+
+
+def test_lines_that_the_client_wrote_into_a_sub_agents_file_are_brought_back(tmp_path: Path) -> None:
+    source = recorded("2.1.29/tui_progress")
+    with Session.open(source) as session:
+        before = len(said(session))
+        found = repair(session)
+    assert found.draft is not None
+    assert told(found, "parent-in-agent").left == 0
+    after = Session(found.draft.file)
+    assert len(after.graph.missing) == 0
+    assert len(said(after)) >= before
+    brought = [entry for entry in after.file.entries if entry.uuid not in Session.of(source.read_bytes()).file.by_uuid]
+    assert [entry.type for entry in brought if entry.uuid] == ["assistant"]
+    assert not any(entry.is_sidechain or entry.agent_id for entry in brought)
+
+
+def test_what_hangs_on_a_sub_agents_own_conversation_does_not_bring_that_in(tmp_path: Path) -> None:
+    build = base()
+    build["u3"]["parentUuid"] = "g1"
+    path = build.write(tmp_path)
+    inner = Build()
+    inner.prompt("work", "g0", isSidechain=True, agentId="a1234567")
+    inner.answer("working", uuid="g1", isSidechain=True, agentId="a1234567")
+    folder = tmp_path / SESSION / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1234567.jsonl").write_bytes(inner.data())
+    with Session.open(path) as session:
+        found = repair(session)
+    assert told(found, "parent-in-agent").words == "1 hung behind what was written just before"
+    assert found.draft is not None
+    assert said(Session(found.draft.file)) == BASE
+
+
+def test_two_entries_with_one_uuid_keep_what_was_written_behind_each() -> None:
+    build = base()
+    build.prompt("u4 text", "u2", parent="a3")
+    build.answer("a4 text", uuid="a4", parent="u2")
+    build.note("last-prompt", leafUuid="u2", lastPrompt="x")
+    after = rows(well(build.data()))
+    assert after["a2"]["parentUuid"] == "u2"
+    new = after["a4"]["parentUuid"]
+    assert after[new]["message"]["content"] == "u4 text"
+
+
+# -- calls
+
+
+def test_a_made_up_result_says_so_and_has_all_that_a_result_has() -> None:
+    build = base()
+    build.call("c1", uuid="x1", gitBranch="main", entrypoint="cli")
+    build.prompt("on", "p1")
+    build.answer("yes")
+    after = rows(well(build.data()))
+    made = after[after["p1"]["parentUuid"]]
+    (block,) = made["message"]["content"]
+    assert block == {"type": "tool_result", "tool_use_id": "c1", "content": LOST, "is_error": True}
+    assert (made["parentUuid"], made["sourceToolAssistantUUID"], made["gitBranch"]) == ("x1", "x1", "main")
+    assert (made["type"], made["isSidechain"], made["sessionId"]) == ("user", False, SESSION)
+    assert made["timestamp"] == after["x1"]["timestamp"]
+
+
+def test_a_call_without_an_id_can_not_be_answered() -> None:
+    build = base()
+    build.answer(use(None))
+    build.prompt("on")
+    build.answer("yes")
+    found = repair(build.session())
+    assert told(found, "unanswered-call").left == 1
+    assert "no id" in told(found, "unanswered-call").words
+
+
+def test_the_clients_copy_of_a_result_goes_with_the_last_result() -> None:
+    build = base()
+    build.prompt([{"type": "text", "text": "x"}, outcome("c9")], "r1", toolUseResult="done")
+    build.answer("yes")
+    assert "toolUseResult" not in rows(well(build.data()))["r1"]
+
+
+def test_wrong_types_among_the_blocks_do_not_shift_what_goes() -> None:
+    build = base()
+    build.prompt(["stray", outcome("c9"), {"type": "text", "text": "stays"}], "r1")
+    build.answer("yes")
+    assert rows(well(build.data()))["r1"]["message"]["content"] == ["stray", {"type": "text", "text": "stays"}]
+
+
+def test_the_same_tool_gets_the_same_shorter_name() -> None:
+    build = base()
+    build.call("c1", "x" * 300, uuid="x1")
+    build.result("c1")
+    build.call("c2", "x" * 300, uuid="x2")
+    build.result("c2")
+    after = rows(well(build.data()))
+    assert {after[uuid]["message"]["content"][0]["name"] for uuid in ("x1", "x2")} == {"x" * 200}
+
+
+# -- size
+
+
+def test_a_giant_result_keeps_its_head_and_tail_and_its_images() -> None:
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.org/i.png"}}
+    build = base()
+    build.call("c1")
+    texts = [{"type": "text", "text": f"{number} " + "word " * 30_000 + "end"} for number in range(12)]
+    build.prompt([outcome("c1", [*texts, image])], "r1")
+    build.answer("yes")
+    content = rows(well(build.data()))["r1"]["message"]["content"][0]["content"]
+    assert content[-1] == image
+    assert content[3]["text"].startswith("3 word ")
+    assert content[3]["text"].endswith(" word end")
+    assert sum(len(block.get("text", "")) for block in content) < 1 << 20
+
+
+# -- what is not repaired
+
+
+def test_a_session_in_which_nothing_was_said_stays_refused() -> None:
+    found = repair(edited("minimum-without-message"))
+    assert told(found, "refused").words == "nothing in it is a prompt or an answer"
+    only = repair(edited("only-metadata-rows"), ["refused", "lost-leaf"])
+    assert not only.is_cured

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 
-from . import edit, read, search, store
+from . import edit, read, search, store, strip
 from .measure import Failed
 
-PARTS = {**read.PARTS, **store.PARTS, **search.PARTS, **edit.PARTS}
+PARTS = {**read.PARTS, **store.PARTS, **search.PARTS, **edit.PARTS, **strip.PARTS}
 
 
 def main() -> None:

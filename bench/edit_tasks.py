@@ -27,3 +27,17 @@ def copy(path: str) -> Callable[[], Any]:
             os.fsync(new.fileno())
 
     return work
+
+
+def strip(path: str) -> Callable[[], Any]:
+    """A session stripped with the standard preset, and its lines."""
+    from turnlog.edit.draft import Draft
+    from turnlog.edit.strip import strip as stripped
+    from turnlog.session.presets import PRESETS
+    from turnlog.session.session import Session
+
+    def work() -> Any:
+        with Session.open(path) as session:
+            return stripped(session, Draft.of(session.file), PRESETS[1].wishes).report.bytes_after
+
+    return work

@@ -140,6 +140,7 @@ def main() -> None:
         "ends": ends,
         "clone": edit_tasks.clone,
         "copy": edit_tasks.copy,
+        "strip": edit_tasks.strip,
         "decode": store_tasks.decode,
         "idle": store_tasks.idle,
         "search": store_tasks.search,

@@ -13,7 +13,7 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path(os.environ.get("TURNLOG_CORPUS") or ROOT.parent / "shared" / "corpus")
-CLIENTS = ROOT / ".tools" / "claude"
+CLIENTS = Path(os.environ.get("TURNLOG_CLAUDE_DIR") or ROOT / ".tools" / "claude")
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what needs a corpus or a client that this machine does not have."""
     missing = {
         "corpus": None if CORPUS.is_dir() else "no shared corpus; TURNLOG_CORPUS may name it",
-        "interop": None if CLIENTS.is_dir() else "no client; scripts/install-clients gets it",
+        "interop": None if CLIENTS.is_dir() else "no client; scripts/install-clients gets it (or TURNLOG_CLAUDE_DIR)",
     }
     for item in items:
         for name, reason in missing.items():

@@ -17,7 +17,7 @@ from turnlog.entries.layout import session_files
 from turnlog.session.clock import iso
 from turnlog.store.usage.reports import KINDS
 
-FREE = {"entries.by_type", "entries.by_kind", "entries.scraps", "turns[].added"}
+FREE = {"entries.by_type", "entries.by_kind", "entries.scraps", "turns[].added", "files[].resumable.kept"}
 """Objects whose keys are not fixed."""
 OPAQUE = {"messages[].content"}
 """Not ours: the Messages API says what is in it."""
@@ -72,8 +72,27 @@ def test_every_key_of_check_is_documented_and_printed(turnlog: Turnlog, tmp_path
     build.prompt()
     build.note("api-request", id="r", tail=["0"])
     path = build.write(tmp_path)
-    words = ["check", "--requests", "--json", path, config_dir(), variant("unknown-entry-types-and-extra-fields")]
+    odd = [variant("unknown-entry-types-and-extra-fields"), variant("assistant-content-is-a-string")]
+    words = ["check", "--requests", "--resumable", "--json", path, config_dir(), *odd]
     assert set(keys(turnlog(*words).json)) == documented("check")
+
+
+def test_every_key_of_doctor_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", variant("parent-cycle").read_bytes())
+    (machine.folder / ".claude.json").write_text("")
+    assert set(keys(turnlog("doctor", "--json").json)) == documented("doctor")
+
+
+def test_every_key_of_salvage_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
+    name = "aaaaaaaa-0000-4000-8000-000000000001"
+    (machine.folder / "history.jsonl").write_text(f'{{"display":"hi","sessionId":"{name}"}}\n')
+    (machine.folder / "file-history" / name).mkdir(parents=True)
+    (machine.folder / "file-history" / name / "x@v1").write_text("x")
+    build = Build()
+    build.prompt(sessionId=name)
+    machine.add("bbbbbbbb-0000-4000-8000-000000000002", build.data())
+    assert set(keys(turnlog("salvage", "--json").json)) == documented("salvage --json")
+    assert set(keys(turnlog("salvage", name, "--json").json)) == documented("salvage ID --json")
 
 
 def test_every_key_of_context_is_documented_and_printed(turnlog: Turnlog) -> None:
@@ -122,6 +141,20 @@ def test_every_key_of_tree_is_documented_and_printed(turnlog: Turnlog, machine: 
     assert {re.sub(r"(\.children\[\])+", "", key) for key in found} == documented("tree")
 
 
+def test_every_key_of_pack_and_unpack_is_documented_and_printed(
+    turnlog: Turnlog, machine: Machine, tmp_path: Path
+) -> None:
+    build = Build()
+    build.prompt("use ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6", cwd=str(tmp_path))
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
+    package = tmp_path / "p"
+    assert set(keys(turnlog("pack", "aaaaaaaa", "-o", package, "--redact", "--json").json)) == documented("pack")
+    listed = turnlog("unpack", package, "--list", "--json").json
+    assert set(keys(listed)) == documented("unpack FILE --list")
+    done = turnlog("unpack", package, "--config", tmp_path / "there", "--json").json
+    assert set(keys(done)) == documented("unpack FILE --json")
+
+
 def test_every_key_of_undelete_is_documented_and_printed(
     turnlog: Turnlog, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +162,15 @@ def test_every_key_of_undelete_is_documented_and_printed(
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", b"{}\n", mtime=1_700_000_000)
     turnlog("delete", "aaaaaaaa", "--yes")
     assert set(keys(turnlog("undelete", "--list", "--json").json)) == documented("undelete")
+
+
+def test_every_key_of_undo_and_move_is_documented_and_printed(
+    turnlog: Turnlog, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", b'{"cwd":"/a"}\n', slug="-a", mtime=1_700_000_000)
+    assert set(keys(turnlog("move", "/a", "/b", "--json").json)) == documented("move")
+    assert set(keys(turnlog("undo", "--list", "--json").json)) == documented("undo")
 
 
 def test_every_key_of_usage_is_documented_and_printed(
@@ -151,3 +193,23 @@ def test_every_key_of_index_is_documented_and_printed(
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", b"{}\n")
     assert set(keys(turnlog("index", "--json").json)) == documented("index [ACTION] --json")
     assert set(keys(turnlog("index", "verify", "--json").json)) == documented("index verify --json")
+
+
+def test_every_key_of_fork_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt()
+    build.answer("hi")
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
+    assert set(keys(turnlog("fork", "aaaaaaaa", "--at", "1", "--json").json)) == documented("fork")
+
+
+def test_every_key_of_repair_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt()
+    build.answer("hi", parent="gone")
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
+    assert set(keys(turnlog("repair", "aaaaaaaa", "--json").json)) == documented("repair")
+
+
+def test_every_key_of_strip_is_documented_and_printed(turnlog: Turnlog) -> None:
+    assert set(keys(turnlog("strip", "bee7dbd3", "--preset", "extreme", "--json").json)) == documented("strip")

@@ -105,7 +105,10 @@ def test_the_same_id_is_the_same_everywhere() -> None:
 
 def test_an_id_in_a_key_that_nobody_knows_is_found_although_its_entry_comes_later() -> None:
     later, strange = new_id(), new_id()
-    lines = [{"type": "news", "about": {"entry": [later], "other": strange}}, {"type": "user", "uuid": later}]
+    lines: list[dict[str, Any]] = [
+        {"type": "news", "about": {"entry": [later], "other": strange}},
+        {"type": "user", "uuid": later},
+    ]
     rows = [json.loads(line) for line in renewed(encoded(lines), OLD).splitlines()]
     assert rows[0]["about"]["entry"] == [rows[1]["uuid"]]
     assert rows[0]["about"]["other"] == strange

@@ -2,7 +2,8 @@
 
 The newest client resumes our test sessions; what it sends must be what turnlog says. The old client must
 resume every session that the newest resumes, and send the same where the session is one chain (elsewhere it
-loses parallel calls).
+loses parallel calls). Then turnlog makes and changes sessions in all its ways (`edits`), and both clients resume the
+results (`edited`).
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from tests.interop import edited
 from tests.interop.clients import NEWEST, ROOT, client, install, missing
+from tests.interop.edits import EDITS
 from tests.interop.recordings import DATA, SETS, load, record
-from tests.interop.report import table, write_docs
+from tests.interop.report import edit_table, table, write_docs, write_edits
 from tests.interop.verdicts import Verdict, newest_verdict, old_verdict
 
 SAMPLE = 25
@@ -32,6 +35,18 @@ def main(words: list[str] | None = None) -> int:
             print(f"interop: {obstacle}" + ("" if ci else "\ninterop: skipped"), file=sys.stderr)
             return int(ci)
     began = time.monotonic()
+    passed = failed = 0
+    for part in (sessions, edits):
+        if options.only in (None, part.__name__):
+            counted = part(options)
+            passed, failed = passed + counted[0], failed + counted[1]
+    print(f"{time.monotonic() - began:.0f} s")
+    print(f"{passed} passed, {failed} failed")
+    return int(failed > 0)
+
+
+def sessions(options: argparse.Namespace) -> tuple[int, int]:
+    """Resume the recorded sessions as they are; how many passed and failed."""
     verdicts = run(files() if options.all else sample(files(), options.sample), options.jobs)
     print(table(verdicts))
     for verdict in verdicts:
@@ -40,9 +55,23 @@ def main(words: list[str] | None = None) -> int:
     if options.write_docs:
         write_docs(ROOT / "docs" / "interop.md", verdicts)
     failed = sum(1 for verdict in verdicts if verdict.reason)
-    print(f"{time.monotonic() - began:.0f} s")
-    print(f"{len(verdicts) - failed} passed, {failed} failed")
-    return int(failed > 0)
+    return len(verdicts) - failed, failed
+
+
+def edits(options: argparse.Namespace) -> tuple[int, int]:
+    """Make and change sessions and resume the results; how many passed and failed."""
+    chosen = tuple(edit for edit in EDITS if edit.name.startswith(options.edit or ""))
+    outcomes = edited.run(edited.tasks(chosen, None if options.all else options.edited), options.jobs)
+    print(edit_table(outcomes))
+    for outcome in outcomes:
+        if outcome.reason:
+            print(f"{outcome.edit}: {outcome.file}\n    {outcome.reason}")
+    if absent := [edit.name for edit in chosen if not edit.is_there]:
+        print(f"not there yet: {'; '.join(absent)}")
+    if options.write_docs and not options.edit:
+        write_edits(ROOT / "docs" / "interop.md", outcomes)
+    failed = sum(1 for outcome in outcomes if outcome.reason)
+    return len(outcomes) - failed, failed
 
 
 def parse(words: list[str] | None) -> argparse.Namespace:
@@ -50,6 +79,11 @@ def parse(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="interop", description="Compare turnlog with the real client.")
     parser.add_argument("--all", action="store_true", help="every session, not a sample")
     parser.add_argument("--sample", type=int, default=SAMPLE, help="how many sessions (default: %(default)s)")
+    parser.add_argument("--only", choices=("sessions", "edits"), help="only this part")
+    parser.add_argument("--edit", metavar="NAME", help="only edits whose name begins so")
+    parser.add_argument(
+        "--edited", type=int, default=edited.SAMPLE, help="how many sessions for each edit (default: %(default)s)"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="clients at a time")
     parser.add_argument("--write-docs", action="store_true", help="write the results into docs/interop.md")
     return parser.parse_args(words)

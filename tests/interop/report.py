@@ -1,4 +1,4 @@
-"""The verdicts as a table, in the terminal and in docs/interop.md."""
+"""The verdicts as tables, in the terminal and in docs/interop.md."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.interop.clients import NEWEST, OLD
+from tests.interop.edited import Outcome
 from tests.interop.verdicts import Verdict
 
 START = "<!-- interop: written by scripts/interop.py --write-docs -->"
@@ -18,6 +19,14 @@ HEADINGS = (
     f"{OLD}: different or not resumed",
 )
 END = "<!-- interop: end -->"
+EDITS_START = "<!-- edits: written by scripts/interop.py --write-docs -->"
+EDITS_END = "<!-- edits: end -->"
+EDIT_HEADINGS = (
+    f"{NEWEST}: as predicted",
+    f"{OLD}: resumed",
+    f"{OLD}: of these portable, same messages",
+    "failed",
+)
 
 
 def table(verdicts: list[Verdict]) -> str:
@@ -60,7 +69,41 @@ def group(file: str) -> str:
 
 def write_docs(path: Path, verdicts: list[Verdict]) -> None:
     """Put the summary between the marks of the document."""
+    _write(path, START, END, summary(verdicts))
+
+
+def write_edits(path: Path, outcomes: list[Outcome]) -> None:
+    """Put the table of edits between its marks of the document."""
+    _write(path, EDITS_START, EDITS_END, edit_summary(outcomes))
+
+
+def _write(path: Path, start: str, end: str, table: str) -> None:
     text = path.read_text(encoding="utf-8")
-    before, rest = text.split(START, 1)
-    after = rest.split(END, 1)[1]
-    path.write_text(f"{before}{START}\n\n{summary(verdicts)}\n\n{END}{after}", encoding="utf-8")
+    before, rest = text.split(start, 1)
+    after = rest.split(end, 1)[1]
+    path.write_text(f"{before}{start}\n\n{table}\n\n{end}{after}", encoding="utf-8")
+
+
+def edit_table(outcomes: list[Outcome]) -> str:
+    """One line for each edit of a file: what each client says."""
+    lines = [f"{NEWEST:14}{OLD:14}{'edit':44}file"]
+    lines += [f"{one.newest:14}{one.old:14}{one.edit:44}{one.file}" for one in outcomes]
+    return "\n".join(lines)
+
+
+def edit_summary(outcomes: list[Outcome]) -> str:
+    """How the results of each edit fared, as a Markdown table."""
+    groups: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        groups.setdefault(f"`{one.edit}`", []).append(one)
+    rows = [f"| edit | sessions | {' | '.join(EDIT_HEADINGS)} |", "|---|--:|--:|--:|--:|--:|"]
+    for name, group in [*groups.items(), ("all", outcomes)]:
+        cells = [
+            len(group),
+            sum(one.newest == "same" for one in group),
+            sum(one.old in ("resumed", "same") for one in group),
+            sum(one.old == "same" for one in group),
+            sum(one.reason is not None for one in group),
+        ]
+        rows.append(f"| {name} | " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(rows)

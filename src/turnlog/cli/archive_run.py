@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,11 +11,13 @@ from typing import Any
 
 from turnlog.cli.config import data_dir, load
 from turnlog.cli.named import folders
+from turnlog.cli.progress import progress
 from turnlog.entries.layout import is_session_id, session_files
+from turnlog.entries.spelling import unescaped
 from turnlog.errors import Ambiguous, NotFound, TurnlogError, UsageError
 from turnlog.session.clock import iso
 from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.manifest import Manifest, unescaped
+from turnlog.store.archive.manifest import Manifest
 
 _HOOK = 1 << 20
 
@@ -35,7 +35,7 @@ def once(names: tuple[str, ...], hooked_id: str | None, *, background: bool, wat
         only = (only or set()) | {hooked_id}
     began = datetime.now(UTC)
     try:
-        report = run(archive, config_dirs, only, _progress() if watched else None)
+        report = run(archive, config_dirs, only, progress("archiving {done:,} of {total:,} …") if watched else None)
         if only is None:
             sweep_now_and_then(archive)
     except TurnlogError as error:
@@ -149,20 +149,3 @@ def _note(folder: Path, found: dict[str, Any]) -> None:
     kept = {name: value for name, value in found.items() if name != "troubles"}
     with suppress(TurnlogError):  # a full disk is told already
         durable.write(folder / "last.json", msgspec.json.encode(kept) + b"\n")
-
-
-def _progress() -> Callable[[int, int], None] | None:
-    if sys.stderr is None or not sys.stderr.isatty():
-        return None
-    shown = 0.0
-
-    def tell(done: int, total: int) -> None:
-        nonlocal shown
-        if done == total:
-            sys.stderr.write("\r\x1b[K")
-        elif time.monotonic() - shown > 0.1:
-            shown = time.monotonic()
-            sys.stderr.write(f"\rarchiving {done} of {total} …")
-            sys.stderr.flush()
-
-    return tell

@@ -14,9 +14,10 @@ from turnlog.cli.catalogue import short_ids
 from turnlog.cli.terminal import Screen, line, pad, visible, width
 from turnlog.entries.cleanup import cleanup_days, deleted_after
 from turnlog.entries.layout import session_files
+from turnlog.entries.spelling import unescaped
 from turnlog.session.clock import iso
 from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.manifest import Manifest, name_of, unescaped
+from turnlog.store.archive.manifest import Manifest, name_of
 from turnlog.store.archive.prune import is_gone
 from turnlog.store.archive.schedule import due, hours
 

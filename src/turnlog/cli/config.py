@@ -4,6 +4,7 @@
     config_dirs    TURNLOG_CONFIG_DIRS     config_dirs = ["~/old/.claude"]      further Claude config folders
     gap_minutes    TURNLOG_GAP_MINUTES     gap_minutes = 5                      a pause this long is a resume
     color          NO_COLOR, FORCE_COLOR   color = true                         left out: when on a terminal
+    presets                                [presets.mine] base = "standard"     own strip presets; see docs/strip.md
 
 TURNLOG_CONFIG names another file, TURNLOG_HOME another data folder.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +24,7 @@ _EXPECTED = {
     "config_dirs": "a list of folders",
     "gap_minutes": "a whole number of minutes, 1 or more",
     "color": "true or false",
+    "presets": "tables such as [presets.mine]",
 }
 
 
@@ -34,6 +37,8 @@ class Config(NamedTuple):
     """A prompt after a pause of this many minutes resumes the session rather than starting a new round."""
     color: bool | None = None
     """Whether to colour the output; None means that the terminal decides."""
+    presets: Mapping[str, Mapping[str, Any]] = {}
+    """The user's own strip presets, by name."""
 
 
 def load(**flags: Any) -> Config:
@@ -119,6 +124,8 @@ def _fits(key: str, value: object) -> bool:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     if key == "gap_minutes":
         return type(value) is int and value >= 1
+    if key == "presets":
+        return isinstance(value, dict) and all(isinstance(item, dict) for item in value.values())
     return isinstance(value, bool)
 
 

@@ -14,9 +14,9 @@ from turnlog.cli.output import dump, remark, say
 from turnlog.cli.terminal import line, visible
 from turnlog.cli.when import size
 from turnlog.edit.package import Manifest, PackedFile, PackedSession
-from turnlog.edit.package_places import unescaped
 from turnlog.edit.package_reader import Package
 from turnlog.entries.layout import config_candidates
+from turnlog.entries.spelling import unescaped
 from turnlog.errors import UsageError
 
 if TYPE_CHECKING:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +12,7 @@ from turnlog.cli.config import Config
 from turnlog.cli.gist import count
 from turnlog.cli.named import folders
 from turnlog.cli.output import dump, remark, say
+from turnlog.cli.progress import progress
 from turnlog.cli.terminal import line
 from turnlog.cli.undoing import undo
 from turnlog.edit.move import Moved, move, rehearsed
@@ -40,7 +39,8 @@ def relocate(old: str, new: str, wish: Wish, config: Config) -> None:
     if wish.dry_run:
         done = rehearsed(found, text=wish.text)
     else:
-        done = move(found, undo(), text=wish.text, merge=wish.merge, progress=_progress())
+        told = progress("moving, step {done:,} of {total:,} …")
+        done = move(found, undo(), text=wish.text, merge=wish.merge, progress=told)
     if wish.as_json:
         dump(_document(found, done))
     else:
@@ -111,20 +111,3 @@ def _document(found: Plan, done: Moved) -> dict[str, Any]:
         "lines": done.lines,
         "change": done.record.name if done.record else None,
     }
-
-
-def _progress() -> Callable[[int, int], None] | None:
-    if sys.stderr is None or not sys.stderr.isatty():
-        return None
-    shown = 0.0
-
-    def tell(done: int, total: int) -> None:
-        nonlocal shown
-        if done == total:
-            sys.stderr.write("\r\x1b[K")
-        elif time.monotonic() - shown > 0.1:
-            shown = time.monotonic()
-            sys.stderr.write(f"\rmoving, step {done:,} of {total:,} …")
-            sys.stderr.flush()
-
-    return tell

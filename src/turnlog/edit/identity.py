@@ -126,16 +126,18 @@ class Identity:
         """Whether a top-level value may name entries; a look at most values is enough."""
         hints = _HINTS.get(key)
         if hints is None:
-            return _UUID.search(value) is not None
+            return _UUID.search(value) is not None or any(hint in value for hint in _HINTS["attachment"])
         return any(hint in value for hint in hints) or self._old in value
 
     def _within(self, key: str, value: bytes) -> bytes:
         """A nested value with new ids; long strings are texts."""
         first = value[:1]
         if first == b'"':
+            is_link = _LINK.search(key) is not None and key not in _ELSEWHERE
             if len(value) == _QUOTED and _UUID.fullmatch(value, 1, _QUOTED - 1):
-                is_link = _LINK.search(key) and key not in _ELSEWHERE
                 return bytes(self._renewed(value)) if is_link else self._known(value)
+            if is_link:  # an id that is no uuid: hand-made, or not an entry's
+                return self._known(value)
             is_path = key in _PATHS and len(value) < _LONG and self._old in value
             return value.replace(self._old, self._new) if is_path else value
         if first == b"[":
@@ -146,7 +148,7 @@ class Identity:
         parts = values(value)
         changed = False
         for key, raw in parts.items():
-            if len(raw) > _SHORT:
+            if len(raw) > _SHORT or _LINK.search(key):
                 inner = bytes(raw)
                 new = self._within(key, inner)
                 if new is not inner:
@@ -158,7 +160,8 @@ class Identity:
             items = [bytes(item) for item in _split_list(value)]
         except FAILURES:
             return value
-        fixed = [self._within(key, item) if len(item) > _SHORT else item for item in items]
+        are_links = _LINK.search(key) is not None
+        fixed = [self._within(key, item) if are_links or len(item) > _SHORT else item for item in items]
         return b"[" + b",".join(fixed) + b"]" if fixed != items else value
 
 

@@ -9,12 +9,17 @@ from turnlog.errors import TurnlogError
 from turnlog.session.resumable import verdict, worse
 from turnlog.session.session import Session
 
+PORTABLE = frozenset({"compaction", "user", "assistant"})
+"""What the portable form may lack: it holds no more than what would be resumed."""
+
 
 def must_resume(source: Session, draft: Draft, apart_from: Collection[str] = ()) -> None:
     """Refuse a result that the client would resume worse than what it was made from.
 
     `apart_from` names what the edit is meant to change (see `session.resumable.worse`).
     """
-    after = Session(draft.transcript())
+    result = draft.transcript()
+    result.path = source.path  # its id is that of the source for now, and so are its sub-agents
+    after = Session(result)
     if reasons := worse(verdict(source), verdict(after), apart_from=apart_from):
         raise TurnlogError(f"{source.path}: the result would not resume as well: {reasons[0]}; nothing was written")

@@ -18,8 +18,9 @@ from turnlog.edit.pack_contents import Contents, contents
 from turnlog.edit.pack_redacted import Redaction
 from turnlog.edit.pack_source import Source, source
 from turnlog.edit.package import MANIFEST, Manifest, PackedFile, PackedSession, Trailer, encoded, must_be_sound, trailer
-from turnlog.edit.package_places import HISTORY, escaped
+from turnlog.edit.package_places import HISTORY
 from turnlog.edit.package_tar import END, header, padding
+from turnlog.entries.spelling import escaped
 from turnlog.entries.writer import replace
 from turnlog.errors import Changed, TurnlogError, Unreadable, UsageError
 

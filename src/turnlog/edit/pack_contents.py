@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.edit.pack_source import Source, source
-from turnlog.edit.package_places import CONFIG, escaped
+from turnlog.edit.package_places import CONFIG
 from turnlog.edit.target import Target, must_be_changeable
 from turnlog.entries.agents import loose_agents
 from turnlog.entries.belongings import belongings
@@ -25,6 +25,7 @@ from turnlog.entries.history import without
 from turnlog.entries.layout import is_session_id, scan
 from turnlog.entries.peeks import look
 from turnlog.entries.slug import slug
+from turnlog.entries.spelling import escaped
 from turnlog.entries.writer import read_whole
 from turnlog.errors import UsageError
 from turnlog.session.find import title_of

@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from turnlog.edit.package_places import CONFIG, HISTORY, colliding, is_of_session, is_safe
+from turnlog.edit.package_places import CONFIG, HISTORY, colliding, is_of_session
 from turnlog.entries.layout import is_session_id
+from turnlog.entries.spelling import is_safe
 from turnlog.errors import Unreadable
 
 FORMAT = "turnlog-pack"

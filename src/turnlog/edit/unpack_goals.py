@@ -16,10 +16,10 @@ from typing import NamedTuple
 from turnlog.edit.identity import Identity
 from turnlog.edit.package import PackedFile, PackedSession
 from turnlog.edit.package_lines import lines
-from turnlog.edit.package_places import unescaped
 from turnlog.edit.paths import Translation
 from turnlog.entries.patch import encoded
 from turnlog.entries.slug import slug
+from turnlog.entries.spelling import unescaped
 from turnlog.errors import UsageError
 
 

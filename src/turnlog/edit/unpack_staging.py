@@ -25,7 +25,7 @@ from pathlib import Path
 import msgspec
 
 from turnlog.edit.moving import sha256
-from turnlog.edit.package_places import escaped, is_safe, unescaped
+from turnlog.entries.spelling import escaped, is_safe, unescaped
 from turnlog.entries.window import lines_of
 from turnlog.entries.writer import append, inside, lock, read_whole, replace, sync_folder
 from turnlog.errors import Changed, TurnlogError

@@ -80,7 +80,8 @@ class _Judge:
         self._ages = Ages(found)
         self._held = _Held(found)
         self._repeated = _duplicates(found) if wishes.duplicates else set()
-        self._stale = _stale(found) if wishes.stale_reads else set()
+        self._replaced = self._repeated | (_stale(found) if wishes.stale_reads else set())
+        self._rules = {name: wishes.rule(name) for name in set(self._held.names.values())}
         images = [at for at, piece in enumerate(found) if piece.group == "images"]
         self._old = set() if wishes.images is None else set(images[: max(0, len(images) - wishes.images)])
 
@@ -98,14 +99,13 @@ class _Judge:
 
     def _call(self, piece: Piece) -> Fate:
         """What becomes of a call, its result, or an image in that."""
-        rule = self._wishes.rule(self._held.names.get(piece.call, piece.kind))
-        if rule is None or piece.call not in self._held.answered:
+        if piece.call not in self._held.answered or (rule := self._rules[self._held.names[piece.call]]) is None:
             return WHOLE
         age = self._ages.of_call(piece.call)
         is_too_old = rule.gone is not None and age >= rule.gone
         if is_too_old and piece.call not in self._held.calls:
             return Fate(GONE, 0, "tools")
-        if piece.group != "calls" and piece.call in self._repeated | self._stale:
+        if piece.group != "calls" and piece.call in self._replaced:
             return Fate(REPLACED, 0, "duplicates" if piece.call in self._repeated else "stale_reads")
         if is_too_old or (age >= rule.whole and rule.longest is not None):
             return self._shortened(piece, rule.longest or 0)

@@ -26,7 +26,7 @@ def noise(entries: Iterable[Entry]) -> list[Entry]:
     """The entries that can go, in the order of the file."""
     rows = [entry for entry in entries if not entry.lost]
     last = {entry.type: entry.index for entry in rows if entry.type in REPEATED}
-    return [entry for entry in rows if _is_noise(entry) or last.get(entry.type, entry.index) != entry.index]
+    return [entry for entry in rows if _is_noise(entry) or (entry.type in last and last[entry.type] != entry.index)]
 
 
 def _is_noise(entry: Entry) -> bool:

@@ -10,11 +10,12 @@ import pytest
 import zstandard
 
 from tests.store.archive.place import ONE, TWO, Place, main
+from turnlog.entries.spelling import escaped, unescaped
 from turnlog.errors import Ambiguous, Busy, NotFound, TurnlogError, Unreadable
 from turnlog.store.archive import Archive
 from turnlog.store.archive.blobs import BLOB, Blobs
 from turnlog.store.archive.lock import locked
-from turnlog.store.archive.manifest import Manifest, escaped, unescaped
+from turnlog.store.archive.manifest import Manifest
 from turnlog.store.archive.prune import Rules, plan, prune, sweep_now_and_then
 from turnlog.store.archive.verify import put_aside, verify
 

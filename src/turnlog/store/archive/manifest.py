@@ -6,13 +6,14 @@ import os
 import re
 from collections.abc import Iterator
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import zstandard
 
 from turnlog.entries.layout import SessionFile, is_session_id, scan
+from turnlog.entries.spelling import escaped, unescaped
 from turnlog.errors import Unreadable
 from turnlog.store.archive import durable
 
@@ -20,7 +21,6 @@ FORMAT = 1
 _LONGEST = 256 << 20
 """No manifest is longer than this; a damaged one could ask for all memory."""
 _NAME = re.compile(r"([0-9A-Fa-f-]{36})\.([0-9a-f]{12})\.([1-9]\d{0,8})\.json\.zst")
-_ESCAPED = re.compile("%(25|[89A-F][0-9A-F])")
 
 
 class Ref(msgspec.Struct, array_like=True, frozen=True):
@@ -122,33 +122,6 @@ def name_of(file: SessionFile) -> str:
     """The name under which a session on disk is archived."""
     folder = escaped(os.path.realpath(file.config_dir))
     return f"{file.session_id}.{place(folder, escaped(file.project_dir.name))}"
-
-
-def escaped(path: str) -> str:
-    """A path as it stands in a manifest: any name that a disk can hold, as a text."""
-    if path.isascii() and "%" not in path:
-        return path
-    return "".join(_escape(char) for char in path)
-
-
-def _escape(char: str) -> str:
-    if "\udc80" <= char <= "\udcff":  # how Python spells a byte that is no UTF-8
-        return f"%{ord(char) - 0xDC00:02X}"
-    return "%25" if char == "%" else char.encode("utf-8", "replace").decode()
-
-
-def unescaped(path: str) -> str:
-    """The path that `escaped` was given."""
-    return _ESCAPED.sub(lambda found: "%" if found[1] == "25" else chr(0xDC00 + int(found[1], 16)), path)
-
-
-def is_safe(path: str) -> bool:
-    """Whether a path of a manifest stays below the folder that it is put into."""
-    plain = unescaped(path)
-    parts = plain.split("/")
-    tricky = "\0" in plain or any(part in ("", ".", "..") for part in parts)
-    foreign = os.name == "nt" and any(mark in plain for mark in '\\:*?"<>|')
-    return not (tricky or foreign or PurePosixPath(plain).is_absolute())
 
 
 class Manifests:

@@ -17,10 +17,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.entries.spelling import is_safe, unescaped
 from turnlog.errors import Changed, NotFound, TurnlogError, Unreadable
 from turnlog.store.archive import durable
 from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.manifest import KeptFile, Manifest, is_safe, unescaped
+from turnlog.store.archive.manifest import KeptFile, Manifest
 
 _BLOCK = 1 << 20
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.entries.peeks import look
+from turnlog.entries.spelling import escaped, unescaped
 from turnlog.errors import Changed, Unreadable
 from turnlog.session.find import title_of
 from turnlog.store.archive.archive import Archive
@@ -18,7 +19,7 @@ from turnlog.store.archive.blobs import Blobs
 from turnlog.store.archive.collect import Found, collect, plans
 from turnlog.store.archive.intake import Intake, Sizes, Taken, seen
 from turnlog.store.archive.lock import locked
-from turnlog.store.archive.manifest import KeptFile, Manifest, escaped, name_of, unescaped
+from turnlog.store.archive.manifest import KeptFile, Manifest, name_of
 
 _TITLE = 200
 

@@ -1,0 +1,29 @@
+"""How far long work is, on a terminal: one line that is written over, and gone at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+Progress = Callable[[int, int], None]
+"""Is told how many of how many are done."""
+_PAUSE = 0.1
+
+
+def progress(words: str) -> Progress | None:
+    """Shows how far it is, in words such as `archiving {done:,} of {total:,} …`; None where nobody looks."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    shown = 0.0
+
+    def tell(done: int, total: int) -> None:
+        nonlocal shown
+        if done == total:
+            sys.stderr.write("\r\x1b[K")
+        elif time.monotonic() - shown > _PAUSE:
+            shown = time.monotonic()
+            sys.stderr.write("\r" + words.format(done=done, total=total))
+            sys.stderr.flush()
+
+    return tell

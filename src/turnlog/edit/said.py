@@ -1,0 +1,62 @@
+"""Rows of a conversation as plain text, for somebody who sums them up: who said what, which tools, what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from turnlog.entries.entry import Entry
+from turnlog.session.calls import plain
+from turnlog.session.parts import Json, part
+from turnlog.session.session import Session
+
+CUTS = (2000, 600, 150)
+"""So many characters of each call and result are shown, fewer if the whole is too long."""
+
+
+def said(session: Session, rows: Sequence[Entry], longest: int) -> str:
+    """The rows as text of at most so many characters; results are cut first, then the middle of all."""
+    text = ""
+    for cut in CUTS:
+        text = "\n\n".join(_lines(session, rows, cut))
+        if len(text) <= longest:
+            return text
+    head, tail = longest // 4, longest - longest // 4
+    return f"{text[:head]}\n\n[… {len(text) - longest:,} characters left out …]\n\n{text[-tail:]}"
+
+
+def _lines(session: Session, rows: Sequence[Entry], cut: int) -> Iterator[str]:
+    for row in rows:
+        found = part(row, session.body(row), as_sent=False)
+        for block in found.blocks if found else ():
+            if text := _block(block, cut):
+                yield f"{'ASSISTANT' if found and found.role == 'assistant' else 'USER'}: {text}"
+
+
+def _block(block: Json, cut: int) -> str:
+    kind = block["type"]
+    if kind == "text":
+        return str(block.get("text") or "").strip()
+    if kind == "tool_use":
+        return f"[calls {block.get('name')}] {shortened(_json(block.get('input')), cut)}"
+    if kind == "tool_result":
+        failed = " with an error" if block.get("is_error") else ""
+        return f"[result{failed}] {shortened(plain(block.get('content')), cut)}"
+    return "" if "thinking" in kind else f"[{kind}]"
+
+
+def shortened(text: str, size: int) -> str:
+    """The beginning and the end of a text, if it is longer than so many characters."""
+    text = text.strip()
+    if len(text) <= size:
+        return text
+    tail = size // 4
+    return f"{text[: size - tail]} [… {len(text) - size:,} characters …] {text[-tail:]}"
+
+
+def _json(value: object) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (TypeError, ValueError, RecursionError):
+        return str(value)

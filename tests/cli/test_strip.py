@@ -1,0 +1,160 @@
+"""`turnlog strip`: what would be stripped, and how the wishes are spelled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import HOSTILE, Turnlog, harmful
+from tests.edit.test_strip import work
+from tests.session.build import Build
+from turnlog.cli.config import Config
+from turnlog.cli.stripping import wanted
+from turnlog.errors import UsageError
+from turnlog.session.presets import PRESETS
+from turnlog.session.wishes import Rule, Wishes
+
+STANDARD = PRESETS[1].wishes
+
+
+def asked(config: Config | None = None, **options: object) -> Wishes | None:
+    return wanted(config or Config(), options)
+
+
+def test_it_tells_what_each_rule_saves_and_writes_nothing(turnlog: Turnlog, tmp_path: Path) -> None:
+    path = work(8).write(tmp_path)
+    before = path.read_bytes()
+    done = turnlog("strip", path)
+    assert done.status == 0
+    assert "Preset standard." in done.out
+    assert "calls and results shortened" in done.out
+    assert "Next request: about" in done.out
+    assert "turnlog clone SESSION" in done.out
+    assert path.read_bytes() == before
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("preset", [preset.name for preset in PRESETS])
+def test_a_preset_saves_what_context_says(turnlog: Turnlog, tmp_path: Path, preset: str) -> None:
+    path = work(15).write(tmp_path)
+    found = turnlog("strip", path, "--preset", preset, "--json").json
+    (told,) = [item for item in turnlog("context", path, "--json").json["presets"] if item["name"] == preset]
+    assert (found["tokens_before"], found["tokens_after"]) == (told["before"], told["after"])
+    assert sum(rule["tokens"] for rule in found["rules"]) == told["saved"]
+    real = found["bytes_before"] - found["bytes_after"]
+    # What a row has beside its content, and JSON's own marks, are not in what context estimates.
+    assert 0.75 * real <= told["bytes"] <= 1.1 * real
+
+
+def test_a_session_with_nothing_to_strip_says_so(turnlog: Turnlog, tmp_path: Path) -> None:
+    build = Build()
+    build.prompt()
+    build.answer("hi")
+    assert "There is nothing to strip." in turnlog("strip", build.write(tmp_path)).out
+
+
+def test_hostile_names_do_no_harm(turnlog: Turnlog, tmp_path: Path) -> None:
+    build = work(8)
+    build.turn("c99", tool=HOSTILE)
+    done = turnlog("strip", build.write(tmp_path), "--tools", f"remove:{HOSTILE.strip()}")
+    assert not harmful(done.out + done.err)
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (["keep=3"], Rule(3, None, 3)),
+        (["truncate"], Rule(0, 800)),
+        (["truncate=50"], Rule(0, 50)),
+        (["keep=3", "truncate"], Rule(3, 800)),
+        (["keep=3", "remove"], Rule(3, None, 3)),
+        (["remove"], Rule(0, None, 0)),
+        (["remove=4"], Rule(0, None, 4)),
+        (["keep=2", "truncate=300", "remove=10"], Rule(2, 300, 10)),
+    ],
+)
+def test_rules_for_tools(words: list[str], rule: Rule) -> None:
+    assert asked(tools=words) == Wishes(rule)
+
+
+def test_rules_for_some_tools() -> None:
+    found = asked(tools=["remove:Bash,Read", "truncate=9:mcp__*", "keep=2"], protect=["Task", "A, B"])
+    removed = Rule(2, None, 2)
+    named = (("Bash", removed), ("Read", removed), ("mcp__*", Rule(2, 9)))
+    assert found == Wishes(named=named, protected=frozenset({"Task", "A", "B"}))
+
+
+def test_what_stands_beside_a_preset_goes_before_it() -> None:
+    found = asked(preset="standard", tools=["keep=9"], thinking="keep", images="keep=2", noise=False, copies="keep")
+    assert found is not None
+    assert found.tools == Rule(9, STANDARD.tools.longest, None)
+    assert (found.thinking, found.images, found.copies, found.noise) == (None, 2, None, False)
+    assert found.duplicates
+    heavy = asked(preset="heavy", tools=["keep=4"])
+    assert heavy is not None
+    assert heavy.tools == Rule(4, 300, 12)
+
+
+def test_nothing_asked_for_is_no_wish() -> None:
+    assert asked() is None
+    assert asked(tools=(), protect=(), noise=None) is None
+    assert asked(preset="light") == PRESETS[0].wishes
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"tools": ["drop"]}, "expected one of keep=N"),
+        ({"tools": ["keep=-1"]}, "numbers from 0 to 999999"),
+        ({"tools": ["keep=5", "remove=2"]}, "valid are 5 to 999999"),
+        ({"tools": ["keep=5", "keep=6"]}, "given 2 times"),
+        ({"thinking": "last"}, "expected keep, remove, or keep-last=N"),
+        ({"images": "many"}, "keep=N with N from 0 to 999999"),
+        ({"copies": "keep=x"}, "keep=N with N from 0 to 999999"),
+        ({"preset": "mild"}, "there are light, standard, heavy, extreme"),
+    ],
+)
+def test_wrong_wishes_are_refused_with_what_is_valid(options: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        wanted(Config(), dict(options))
+
+
+def test_wrong_wishes_exit_with_status_2(turnlog: Turnlog, tmp_path: Path) -> None:
+    assert turnlog("strip", work(1).write(tmp_path), "--images", "140%").status == 2
+
+
+# -- the user's own presets
+
+
+def test_own_presets_of_the_config_file(turnlog: Turnlog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = work(8).write(tmp_path)
+    config = tmp_path / "config.toml"
+    config.write_text('[presets.mine]\nbase = "standard"\ntools = ["keep=1", "truncate=50"]\nnoise = false\n')
+    monkeypatch.setenv("TURNLOG_CONFIG", str(config))
+    found = turnlog("strip", path, "--preset", "mine", "--json").json
+    assert found["preset"] == "mine"
+    assert [rule["results"] for rule in found["rules"] if rule["rule"] == "shortened"] == [7]
+
+
+def test_an_own_preset_may_build_on_another() -> None:
+    config = Config(presets={"a": {"base": "b", "images": "keep=1"}, "b": {"base": "heavy", "stale_reads": False}})
+    found = asked(config, preset="a")
+    assert found is not None
+    assert (found.preset, found.images, found.stale_reads, found.thinking) == ("a", 1, False, 1)
+
+
+@pytest.mark.parametrize(
+    ("preset", "words"),
+    [
+        ({"base": "nothing"}, "no preset is called 'nothing'"),
+        ({"base": "mine"}, "no preset is called 'mine'"),
+        ({"colour": 1}, r"\[presets.mine\]: unknown key 'colour'"),
+        ({"noise": "yes"}, r"\[presets.mine\]: noise = 'yes': expected true or false"),
+        ({"tools": 5}, r"\[presets.mine\]: tools = 5: expected a text or a list"),
+        ({"images": "all"}, r"\[presets.mine\]: images all: expected keep"),
+    ],
+)
+def test_a_wrong_preset_is_refused_with_file_and_key(preset: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        asked(Config(presets={"mine": preset}), preset="mine")

@@ -1,0 +1,38 @@
+"""A new session from what was typed in one that is gone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import count
+
+from turnlog.edit.salvage import Origin, prompts, rebuilt
+from turnlog.session.leftovers import Typed
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+ORIGIN = Origin("old", "/home/dana")
+
+
+def test_commands_of_the_client_are_no_prompts_and_paths_are() -> None:
+    texts = ["/clear", "/model opus", "!ls", " ", "/etc/hosts is wrong", "hello"]
+    assert [item.text for item in prompts([Typed(text, NOON) for text in texts])] == ["/etc/hosts is wrong", "hello"]
+
+
+def test_prompts_come_in_the_order_of_their_times() -> None:
+    late = Typed("late", NOON.replace(hour=13))
+    assert [item.text for item in prompts([late, Typed("none", None), Typed("noon", NOON)])] == ["none", "noon", "late"]
+
+
+def test_times_always_grow_and_every_row_hangs_on_the_one_before() -> None:
+    numbers = count()
+    rows = rebuilt(ORIGIN, [Typed("a", NOON), Typed("b", NOON), Typed("c", None)], "new", lambda: f"id{next(numbers)}")
+    talk = [row for row in rows if row["type"] in ("user", "assistant")]
+    times = [row["timestamp"] for row in talk]
+    assert times == sorted(set(times))
+    assert [row["parentUuid"] for row in talk] == [None, *(row["uuid"] for row in talk[:-1])]
+    assert {row["sessionId"] for row in rows} == {"new"}
+    assert [row["type"] for row in rows[-2:]] == ["custom-title", "last-prompt"]
+    assert rows[-1]["leafUuid"] == talk[-1]["uuid"]
+
+
+def test_of_nothing_nothing_is_made() -> None:
+    assert rebuilt(ORIGIN, [Typed("/clear", NOON)], "new", str) == []

@@ -32,7 +32,7 @@ def copy(path: str) -> Callable[[], Any]:
 def strip(path: str) -> Callable[[], Any]:
     """A session stripped with the standard preset, and its lines."""
     from turnlog.edit.draft import Draft
-    from turnlog.edit.strip import strip as stripped
+    from turnlog.edit.strip.strip import strip as stripped
     from turnlog.session.presets import PRESETS
     from turnlog.session.session import Session
 

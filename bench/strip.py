@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.strip import strip as stripped
+from turnlog.edit.strip.strip import strip as stripped
 from turnlog.errors import TurnlogError
 from turnlog.session.filling import Filling, estimated, filling
 from turnlog.session.pieces import pieces

@@ -15,7 +15,7 @@ from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.edit import sick
 from tests.session.build import BASE, SESSION, Build, base, encoded, said
 from turnlog.cli.repairing import Done, Wish, written
-from turnlog.edit.repair import repair
+from turnlog.edit.repairs.repair import repair
 from turnlog.edit.target import target
 from turnlog.errors import Changed
 from turnlog.session.session import Session
@@ -169,7 +169,7 @@ def test_what_is_left_is_told_and_is_a_failure(turnlog: Turnlog, machine: Machin
 
 def test_the_title_can_be_given(turnlog: Turnlog, machine: Machine) -> None:
     add(machine, sick.cycle().data)
-    assert " Well again (" in turnlog("repair", SESSION, "--title", "Well again").out
+    assert "  Well again  (" in turnlog("repair", SESSION, "--title", "Well again").out
 
 
 def test_a_title_in_the_middle_stands_at_the_end_again(turnlog: Turnlog, machine: Machine) -> None:

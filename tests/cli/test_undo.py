@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import base
-from turnlog.edit.undo import Rewrite, Undo
+from turnlog.edit.undo.undo import Rewrite, Undo
 
 SESSION, OTHER = (f"0ddf00d{digit}-2222-4333-8444-5555cafe5555" for digit in "45")
 

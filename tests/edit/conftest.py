@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.edit.furnished import furnish
-from turnlog.edit.trash import Trash
+from turnlog.edit.trash.trash import Trash
 
 
 @pytest.fixture

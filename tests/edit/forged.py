@@ -9,8 +9,8 @@ from typing import Any
 
 import zstandard
 
-from turnlog.edit.package import MANIFEST, Trailer, trailer
-from turnlog.edit.package_tar import END, header, padding
+from turnlog.edit.package.package import MANIFEST, Trailer, trailer
+from turnlog.edit.package.tar import END, header, padding
 
 ID = "11111111-2222-4333-8444-555555555555"
 FOLDER = "-home-dana-webshop"

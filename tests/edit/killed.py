@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from turnlog.edit.delete import delete
-from turnlog.edit.trash import Trash
-from turnlog.edit.undelete import newest
+from turnlog.edit.trash.delete import delete
+from turnlog.edit.trash.trash import Trash
+from turnlog.edit.trash.undelete import newest
 
 STEPS = {"os.rename", "os.link", "os.remove", "os.rmdir", "os.mkdir", "os.utime", "os.chmod", "os.symlink"}
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.strip import Stripped, strip
-from turnlog.edit.strip_plan import plan
+from turnlog.edit.strip.plan import plan
+from turnlog.edit.strip.strip import Stripped, strip
 from turnlog.entries.entry import NONE
 from turnlog.errors import Refused
 from turnlog.session.fates import GONE

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.session.build import DATA, Build, said, use
-from turnlog.edit.compact import BEFORE, GO_ON, KEPT, Compacted, compact, summary_text
+from turnlog.edit.compress.compact import BEFORE, GO_ON, KEPT, Compacted, compact, summary_text
+from turnlog.edit.compress.recap import NOTE, recap
+from turnlog.edit.compress.summary import by_model
 from turnlog.edit.draft import Draft
-from turnlog.edit.recap import NOTE, recap
-from turnlog.edit.said import said as spoken
-from turnlog.edit.summary import by_model
+from turnlog.edit.strip.said import said as spoken
 from turnlog.errors import Refused, UsageError
 from turnlog.model.answer import Answer
 from turnlog.model.failures import BrokenOff, Rejected

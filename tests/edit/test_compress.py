@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 
 from tests.model.server import QUICK, endpoint, scripted
 from tests.session.build import Build, use
-from turnlog.edit.band import band
-from turnlog.edit.compress import DONE, SHORT, Compressed, applied, compress, current_in
-from turnlog.edit.compress_log import compress_log
+from turnlog.edit.compress.band import band
+from turnlog.edit.compress.compress import DONE, SHORT, Compressed, applied, compress, current_in
+from turnlog.edit.compress.log import compress_log
+from turnlog.edit.compress.marks import lost, marks
+from turnlog.edit.compress.units import units
 from turnlog.edit.draft import Draft
-from turnlog.edit.marks import lost, marks
-from turnlog.edit.units import units
 from turnlog.errors import UsageError
 from turnlog.model.answer import Answer
 from turnlog.model.anthropic import connect
@@ -271,7 +271,7 @@ def test_an_interrupt_ends_a_compression_at_once(tmp_path: Path) -> None:
     program = textwrap.dedent(
         f"""
         from tests.edit.test_compress import ALL, LONG, talk
-        from turnlog.edit.compress import compress
+        from turnlog.edit.compress.compress import compress
         from turnlog.model.scripted import Late, Scripted
         print("ready", flush=True)
         compress(talk({LONG!r}, {LONG!r} + "2"), ALL, 0.35, Scripted(then=Late(60, "x")))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.band import band, chosen, share, wanted
+from turnlog.edit.compress.band import band, chosen, share, wanted
 from turnlog.errors import UsageError
 
 

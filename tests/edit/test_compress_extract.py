@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.extract import extract, is_extract
-from turnlog.edit.marks import holds, lost, marks
-from turnlog.edit.units import joined, units
+from turnlog.edit.compress.extract import extract, is_extract
+from turnlog.edit.compress.marks import holds, lost, marks
+from turnlog.edit.compress.units import joined, units
 
 REPORT = """\
 # What I found

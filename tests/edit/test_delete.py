@@ -13,10 +13,10 @@ import pytest
 
 from tests.edit.furnished import LONG_AGO, MINE, OTHER, conversation, picture
 from turnlog.edit.busy import signs
-from turnlog.edit.delete import delete, doomed
 from turnlog.edit.target import target
-from turnlog.edit.trash import Trash
-from turnlog.edit.undelete import called, newest
+from turnlog.edit.trash.delete import delete, doomed
+from turnlog.edit.trash.trash import Trash
+from turnlog.edit.trash.undelete import called, newest
 from turnlog.errors import Ambiguous, Busy, Changed, NotFound, TurnlogError, UsageError
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")
@@ -140,7 +140,7 @@ def test_a_failure_in_the_middle_puts_everything_back(session: Path, config: Pat
 
 
 def test_a_file_that_was_written_meanwhile_puts_everything_back(session: Path, config: Path, trash: Trash) -> None:
-    from turnlog.edit.manifest import Manifest, item
+    from turnlog.edit.trash.manifest import Manifest, item
 
     paths = doomed(session).paths
     listed = Manifest(MINE, None, None, str(config), "2026-01-01T00:00:00+00:00", tuple(item(p, config) for p in paths))
@@ -159,8 +159,8 @@ def test_a_history_that_changes_meanwhile_puts_everything_back(session: Path, co
     code = """if True:
         import sys
         from pathlib import Path
-        from turnlog.edit.delete import delete
-        from turnlog.edit.trash import Trash
+        from turnlog.edit.trash.delete import delete
+        from turnlog.edit.trash.trash import Trash
         history, todo = Path(sys.argv[2]), ["once"]
         def hook(event, arguments):
             if event == "os.link" and todo:

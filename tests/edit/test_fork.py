@@ -9,8 +9,8 @@ import pytest
 
 from tests.session.build import DATA, Build, outcome, recorded, said, stamp, use
 from turnlog.edit.draft import Draft
-from turnlog.edit.fork import fork, must_go_on
-from turnlog.edit.points import point
+from turnlog.edit.fork.fork import fork, must_go_on
+from turnlog.edit.fork.points import point
 from turnlog.errors import NotFound, Refused, UsageError
 from turnlog.session.session import Session
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.edit.furnished import furnish, picture
-from turnlog.edit.delete import delete
-from turnlog.edit.trash import Trash
+from turnlog.edit.trash.delete import delete
+from turnlog.edit.trash.trash import Trash
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are killed with SIGKILL")
@@ -25,8 +25,8 @@ import sys
 from pathlib import Path
 from tests.edit.furnished import furnish, picture
 from tests.edit.killed import main
-from turnlog.edit.delete import delete
-from turnlog.edit.trash import Trash
+from turnlog.edit.trash.delete import delete
+from turnlog.edit.trash.trash import Trash
 
 def settled(trash):
     for entry in trash.listed().entries:

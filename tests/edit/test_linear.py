@@ -12,7 +12,7 @@ from tests.interop.digest import difference, digests
 from tests.interop.linear import main_rows
 from tests.session.build import DATA, Build, outcome, said, stamp, use
 from turnlog.edit.draft import Draft
-from turnlog.edit.linear import linear
+from turnlog.edit.fork.linear import linear
 from turnlog.errors import Refused
 from turnlog.session.session import Session
 

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from tests.edit.furnished import LONG_AGO, Seen, picture
-from turnlog.edit.move import move, rehearsed
-from turnlog.edit.move_plan import Plan, plan
-from turnlog.edit.record import UNDONE
-from turnlog.edit.undo import Undo
+from turnlog.edit.move.move import move, rehearsed
+from turnlog.edit.move.plan import Plan, plan
+from turnlog.edit.undo.record import UNDONE
+from turnlog.edit.undo.undo import Undo
 from turnlog.entries.slug import slug
 from turnlog.errors import Busy, Changed, NotFound, TurnlogError, UsageError
 
-OLD, NEW = "/code/shop", "/work/web shop"
+OLD, NEW = "/code/shop", "/code/web shop"
 ONE, TWO, THREE = (f"0ddf00d{digit}-2222-4333-8444-5555cafe5555" for digit in "123")
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and signals are those of POSIX")
@@ -214,7 +214,7 @@ def test_a_folder_with_a_name_of_its_own_keeps_it(client: Client, undo: Undo) ->
 
 
 def test_very_long_paths_get_the_hashed_name(client: Client, undo: Undo) -> None:
-    old, new = "/code/" + "x" * 240, "/work/" + "y" * 240
+    old, new = "/code/" + "x" * 240, "/code/" + "y" * 240
     client.add(old, ONE)
     client.add(f"{old}/sub", TWO)
     move(client.plan(old, new), undo)
@@ -350,8 +350,8 @@ import sys
 from pathlib import Path
 from tests.edit.killed import killed
 from tests.edit.test_move import Client, full, state_of
-from turnlog.edit.move import move
-from turnlog.edit.undo import Undo
+from turnlog.edit.move.move import move
+from turnlog.edit.undo.undo import Undo
 
 for step in range(1, 10_000, 9):
     base = Path(sys.argv[1]) / str(step)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.edit import moving
-from turnlog.edit.moving import PART, move
+from turnlog.edit.trash import moving
+from turnlog.edit.trash.moving import PART, move
 from turnlog.errors import Changed, TurnlogError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and file systems are those of POSIX")

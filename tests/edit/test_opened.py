@@ -11,8 +11,8 @@ import pytest
 
 from tests.edit.furnished import LONG_AGO
 from turnlog.edit.busy import suspects
-from turnlog.edit.opened import refuse_open, targets_of
 from turnlog.edit.target import Target
+from turnlog.edit.undo.opened import refuse_open, targets_of
 from turnlog.errors import Busy
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked at in /proc")

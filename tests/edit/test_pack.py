@@ -18,10 +18,10 @@ import pytest
 import zstandard
 
 from tests.edit.furnished import LONG_AGO, MINE, OTHER, conversation, picture
-from turnlog.edit.pack import pack
-from turnlog.edit.pack_redacted import Redaction
-from turnlog.edit.pack_source import source
-from turnlog.edit.package_reader import Package
+from turnlog.edit.package.pack import pack
+from turnlog.edit.package.reader import Package
+from turnlog.edit.package.redacted import Redaction
+from turnlog.edit.package.source import source
 from turnlog.errors import Changed, TurnlogError, UsageError
 from turnlog.redact.redactor import Redactor
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.edit.pack import pack
-from turnlog.edit.package_reader import Package
-from turnlog.edit.unpack import unpack
+from turnlog.edit.package.pack import pack
+from turnlog.edit.package.reader import Package
+from turnlog.edit.package.unpack import unpack
 from turnlog.errors import TurnlogError, Unreadable
 
 

@@ -13,10 +13,10 @@ import pytest
 import zstandard
 
 from tests.edit.forged import FOLDER, ID, LINE, MAIN, file, forged, manifest, member, session
-from turnlog.edit.package import Trailer, trailer
-from turnlog.edit.package_reader import Package
-from turnlog.edit.package_tar import BLOCK, header, padding
-from turnlog.edit.unpack import unpack
+from turnlog.edit.package.package import Trailer, trailer
+from turnlog.edit.package.reader import Package
+from turnlog.edit.package.tar import BLOCK, header, padding
+from turnlog.edit.package.unpack import unpack
 from turnlog.errors import TurnlogError, Unreadable
 
 INSIDE = f"config/projects/{FOLDER}/{ID}"

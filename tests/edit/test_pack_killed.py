@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.edit.furnished import MINE, furnish
-from turnlog.edit.pack import pack
-from turnlog.edit.package_reader import Package
-from turnlog.edit.unpack import unpack
-from turnlog.edit.unpack_staging import Staging, settle
+from turnlog.edit.package.pack import pack
+from turnlog.edit.package.reader import Package
+from turnlog.edit.package.staging import Staging, settle
+from turnlog.edit.package.unpack import unpack
 from turnlog.errors import Changed, TurnlogError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,10 +25,10 @@ import sys
 from pathlib import Path
 from tests.edit.furnished import MINE, OTHER, furnish
 from tests.edit.killed import killed
-from turnlog.edit.pack import pack
-from turnlog.edit.package_reader import Package
-from turnlog.edit.unpack import unpack
-from turnlog.edit.unpack_staging import settle
+from turnlog.edit.package.pack import pack
+from turnlog.edit.package.reader import Package
+from turnlog.edit.package.unpack import unpack
+from turnlog.edit.package.staging import settle
 
 base = Path(sys.argv[1])
 session = furnish(base / "claude")
@@ -85,7 +85,7 @@ import sys
 from pathlib import Path
 from tests.edit.furnished import furnish, picture
 from tests.edit.killed import killed
-from turnlog.edit.pack import pack
+from turnlog.edit.package.pack import pack
 
 base = Path(sys.argv[1])
 session = furnish(base / "claude")

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from tests.edit.furnished import MINE, OTHER, conversation, picture
 from tests.session.build import SESSION, encoded
-from turnlog.edit.delete import delete
-from turnlog.edit.pack import pack
-from turnlog.edit.package_places import colliding
-from turnlog.edit.package_reader import Package
-from turnlog.edit.trash import Trash
-from turnlog.edit.unpack import Unpacked, unpack
+from turnlog.edit.package.pack import pack
+from turnlog.edit.package.places import colliding
+from turnlog.edit.package.reader import Package
+from turnlog.edit.package.unpack import Unpacked, unpack
+from turnlog.edit.trash.delete import delete
+from turnlog.edit.trash.trash import Trash
 from turnlog.entries.slug import slug
 from turnlog.entries.spelling import escaped, is_safe, unescaped
 from turnlog.errors import Changed, UsageError

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.paths import Translation
+from turnlog.edit.move.paths import Translation
 from turnlog.entries.reader import scan
 from turnlog.errors import UsageError
 
 HERE = Translation("/a/old", "/b/new")
-WINDOWS = Translation("C:\\work\\old", "D:\\new place")
+WINDOWS = Translation("C:\\code\\old", "D:\\new place")
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_a_path_is_rewritten_when_it_is_the_folder_or_below_it(path: str, now: s
 @pytest.mark.parametrize(
     ("path", "now"),
     [
-        ("C:\\work\\old", "D:\\new place"),
-        ("c:\\Work\\old\\a.txt", "D:\\new place\\a.txt"),
-        ("c:/work/old/a.txt", "D:/new place/a.txt"),
-        ("file:///C:/work/old/a", "file:///D:/new place/a"),
-        ("C:\\work\\older", "C:\\work\\older"),
-        ("C:\\Users\\u\\.claude\\projects\\C--work-old\\x", "C:\\Users\\u\\.claude\\projects\\D--new-place\\x"),
+        ("C:\\code\\old", "D:\\new place"),
+        ("c:\\Code\\old\\a.txt", "D:\\new place\\a.txt"),
+        ("c:/code/old/a.txt", "D:/new place/a.txt"),
+        ("file:///C:/code/old/a", "file:///D:/new place/a"),
+        ("C:\\code\\older", "C:\\code\\older"),
+        ("C:\\Users\\u\\.claude\\projects\\C--code-old\\x", "C:\\Users\\u\\.claude\\projects\\D--new-place\\x"),
     ],
 )
 def test_a_path_of_windows_is_rewritten_in_any_spelling(path: str, now: str) -> None:
@@ -59,8 +59,8 @@ def test_a_path_of_windows_is_rewritten_in_any_spelling(path: str, now: str) -> 
 
 
 def test_a_path_that_comes_from_another_system_gets_the_separators_of_this_one() -> None:
-    assert Translation("C:\\work\\old", "/home/x").path("C:\\work\\old\\a\\b") == "/home/x/a/b"
-    assert Translation("/home/x", "C:\\work").path("/home/x/a/b") == "C:\\work\\a\\b"
+    assert Translation("C:\\code\\old", "/home/x").path("C:\\code\\old\\a\\b") == "/home/x/a/b"
+    assert Translation("/home/x", "C:\\code").path("/home/x/a/b") == "C:\\code\\a\\b"
     assert Translation("\\\\server\\share\\p", "/p").path("\\\\server\\share\\p\\q") == "/p/q"
 
 
@@ -81,8 +81,8 @@ def test_in_texts_longer_names_stay(text: str) -> None:
 
 
 def test_in_texts_paths_of_windows_are_rewritten_in_any_spelling() -> None:
-    text = 'in C:\\work\\old, "c:\\\\work\\\\old\\\\a" c:/work/old/b C:\\work\\older'
-    assert WINDOWS.text(text) == 'in D:\\new place, "D:\\\\new place\\\\a" D:/new place/b C:\\work\\older'
+    text = 'in C:\\code\\old, "c:\\\\code\\\\old\\\\a" c:/code/old/b C:\\code\\older'
+    assert WINDOWS.text(text) == 'in D:\\new place, "D:\\\\new place\\\\a" D:/new place/b C:\\code\\older'
 
 
 def line(**values: Any) -> bytes:

@@ -12,9 +12,9 @@ import pytest
 
 from tests.edit.sick import CASES, IDS, SICK, Sick
 from tests.session.build import BASE, DATA, ROOT, SESSION, Build, base, edited, encoded, outcome, recorded, said, use
-from turnlog.edit.repair import ELSEWHERE, REPAIRS, Outcome, Treatment, repair
 from turnlog.edit.repairs.case import Case
 from turnlog.edit.repairs.home import Homes
+from turnlog.edit.repairs.repair import ELSEWHERE, REPAIRS, Outcome, Treatment, repair
 from turnlog.edit.repairs.results import LOST
 from turnlog.errors import UsageError
 from turnlog.session.diagnosis import diagnose

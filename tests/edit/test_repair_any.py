@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.edit.test_strip_any import Wild
 from tests.session.build import DATA
-from turnlog.edit.repair import REPAIRS, Outcome, repair
+from turnlog.edit.repairs.repair import REPAIRS, Outcome, repair
 from turnlog.session.diagnosis import diagnose
 from turnlog.session.resumable import verdict
 from turnlog.session.session import Session

@@ -10,7 +10,7 @@ import pytest
 
 from tests.edit.stripping import EXTREME, must_be_sound, result, stripped
 from tests.session.build import DATA, Build, outcome, said, use
-from turnlog.edit import cut
+from turnlog.edit.strip import cut
 from turnlog.errors import Refused
 from turnlog.session.filling import estimated, filling
 from turnlog.session.pieces import pieces

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.edit.furnished import LONG_AGO, picture
-from turnlog.edit.record import BEGUN, DONE, UNDONE
-from turnlog.edit.undo import Append, Create, Record, Remove, Rename, Rewrite, Undo
+from turnlog.edit.undo.record import BEGUN, DONE, UNDONE
+from turnlog.edit.undo.undo import Append, Create, Record, Remove, Rename, Rewrite, Undo
 from turnlog.entries.writer import read_whole
 from turnlog.errors import Busy, Changed, NotFound, TurnlogError, Unreadable
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.edit import step
-from turnlog.edit.undo import Rewrite, Undo
+from turnlog.edit.undo import step
+from turnlog.edit.undo.undo import Rewrite, Undo
 from turnlog.errors import Changed, TurnlogError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +24,7 @@ import os, sys
 from pathlib import Path
 from tests.edit.furnished import LONG_AGO, picture
 from tests.edit.killed import killed
-from turnlog.edit.undo import Append, Create, Remove, Rename, Rewrite, Undo
+from turnlog.edit.undo.undo import Append, Create, Remove, Rename, Rewrite, Undo
 
 def made(root):
     folder = root / "-p"

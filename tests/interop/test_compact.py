@@ -11,9 +11,9 @@ from tests.interop.digest import difference, digests
 from tests.interop.reader import messages_of
 from tests.interop.recordings import DATA
 from tests.interop.resume import resume
-from turnlog.edit.compact import BEFORE, compact
+from turnlog.edit.compress.compact import BEFORE, compact
+from turnlog.edit.compress.recap import recap
 from turnlog.edit.draft import Draft
-from turnlog.edit.recap import recap
 from turnlog.session.session import Session
 
 pytestmark = [

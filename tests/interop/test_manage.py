@@ -18,11 +18,11 @@ from tests.interop.normalise import NEXT
 from tests.interop.resume import MODEL, environment, furnish, judge, run
 from tests.session.build import recorded
 from turnlog.edit.busy import signs
-from turnlog.edit.delete import delete
 from turnlog.edit.rename import rename
 from turnlog.edit.tag import tag
 from turnlog.edit.target import target
-from turnlog.edit.trash import Trash
+from turnlog.edit.trash.delete import delete
+from turnlog.edit.trash.trash import Trash
 
 pytestmark = pytest.mark.interop
 TITLES = {"custom-title": "customTitle", "agent-name": "agentName", "tag": "tag"}

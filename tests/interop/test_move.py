@@ -16,10 +16,10 @@ from tests.interop.normalise import NEXT
 from tests.interop.resume import MODEL, Resumed, environment, furnish, judge, run
 from tests.interop.test_manage import Place, Terminal
 from tests.session.build import recorded
-from turnlog.edit.move import move
-from turnlog.edit.move_plan import plan
-from turnlog.edit.paths import Translation
-from turnlog.edit.undo import Undo
+from turnlog.edit.move.move import move
+from turnlog.edit.move.paths import Translation
+from turnlog.edit.move.plan import plan
+from turnlog.edit.undo.undo import Undo
 from turnlog.entries.layout import session_files
 
 pytestmark = pytest.mark.interop

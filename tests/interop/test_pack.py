@@ -13,10 +13,10 @@ from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.normalise import NEXT
 from tests.interop.recordings import DATA
 from tests.interop.resume import MODEL, Resumed, environment, furnish, judge, run, scratch_folder
-from turnlog.edit.pack import pack
-from turnlog.edit.pack_contents import contents
-from turnlog.edit.package_reader import Package
-from turnlog.edit.unpack import unpack
+from turnlog.edit.package.contents import contents
+from turnlog.edit.package.pack import pack
+from turnlog.edit.package.reader import Package
+from turnlog.edit.package.unpack import unpack
 
 pytestmark = [
     pytest.mark.interop,

@@ -14,7 +14,7 @@ from tests.interop.digest import difference, digests
 from tests.interop.reader import messages_of
 from tests.interop.resume import Resumed, resume
 from tests.session.build import SESSION, recorded
-from turnlog.edit.repair import repair
+from turnlog.edit.repairs.repair import repair
 from turnlog.session.session import Session
 
 pytestmark = [

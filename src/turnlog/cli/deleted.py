@@ -10,8 +10,8 @@ from turnlog.cli import when
 from turnlog.cli.gist import count
 from turnlog.cli.output import remark, say
 from turnlog.cli.terminal import Screen, line, pad, width
-from turnlog.edit.trash import Entry, Listed, Trash
-from turnlog.edit.undelete import called, newest
+from turnlog.edit.trash.trash import Entry, Listed, Trash
+from turnlog.edit.trash.undelete import called, newest
 from turnlog.session.clock import iso
 
 _LONGEST = 200

@@ -94,7 +94,7 @@ def edited(session: Session, order: Order, transcript: str | None, *, dry_run: b
     if order.compact is not None:
         _compact(found, order.compact, transcript, dry_run)
     if order.portable:
-        from turnlog.edit.linear import linear
+        from turnlog.edit.fork.linear import linear
 
         found.draft = linear(session, found.draft)
         found.facts["portable"] = True
@@ -103,7 +103,7 @@ def edited(session: Session, order: Order, transcript: str | None, *, dry_run: b
 
 def _strip(session: Session, found: Edited, wishes: Wishes) -> None:
     from turnlog.cli.stripping import strip_document, strip_lines
-    from turnlog.edit.strip import strip
+    from turnlog.edit.strip.strip import strip
 
     stripped = strip(session, found.draft, wishes)
     found.draft = stripped.draft
@@ -112,7 +112,7 @@ def _strip(session: Session, found: Edited, wishes: Wishes) -> None:
 
 
 def _for_model(found: Edited, model: str) -> None:
-    from turnlog.edit.for_model import for_model
+    from turnlog.edit.fork.for_model import for_model
 
     fitted = for_model(found.draft, model)
     found.draft = fitted.draft
@@ -124,9 +124,9 @@ def _for_model(found: Edited, model: str) -> None:
 def _compress(session: Session, found: Edited, squeeze: Squeeze, dry_run: bool) -> None:
     from turnlog.cli.asking import asked
     from turnlog.cli.progress import progress
-    from turnlog.edit.band import chosen, share, wanted
-    from turnlog.edit.compress import SMALL_MODEL, applied, compress, current_in
-    from turnlog.edit.compress_log import compress_log
+    from turnlog.edit.compress.band import chosen, share, wanted
+    from turnlog.edit.compress.compress import SMALL_MODEL, applied, compress, current_in
+    from turnlog.edit.compress.log import compress_log
 
     wish, to = wanted(squeeze.words), share(squeeze.to)
     name = squeeze.model or SMALL_MODEL
@@ -168,10 +168,10 @@ def _compact(found: Edited, summing: Summing, transcript: str | None, dry_run: b
     from pathlib import Path
 
     from turnlog.cli.asking import asked
-    from turnlog.edit.compact import Summarise, compact
-    from turnlog.edit.compress import SMALL_MODEL
-    from turnlog.edit.recap import recap
-    from turnlog.edit.summary import by_model
+    from turnlog.edit.compress.compact import Summarise, compact
+    from turnlog.edit.compress.compress import SMALL_MODEL
+    from turnlog.edit.compress.recap import recap
+    from turnlog.edit.compress.summary import by_model
 
     name = summing.model or SMALL_MODEL
     if dry_run and not summing.offline:

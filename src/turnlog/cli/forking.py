@@ -8,9 +8,9 @@ from turnlog.cli.named import opened
 from turnlog.cli.output import dump, remark
 from turnlog.edit.clone import clone
 from turnlog.edit.draft import Draft
-from turnlog.edit.fork import fork, must_go_on
-from turnlog.edit.linear import linear
-from turnlog.edit.points import point
+from turnlog.edit.fork.fork import fork, must_go_on
+from turnlog.edit.fork.linear import linear
+from turnlog.edit.fork.points import point
 from turnlog.errors import Unreadable
 from turnlog.session.session import Session
 

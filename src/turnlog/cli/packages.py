@@ -13,15 +13,15 @@ from turnlog.cli.named import located
 from turnlog.cli.output import dump, remark, say
 from turnlog.cli.terminal import line, visible
 from turnlog.cli.when import size
-from turnlog.edit.package import Manifest, PackedFile, PackedSession
-from turnlog.edit.package_reader import Package
+from turnlog.edit.package.package import Manifest, PackedFile, PackedSession
+from turnlog.edit.package.reader import Package
 from turnlog.entries.layout import config_candidates
 from turnlog.entries.spelling import unescaped
 from turnlog.errors import UsageError
 
 if TYPE_CHECKING:
-    from turnlog.edit.pack import Packed
-    from turnlog.edit.unpack import Unpacked
+    from turnlog.edit.package.pack import Packed
+    from turnlog.edit.package.unpack import Unpacked
     from turnlog.redact.report import Report
 
 _LONGEST = 200
@@ -29,8 +29,8 @@ _LONGEST = 200
 
 def make(names: tuple[str, ...], output: str, config: Config, *, redact: bool, force: bool, as_json: bool) -> None:
     """Pack the sessions that some names mean."""
-    from turnlog.edit.pack import pack
-    from turnlog.edit.pack_redacted import Redaction
+    from turnlog.edit.package.pack import pack
+    from turnlog.edit.package.redacted import Redaction
     from turnlog.redact.redactor import Redactor
 
     goal = _expanded(output)
@@ -139,7 +139,7 @@ def put(
     as_json: bool,
 ) -> None:
     """Unpack a package."""
-    from turnlog.edit.unpack import unpack
+    from turnlog.edit.package.unpack import unpack
 
     folder = _expanded(config_dir) if config_dir else config_candidates()[0]
     with Package(_expanded(file)) as package:

@@ -15,8 +15,8 @@ from turnlog.cli.output import dump, remark, say
 from turnlog.cli.progress import progress
 from turnlog.cli.terminal import line
 from turnlog.cli.undoing import undo
-from turnlog.edit.move import Moved, move, rehearsed
-from turnlog.edit.move_plan import Plan, plan
+from turnlog.edit.move.move import Moved, move, rehearsed
+from turnlog.edit.move.plan import Plan, plan
 from turnlog.errors import NotFound, UsageError
 
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")

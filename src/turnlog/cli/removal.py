@@ -15,8 +15,8 @@ from turnlog.cli.named import located
 from turnlog.cli.output import remark, say
 from turnlog.cli.terminal import line
 from turnlog.cli.when import size
-from turnlog.edit.delete import Doomed, delete, doomed, refuse_busy
-from turnlog.edit.trash import Trash
+from turnlog.edit.trash.delete import Doomed, delete, doomed, refuse_busy
+from turnlog.edit.trash.trash import Trash
 from turnlog.errors import UsageError
 
 _LONGEST = 200

@@ -19,9 +19,9 @@ from turnlog.edit.apply import refuse_busy, replace
 from turnlog.edit.clone import Made, clone
 from turnlog.edit.draft import Draft
 from turnlog.edit.ending import title_of_made
-from turnlog.edit.record import Record
-from turnlog.edit.repair import ELSEWHERE, Outcome, Treatment, must_be_known, repair
+from turnlog.edit.repairs.repair import ELSEWHERE, Outcome, Treatment, must_be_known, repair
 from turnlog.edit.target import Target, target
+from turnlog.edit.undo.record import Record
 from turnlog.session.session import Session
 
 DEFINITION = "before, after: in how many places a session has it"

@@ -14,7 +14,7 @@ from turnlog.cli.gist import count
 from turnlog.cli.output import encode, remark, say, write_raw
 from turnlog.cli.terminal import Screen, line, pad, width
 from turnlog.edit.salvage import Origin, prompts, rebuilt
-from turnlog.edit.trash import Trash
+from turnlog.edit.trash.trash import Trash
 from turnlog.entries.layout import session_files
 from turnlog.entries.writer import create
 from turnlog.errors import Ambiguous, NotFound, TurnlogError

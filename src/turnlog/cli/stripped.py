@@ -11,7 +11,7 @@ from turnlog.cli.stripping import strip_document, strip_lines, wanted
 from turnlog.cli.terminal import line, visible
 from turnlog.edit.draft import Draft
 from turnlog.edit.judged import must_resume
-from turnlog.edit.strip import strip
+from turnlog.edit.strip.strip import strip
 from turnlog.session.presets import PRESETS
 
 DEFAULT = "standard"

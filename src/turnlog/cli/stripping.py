@@ -24,7 +24,7 @@ from turnlog.errors import UsageError
 
 if TYPE_CHECKING:
     from turnlog.cli.config import Config
-    from turnlog.edit.strip import Report, Saved
+    from turnlog.edit.strip.strip import Report, Saved
     from turnlog.session.wishes import Rule, Wishes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -202,7 +202,7 @@ DEFINITION = "tokens: of the next request, estimated as in `turnlog context`; by
 def strip_lines(report: Report) -> Iterator[str]:
     """A report for people."""
     from turnlog.cli.when import size
-    from turnlog.edit.tally import RULES
+    from turnlog.edit.strip.tally import RULES
 
     if not report.rules:
         yield "There is nothing to strip."

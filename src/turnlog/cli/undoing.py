@@ -11,10 +11,10 @@ from turnlog.cli.config import data_dir
 from turnlog.cli.gist import count
 from turnlog.cli.output import remark, say
 from turnlog.cli.terminal import Screen, line, pad, width
-from turnlog.edit.opened import targets_of
-from turnlog.edit.record import BEGUN, UNDONE, Record
-from turnlog.edit.undo import Undo
-from turnlog.edit.undoable import called, last
+from turnlog.edit.undo.opened import targets_of
+from turnlog.edit.undo.record import BEGUN, UNDONE, Record
+from turnlog.edit.undo.undo import Undo
+from turnlog.edit.undo.undoable import called, last
 from turnlog.session.clock import iso
 
 _LONGEST = 200

@@ -18,7 +18,7 @@ from turnlog.edit.busy import signs
 from turnlog.edit.carried import Carried
 from turnlog.edit.identity import Identity
 from turnlog.edit.target import Target
-from turnlog.edit.undo import Record, Rewrite, Undo
+from turnlog.edit.undo.undo import Record, Rewrite, Undo
 from turnlog.entries import writer
 from turnlog.entries.patch import encoded
 from turnlog.entries.tail import Checkpoint

@@ -18,7 +18,7 @@ import msgspec
 
 from turnlog.edit.busy import Sign, signs
 from turnlog.edit.target import Target, one_line, target
-from turnlog.edit.undo import Append, Change, Create, Rewrite, Undo
+from turnlog.edit.undo.undo import Append, Change, Create, Rewrite, Undo
 from turnlog.entries.writer import append, replace
 
 LONGEST = 500

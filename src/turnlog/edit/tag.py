@@ -6,7 +6,7 @@ from pathlib import Path
 
 from turnlog.edit.rename import Appended, note
 from turnlog.edit.target import one_line, target
-from turnlog.edit.undo import Undo
+from turnlog.edit.undo.undo import Undo
 
 LONGEST = 100
 

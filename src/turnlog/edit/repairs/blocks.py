@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from turnlog.edit.fork.tool_names import Names
 from turnlog.edit.repairs.case import Case, Repaired
 from turnlog.edit.repairs.emptied import without_blocks
-from turnlog.edit.tool_names import Names
 from turnlog.entries.entry import Entry
 from turnlog.session.pieces import CUT
 from turnlog.session.refusals import LONGEST_NAME, THINKING, name_fault

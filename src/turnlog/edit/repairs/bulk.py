@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.edit import cut
 from turnlog.edit.repairs.case import Case, Repaired
+from turnlog.edit.strip import cut
 from turnlog.entries.entry import Body
 from turnlog.session.bulk import GIANT, letters
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.rehang import rehung
 from turnlog.edit.repairs.case import Case
+from turnlog.edit.strip.rehang import rehung
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import GONE
 

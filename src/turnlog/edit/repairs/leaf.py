@@ -7,7 +7,7 @@ from typing import Any
 
 from turnlog.edit.draft import Draft
 from turnlog.edit.ending import going_on
-from turnlog.edit.fork import last_prompt
+from turnlog.edit.fork.fork import last_prompt
 from turnlog.edit.repairs.case import Case, Repaired
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import GONE

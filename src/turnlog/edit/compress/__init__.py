@@ -1,0 +1,1 @@
+"""Making the texts of older turns shorter, and summing them up."""

@@ -1,0 +1,1 @@
+"""Sessions that go on from another point, in another form, or with another model."""

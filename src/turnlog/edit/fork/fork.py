@@ -1,0 +1,197 @@
+"""Going on from any point of a session: what leads to it stays, what came after it and other branches go.
+
+Everything that the point descends from is kept, over earlier compactions too, so that the fork can be forked again at
+any of its own points. Compactions that came later or on other branches go with their summaries: what they had replaced
+is what is resumed. Beside the line of descent stay the rows that the client puts back (parallel calls, their results,
+notes), and rows that say nothing but belong to kept ones: attachments, progress, snapshots of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from turnlog.edit.draft import Draft
+from turnlog.edit.ending import going_on
+from turnlog.edit.fork.points import Point
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.errors import Refused, UsageError
+from turnlog.session.clock import iso, moment
+from turnlog.session.lineage import turns_to
+from turnlog.session.resumable import verdict
+from turnlog.session.rows import GRAPH_TYPES, Key, Rows, is_boundary
+from turnlog.session.session import Session
+from turnlog.session.weave import woven
+
+STATES = frozenset(
+    "custom-title ai-title agent-name agent-color agent-setting tag mode permission-mode cost-state atis-latch"
+    " worktree-state pr-link".split()
+)
+"""Metadata of which the last one counts."""
+_SAYING = ("queued_command", "local_command")
+_OWNED = ("file-history-snapshot", "file-history-delta")
+_LONGEST_PROMPT = 200
+
+
+class Line(Rows):
+    """The rows of a file as if no compaction had dropped any of them, and the line of descent through them."""
+
+    def _compact(self) -> None:
+        """Drop nothing."""
+
+    def segments(self, leaf: str) -> Iterator[list[Entry]]:
+        """The chains that lead to a row, from one compaction to the next, the last first; each with its boundary."""
+        seen: set[Key] = set()
+        key: Key = leaf
+        while key is not None and key not in seen:
+            chain: list[Entry] = []
+            for above in self._upwards(key):
+                if above in seen:
+                    break
+                seen.add(above)
+                chain.append(self.rows[above])
+                if is_boundary(chain[-1]):
+                    break
+            if not chain:
+                return
+            yield chain[::-1]
+            key = self._before(chain[-1]) if is_boundary(chain[-1]) else None
+
+    def _before(self, boundary: Entry) -> Key:
+        """What a compaction continues: what it names or, if that is not there, what was written just before it."""
+        named = self.file.body(boundary).get("logicalParentUuid")
+        if isinstance(named, str) and named in self.up:
+            return named
+        earlier = [key for key in self.up if self.place[key] < self.place[boundary.uuid]]
+        return earlier[-1] if earlier else None
+
+
+def fork(session: Session, draft: Draft, at: Point) -> Draft:
+    """A session that ends with a point."""
+    line = Line(session.file)
+    if at.leaf not in line.up:
+        raise UsageError(f"{at.leaf}: the client can't read this entry; `turnlog doctor` says why")
+    if line.rows[at.leaf].is_sidechain:
+        raise UsageError(f"{at.leaf}: belongs to a sub-agent; a session goes on from an entry of its own")
+    segments = list(line.segments(at.leaf))
+    chain = [row for part in reversed(segments) for row in part]
+    whole = woven(line, [row for row in chain if not is_boundary(row)])
+    kept = {row.index for rows in (chain, whole) for row in rows}
+    kept |= {row.index for part in segments for row in _preserved(line, part[0])}
+    parents = {**dict(_attached(line, whole, kept)), **dict(_repaired(line, segments))}
+    last = max(kept)
+    kept |= _companions(session, kept, last)
+    places = draft.places()
+    staying = {places[index] for index in kept if index in places}
+    gone = set(range(len(draft.rows))) - staying
+    mended = {places[index]: {"parentUuid": parent} for index, parent in parents.items()}
+    ended = draft.changing(mended).changing(_newest(line, places, kept, at.leaf)).without(gone)
+    return ended.adding(going_on(at.leaf, last_prompt(session, at.leaf), session.session_id or ""))
+
+
+def must_go_on(session: Session, forked: Transcript) -> None:
+    """Refuse a fork that the client would not resume, or that breaks a rule which its session keeps."""
+    before, after = verdict(session), verdict(Session(forked))
+    if not after.resumes:
+        raise Refused(f"{session.path}: the client would not resume it from there; nothing was written")
+    known = {rule.name for rule in before.broken}
+    for rule in after.broken:
+        if rule.severity == "error" and rule.name not in known:
+            raise Refused(f"{session.path}: from there {rule.text} [{rule.name}]; nothing was written")
+
+
+def _preserved(line: Line, boundary: Entry) -> list[Entry]:
+    """The rows that a compaction kept word for word."""
+    if not is_boundary(boundary):
+        return []
+    facts = line.file.body(boundary).get("compactMetadata")
+    messages = facts.get("preservedMessages") if isinstance(facts, dict) else None
+    if not isinstance(messages, dict):
+        return []
+    named = [uuid for value in messages.values() if isinstance(value, list) for uuid in value]
+    return [line.rows[uuid] for uuid in named if isinstance(uuid, str) and uuid in line.rows]
+
+
+def _companions(session: Session, kept: set[int], last: int) -> set[int]:
+    """What belongs to the kept rows and says nothing, and the metadata of the session as it was at that point."""
+    entries = session.file.entries
+    uuids = {entries[index].uuid for index in kept} - {None}
+    sides = _side_chains(session, kept)
+    found: set[int] = set()
+    states: dict[str, list[int]] = {}
+    for entry in entries:
+        if entry.index in kept or entry.lost:
+            continue
+        if entry.type in STATES:
+            states.setdefault(entry.type or "", []).append(entry.index)
+        elif entry.uuid in uuids and entry.uuid is not None:  # written twice
+            found.add(entry.index)
+        elif entry.index < last and (entry.index in sides if entry.is_sidechain else _belongs(session, entry, uuids)):
+            found.add(entry.index)
+            uuids |= {entry.uuid} - {None}
+    for indexes in states.values():  # a state that was first told later is better than none
+        found |= {index for index in indexes if index < last} or {indexes[0]}
+    return found
+
+
+def _belongs(session: Session, entry: Entry, uuids: set[Key]) -> bool:
+    """Whether an entry outside the line of descent is about kept rows."""
+    if entry.type in ("user", "assistant", "last-prompt") or is_boundary(entry):
+        return False
+    if entry.type in _OWNED:
+        return session.body(entry).get("messageId") in uuids
+    if entry.type in GRAPH_TYPES or entry.uuid is not None:
+        return entry.parent_uuid in uuids and not {entry.kind, entry.subtype} & {*_SAYING}
+    return True
+
+
+def _side_chains(session: Session, kept: set[int]) -> set[int]:
+    """The entries of sub-agents inside the file, of those that a kept call started."""
+    calls = {call.id: call for call in session.calls}
+    found: set[int] = set()
+    for agent in session.agents:
+        call = calls.get(agent.call_id or "")
+        if call is None or call.line.index in kept:
+            found.update(entry.index for entry in agent.inside)
+    return found
+
+
+def _repaired(line: Line, segments: list[list[Entry]]) -> Iterator[tuple[int, str | None]]:
+    """Rows with the parent that the client takes: where a ring begins, and for one that is not in the file.
+
+    That one it finds by time, so it could be another when rows go.
+    """
+    for chain in segments:
+        if line.up[chain[0].uuid] in line.rows and not is_boundary(chain[0]):
+            yield chain[0].index, None
+        for above, row in pairwise(chain):
+            if line.up[row.uuid] not in line.rows and above.uuid is not None:
+                yield row.index, above.uuid
+
+
+def _attached(line: Line, whole: list[Entry], kept: set[int]) -> Iterator[tuple[int, str | None]]:
+    """Rows that hang on none that stays, with the row before them: a root could be taken for the leaf."""
+    for before, row in pairwise(whole):
+        above = line.rows.get(line.up[row.uuid])
+        if above is None or above.index not in kept:
+            yield row.index, before.uuid
+
+
+def _newest(line: Line, places: dict[int, int], kept: set[int], leaf: str) -> dict[int, dict[str, str]]:
+    """A later time for the last row where another has a later one: old clients go on from the newest."""
+    below = line.below([leaf])
+    times = [
+        time for key, row in line.rows.items() if row.index in kept and key not in below and (time := line.time(row))
+    ]
+    own, end = line.time(line.rows[leaf]), max(times, default=0)
+    if own is None or own >= end:
+        return {}
+    return {places[line.rows[leaf].index]: {"timestamp": iso(moment(end + 1)) or ""}}
+
+
+def last_prompt(session: Session, leaf: str | None) -> str | None:
+    """What was asked last before an entry, as the client words it in its list."""
+    typed = [turn.text for turn in turns_to(session, leaf or "") if turn.kind != "notification" and turn.text.strip()]
+    text = " ".join(typed[-1].split()) if typed else ""
+    return (text if len(text) <= _LONGEST_PROMPT else text[:_LONGEST_PROMPT].rstrip() + "…") or None

@@ -1,0 +1,1 @@
+"""Sessions that follow a project folder to another place."""

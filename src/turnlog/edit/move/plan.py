@@ -1,0 +1,177 @@
+"""What goes along when a project's folder gets another path: its sessions' folders, and the files that name it.
+
+The sessions of a folder lie in `projects/<slug>`, and those of a folder below it in one of their own. A slug can't be
+turned back, and two paths may have the same one; so the working folder that a session's entries name decides, session
+by session. What else lies in a project's folder (its memory, the client's list) goes along when all sessions do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import NamedTuple
+
+from turnlog.edit.move.paths import Translation
+from turnlog.edit.target import Target
+from turnlog.entries.agents import loose_agents
+from turnlog.entries.layout import is_session_id, project_sessions, projects, scan
+from turnlog.entries.peeks import look_all
+from turnlog.entries.slug import slug
+from turnlog.errors import NotFound
+
+INDEX = "sessions-index.json"
+_MEMORY = "memory"
+
+
+class Folder(NamedTuple):
+    """A project's folder of which sessions go."""
+
+    source: Path
+    goal: Path
+    config_dir: Path
+    sessions: tuple[str, ...]
+    """The ids of those that go."""
+    names: tuple[str, ...]
+    """Of all in it that goes."""
+    is_whole: bool
+    """Whether nothing stays."""
+
+    @property
+    def targets(self) -> list[Target]:
+        """The sessions that go."""
+        return [Target(self.source / f"{own}.jsonl", own, self.config_dir) for own in self.sessions]
+
+
+class Plan(NamedTuple):
+    """All that goes."""
+
+    translation: Translation
+    config_dirs: tuple[Path, ...]
+    folders: tuple[Folder, ...]
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions go."""
+        return sum(len(folder.sessions) for folder in self.folders)
+
+    @property
+    def taken(self) -> list[Path]:
+        """Folders that stand already where sessions are to go."""
+        return [folder.goal for folder in self.folders if folder.goal != folder.source and _is_filled(folder.goal)]
+
+    @property
+    def collisions(self) -> list[Path]:
+        """Files that stand already where others are to go."""
+        found: list[Path] = []
+        for folder in self.folders:
+            if folder.goal != folder.source:
+                found += [goal for source, goal in moves(folder) if os.path.lexists(goal) and source.name != INDEX]
+        return found
+
+
+def plan(old: str, new: str, config_dirs: Sequence[Path]) -> Plan:
+    """Find what was written in a folder or below it; `NotFound` with the closest ones if nothing was."""
+    plain = Translation(old, new)
+    folders: list[Folder] = []
+    seen: set[str] = set()
+    for config_dir in config_dirs:
+        mine, others = _folders(config_dir, plain)
+        folders += mine
+        seen |= others
+    if not folders:
+        close = get_close_matches(plain.old, sorted(seen), 3, 0.5)
+        hint = f"; the closest are {', '.join(close)}" if close else ""
+        raise NotFound(f"no session was written in {plain.old} or below it{hint}")
+    slugs = {folder.source.name: folder.goal.name for folder in folders if folder.source != folder.goal}
+    return Plan(Translation(old, new, slugs), tuple(config_dirs), tuple(folders))
+
+
+def _folders(config_dir: Path, translation: Translation) -> tuple[list[Folder], set[str]]:
+    """The folders of which sessions go, and the working folders of all others."""
+    listed = [(folder, list(project_sessions(folder, config_dir))) for folder in projects(config_dir)]
+    peeks = look_all([file.file for _, files in listed for file in files])
+    found: list[Folder] = []
+    others: set[str] = set()
+    for folder, files in listed:
+        cwds = {file.session_id: ends.cwd for file, ends in zip(files, peeks[: len(files)], strict=True)}
+        peeks = peeks[len(files) :]
+        going = _folder(folder, config_dir, cwds, translation)
+        if going is not None:
+            found.append(going)
+        others |= {cwd for cwd in cwds.values() if cwd is not None}
+    return found, others
+
+
+def _folder(source: Path, config_dir: Path, cwds: dict[str, str | None], translation: Translation) -> Folder | None:
+    mine = {own: cwd for own, cwd in cwds.items() if cwd is not None and _is_below(cwd, translation)}
+    stays = [own for own, cwd in cwds.items() if cwd is not None and own not in mine]
+    is_named = _is_slug(source.name, translation.old, translation)
+    if not mine and (stays or not is_named):
+        return None
+    base = _base(source.name, mine.values(), translation) or (translation.old if is_named else None)
+    goal = source if base is None else source.with_name(slug(translation.path(base)))
+    sessions = tuple(sorted(mine if stays else cwds))
+    names = _names(source, sessions) if stays else sorted(item.name for item in scan(source))
+    return Folder(source, goal, config_dir, sessions, tuple(names), not stays)
+
+
+def _is_below(cwd: str, translation: Translation) -> bool:
+    return translation.prefix.covers(cwd)
+
+
+def _base(name: str, cwds: Iterable[str], translation: Translation) -> str | None:
+    """The working folder that a project's folder is named after, at or below the one that moves."""
+    for cwd in dict.fromkeys(cwds):
+        kind = PureWindowsPath if translation.prefix.is_windows else PurePosixPath
+        for path in (cwd, *map(str, kind(cwd).parents)):
+            if _is_below(path, translation) and _is_slug(name, path, translation):
+                return path
+    return None
+
+
+def _is_slug(name: str, path: str, translation: Translation) -> bool:
+    # The drive of Windows is written in both cases.
+    own = slug(path)
+    return own == name or (translation.prefix.is_windows and own.casefold() == name.casefold())
+
+
+def _names(source: Path, sessions: tuple[str, ...]) -> list[str]:
+    """What belongs to some sessions of a folder in which others stay."""
+    own = set(sessions)
+    loose = loose_agents(source)
+    agents = [
+        path for session in sessions for agent in loose.get(session, []) for path in (agent.path, agent.meta_path)
+    ]
+    beside = {path.name for path in agents if path is not None and path.parent == source}
+    names = (item.name for item in scan(source))
+    return sorted(name for name in names if name in beside or (is_session_id(name[:36]) and name[:36] in own))
+
+
+def moves(folder: Folder) -> Iterator[tuple[Path, Path]]:
+    """What gets which name; where a folder stands there already, the files of the memory go one by one."""
+    for name in folder.names:
+        source, goal = folder.source / name, folder.goal / name
+        if name == _MEMORY and source.is_dir() and goal.is_dir() and not source.is_symlink():
+            for item in sorted(scan(source), key=lambda item: item.name):
+                yield Path(item.path), goal / item.name
+        else:
+            yield source, goal
+
+
+def files(folder: Folder) -> Iterator[Path]:
+    """All plain files that go with a folder; links are not followed."""
+    for name in folder.names:
+        top = folder.source / name
+        if top.is_symlink():
+            continue
+        if top.is_file():
+            yield top
+        for base, _, names in os.walk(top):
+            found = (Path(base, inner) for inner in sorted(names))
+            yield from (path for path in found if path.is_file() and not path.is_symlink())
+
+
+def _is_filled(folder: Path) -> bool:
+    return bool(scan(folder))

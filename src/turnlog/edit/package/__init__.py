@@ -1,0 +1,1 @@
+"""Sessions with all that belongs to them in one file."""

@@ -1,0 +1,1 @@
+"""Taking out of a session what fills its context."""

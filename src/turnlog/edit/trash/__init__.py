@@ -1,0 +1,1 @@
+"""Deleting sessions, and bringing them back."""

@@ -1,0 +1,1 @@
+"""Changes of the user's files that can be taken back."""

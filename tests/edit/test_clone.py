@@ -178,3 +178,26 @@ def test_no_more_than_was_there_at_the_start_is_copied(session: Path) -> None:
     whole = session.read_bytes()
     made = clone(session)
     assert len(rows(made.path)) == len(whole.splitlines()) + 3
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"hello\nworld\n", "no line of it is an entry of Claude Code"),
+        (b'{"role":"user","content":"hi"}\n', "as in a plain list of messages"),
+        (b"x" * 300_000, "no line of it is an entry"),
+    ],
+)
+def test_a_file_that_is_no_session_is_told_with_the_reason(tmp_path: Path, data: bytes, reason: str) -> None:
+    path = tmp_path / f"{MINE}.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(TurnlogError, match=f"this is no session of Claude Code: .*{reason}"):
+        clone(path)
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_session_whose_first_line_is_very_long_is_one(tmp_path: Path) -> None:
+    build = Build()
+    build.prompt("x" * 300_000)
+    build.answer("hi")
+    assert clone(build.write(tmp_path, MINE)).size > 300_000

@@ -17,7 +17,7 @@ from turnlog.edit.draft import Draft
 from turnlog.edit.ending import LONGEST, lineage, title_of_made, titles
 from turnlog.edit.identity import Identity, new_id
 from turnlog.edit.judged import must_resume
-from turnlog.edit.target import Target, one_line, target
+from turnlog.edit.target import Target, must_be_session, one_line, target
 from turnlog.entries.patch import encoded
 from turnlog.entries.peeks import look
 from turnlog.entries.window import open_regular
@@ -53,6 +53,7 @@ def clone(
     `read` reads what belongs to it, `apart_from` names what the edit is meant to change (see `judged`).
     """
     found = target(path)
+    must_be_session(found)
     identity = Identity(found.session_id, new or new_id(), draft.file.by_uuid if draft else ())
     name = one_line(title, "title", LONGEST) if title is not None else _title(found, verb)
     made = NewSession(

@@ -8,7 +8,12 @@ from typing import NamedTuple
 
 from turnlog.demo import is_demo
 from turnlog.entries.layout import is_session_id
-from turnlog.errors import TurnlogError, UsageError
+from turnlog.entries.reader import Transcript
+from turnlog.entries.window import open_regular, read_at
+from turnlog.errors import TurnlogError, Unreadable, UsageError
+from turnlog.session.foreign import foreign
+
+_HEAD = 1 << 18
 
 
 class Target(NamedTuple):
@@ -40,6 +45,25 @@ def target(path: Path) -> Target:
     whole = Path(os.path.abspath(path))  # noqa: PTH100
     projects = whole.parent.parent
     return Target(whole, whole.stem, projects.parent if projects.name == "projects" else None)
+
+
+def must_be_session(found: Target) -> None:
+    """Refuse a file that is no session of the client's, with the reason; mostly a look at its beginning is enough."""
+    fd, status = open_regular(found.path)
+    try:
+        head = read_at(fd, 0, _HEAD)
+    finally:
+        os.close(fd)
+    if status.st_size > len(head):
+        head = head[: head.rfind(b"\n") + 1]
+    if foreign(Transcript.of(head)) is None and head:
+        return
+    file = Transcript.open(found.path)
+    try:
+        if reason := foreign(file):
+            raise Unreadable(f"{found.path}: this is no session of Claude Code: {reason}")
+    finally:
+        file.close()
 
 
 def one_line(text: str, what: str, longest: int) -> str:

@@ -28,6 +28,7 @@ from turnlog.errors import Changed, TurnlogError
 _NEVER_WAIT = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _APPEND = os.O_RDWR | os.O_APPEND | _NEVER_WAIT
 _PAUSES = (0.001, 0.005, 0.02, 0.05)
+_BUFFER = 1 << 20
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEVER_WAIT
 
 
@@ -222,7 +223,7 @@ def _temporary(real: Path, data: bytes | Iterable[bytes]) -> Path:
     forget_unfinished(real)
     path = _unfinished(real)
     try:
-        with os.fdopen(os.open(path, _CREATE, 0o600), "wb") as file:
+        with os.fdopen(os.open(path, _CREATE, 0o600), "wb", _BUFFER) as file:
             file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())

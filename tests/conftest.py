@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path(os.environ.get("TURNLOG_CORPUS") or ROOT.parent / "shared" / "corpus")
 CLIENTS = Path(os.environ.get("TURNLOG_CLAUDE_DIR") or ROOT / ".tools" / "claude")
 
+KEPT = ("TURNLOG_TEST_WHEEL", "TURNLOG_CLAUDE_DIR")
+
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
 # The same examples every time, so that what passes once passes again; `make fuzz` looks for new ones.
@@ -41,7 +43,7 @@ def strange_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in [*os.environ]:
-            if name.startswith(("TURNLOG_", "CLAUDE_", "XDG_")) and name != "TURNLOG_TEST_WHEEL":
+            if name.startswith(("TURNLOG_", "CLAUDE_", "XDG_")) and name not in KEPT:
                 patch.delenv(name)
         for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
             patch.setenv(name, str(home))

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.interop.mock_anthropic import MockAnthropic
+from tests.model.server import scripted
 from tests.session.build import SESSION, Build
 from turnlog.session.session import Session
 
@@ -166,9 +167,53 @@ def test_texts_are_made_shorter_without_a_model_and_the_log_tells_both(
         json.dumps(found["content"]) for found in made(done).conversation().messages if found["role"] == "assistant"
     ]
     assert sum(LONG[:40] in text for text in texts) >= 2
-    again = turnlog("clone", "last", *words)
-    assert again.status == 1
-    assert "the clone was made, the log was not written" in again.err
+
+
+def test_a_log_that_can_not_be_written_is_told_before_anything_is_made(
+    turnlog: Turnlog, session: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "log.md"
+    log.write_text("mine")
+    for goal, complaint in ((log, "stands there already"), (tmp_path / "no" / "log.md", "no such folder")):
+        done = turnlog("clone", "last", "--compress", "offline", "--compress-log", goal)
+        assert (done.status, done.out, complaint in done.err) == (2, "", True)
+    assert log.read_text() == "mine"
+    assert [path.name for path in session.parent.iterdir()] == [session.name]
+
+
+def test_compressing_says_how_many_texts_became_shorter_and_why_others_did_not(
+    turnlog: Turnlog, machine: Machine
+) -> None:
+    build = Build()
+    for answer in ("hello", LONG * 4, f"{LONG * 4} Again."):
+        build.prompt("and?")
+        build.answer(answer)
+    machine.add(SESSION, build.data())
+
+    def told(session: str, turns: str) -> str:
+        return turnlog("clone", session, "-n", "--compress", f"turns={turns},offline").lines[0]
+
+    assert told(SESSION, "1") == "None of 1 text of 1 turn was made shorter: all are short already."
+    shorter = told(SESSION, "2..3")
+    assert shorter.startswith("2 of 2 texts of 2 turns made shorter, without a model: sentences were left out: ")
+    once = turnlog("clone", SESSION, "--compress", "turns=2,offline", "--json").json["made"]["session_id"]
+    assert told(once, "2..3").endswith("; 1 could not be, and stayed as it was.")
+    assert told(once, "1..2") == "None of 2 texts of 2 turns was made shorter: 1 could not be."
+
+
+def test_a_dry_run_says_what_would_be_made(turnlog: Turnlog, session: Path) -> None:
+    assert turnlog("clone", "last", "-n").lines[0].startswith("Would make: Clone of question 0  (")
+    agent = session.with_suffix("") / "subagents" / "agent-1.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_text("{}\n")
+    told = turnlog("clone", "last", "-n", "--title", "Mine").lines[0]
+    assert told.startswith("Would make: Mine  (")
+    assert told.endswith(" KB, with 1 file that belongs to it)")
+
+
+def test_the_demo_can_be_tried_in_a_dry_run_only(turnlog: Turnlog) -> None:
+    assert turnlog("clone", "bee7dbd3", "--preset", "heavy", "--dry-run").lines[-1].startswith("Nothing was written")
+    assert turnlog("clone", "bee7dbd3").status == 2
 
 
 def test_texts_are_made_shorter_by_a_model_that_is_named_before_anything_is_sent(
@@ -191,6 +236,22 @@ def test_older_turns_are_summed_up_as_the_client_does(turnlog: Turnlog, session:
     assert "continued from a previous conversation" in json.dumps(messages[0])
     assert "question 3" in json.dumps(messages)
     assert len(found.compactions) == 1
+
+
+def test_a_model_writes_the_summary_of_older_turns(
+    turnlog: Turnlog, session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scripted({"content": [{"type": "text", "text": "<summary>They counted cents.</summary>"}]}) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000")
+        done = turnlog("clone", "last", "--compact", "--keep", "1")
+        (asked,) = server.requests
+    assert "question 0" in json.dumps(asked)
+    assert f"at {server.url}" in done.err
+    assert "3 turns summed up, 1 kept word for word" in done.lines[0]
+    assert done.lines[0].endswith("; a summary by claude-haiku-5-5.")
+    (new,) = [path for path in session.parent.glob("*.jsonl") if path != session]
+    assert "They counted cents." in json.dumps(Session.of(new.read_bytes()).conversation().messages[0])
 
 
 def test_a_portable_clone_is_one_line_with_the_same_words(turnlog: Turnlog, session: Path) -> None:
@@ -230,7 +291,7 @@ def test_strip_tells_the_savings_of_context_and_writes_nothing(turnlog: Turnlog,
         assert (found["tokens_before"], found["tokens_after"]) == (preset["before"], preset["after"])
     done = turnlog("strip", "last")
     assert done.lines[0] == "Preset standard."
-    assert done.lines[-1].startswith("Nothing was written: `turnlog clone SESSION` --preset standard")
+    assert done.lines[-1].startswith("Nothing was written: `turnlog clone SESSION --preset standard`")
     assert [path.name for path in session.parent.iterdir()] == [session.name]
 
 
@@ -240,3 +301,14 @@ def test_where_nothing_is_to_be_stripped_that_is_said(turnlog: Turnlog, machine:
     build.answer("hello")
     machine.add(SESSION, build.data())
     assert turnlog("strip", "last", "--thinking", "remove").lines == ["There is nothing to strip."]
+
+
+def test_the_tree_shows_a_clone_below_its_source_and_its_tokens_count_once(turnlog: Turnlog, session: Path) -> None:
+    before = turnlog("usage", "--json").json["total"]
+    new = turnlog("clone", "last", "--json").json["made"]["session_id"]
+    (project,) = turnlog("tree", "--json").json["projects"]
+    (source,) = project["sessions"]
+    assert source["session_id"] == SESSION
+    (below,) = source["children"]
+    assert (below["session_id"], below["origin"]["relation"]) == (new, "clone")
+    assert turnlog("usage", "--json").json["total"] == before

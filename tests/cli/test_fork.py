@@ -35,7 +35,7 @@ def test_a_fork_is_a_new_session_and_the_old_one_stays_byte_for_byte(turnlog: Tu
     assert done.status == 0, done.err
     (new,) = made(session.parent)
     assert done.lines[-1] == f"Resume it with: claude --resume {new.stem}"
-    assert "It goes on just before compaction 1 of 1." in done.err
+    assert done.lines[0] == "It goes on just before compaction 1 of 1."
     assert (session.read_bytes(), session.stat().st_mtime_ns) == before
     with Session.open(new) as found:
         assert said(found) == ["U one", "A ONE"]
@@ -46,9 +46,16 @@ def test_a_fork_is_a_new_session_and_the_old_one_stays_byte_for_byte(turnlog: Tu
 
 def test_json_says_what_was_made_and_where_it_goes_on(turnlog: Turnlog, session: Path) -> None:
     found = turnlog("fork", SESSION, "--at", "1", "--title", "Again", "--json").json
-    assert (found["title"], found["point"]) == ("Again", "behind turn 1")
+    assert (found["made"]["title"], found["point"]) == ("Again", "behind turn 1")
     assert found["at"] == "10000000-0000-4000-8000-000000000002"
-    assert Path(found["path"]) in made(session.parent)
+    assert Path(found["made"]["path"]) in made(session.parent)
+
+
+def test_a_dry_run_says_where_it_would_go_on_and_writes_nothing(turnlog: Turnlog, session: Path) -> None:
+    done = turnlog("fork", SESSION, "--at", "1", "--dry-run")
+    assert done.lines == ["It would go on behind turn 1.", "Nothing was written: this was a dry run."]
+    assert turnlog("fork", SESSION, "--at", "1", "-n", "--json").json["made"] is None
+    assert not made(session.parent)
 
 
 def test_a_portable_fork_is_one_line_of_entries(turnlog: Turnlog, session: Path) -> None:
@@ -104,4 +111,4 @@ def test_what_belongs_to_a_session_goes_along(turnlog: Turnlog, machine: Machine
         (agents / agent.name).write_bytes(agent.read_bytes())
         os.utime(agents / agent.name, (1_700_000_000, 1_700_000_000))
     found = turnlog("fork", source.stem, "--at", "leaf:1", "--json").json
-    assert found["files"] == len(list(agents.iterdir())) > 0
+    assert found["made"]["files"] == len(list(agents.iterdir())) > 0

@@ -17,10 +17,18 @@ from turnlog.entries.layout import session_files
 from turnlog.session.clock import iso
 from turnlog.store.usage.reports import KINDS
 
-FREE = {"entries.by_type", "entries.by_kind", "entries.scraps", "turns[].added", "files[].resumable.kept"}
+FREE = {
+    "entries.by_type",
+    "entries.by_kind",
+    "entries.scraps",
+    "turns[].added",
+    "files[].resumable.kept",
+    "edits.for_model.counts",
+    "edits.strip",
+}
 """Objects whose keys are not fixed."""
-OPAQUE = {"messages[].content"}
-"""Not ours: the Messages API says what is in it."""
+OPAQUE = {"messages[].content", "edits.strip.*"}
+"""Said elsewhere what is in it: by the Messages API, or of another command."""
 
 
 def documented(command: str) -> set[str]:
@@ -213,3 +221,26 @@ def test_every_key_of_repair_is_documented_and_printed(turnlog: Turnlog, machine
 
 def test_every_key_of_strip_is_documented_and_printed(turnlog: Turnlog) -> None:
     assert set(keys(turnlog("strip", "bee7dbd3", "--preset", "extreme", "--json").json)) == documented("strip")
+
+
+def test_every_key_of_clone_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    for number in range(4):
+        build.prompt(f"question {number}")
+        build.call(f"c{number}")
+        build.result(f"c{number}", "x" * 5000)
+        thought = {"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"}
+        build.answer(thought, "The total is off by a cent now and then. " * 20)
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
+    wishes = "--tools truncate --for-model other-provider --compress offline --compact offline --portable"
+    found = turnlog("clone", "aaaaaaaa", *wishes.split(), "--json").json
+    assert set(keys(found)) == documented("clone")
+    assert set(keys(found["edits"]["strip"])) == documented("strip") - {"session", "preset"}
+
+
+def test_every_key_of_redact_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt("use ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6")
+    build.answer("hi")
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
+    assert set(keys(turnlog("redact", "aaaaaaaa", "--clone", "--json").json)) == documented("redact")

@@ -103,7 +103,7 @@ def test_each_of_several_projects_can_be_given_its_folder(turnlog: Turnlog, mach
 def test_a_redacted_package_counts_what_was_replaced(turnlog: Turnlog, machine: Machine, tmp_path: Path) -> None:
     machine.add(SESSION, conversation(text=f"use {TOKEN}"), mtime=1)
     done = turnlog("pack", "last", "-o", tmp_path / "p", "--redact")
-    assert "Replaced 1 secret by marks, github 1; look yourself before you share it" in done.lines
+    assert "Secrets replaced by marks: 1 time (github 1); look yourself before you share it" in done.lines
     assert TOKEN not in done.out
     assert turnlog("unpack", tmp_path / "p", "--list").lines[-1].endswith("secrets replaced by marks")
 

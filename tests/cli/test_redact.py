@@ -102,4 +102,20 @@ def test_many_places_are_counted_and_thinking_that_goes_is_told(turnlog: Turnlog
     done = turnlog("redact", "last")
     assert "(2 times)" in done.out
     assert "… and 6 more places" in done.out
-    assert "1 block of thinking held a secret and went" in done.out
+    assert "1 block of thinking with a secret would go" in done.out
+    assert "1 block of thinking with a secret went" in turnlog("redact", "last", "--clone").out
+
+
+def test_what_belongs_to_the_session_is_looked_at_too(turnlog: Turnlog, session: Path) -> None:
+    output = session.with_suffix("") / "tool-results" / "1.txt"
+    output.parent.mkdir(parents=True)
+    output.write_text(f"token {SECRET}\n")
+    done = turnlog("redact", "last")
+    assert done.lines[1].split() == ["github", "2", "1"]
+    assert "github in 1.txt" in done.out
+
+
+def test_a_file_that_is_called_otherwise_is_looked_at_alone(turnlog: Turnlog, session: Path, tmp_path: Path) -> None:
+    other = tmp_path / "notes.jsonl"
+    other.write_bytes(session.read_bytes())
+    assert turnlog("redact", other).lines[1].split() == ["github", "1", "1"]

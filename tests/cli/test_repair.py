@@ -62,10 +62,11 @@ def test_what_was_done_is_told_kind_by_kind(turnlog: Turnlog, machine: Machine) 
     add(machine, sick.missing_parent().data + b'{"torn')
     lines = turnlog("repair", SESSION, "--dry-run").lines
     assert lines == [
-        "kind               before  after   (before, after: in how many places a session has it)",
+        "kind               before  after   what was done",
         "torn-line               1      0   the cut-off last line, 6 bytes, went; the source has it",
         "missing-parent          1      0   hung behind what was written just before",
         "hidden-tail             1      0   gone with the other repairs",
+        "before, after: in how many places the session has it",
         "Nothing was written: this was a dry run.",
     ]
     assert not others(machine)
@@ -239,5 +240,5 @@ def test_everything_is_told_as_json(turnlog: Turnlog, machine: Machine) -> None:
     assert told["made"]["session_id"] == made.stem
     first = told["treatments"][0]
     assert (first["kind"], first["left"], first["cured"]) == ("cycle", 0, True)
-    assert (told["cured"], told["dry_run"], told["undo"]) == (True, False, None)
-    assert turnlog("repair", SESSION, "--in-place", "--json").json["undo"].endswith("-repair")
+    assert (told["cured"], told["dry_run"], told["change"]) == (True, False, None)
+    assert turnlog("repair", SESSION, "--in-place", "--json").json["change"].endswith("-repair")

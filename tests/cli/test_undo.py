@@ -132,7 +132,7 @@ def test_changes_are_listed_with_their_state_and_size(turnlog: Turnlog, session:
 
 def test_old_changes_are_pruned(turnlog: Turnlog, session: Path) -> None:
     change(session)
-    assert turnlog("undo", "--prune", "1").err == "Freed 0 B; 0 changes can't be undone any more.\n"
+    assert turnlog("undo", "--prune", "1").err == "There is no change as old as that.\n"
     told = turnlog("undo", "--prune", "0", "--dry-run")
     assert "Would free" in told.err
     assert len(turnlog("undo", "--list").lines) == 2

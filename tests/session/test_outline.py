@@ -142,3 +142,9 @@ RECORDED = [path.read_bytes() for path in sorted(DATA.glob("sessions/*/*/project
 def test_folding_a_tail_onto_the_rest_is_folding_the_whole(data: bytes, draw: st.DataObject) -> None:
     cut = data.find(b"\n", draw.draw(st.integers(0, len(data)))) + 1
     assert fold(data[cut:], fold(data[:cut])) == fold(data)
+
+
+@pytest.mark.parametrize(("verb", "expected"), [("clone", "clone"), ("x y", None), (3, None), ("x" * 30, None)])
+def test_what_turnlog_made_says_how_and_from_what(verb: object, expected: str | None) -> None:
+    found = folded({"type": "turnlog", "verb": verb, "forkedFrom": {"sessionId": "s1"}})
+    assert (found.made_by, found.forked_from) == (expected, "s1")

@@ -76,9 +76,9 @@ def test_a_fork_of_an_unknown_session_stands_by_itself_and_says_so() -> None:
     assert origin(found, "s2") is None
 
 
-def test_what_turnlog_recorded_comes_before_what_the_entries_say() -> None:
-    found = tree([row(1), row(2), row(3, made_from="s2", forked_from="s1")])
-    assert origin(found, "s3") == ("edit", "s2", 2, 0)
+def test_a_session_that_turnlog_made_says_how() -> None:
+    found = tree([row(1), row(2), row(3, made_by="clone", forked_from="s2")])
+    assert origin(found, "s3") == ("clone", "s2", 2, 0)
 
 
 def test_a_copy_hangs_below_the_older_file_with_the_same_messages() -> None:
@@ -168,7 +168,7 @@ any_row = st.builds(
     cwd=st.sampled_from(["/p", "/q", None]),
     root=names,
     forked_from=names,
-    made_from=names,
+    made_by=st.sampled_from([None, "clone", "fork"]),
 )
 
 

@@ -13,7 +13,11 @@ from turnlog.cli.stripping import strip_options
 @click.argument("session")
 @click.option("--title", help="The title of the new session; else `Clone of …`.")
 @strip_options
-@click.option("--for-model", metavar="MODEL", help="Leave out what this model would refuse; `other-provider` for any.")
+@click.option(
+    "--for-model",
+    metavar="MODEL",
+    help="Leave out what this model would refuse; other-provider: any that is not Anthropic's.",
+)
 @click.option("--compress", multiple=True, metavar="TURNS", help="Make texts shorter: turns=A..B, oldest=P%, offline.")
 @click.option("--to", "to", metavar="PERCENT", help="How short --compress makes them; 35% if not given.")
 @click.option("--prompts", is_flag=True, help="--compress also makes your own prompts shorter.")
@@ -23,7 +27,7 @@ from turnlog.cli.stripping import strip_options
     is_flag=False,
     flag_value="model",
     metavar="[offline]",
-    help="Put a summary in the place of older turns, as /compact does.",
+    help="Put a summary in the place of older turns, as /compact does; goes behind SESSION.",
 )
 @click.option(
     "--keep", type=click.IntRange(min=0), metavar="N", help="--compact keeps the last N turns; 2 if not given."

@@ -190,7 +190,9 @@ def _told(patient: Patient, screen: Screen) -> Iterator[str]:
     yield ""
     if patient.is_healthy:
         looked = f"looked at {patient.entries:,} entries and {count(patient.calls, 'call')}"
-        text = f"Healthy: none of the {len(ILLNESSES)} illnesses; {looked}, {patient.shown:,} entries would be resumed."
+        notes = patient.count("info")
+        none = f"{count(notes, 'note')} and nothing worse" if notes else f"none of the {len(ILLNESSES)} illnesses"
+        text = f"Healthy: {none}; {looked}, {patient.shown:,} entries would be resumed."
         yield screen.paint(text, "green")
     else:
         errors, warnings = count(patient.count("error"), "error"), count(patient.count("warning"), "warning")

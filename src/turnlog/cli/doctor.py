@@ -27,6 +27,7 @@ def doctor(session: str | None, everyone: bool, as_json: bool) -> int:
     Looks for every illness of the catalogue in docs/doctor.md: damaged lines, lost links, a resume that shows only a
     part, what the API refuses, bloat, and why the client's list does not have a session. Nothing is changed; `turnlog
     repair` does that. Over all sessions, each sick one has a line. The exit status is 1 if there is an error.
+    SESSION is a path, an id or the start of one, a title, or `last`.
 
     \b
     Examples:
@@ -40,7 +41,7 @@ def doctor(session: str | None, everyone: bool, as_json: bool) -> int:
     from turnlog.errors import UsageError
 
     if everyone and session is not None:
-        raise UsageError("name a session, or say --all")
+        raise UsageError("name a session, or say --all: not both")
     config = load()
     ward = _all(config) if session is None else _one(session, config)
     if as_json:

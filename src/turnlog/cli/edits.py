@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.cli.gist import count
 from turnlog.edit.draft import Draft
 from turnlog.errors import UsageError
 from turnlog.session.session import Session
 from turnlog.session.wishes import Wishes
+
+if TYPE_CHECKING:
+    from turnlog.edit.compress.compress import Compressed
 
 TO = "35%"
 KEEP = 2
@@ -97,6 +100,7 @@ def edited(session: Session, order: Order, transcript: str | None, *, dry_run: b
         from turnlog.edit.fork.linear import linear
 
         found.draft = linear(session, found.draft)
+        found.lines.append("In the portable form: one line of user and assistant entries.")
         found.facts["portable"] = True
     return found
 
@@ -130,9 +134,9 @@ def _compress(session: Session, found: Edited, squeeze: Squeeze, dry_run: bool) 
 
     wish, to = wanted(squeeze.words), share(squeeze.to)
     name = squeeze.model or SMALL_MODEL
-    chosen(wish.bands, len(session.turns))  # what is wrong with them is told before a model is looked for
+    turns = chosen(wish.bands, len(session.turns))  # what is wrong with them is told before a model is looked for
     if dry_run and not wish.offline:
-        found.lines.append(f"{name} would make texts shorter; a dry run asks no model.")
+        found.lines.append(f"{name} would make texts of {count(len(turns), 'turn')} shorter; a dry run asks no model.")
         return
     with asked(None if wish.offline else name) as model:
         done = compress(
@@ -147,11 +151,7 @@ def _compress(session: Session, found: Edited, squeeze: Squeeze, dry_run: bool) 
         )
     found.draft = applied(found.draft, done)
     found.log = compress_log(done, session.title or "")
-    by = "without a model: sentences were left out" if done.model is None else f"by {done.model}"
-    found.lines.append(
-        f"{count(len(done.shortened), 'text')} of {count(len(done.turns), 'turn')} shortened from {done.before:,} to"
-        f" {done.after:,} characters ({done.ratio:.0%}), {by}; {len(done.kept)} stayed as they were."
-    )
+    found.lines.append(_compressed(done))
     found.facts["compress"] = {
         "model": done.model,
         "turns": list(done.turns),
@@ -162,6 +162,19 @@ def _compress(session: Session, found: Edited, squeeze: Squeeze, dry_run: bool) 
         "characters_after": done.after,
         "to": done.to,
     }
+
+
+def _compressed(done: Compressed) -> str:
+    """What compressing did, for people."""
+    texts, turns = count(len(done.pieces), "text"), count(len(done.turns), "turn")
+    kept = len(done.kept)
+    if not done.shortened:
+        why = f"{kept:,} could not be" if kept else "all are short already"
+        return f"None of {texts} of {turns} was made shorter: {why}."
+    by = "without a model: sentences were left out" if done.model is None else f"by {done.model}"
+    stayed = f"; {kept:,} could not be, and stayed as {'it was' if kept == 1 else 'they were'}" if kept else ""
+    amount = f"{done.before:,} characters before, {done.after:,} after ({done.ratio:.0%})"
+    return f"{len(done.shortened):,} of {texts} of {turns} made shorter, {by}: {amount}{stayed}."
 
 
 def _compact(found: Edited, summing: Summing, transcript: str | None, dry_run: bool) -> None:

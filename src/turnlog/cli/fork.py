@@ -7,11 +7,12 @@ import click
 
 @click.command()
 @click.argument("session")
-@click.option("--at", "at", required=True, metavar="POINT", help="The last thing that is kept (see below).")
+@click.option("--at", "at", required=True, metavar="POINT", help="The last thing that is kept (see above).")
 @click.option("--portable", is_flag=True, help="Write it so that every version of the client resumes all of it.")
-@click.option("--title", help="The title of the new session.")
+@click.option("--title", help="The title of the new session; else `Fork of …`.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say where it would go on.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
-def fork(session: str, at: str, portable: bool, title: str | None, as_json: bool) -> None:
+def fork(session: str, at: str, portable: bool, title: str | None, dry_run: bool, as_json: bool) -> None:
     """Make a new session that goes on from any message, any branch, or just before a compaction.
 
     What leads to the point is kept, with what belongs to it; what came after it and other branches are left out. Before
@@ -34,4 +35,4 @@ def fork(session: str, at: str, portable: bool, title: str | None, as_json: bool
     from turnlog.cli.config import load
     from turnlog.cli.forking import run
 
-    run(session, at, load(), portable=portable, title=title, as_json=as_json)
+    run(session, at, load(), portable=portable, title=title, dry_run=dry_run, as_json=as_json)

@@ -25,10 +25,14 @@ def made_document(made: Made) -> dict[str, Any]:
 
 def tell_made(made: Made) -> None:
     """Say what was made, and how to go on with it."""
-    with_files = f", with {count(made.files, 'file')} that belong to it" if made.files else ""
     say(
         [
-            f"{made.session_id}  {line(made.title)}  ({size(made.size)}{with_files})",
+            f"{made.session_id}  {line(made.title)}  ({size(made.size)}{with_files(made.files)})",
             f"Resume it with: claude --resume {made.session_id}",
         ]
     )
+
+
+def with_files(number: int) -> str:
+    """How many files go along with a transcript, in words; nothing for none."""
+    return f", with {count(number, 'file')} that {'belongs' if number == 1 else 'belong'} to it" if number else ""

@@ -10,7 +10,7 @@ import click
 @click.argument("new_path")
 @click.option("--text", is_flag=True, help="Also in what was said: prompts, answers, inputs and results of tools.")
 @click.option("--merge", is_flag=True, help="Into a project that has sessions already.")
-@click.option("--dry-run", is_flag=True, help="Say what would be changed, and change nothing.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def move(old_path: str, new_path: str, text: bool, merge: bool, dry_run: bool, as_json: bool) -> None:
     """Let the sessions of a project follow when its folder was renamed or moved.

@@ -97,8 +97,9 @@ def _made_lines(made: Packed, report: Report | None) -> Iterator[str]:
     yield f"Packed {count(len(made.manifest.sessions), 'session')} into {visible(str(made.path))}: {amount}"
     yield f"SHA-256 {made.sha256}"
     if report is not None:
-        rules = "".join(f", {name} {found.found}" for name, found in report.rules.items())
-        yield line(f"Replaced {count(report.found, 'secret')} by marks{rules}; look yourself before you share it")
+        rules = ", ".join(f"{name} {found.found:,}" for name, found in report.rules.items())
+        times = f"{count(report.found, 'time')} ({rules})" if rules else "never"
+        yield line(f"Secrets replaced by marks: {times}; look yourself before you share it")
     for path in made.left_out:
         yield "Left out " + visible(str(path))
 

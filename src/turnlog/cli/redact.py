@@ -17,7 +17,7 @@ import click
     "--pattern", "patterns", multiple=True, metavar="NAME=REGEX", help="Also what this finds; may be repeated."
 )
 @click.option("--without", "without", multiple=True, metavar="RULE", help="Leave a rule out; may be repeated.")
-@click.option("--title", help="The title of the new session.")
+@click.option("--title", help="With --clone: the title of the new session; else `Clone of …`.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def redact(
     session: str,
@@ -36,12 +36,13 @@ def redact(
     copies of files. A secret is replaced by a mark such as [secret:github:1], the same one everywhere. Without --clone
     or -o nothing is written, and you are told what there is: rules, counts and places, never the secret. The session
     itself is not changed: `turnlog delete` removes it. Exit status 1 if anything was found and nothing written.
+    SESSION is a path, an id or the start of one, a title, or `last`.
 
     \b
     Examples:
       turnlog redact last
       turnlog redact last --clone --emails --homes
-      turnlog redact bee7dbd3 -o shared.jsonl --pattern ticket=ACME-[0-9]+
+      turnlog redact bee7dbd3 -o shared.jsonl --pattern 'ticket=ACME-[0-9]+'
     """
     from turnlog.cli.config import load
     from turnlog.cli.redacting import Wish, run

@@ -92,10 +92,10 @@ def _tell(path: Path, report: Report, made: Made | None, wish: Wish) -> None:
     if wish.as_json and wish.output != "-":
         dump(document(path, report, made, wish))
     elif wish.output == "-":
-        for text in _lines(report):
+        for text in _lines(report, wish):
             remark(text)
     else:
-        say(map(visible, _lines(report)))
+        say(map(visible, _lines(report, wish)))
         if made is not None:
             tell_made(made)
         elif wish.output is not None:
@@ -117,13 +117,15 @@ def document(path: Path, report: Report, made: Made | None, wish: Wish) -> dict[
     }
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _lines(report: Report, wish: Wish) -> Iterator[str]:
     if not report.found:
         yield "No secrets found. Rules know the forms of well-known secrets only; look yourself before you share."
         return
-    yield f"{'rule':<16}{'times':>7}{'secrets':>9}   ({DEFINITION})"
+    wide = max(16, 2 + max(map(len, report.rules)))
+    yield f"{'rule':<{wide}}{'times':>7}{'secrets':>9}"
     for rule, found in report.rules.items():
-        yield f"{rule:<16}{found.found:>7}{found.secrets:>9}"
+        yield f"{rule:<{wide}}{found.found:>7,}{found.secrets:>9,}"
+    yield DEFINITION
     for place in report.places[:_LISTED]:
         where = place.file or (f"line {place.line}" if place.line else "")
         times = f" ({place.times} times)" if place.times > 1 else ""
@@ -132,4 +134,5 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"  … and {len(report.places) - _LISTED:,} more places (--json lists them all)"
     if report.thinking:
         gone = count(len(report.thinking), "block")
-        yield f"{gone} of thinking held a secret and went: a changed one would be refused."
+        goes = "went" if wish.as_clone or wish.output is not None else "would go"
+        yield f"{gone} of thinking with a secret {goes} as a whole: a changed one would be refused."

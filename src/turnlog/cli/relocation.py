@@ -74,8 +74,8 @@ def _real(path: str) -> str:
 
 
 def _told(found: Plan, done: Moved) -> Iterator[str]:
-    verb = "Moved" if done.record else "Would move"
-    yield line(f"{verb} {count(found.sessions, 'session')}: {found.translation.old} is now {found.translation.new}")
+    verb, now = ("Moved", "is now") if done.record else ("Would move", "becomes")
+    yield line(f"{verb} {count(found.sessions, 'session')}: {found.translation.old} {now} {found.translation.new}")
     for folder in found.folders[:_NAMED]:
         into = f" -> {folder.goal.name}" if folder.goal != folder.source else " stays, with new paths in it"
         yield "  " + line(f"{folder.source}{into}  ({count(len(folder.sessions), 'session')})")
@@ -92,6 +92,7 @@ def _remarks(found: Plan, wish: Wish) -> None:
     if wish.dry_run:
         if found.taken and not wish.merge:
             remark(f"{found.taken[0]}: stands there already; --merge is needed.")
+        remark("Nothing was written: this was a dry run.")
         return
     remark("`turnlog undo` takes it back.")
     old, new = found.translation.old, found.translation.new
@@ -103,6 +104,7 @@ def _document(found: Plan, done: Moved) -> dict[str, Any]:
     return {
         "old_path": found.translation.old,
         "new_path": found.translation.new,
+        "dry_run": done.record is None,
         "folders": [
             {"old": str(folder.source), "new": str(folder.goal), "sessions": list(folder.sessions)}
             for folder in found.folders

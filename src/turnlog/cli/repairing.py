@@ -24,7 +24,7 @@ from turnlog.edit.target import Target, target
 from turnlog.edit.undo.record import Record
 from turnlog.session.session import Session
 
-DEFINITION = "before, after: in how many places a session has it"
+DEFINITION = "before, after: in how many places the session has it"
 
 
 class Wish(NamedTuple):
@@ -89,7 +89,7 @@ def document(done: Done, wish: Wish) -> dict[str, Any]:
         "cured": done.outcome.is_cured,
         "dry_run": wish.dry_run,
         "made": made_document(done.made) if done.made else None,
-        "undo": done.record.name if done.record else None,
+        "change": done.record.name if done.record else None,
     }
 
 
@@ -98,9 +98,10 @@ def _lines(done: Done, wish: Wish) -> Iterator[str]:
     if not outcome.treatments:
         yield from _nothing(wish)
         return
-    yield f"{pad('kind', 18)}{'before':>7}{'after':>7}   ({DEFINITION})"
+    yield f"{pad('kind', 18)}{'before':>7}{'after':>7}   what was done"
     for told in outcome.treatments:
         yield f"{pad(told.kind, 18)}{told.found:>7,}{told.left:>7,}   {_verb(told)}{line(told.words)}"
+    yield DEFINITION
     if outcome.revealed:
         yield f"What is shown again has illnesses of its own: {', '.join(outcome.revealed)}; repair these too."
     left = [told for told in outcome.treatments if told.left]

@@ -122,8 +122,9 @@ def shown(found: Remains, screen: Screen) -> Iterator[str]:
         yield "sessions with entries of it:"
         yield from (f"  {line(str(one.path))}  ({_entries(one)})" for one in found.kin)
     can = len(prompts(item.typed))
+    too = f"; --session makes a session of {count(can, 'prompt')}" if can else ""
     yield ""
-    yield f"`turnlog salvage {item.session_id} -o FILE` writes this down; --session makes a session of {can:,} prompts."
+    yield f"`turnlog salvage {item.session_id} -o FILE` writes this down{too}."
 
 
 def _entries(one: Kin) -> str:
@@ -196,9 +197,9 @@ def write_markdown(found: Remains, output: str) -> None:
         with Path(output).open("xb") as file:
             file.write(text)
     except FileExistsError:
-        raise TurnlogError(f"{output}: is there already; nothing was written") from None
+        raise TurnlogError(f"{output}: stands there already; nothing was written") from None
     except OSError as error:
-        raise TurnlogError(f"{output}: {error.strerror}") from None
+        raise TurnlogError(f"{output}: {error.strerror or error}; nothing was written") from None
     say([line(f"Wrote {output}: {count(len(found.item.typed), 'prompt')}")])
 
 
@@ -235,5 +236,6 @@ def write_session(found: Remains) -> None:
     path = item.project_dir / f"{name}.jsonl"
     create(path, b"".join(encode(row) + b"\n" for row in rows), root=item.config_dir / "projects")
     said = len(prompts(item.typed))
-    say([line(f"Wrote {path}: {count(said, 'prompt')}, each with a note that its answer is lost.")])
+    each = ", each" if said > 1 else ""
+    say([line(f"Wrote {path}: {count(said, 'prompt')}{each} with a note that its answer is lost.")])
     say([line(f"Resume it with: claude --resume {name}")])

@@ -24,7 +24,7 @@ def strip(session: str, as_json: bool, **options: Any) -> None:
       turnlog strip last
       turnlog strip last --preset heavy --protect Bash
       turnlog strip last --tools keep=5 --thinking keep-last=2 --images keep=3
-      turnlog strip last --tools truncate=500:Bash,mcp__* --noise --json
+      turnlog strip last --tools 'truncate=500:Bash,mcp__*' --noise --json
     """
     from turnlog.cli.config import load
     from turnlog.cli.stripped import run

@@ -31,5 +31,9 @@ def run(name: str, config: Config, options: dict[str, Any], *, as_json: bool) ->
             say([line(f"Preset {wishes.preset}.")])
         say(map(visible, strip_lines(found.report)))
         if found.report.rules:
-            options_too = "with the same options" if chosen else f"--preset {DEFAULT}"
-            say([f"Nothing was written: `turnlog clone SESSION` {options_too} makes a session like that."])
+            words = (
+                "`turnlog clone SESSION` with the same options"
+                if chosen
+                else f"`turnlog clone SESSION --preset {DEFAULT}`"
+            )
+            say([f"Nothing was written: {words} makes a session like that."])

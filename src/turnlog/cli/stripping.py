@@ -117,11 +117,16 @@ def _listed(value: Any, key: str, place: str) -> Iterable[str]:
     return items
 
 
+def _named(key: str, place: str) -> str:
+    """What to call a wish that is wrong: the option, or the key in the settings."""
+    return f"{place}{key}" if place else f"--{key}"
+
+
 def _count(key: str, words: str, place: str) -> int | None:
     """How many of the newest stay; None: all."""
     form, expected = _COUNTS[key]
     if (found := form.fullmatch(words)) is None:
-        raise UsageError(f"{place}{key} {words}: expected {expected}")
+        raise UsageError(f"{_named(key, place)} {words}: expected {expected}")
     return None if found["all"] else int(found["number"] or 0)
 
 
@@ -133,11 +138,11 @@ def _tools(found: Wishes, rules: list[str], place: str) -> Wishes:
     for words in rules:
         if (rule := _TOOLS.fullmatch(words)) is None:
             forms = "keep=N, truncate, truncate=CHARS, remove, remove=N, each mode also as MODE:NAME,NAME"
-            raise UsageError(f"{place}tools {words}: expected one of {forms}; numbers from 0 to 999999")
+            raise UsageError(f"{_named('tools', place)} {words}: expected one of {forms}; numbers from 0 to 999999")
         parsed.append(rule)
     keeps = [int(rule["keep"]) for rule in parsed if rule["keep"]]
     if len(keeps) > 1:
-        raise UsageError(f"{place}tools: keep=N is given {len(keeps)} times")
+        raise UsageError(f"{_named('tools', place)}: keep=N is given {len(keeps)} times; once is enough")
     keep = keeps[0] if keeps else None
     modes: dict[str | None, list[re.Match[str]]] = {}
     for rule in parsed:
@@ -161,7 +166,8 @@ def _rule(words: list[re.Match[str]], keep: int, place: str) -> Rule:
     if "remove" in numbers:
         gone = keep if numbers["remove"] is None else numbers["remove"]
         if gone < keep:
-            raise UsageError(f"{place}tools remove={gone}: keep={keep} keeps these; valid are {keep} to 999999")
+            tools = _named("tools", place)
+            raise UsageError(f"{tools} remove={gone}: keep={keep} keeps these; valid are {keep} to 999999")
     longest = numbers.get("truncate")
     return Rule(keep, LONGEST if "truncate" in numbers and longest is None else longest, gone)
 

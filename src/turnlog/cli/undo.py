@@ -8,7 +8,7 @@ import click
 @click.command()
 @click.argument("change", required=False)
 @click.option("--list", "listing", is_flag=True, help="List what was changed, and what can be undone.")
-@click.option("--dry-run", is_flag=True, help="Say what would be put back, and what speaks against it.")
+@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be put back, and what speaks against it.")
 @click.option("--force", is_flag=True, help="Also where a file was written since; what is there now is kept.")
 @click.option("--prune", type=click.FloatRange(0), metavar="DAYS", help="Free the space of changes older than DAYS.")
 @click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
@@ -32,8 +32,10 @@ def undo(change: str | None, listing: bool, dry_run: bool, force: bool, prune: f
     from turnlog.cli.terminal import screen
     from turnlog.errors import UsageError
 
-    if listing + (prune is not None) + (change is not None) > 1 or (as_json and not listing):
-        raise UsageError("give a change, --list or --prune DAYS, only one of them; --json goes with --list")
+    if listing + (prune is not None) + (change is not None) > 1:
+        raise UsageError("give a change, --list or --prune DAYS, only one of them")
+    if as_json and not listing:
+        raise UsageError("--json belongs to --list")
     store = undoing.undo()
     if prune is not None:
         undoing.prune(store, prune, dry_run=dry_run)

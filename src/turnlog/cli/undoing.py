@@ -62,6 +62,9 @@ def prune(store: Undo, days: float, *, dry_run: bool) -> None:
     amount = when.size(sum(store.kept_size(record) for record in found))
     if not dry_run:
         found = store.prune(age)
+    if not found:
+        remark("There is no change as old as that.")
+        return
     say(line(_summary(record)) for record in found)
     verb = "Would free" if dry_run else "Freed"
     remark(f"{verb} {amount}; {count(len(found), 'change')} can't be undone any more.")

@@ -11,7 +11,7 @@ import click
               help="The folder to resume the sessions in; OLD=NEW for one of several projects.")  # fmt: skip
 @click.option("--config", "config_dir", metavar="DIR", help="The client's config folder; else the usual one.")
 @click.option("--list", "listing", is_flag=True, help="Only list what the package says it holds.")
-@click.option("-n", "--dry-run", is_flag=True, help="Check the package and say what would go where; write nothing.")
+@click.option("-n", "--dry-run", is_flag=True, help="Check the package, and only say what would go where.")
 @click.option("--new-ids", is_flag=True, help="Unpack as new sessions, beside those with the same ids.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def unpack(

@@ -63,11 +63,11 @@ def _attempt(new: NewSession, settled: Identity | None = None) -> None:
     made: list[Path] = []
     try:
         for file in new.files:
-            _make(file.goal, _content(file, new), new.root, made)
+            _make(file.goal, _content(file, new), new, made)
         if new.title is not None and new.root != new.path.parent:
             beside = encoded({"customTitle": new.title})
-            _make(new.path.with_suffix("") / "custom-title.json", [beside], new.root, made)
-        _make(new.path, _transcript(new, settled), new.root, made)
+            _make(new.path.with_suffix("") / "custom-title.json", [beside], new, made)
+        _make(new.path, _transcript(new, settled), new, made)
     except BaseException:
         _unmake(made)
         raise
@@ -79,7 +79,9 @@ def _transcript(new: NewSession, settled: Identity | None) -> Iterator[bytes]:
         raise _Unsettled
 
 
-def _make(goal: Path, content: Iterable[bytes], root: Path, made: list[Path]) -> None:
+def _make(goal: Path, content: Iterable[bytes], new: NewSession, made: list[Path]) -> None:
+    top = goal.relative_to(new.root).parts[:-1][:1]
+    root = new.root.joinpath(*top)  # `projects` itself may be a link: people keep it on another disk
     try:
         _folders(goal.parent, root, made)
         writer.create(goal, content, root=root)

@@ -43,7 +43,11 @@ def carried(found: Target, new_id: str, project_dir: Path | None = None) -> list
         files += [Carried(path, new / path.relative_to(base), False) for path in paths]
     todos = found.config_dir / "todos"
     files += [Carried(path, todos / path.name.replace(found.session_id, new_id), False) for path in mine.todos]
-    return [file for file in files if file.source.is_file() and not file.source.is_symlink()]
+    return [file for file in files if _is_own(found, file.source)]
+
+
+def _is_own(found: Target, path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and not found.reaches_by_link(path)
 
 
 def _within(found: Target, paths: tuple[Path, ...], folder: Path) -> Iterator[Carried]:

@@ -18,6 +18,7 @@ from turnlog.edit.ending import LONGEST, lineage, title_of_made, titles
 from turnlog.edit.identity import Identity, new_id
 from turnlog.edit.judged import must_resume
 from turnlog.edit.target import Target, must_be_session, one_line, target
+from turnlog.entries.decode import BOM
 from turnlog.entries.patch import encoded
 from turnlog.entries.peeks import look
 from turnlog.entries.window import open_regular
@@ -77,7 +78,9 @@ def _title(found: Target, verb: str) -> str:
 
 def _lines(found: Target, draft: Draft | None, identity: Identity, verb: str, title: str) -> Iterator[bytes]:
     yield encoded(lineage(verb, found.session_id, identity.new)) + b"\n"
-    yield from _streamed(found.path, identity) if draft is None else draft.lines(identity.line)
+    rest = _streamed(found.path, identity) if draft is None else draft.lines(identity.line)
+    yield next(rest, b"").removeprefix(BOM)  # only at the start of a file do clients pass over it
+    yield from rest
     for row in titles(title, identity.new):
         yield encoded(row) + b"\n"
 

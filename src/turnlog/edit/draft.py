@@ -125,8 +125,10 @@ class Draft(NamedTuple):
         return item is not None and behind is not None and item.end == behind.offset and _is_mid_line(self, behind)
 
     def transcript(self) -> Transcript:
-        """The result, read again, for views and checks."""
-        return Transcript.of(b"".join(self.lines()))
+        """The result, read again, for views and checks; its id is that of the file for now, and so are its sub-agents."""
+        result = Transcript.of(b"".join(self.lines()))
+        result.path = self.file.path
+        return result
 
 
 class _Window:

@@ -18,8 +18,6 @@ def must_resume(source: Session, draft: Draft, apart_from: Collection[str] = ())
 
     `apart_from` names what the edit is meant to change (see `session.resumable.worse`).
     """
-    result = draft.transcript()
-    result.path = source.path  # its id is that of the source for now, and so are its sub-agents
-    after = Session(result)
+    after = Session(draft.transcript())
     if reasons := worse(verdict(source), verdict(after), apart_from=apart_from):
         raise TurnlogError(f"{source.path}: the result would not resume as well: {reasons[0]}; nothing was written")

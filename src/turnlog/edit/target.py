@@ -34,6 +34,10 @@ class Target(NamedTuple):
         """The folder beside it, whether it exists or not."""
         return self.path.with_suffix("")
 
+    def reaches_by_link(self, path: Path) -> bool:
+        """Whether a path below the folder beside it is reached by a link only, and so is not the session's."""
+        return self.session_dir.is_symlink() and path != self.session_dir and path.is_relative_to(self.session_dir)
+
 
 def target(path: Path) -> Target:
     """Give the session file at a path; refuses the demo and what the client would not take for a session."""

@@ -38,6 +38,8 @@ class Outline(Struct):
     """The uuid of the first entry that has one: copies of a session share it."""
     forked_from: str | None = None
     """The id of the session that an entry says it was forked from."""
+    made_by: str | None = None
+    """How turnlog made it from that one: clone, fork, repair; None: it did not."""
     custom_title: str | None = None
     ai_title: str | None = None
     summary: str | None = None
@@ -88,6 +90,10 @@ class Outline(Struct):
             self.last_prompt = typed or self.last_prompt
 
     def _noted(self, placed: Placed, texts: Sequence[Text]) -> None:
+        if placed.line.type == "turnlog":
+            verb = placed.body.get("verb")
+            self.made_by = verb if isinstance(verb, str) and verb.isalpha() and len(verb) < 20 else None
+            return
         field = _TITLES.get(placed.line.type or "")
         if field and texts:
             setattr(self, field, texts[0].words[:LONGEST])

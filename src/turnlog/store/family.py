@@ -3,9 +3,9 @@
 A pure function of rows of the index (`tree`), and the questions that give these rows (`rows`, `shared`). What a session
 came from is said, in this order, by
 
-    edit   turnlog's own record of what it made the file from
-    fork   the session that its entries name as their origin (`forkedFrom`)
-    copy   messages, or the first entry, that it has in common with an older file; see `docs/glossary.md`
+    clone, fork, repair   what turnlog itself wrote into the file that it made
+    fork                  the session that its entries name as their origin (`forkedFrom`)
+    copy                  messages, or the first entry, that it has in common with an older file; see `docs/glossary.md`
 
 Which of two files is older is said by their first timestamps, then by their last ones.
 """
@@ -27,7 +27,7 @@ _ROWS = """
         (SELECT count(*) FROM file AS agent WHERE agent.session = file.session AND agent.kind = 'agent'),
         file.prompts > 0 OR EXISTS (SELECT 1 FROM answer WHERE answer.file = file.id),
         file.started, file.ended, file.cwd, file.root, file.forked_from,
-        coalesce(file.custom_title, file.ai_title, file.summary, file.first_prompt), file.tag
+        coalesce(file.custom_title, file.ai_title, file.summary, file.first_prompt), file.tag, file.made_by
     FROM file JOIN session ON session.id = file.session JOIN name ON name.id = session.project
     WHERE file.kind = 'session'
 """
@@ -61,8 +61,8 @@ class Row(NamedTuple):
     forked_from: str | None
     title: str | None
     tag: str | None
-    made_from: str | None = None
-    """The session that turnlog made it from; nothing records that yet."""
+    made_by: str | None = None
+    """How turnlog made it from the session it names: clone, fork, repair."""
 
     @property
     def time(self) -> str:
@@ -223,14 +223,13 @@ def _leads_to(file: int, above: int | None, origins: Mapping[int, Origin]) -> bo
 
 def _named(row: Row, by_id: Mapping[str, list[Row]], common: Mapping[int, Counter[int]]) -> Origin | None:
     """The origin that a file or turnlog itself names."""
-    for relation, session_id in (("edit", row.made_from), ("fork", row.forked_from)):
-        if not session_id or session_id == row.session_id:
-            continue
-        best = min(by_id.get(session_id, []), key=lambda other: (other.folder != row.folder, other.age), default=None)
-        if best is None:
-            return Origin(relation, session_id, None, 0)
-        return Origin(relation, session_id, best.file, common.get(row.file, Counter())[best.file])
-    return None
+    relation, session_id = row.made_by or "fork", row.forked_from
+    if not session_id or session_id == row.session_id:
+        return None
+    best = min(by_id.get(session_id, []), key=lambda other: (other.folder != row.folder, other.age), default=None)
+    if best is None:
+        return Origin(relation, session_id, None, 0)
+    return Origin(relation, session_id, best.file, common.get(row.file, Counter())[best.file])
 
 
 def _copied(counts: Counter[int] | None, by_file: Mapping[int, Row]) -> Origin | None:

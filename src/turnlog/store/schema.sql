@@ -44,6 +44,7 @@ CREATE TABLE file (
     version     TEXT,
     root        TEXT,                   -- the uuid of its first entry that has one: copies share it
     forked_from TEXT,                   -- the session that an entry says it was forked from
+    made_by     TEXT,                   -- how turnlog made it from that: 'clone', 'fork', 'repair'
     custom_title TEXT,
     ai_title    TEXT,
     summary     TEXT,

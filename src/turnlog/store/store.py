@@ -20,7 +20,7 @@ from .lock import locked, writing
 from .place import USUAL
 from .refresh import Progress, Refreshed, refresh, unheard
 
-VERSION = 6
+VERSION = 7
 """Of the tables and of what is put into them; an index of another version is made again."""
 BUSY_MS = 10_000
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError)

@@ -126,8 +126,9 @@ def _files(found: Target, config_dir: Path, plans: list[str]) -> tuple[list[Path
     outside = [path for path in mine.other if path not in inside]
     known = [*mine.subagents, *mine.tool_results, *mine.workflows, *mine.file_history, *mine.todos, *mine.tasks]
     known += [*mine.loose_agents, *metas, *mine.plans, *filter(None, [mine.custom_title]), *_below(inside)]
-    files = list(dict.fromkeys(path for path in known if _is_file(path)))
+    files = list(dict.fromkeys(path for path in known if _is_file(path) and not found.reaches_by_link(path)))
     strange = [path for path in known if path.is_symlink() or not (path.is_file() or path.is_dir())]
+    strange += [found.session_dir] if found.session_dir.is_symlink() else []
     machine = filter(None, (mine.session_env, mine.debug, mine.resume_head))
     return files, tuple(sorted({*strange, *outside, *machine}))
 

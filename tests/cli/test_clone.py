@@ -312,3 +312,12 @@ def test_the_tree_shows_a_clone_below_its_source_and_its_tokens_count_once(turnl
     (below,) = source["children"]
     assert (below["session_id"], below["origin"]["relation"]) == (new, "clone")
     assert turnlog("usage", "--json").json["total"] == before
+
+
+def test_of_a_short_session_fewer_turns_are_kept_if_nobody_says_how_many(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    for number in range(2):
+        build.prompt(f"question {number}")
+        build.answer("yes")
+    machine.add(SESSION, build.data())
+    assert turnlog("clone", "last", "--compact", "offline", "--json").json["edits"]["compact"]["kept"] == 1

@@ -38,7 +38,7 @@ def test_words_name_turns(words: list[str], turns: list[int]) -> None:
         (["oldest=0%"], "more than 0% and at most 100%"),
         (["turns=1..4", "turns=4..6"], "turns=1..4 and turns=4..6 overlap at turn 4.*1 to 10"),
         (["oldest=50%", "turns=5"], "overlap at turn 5"),
-        (["turns=3-5"], "must be one of turns=A..B, turns=A or oldest=P%"),
+        (["turns=3-5"], "must be one of turns=A..B, turns=A, oldest=P% or offline"),
         (["oldest=40"], "oldest=P%"),
         (["turns=99999999999999999999"], "must be one of"),
         ([""], "must be one of"),

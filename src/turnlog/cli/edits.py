@@ -34,7 +34,8 @@ class Summing(NamedTuple):
     """How older turns are summed up."""
 
     offline: bool
-    keep: int = KEEP
+    keep: int | None = None
+    """How many turns stay word for word; None: two, or fewer where there are no more."""
     model: str | None = None
 
 
@@ -76,8 +77,7 @@ def ordered(options: dict[str, Any], strip: Wishes | None) -> Order:
     if (how := options["compact"]) is not None:
         if how not in ("model", "offline"):
             raise UsageError(f"--compact {how}: it is --compact, or --compact offline")
-        keep = KEEP if options["keep"] is None else options["keep"]
-        summing = Summing(how == "offline", keep, options["with_model"])
+        summing = Summing(how == "offline", options["keep"], options["with_model"])
     elif options["keep"] is not None:
         raise UsageError("--keep belongs to --compact; `--tools keep=N` keeps calls")
     if options["with_model"] and not squeeze and not summing:
@@ -192,7 +192,8 @@ def _compact(found: Edited, summing: Summing, transcript: str | None, dry_run: b
         return
     with asked(None if summing.offline else name) as model:
         summarise: Summarise = recap if model is None else by_model(model, name)
-        done = compact(found.draft, summarise, keep=summing.keep, transcript=Path(transcript) if transcript else None)
+        keep = summing.keep if summing.keep is not None else _kept_turns(found.draft)
+        done = compact(found.draft, summarise, keep=keep, transcript=Path(transcript) if transcript else None)
     found.draft = done.draft
     by = "an outline made without a model" if summing.offline else f"a summary by {name}"
     found.lines.append(
@@ -206,3 +207,10 @@ def _compact(found: Edited, summing: Summing, transcript: str | None, dry_run: b
         "tokens_before": done.before,
         "tokens_after": done.after,
     }
+
+
+def _kept_turns(draft: Draft) -> int:
+    """How many turns are kept word for word if nobody says: two, but never all."""
+    session = Session(draft.transcript())
+    turns = {turn.number for row in session.thread().rows if (turn := session.turn_of(row)) is not None}
+    return max(0, min(KEEP, len(turns) - 1))

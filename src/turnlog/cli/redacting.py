@@ -15,6 +15,7 @@ from turnlog.cli.terminal import line, visible
 from turnlog.edit.carried import Carried, carried
 from turnlog.edit.clone import Made, clone
 from turnlog.edit.draft import Draft
+from turnlog.edit.ending import title_of_made
 from turnlog.edit.redaction import learn, redacted, redacted_file
 from turnlog.edit.target import target
 from turnlog.entries.reader import Transcript
@@ -24,6 +25,7 @@ from turnlog.redact.patterns import parsed
 from turnlog.redact.redactor import Redactor
 from turnlog.redact.report import Report
 from turnlog.redact.rules import Rules
+from turnlog.session.session import Session
 
 _LISTED = 20
 DEFINITION = "times: how often a secret stands there; secrets: how many different ones"
@@ -74,7 +76,8 @@ def _files(path: Path) -> list[Carried]:
 
 def _written(path: Path, clean: Draft, redactor: Redactor, wish: Wish) -> Made | None:
     if wish.as_clone:
-        return clone(path, clean, title=wish.title, read=lambda file: redacted_file(file, redactor))
+        title = _title(path, clean, redactor) if wish.title is None else wish.title
+        return clone(path, clean, title=title, read=lambda file: redacted_file(file, redactor))
     if wish.output == "-":
         write_raw(clean.lines())
     elif wish.output is not None:
@@ -86,6 +89,12 @@ def _written(path: Path, clean: Draft, redactor: Redactor, wish: Wish) -> Made |
         except OSError as error:
             raise TurnlogError(f"{goal}: {error.strerror or error}; nothing was written") from None
     return None
+
+
+def _title(path: Path, clean: Draft, redactor: Redactor) -> str:
+    """The title of a clone, made from what is left: the session's own may be a prompt with a secret, cut in half."""
+    title = title_of_made("clone", Session(clean.transcript()).title, path.stem)
+    return redactor.rehearsal().text(title)
 
 
 def _tell(path: Path, report: Report, made: Made | None, wish: Wish) -> None:

@@ -21,7 +21,9 @@ from turnlog.edit.target import Target, must_be_session, one_line, target
 from turnlog.entries.decode import BOM
 from turnlog.entries.patch import encoded
 from turnlog.entries.peeks import look
+from turnlog.entries.tail import mark
 from turnlog.entries.window import open_regular
+from turnlog.errors import Changed
 from turnlog.session.find import title_of
 from turnlog.session.session import Session
 
@@ -67,7 +69,11 @@ def clone(
         read,
     )
     if draft is not None:
-        must_resume(Session(draft.file), draft, apart_from)
+        source = Session(draft.file)
+        try:
+            must_resume(source, draft, apart_from)
+        finally:
+            source.close_agents()
     size = create(made)
     return Made(found, made.path, identity.new, name, size, len(made.files))
 
@@ -86,13 +92,17 @@ def _lines(found: Target, draft: Draft | None, identity: Identity, verb: str, ti
 
 
 def _streamed(path: Path, identity: Identity) -> Iterator[bytes]:
-    """The lines of a file, as far as it goes now, with new ids."""
+    """The lines of a file, as far as it goes now, with new ids; `Changed` if it does more than grow meanwhile."""
     fd, status = open_regular(path)
     left = status.st_size
     with os.fdopen(fd, "rb", 1 << 20) as file:
+        begun = mark(fd, status.st_size)
+        file.seek(0)
         for line in file:
             left -= len(line)
             if left < 0:
-                return
+                break
             new = identity.line(line)
             yield new if new[-1:] == b"\n" else new + b"\n"
+        if mark(fd, status.st_size) != begun:
+            raise Changed(f"{path}: was rewritten while it was read; nothing was written, try again")

@@ -125,9 +125,9 @@ class Draft(NamedTuple):
         return item is not None and behind is not None and item.end == behind.offset and _is_mid_line(self, behind)
 
     def transcript(self) -> Transcript:
-        """The result, read again, for views and checks; its id is that of the file for now, and so are its sub-agents."""
+        """The result, read again, for views and checks."""
         result = Transcript.of(b"".join(self.lines()))
-        result.path = self.file.path
+        result.path = self.file.path  # its id is that of the source for now, and so are its sub-agents
         return result
 
 

@@ -14,10 +14,12 @@ PORTABLE = frozenset({"compaction", "user", "assistant"})
 
 
 def must_resume(source: Session, draft: Draft, apart_from: Collection[str] = ()) -> None:
-    """Refuse a result that the client would resume worse than what it was made from.
+    """Refuse a result, to be written as a new session, that the client would resume worse than what it was made from.
 
     `apart_from` names what the edit is meant to change (see `session.resumable.worse`).
     """
-    after = Session(draft.transcript())
-    if reasons := worse(verdict(source), verdict(after), apart_from=apart_from):
+    apart = {*apart_from, "other-session"}  # all its entries will have the id of the new one
+    with Session(draft.transcript()) as after:
+        reasons = worse(verdict(source), verdict(after), apart_from=apart)
+    if reasons:
         raise TurnlogError(f"{source.path}: the result would not resume as well: {reasons[0]}; nothing was written")

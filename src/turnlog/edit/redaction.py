@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.edit.carried import Carried
-from turnlog.edit.draft import Draft
+from turnlog.edit.draft import Draft, Row
 from turnlog.entries.decode import first_object
 from turnlog.entries.entry import Body, Scrap
 from turnlog.entries.patch import GONE, patched
@@ -28,7 +28,7 @@ def learn(draft: Draft, files: Iterable[Carried], redactor: Redactor) -> None:
     first = redactor.rehearsal()
     for row in draft.rows:
         if isinstance(row.item, Scrap):
-            first.plain(draft.file.raw(row.item))
+            _holds_secret(draft.file.raw(row.item), first)
         else:
             first.body(draft.body(row))
     for file in files:
@@ -42,16 +42,29 @@ def redacted(draft: Draft, redactor: Redactor) -> Draft:
     gone: set[int] = set()
     for at, row in enumerate(draft.rows):
         if isinstance(row.item, Scrap):
-            raw = draft.file.raw(row.item)
-            if redactor.plain(raw) != raw:
+            if _holds_secret(draft.file.raw(row.item), redactor):
                 gone.add(at)
             continue
         body = draft.body(row)
         if found := changed(body, redactor, at + 1):
             changes[at] = found
-            if is_emptied(body, found):
-                gone.add(at)
+        if (found and is_emptied(body, found)) or _is_left(draft, row, found, redactor):
+            gone.add(at)
     return draft.changing(changes).without(gone)
+
+
+def _holds_secret(raw: bytes, redactor: Redactor) -> bool:
+    """Whether bytes that are no entry hold a secret; zero bytes, as a power cut leaves them, don't make them binary."""
+    seen = raw.replace(b"\0", b" ")
+    return redactor.plain(seen) != seen
+
+
+def _is_left(draft: Draft, row: Row, found: dict[str, Any], redactor: Redactor) -> bool:
+    """Whether an entry that could not be read as a whole holds a secret where nothing was read."""
+    if row.entry is None or row.entry.flaw is None:
+        return False
+    raw = draft.file.raw(row.entry)
+    return _holds_secret(patched(raw, found) if found else raw, redactor)
 
 
 def changed(body: Body, redactor: Redactor, line: int | None = None) -> dict[str, Any]:
@@ -78,7 +91,7 @@ def redacted_line(raw: bytes, redactor: Redactor) -> bytes:
     """A line of a transcript without secrets; one that is no entry and holds some becomes empty."""
     body = first_object(raw)
     if body is None or not raw.strip().endswith(b"}"):
-        return raw if redactor.plain(raw) == raw else b"\n"
+        return b"\n" if _holds_secret(raw, redactor) else raw
     found = changed(body, redactor)
     return patched(raw, found) if found else raw
 

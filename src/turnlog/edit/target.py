@@ -42,7 +42,7 @@ class Target(NamedTuple):
 def target(path: Path) -> Target:
     """Give the session file at a path; refuses the demo and what the client would not take for a session."""
     if is_demo(path):
-        raise UsageError("the made-up sessions of the demo can't be changed; name a session of your own")
+        raise UsageError("the made-up sessions of the demo can't be changed or added to; name a session of your own")
     if path.suffix != ".jsonl" or not is_session_id(path.stem):
         raise UsageError(f"{path}: its name is no session id, so it is no session of the client's")
     # Not resolved: a link must be seen as one. But `..` and the current folder must not hide where it lies.

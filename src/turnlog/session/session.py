@@ -58,13 +58,15 @@ class Session:
 
     def close(self) -> None:
         """Let go of the file, and of those of the sub-agents."""
-        self._close_agents()
+        self.close_agents()
         self.file.close()
 
-    def _close_agents(self) -> None:
+    def close_agents(self) -> None:
+        """Let go of the files of the sub-agents; they are opened again when asked for."""
         for inner in self._agent_sessions.values():
             if inner.file is not self.file:
                 inner.close()
+        self._agent_sessions.clear()
 
     def refresh(self) -> bool:
         """Read what was written since; whether there was anything. A file that was replaced is read again."""
@@ -75,7 +77,7 @@ class Session:
         else:
             grown = self.file.grow()
         if grown:
-            self._close_agents()
+            self.close_agents()
             for name in [name for name, value in vars(type(self)).items() if isinstance(value, cached_property)]:
                 self.__dict__.pop(name, None)
         return grown

@@ -12,7 +12,7 @@ _TURNS = re.compile(r"turns=(\d{1,9})(?:\.\.(\d{1,9}))?")
 _OLDEST = re.compile(r"oldest=(\d{1,6}(?:\.\d{1,6})?)%")
 _SHARE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)%?")
 OFFLINE, USUAL = "offline", "oldest=50%"
-_FORMS = "turns=A..B, turns=A or oldest=P%"
+_FORMS = "turns=A..B, turns=A, oldest=P% or offline"
 
 
 class Band(NamedTuple):

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import pytest
@@ -100,11 +101,12 @@ def test_a_session_that_was_written_just_now_is_not_repaired_in_place(turnlog: T
 def test_a_session_that_is_open_in_a_client_is_not_repaired_in_place_even_by_force(
     turnlog: Turnlog, machine: Machine
 ) -> None:
-    path = add(machine, sick.cycle().data)
+    own = str(uuid.uuid4())  # other tests look for processes with the usual one at the same time
+    path = machine.add(own, sick.cycle().data, mtime=LONG_AGO)
     program = "import sys; sys.stdin.read()"
-    with subprocess.Popen([sys.executable, "-c", program, "--resume", SESSION], stdin=subprocess.PIPE) as client:
+    with subprocess.Popen([sys.executable, "-c", program, "--resume", own], stdin=subprocess.PIPE) as client:
         try:
-            done = turnlog("repair", SESSION, "--in-place", "--force")
+            done = turnlog("repair", own, "--in-place", "--force")
         finally:
             client.communicate()
     assert done.status == 1

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,11 +89,13 @@ def test_a_registration_that_makes_no_sense_is_none(session: Path, pid: object) 
 
 @linux
 def test_a_process_that_was_started_with_the_id_has_it_open(session: Path) -> None:
-    for words in (("--resume", MINE), (f"--session-id={MINE.upper()}",)):
+    own = str(uuid.uuid4())  # other tests look for processes with the usual one at the same time
+    found = target(session.rename(session.with_name(f"{own}.jsonl")))
+    for words in (("--resume", own), (f"--session-id={own.upper()}",)):
         with process("", *words) as pid:
-            assert [(sign.kind, sign.pid) for sign in signs(target(session))] == [("command", pid)]
-    with process("", "delete", MINE), process("", "--resume"):
-        assert signs(target(session)) == []
+            assert [(sign.kind, sign.pid) for sign in signs(found)] == [("command", pid)]
+    with process("", "delete", own), process("", "--resume"):
+        assert signs(found) == []
 
 
 @linux

@@ -13,7 +13,7 @@ from tests.session.build import Build
 from turnlog.edit.carried import carried
 from turnlog.edit.clone import clone
 from turnlog.edit.draft import Draft
-from turnlog.edit.redaction import learn, redacted, redacted_file
+from turnlog.edit.redaction import learn, redacted, redacted_file, redacted_line
 from turnlog.edit.target import target
 from turnlog.entries.reader import Transcript
 from turnlog.redact.redactor import Redactor
@@ -107,3 +107,29 @@ def test_files_that_are_no_text_stay(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"\x00\xff" + SECRET.encode())
     assert b"".join(redacted_file(path, Redactor())) == path.read_bytes()
+
+
+def test_an_earlier_value_of_a_repeated_key_does_not_stay() -> None:
+    inner = f'{{"role":"user","content":"{SECRET}","content":"x"}}'
+    raw = f'{{"type":"user","uuid":"p","note":"{SECRET}","note":"y","message":{inner}}}\n'.encode()
+    draft, redactor = Draft.of(Transcript.of(raw)), Redactor()
+    learn(draft, (), redactor)
+    (written,) = redacted(draft, redactor).lines()
+    assert json.loads(written) == json.loads(raw)
+    assert SECRET.encode() not in written
+    assert SECRET.encode() not in redacted_line(raw, Redactor())
+
+
+def test_a_line_of_another_file_that_can_not_be_read_as_a_whole_and_holds_a_secret_goes() -> None:
+    deep = b'{"type":"user","deep":' + b"[" * 2000 + b'"' + SECRET.encode() + b'"' + b"]" * 2000 + b"}\n"
+    assert redacted_line(deep, Redactor()) == b"\n"
+    plain = deep.replace(SECRET.encode(), b"nothing")
+    assert redacted_line(plain, Redactor()) == plain
+
+
+def test_a_message_that_is_no_object_is_redacted_too() -> None:
+    raw = f'{{"type":"user","uuid":"p","message":"{SECRET}"}}\n'.encode()
+    draft, redactor = Draft.of(Transcript.of(raw)), Redactor()
+    learn(draft, (), redactor)
+    (written,) = redacted(draft, redactor).lines()
+    assert json.loads(written)["message"] == "[secret:github:1]"

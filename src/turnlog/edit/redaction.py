@@ -14,11 +14,12 @@ from typing import Any
 
 from turnlog.edit.carried import Carried
 from turnlog.edit.draft import Draft, Row
-from turnlog.entries.decode import first_object
+from turnlog.entries.decode import FAILURES, first_object, quick
 from turnlog.entries.entry import Body, Scrap
 from turnlog.entries.patch import GONE, patched
 from turnlog.entries.window import open_regular
 from turnlog.redact.redactor import Redactor
+from turnlog.session.check import repeated_keys
 
 _THINKING = ("thinking", "redacted_thinking")
 
@@ -46,7 +47,10 @@ def redacted(draft: Draft, redactor: Redactor) -> Draft:
                 gone.add(at)
             continue
         body = draft.body(row)
-        if found := changed(body, redactor, at + 1):
+        found = changed(body, redactor, at + 1)
+        if row.entry is not None and repeated_keys(draft.file.raw(row.entry)):
+            found = {**redactor.rehearsal().body(body), **found}  # written anew: no earlier value of a key stays
+        if found:
             changes[at] = found
         if (found and is_emptied(body, found)) or _is_left(draft, row, found, redactor):
             gone.add(at)
@@ -84,7 +88,10 @@ def _thinks(block: object) -> bool:
 
 def is_emptied(body: Body, found: dict[str, Any]) -> bool:
     """Whether nothing is left of what an entry said."""
-    return "message" in found and found["message"].get("content") == [] and body["message"].get("content") != []
+    now, was = found.get("message"), body.get("message")
+    if not isinstance(now, dict) or not isinstance(was, dict):
+        return False
+    return now.get("content") == [] and was.get("content") != []
 
 
 def redacted_line(raw: bytes, redactor: Redactor) -> bytes:
@@ -93,7 +100,19 @@ def redacted_line(raw: bytes, redactor: Redactor) -> bytes:
     if body is None or not raw.strip().endswith(b"}"):
         return b"\n" if _holds_secret(raw, redactor) else raw
     found = changed(body, redactor)
-    return patched(raw, found) if found else raw
+    if repeated_keys(raw):
+        found = {**redactor.rehearsal().body(body), **found}
+    line = patched(raw, found) if found else raw
+    return b"\n" if _is_flawed(raw) and _holds_secret(line, redactor) else line
+
+
+def _is_flawed(raw: bytes) -> bool:
+    """Whether a line can't be decoded in the ordinary way, so that not all of it was read."""
+    try:
+        quick(raw)
+    except FAILURES:
+        return True
+    return False
 
 
 def redacted_file(path: Path, redactor: Redactor) -> Iterator[bytes]:

@@ -22,8 +22,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from tests.redact.planted import CLEAN, Plant, plants  # noqa: E402
-from turnlog.redact.redactor import Redactor  # noqa: E402
+from tests.redact.planted import CLEAN, Plant, plants  # noqa: E402 - found by the path above
+from turnlog.redact.redactor import Redactor  # noqa: E402 - found by the path above
 
 SESSIONS = ROOT / "tests" / "data" / "sessions"
 Finder = Callable[[str], "list[str] | str"]

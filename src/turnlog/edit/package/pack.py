@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -101,13 +102,17 @@ def _members(chosen: list[Contents]) -> list[_Member]:
     found: dict[str, _Member] = {}
     for item in chosen:
         own = item.target.session_id
-        found[item.main_name] = _Member(item.main_name, own, lambda item=item: item.main)  # type: ignore[misc]
+        found[item.main_name] = _Member(item.main_name, own, partial(_same, item.main))
         for name, path in item.files.items():
-            found.setdefault(name, _Member(name, own, lambda path=path: source(path)))  # type: ignore[misc]
+            found.setdefault(name, _Member(name, own, partial(source, path)))
         if item.history:
             name = f"{HISTORY}{own}.jsonl"
-            found[name] = _Member(name, own, lambda item=item: item.history)  # type: ignore[misc]
+            found[name] = _Member(name, own, partial(_same, item.history))
     return [found[name] for name in sorted(found)]
+
+
+def _same(looked: Source | bytes) -> Source | bytes:
+    return looked
 
 
 def _compressed(members: Iterable[_Member], body: IO[bytes], redaction: Redaction | None) -> Iterator[PackedFile]:

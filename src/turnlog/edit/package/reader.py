@@ -163,7 +163,7 @@ class _Part:
 
 def _stream(part: _Part) -> IO[bytes]:
     unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
-    return unpacker.stream_reader(part, closefd=False)  # type: ignore[arg-type]
+    return unpacker.stream_reader(part, closefd=False)  # type: ignore[arg-type] # it only reads
 
 
 def _exactly(stream: IO[bytes], size: int) -> bytes:

@@ -23,7 +23,7 @@ COMPILE = (
 def main(options: list[str]) -> int:
     """Compile all three."""
     get_uv()
-    lock("requirements.lock", ["pyproject.toml", "--group", "dev", "--extra", "fast"], options)
+    lock("requirements.lock", ["pyproject.toml", "--group", "dev", "--extra", "fast", "--extra", "parquet"], options)
     # The smaller file follows the larger one, so that both hold the same versions.
     lock(
         "requirements-test.lock",

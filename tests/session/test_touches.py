@@ -11,7 +11,7 @@ import pytest
 
 from tests.session.build import SESSION, Build, recorded, stamp, use
 from turnlog.session.session import Session
-from turnlog.session.touches import Touch, by_file, changed_files, resolved, touches, turn_at, turn_of_agent
+from turnlog.session.touches import Touch, TurnsOfAgents, by_file, changed_files, resolved, touches, turn_at
 
 Open = Callable[[Path], Session]
 
@@ -197,7 +197,7 @@ def test_sub_agents_that_start_each_other_in_a_circle_end_somewhere(tmp_path: Pa
     _agent(agents, "a1", {"parentAgentId": "a2"}, "/one", "c1")
     _agent(agents, "a2", {"parentAgentId": "a1"}, "/two", "c2")
     session = opened(path)
-    assert [turn_of_agent(session, agent) for agent in session.agents] == [None, None]
+    assert [TurnsOfAgents(session).of(agent) for agent in session.agents] == [None, None]
 
 
 def test_before_the_first_turn_no_turn_is_at_work() -> None:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import pytest
 
 from tests.store.recall import HIDDEN, SAME_TWICE, WORDLESS, Garden, plant
-from turnlog.cli.source import Source
 from turnlog.entries import types
 from turnlog.store.match import plan
 from turnlog.store.query import parse
 from turnlog.store.search import Found, Wish, search
+from turnlog.store.source import Source
 from turnlog.store.store import Store
 
 

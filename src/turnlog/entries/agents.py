@@ -55,6 +55,8 @@ class Owner(NamedTuple):
 def agent_files(session_path: str | Path, loose: Loose | None = None) -> list[AgentFile]:
     """List the sub-agent files of one session; for many of one folder hand in its `loose_agents`."""
     path = Path(session_path)
+    if not is_session_id(path.stem) and path.stem.startswith("agent-"):
+        return []  # a sub-agent's own file: those that it started belong to the session, too
     beside = loose_agents(path.parent) if loose is None else loose
     return _nested(path.with_suffix("")) + beside.get(path.stem, [])
 

@@ -6,7 +6,9 @@ was before is still a part of the same conversation.
 
 from __future__ import annotations
 
-from ..entries.entry import MISSING, Entry
+from collections.abc import Iterable
+
+from ..entries.entry import MISSING, NONE, Entry
 from ..errors import Refused
 from .graph import Graph
 from .rows import is_boundary
@@ -47,3 +49,52 @@ def current_leaf(session: Session) -> str | None:
         return session.leaf().uuid
     except Refused:
         return None
+
+
+class Descent:
+    """All lines of descent of a session at once: what `turns_to` tells of one leaf, for many leaves."""
+
+    def __init__(self, session: Session) -> None:
+        self._graph = session.graph
+        self._entries = session.file.entries
+        self._at = session.file.by_uuid
+        self._before = {item.boundary.uuid: item.summarised[-1] for item in session.compactions if item.summarised}
+        self._starts = {turn.start.index: turn for turn in session.turns if turn.start.uuid}
+        self._loose = [turn for turn in session.turns if not turn.start.uuid]
+        self._nearest: dict[int, int] = {}
+        """For rows that were passed, the nearest row at or above them that starts a turn, or NONE."""
+
+    def turns_to(self, uuid: str) -> list[Turn]:
+        """The turns that lead to an entry, in the order of the file."""
+        found: dict[int, Turn] = {}
+        place = self._start_at(self._at.get(uuid, NONE))
+        while place >= 0 and place not in found:
+            found[place] = self._starts[place]
+            place = self._start_at(self._above(self._entries[place]))
+        return sorted([*found.values(), *self._loose], key=lambda turn: turn.index)
+
+    def first_to_reach(self, leaves: Iterable[str]) -> dict[int, str]:
+        """For each row that a leaf descends from, the first such leaf."""
+        found: dict[int, str] = {}
+        for leaf in leaves:
+            place = self._at.get(leaf, NONE)
+            while place >= 0 and place not in found:
+                found[place] = leaf
+                place = self._above(self._entries[place])
+        return found
+
+    def _start_at(self, place: int) -> int:
+        passed: dict[int, None] = {}
+        while place >= 0 and place not in self._nearest and place not in self._starts and place not in passed:
+            passed[place] = None
+            place = self._above(self._entries[place])
+        found = place if place in self._starts else self._nearest.get(place, NONE)
+        self._nearest.update(dict.fromkeys(passed, found))
+        return found
+
+    def _above(self, row: Entry) -> int:
+        if (parent := self._graph.parent(row)) >= 0:
+            return parent
+        above = self._before.get(row.uuid)
+        uuid = above.uuid if above else _written_before(self._graph, row)
+        return self._at.get(uuid or "", NONE)

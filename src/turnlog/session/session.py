@@ -106,6 +106,11 @@ class Session:
         talks = any(entry.type in ("user", "assistant") for entry in main)
         return main if talks or len(main) == len(self.file.entries) else self.file.entries
 
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of its file only: a sub-agent inside a main file."""
+        return self._given is not None
+
     def body(self, entry: Entry) -> dict[str, Any]:
         """The whole object of an entry."""
         return self.file.body(entry)

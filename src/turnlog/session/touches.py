@@ -75,8 +75,9 @@ def touches(session: Session) -> list[Touch]:
     found = list(_own(session, seen))
     for touch in found:
         touch.turn = session.turn_of(touch.entry)
+    turns = TurnsOfAgents(session)
     for agent in session.agents:
-        turn = turn_of_agent(session, agent)
+        turn = turns.of(agent)
         for touch in _own(session.agent_session(agent), seen):
             touch.agent = agent
             touch.turn = turn or turn_at(session, touch.place)
@@ -84,18 +85,24 @@ def touches(session: Session) -> list[Touch]:
     return sorted(found, key=attrgetter("place"))
 
 
-def turn_of_agent(session: Session, agent: Agent) -> Turn | None:
-    """The turn whose call started a sub-agent, or the one that this one was started by."""
-    agents = {item.agent_id: item for item in session.agents}
-    calls = {call.id: call for call in session.calls}
-    for _ in range(_DEEPEST):
-        if call := calls.get(agent.call_id or ""):
-            return session.turn_of(call.line)
-        above = agents.get(agent.parent_agent_id or "")
-        if above is None:
-            break
-        agent = above
-    return None
+class TurnsOfAgents:
+    """Finds the turn whose call started a sub-agent, or the one that this one was started by."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._agents = {item.agent_id: item for item in session.agents}
+        self._calls = {call.id: call for call in session.calls}
+
+    def of(self, agent: Agent) -> Turn | None:
+        """The turn; None where nothing leads to it."""
+        for _ in range(_DEEPEST):
+            if call := self._calls.get(agent.call_id or ""):
+                return self._session.turn_of(call.line)
+            above = self._agents.get(agent.parent_agent_id or "")
+            if above is None:
+                break
+            agent = above
+        return None
 
 
 def turn_at(session: Session, time: float) -> Turn | None:

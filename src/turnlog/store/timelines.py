@@ -1,0 +1,161 @@
+"""Timelines that are kept, so that opening a session does not read it.
+
+    <data folder>/timelines/<hash of the path and the agent>
+
+One file holds one timeline: a head, the items in pieces, how full the window was at each message, and which item each
+line of the session belongs to. Reading a window of a long session takes the head, one or two pieces, and the lines of
+the window. Whatever is kept can be made again: a file that is damaged, of another version or of another state of the
+session is made anew.
+
+Large sessions are read by a child process: it takes a second of work and ten times the memory that a page needs, and
+neither stays.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import msgspec
+
+from ..entries.agents import agent_files
+from ..errors import NotFound, Unreadable
+from ..session.session import Session
+from ..session.synopsis import timeline
+from .kept import VERSION, Content, Kept, State, Stored
+
+LARGE = 16 << 20
+"""Files above this are read by a child process."""
+REMEMBERED = 12
+"""So many open timelines are held."""
+_PIECE = 128
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class Timelines:
+    """The timelines that are kept in a folder; for use by several threads."""
+
+    def __init__(self, folder: Path, large: int = LARGE) -> None:
+        self.folder = folder
+        self._large = large
+        self._open: OrderedDict[tuple[str, str | None], Kept] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making: dict[tuple[str, str | None], threading.Lock] = {}
+
+    def of(self, path: Path, agent_id: str | None = None) -> Kept:
+        """The timeline of a session, or of one of its sub-agents; made if there is none of the file's present state."""
+        key = (str(path), agent_id)
+        with self._lock:
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            found = self._remembered(key) or self._loaded(path, agent_id) or self._made(path, agent_id)
+        with self._lock:
+            self._open[key] = found
+            self._open.move_to_end(key)
+            while len(self._open) > REMEMBERED:
+                old, _ = self._open.popitem(last=False)
+                self._making.pop(old, None)
+        return found
+
+    def has(self, path: Path) -> bool:
+        """Whether the timeline of a session is kept in its present state."""
+        return self._remembered((str(path), None)) is not None or self._loaded(path, None) is not None
+
+    def _remembered(self, key: tuple[str, str | None]) -> Kept | None:
+        with self._lock:
+            found = self._open.get(key)
+        return found if found is not None and found.is_current() else None
+
+    def _loaded(self, path: Path, agent_id: str | None) -> Kept | None:
+        found = Kept.load(self._place(path, agent_id))
+        return found if found is not None and found.is_current() else None
+
+    def _made(self, path: Path, agent_id: str | None) -> Kept:
+        place = self._place(path, agent_id)
+        try:
+            if path.stat().st_size > self._large:
+                _by_child(self.folder, path, agent_id)
+            else:
+                make(self.folder, path, agent_id)
+        except FileNotFoundError:
+            raise Unreadable(f"{path}: No such file or directory") from None
+        found = Kept.load(place)
+        if found is None:
+            raise Unreadable(f"{path}: its timeline could not be made")
+        return found
+
+    def _place(self, path: Path, agent_id: str | None) -> Path:
+        return _place(self.folder, path, agent_id)
+
+
+def _place(folder: Path, path: Path, agent_id: str | None) -> Path:
+    name = f"{path.absolute()}\0{agent_id or ''}".encode("utf-8", "surrogateescape")
+    return folder / blake2b(name, digest_size=16).hexdigest()
+
+
+def _by_child(folder: Path, path: Path, agent_id: str | None) -> None:
+    code = "import sys; from turnlog.store.timelines import make_for; make_for(sys.argv[1:])"
+    words = [str(folder), str(path), *([agent_id] if agent_id else [])]
+    done = subprocess.run([sys.executable, "-c", code, *words], stdin=subprocess.DEVNULL, capture_output=True)
+    if done.returncode:
+        reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise Unreadable(f"{path}: can't be read: {reason}")
+
+
+def make_for(words: list[str]) -> None:
+    """Make one timeline: for a child process."""
+    from ..entries.reader import collector_off
+
+    with collector_off():
+        make(Path(words[0]), Path(words[1]), words[2] if len(words) > 2 else None)
+    sys.stdout.flush()
+    os._exit(0)  # taking apart what was read would take as long as a page
+
+
+def make(folder: Path, path: Path, agent_id: str | None = None) -> None:
+    """Read a session and keep its timeline."""
+    states = [State.of(path), *(State.of(agent.path) for agent in agent_files(path))]
+    with Session.open(path) as session:
+        told = session
+        if agent_id is not None:
+            agent = next((agent for agent in session.agents if agent.agent_id == agent_id), None)
+            if agent is None:
+                raise NotFound(f"{path}: has no sub-agent {agent_id}")
+            told = session.agent_session(agent)
+        _write(_place(folder, path, agent_id), told, Stored(VERSION, str(told.path or path), states))
+
+
+def _write(place: Path, session: Session, stored: Stored) -> None:
+    made = timeline(session)
+    pieces = [_encode(made.items[at : at + _PIECE]) for at in range(0, len(made.items), _PIECE)]
+    lines = sorted((line[0], number) for number, item in enumerate(made.items) for line in (*item.lines, *item.results))
+    places = array("Q", (offset for offset, _ in lines)).tobytes()
+    owners = array("I", (number for _, number in lines)).tobytes()
+    sections = [*pieces, _encode(made.steps), places, owners]
+    head = _encode(Content(stored, made.head, [len(section) for section in sections], _PIECE))
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=place.parent, prefix=".new-", delete=False) as file:
+        try:
+            file.writelines([len(head).to_bytes(8, "little"), head, *sections])
+            file.close()
+            os.replace(file.name, place)  # noqa: PTH105 - a name, no Path
+        except BaseException:
+            os.unlink(file.name)  # noqa: PTH108
+            raise
+
+
+def prune(folder: Path) -> Iterator[Path]:
+    """Remove the timelines of sessions that are gone, and of other versions; gives what was removed."""
+    for place in sorted(folder.glob("[0-9a-f]*")):
+        kept = Kept.load(place)
+        if kept is None or not kept.states or not Path(kept.states[0].path).exists():
+            place.unlink(missing_ok=True)
+            yield place

@@ -1,0 +1,354 @@
+"""Timelines: every entry is in an item, items stand in the order in which they are read, and excerpts lead to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.session.build import DATA, Build, edited, encoded, genuine, recorded, use
+from tests.session.test_any import entries, realistic
+from turnlog.demo import config_dir
+from turnlog.entries.entry import Scrap
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.lineage import Descent, turns_to
+from turnlog.session.session import Session
+from turnlog.session.synopsis import timeline
+from turnlog.session.timeline import Item, Timeline
+
+SESSIONS = sorted([*DATA.glob("sessions/**/*.jsonl"), *DATA.glob("variants/*.jsonl"), *config_dir().rglob("*.jsonl")])
+NAMES = ["/".join(path.parts[-5:]) for path in SESSIONS]
+
+
+def of(build: Build) -> Timeline:
+    return timeline(build.session())
+
+
+def kinds(made: Timeline) -> list[str]:
+    return [item.kind for item in made.items]
+
+
+def places(made: Timeline) -> list[int]:
+    return sorted(place.offset for item in made.items for place in item.lines)
+
+
+def covers(session: Session, made: Timeline) -> None:
+    """Every line of the session is in an item, and in one only, but for results of several messages."""
+    own, results = places(made), {place.offset for item in made.items for place in item.results}
+    expected = [item.offset for item in (*session.entries, *session.file.scraps)]
+    assert len(own) == len(set(own))
+    assert sorted([*own, *results - set(own)]) == sorted(expected)
+    assert sum(chapter.count for chapter in made.head.chapters) == len(made.items)
+    assert [chapter.first for chapter in made.head.chapters] == _starts(made)
+
+
+def _starts(made: Timeline) -> list[int]:
+    found, place = [], 0
+    for chapter in made.head.chapters:
+        found.append(place)
+        place += chapter.count
+    return found
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=NAMES)
+def test_every_line_of_a_genuine_session_is_in_an_item(path: Path) -> None:
+    with Session.open(path) as session:
+        covers(session, timeline(session))
+        for agent in session.agents:
+            inner = session.agent_session(agent)
+            own = places(timeline(inner))
+            assert len(own) == len(set(own))
+
+
+@given(st.lists(entries, max_size=12))
+def test_every_line_of_any_file_is_in_an_item(lines: list[dict[str, object]]) -> None:
+    session = Session.of(encoded(lines))
+    covers(session, timeline(session))
+
+
+@given(st.permutations(realistic()))
+def test_every_line_is_in_an_item_in_whatever_order_they_stand(lines: list[dict[str, object]]) -> None:
+    session = Session.of(encoded(lines))
+    covers(session, timeline(session))
+
+
+def test_a_turn_is_a_prompt_then_answers_with_their_results() -> None:
+    build = Build()
+    build.prompt("first", "u1")
+    build.answer("text", id="m1", uuid="a1")
+    build.answer(use("c1"), id="m1")
+    result = build.result("c1", uuid="r1")
+    build.answer("done", uuid="a2")
+    made = of(build)
+    assert [(item.key, item.kind, item.turn) for item in made.items] == [
+        ("u1", "prompt", 1),
+        ("a1", "answer", 1),
+        ("a2", "answer", 1),
+    ]
+    answer = made.items[1]
+    assert len(answer.lines) == 2
+    assert [place.offset for place in answer.results] == [build.session().file.by_uuid and _offset(build, result)]
+    assert (made.head.chapters[0].title, made.head.chapters[0].calls) == ("first", 1)
+
+
+def _offset(build: Build, uuid: str) -> int:
+    session = build.session()
+    return session.file.entries[session.file.by_uuid[uuid]].offset
+
+
+def test_a_result_of_two_messages_belongs_to_both() -> None:
+    build = Build()
+    build.prompt()
+    build.call("c1")
+    build.call("c2")
+    build.prompt([{"type": "tool_result", "tool_use_id": name, "content": "x"} for name in ("c1", "c2", "c2")])
+    made = of(build)
+    assert [len(item.results) for item in made.items] == [0, 1, 1]
+
+
+def test_book_keeping_that_stands_together_is_one_item_and_ends_with_its_chapter() -> None:
+    build = Build()
+    build.note("mode", mode="normal")
+    build.note("ai-title", aiTitle="x")
+    build.prompt()
+    build.system("turn_duration", durationMs=5)
+    build.note("file-history-snapshot", snapshot={})
+    build.answer("x")
+    made = of(build)
+    assert [(item.kind, len(item.lines)) for item in made.items] == [
+        ("meta", 2),
+        ("prompt", 1),
+        ("meta", 2),
+        ("answer", 1),
+    ]
+    assert [chapter.turn for chapter in made.head.chapters] == [0, 1]
+
+
+def test_broken_lines_are_book_keeping() -> None:
+    build = Build()
+    build.prompt()
+    session = Session.of(b"\0broken\n" + build.data() + b"{more\n")
+    made = timeline(session)
+    assert kinds(made) == ["meta", "prompt", "meta"]
+    assert made.items[0].key == "@0"
+
+
+def test_events_are_told_apart_from_book_keeping() -> None:
+    build = Build()
+    build.prompt("<command-name>/cost</command-name>")
+    build.prompt("<local-command-stdout>42</local-command-stdout>")
+    build.prompt("go on", "u1")
+    build.attachment("hook_blocking_error", hookName="x")
+    build.attachment("todo_reminder")
+    build.attachment("queued_command", prompt="<task-notification><summary>x</summary></task-notification>")
+    build.row("attachment", attachment="odd")
+    build.system("api_error", error={"message": "no"})
+    build.system("local_command", content="x", isMeta=True)
+    build.interrupt()
+    build.result("nobody")
+    build.prompt("reminder", isMeta=True)
+    found = kinds(of(build))
+    assert found == [
+        "event",
+        "event",
+        "prompt",
+        "event",
+        "meta",
+        "event",
+        "meta",
+        "event",
+        "meta",
+        "event",
+        "event",
+        "meta",
+    ]
+
+
+def test_what_was_typed_meanwhile_is_an_item_of_its_own_once() -> None:
+    build = Build()
+    build.prompt("work")
+    build.note("queue-operation", operation="enqueue", content="more")
+    build.note("queue-operation", operation="remove")
+    build.attachment("queued_command", prompt=[{"type": "text", "text": "and that"}])
+    build.attachment("queued_command", prompt={"odd": 1})
+    build.answer("x")
+    assert kinds(of(build)) == ["prompt", "meta", "typed", "meta", "answer"]
+    old = Build("2.0.76")
+    old.prompt("work")
+    old.note("queue-operation", operation="enqueue", content="more")
+    old.note("queue-operation", operation="remove", content={})
+    old.answer("x")
+    assert kinds(of(old)) == ["prompt", "typed", "meta", "answer"]
+
+
+def test_a_summary_belongs_to_its_compaction_on_whichever_side_it_stands() -> None:
+    build = Build()
+    build.prompt("1")
+    build.answer("a")
+    build.boundary("b1", preservedMessages={"uuids": ["x"]})
+    build.summary(uuid="s1")
+    made = of(build)
+    (item,) = (item for item in made.items if item.kind == "compaction")
+    assert (item.key, len(item.lines)) == ("b1", 2)
+    facts = made.head.compactions[0]
+    assert (facts.key, facts.trigger, facts.before, facts.entries, facts.preserved) == ("b1", "auto", 1000, 2, 1)
+    session = Session.of(encoded([*build.lines[:2], build.lines[3], build.lines[2]]))
+    turned = timeline(session)
+    assert [len(item.lines) for item in turned.items if item.kind == "compaction"] == [2]
+
+
+def test_a_compaction_without_uuid_is_known_by_its_place() -> None:
+    build = Build()
+    build.prompt("1")
+    build.system("compact_boundary")
+    build.system("compact_boundary")
+    build.lines[1]["uuid"] = build.lines[2]["uuid"] = "twice"
+    made = of(build)
+    assert next(item.key for item in made.items if item.kind == "compaction") == "twice"
+    assert len({item.key for item in made.items}) == len(made.items)
+
+
+def test_branches_share_what_is_before_the_fork_and_the_current_one_comes_first() -> None:
+    build = Build()
+    build.prompt("1", "u1")
+    build.answer("a", uuid="a1")
+    build.prompt("2", "u2")
+    build.answer("b", uuid="a2")
+    build.prompt("3", "u3", parent="a1")
+    build.answer("c", uuid="a3")
+    made = of(build)
+    chapters = made.head.chapters
+    lines = [(line.leaf, line.is_current, [chapters[n].title for n in line.chapters]) for line in made.head.branches]
+    assert lines == [("a3", True, ["1", "3"]), ("a2", False, ["1", "2"])]
+    (fork,) = made.head.forks
+    assert fork.after == "a1"
+    assert [(way.key, way.leaf, way.turn, way.title) for way in fork.ways] == [
+        ("u2", "a2", 2, "2"),
+        ("u3", "a3", 3, "3"),
+    ]
+
+
+def test_a_fork_inside_a_turn_leads_to_no_other_turns() -> None:
+    build = Build()
+    build.prompt("1", "u1")
+    build.answer("a", uuid="a1")
+    build.answer("b", uuid="a2", parent="u1")
+    made = of(build)
+    assert len(made.head.branches) == 1
+    assert made.head.forks == []
+
+
+def test_a_fork_before_any_turn_has_ways_of_no_turn() -> None:
+    build = Build()
+    build.system("informational", content="x")
+    build.answer("a", uuid="a1")
+    top = build.lines[0]["uuid"]
+    build.prompt("2", "u2", parent=top)
+    build.answer("b", uuid="a2")
+    build.prompt("3", "u3", parent=top)
+    build.answer("c", uuid="a3")
+    ways = [way for fork in of(build).head.forks for way in fork.ways]
+    assert {way.turn for way in ways} >= {1, 2}
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=NAMES)
+def test_descent_tells_what_turns_to_tells_of_each_leaf(path: Path) -> None:
+    with Session.open(path) as session:
+        descent = Descent(session)
+        for leaf in session.graph.leaves:
+            assert descent.turns_to(leaf.uuid or "") == turns_to(session, leaf.uuid or "")
+        assert descent.turns_to("nobody") == [turn for turn in session.turns if not turn.start.uuid]
+
+
+def test_descent_ends_in_a_ring_of_parents() -> None:
+    session = edited("parent-cycle")
+    descent = Descent(session)
+    rows = [row.uuid for row in session.graph.rows if row.uuid]
+    assert all(isinstance(descent.turns_to(uuid), list) for uuid in rows)
+    assert set(descent.first_to_reach(rows).values()) <= set(rows)
+
+
+def test_sub_agents_are_listed_with_what_they_used() -> None:
+    with Session.open(recorded("2.1.325/agents")) as session:
+        helpers = timeline(session).head.agents
+    assert helpers
+    assert all(helper.output > 0 and helper.turn > 0 and helper.call_id for helper in helpers)
+
+
+def test_files_tell_the_turns_that_read_and_changed_them() -> None:
+    build = Build()
+    build.prompt("1")
+    build.call("c1", "Read", {"file_path": "/x/a.py"})
+    build.result("c1")
+    build.prompt("2")
+    build.call("c2", "Edit", {"file_path": "/x/a.py", "old_string": "a", "new_string": "b"})
+    build.result("c2")
+    build.call("c3", "Read", {"file_path": "/x/gone.py"})
+    build.result("c3", error=True)
+    uses = {use.path: (use.reads, use.writes) for use in of(build).head.files}
+    assert uses == {"/x/a.py": ([1], [2]), "/x/gone.py": ([], [])}
+
+
+def test_steps_lead_to_the_items_of_messages_that_state_their_usage() -> None:
+    build = Build()
+    build.prompt("1")
+    build.answer("a", usage={"input_tokens": 5, "cache_read_input_tokens": 20, "output_tokens": 3})
+    build.answer("b", usage={"output_tokens": 3})
+    build.answer("c", model="<synthetic>", usage={"input_tokens": 7})
+    build.answer("d")
+    made = of(build)
+    (step,) = made.steps
+    assert (made.items[step.item].kind, step.context, step.cache_read, step.output) == ("answer", 25, 20, 3)
+    assert made.head.chapters[0].context == 25
+
+
+@pytest.mark.parametrize("name", ["2.1.325/tools", "2.0.76/tools", "1.0.128/tools"])
+def test_an_excerpt_reads_the_same_entries_as_the_whole(name: str) -> None:
+    session = genuine(name)
+    whole = Excerpt.whole(session)
+    for item in timeline(session).items:
+        part = Excerpt.read(session.file.source, [item])
+        for place in (*item.lines, *item.results):
+            mine, theirs = part.entry(place), whole.entry(place)
+            assert mine is not None
+            assert theirs is not None
+            assert part.session.body(mine) == session.body(theirs)
+            assert part.offset(mine) == whole.offset(theirs) == place.offset
+
+
+def test_an_excerpt_holds_broken_lines_and_entries_that_share_a_line() -> None:
+    data = b'{"type":"user","uuid":"a"}{"type":"user","uuid":"b"}\r\n\0\0broken\n'
+    session = Session.of(data)
+    made = timeline(session)
+    excerpt = Excerpt.read(session.file.source, made.items)
+    found = [excerpt.at(place.offset) for item in made.items for place in item.lines]
+    assert [type(item).__name__ for item in found] == ["Entry", "Entry", "Scrap"]
+    assert excerpt.entry(made.items[-1].lines[-1]) is None
+    assert excerpt.at(7) is None
+    assert isinstance(found[-1], Scrap)
+
+
+def test_an_empty_session_has_an_empty_timeline() -> None:
+    made = of(Build())
+    assert (made.items, made.head.chapters, made.steps) == ([], [], [])
+    assert Excerpt.read(Session.of(b"").file.source, list[Item]()).session.entries == []
+
+
+def test_a_line_with_two_results_of_one_message_is_there_once() -> None:
+    build = Build()
+    build.prompt()
+    build.answer(use("c1"), use("c2"))
+    build.prompt([{"type": "tool_result", "tool_use_id": name, "content": "x"} for name in ("c1", "c2")])
+    assert [len(item.results) for item in of(build).items] == [0, 1]
+
+
+def test_a_result_before_all_turns_makes_no_chapter() -> None:
+    build = Build()
+    build.result("c1", parent=None)
+    build.prompt()
+    build.call("c1")
+    made = of(build)
+    assert [chapter.turn for chapter in made.head.chapters] == [1]
+    assert [len(item.results) for item in made.items] == [0, 1]

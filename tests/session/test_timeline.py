@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.session.build import DATA, Build, edited, encoded, genuine, recorded, use
 from tests.session.test_any import entries, realistic
 from turnlog.demo import config_dir
-from turnlog.entries.entry import Scrap
+from turnlog.entries.entry import Entry, Scrap
 from turnlog.session.excerpt import Excerpt
 from turnlog.session.lineage import Descent, turns_to
 from turnlog.session.session import Session
@@ -37,7 +37,8 @@ def places(made: Timeline) -> list[int]:
 def covers(session: Session, made: Timeline) -> None:
     """Every line of the session is in an item, and in one only, but for results of several messages."""
     own, results = places(made), {place.offset for item in made.items for place in item.results}
-    expected = [item.offset for item in (*session.entries, *session.file.scraps)]
+    lines: list[Entry | Scrap] = [*session.entries, *session.file.scraps]
+    expected = [line.offset for line in lines]
     assert len(own) == len(set(own))
     assert sorted([*own, *results - set(own)]) == sorted(expected)
     assert sum(chapter.count for chapter in made.head.chapters) == len(made.items)

@@ -1,0 +1,160 @@
+"""A real server and a real browser, to be measured."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .measure import Failed, _environ
+
+_FRAMES = """(ms) => new Promise((done) => {
+  const times = [], end = performance.now() + ms;
+  const step = (now) => {
+    times.push(now);
+    if (STEP) window.scrollBy(0, STEP);
+    now < end ? requestAnimationFrame(step) : done(times);
+  };
+  requestAnimationFrame(step);
+})"""
+
+
+class Frames(NamedTuple):
+    """How long frames took, in ms."""
+
+    p50: float
+    p95: float
+
+
+class Server:
+    """`turnlog web` over one config folder, with a data folder of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], address: str, config: Path) -> None:
+        self.process = process
+        self.login = address
+        self.root = re.sub(r"^(https?://[^/]+).*$", r"\1", address.strip())
+        self.config = config
+
+    @property
+    def session(self) -> str:
+        """The address of the one session there is."""
+        return self.page(next((self.config / "projects").glob("*/*.jsonl")).stem)
+
+    def page(self, session: str) -> str:
+        """The address of a session."""
+        return f"{self.root}/s/{session}"
+
+    def memory(self) -> float:
+        """What the server holds in memory, in MB."""
+        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        found = re.search(r"VmRSS:\s+(\d+) kB", text)
+        return int(found[1]) / 1000 if found else 0.0
+
+
+@contextmanager
+def served(config: Path) -> Iterator[Server]:
+    """Start a server, and end it."""
+    with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as home:
+        environ = {**_environ(), "TURNLOG_HOME": home, "CLAUDE_CONFIG_DIR": str(config)}
+        words = [sys.executable, "-m", "turnlog", "web", "--no-open", "--port", "0"]
+        process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            yield Server(process, _address(process), config)
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    for line in process.stdout or ():
+        if found := re.search(r"http://\S+", line):
+            return found[0]
+    raise Failed("the server did not start")
+
+
+class Browser:
+    """Chromium with one page."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    def __enter__(self) -> Browser:
+        try:
+            from playwright.sync_api import sync_playwright
+        except ImportError as error:
+            raise Failed(str(error)) from None
+        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if program is None:
+            raise Failed("no Chromium; scripts/install-browser gets it")
+        self._playwright = sync_playwright().start()
+        words = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        self._chromium = self._playwright.chromium.launch(executable_path=program, args=words)
+        self._page = self._chromium.new_page(viewport={"width": 1280, "height": 900})
+        self.login(self.server)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._chromium.close()
+        self._playwright.stop()
+
+    def login(self, server: Server) -> None:
+        """Get the cookie."""
+        self._page.goto(server.login)
+
+    def blank(self) -> float:
+        """How long a page with nothing takes, in ms."""
+        start = time.perf_counter()
+        self._page.goto(f"{self.server.root}/api/state", wait_until="commit")
+        self._page.locator("body").wait_for()
+        return (time.perf_counter() - start) * 1000
+
+    def open(self, address: str) -> float:
+        """How long it takes until the first message of a session is visible, in ms."""
+        self._page.goto(f"{self.server.root}/api/state")
+        start = time.perf_counter()
+        self._page.goto(address, wait_until="commit")
+        self._page.locator("article.item").first.wait_for()
+        return (time.perf_counter() - start) * 1000
+
+    def frame_floor(self) -> Frames:
+        """How long frames take when nothing is to be done."""
+        self._page.goto(f"{self.server.root}/api/state")
+        return self._frames(1, 0)
+
+    def scroll(self, seconds: float) -> Frames:
+        """How long frames take while the page is scrolled through windows."""
+        self.open(self.server.session)
+        self._page.wait_for_timeout(500)
+        return self._frames(seconds, 60)
+
+    def _frames(self, seconds: float, step: int) -> Frames:
+        times: list[float] = self._page.evaluate(_FRAMES.replace("STEP", str(step)), seconds * 1000)
+        gaps = sorted(after - before for before, after in pairwise(times))
+        return Frames(gaps[len(gaps) // 2], gaps[int(len(gaps) * 0.95)])
+
+    def heap(self) -> float:
+        """The heap of the page after its garbage was collected, in MB."""
+        session = self._page.context.new_cdp_session(self._page)
+        session.send("HeapProfiler.collectGarbage")
+        used: dict[str, Any] = session.send("Runtime.getHeapUsage")
+        return float(used["usedSize"]) / 1e6
+
+    def reaches_the_end(self, address: str) -> bool:
+        """Whether the end of a session comes into sight."""
+        self.open(address)
+        self._page.keyboard.press("End")
+        last = self._page.locator("section.window").last.locator("article.item").last
+        try:
+            last.wait_for(timeout=5000)
+        except Exception as error:
+            raise Failed(f"the end is not reached: {error}") from error
+        return True

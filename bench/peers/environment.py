@@ -1,0 +1,26 @@
+"""Programs from PyPI that we compare with, each in an environment of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+
+def installed(folder: Path, name: str, requirement: str) -> Path | str:
+    """A program, installed into a folder if it is not yet; or why there is none."""
+    program = folder / "bin" / name
+    if program.exists():
+        return program
+    if sys.platform == "win32":
+        return "not tried on Windows"
+    try:
+        venv.create(folder, with_pip=True, clear=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"no environment for it: {error}"
+    words = [str(folder / "bin" / "pip"), "install", "--quiet", requirement]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if program.exists():
+        return program
+    return f"pip could not install it: {(done.stderr.strip().splitlines() or ['?'])[-1]}"

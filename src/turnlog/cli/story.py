@@ -12,6 +12,7 @@ from turnlog.cli.gist import answered, answered_in_full, asked, asked_in_full, c
 from turnlog.cli.header import tokens
 from turnlog.cli.terminal import Screen, first_lines, line, lines, visible
 from turnlog.entries.entry import Entry
+from turnlog.render.events import notified
 from turnlog.session.agents import Agent
 from turnlog.session.calls import Call
 from turnlog.session.messages import Message
@@ -237,14 +238,6 @@ class Story:
             return lines(text)
         kept, left = first_lines(text, limit, _LONGEST_LINE)
         return [*kept, f"… {count(left, 'more line')} (--full)"] if left else kept
-
-
-def notified(text: str) -> str:
-    """The words of a background task's notification."""
-    from turnlog.session.notices import notice
-
-    found = notice(text)
-    return found.summary or (f"background task {found.task_id}: {found.status}" if found.task_id else text)
 
 
 def _called(agent: Agent) -> str:

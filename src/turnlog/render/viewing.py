@@ -1,0 +1,109 @@
+"""Views of the items of a timeline: one for each, made from nothing but the lines that belong to it.
+
+So a view is the same whether the whole session is open or only an excerpt of it. What earlier calls tell of later ones
+(the list of tasks before a change) is known as far as the given items go back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ..entries.entry import Entry
+from ..session.excerpt import Excerpt
+from ..session.prompts import Prompt as Understood
+from ..session.prompts import read, understand
+from ..session.timeline import Compacted, Head, Item
+from .answers import Answers
+from .events import named, notified, reported, told
+from .gists import row
+from .pictures import held
+from .values import fields, number, rows, text
+from .view import AnyView, Compaction, Event, Meta, Prompt
+
+__all__ = ["views"]
+
+_FROM = re.compile(r"\A<(teammate-message|channel)\b([^>]*)>(.*?)</\1>\s*\Z", re.DOTALL)
+
+
+def views(excerpt: Excerpt, items: Sequence[Item], head: Head | None = None) -> list[AnyView]:
+    """What there is to show of some items of a timeline, in order; the head adds what only the whole session tells."""
+    maker = _Views(excerpt, head)
+    return [maker.view(item) for item in items]
+
+
+class _Views:
+    def __init__(self, excerpt: Excerpt, head: Head | None) -> None:
+        self.excerpt = excerpt
+        self.file = excerpt.session.file
+        self.answers = Answers(excerpt, head.agents if head else ())
+        self.compactions = {found.key: found for found in head.compactions} if head else {}
+
+    def view(self, item: Item) -> AnyView:
+        """One item."""
+        entry = self.excerpt.entry(item.lines[0]) if item.lines else None
+        if entry is None or item.kind == "meta":
+            return self._meta(item)
+        match item.kind:
+            case "prompt":
+                return self._prompt(item, entry, understand(self.file, entry))
+            case "typed":
+                return self._typed(item, entry)
+            case "answer":
+                return self.answers.view(item) or self._meta(item)
+            case "compaction":
+                return self._compaction(item, entry)
+        return self._event(item, entry)
+
+    # -- prompts
+
+    def _prompt(self, item: Item, entry: Entry, said: Understood, kind: str | None = None) -> Prompt:
+        offset = self.excerpt.offset(entry)
+        words, context = said.text, said.context
+        if said.kind == "notification":
+            words, report = notified(said.text), reported(said.text)
+            context = (*context, ("result", report)) if report else context
+        elif sent := _FROM.match(said.text) if said.kind == "teammate" else None:
+            words, context = sent[3].strip(), (*context, (sent[1], sent[2].strip()))
+        pictures = tuple(found.picture for found in held(self.file.body(entry), offset) if found.owner is None)
+        return Prompt(item.key, item.turn, item.time, offset, kind or said.kind, words, context, pictures)
+
+    def _typed(self, item: Item, entry: Entry) -> Prompt:
+        """What was typed while a turn was at work: an attachment of new clients, a note in the queue of old ones."""
+        body = self.file.body(entry)
+        attachment = fields(body.get("attachment"))
+        content = attachment.get("prompt") if attachment else body.get("content")
+        return self._prompt(item, entry, read({"message": {"content": content}}), "typed")
+
+    # -- what else happened
+
+    def _event(self, item: Item, entry: Entry) -> Event:
+        offset = self.excerpt.offset(entry)
+        found = told(self.file, entry)
+        if found is None:
+            return Event(item.key, item.turn, item.time, offset, "system", named(self.file, entry), "note")
+        return Event(item.key, item.turn, item.time, offset, *found)
+
+    def _compaction(self, item: Item, entry: Entry) -> Compaction:
+        offset = self.excerpt.offset(entry)
+        known = self.compactions.get(item.key) or _stated(item.key, self.file.body(entry))
+        summary = next((found for place in item.lines[1:] if (found := self.excerpt.entry(place))), None)
+        words = understand(self.file, summary).text if summary else ""
+        return Compaction(
+            item.key, item.turn, item.time, offset, known.trigger, known.before, known.after, known.entries,
+            known.preserved, words,
+        )  # fmt: skip
+
+    def _meta(self, item: Item) -> Meta:
+        found = [(place[0], self.excerpt.at(place[0])) for place in item.lines]
+        shown = tuple(row(self.file, line, offset) for offset, line in found if line is not None)
+        return Meta(item.key, item.turn, item.time, item.lines[0][0] if item.lines else 0, shown)
+
+
+def _stated(key: str, body: dict[str, Any]) -> Compacted:
+    """What a boundary itself says of its compaction."""
+    facts = fields(body.get("compactMetadata"))
+    before, after = number(facts.get("preTokens")), number(facts.get("postTokens"))
+    kept = len(rows(fields(facts.get("preservedMessages")).get("uuids")))
+    return Compacted(key, text(facts.get("trigger")) or None, before, after, 0, kept)

@@ -68,3 +68,8 @@ def test_recorded_background_calls_have_their_later_outcome(run: str) -> None:
         report = session.reported(call)
         assert report is not None
         assert report.status == "completed"
+
+
+def test_tags_that_never_end_are_passed_over() -> None:
+    found = notice("<result>" * 50_000 + "<summary>done</summary><status>x")
+    assert (found.summary, found.status) == ("done", None)

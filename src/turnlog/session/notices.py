@@ -10,7 +10,7 @@ from ..entries.entry import Entry
 from ..entries.reader import Transcript
 from .prompts import understand
 
-_FIELD = re.compile(r"<(task-id|shell-id|tool-use-id|status|summary|output-file|result)>(.*?)</\1>", re.DOTALL)
+_OPENED = re.compile(r"<(task-id|shell-id|tool-use-id|status|summary|output-file|result)>")
 
 
 class Notice(NamedTuple):
@@ -24,9 +24,22 @@ class Notice(NamedTuple):
 
 def notice(text: str) -> Notice:
     """Read the text of a notification."""
-    found = {name: value.strip() for name, value in _FIELD.findall(text)}
+    found = dict(_fields(text))
     task = found.get("task-id") or found.get("shell-id")
     return Notice(task, found.get("tool-use-id"), found.get("status"), found.get("summary"))
+
+
+def _fields(text: str) -> Iterator[tuple[str, str]]:
+    """What stands between tags; in linear time, since a text of nothing but opening tags is easily made."""
+    place, endless = 0, set[str]()
+    while opened := _OPENED.search(text, place):
+        name, place = opened[1], opened.end()
+        end = -1 if name in endless else text.find(f"</{name}>", place)
+        if end < 0:
+            endless.add(name)
+            continue
+        yield name, text[place:end].strip()
+        place = end
 
 
 def notices(file: Transcript, entries: Iterable[Entry]) -> Iterator[Notice]:

@@ -147,3 +147,25 @@ def test_many_threads_may_ask_for_one_timeline(tmp_path: Path, timelines: Timeli
     for thread in threads:
         thread.join()
     assert len(set(map(id, found))) == 1
+
+
+def test_a_large_session_shows_its_beginning_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = Build()
+    for number in range(60):
+        build.prompt(f"p{number}", f"u{number}")
+    path = build.write(tmp_path)
+    monkeypatch.setattr("turnlog.store.timelines.BEGINNING", path.stat().st_size // 3)
+    timelines = Timelines(tmp_path / "timelines", large=1000)
+    begun = timelines.soon(path)
+    assert not begun.is_whole
+    assert [item.key for item in begun.items(None, 0, 3)] == ["u0", "u1", "u2"]
+    assert 15 < begun.count() < 25
+    whole = timelines.of(path)
+    assert (whole.is_whole, whole.count()) == (True, 60)
+    assert timelines.soon(path) is timelines.of(path)
+
+
+def test_a_small_session_is_read_at_once(tmp_path: Path, timelines: Timelines) -> None:
+    assert timelines.soon(forked().write(tmp_path)).is_whole
+    with pytest.raises(Unreadable):
+        timelines.soon(tmp_path / "none.jsonl")

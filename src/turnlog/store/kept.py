@@ -17,7 +17,7 @@ from ..errors import NotFound
 from ..session.excerpt import Excerpt
 from ..session.timeline import Head, Item, Line, Step
 
-VERSION = 1
+VERSION = 2
 _MOST = 1 << 28
 """A head is never larger: what claims to be is damaged."""
 
@@ -51,6 +51,8 @@ class Stored(Struct, array_like=True):
     path: str
     """The file that its places are of: the session's, or the sub-agent's own."""
     states: list[State]
+    is_whole: bool = True
+    """Whether all of the file is in it, and not its beginning alone."""
 
 
 class Content(Struct, array_like=True):
@@ -82,6 +84,7 @@ class Kept:
         self.head = content.head
         self.path = Path(content.stored.path)
         self.states = content.stored.states
+        self.is_whole = content.stored.is_whole
         self._place = place
         self._piece = content.piece
         self._sections = list(pairwise(accumulate(content.sections, initial=begin)))

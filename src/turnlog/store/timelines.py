@@ -27,7 +27,7 @@ from tempfile import NamedTemporaryFile
 import msgspec
 
 from ..entries.agents import agent_files
-from ..errors import NotFound, Unreadable
+from ..errors import NotFound, TurnlogError, Unreadable
 from ..session.session import Session
 from ..session.synopsis import timeline
 from .kept import VERSION, Content, Kept, State, Stored
@@ -36,6 +36,8 @@ LARGE = 16 << 20
 """Files above this are read by a child process."""
 REMEMBERED = 12
 """So many open timelines are held."""
+BEGINNING = 2 << 20
+"""So much of a large session is shown while the rest is being read."""
 _PIECE = 128
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -49,6 +51,7 @@ class Timelines:
         self._open: OrderedDict[tuple[str, str | None], Kept] = OrderedDict()
         self._lock = threading.Lock()
         self._making: dict[tuple[str, str | None], threading.Lock] = {}
+        self._reading: set[tuple[str, str | None]] = set()
 
     def of(self, path: Path, agent_id: str | None = None) -> Kept:
         """The timeline of a session, or of one of its sub-agents; made if there is none of the file's present state."""
@@ -63,6 +66,39 @@ class Timelines:
             while len(self._open) > REMEMBERED:
                 old, _ = self._open.popitem(last=False)
                 self._making.pop(old, None)
+        return found
+
+    def soon(self, path: Path) -> Kept:
+        """The timeline of a session; of a large one that was never read, that of its beginning, while it is read."""
+        key = (str(path), None)
+        found = self._remembered(key) or self._loaded(path, None)
+        if found is not None or _size(path) <= self._large:
+            return self.of(path)
+        with self._lock:
+            is_new = key not in self._reading
+            self._reading.add(key)
+        if is_new:
+            threading.Thread(target=self._read_on, args=key, daemon=True).start()
+        return self._begun(path)
+
+    def _read_on(self, path: str, agent_id: str | None) -> None:
+        try:
+            self.of(Path(path), agent_id)
+        except TurnlogError:
+            pass  # whoever asks for the whole is told
+        finally:
+            with self._lock:
+                self._reading.discard((path, agent_id))
+
+    def _begun(self, path: Path) -> Kept:
+        place = self._place(path, None).with_suffix(".begin")
+        found = Kept.load(place)
+        if found is None or not found.is_current():
+            stored = Stored(VERSION, str(path), [State.of(path)], is_whole=False)
+            _write(place, Session.of(_beginning(path)), stored)
+            found = Kept.load(place)
+        if found is None:
+            raise Unreadable(f"{path}: its timeline could not be made")
         return found
 
     def has(self, path: Path) -> bool:
@@ -99,6 +135,20 @@ class Timelines:
 def _place(folder: Path, path: Path, agent_id: str | None) -> Path:
     name = f"{path.absolute()}\0{agent_id or ''}".encode("utf-8", "surrogateescape")
     return folder / blake2b(name, digest_size=16).hexdigest()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror or error}") from None
+
+
+def _beginning(path: Path) -> bytes:
+    """The first lines of a file; at least one."""
+    with path.open("rb") as file:
+        data = file.read(BEGINNING)
+        return data if data.endswith(b"\n") else data + file.readline(8 * BEGINNING)
 
 
 def _by_child(folder: Path, path: Path, agent_id: str | None) -> None:

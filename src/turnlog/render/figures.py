@@ -1,0 +1,36 @@
+"""Numbers, times and lengths as a reader takes them in at a glance."""
+
+from __future__ import annotations
+
+
+def duration(milliseconds: int | None) -> str:
+    """A length of time with its two largest units."""
+    if milliseconds is None or milliseconds < 0:
+        return ""
+    if milliseconds < 1_000:
+        return f"{milliseconds} ms"
+    seconds = milliseconds / 1_000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, left = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {left} s" if left else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
+
+
+def thousands(number: int | None) -> str:
+    """A number in three figures: `512`, `12.4k`, `1.2M`."""
+    if number is None:
+        return ""
+    for size, sign in ((1_000_000, "M"), (1_000, "k")):
+        if abs(number) >= size:
+            return f"{number / size:.1f}".removesuffix(".0") + sign
+    return str(number)
+
+
+def dollars(amount: float | None) -> str:
+    """An amount of money, with as many figures as a small one needs."""
+    if amount is None:
+        return ""
+    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.3f}" if amount >= 0.001 else "<$0.001"

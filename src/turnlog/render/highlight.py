@@ -1,0 +1,143 @@
+"""Programming languages in colour: Pygments, by classes only, within limits.
+
+Pygments reads about half a megabyte a second, so that what is large stays plain, and what was done is kept for a while.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from .visible import shown, spelled, unified
+
+LARGEST = 60_000
+"""A longer text stays plain."""
+_PLAIN_NAMES = frozenset({"", "text", "plain", "plaintext", "txt", "output", "none", "log", "console-output", "ansi"})
+_LONGEST_NAME = 200
+_LONG_LINE = re.compile("[^\n]{4000}")
+"""Minified code, in which nobody reads, and on which some lexers take very long."""
+
+
+class Piece(NamedTuple):
+    """Characters of one colour."""
+
+    kind: str
+    """Its class; nothing where it has none."""
+    text: str
+
+    @property
+    def html(self) -> str:
+        """The piece as HTML."""
+        return f'<span class="{self.kind}">{spelled(self.text)}</span>' if self.kind else spelled(self.text)
+
+
+class Highlighter:
+    """Colours texts as long as there is budget for it: a page that comes at once is worth more than one in colour."""
+
+    def __init__(self, budget: int) -> None:
+        self._left = budget
+
+    def code(self, text: str, language: str = "") -> Markup:
+        """A text with its tokens in spans; escaped only, where the language is unknown or the text too much."""
+        found = self._pieces(unified(text), language)
+        return shown(text) if found is None else Markup("".join(piece.html for piece in found))
+
+    def lines(self, text: str, language: str = "") -> list[list[Piece]]:
+        """The pieces of each line of a text."""
+        text = unified(text)
+        found = self._pieces(text, language)
+        if found is None:
+            return [[Piece("", line)] for line in text.split("\n")]
+        lines: list[list[Piece]] = [[]]
+        for kind, piece in found:
+            first, *others = piece.split("\n")
+            lines[-1].append(Piece(kind, first))
+            lines += [[Piece(kind, part)] for part in others]
+        return lines
+
+    def _pieces(self, text: str, language: str) -> tuple[Piece, ...] | None:
+        lexer = _lexer(language) if language and text else None
+        if lexer is None or len(text) > min(LARGEST, self._left) or _LONG_LINE.search(text):
+            return None
+        self._left -= len(text)
+        return _tokens(text, lexer)
+
+
+def is_known(language: str) -> bool:
+    """Whether there is a language of this name, or for files of this name."""
+    return _lexer(language) is not None
+
+
+@lru_cache(maxsize=512)
+def _tokens(text: str, lexer: Any) -> tuple[Piece, ...] | None:
+    """Pieces of a text; neighbours of one class are one piece, and white space goes with what stands before it."""
+    pieces: list[tuple[str, list[str]]] = []
+    try:
+        for _, token, value in lexer.get_tokens_unprocessed(text):
+            kind = _class(token)
+            if pieces and (pieces[-1][0] == kind or value.isspace()):
+                pieces[-1][1].append(value)
+            else:
+                pieces.append((kind, [value]))
+    except Exception:  # noqa: BLE001 - hundreds of lexers, any text: one that stumbles must not cost the page
+        return None
+    found = tuple(Piece(kind, "".join(values)) for kind, values in pieces)
+    return found if sum(len(piece.text) for piece in found) == len(text) else None
+
+
+@lru_cache(maxsize=1024)
+def _class(token: Any) -> str:
+    """The class of a kind of token; few, for what the eye can tell apart."""
+    from pygments.token import (  # type: ignore[import-untyped]
+        Comment,
+        Error,
+        Generic,
+        Keyword,
+        Literal,
+        Name,
+        Number,
+        Operator,
+        String,
+    )
+
+    for kinds, name in (
+        ((Comment.Preproc, Comment.PreprocFile, Name.Decorator, Generic.Subheading), "tok-decor"),
+        ((Comment, Generic.Output, Generic.Prompt), "tok-comment"),
+        ((Keyword.Type, Name.Class, Name.Namespace, Name.Exception), "tok-type"),
+        ((Keyword.Constant, Number, Literal.Date, String.Escape, String.Interpol, Name.Constant), "tok-number"),
+        ((Keyword, Operator.Word, Name.Tag, Generic.Heading), "tok-keyword"),
+        ((String, Literal, Generic.Inserted), "tok-string"),
+        ((Name.Function, Name.Attribute, Name.Builtin, Name.Label, Name.Variable), "tok-name"),
+        ((Generic.Deleted, Generic.Error, Generic.Traceback), "tok-error"),
+        ((Generic.Strong,), "tok-strong"),
+        ((Generic.Emph,), "tok-emph"),
+        ((Error,), ""),
+    ):
+        if any(token in kind for kind in kinds):
+            return name
+    return ""
+
+
+@lru_cache(maxsize=512)
+def _lexer(language: str) -> Any:
+    """The lexer for a language's or a file's name; None where there is none."""
+    from pygments.lexers import (  # type: ignore[import-untyped]
+        find_lexer_class_by_name,
+        find_lexer_class_for_filename,
+    )
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+
+    name = language.strip().lower()
+    if name in _PLAIN_NAMES or len(name) > _LONGEST_NAME or not name.isprintable():
+        return None
+    try:
+        found = find_lexer_class_by_name(name)
+    except ClassNotFound:
+        base = language.strip().replace("\\", "/").rsplit("/", 1)[-1]
+        found = find_lexer_class_for_filename(base) or find_lexer_class_for_filename(base.lower())
+        if found is None and "." not in base:
+            found = find_lexer_class_for_filename(f"x.{base}")
+    return None if found is None or found.name == "Text only" else found()

@@ -1,0 +1,81 @@
+"""The templates: how they are loaded, and what they can do with the values that they are given."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
+
+from ..session.clock import moment
+from .figures import dollars, duration, thousands
+from .folding import count
+from .visible import attribute, shown
+
+
+@lru_cache(maxsize=64)
+def template(name: str) -> Template:
+    """A template by its file's name; they are few, and stay."""
+    return environment().get_template(name)
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """The templates. What they print is escaped, and what can't be seen is marked, whatever a template says."""
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=True,
+        auto_reload=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_final,
+    )
+    made.filters |= {
+        "attr": lambda value: escape(attribute(str(value))),
+        "call_id": call_id,
+        "clock": _clock,
+        "count": count,
+        "dollars": dollars,
+        "duration": duration,
+        "item_id": item_id,
+        "thousands": thousands,
+        "word": _word,
+    }
+    made.globals |= {
+        name: getattr(made.get_template(file).module, name)
+        for file, name in (("fold.html", "fold"), ("item.html", "attributes"), ("item.html", "foot"))
+    }
+    return made
+
+
+def item_id(key: str) -> str:
+    """The id of an item's element."""
+    return "i-" + re.sub(r"[^A-Za-z0-9_@.:-]", "-", key[:200])
+
+
+def call_id(call: str) -> str:
+    """The id of a card's element."""
+    return "c-" + re.sub(r"[^A-Za-z0-9_-]", "-", call[:200])
+
+
+def _final(value: object) -> object:
+    if value is None:
+        return ""
+    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _word(value: str) -> str:
+    """A word of a transcript as part of a class."""
+    return re.sub(r"[^a-z0-9-]", "-", value.lower()[:40])
+
+
+def _clock(time: str | None) -> Markup:
+    """A time as an element: the hour to be seen, the whole to be read and to be worked on."""
+    found = moment(time)
+    if found is None:
+        return Markup('<span class="time">{}</span>').format(shown(time[:40])) if time else Markup("")
+    full = f"{found:%Y-%m-%d %H:%M:%S} UTC"
+    return Markup(f'<time datetime="{found:%Y-%m-%dT%H:%M:%S.%fZ}" title="{full}">{found:%H:%M:%S}</time>')

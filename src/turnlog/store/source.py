@@ -1,0 +1,67 @@
+"""The bytes behind the index: of files that are there, and of those that only the archive still has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import TurnlogError
+
+if TYPE_CHECKING:
+    from .archive.archive import Archive
+    from .scan import Target
+
+_PIECE = 8 << 20
+_LINE = 64 << 10
+
+
+class Source:
+    """Reads files of sessions, from the archive when they are gone."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+
+    @cached_property
+    def _archive(self) -> Archive:
+        from .archive.archive import Archive
+
+        return Archive(self._data_dir)
+
+    def at(self, path: str, offset: int, whole: bool) -> bytes | None:
+        """The line at an offset, or a whole piece from there on; None if nobody has it."""
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - dozens for one page of results
+                file.seek(offset)
+                return file.read(_PIECE) if whole else file.readline()
+        except OSError:
+            pass
+        try:
+            return self._archive.read_at(path, offset, _PIECE) if whole else self._archived_line(path, offset)
+        except (TurnlogError, OSError):
+            return None
+
+    def _archived_line(self, path: str, offset: int) -> bytes:
+        size = _LINE
+        while True:
+            found = self._archive.read_at(path, offset, size)
+            end = found.find(b"\n") + 1
+            if end or len(found) < size:
+                return found[:end] if end else found
+            size *= 8
+
+    def pieces(self, target: Target) -> Iterator[bytes]:
+        """A whole file in pieces; raises OSError."""
+        from .scan import read
+
+        if not target.is_gone:
+            yield from read(target)
+            return
+        offset = 0
+        try:
+            while piece := self._archive.read_at(target.path, offset, _PIECE):
+                yield piece
+                offset += len(piece)
+        except TurnlogError as error:
+            raise FileNotFoundError(2, "deleted, and not in the archive") from error

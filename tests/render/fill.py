@@ -1,0 +1,96 @@
+"""Views with one text in every field that a transcript can fill."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from turnlog.render import card as cards
+from turnlog.render import view as sights
+from turnlog.session.patches import Hunk
+
+VIEWS = (sights.Prompt, sights.Answer, sights.Event, sights.Compaction, sights.Meta)
+LONG = 2_000
+"""A longer text is filled in once only."""
+WORDS: dict[tuple[type, str], tuple[Any, ...]] = {
+    (sights.Prompt, "kind"): ("prompt", "command", "bash", "notification", "teammate", "typed"),
+    (sights.Event, "tone"): ("plain", "note", "warning", "error"),
+    (sights.Event, "is_terminal"): (False,),
+    (sights.Compaction, "before"): (None,),
+    (sights.Compaction, "summary"): ("",),
+    (sights.Answer, "is_error"): (False,),
+    (sights.Answer, "is_synthetic"): (False,),
+    (sights.Answer, "tokens"): (None,),
+    (sights.Answer, "model"): (None,),
+    (cards.Card, "outcome"): ("answered", "error", "denied", "interrupted", "launched", "unanswered"),
+    (cards.Card, "family"): ("writing", "reading"),
+    (cards.Card, "agent_id"): (None,),
+    (cards.Picture, "kind"): ("image", "document"),
+    (cards.Picture, "name"): ("",),
+    (cards.Terminal, "stream"): ("output", "error"),
+    (cards.Code, "first_line"): (None,),
+    (cards.Code, "language"): ("python", "html", "markdown", "x.sh"),
+    (cards.Diff, "created"): (False,),
+    (cards.Link, "url"): ("https://ok.example/",),
+    (cards.Task, "state"): ("pending", "in_progress", "completed", "deleted"),
+    (cards.Choice, "answers"): ((),),
+}
+"""Words that a template knows, which lead to parts of it that other words don't."""
+
+
+def filled(kind: Any, text: str) -> Any:
+    """A value of a type in which every text is the given one."""
+    if kind is str:
+        return text
+    if kind is Any:
+        return {text: [text, 1, None, {text: text}], "deep": [[[text]]]}
+    if kind is Hunk:
+        return Hunk(1, 1, (f" {text}", f"-a {text}", f"+b {text}", f"+{text}", f"\\{text}"))
+    if kind in (int, float, bool):
+        return kind(1)
+    if get_origin(kind) is tuple:
+        return _tuple(get_args(kind), text)
+    if get_origin(kind) in (Union, types.UnionType):
+        return filled(next(part for part in get_args(kind) if part is not type(None)), text)
+    hints = get_type_hints(kind)
+    return kind(**{name: filled(hints[name], text) for name in kind.__struct_fields__})
+
+
+def _tuple(parts: tuple[Any, ...], text: str) -> tuple[Any, ...]:
+    if len(parts) == 2 and parts[1] is Ellipsis:
+        members = get_args(parts[0]) if get_origin(parts[0]) in (Union, types.UnionType) else (parts[0],)
+        return tuple(filled(member, text) for member in members)
+    return tuple(filled(part, text) for part in parts)
+
+
+def all_views(text: str) -> Iterator[sights.AnyView]:
+    """Every view, filled with a text, and again with each word that a template knows."""
+    for kind in VIEWS:
+        view = filled(kind, text)
+        yield view
+        yield from _with_words(view) if len(text) < LONG else ()
+    if len(text) >= LONG:
+        return
+    card = filled(cards.Card, text)
+    answer = filled(sights.Answer, text)
+    for other in _with_words(card):
+        yield replace(answer, blocks=(sights.Called(other),))
+    for section in (*get_args(cards.Section), cards.Task, cards.Choice):
+        for other in _with_words(filled(section, text)):
+            yield replace(answer, blocks=(sights.Called(replace(card, asked=(_whole(other),), answered=())),))
+
+
+def _whole(section: Any) -> cards.Section:
+    if isinstance(section, cards.Task):
+        return cards.Checklist((section,))
+    return cards.Questions((section,)) if isinstance(section, cards.Choice) else section
+
+
+def _with_words(value: Struct) -> Iterator[Any]:
+    for (kind, field), words in WORDS.items():
+        if type(value) is kind:
+            yield from (replace(value, **{field: word}) for word in words)

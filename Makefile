@@ -13,11 +13,11 @@ ARGS ?=
 PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable
 
 .NOTPARALLEL:
-.PHONY: help setup run test coverage check format interop bench fuzz full lock wheel clean
+.PHONY: help setup run test coverage check format interop bench fuzz full lock wheel screenshots clean
 
 help:
 	@echo "make setup     get everything into .venv (python3 and pip are enough)"
-	@echo "make run       run turnlog from the source tree: make run ARGS=\"ls --json\""
+	@echo "make run       open the web app from the source tree; make run ARGS=\"ls --json\": any command"
 	@echo "make test      build the wheel, install it, run the tests against it"
 	@echo "make coverage  the same, measured: 100 % of entries and session"
 	@echo "make check     style, types, floors, documentation"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench     measure"
 	@echo "make fuzz      the property tests with many more examples"
 	@echo "make full      all of it, at full length"
+	@echo "make screenshots  the pictures of the web app in docs/images (needs Chromium)"
 	@echo "make wheel     build dist/turnlog-*.whl"
 	@echo "make lock      write the requirements files anew (ARGS=--upgrade: newest versions)"
 	@echo "make clean     remove what was built and measured; .venv and .tools stay"
@@ -38,7 +39,7 @@ wheel:
 	@ls dist/turnlog-*.whl
 
 run: setup
-	@$(BIN)/turnlog $(ARGS)
+	@$(BIN)/turnlog $(or $(ARGS),web)
 
 ifeq ($(COVERAGE_GATE),on)
 test: coverage
@@ -76,6 +77,9 @@ fuzz: wheel
 full: check test
 	@scripts/interop --all
 	@$(MAKE) --no-print-directory fuzz bench
+
+screenshots: setup
+	$(BIN)/python scripts/make_screenshots.py
 
 lock:
 	@$(PYTHON) scripts/lock.py $(ARGS)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 
-from . import edit, read, search, store, strip
+from . import edit, read, search, store, strip, web
 from .measure import Failed
 
-PARTS = {**read.PARTS, **store.PARTS, **search.PARTS, **edit.PARTS, **strip.PARTS}
+PARTS = {**read.PARTS, **store.PARTS, **search.PARTS, **edit.PARTS, **strip.PARTS, **web.PARTS}
 
 
 def main() -> None:

@@ -244,3 +244,12 @@ def test_every_key_of_redact_is_documented_and_printed(turnlog: Turnlog, machine
     build.answer("hi")
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
     assert set(keys(turnlog("redact", "aaaaaaaa", "--clone", "--json").json)) == documented("redact")
+
+
+def test_every_key_of_export_is_documented_and_printed(turnlog: Turnlog, machine: Machine, tmp_path: Path) -> None:
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", variant("minimum-without-timestamp").read_bytes())
+    build = Build()
+    build.prompt("in /home/dana")
+    machine.add("bbbbbbbb-0000-4000-8000-000000000002", build.data())
+    words = ["export", "--all", "-f", "messages", "-o", tmp_path / "out", "--share", "--json"]
+    assert set(keys(turnlog(*words).json)) == documented("export")

@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import Program
 from turnlog import __version__
-from turnlog.cli.table import COMMANDS, DEFAULT
+from turnlog.cli.table import COMMANDS, PIPED
 
 HEAVY = {
     "click",
@@ -119,6 +119,6 @@ def test_a_command_loads_the_rooms_below_only_when_it_works(name: str) -> None:
     assert loaded_by(name, "--help") & {"msgspec", "turnlog.entries", "turnlog.session"} == set()
 
 
-def test_no_words_mean_the_default_command(program: Program) -> None:
-    assert program().stdout == program(DEFAULT).stdout
+def test_no_words_mean_the_list_where_nobody_watches(program: Program) -> None:
+    assert program().stdout == program(PIPED).stdout
     assert program().returncode == 0

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.edit.furnished import MINE
-from turnlog.edit import busy
 from turnlog.edit.busy import Sign, signs
 from turnlog.edit.target import target
+from turnlog.entries.clients import domain
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -70,9 +70,9 @@ def test_another_process_with_the_number_of_a_client_that_ended_is_none(session:
 
 
 @linux
-@pytest.mark.skipif(busy._domain() is None, reason="this machine has no id")
+@pytest.mark.skipif(domain() is None, reason="this machine has no id")
 def test_a_client_of_another_machine_cannot_be_asked(session: Path) -> None:
-    register(session, pid=os.getpid(), pidDomain=busy._domain())
+    register(session, pid=os.getpid(), pidDomain=domain())
     assert kinds(session) == ["registered"]
     register(session, pid=os.getpid(), pidDomain="linux:another:pid:[1]")
     (sign,) = signs(target(session))

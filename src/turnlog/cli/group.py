@@ -7,7 +7,7 @@ from importlib import import_module
 import click
 
 from turnlog._version import __version__
-from turnlog.cli.table import COMMANDS, DEFAULT
+from turnlog.cli.table import COMMANDS, DEFAULT, PIPED
 
 
 class LazyGroup(click.Group):
@@ -44,7 +44,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=f"Without a command, `turnlog` means `turnlog {DEFAULT}`.",
+    epilog=f"Without a command, `turnlog` means `turnlog {DEFAULT}`, and in a pipe `turnlog {PIPED}`.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="turnlog", message="%(prog)s %(version)s")
 def turnlog() -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from turnlog.cli import when
 from turnlog.cli.output import dump, remark, say
 from turnlog.cli.terminal import Screen, cut, line, screen, visible, width
-from turnlog.session.clock import iso
+from turnlog.store.found import Answered, document, searched
 from turnlog.store.places import Session, known_sessions
 from turnlog.store.search import Found, Group, Hit, Neighbour, Wish
 
@@ -28,20 +27,6 @@ _INDENT = 14
 _MARKS = ("«", "»")
 _AROUND_CARET = 60
 _LISTED = 3
-
-
-class Searched(NamedTuple):
-    """What there was to search."""
-
-    texts: int
-    sessions: int
-    deleted: int
-    """Sessions whose files are gone."""
-    is_complete: bool
-    unread: tuple[str, ...]
-    """Files that could not be read."""
-    ignored: tuple[str, ...]
-    """What of the query was not searched for."""
 
 
 class Page:
@@ -63,20 +48,13 @@ class Page:
     def searched(self, db: apsw.Connection, done: Refreshed, query: Query | None) -> None:
         """Note what there is to search."""
         self.db = db
-        self.scope = Searched(
-            db.execute("SELECT count(*) FROM text").get,
-            db.execute("SELECT count(*) FROM session").get,
-            db.execute("SELECT count(*) FROM file WHERE kind = 'session' AND gone IS NOT NULL").get,
-            not (done.left or done.is_busy),
-            done.unread,
-            query.ignored if query else (),
-        )
+        self.scope = searched(db, done, query)
 
     def show(self, found: Found, scan: Scanned | None = None) -> None:
         """Print what was found."""
         sessions = known_sessions(self.db, [group.session for group in found.groups])
         if self.as_json:
-            dump(self._document(found, sessions, scan))
+            dump(document(self.query, Answered(self.scope, found, sessions, scan)))
         else:
             say(self._lines(found, sessions))
             for text in self._remarks(found, scan):
@@ -153,29 +131,6 @@ class Page:
         if found.unread:
             yield f"The text of {count(found.unread, 'hit')} is gone: deleted or changed, and not in the archive."
 
-    def _document(self, found: Found, sessions: dict[int, Session], scan: Scanned | None) -> dict[str, Any]:
-        scope = self.scope
-        return {
-            "query": self.query,
-            "sessions": [_session(group, sessions[group.session]) for group in found.groups],
-            "total": {
-                "hits": found.total,
-                "sessions": found.sessions,
-                "at_least": found.is_bounded,
-                "scattered": found.is_scattered,
-                "gone": found.unread,
-            },
-            "searched": {
-                "texts": scope.texts,
-                "sessions": scope.sessions,
-                "deleted": scope.deleted,
-                "complete": scope.is_complete,
-                "unread": list(scope.unread),
-                "ignored": list(scope.ignored),
-            },
-            "scan": _scan(scan) if scan else None,
-        }
-
 
 def count(number: int, noun: str) -> str:
     """So many of something: `1 hit`, `1,200 hits`."""
@@ -191,62 +146,6 @@ def _scan_remarks(scan: Scanned) -> Iterator[str]:
         yield f"Not read: {reason}"
     if len(scan.failures) > _LISTED:
         yield f"… and {len(scan.failures) - _LISTED:,} more files that can't be read."
-
-
-def _scan(scan: Scanned) -> dict[str, Any]:
-    return {
-        "files": scan.files,
-        "bytes": scan.bytes,
-        "seconds": round(scan.seconds, 3),
-        "mb_per_second": round(scan.bytes / 1e6 / scan.seconds, 1) if scan.seconds else None,
-        "left": scan.left,
-        "interrupted": scan.is_interrupted,
-        "unread": list(scan.failures),
-    }
-
-
-def _session(group: Group, session: Session) -> dict[str, Any]:
-    return {
-        "session_id": session.uuid,
-        "path": session.path,
-        "project": session.cwd,
-        "title": session.title,
-        "started": session.started,
-        "ended": session.ended,
-        "deleted": session.is_gone,
-        "score": round(group.score, 3) if group.score else None,
-        "total": group.total,
-        "hits": [_hit(hit, session) for hit in group.hits],
-    }
-
-
-def _hit(hit: Hit, session: Session) -> dict[str, Any]:
-    return {
-        "kind": hit.kind,
-        "time": _iso(hit.time),
-        "path": session.paths.get(hit.file),
-        "offset": hit.offset,
-        "agent_id": session.agents.get(hit.file),
-        **_text(hit.snippet),
-        "ranges": [list(span) for span in hit.snippet.ranges] if hit.snippet else [],
-        "before": [_neighbour(item) for item in hit.before],
-        "after": [_neighbour(item) for item in hit.after],
-    }
-
-
-def _neighbour(item: Neighbour) -> dict[str, Any]:
-    return {"kind": item.kind, "time": _iso(item.time), **_text(item.snippet)}
-
-
-def _text(snippet: Snippet | None) -> dict[str, Any]:
-    return {"text": snippet.text if snippet else None}
-
-
-def _iso(seconds: int) -> str | None:
-    try:
-        return iso(datetime.fromtimestamp(seconds, UTC)) if seconds else None
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def explain(error: QueryError) -> None:

@@ -19,7 +19,8 @@ import click
 
 from turnlog.cli.group import turnlog
 from turnlog.cli.start import begin
-from turnlog.cli.table import DEFAULT
+from turnlog.cli.table import DEFAULT, PIPED
+from turnlog.cli.terminal import on_terminal
 from turnlog.errors import TurnlogError
 
 INTERRUPTED = 130
@@ -30,7 +31,7 @@ def run(words: list[str]) -> int:
     """Run one command and return the exit status."""
     try:
         begin(words)
-        status = _invoke(words or [DEFAULT])
+        status = _invoke(words or [DEFAULT if on_terminal() else PIPED])
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the last door: what passes it is a traceback

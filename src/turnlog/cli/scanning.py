@@ -1,91 +1,30 @@
-"""A scan as `turnlog search` runs it: which files, how far it is, and when it has found enough."""
+"""A scan as `turnlog search` runs it: with a bar that says how far it is."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
 
 import apsw
 
 from turnlog.cli.config import data_dir
-from turnlog.cli.source import Source
-from turnlog.store.match import plan
 from turnlog.store.needle import Needle
-from turnlog.store.passages import Passages
 from turnlog.store.query import Query
-from turnlog.store.scan import KEPT, Report, Scanned, scan
-from turnlog.store.search import Found, Group, Wish, neighbours
-from turnlog.store.syntax import QueryError, Term, everything
-from turnlog.store.targets import Sieve, grouped, is_by_text, targets
+from turnlog.store.scanning import LookedFor, Outcome
+from turnlog.store.scanning import scanned as scanned_files
+from turnlog.store.search import Wish
+from turnlog.store.source import Source
 
 _PATIENCE = 0.4
-_MOST = 5000
-
-
-class Outcome(NamedTuple):
-    """What a scan found, and how it went."""
-
-    found: Found
-    scan: Scanned
 
 
 def scanned(db: apsw.Connection, needle: Needle, query: Query | None, wish: Wish) -> Outcome:
     """Look through the files that the filters of a query name."""
-    if query is not None:
-        _refuse_words(query)
-    source = Source(data_dir())
-    filters = plan(db, query) if query is not None else None
-    is_strict = is_by_text(query)
-    look = _Look(db, Sieve(db, filters if is_strict else None), wish)
-    files = targets(db, query)
     bar = _Bar()
-    result = scan(needle, files, source.pieces, _MOST if is_strict else KEPT, look.is_enough, bar.show)
-    bar.clear()
-    look.is_enough(result.reports)
-    groups = grouped(db, look.kept, look.sieve, wish.limit, wish.hits)
-    if wish.context:
-        passages = Passages(db, source.at)
-        groups = [_with_context(db, passages, group, wish.context) for group in groups]
-    total = sum(report.total for report in look.kept)
-    return Outcome(Found(groups, total, len(look.sessions), is_bounded=result.left > 0), result)
-
-
-def _refuse_words(query: Query) -> None:
-    for node in everything(query.root):
-        if isinstance(node, Term):
-            raise QueryError("with --substring or --regex a query holds filters alone", query.text, node.at)
-
-
-class _Look:
-    """What was found so far and fits."""
-
-    def __init__(self, db: apsw.Connection, sieve: Sieve, wish: Wish) -> None:
-        self.db = db
-        self.sieve = sieve
-        self.wish = wish
-        self.kept: list[Report] = []
-        self.sessions: set[int] = set()
-        self._seen = 0
-
-    def is_enough(self, reports: Sequence[Report]) -> bool:
-        """Whether there are as many sessions as are to be shown."""
-        for report in reports[self._seen :]:
-            fitting = self.sieve.sifted(report)
-            if fitting.total:
-                self.kept.append(fitting)
-                self.sessions.add(self.db.execute("SELECT session FROM file WHERE id = ?", (report.file,)).get)
-        self._seen = len(reports)
-        return len(self.sessions) >= self.wish.limit
-
-
-def _with_context(db: apsw.Connection, passages: Passages, group: Group, count: int) -> Group:
-    hits = [
-        hit._replace(before=neighbours(db, passages, hit, -count), after=neighbours(db, passages, hit, count))
-        for hit in group.hits
-    ]
-    return group._replace(hits=tuple(hits))
+    try:
+        return scanned_files(db, Source(data_dir()), LookedFor(needle, query), wish, bar.show)
+    finally:
+        bar.clear()
 
 
 class _Bar:

@@ -76,11 +76,11 @@ def search(
 
 def _search(page: Page, config: Config) -> int:
     from turnlog.cli.config import data_dir
-    from turnlog.cli.source import Source
     from turnlog.cli.stored import opened
     from turnlog.store.match import plan
     from turnlog.store.query import parse
     from turnlog.store.search import search as find
+    from turnlog.store.source import Source
 
     query = parse(page.query)
     with opened(config) as (store, done):

@@ -16,6 +16,7 @@ class Row(NamedTuple):
 
 
 COMMANDS: dict[str, Row] = {
+    "web": Row("turnlog.cli.web:web", "Show the sessions of this machine in a browser."),
     "ls": Row("turnlog.cli.ls:ls", "List the sessions of this machine."),
     "show": Row("turnlog.cli.show:show", "Show one session: its turns, calls and sub-agents."),
     "search": Row("turnlog.cli.search:search", "Find texts in all sessions."),
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Row] = {
     "strip": Row("turnlog.cli.strip:strip", "Say what stripping a session would save."),
     "fork": Row("turnlog.cli.fork:fork", "Make a new session that goes on from any point of another."),
     "tree": Row("turnlog.cli.tree:tree", "Show projects, sessions, and what came from what."),
+    "export": Row("turnlog.cli.export:export", "Write sessions for others: HTML, Markdown, text, PDF, JSON, Parquet."),
     "redact": Row("turnlog.cli.redact:redact", "Find secrets in a session, and make a copy without them."),
     "rename": Row("turnlog.cli.rename:rename", "Give a session a title."),
     "tag": Row("turnlog.cli.tag:tag", "Give a session a tag, or take it away."),
@@ -48,4 +50,6 @@ COMMANDS: dict[str, Row] = {
     "index": Row("turnlog.cli.index:index", "Bring the index of all sessions up to date, or look after it."),
 }
 
-DEFAULT = "ls"
+DEFAULT = "web"
+PIPED = "ls"
+"""What no words mean where standard output is no terminal."""

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turnlog.cli.config import Config
-    from turnlog.cli.usage_data import Shown
+    from turnlog.store.usage.document import Shown
     from turnlog.store.usage.reports import Request
 
 
@@ -29,16 +29,17 @@ def print_usage(words: Words) -> None:
     """Print one report."""
     from turnlog.cli.config import load
     from turnlog.errors import UsageError
+    from turnlog.store.usage.asked import asked
 
     if words.as_json and words.as_csv:
         raise UsageError("--json and --csv: give one of the two")
     config = load()
-    shown = _shown(_request(words), config)
+    shown = _shown(asked(*words[:-2]), config)
     if words.as_json:
         _print_json(shown)
     elif words.as_csv:
         from turnlog.cli.output import write_raw
-        from turnlog.cli.usage_data import csv_lines
+        from turnlog.cli.usage_csv import csv_lines
 
         write_raw(csv_lines(shown))
     else:
@@ -52,7 +53,7 @@ def print_usage(words: Words) -> None:
 def _print_json(shown: Shown) -> None:
     from turnlog.cli.output import dump, write_raw
     from turnlog.cli.terminal import on_terminal
-    from turnlog.cli.usage_data import document
+    from turnlog.store.usage.document import document
 
     if on_terminal():
         dump(document(shown))
@@ -62,48 +63,17 @@ def _print_json(shown: Shown) -> None:
     write_raw([json.dumps(document(shown), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"])
 
 
-def _request(words: Words) -> Request:
-    """The words of the call, understood."""
-    import time
-    from datetime import date
-
-    from turnlog.errors import UsageError
-    from turnlog.store.usage.reports import Request
-    from turnlog.store.usage.zones import Zone, parsed_day, written_day
-
-    zone = Zone(words.timezone)
-    now = time.time()
-
-    def today() -> date:
-        return date.fromisoformat(written_day(zone.day(int(now))))
-
-    first = parsed_day(words.since, "--since", today) if words.since is not None else None
-    last = parsed_day(words.until, "--until", today) if words.until is not None else None
-    if first and last and first > last:
-        raise UsageError(f"--since {first} is after --until {last}: no day lies between them")
-    return Request(words.kind, first, last, words.project, words.model, zone, now)
-
-
 def _shown(request: Request, config: Config) -> Shown:
     """The report, out of the index or, where none can be kept, out of the session files themselves."""
     from turnlog.cli.config import data_dir
     from turnlog.cli.stored import store
-    from turnlog.cli.usage_data import Shown
     from turnlog.store.place import index_name
-    from turnlog.store.pricing import is_current, price_date
-    from turnlog.store.usage.reports import report
+    from turnlog.store.usage.document import shown
 
     if not _can_keep(data_dir() / index_name(config.config_dirs)):
         return _scanned(request, config)
     with store(config) as found:
-        if not is_current(found.db):
-            from turnlog.store.lock import writing
-            from turnlog.store.spend import renew
-
-            with writing(found.db):
-                renew(found.db, None)
-        is_demo = found.folder != data_dir() and not found.is_temporary
-        return Shown(request, report(found.db, request), price_date(found.db), is_demo=is_demo)
+        return shown(found.db, request, is_demo=found.folder != data_dir() and not found.is_temporary)
 
 
 def _can_keep(index: Path) -> bool:
@@ -120,11 +90,11 @@ def _scanned(request: Request, config: Config) -> Shown:
     from turnlog.cli.config import data_dir
     from turnlog.cli.named import folders
     from turnlog.cli.output import remark
-    from turnlog.cli.usage_data import Shown
     from turnlog.demo import config_dir
     from turnlog.errors import TurnlogError
     from turnlog.session.find import listing
     from turnlog.store.pricing import price_date
+    from turnlog.store.usage.document import Shown
     from turnlog.store.usage.reports import report
     from turnlog.store.usage.scanned import scanned
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnlog.cli.terminal import Screen, line, pad, width
-from turnlog.cli.usage_data import Shown, definition
+from turnlog.store.usage.document import Shown, definition
 from turnlog.store.usage.sums import PICO, Sum
 
 if TYPE_CHECKING:

@@ -15,14 +15,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from turnlog.edit.target import Target
-from turnlog.entries.decode import first_object
+from turnlog.entries.clients import clients, row
 from turnlog.entries.layout import scan
 
 FRESH = 5.0
@@ -64,7 +63,7 @@ def suspects(targets: Iterable[Target]) -> list[Target]:
         return []
     registries = {found.config_dir / "sessions" for found in known if found.config_dir is not None}
     files = [item.path for folder in registries for item in scan(folder) if item.name.endswith(".json")]
-    named = {str(_row(path).get("sessionId")).lower().encode() for path in files}
+    named = {str(row(path).get("sessionId")).lower().encode() for path in files}
     opened: set[str] = set()
     for item in scan(_PROC):
         if item.name.isdecimal() and int(item.name) != os.getpid():
@@ -93,68 +92,14 @@ def _is_among(found: Target, opened: set[str]) -> bool:
 
 
 def _registered(found: Target) -> Iterator[Sign]:
-    folder = None if found.config_dir is None else found.config_dir / "sessions"
-    for item in scan(folder) if folder else ():
-        row = _row(item.path) if item.name.endswith(".json") else {}
-        pid = row.get("pid")
-        if row.get("sessionId") != found.session_id or type(pid) is not int or not 0 < pid < 1 << 31:
+    for client in clients(found.config_dir) if found.config_dir else ():
+        if client.session_id != found.session_id:
             continue
-        domain, ours = row.get("pidDomain"), _domain()
-        if ours and isinstance(domain, str) and domain != ours:
-            yield Sign("elsewhere", f"a client of another machine or container registered it ({item.path})", pid)
-        elif _is_alive(pid, row.get("procStart")):
-            yield Sign("registered", f"it is open in a client, process {pid}", pid)
-
-
-def _row(path: str) -> dict[str, Any]:
-    try:
-        return first_object(Path(path).read_bytes()) or {}
-    except OSError:
-        return {}
-
-
-def _domain() -> str | None:
-    """How newer clients on Linux name the processes that they can see: machine and namespace."""
-    try:
-        machine = Path("/etc/machine-id").read_text(encoding="ascii").strip()
-        return f"linux:{machine}:{Path('/proc/self/ns/pid').readlink()}"
-    except (OSError, ValueError):
-        return None
-
-
-def _is_alive(pid: int, started: object) -> bool:
-    """Whether a process runs; one that began at another time is another process."""
-    if sys.platform == "win32":
-        return _is_alive_on_windows(pid)
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    begun = _begun(pid)
-    return begun is None or not isinstance(started, str) or not started.isdecimal() or started == begun
-
-
-def _begun(pid: int) -> str | None:
-    """When a process began, as Linux counts it."""
-    try:
-        return (_PROC / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()[19].decode()
-    except (OSError, IndexError):
-        return None
-
-
-def _is_alive_on_windows(pid: int) -> bool:
-    import ctypes
-
-    kernel: Any = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
-    handle = kernel.OpenProcess(0x1000, False, pid)  # PROCESS_QUERY_LIMITED_INFORMATION
-    if not handle:
-        return False
-    code = ctypes.c_ulong()
-    kernel.GetExitCodeProcess(handle, ctypes.byref(code))
-    kernel.CloseHandle(handle)
-    return code.value == 259  # STILL_ACTIVE
+        if client.is_here:
+            yield Sign("registered", f"it is open in a client, process {client.pid}", client.pid)
+        else:
+            words = f"a client of another machine or container registered it ({client.path})"
+            yield Sign("elsewhere", words, client.pid)
 
 
 def _processes(found: Target) -> Iterator[Sign]:

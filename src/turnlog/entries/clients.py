@@ -38,10 +38,10 @@ class Client(NamedTuple):
     """What it waits for, in its own words."""
 
 
-def clients(config_dir: Path) -> list[Client]:
-    """The clients that are registered in a config folder."""
+def clients(config_dir: Path, here: str | None = None) -> list[Client]:
+    """The clients that are registered in a config folder; `here` is the domain to compare with, if not our own."""
     names = [item.path for item in scan(config_dir / "sessions") if item.name.endswith(".json")]
-    ours = domain() if names else None
+    ours = here or domain()
     return [found for name in sorted(names) if (found := _client(name, row(name), ours))]
 
 

@@ -1,0 +1,113 @@
+"""Take the pictures of the web app that the documentation shows: `make screenshots`.
+
+The sessions are the bundled demo, as if they were somebody's own; the browser is the Chromium that the tests use.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from playwright.sync_api import Browser, StorageState, sync_playwright
+
+from turnlog.demo import config_dir
+
+ROOT = Path(__file__).resolve().parent.parent
+IMAGES = ROOT / "docs" / "images"
+SESSION = "22161731-8bcf-4128-85af-0e07ad0577f4"
+
+
+class Shot(NamedTuple):
+    """One picture."""
+
+    name: str
+    address: str
+    open: tuple[str, ...] = ()
+    """What is clicked before."""
+    at: str = ""
+    """What is scrolled to."""
+    width: int = 1280
+    height: int = 820
+
+
+SHOTS = (
+    Shot("home", "/"),
+    Shot("session", f"/s/{SESSION}"),
+    Shot("cards", f"/s/{SESSION}", at="details.card.family-writing"),
+    Shot("search", "/search?q=discount"),
+    Shot("insights", "/insights?range=all"),
+    Shot("live", "/live"),
+    Shot("phone", f"/s/{SESSION}", width=390, height=780),
+)
+
+
+def main() -> int:
+    """Take all pictures, light and dark."""
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        print("make_screenshots: no Chromium; scripts/install-browser gets it", file=sys.stderr)
+        return 1
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with served() as address, sync_playwright() as playwright:
+        words = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=program, args=words)
+        first = browser.new_context()
+        first.new_page().goto(address)
+        cookies, root = first.storage_state(), re.sub(r"^(http://[^/]+).*", r"\1", address)
+        for shot in SHOTS:
+            for scheme in ("light", "dark"):
+                take(browser, root, cookies, shot, scheme)
+        browser.close()
+    return 0
+
+
+def take(browser: Browser, root: str, cookies: StorageState, shot: Shot, scheme: str) -> None:
+    """Take one picture."""
+    context = browser.new_context(
+        viewport={"width": shot.width, "height": shot.height},
+        color_scheme="dark" if scheme == "dark" else "light",
+        storage_state=cookies,
+        reduced_motion="reduce",
+        timezone_id="UTC",
+        locale="en-GB",
+    )
+    page = context.new_page()
+    page.goto(root + shot.address)
+    page.wait_for_load_state("networkidle") if shot.name != "live" else page.wait_for_timeout(1000)
+    for selector in shot.open:
+        page.locator(selector).first.click()
+    if shot.at:
+        page.locator(shot.at).first.evaluate("element => element.scrollIntoView({block: 'center'})")
+    page.wait_for_timeout(700)
+    path = IMAGES / f"{shot.name}-{scheme}.png"
+    page.screenshot(path=path)
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1000} KB")
+    context.close()
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The address of a server over a copy of the demo sessions, with the token that lets one in."""
+    with tempfile.TemporaryDirectory(prefix="turnlog-pictures-") as folder:
+        config = Path(folder) / "claude"
+        shutil.copytree(config_dir(), config)
+        environ = {**os.environ, "TURNLOG_HOME": str(Path(folder) / "home"), "CLAUDE_CONFIG_DIR": str(config)}
+        words = [sys.executable, "-m", "turnlog", "web", "--no-open", "--port", "0"]
+        process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True)
+        try:
+            yield next(found[0] for line in process.stdout or () if (found := re.search(r"http://\S+", line)))
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

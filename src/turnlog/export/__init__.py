@@ -1,0 +1,1 @@
+"""Sessions for others: one module for each format, all from the same views."""

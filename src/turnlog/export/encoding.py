@@ -1,0 +1,35 @@
+"""Values as JSON in UTF-8, whatever a transcript made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from math import isfinite
+from typing import Any
+
+import msgspec
+
+
+def encoded(value: Any) -> bytes:
+    """A value as JSON; half surrogates are escaped, numbers beyond 64 bits kept, infinite ones null."""
+    try:
+        return msgspec.json.encode(value)
+    except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError):
+        plain = msgspec.to_builtins(value, builtin_types=(int,)) if isinstance(value, msgspec.Struct) else value
+        return json.dumps(_finite(plain), separators=(",", ":")).encode()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def listed(items: Iterable[Any]) -> Iterator[bytes]:
+    """A JSON list, item by item."""
+    yield b"["
+    for number, item in enumerate(items):
+        yield (b",\n" if number else b"\n") + encoded(item)
+    yield b"\n]"

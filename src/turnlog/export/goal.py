@@ -1,0 +1,96 @@
+"""Where an export goes: files and folders that appear whole or not at all, and never in the place of another's."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from turnlog.entries.writer import create, replace
+from turnlog.errors import TurnlogError, UsageError
+
+MARK = ".turnlog-export"
+"""Stands in every folder that an export made: only such a folder may be replaced."""
+_WORDS = re.compile(r"[^\W_]+")
+_LONGEST = 60
+
+
+def file_name(title: str, session_id: str | None) -> str:
+    """A name for the files of a session, without ending: words of its title, and the start of its id."""
+    words = "-".join(_WORDS.findall(title.lower()))[:_LONGEST].strip("-")
+    name = "".join(_WORDS.findall(session_id or ""))[:8]
+    return "-".join(filter(None, (words if words != name else "", name))) or "session"
+
+
+def must_be_free(goal: Path, *, force: bool) -> None:
+    """Refuse a place where something stands already, and one that does not exist."""
+    if not goal.absolute().parent.is_dir():
+        raise UsageError(f"{goal.parent}: no such folder; the export is written into it")
+    if not os.path.lexists(goal):
+        return
+    if not force:
+        raise UsageError(f"{goal}: is there already; choose another name with --output, or use --force")
+    if goal.is_dir() and not (goal / MARK).is_file():
+        raise UsageError(f"{goal}: is a folder that turnlog did not write; choose another name with --output")
+
+
+def write(goal: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:
+    """Write a file; how many bytes it has."""
+    must_be_free(goal, force=force)
+    if goal.is_dir():
+        raise UsageError(f"{goal}: is a folder; choose another name with --output")
+    parent = goal.absolute().parent
+    try:
+        if force:
+            replace(goal, pieces, root=parent)
+        else:
+            create(goal, pieces, root=parent)
+    except FileExistsError:
+        raise TurnlogError(f"{goal}: stands there already; nothing was written") from None
+    except OSError as error:
+        raise TurnlogError(f"{goal}: {error.strerror or error}; nothing was written") from error
+    return goal.stat().st_size
+
+
+@contextmanager
+def folder(goal: Path, *, force: bool = False) -> Iterator[Path]:
+    """A folder to write into, which gets its name when all is written."""
+    must_be_free(goal, force=force)
+    if goal.exists() and not goal.is_dir():
+        raise UsageError(f"{goal}: is a file; choose another name with --output")
+    parent = goal.absolute().parent
+    temporary = Path(tempfile.mkdtemp(prefix=".turnlog-", dir=parent))
+    try:
+        (temporary / MARK).write_text("turnlog export wrote this folder, and may replace it.\n", encoding="utf-8")
+        yield temporary
+        put(temporary, goal)
+    except OSError as error:
+        raise TurnlogError(f"{goal}: {error.strerror or error}; nothing was written") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def put(temporary: Path, goal: Path) -> None:
+    """Give a folder its name; one that has the name goes."""
+    if not goal.exists():
+        temporary.rename(goal)
+        return
+    old = Path(tempfile.mkdtemp(prefix=".turnlog-", dir=temporary.parent)) / "old"
+    goal.rename(old)
+    try:
+        temporary.rename(goal)
+    except BaseException:
+        old.rename(goal)
+        raise
+    shutil.rmtree(old.parent, ignore_errors=True)
+
+
+def sizes(place: Path) -> int:
+    """How many bytes a file has, or all files of a folder."""
+    if place.is_file():
+        return place.stat().st_size
+    return sum(path.stat().st_size for path in place.rglob("*") if path.is_file())

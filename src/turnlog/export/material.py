@@ -1,0 +1,178 @@
+"""What is exported: a session, or a part of it, as views in windows, so that a long one takes no more memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from turnlog.errors import UsageError
+from turnlog.render.view import AnyView
+from turnlog.render.viewing import views
+from turnlog.render.wishes import Wishes, wished
+from turnlog.session.agents import Agent
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.lineage import turns_to
+from turnlog.session.sequence import Sequence as Items
+from turnlog.session.session import Session
+from turnlog.session.synopsis import timeline
+from turnlog.session.timeline import Chapter, Head, Helper, Item, Timeline
+
+WINDOW = 100
+"""So many items are held at a time."""
+_WORK = frozenset({"subagent", "workflow", "inline"})
+"""Sub-agents that did what the session is about; the others are side work of the client."""
+
+Told = Callable[[int, int], object]
+"""Is told how many of how many items are done."""
+
+
+class Choice(NamedTuple):
+    """What of a session is exported."""
+
+    wishes: Wishes = Wishes()
+    first: int | None = None
+    """The number of the first turn; None: from the beginning, with what stands before."""
+    last: int | None = None
+    leaf: str | None = None
+    """The entry that the branch ends with; None: the one that the client would go on from."""
+    all_branches: bool = False
+    agents: bool = True
+    is_redacted: bool = False
+    """Whether the session is a copy without its secrets."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether only some turns are wanted."""
+        return self.first is not None or self.last is not None
+
+
+class Stretch(NamedTuple):
+    """Items that follow each other in one chapter, as views."""
+
+    chapter: Chapter
+    views: list[AnyView]
+
+
+class Material:
+    """A session and what is wanted of it."""
+
+    def __init__(self, session: Session, choice: Choice = Choice(), told: Told | None = None) -> None:  # noqa: B008
+        self.session = session
+        self.choice = choice
+        self._told = told or _nobody
+        self._given: set[str] = set()
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """The whole timeline."""
+        found = timeline(self.session)
+        self.session.close_agents()  # hundreds may be open by now
+        return found
+
+    @property
+    def head(self) -> Head:
+        """What is known of the session as a whole."""
+        return self.timeline.head
+
+    @property
+    def title(self) -> str:
+        """The name of the session, on one line."""
+        return " ".join((self.head.title or "").split())[:200] or self.head.session_id or "Session"
+
+    @cached_property
+    def chapters(self) -> list[Chapter]:
+        """The chapters that are wanted."""
+        chapters = self.head.chapters
+        if self.choice.is_part:
+            return [chapter for chapter in chapters if chapter.turn in self._numbers()]
+        if self.choice.all_branches:
+            return chapters
+        return [chapters[place] for place in self._branch()]
+
+    def _branch(self) -> Sequence[int]:
+        leaf = self.choice.leaf
+        if leaf is None:
+            return self.head.branches[0].chapters
+        numbers = {turn.number for turn in turns_to(self.session, leaf)}
+        return [place for place, item in enumerate(self.head.chapters) if not item.turn or item.turn in numbers]
+
+    def _numbers(self) -> range:
+        count = len(self.session.turns)
+        first = 1 if self.choice.first is None else self.choice.first
+        last = count if self.choice.last is None else self.choice.last
+        if not 1 <= first <= last <= count:
+            there = f"the turns of this session are 1 to {count}" if count else "this session has no turns"
+            raise UsageError(f"--turns {first}..{last}: {there}")
+        return range(first, last + 1)
+
+    @property
+    def left_out(self) -> int:
+        """How many turns of the session are not wanted."""
+        return len(self.session.turns) - sum(chapter.turn > 0 for chapter in self.chapters)
+
+    def stretches(self) -> Iterator[Stretch]:
+        """The views that are wanted, in windows; a stretch does not go beyond its chapter."""
+        wanted = [(chapter, place) for chapter in self.chapters for place in _places(chapter)]
+        for start in range(0, len(wanted), WINDOW):
+            window = wanted[start : start + WINDOW]
+            items = [self.timeline.items[place] for _, place in window]
+            pairs = zip((chapter for chapter, _ in window), self._views(self.session, items), strict=True)
+            for _, group in groupby(pairs, lambda pair: pair[0].first):
+                found = list(group)
+                yield Stretch(found[0][0], [view for _, view in found if view is not None])
+            self._told(start + len(window), len(wanted))
+
+    def _views(self, session: Session, items: list[Item]) -> Iterator[AnyView | None]:
+        excerpt = Excerpt.read(session.file.source, items)
+        return (wished(view, self.choice.wishes) for view in views(excerpt, items, self.head))
+
+    # -- sub-agents
+
+    @cached_property
+    def _agents(self) -> dict[str, Agent]:
+        wanted = self.choice.agents and self.choice.wishes.tools
+        return {agent.agent_id: agent for agent in self.session.agents} if wanted else {}
+
+    @cached_property
+    def helpers(self) -> dict[str, Helper]:
+        """What is known of each sub-agent, by its id."""
+        return {helper.agent_id: helper for helper in self.head.agents}
+
+    def agent(self, agent_id: str) -> Iterator[list[AnyView]] | None:
+        """The views of a sub-agent in windows; None if it is not there or was given before."""
+        agent = self._agents.get(agent_id)
+        if agent is None or agent_id in self._given:
+            return None
+        self._given.add(agent_id)
+        return self._inner(agent)
+
+    def _inner(self, agent: Agent) -> Iterator[list[AnyView]]:
+        inner = Session.open(agent.path) if agent.path else self.session.agent_session(agent)
+        try:
+            sequence = Items(inner)
+            for _ in sequence.chapters():
+                pass
+            for start in range(0, len(sequence.items), WINDOW):
+                found = self._views(inner, sequence.items[start : start + WINDOW])
+                yield [replace(view, turn=0) for view in found if view is not None]
+        finally:
+            if not inner.is_part:
+                inner.close()
+
+    def left_agents(self) -> Iterator[str]:
+        """The sub-agents that no call has shown; none where only a part of the session is wanted."""
+        for agent_id, agent in self._agents.items() if not self.choice.is_part else ():
+            if agent_id not in self._given and (agent.kind in _WORK or self.choice.wishes.meta):
+                yield agent_id
+
+
+def _places(chapter: Chapter) -> range:
+    return range(chapter.first, chapter.first + chapter.count)
+
+
+def _nobody(done: int, total: int) -> None:
+    """Nobody wants to know."""

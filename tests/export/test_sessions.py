@@ -1,0 +1,112 @@
+"""Every genuine session in every form: nothing that was said is missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.render.walk import Walk
+from tests.session.build import DATA
+from turnlog.demo import config_dir
+from turnlog.errors import Refused
+from turnlog.export.formats import pieces
+from turnlog.export.html import one_page
+from turnlog.export.material import Choice, Material
+from turnlog.render.view import Answer, AnyView, Prompt, Said
+from turnlog.render.wishes import EVERYTHING
+from turnlog.session.session import Session
+
+SESSIONS = sorted(
+    path
+    for folder in (DATA / "sessions", DATA / "variants", config_dir() / "projects")
+    for path in folder.rglob("*.jsonl")
+    if not path.name.startswith(("agent-", "history"))
+)
+CHOICE = Choice(all_branches=True)
+
+
+def name_of(path: Path) -> str:
+    return "/".join(path.parts[-4:])
+
+
+def written(form: str, session: Session, choice: Choice = CHOICE) -> str:
+    material = Material(session, choice)
+    return b"".join(one_page(material) if form == "html" else pieces(form, material)).decode()
+
+
+def said(session: Session) -> Iterator[str]:
+    """Every prompt and every answer of a session, all branches."""
+    for turn in session.turns:
+        if turn.kind == "prompt":
+            yield turn.text
+    for message in session.messages:
+        for block in session.content(message):
+            if block.get("type") == "text" and isinstance(block.get("text"), str):
+                yield block["text"]
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+def bare(line: str) -> str:
+    return re.sub(r"^(?:[>|] ?| )+", "", line.replace("&lt;", "<")).strip()
+
+
+@pytest.fixture(params=SESSIONS, ids=name_of)
+def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+    with Session.open(request.param) as found:
+        yield found
+
+
+@pytest.mark.parametrize("form", ["md", "txt"])
+def test_every_line_that_was_said_stands_in_the_document(session: Session, form: str) -> None:
+    lines = {bare(line) for line in written(form, session).splitlines()}
+    for text in said(session):
+        missing = [line for line in re.split(r"\r\n|\r|\n", text) if line.strip() and bare(line) not in lines]
+        assert missing == []
+
+
+def test_the_json_holds_every_text_as_it_is_and_can_be_read_as_views(session: Session) -> None:
+    document = json.loads(written("json", session))
+    views = msgspec.convert(document["items"], list[AnyView])
+    texts = {view.text for view in views if isinstance(view, Prompt)}
+    texts |= {
+        block.text for view in views if isinstance(view, Answer) for block in view.blocks if isinstance(block, Said)
+    }
+    assert [text for text in said(session) if text.strip() and text.strip() not in {t.strip() for t in texts}] == []
+
+
+def test_every_word_that_was_said_can_be_seen_in_the_page(session: Session) -> None:
+    page = written("html", session).split("<main", 1)[1]
+    # Words may be cut by colours, and may stand directly behind those of another element.
+    seen = {word for text in (Walk(page).text, unescape(re.sub("<[^>]*>", " ", page))) for word in words(text)}
+    for text in said(session):
+        assert set(words(re.sub(r"https?://\S+|&\w+;", "", text))) - seen == set()
+
+
+def test_every_entry_can_be_found_in_the_json_of_everything(session: Session) -> None:
+    document = json.loads(written("json", session, Choice(EVERYTHING, all_branches=True)))
+    assert len(document["items"]) == len(Material(session).timeline.items)
+
+
+def test_a_conversation_is_what_would_be_sent_and_openai_has_all_its_texts(session: Session) -> None:
+    try:
+        sent = session.conversation().messages
+    except Refused:
+        with pytest.raises(Refused):
+            written("messages", session, Choice())
+        return
+    assert json.loads(written("messages", session, Choice())) == {"messages": sent}
+    chat = written("openai", session, Choice())
+    calls = [call["id"] for message in json.loads(chat)["messages"] for call in message.get("tool_calls", [])]
+    blocks = [block for message in sent for block in message["content"]]
+    assert calls == [str(block.get("id")) for block in blocks if block["type"] == "tool_use"]
+    texts = json.dumps([part for message in json.loads(chat)["messages"] for part in [message["content"]]])
+    assert [b for b in blocks if b["type"] == "text" and json.dumps(b["text"])[1:-1] not in texts] == []

@@ -154,7 +154,7 @@ def _beginning(path: Path) -> bytes:
 def _by_child(folder: Path, path: Path, agent_id: str | None) -> None:
     code = "import sys; from turnlog.store.timelines import make_for; make_for(sys.argv[1:])"
     words = [str(folder), str(path), *([agent_id] if agent_id else [])]
-    done = subprocess.run([sys.executable, "-c", code, *words], stdin=subprocess.DEVNULL, capture_output=True)
+    done = subprocess.run([sys.executable, "-P", "-c", code, *words], stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise Unreadable(f"{path}: can't be read: {reason}")

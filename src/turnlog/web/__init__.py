@@ -1,0 +1,1 @@
+"""The web app: sessions in a browser, served to this machine alone."""

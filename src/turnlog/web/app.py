@@ -1,0 +1,45 @@
+"""The application: every page's routes, and what happens when one fails."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from anyio.to_thread import current_default_thread_limiter
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+
+from ..errors import TurnlogError
+from . import actions, home, indexing, insights, live, reading, searching, static_files
+from .answers import failed
+from .downloads import Downloads
+from .place import Place
+
+LARGEST_BODY = 64 << 10
+_THREADS = 12
+"""So many pages are made at the same time; each thread has its own connection to the index."""
+PAGES = (static_files, home, reading, searching, insights, live, actions, indexing)
+
+
+def application(place: Place) -> Starlette:
+    """The pages of a machine; without `security.Guard` in front of it nothing may be served."""
+    app = Starlette(
+        routes=[route for page in PAGES for route in page.routes],
+        exception_handlers={TurnlogError: failed, HTTPException: failed, Exception: failed},
+        lifespan=_life,
+        max_body_size=LARGEST_BODY,
+    )
+    app.router.redirect_slashes = False
+    app.state.place = place
+    app.state.downloads = Downloads()
+    app.state.static = static_files.StaticFiles.found()
+    return app
+
+
+@asynccontextmanager
+async def _life(app: Starlette) -> AsyncIterator[None]:
+    current_default_thread_limiter().total_tokens = _THREADS
+    try:
+        yield
+    finally:
+        app.state.downloads.close()

@@ -1,0 +1,66 @@
+"""Files that were made for a browser to fetch: in a temporary folder, a few at a time, gone with the server."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse
+
+_MOST = 8
+_ODD = re.compile(r"[^\w. -]+")
+
+
+class Downloads:
+    """The files that can be fetched, by names that nobody can guess."""
+
+    def __init__(self) -> None:
+        self._root: TemporaryDirectory[str] | None = None
+        self._files: dict[str, Path] = {}
+        self._lock = threading.Lock()
+
+    def folder(self) -> Path:
+        """A new empty folder to make something in."""
+        with self._lock:
+            if self._root is None:
+                self._root = TemporaryDirectory(prefix="turnlog-web-")
+            found = Path(self._root.name) / secrets.token_hex(16)
+        found.mkdir(mode=0o700)
+        return found
+
+    def keep(self, folder: Path) -> str | None:
+        """Offer what was made in a folder; a folder becomes one file. None if there is nothing."""
+        made = sorted(folder.iterdir())
+        if not made:
+            return None
+        path = made[0]
+        if len(made) > 1 or path.is_dir():
+            root = path if len(made) == 1 else folder
+            path = Path(shutil.make_archive(str(folder.with_name(f"{folder.name}-whole") / root.name), "zip", root))
+        with self._lock:
+            self._files[folder.name] = path
+            old = list(self._files)[:-_MOST]
+            for name in old:
+                self._remove(self._files.pop(name))
+        return folder.name
+
+    def answer(self, name: str) -> FileResponse:
+        """The file of a name, to be saved and not shown."""
+        path = self._files.get(name)
+        if path is None or not path.is_file():
+            raise HTTPException(404, "this was made some time ago and is gone; make it again")
+        return FileResponse(path, media_type="application/octet-stream", filename=_ODD.sub("_", path.name))
+
+    def close(self) -> None:
+        """Remove all of it."""
+        if self._root is not None:
+            self._root.cleanup()
+
+    @staticmethod
+    def _remove(path: Path) -> None:
+        shutil.rmtree(path.parent, ignore_errors=True)

@@ -1,0 +1,22 @@
+"""GET /api/state: how far the index is. To ask is to say that a page is open."""
+
+from __future__ import annotations
+
+import time
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from .answers import document, place_of
+
+
+async def state(request: Request) -> Response:
+    """What is being done in the background."""
+    place = place_of(request)
+    place.visited = time.monotonic()
+    now = place.state
+    return document({**now._asdict(), "is_busy": now.is_busy, "words": now.words, "is_demo": place.is_demo})
+
+
+routes: list[BaseRoute] = [Route("/api/state", state)]

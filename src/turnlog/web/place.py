@@ -1,0 +1,173 @@
+"""What the pages know of the machine: its config folders, the index, the timelines, and sessions by their references.
+
+A reference is what an address may name a session by: its uuid, or `uuid.N` with the session's number in the index
+where several projects have the same one. Nothing else in an address ever becomes a path.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
+
+from ..entries.layout import session_files
+from ..errors import NotFound, TurnlogError
+from ..store.place import USUAL
+from ..store.store import Store, Tell
+from .state import State
+
+if TYPE_CHECKING:
+    from ..store.timelines import Timelines
+
+_REF = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([1-9]\d{0,9}))?", re.IGNORECASE | re.ASCII)
+_CACHE_KIB = 4_000
+"""Of each thread's connection: there are a few of them, and the system keeps the file's pages as well."""
+_COLUMNS = "session.id, uuid, path, name.text, cwd, custom_title, ai_title, summary, first_prompt, last_prompt, gone"
+
+
+class Known(NamedTuple):
+    """A session of the index."""
+
+    number: int
+    uuid: str
+    path: Path
+    folder: str
+    """The project's folder below `projects`."""
+    cwd: str | None
+    title: str | None
+    is_gone: bool
+    """The file was deleted; the archive may have it."""
+    ref: str
+
+
+class Refs(NamedTuple):
+    """How sessions are named in addresses."""
+
+    doubled: frozenset[str]
+    """Uuids that several projects have."""
+
+    def of(self, number: int, uuid: str) -> str:
+        """The reference of a session."""
+        return f"{uuid}.{number}" if uuid in self.doubled else uuid
+
+
+class Place:
+    """The machine that the pages show; one for all threads."""
+
+    def __init__(
+        self,
+        config_dirs: Sequence[Path],
+        data_dir: Path,
+        *,
+        index_name: str = USUAL,
+        gap: timedelta = timedelta(minutes=5),
+        is_demo: bool = False,
+        tell: Tell = str,
+    ) -> None:
+        self.config_dirs = [folder.absolute() for folder in config_dirs]
+        self.data_dir = data_dir
+        self.gap = gap
+        self.is_demo = is_demo
+        """There are no sessions on this machine: these are the made-up ones."""
+        self.ending = threading.Event()
+        """Set when the server stops: what streams should end."""
+        self.state = State()
+        """What is being done in the background."""
+        self.visited = 0.0
+        """When a page last asked for it, by the monotonic clock."""
+        self._threads = threading.local()
+        self._stores: WeakSet[Store] = WeakSet()  # a thread's goes with the thread
+        # Where the data folder can't be written to, the index is in a temporary one: the same for all threads.
+        self._first = Store.open(data_dir, tell, index_name)
+        self.index = self._first.path
+
+    @property
+    def store(self) -> Store:
+        """The index, by a connection of this thread's own."""
+        found: tuple[Store, int] | None = getattr(self._threads, "store", None)
+        now = _inode(self.index)
+        if found is None or found[1] != now:  # another one was put in its place: it was damaged, or of another version
+            if found is not None:
+                found[0].db.close()
+            opened = reopened(self.index)
+            opened.db.pragma("cache_size", -_CACHE_KIB)
+            self._stores.add(opened)
+            self._threads.store = found = opened, _inode(self.index)
+        return found[0]
+
+    @cached_property
+    def timelines(self) -> Timelines:
+        """The timelines that are kept."""
+        from ..store.timelines import Timelines
+
+        return Timelines(self.index.parent / "timelines")
+
+    def session(self, ref: str) -> Known:
+        """The session that a reference means; raises NotFound."""
+        form = _REF.fullmatch(ref)
+        if not form:
+            raise NotFound("there is no such session")
+        rows: list[Any] = self.store.db.execute(
+            f"SELECT {_COLUMNS} FROM session JOIN file ON file.session = session.id AND file.kind = 'session'"
+            " JOIN name ON name.id = project WHERE uuid = ? AND (session.id = ? OR ? IS NULL)"
+            " ORDER BY gone IS NOT NULL, file.mtime_ns DESC",
+            (form[1], int(form[2] or 0), form[2]),
+        ).fetchall()
+        if not rows:
+            raise NotFound(f"there is no session {form[1]}; it may be new: look again in a moment")
+        return _known(rows[0], self.refs())
+
+    def ref_of(self, path: str) -> str | None:
+        """The reference of the session of a file, if the index has it."""
+        row: Any = self.store.db.execute(
+            "SELECT session.id, uuid FROM file JOIN session ON session.id = session WHERE path = ?", (path,)
+        ).fetchone()
+        return self.refs().of(*row) if row else None
+
+    def refs(self) -> Refs:
+        """How sessions are named in addresses, as of now."""
+        rows = self.store.db.execute(
+            "SELECT uuid FROM session WHERE id IN (SELECT session FROM file WHERE kind = 'session')"
+            " GROUP BY uuid HAVING count(*) > 1"
+        )
+        return Refs(frozenset(uuid for (uuid,) in rows))
+
+    def is_empty(self) -> bool:
+        """Whether there is no session: no file, and none that the index remembers."""
+        if self.store.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get:
+            return False
+        return not any(True for folder in self.config_dirs for _ in session_files(folder))
+
+    def close(self) -> None:
+        """Let go of the index."""
+        for store in list(self._stores):
+            store.db.close()
+        self._first.close()
+
+
+def reopened(index: Path) -> Store:
+    """The index that is there, by another connection; raises TurnlogError where another one would have to be made."""
+    found = Store.open(index.parent, name=index.name)
+    if found.path != index:
+        found.close()
+        raise TurnlogError(f"{index}: can't be opened any more; is the disk still there, and writable?")
+    return found
+
+
+def _known(row: Sequence[Any], refs: Refs) -> Known:
+    number, uuid, path, folder, cwd, *titles, gone = row
+    title = next((title for title in titles if title), None)
+    return Known(number, uuid, Path(path), folder, cwd, title, gone is not None, refs.of(number, uuid))
+
+
+def _inode(path: Path) -> int:
+    try:
+        return os.stat(path).st_ino  # noqa: PTH116 - for every request
+    except OSError:
+        return -1

@@ -1,0 +1,25 @@
+"""Where a fork goes on that was asked for at an item of the timeline."""
+
+from __future__ import annotations
+
+from ..entries.entry import Entry
+from ..errors import UsageError
+from .place import Known, Place
+
+
+def point(place: Place, known: Known, key: object) -> str:
+    """The uuid of the last line of an item: a message is kept whole."""
+    if not isinstance(key, str) or len(key) > 100:
+        raise UsageError("item: must be the key of an item")
+    kept = place.timelines.of(known.path)
+    for branch in kept.head.branches:
+        at = kept.position(branch.leaf, key)
+        if at is None:
+            continue
+        (item,) = kept.items(branch.leaf, at, 1)
+        excerpt = kept.excerpt([item])
+        entries = [excerpt.at(line.offset) for line in item.lines]
+        uuids = [entry.uuid for entry in entries if isinstance(entry, Entry)]
+        if found := next((uuid for uuid in reversed(uuids) if uuid), None):
+            return found
+    raise UsageError("item: no conversation can go on from there")

@@ -1,0 +1,138 @@
+// Going to a place of the transcript: an item by its key, by its number, a turn, what is next or before.
+
+import { items, reading } from "./windows.js";
+
+export class Jump {
+  constructor({ windows, api, head, tell }) {
+    this.windows = windows;
+    this.api = api;
+    this.head = head;
+    this.tell = tell;
+    this.current = null;
+  }
+
+  // To an item by its key; one of another branch is there on another page.
+  async toKey(key, { focus = true } = {}) {
+    const here = document.getElementById(`i-${key}`);
+    if (here) return this.#show(here, focus);
+    const found = await this.api("locate", { key });
+    if (!found) return this.tell("That message is not in this session.");
+    if (found.position === null) return location.assign(found.address);
+    return this.toPosition(found.position, { focus });
+  }
+
+  async toPosition(position, { focus = true } = {}) {
+    const article = await this.windows.at(position);
+    return article ? this.#show(article, focus) : null;
+  }
+
+  async toTurn(number) {
+    const { numbers, positions } = await this.head();
+    const place = numbers.indexOf(number);
+    if (place < 0) return this.tell(`There is no turn ${number} on this branch.`);
+    const article = await this.windows.at(positions[place]);
+    const heading = article?.parentElement.querySelector(`:scope > #t-${number}`);
+    return this.#show(heading ?? article, true);
+  }
+
+  async toEnd() {
+    const article = await this.windows.at(this.windows.count * this.windows.size - 1);
+    if (!article) return;
+    this.#show(lastShown(article), true, "end");
+    document.scrollingElement.scrollTop = document.scrollingElement.scrollHeight;
+  }
+
+  toStart() {
+    document.scrollingElement.scrollTop = 0;
+    this.current = null;
+  }
+
+  // The item that keys act on: the one that was gone to as long as it can be seen, else the one that is read.
+  item() {
+    const block = this.block();
+    if (!block || block.matches("article.item")) return block;
+    let next = block.nextElementSibling;
+    while (next && !next.matches("article.item")) next = next.nextElementSibling;
+    return next ?? this.#neighbour(block.closest("section.window"), 1);
+  }
+
+  block() {
+    if (this.current?.isConnected) {
+      const box = this.current.getBoundingClientRect();
+      if (box.bottom > 0 && box.top < innerHeight) return this.current;
+    }
+    const block = reading();
+    return block?.matches("section.window") ? null : block;
+  }
+
+  async step(direction) {
+    let article = this.item();
+    if (!article) return;
+    // From a heading the next item is the one below it, not the one after that.
+    if (direction > 0 && this.block() !== article && this.block()?.matches(".turn-head")) return this.#show(article, true);
+    do article = await this.#beside(article, direction);
+    while (article && !article.checkVisibility());
+    if (article) this.#show(article, true);
+    else this.tell(direction > 0 ? "This is the last message." : "This is the first message.");
+  }
+
+  async #beside(article, direction) {
+    const section = article.closest("section.window");
+    const all = items(section);
+    const next = all[all.indexOf(article) + direction];
+    if (next) return next;
+    const n = Number(section.dataset.n) + direction;
+    if (n < 0 || n >= this.windows.count) return null;
+    const other = items(await this.windows.load(n, { wanted: true }));
+    return direction > 0 ? other[0] : other.at(-1);
+  }
+
+  #neighbour(section, direction) {
+    const other = this.windows.sections[Number(section?.dataset.n) + direction];
+    return other ? (items(other)[0] ?? null) : null;
+  }
+
+  async turn(direction) {
+    const { numbers, positions } = await this.head();
+    const article = this.item();
+    if (!article || !numbers.length) return;
+    const block = this.block();
+    const position = this.windows.position(article);
+    let place = positions.findLastIndex((start) => start <= position);
+    const isStart = block?.matches(".turn-head") || positions[place] === position;
+    if (direction > 0) place += 1;
+    else if (isStart) place -= 1;
+    if (place < 0) return this.tell("This is the first turn.");
+    if (place >= numbers.length) return this.tell("This is the last turn.");
+    await this.toTurn(numbers[place]);
+  }
+
+  async error(direction) {
+    const article = this.item();
+    const from = article ? this.windows.position(article) : 0;
+    const found = await this.api("errors", { from, direction });
+    if (!found || found.position === null) return this.tell(direction > 0 ? "No further error." : "No earlier error.");
+    await this.toPosition(found.position);
+    const failed = this.current?.querySelector(".card.outcome-error, .card.outcome-denied, .card.outcome-interrupted");
+    if (failed) failed.open = true;
+  }
+
+  #show(element, focus, block = "start") {
+    this.current?.classList?.remove("current");
+    this.current = element;
+    element.classList.add("current");
+    for (let up = element.parentElement?.closest("details"); up; up = up.parentElement?.closest("details")) up.open = true;
+    element.scrollIntoView({ block, behavior: "instant" });
+    if (focus) {
+      element.tabIndex = -1;
+      element.focus({ preventScroll: true });
+    }
+    element.dispatchEvent(new CustomEvent("jumped", { bubbles: true }));
+    return element;
+  }
+}
+
+function lastShown(article) {
+  while (article && !article.checkVisibility() && article.previousElementSibling) article = article.previousElementSibling;
+  return article;
+}

@@ -1,0 +1,202 @@
+"""Server-sent events: what is followed once, and sent to everybody who looks at it.
+
+A channel polls what it follows while somebody listens, in a thread, and remembers the last events. Whoever listens
+takes them from there at the pace of the connection; who falls behind, or comes back with a cursor that is older than
+what is remembered, gets what was missed from the files themselves. So there is no queue for anybody that could fill.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from ..live.events import Event
+
+RETRY_MS = 1000
+"""How long a browser waits before it tries again."""
+KEEP_ALIVE = 15.0
+FASTEST, SLOWEST = 0.1, 1.0
+_MOST_EVENTS = 256
+_MOST_BYTES = 8 << 20
+_GRACE = 20.0
+"""So many seconds a channel goes on when nobody listens: a page that was just sent will."""
+
+
+T = TypeVar("T")
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(2, "live")
+
+
+class Entrance(NamedTuple):
+    """Where somebody who comes joins the others."""
+
+    missed: Iterator[Event]
+    place: int
+
+
+class Channel(ABC):
+    """Something that is followed."""
+
+    def __init__(self, ending: threading.Event) -> None:
+        self._ending = ending
+        self._events: deque[Event] = deque()
+        self._bytes = 0
+        self._end = 0
+        """How many events there were; the last remembered one is the one before it."""
+        self._lock = threading.Lock()
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._active = time.monotonic()
+        self.listeners = 0
+        self.is_closed = False
+
+    # -- to be filled in
+
+    @abstractmethod
+    def _look(self) -> Sequence[Event]:
+        """What has happened; called by one thread at a time."""
+
+    @abstractmethod
+    def _missed(self, cursor: str | None) -> Iterator[Event]:
+        """The events that lead from a cursor to the present; called by one thread at a time, read by another."""
+
+    @abstractmethod
+    def _close(self) -> None:
+        """Let go of what is followed."""
+
+    def _pace(self) -> float:
+        """Seconds to the next look: short while something happens."""
+        quiet = time.monotonic() - self._active
+        return min(max(quiet / 20, FASTEST), SLOWEST)
+
+    # -- following
+
+    def start(self) -> None:
+        """Begin to look, if nobody does yet."""
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        try:
+            await self._keep_looking()
+        finally:
+            self.is_closed = True
+            self._alarm()
+            with self._lock:
+                self._close()
+
+    async def _keep_looking(self) -> None:
+        """Look again and again, until nobody listens or the server stops; never more than a fifth of the time."""
+        alone_since = time.monotonic()
+        while not self._ending.is_set():
+            if self.listeners:
+                alone_since = time.monotonic()
+            elif time.monotonic() - alone_since > _GRACE:
+                return
+            begun = time.monotonic()
+            if await self._apart(self.look):
+                self._alarm()
+            await asyncio.sleep(max(self._pace(), 4 * (time.monotonic() - begun)))
+
+    async def _apart(self, doing: Callable[..., T], *values: Any) -> T:
+        """Do something in one of few threads: each of them keeps the memory that it once needed."""
+        return await asyncio.get_running_loop().run_in_executor(_threads(), doing, *values)
+
+    def _alarm(self) -> None:
+        wake, self._wake = self._wake, asyncio.Event()
+        wake.set()
+
+    def look(self) -> bool:
+        """Look once; whether something has happened."""
+        with self._lock:
+            found = self._look()
+            for event in found:
+                self._remember(event)
+        if found:
+            self._active = time.monotonic()
+        return bool(found)
+
+    def _remember(self, event: Event) -> None:
+        self._events.append(event)
+        self._bytes += len(event.data)
+        self._end += 1
+        while len(self._events) > _MOST_EVENTS or (self._bytes > _MOST_BYTES and len(self._events) > 1):
+            self._bytes -= len(self._events.popleft().data)
+
+    def enter(self, cursor: str | None) -> Entrance:
+        """Where somebody with a cursor joins."""
+        with self._lock:
+            begin = self._end - len(self._events)
+            for place, event in enumerate(self._events):
+                if cursor and event.cursor == cursor:
+                    return Entrance(iter(()), begin + place + 1)
+            return Entrance(self._missed(cursor), self._end)
+
+    def after(self, place: int) -> list[Event] | None:
+        """The events from a place on; None if some of them are forgotten."""
+        with self._lock:
+            behind = self._end - place
+            return None if behind > len(self._events) else list(self._events)[len(self._events) - behind :]
+
+    # -- listening
+
+    async def events(self, cursor: str | None) -> AsyncIterator[Event | None]:
+        """The events from a cursor on, without end; None when nothing has happened for a while."""
+        self.listeners += 1
+        self.start()
+        try:
+            while not self.is_closed:
+                missed, place = await self._apart(self.enter, cursor)
+                while (event := await self._apart(next, missed, None)) is not None:
+                    yield event
+                    cursor = event.cursor
+                async for told in self._shared(place):
+                    yield told
+                    cursor = told.cursor if told else cursor
+        finally:
+            self.listeners -= 1
+
+    async def _shared(self, place: int) -> AsyncIterator[Event | None]:
+        """The events from a place on, until the listener has fallen behind or the channel ends."""
+        while not self.is_closed:
+            wake = self._wake
+            found = self.after(place)
+            if found is None:
+                return
+            for event in found:
+                yield event
+                place += 1
+            if not found:
+                try:
+                    await asyncio.wait_for(wake.wait(), KEEP_ALIVE)
+                except TimeoutError:
+                    yield None
+
+
+async def _written(events: AsyncIterator[Event | None]) -> AsyncIterator[bytes]:
+    yield b"retry: %d\n\n" % RETRY_MS
+    async for event in events:
+        if event is None:
+            yield b": still here\n\n"
+        else:
+            yield b"id: %s\nevent: %s\ndata: %s\n\n" % (event.cursor.encode(), event.name.encode(), event.data)
+
+
+def stream(request: Request, channel: Channel, cursor: str | None) -> Response:
+    """An answer that goes on; to somebody who asks for the head alone, nothing but that."""
+    if request.method == "HEAD":
+        return Response(media_type="text/event-stream")
+    return StreamingResponse(_written(channel.events(cursor)), media_type="text/event-stream")

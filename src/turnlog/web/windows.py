@@ -1,0 +1,178 @@
+"""A window of a transcript: a hundred items as HTML, with a heading where a turn begins and a switch where it forks."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import msgspec
+from markupsafe import Markup
+
+from ..render.card import Picture
+from ..render.html import Html
+from ..render.view import AnyView
+from ..render.viewing import views
+from ..session.excerpt import Excerpt
+from ..session.timeline import Chapter, Fork, Item
+from . import amounts
+from .answers import templates
+from .clocks import between, clock
+from .outline import title
+from .pictures import looks_like_image
+from .transcript import Transcript, agent_address
+
+SIZE = 100
+WORDS: dict[str, Any] = {
+    "clock": clock,
+    "between": between,
+    "counted": amounts.count,
+    "lasted": amounts.lasted,
+    "money": amounts.money,
+    "short": amounts.short,
+    "folder_name": amounts.folder_name,
+    "model_name": amounts.model_name,
+}
+"""What the templates of a session say amounts and times with."""
+
+
+class Heading(NamedTuple):
+    """Where a turn begins."""
+
+    chapter: Chapter
+    address: str
+    level: int
+    title: str
+
+
+class Way(NamedTuple):
+    """One of the ways from a fork."""
+
+    title: str
+    time: str | None
+    address: str
+    is_here: bool
+
+
+class Crossing(NamedTuple):
+    """A fork, just before the item with which this branch goes on from it."""
+
+    number: int
+    """Of the way that is taken here, from 1."""
+    ways: list[Way]
+
+
+class Piece(NamedTuple):
+    """An item as HTML and what stands before it."""
+
+    html: Markup
+    heading: Heading | None
+    crossings: Sequence[Crossing]
+
+
+class Window(NamedTuple):
+    """Some items that follow each other."""
+
+    n: int
+    first: int
+    pieces: list[Piece]
+
+
+class Addresses:
+    """The addresses that items of a transcript link to."""
+
+    def __init__(self, found: Transcript) -> None:
+        self._found = found
+        self._base = f"/s/{found.known.ref}"
+
+    def raw(self, offset: int) -> str | None:
+        """Of the raw entry at a place of the file."""
+        return f"{self._base}/raw/{offset}{self._found.inside()}"
+
+    def agent(self, agent_id: str) -> str | None:
+        """Of the first window of a sub-agent."""
+        return f"{agent_address(self._found.known.ref, agent_id)}/window/0"
+
+    def permalink(self, key: str) -> str | None:
+        """Of an item."""
+        return self._found.permalink(key.removeprefix(_prefix(self._found)))
+
+    def picture(self, picture: Picture) -> str | None:
+        """Of an image that can be shown, or of a document."""
+        if not picture.data or (picture.kind == "image" and not looks_like_image(picture)):
+            return None
+        return f"{self._base}/picture/{picture.offset}/{picture.place}{self._found.inside()}"
+
+
+def _prefix(found: Transcript) -> str:
+    """Before the keys of a sub-agent's items: `@0` is a place in every file, and a page may show several."""
+    return f"{quote(found.agent, safe='')}:" if found.agent else ""
+
+
+def count(found: Transcript) -> int:
+    """How many windows there are; one at least."""
+    return max(-(-found.count // SIZE), 1)
+
+
+def window(found: Transcript, n: int, *, level: int = 2) -> Window:
+    """The window of a number, with headings of a level."""
+    first = n * SIZE
+    items = found.items(first, SIZE)
+    if not items:
+        return Window(n, first, [])
+    excerpt = found.kept.excerpt(items)
+    headings = dict(_headings(found, first, len(items), level))
+    crossings = _crossings(found, first, items, excerpt)
+    addresses = Addresses(found)
+    html = Html(addresses.picture, addresses, buttons=True)
+    pieces = [
+        Piece(html._view(view), headings.get(place), crossings.get(place, ()))
+        for place, view in enumerate(shown(found, items, excerpt), start=first)
+    ]
+    return Window(n, first, pieces)
+
+
+def shown(found: Transcript, items: list[Item], excerpt: Excerpt) -> list[AnyView]:
+    """The views of some items; those of a sub-agent have keys that no other item of the page has."""
+    prefix = _prefix(found)
+    made = views(excerpt, items, found.main)
+    return [msgspec.structs.replace(view, key=prefix + view.key) for view in made] if prefix else made
+
+
+def _headings(found: Transcript, first: int, count: int, level: int) -> Iterator[tuple[int, Heading]]:
+    start = bisect_left(found.chapters, first, key=lambda pair: pair[0])
+    for position, chapter in found.chapters[start:]:
+        if position >= first + count:
+            return
+        if chapter.turn:
+            yield position, Heading(chapter, found.turn_link(chapter.turn), level, title(chapter))
+
+
+def _crossings(found: Transcript, first: int, items: list[Item], excerpt: Excerpt) -> dict[int, list[Crossing]]:
+    """The forks whose next item on this branch is in the window, by its position."""
+    turns = {item.turn for item in items}
+    near = [fork for fork in found.head.forks if any(way.turn in turns for way in fork.ways)]
+    owners = {place[0]: at for at, item in enumerate(items, start=first) for place in item.lines} if near else {}
+    made: dict[int, list[Crossing]] = {}
+    for fork in near:
+        for place, way in enumerate(fork.ways):
+            index = excerpt.session.file.by_uuid.get(way.key)
+            position = None if index is None else owners.get(excerpt.offset(excerpt.session.file.entries[index]))
+            if position is not None:
+                made.setdefault(position, []).append(Crossing(place + 1, _ways(found, fork, place)))
+                break
+    return made
+
+
+def _ways(found: Transcript, fork: Fork, here: int) -> list[Way]:
+    return [
+        Way(way.title, way.time, found.permalink(way.key, way.leaf), place == here)
+        for place, way in enumerate(fork.ways)
+    ]
+
+
+def fragment(found: Transcript, n: int, *, level: int = 2) -> str:
+    """A window alone."""
+    made = templates().get_template("session_window.html")
+    return made.render(window=window(found, n, level=level), found=found, **WORDS)

@@ -1,0 +1,231 @@
+"""What the tests of the web app share: a machine with sessions, a client, a server, and a page in a browser."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from starlette.testclient import TestClient
+
+from turnlog.web.app import application
+from turnlog.web.place import Place
+from turnlog.web.security import Door, Guard
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+DATA = Path(__file__).parent.parent / "data"
+CHROMIUM = Path(os.environ.get("TURNLOG_CHROMIUM") or "/usr/bin/chromium")
+PORT = 4747
+SESSIONS = ("2.1.325/tools", "2.1.325/agents", "2.1.325/compact", "2.1.325/plain", "2.1.29/tools", "2.0.76/errors")
+"""Recorded sessions that the machine of these tests has."""
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where the machine of a test has its things."""
+
+    config: Path
+    data: Path
+
+    @property
+    def projects(self) -> Path:
+        return self.config / "projects"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "CLAUDE_CONFIG_DIR": str(self.config), "TURNLOG_HOME": str(self.data)}
+
+    def add(self, name: str, data: bytes, slug: str = "-home-dana-webshop") -> Path:
+        """Put a session file there."""
+        path = self.projects / slug / f"{name}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        return path
+
+    @property
+    def sessions(self) -> list[str]:
+        """The uuids of the sessions there are."""
+        return sorted(path.stem for path in self.projects.glob("*/*-*-*-*-*.jsonl"))
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Folders:
+    """A machine with recorded sessions of several versions of the client."""
+    found = Folders(tmp_path / "claude", tmp_path / "turnlog")
+    for name in SESSIONS:
+        shutil.copytree(DATA / "sessions" / name / "projects", found.projects, dirs_exist_ok=True)
+    return found
+
+
+@pytest.fixture
+def place(folders: Folders) -> Iterator[Place]:
+    """The same machine, with its index up to date."""
+    found = Place([folders.config], folders.data)
+    found.store.refresh(found.config_dirs)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def door() -> Door:
+    return Door(PORT, b"s" * 32)
+
+
+@pytest.fixture
+def stranger(place: Place, door: Door) -> Iterator[TestClient]:
+    """A client that was not let in; failures inside the server are its answers."""
+    app = Guard(application(place), door)
+    with TestClient(app, f"http://127.0.0.1:{PORT}", raise_server_exceptions=False, follow_redirects=False) as found:
+        yield found
+
+
+@pytest.fixture
+def client(place: Place, door: Door) -> Iterator[TestClient]:
+    """A client that has the cookie; failures inside the server fail the test."""
+    app = Guard(application(place), door)
+    with TestClient(app, f"http://127.0.0.1:{PORT}", follow_redirects=False) as found:
+        found.cookies.set(door.cookie_name, door.cookie)
+        found.headers["origin"] = f"http://127.0.0.1:{PORT}"
+        yield found
+
+
+@dataclass
+class Server:
+    """A server in a process of its own."""
+
+    process: subprocess.Popen[str]
+    address: str
+    """As it was printed, with the token."""
+    errors: list[str]
+    """What it said on standard error."""
+    reader: threading.Thread
+
+    @property
+    def url(self) -> str:
+        """Its address without a path."""
+        return re.sub(r"/\?.*", "", self.address)
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    @property
+    def token(self) -> str:
+        return self.address.partition("token=")[2]
+
+    def stop(self, number: int = signal.SIGTERM, timeout: float = 15) -> int:
+        """End it, by its id, and wait; gives its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(timeout)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.reader.join()
+            for pipe in (self.process.stdout, self.process.stderr):
+                assert pipe is not None
+                pipe.close()
+
+
+def start(folders: Folders, *words: str) -> Server:
+    """Start `turnlog web` and wait until it listens."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "turnlog", "web", "--no-open", *(words or ("--port", "0"))],
+        env=folders.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    address = process.stdout.readline().strip()
+    if not address:
+        raise AssertionError(f"the server did not start: {process.communicate()[1]}")
+    errors: list[str] = []
+    reader = threading.Thread(target=errors.extend, args=[process.stderr], daemon=True)
+    reader.start()
+    return Server(process, address, errors, reader)
+
+
+@pytest.fixture
+def server(folders: Folders, place: Place) -> Iterator[Server]:
+    """`turnlog web` on a free port of this machine; its index is up to date."""
+    found = start(folders)
+    yield found
+    if found.process.returncode is None:
+        found.stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium; without it these tests are skipped, but not where everything has to be tested."""
+    if not CHROMIUM.exists():
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{CHROMIUM}: there is no Chromium; TURNLOG_CHROMIUM may name it")
+        pytest.skip(f"{CHROMIUM}: there is no Chromium; TURNLOG_CHROMIUM may name it")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+_REPORTER = """
+addEventListener("securitypolicyviolation", (event) =>
+  console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+"""
+
+
+class Complaints(list[str]):
+    """What a browser had to complain of; a test may take back what it has provoked."""
+
+    def watch(self, page: Page) -> None:
+        page.add_init_script(_REPORTER)
+        page.on("console", lambda message: self._note(message.type == "error", f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.append(f"error: {error}"))
+        page.on("crash", lambda _: self.append("the page crashed"))
+        page.on("response", lambda answer: self._note(answer.status >= 500, f"{answer.status}: {answer.url}"))
+
+    def _note(self, is_bad: bool, words: str) -> None:
+        if is_bad:
+            self.append(words)
+
+
+@pytest.fixture
+def complaints() -> Complaints:
+    return Complaints()
+
+
+@pytest.fixture
+def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
+    """A browser that was let in."""
+    found = browser.new_context(base_url=server.url, permissions=["clipboard-read", "clipboard-write"])
+    entering = found.new_page()
+    entering.goto(server.address.replace("/?", "/api/state?"))
+    entering.close()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, complaints: Complaints) -> Iterator[Page]:
+    """A page that was let in; whatever its browser complains of fails the test."""
+    found = context.new_page()
+    complaints.watch(found)
+    yield found
+    found.close()
+    assert not complaints, "\n".join(complaints)

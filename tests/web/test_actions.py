@@ -1,0 +1,261 @@
+"""Actions: what a page may ask for, what is done, and what is not."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.exceptions import HTTPException
+from starlette.testclient import TestClient
+
+from tests.web.conftest import Folders
+from turnlog.errors import UsageError
+from turnlog.web.downloads import Downloads
+from turnlog.web.place import Place
+from turnlog.web.verbs import VERBS, words
+
+TITLE = "Zweiter Versuch; $(touch x) `id` --json"
+
+
+@pytest.fixture
+def ref(folders: Folders) -> str:
+    """A session with calls."""
+    return next(path.stem for path in (folders.projects).rglob("*.jsonl") if path.stat().st_size > 50_000)
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def post(client: TestClient, ref: str, verb: str, options: dict[str, Any] | None = None, **order: Any) -> Any:
+    answer = client.post(f"/api/s/{ref}/actions/{verb}", json={"options": options or {}, **order})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        ("clone", {}),
+        ("strip", {"preset": "standard", "protect": ["Bash"], "noise": False}),
+        ("fork", {"at": "1"}),
+        ("redact", {"emails": True}),
+        ("repair", {}),
+        ("rename", {"title": TITLE}),
+        ("tag", {"tag": "urgent"}),
+        ("export", {"format": "md"}),
+    ],
+)
+def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
+    client: TestClient, folders: Folders, ref: str, verb: str, options: dict[str, Any]
+) -> None:
+    before = everything(folders.config)
+    for order in ({}, {"dry_run": True}):  # nothing is written unless it is asked for
+        told = post(client, ref, verb, options, **order)
+        assert told["words"]
+        assert (told["made"], told["download"]) == (None, None)
+        assert shlex.split(told["command"])[:2] == ["turnlog", VERBS[verb].command]
+        assert ref in shlex.split(told["command"])
+    assert everything(folders.config) == before
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        ("clone", {"title": TITLE}),
+        ("strip", {"preset": "heavy", "title": TITLE}),
+        ("fork", {"at": "1", "title": TITLE}),
+        ("redact", {"homes": True, "title": TITLE}),
+    ],
+)
+def test_a_new_session_is_made_and_can_be_opened(
+    client: TestClient, place: Place, folders: Folders, ref: str, verb: str, options: dict[str, Any]
+) -> None:
+    before = everything(folders.config)
+    told = post(client, ref, verb, options, dry_run=False)
+    made = place.session(told["made"]["ref"])
+    assert made.path.is_file()
+    assert made.title == told["made"]["title"] == TITLE
+    assert told["document"]["made"]["session_id"] == made.uuid
+    assert before.items() <= everything(folders.config).items()
+
+
+def test_the_command_that_is_shown_does_the_same(client: TestClient, folders: Folders, ref: str, program: Any) -> None:
+    told = post(client, ref, "clone", {"title": TITLE}, dry_run=False)
+    done = program(*shlex.split(told["command"])[1:], "--json", **folders.environment)
+    assert json.loads(done.stdout)["made"]["title"] == TITLE
+
+
+def test_a_fork_at_an_item_keeps_the_whole_message(client: TestClient, place: Place, ref: str) -> None:
+    known = place.session(ref)
+    kept = place.timelines.of(known.path)
+    items = kept.items(None, 0, kept.count(None))
+    answer = next(item for item in items if item.kind == "answer" and len(item.lines) > 1)
+    told = post(client, ref, "fork", {"item": answer.key})
+    last = kept.excerpt([answer]).at(answer.lines[-1].offset)
+    assert f"--at={last.uuid}" in shlex.split(told["command"])  # type: ignore[union-attr]
+    assert "would go on" in told["words"]
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("html", b"<!doctype html"), ("md", b"#"), ("json", b"{"), ("parquet", b"P")]
+)
+def test_an_export_can_be_fetched_as_a_file_and_is_never_shown(
+    client: TestClient, folders: Folders, ref: str, form: str, start: bytes
+) -> None:
+    before = everything(folders.config)
+    told = post(client, ref, "export", {"format": form, "no_thinking": True}, dry_run=False)
+    answer = client.get(told["download"])
+    assert answer.status_code == 200
+    assert answer.content.lower().startswith(start.lower())
+    assert answer.headers["content-disposition"].startswith("attachment; filename")
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert everything(folders.config) == before
+
+
+def test_only_the_last_exports_are_kept_and_all_go_with_the_server(tmp_path: Path) -> None:
+    kept = Downloads()
+    names = []
+    for number in range(10):
+        folder = kept.folder()
+        (folder / f"{number}.md").write_text("x")
+        names.append(kept.keep(folder))
+    assert [_is_there(kept, name) for name in names] == [False] * 2 + [True] * 8
+    root = folder.parent
+    kept.close()
+    assert not root.exists()
+
+
+def test_an_export_of_several_files_becomes_one(tmp_path: Path) -> None:
+    kept = Downloads()
+    folder = kept.folder()
+    (folder / "site").mkdir()
+    (folder / "site" / "index.html").write_text("x")
+    (folder / "site" / "page-2.html").write_text("y")
+    answer = kept.answer(kept.keep(folder) or "")
+    with zipfile.ZipFile(answer.path) as packed:
+        assert {name for name in packed.namelist() if name.endswith("html")} == {"index.html", "page-2.html"}
+    assert kept.keep(kept.folder()) is None
+    kept.close()
+
+
+def _is_there(kept: Downloads, name: str | None) -> bool:
+    try:
+        return bool(kept.answer(name or ""))
+    except HTTPException:
+        return False
+
+
+def test_the_folder_that_the_server_was_started_in_is_not_trusted(
+    client: TestClient, ref: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "click.py").write_text("raise SystemExit('hijacked')")
+    monkeypatch.chdir(tmp_path)
+    assert "dry run" in post(client, ref, "clone")["words"]
+
+
+def test_a_title_is_given_and_a_tag_is_given_and_taken_away(client: TestClient, place: Place, ref: str) -> None:
+    post(client, ref, "rename", {"title": TITLE}, dry_run=False)
+    assert place.store.refresh(place.config_dirs).files == 1
+    assert place.session(ref).title == TITLE
+    post(client, ref, "tag", {"tag": "urgent"}, dry_run=False)
+    post(client, ref, "tag", {"remove": True}, dry_run=False)
+    tags = [line for line in place.session(ref).path.read_bytes().splitlines() if b'"tag"' in line]
+    assert [json.loads(line).get("tag") for line in tags][-2:] == ["urgent", ""]
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        ("clone", {"compress_log": "/tmp/x"}),
+        ("clone", {"title": "a\nb"}),
+        ("clone", {"title": ""}),
+        ("clone", {"title": 7}),
+        ("clone", {"title": ["a"]}),
+        ("clone", {"title": "x" * 201}),
+        ("clone", {"portable": "yes"}),
+        ("strip", {"preset": "--help"}),
+        ("strip", {"tools": "remove; rm -rf /"}),
+        ("strip", {"preset": "nobody-has-this"}),
+        ("fork", {"at": "../../etc"}),
+        ("fork", {"item": "../../etc"}),
+        ("fork", {"item": 7}),
+        ("fork", {}),
+        ("redact", {"output": "/tmp/x"}),
+        ("redact", {"clone": True}),
+        ("repair", {"only": ["--in-place"]}),
+        ("rename", {"title": "\x1b[31m"}),
+        ("export", {"format": "exe"}),
+        ("export", {"output": "/tmp/x"}),
+        ("tag", {"tag": "-x"}),
+    ],
+)
+def test_an_option_that_is_none_or_a_value_that_can_not_be_is_refused(
+    client: TestClient, folders: Folders, ref: str, verb: str, options: dict[str, Any]
+) -> None:
+    before = everything(folders.config)
+    answer = client.post(f"/api/s/{ref}/actions/{verb}", json={"options": options, "dry_run": False})
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["error"]
+    assert everything(folders.config) == before
+
+
+@pytest.mark.parametrize("title", ["--json", "-n", "--help", "--title=x"])
+def test_a_value_is_never_taken_for_an_option(client: TestClient, place: Place, ref: str, title: str) -> None:
+    told = post(client, ref, "rename", {"title": title}, dry_run=False)
+    assert shlex.split(told["command"]) == ["turnlog", "rename", "--", ref, title]
+    place.store.refresh(place.config_dirs)
+    assert place.session(ref).title == title
+
+
+@pytest.mark.parametrize("verb", ["delete", "undo", "Clone", "", "..", "archive"])
+def test_there_are_no_other_verbs(client: TestClient, ref: str, verb: str) -> None:
+    assert client.post(f"/api/s/{ref}/actions/{verb}", json={}).status_code in (404, 405)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[]", b"x", b'{"dry_run":1}', b'{"more":1}', b'{"options":[]}', b"\xff", b'{"options":' + b'{"a":' * 5000],
+)
+def test_a_body_that_is_no_order_is_refused(client: TestClient, ref: str, body: bytes) -> None:
+    headers = {"content-type": "application/json"}
+    assert client.post(f"/api/s/{ref}/actions/clone", content=body, headers=headers).status_code == 400
+
+
+def test_what_the_program_refuses_is_told_in_its_words(client: TestClient, ref: str) -> None:
+    answer = client.post(f"/api/s/{ref}/actions/fork", json={"options": {"at": "9999"}})
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith("--at 9999: ")
+
+
+def test_a_session_whose_file_is_gone_can_not_be_edited(client: TestClient, place: Place, ref: str) -> None:
+    place.session(ref).path.unlink()
+    place.store.refresh(place.config_dirs)
+    assert client.post(f"/api/s/{ref}/actions/clone", json={}).status_code == 404
+
+
+def test_every_option_of_the_table_is_one_of_the_program() -> None:
+    from importlib import import_module
+
+    from turnlog.cli.table import COMMANDS
+
+    for verb in VERBS.values():
+        module, _, name = COMMANDS[verb.command].target.partition(":")
+        command = getattr(import_module(module), name)
+        known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
+        used = {flag for option in verb.options.values() for flag in (option.flag, option.off) if flag}
+        assert used | set(verb.real) | set(verb.rehearsal or ()) <= known
+
+
+def test_flags_stand_before_the_session_and_words_behind_it() -> None:
+    assert words(VERBS["tag"], {"tag": "a", "remove": False}) == ([], ["a"])
+    assert words(VERBS["strip"], {"noise": False, "protect": ["A", "B"]}) == (
+        ["--no-noise", "--protect=A", "--protect=B"],
+        [],
+    )
+    with pytest.raises(UsageError, match="is no option"):
+        words(VERBS["clone"], {"x": 1})

@@ -1,0 +1,304 @@
+"""The live pages and their events, asked for without a browser."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.session.build import ROOT, SESSION, Build, encoded
+from tests.web.conftest import Folders, Server, start
+from turnlog.web.place import Place
+
+Told = tuple[str, dict[str, Any], str]
+"""An event: its name, its data, its id."""
+
+
+class Listener:
+    """A connection that brings events."""
+
+    def __init__(self, server: Server, cookie: str, address: str, cursor: str | None = None) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        headers = {"cookie": cookie, **({"last-event-id": cursor} if cursor else {})}
+        self._connection.request("GET", address, headers=headers)
+        self.answer = self._connection.getresponse()
+        self.cursor = cursor
+
+    def events(self) -> Iterator[Told]:
+        fields: dict[str, str] = {}
+        while line := self.answer.readline():
+            name, _, value = line.decode().rstrip("\n").partition(": ")
+            if name:
+                fields[name] = value
+            elif "event" in fields:
+                self.cursor = fields.get("id")
+                yield fields["event"], json.loads(fields["data"]), fields.get("id", "")
+                fields = {}
+
+    def until(self, name: str, fits: Any = lambda data: True) -> list[Told]:
+        """The events up to one of a name that fits."""
+        found = []
+        for event in self.events():
+            found.append(event)
+            if event[0] == name and fits(event[1]):
+                return found
+        raise AssertionError(f"the stream ended without {name}: {[name for name, *_ in found]}")
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def cookie_of(server: Server) -> str:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.request("GET", server.address.removeprefix(server.url))
+    answer = connection.getresponse()
+    found = (answer.getheader("set-cookie") or "").partition(";")[0]
+    connection.close()
+    return found
+
+
+@contextmanager
+def listening(server: Server, cookie: str, address: str, cursor: str | None = None) -> Iterator[Listener]:
+    found = Listener(server, cookie, address, cursor)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+class Growing:
+    """A session that is written bit by bit."""
+
+    def __init__(self, folders: Folders, name: str = SESSION) -> None:
+        self.build = Build(step=1)
+        self.build.prompt("begin", "first")
+        self.path = folders.add(name, self.build.data())
+        self._done = len(self.build.lines)
+
+    def write(self) -> None:
+        data = encoded(self.build.lines[self._done :])
+        self._done = len(self.build.lines)
+        with self.path.open("ab") as file:
+            file.write(data)
+
+
+@pytest.fixture
+def growing(folders: Folders) -> Growing:
+    return Growing(folders)
+
+
+def keys(events: list[Told], stream: str = "") -> list[str]:
+    parts = [part for _, data, _ in events for part in data.get("parts", ()) if part["stream"] == stream]
+    return [change["key"] for part in parts for change in part["changes"]]
+
+
+def test_the_page_of_a_session_shows_its_last_items_and_where_to_go_on_from(
+    growing: Growing, client: TestClient
+) -> None:
+    growing.build.answer("an answer with <b>markup</b>", uuid="second")
+    growing.write()
+    page = client.get(f"/live/{SESSION}")
+    assert page.status_code == 200
+    assert 'id="i-first"' in page.text
+    assert 'id="i-second"' in page.text
+    assert "<b>markup" not in page.text
+    assert 'data-cursor="' in page.text
+
+
+def test_the_board_lists_the_sessions_of_today_with_what_they_do(growing: Growing, client: TestClient) -> None:
+    growing.build.call("q", "AskUserQuestion", {"questions": [{"question": "Which <one>?"}]})
+    growing.write()
+    found = client.get("/api/live").json()
+    (row,) = [row for row in found["sessions"] if row["session_id"] == SESSION]
+    assert (row["ref"], row["title"], row["column"]) == (SESSION, "begin", "needs")
+    assert (row["state"]["kind"], row["state"]["words"]) == ("waiting", "asks: Which <one>?")
+    assert found["files"] >= len(found["sessions"])
+    page = client.get("/live")
+    assert "asks: Which &lt;one&gt;?" in page.text
+    assert f'href="/live/{SESSION}"' in page.text
+
+
+def documented(heading: str) -> set[str]:
+    """The names that docs/api.md lists under a heading."""
+    text = (ROOT / "docs" / "api.md").read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return {key for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for key in re.findall("`([^`]+)`", row)}
+
+
+def test_the_documents_have_the_keys_that_are_documented(growing: Growing, client: TestClient) -> None:
+    found = client.get("/api/live").json()
+    row = found["sessions"][0]
+    keys = {"files", *(f"sessions[].{key}" for key in row if key != "state")}
+    assert keys | {f"sessions[].state.{key}" for key in row["state"]} == documented("GET /api/live")
+    assert documented("GET /api/live/events") == {"board", "row", "gone"}
+    assert documented("GET /api/s/{ref}/events") == {"items", "reset", "agent", "gone", "state"}
+
+
+@pytest.mark.parametrize("ref", ["nonsense", "00000000-0000-4000-8000-000000000000", f"{SESSION}.77", "%2e%2e%2fx"])
+def test_what_is_no_session_is_not_found(client: TestClient, ref: str) -> None:
+    assert client.get(f"/live/{ref}").status_code == 404
+    assert client.get(f"/api/s/{ref}/events").status_code == 404
+
+
+def test_a_session_that_is_too_new_for_the_index_can_be_followed(folders: Folders, client: TestClient) -> None:
+    Growing(folders)
+    assert client.get(f"/live/{SESSION}").status_code == 200
+
+
+def test_the_live_pages_of_a_stranger_are_refused(growing: Growing, stranger: TestClient) -> None:
+    for address in ("/live", f"/live/{SESSION}", "/api/live", "/api/live/events", f"/api/s/{SESSION}/events"):
+        assert stranger.get(address).status_code == 403
+
+
+def test_streams_end_when_the_server_does(growing: Growing, client: TestClient, place: Place) -> None:
+    timer = threading.Timer(0.3, place.ending.set)
+    timer.start()
+    answer = client.get(f"/api/s/{SESSION}/events")
+    timer.join()
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.text.startswith("retry: 1000\n\n")
+    assert "event: reset\n" in answer.text
+    assert '"reason":"start"' in answer.text
+
+
+def test_what_is_written_arrives_within_a_moment(growing: Growing, server: Server) -> None:
+    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events") as listener:
+        assert keys(listener.until("state")) == ["first"]
+        growing.build.answer("hello", uuid="second", id="m")
+        begun = time.monotonic()
+        growing.write()
+        found = listener.until("items")
+        assert time.monotonic() - begun < 1.5
+        assert keys(found) == ["second"]
+        growing.build.call("c", uuid="third", id="m")
+        growing.write()
+        assert keys(listener.until("items")) == ["second"]
+
+
+def test_whoever_comes_back_gets_what_was_missed_and_nothing_twice(
+    folders: Folders, growing: Growing, server: Server
+) -> None:
+    cookie, address = cookie_of(server), f"/api/s/{SESSION}/events"
+    with listening(server, cookie, address) as listener:
+        listener.until("state")
+        growing.build.answer("one", uuid="one")
+        growing.write()
+        listener.until("items")
+    growing.build.answer("two", uuid="two")
+    growing.write()
+    with listening(server, cookie, address, listener.cursor) as again:
+        assert keys(again.until("items")) == ["two"]
+    growing.build.answer("three", uuid="three")
+    growing.write()
+    assert server.stop(9) == -9
+    other = start(folders, "--port", str(server.port))
+    try:
+        with listening(other, cookie, address, again.cursor) as last:
+            found = last.until("state")
+            assert keys(found) == ["three"]
+            assert [name for name, *_ in found] == ["items", "state"]
+    finally:
+        other.stop()
+
+
+@pytest.mark.parametrize("cursor", ["x", "AQAB", "-" * 1500, "%00", "é"])
+def test_whatever_is_no_cursor_starts_again(growing: Growing, server: Server, cursor: str) -> None:
+    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events?cursor={cursor.encode().hex()}") as listener:
+        first = listener.until("state")[0]
+        assert (first[0], first[1]["reason"]) == ("reset", "cursor")
+        assert keys([first]) == ["first"]
+
+
+def test_a_file_that_was_replaced_starts_again(growing: Growing, server: Server) -> None:
+    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events") as listener:
+        listener.until("state")
+        other = growing.path.with_suffix(".new")
+        build = Build()
+        build.prompt("another", "another")
+        other.write_bytes(build.data())
+        other.replace(growing.path)
+        found = listener.until("reset")[-1]
+        assert (found[1]["stream"], found[1]["reason"]) == ("", "replaced")
+        assert keys([found]) == ["another"]
+        growing.path.unlink()
+        assert listener.until("gone")[-1][1] == {"stream": ""}
+
+
+def test_sub_agents_appear_as_they_start(growing: Growing, server: Server) -> None:
+    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events") as listener:
+        listener.until("state")
+        folder = growing.path.with_suffix("") / "subagents"
+        folder.mkdir(parents=True)
+        build = Build()
+        build.prompt("explore", "a-1", isSidechain=True, agentId="a1")
+        (folder / "agent-a1.meta.json").write_text('{"agentType": "Explore", "description": "Look around"}')
+        (folder / "agent-a1.jsonl").write_bytes(build.data())
+        found = listener.until("items")
+        (agent,) = [data for name, data, _ in found if name == "agent"]
+        assert (agent["agent"], agent["type"], agent["description"]) == ("a1", "Explore", "Look around")
+        assert keys(found, "a1") == ["a-1"]
+
+
+def test_the_board_tells_when_something_changes(growing: Growing, server: Server) -> None:
+    with listening(server, cookie_of(server), "/api/live/events") as listener:
+        (_, board, _) = listener.until("board")[-1]
+        shown = {one["session"]["ref"]: one["session"]["column"] for one in board["sessions"]}
+        assert shown[SESSION] == "working"
+        growing.build.answer("done")
+        growing.write()
+        fits = lambda data: data["session"]["ref"] == SESSION and data["session"]["column"] == "idle"  # noqa: E731
+        assert "finished" in listener.until("row", fits)[-1][1]["html"]
+        growing.path.unlink()
+        assert listener.until("gone")[-1][1] == {"ref": SESSION}
+
+
+def test_many_listeners_share_one_look_at_the_files(growing: Growing, server: Server) -> None:
+    cookie = cookie_of(server)
+    listeners = [Listener(server, cookie, f"/api/s/{SESSION}/events") for _ in range(8)]
+    for listener in listeners:
+        listener.until("state")
+    growing.build.answer("to all", uuid="all")
+    growing.write()
+    found = [listener.until("items")[-1] for listener in listeners]
+    assert all(event == found[0] for event in found)
+    for listener in listeners:
+        listener.close()
+
+
+def test_the_server_stops_at_once_while_streams_are_open(growing: Growing, server: Server) -> None:
+    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events") as listener:
+        listener.until("state")
+        begun = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - begun < 5
+    assert server.errors == []
+
+
+def test_what_a_transcript_holds_is_escaped_in_events(growing: Growing, server: Server) -> None:
+    evil = '<img src=x onerror=alert(1)>\n\ndata: x\nevent: y\r\n"\u2028</script>'
+    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events") as listener:
+        listener.until("state")
+        growing.build.prompt(evil, "evil")
+        growing.write()
+        (change,) = listener.until("items")[-1][1]["parts"][0]["changes"]
+        assert "<img" not in change["html"]
+        assert "</script>" not in change["html"]
+
+
+def test_a_path_that_cannot_be_read_is_said(growing: Growing, client: TestClient, place: Place) -> None:
+    place.store.refresh(place.config_dirs)
+    growing.path.unlink()
+    os.mkdir(growing.path)  # noqa: PTH102
+    answer = client.get(f"/api/s/{SESSION}/events")
+    assert answer.status_code in (404, 500)
+    assert "error" in answer.json()
+    Path(growing.path).rmdir()

@@ -1,0 +1,242 @@
+"""The live pages in a browser: whatever happens to the file, the connection or the server, all items once."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.session.build import SESSION, Build
+from tests.web import writer
+from tests.web.conftest import Complaints, Folders, Server, start
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+OTHER = "22222222-2222-4333-8444-555555555555"
+
+
+@pytest.fixture
+def session(folders: Folders) -> Path:
+    build = Build(step=1)
+    build.prompt("begin", "first")
+    return folders.add(SESSION, build.data())
+
+
+@contextmanager
+def writing(path: Path, count: int, pause: float, name: str = "w") -> Iterator[subprocess.Popen[bytes]]:
+    """A process that appends answers to a file."""
+    words = [sys.executable, writer.__file__, str(path), str(count), str(pause), name]
+    with subprocess.Popen(words) as process:
+        yield process
+        assert process.wait(60) == 0
+
+
+def uuids(page: Page, within: str = ".transcript") -> list[str]:
+    articles = page.locator(f"{within} > article.item:not(.meta)")
+    return [key or "" for key in articles.evaluate_all("all => all.map((one) => one.dataset.key)")]
+
+
+def expected(count: int, name: str = "w") -> list[str]:
+    return ["first", *(f"{name}-{number}" for number in range(count))]
+
+
+def follow(page: Page, session: str = SESSION) -> None:
+    from playwright.sync_api import expect
+
+    page.goto(f"/live/{session}")
+    expect(page.locator(".link")).to_have_attribute("data-stands", "true")
+
+
+def test_what_a_writer_appends_appears_in_order_while_the_page_stays_at_the_bottom(
+    session: Path, server: Server, page: Page
+) -> None:
+    from playwright.sync_api import expect
+
+    follow(page)
+    with writing(session, 40, 0.02):
+        expect(page.locator("#i-w-39")).to_be_in_viewport(timeout=20_000)
+    assert uuids(page) == expected(40)
+    expect(page.locator(".more")).to_be_hidden()
+
+
+def test_a_server_that_is_killed_and_started_again_loses_and_repeats_nothing(
+    folders: Folders, session: Path, server: Server, page: Page, complaints: Complaints
+) -> None:
+    from playwright.sync_api import expect
+
+    follow(page)
+    with writing(session, 60, 0.05):
+        expect(page.locator("#i-w-5")).to_be_attached(timeout=20_000)
+        assert server.stop(9) == -9
+        expect(page.locator(".link")).to_have_attribute("data-stands", "false")
+        seen = uuids(page)
+        other = start(folders, "--port", str(server.port))
+        try:
+            expect(page.locator("#i-w-59")).to_be_attached(timeout=30_000)
+            assert len(seen) < 60
+            assert uuids(page) == expected(60)
+            expect(page.locator(".live-note")).to_have_text("")
+        finally:
+            other.stop()
+    complaints[:] = [words for words in complaints if "net::ERR_" not in words]  # the connection that was cut
+
+
+def test_a_page_that_was_hidden_goes_on_where_it_was(session: Path, server: Server, page: Page) -> None:
+    from playwright.sync_api import expect
+
+    follow(page)
+    hide = """(hidden) => {
+      Object.defineProperty(document, "hidden", { get: () => hidden, configurable: true });
+      document.dispatchEvent(new Event("visibilitychange"));
+      if (hidden) dispatchEvent(new Event("pagehide"));
+    }"""
+    page.evaluate(hide, True)
+    with writing(session, 12, 0.01):
+        pass
+    time.sleep(0.5)
+    assert uuids(page) == ["first"]
+    page.evaluate(hide, False)
+    expect(page.locator("#i-w-11")).to_be_attached(timeout=10_000)
+    assert uuids(page) == expected(12)
+
+
+def test_two_sessions_are_followed_at_once_and_none_gets_what_is_the_others(
+    folders: Folders, session: Path, server: Server, context: BrowserContext, page: Page
+) -> None:
+    from playwright.sync_api import expect
+
+    build = Build(step=1)
+    build.prompt("begin", "first")
+    other = folders.add(OTHER, build.data())
+    second = context.new_page()
+    follow(page)
+    follow(second, OTHER)
+    with writing(session, 15, 0.02, "a"), writing(other, 15, 0.02, "b"):
+        expect(page.locator("#i-a-14")).to_be_attached(timeout=20_000)
+        expect(second.locator("#i-b-14")).to_be_attached(timeout=20_000)
+    assert uuids(page) == expected(15, "a")
+    assert uuids(second) == expected(15, "b")
+    second.close()
+
+
+def test_a_sub_agent_that_starts_meanwhile_appears_with_what_it_does(session: Path, server: Server, page: Page) -> None:
+    from playwright.sync_api import expect
+
+    follow(page)
+    expect(page.locator(".live-aside")).to_be_hidden()
+    folder = session.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1.meta.json").write_text('{"agentType": "Explore", "description": "Look around"}')
+    agent = folder / "agent-a1.jsonl"
+    agent.write_bytes(writer.answer("x-1", "looking", isSidechain=True, agentId="a1"))
+    member = page.locator("details.live-agent[data-agent='a1']")
+    expect(member.locator(".name")).to_have_text("Look around")
+    member.locator("summary").first.click()
+    expect(member.locator("article.item")).to_have_count(1)
+    with agent.open("ab") as file:
+        file.write(writer.answer("x-2", "found", isSidechain=True, agentId="a1"))
+    expect(member.locator("article.item")).to_have_count(2)
+    expect(member.locator("article.item").last).to_contain_text("found")
+    with writing(session, 3, 0.01):
+        expect(page.locator("#i-w-2")).to_be_attached(timeout=10_000)
+    assert uuids(page) == expected(3)
+
+
+def test_a_replaced_file_is_shown_from_anew(session: Path, server: Server, page: Page) -> None:
+    from playwright.sync_api import expect
+
+    follow(page)
+    with writing(session, 5, 0.01):
+        expect(page.locator("#i-w-4")).to_be_attached(timeout=10_000)
+    build = Build(step=1)
+    build.prompt("another one", "another")
+    new = session.with_suffix(".new")
+    new.write_bytes(build.data())
+    new.replace(session)
+    expect(page.locator("#i-another")).to_be_attached()
+    assert uuids(page) == ["another"]
+    expect(page.locator(".live-note")).to_have_text("The file was replaced.")
+    with writing(session, 2, 0.01, "n"):
+        expect(page.locator("#i-n-1")).to_be_attached(timeout=10_000)
+    assert uuids(page) == ["another", "n-0", "n-1"]
+
+
+def test_a_reader_who_went_up_is_not_pulled_down_and_sees_how_much_is_new(
+    session: Path, server: Server, page: Page
+) -> None:
+    from playwright.sync_api import expect
+
+    with writing(session, 60, 0.001):
+        pass
+    follow(page)
+    expect(page.locator("#i-w-59")).to_be_in_viewport()
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    expect(page.locator("#i-first")).to_be_in_viewport()
+    page.wait_for_timeout(100)
+    with writing(session, 3, 0.01, "n"):
+        expect(page.locator(".more")).to_have_text("3 new ↓", timeout=10_000)
+    expect(page.locator("#i-first")).to_be_in_viewport()
+    page.locator(".more").click()
+    expect(page.locator("#i-n-2")).to_be_in_viewport()
+    expect(page.locator(".more")).to_be_hidden()
+
+
+def test_an_item_that_grows_stays_in_its_place_and_unfolded(session: Path, server: Server, page: Page) -> None:
+    from playwright.sync_api import expect
+
+    call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "sleep 5"}}
+    message = {"role": "assistant", "id": "m1", "model": "claude-opus-5", "content": [call], "stop_reason": "tool_use"}
+    follow(page)
+    with session.open("ab") as file:
+        file.write(writer.line("call", message))
+    card = page.locator("#i-call details.card")
+    expect(card.locator(".outcome")).to_have_text(re.compile("running"))
+    card.locator("summary").first.click()
+    expect(card).to_have_attribute("open", "")
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "slept well"}]}
+    with session.open("ab") as file:
+        file.write(writer.line("result", result, "user"))
+    expect(card).to_contain_text("slept well")
+    expect(card).to_have_attribute("open", "")
+    assert uuids(page) == ["first", "call"]
+
+
+def test_the_board_moves_a_session_to_where_it_belongs(session: Path, server: Server, page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/live")
+    card = page.locator(f"article[data-ref='{SESSION}']")
+    expect(page.locator("[data-column='working']").locator(card)).to_be_visible()
+    ask = {"type": "tool_use", "id": "q", "name": "AskUserQuestion", "input": {"questions": [{"question": "Which?"}]}}
+    message = {"role": "assistant", "id": "m1", "model": "claude-opus-5", "content": [ask], "stop_reason": "tool_use"}
+    with session.open("ab") as file:
+        file.write(writer.line("ask", message))
+    expect(page.locator("[data-column='needs']").locator(card)).to_contain_text("asks: Which?")
+    expect(page).to_have_title("(1) Live · turnlog")
+    card.locator("a").click()
+    expect(page.locator(".doing").first).to_contain_text("asks: Which?")
+
+
+@pytest.mark.parametrize("address", ["/live", f"/live/{SESSION}"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_the_live_pages(
+    session: Path, server: Server, page: Page, address: str, scheme: str
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    folder = session.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1.jsonl").write_bytes(writer.answer("x-1", "looking", isSidechain=True, agentId="a1"))
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+    page.goto(address)
+    page.wait_for_timeout(700)
+    found = Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []

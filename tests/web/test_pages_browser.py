@@ -1,0 +1,251 @@
+"""The list, the search and the insights in a browser: typing, scrolling, keys, phones, and people who can't see."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.session.build import Build
+from tests.web.conftest import DATA, SESSIONS, Complaints, Folders, Server, start
+from turnlog.web.place import Place
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+MANY = 90
+PAGES = ("/", "/?group=project", "/search?q=quokka", "/search", "/insights?range=all", "/search?q=quokka+AND")
+
+
+def talk(number: int) -> bytes:
+    build = Build()
+    build.wait(number * 10_000)
+    build.prompt(f"Please look at part {number}", uuid=f"p-{number}")
+    build.call(
+        f"c-{number}", "Bash", {"command": f"cat quokka-{number}"}, usage={"input_tokens": 9, "output_tokens": 9}
+    )
+    build.result(f"c-{number}", "no such file", error=number % 3 == 0)
+    build.answer("The quokka is fine.", usage={"input_tokens": 1000, "output_tokens": 100})
+    build.note("custom-title", customTitle=f"Session number {number}")
+    return build.data().replace(b"msg-", f"msg-{number}-".encode())
+
+
+# One machine and one server for all of these tests: they only read.
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    root = tmp_path_factory.mktemp("pages")
+    found = Folders(root / "claude", root / "turnlog")
+    for name in SESSIONS:
+        shutil.copytree(DATA / "sessions" / name / "projects", found.projects, dirs_exist_ok=True)
+    for number in range(MANY):
+        found.add(f"aaaaaaaa-0000-4000-8000-{number:012}", talk(number), "-home-many")
+    place = Place([found.config], found.data)
+    place.store.refresh(place.config_dirs)
+    place.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(folders: Folders) -> Iterator[Server]:
+    found = start(folders)
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="module")
+def cookies(browser: Browser, server: Server) -> object:
+    context = browser.new_context(base_url=server.url)
+    context.new_page().goto(server.address.replace("/?", "/api/state?"))
+    found = context.storage_state()
+    context.close()
+    return found
+
+
+@pytest.fixture
+def context(browser: Browser, server: Server, cookies: object) -> Iterator[BrowserContext]:
+    found = browser.new_context(base_url=server.url, storage_state=cookies)  # type: ignore[arg-type]
+    yield found
+    found.close()
+
+
+def rows(page: Page) -> int:
+    return page.locator("tr.session:visible").count()
+
+
+def test_the_list_filters_as_one_types_and_finds_in_the_texts(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/")
+    page.keyboard.press("f")
+    page.keyboard.type("number 77")
+    expect(page.locator("tr.session:visible")).to_have_count(1)
+    expect(page.locator("#count")).to_contain_text("1 session of")
+    expect(page.locator("#hits .hit-group").first).to_contain_text("Session number 77")
+    assert page.url.endswith("/?q=number+77")
+    page.locator("#filter").fill("")
+    expect(page.locator("#hits")).to_be_hidden()
+    expect(page.locator("#count")).not_to_contain_text(" of ")
+
+
+def test_more_rows_come_as_one_scrolls(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/?project=/home/dana/webshop")
+    page.mouse.wheel(0, 20_000)
+    expect(page.locator("tr.session").nth(MANY - 1)).to_be_attached()
+    refs = page.locator("tr.session").evaluate_all("rows => rows.map((row) => row.dataset.ref)")
+    assert len(refs) == len(set(refs)) >= MANY
+
+
+def test_rows_that_are_looked_at_tell_their_health_and_turns(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/?q=number+5")
+    row = page.locator("tr.session").first
+    expect(row.locator("td.health .badge").first).to_have_text(re.compile("healthy|error|warning"), timeout=15_000)
+    expect(row.locator(".turn-count")).to_have_text("1")
+
+
+def test_keys_go_from_session_to_session(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator("tr.session a.title").nth(1)).to_be_focused()
+    page.keyboard.press("k")
+    expect(page.locator("tr.session a.title").nth(0)).to_be_focused()
+
+
+def test_choosing_a_project_and_an_order_renews_the_list(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/")
+    page.get_by_label("by project").check()
+    expect(page.locator("tr.group").first).to_be_visible()
+    assert "group=project" in page.url
+    page.get_by_role("link", name="Cost").click()
+    page.wait_for_url(re.compile("sort=cost"))
+    expect(page.locator("th.cost")).to_have_attribute("aria-sort", "descending")
+
+
+def test_searching_as_one_types_marks_what_was_found(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/search")
+    page.keyboard.type("quokka")
+    expect(page.locator("mark").first).to_have_text("quokka")
+    expect(page.locator(".summary")).to_contain_text("Searched")
+    assert page.url.endswith("/search?q=quokka")
+
+
+def test_a_hit_leads_to_its_place_in_the_session(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/search?q=fine+kind:answer+session:aaaaaaaa-0000-4000-8000-000000000042")
+    page.locator("ol.found a").first.click()
+    page.wait_for_url(re.compile(r"/s/aaaaaaaa-0000-4000-8000-000000000042\?at=@\d+"))
+    expect(page.locator("article.item", has_text="The quokka is fine.").first).to_be_in_viewport()
+
+
+def test_a_control_writes_into_the_query_and_reads_from_it(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/search?q=quokka")
+    page.locator("[name=f_tool]").select_option("Bash")
+    expect(page.locator("#q")).to_have_value("quokka tool:Bash")
+    expect(page.locator(".hit-group .sort").first).to_have_text(re.compile("call|result"))
+    page.locator("[name=f_error]").select_option("yes")
+    expect(page.locator("#q")).to_have_value("quokka tool:Bash error:yes")
+    page.locator("#q").fill("quokka error:no")
+    expect(page.locator("[name=f_error]")).to_have_value("no")
+    expect(page.locator("[name=f_tool]")).to_have_value("")
+
+
+def test_a_mistake_is_explained_while_one_types_and_goes_away_again(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/search?q=quokka")
+    page.locator("#q").fill('quokka "open')
+    expect(page.locator(".mistake")).to_contain_text("never closed")
+    expect(page.locator(".mistake .here")).to_have_text('"open')
+    page.locator("#q").fill('quokka "is fine"')
+    expect(page.locator(".mistake")).to_have_count(0)
+
+
+def test_an_exact_text_is_found_by_reading_the_files(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/search")
+    page.locator("#mode").select_option("substring")
+    page.locator("#text").fill("cat quokka-42")
+    expect(page.locator(".hit-group h2")).to_have_text("Session number 42", timeout=20_000)
+    expect(page.locator(".summary")).to_contain_text("Read ")
+
+
+def test_a_chart_tells_what_one_points_at_by_mouse_and_by_keys(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/insights?range=all")
+    chart = page.locator(".field-of-marks").first
+    chart.locator(".mark").last.hover()
+    expect(page.locator(".tip")).to_contain_text("$")
+    page.mouse.move(0, 0)
+    expect(page.locator(".tip")).to_be_hidden()
+    chart.focus()
+    page.keyboard.press("Home")
+    expect(page.locator(".tip")).to_be_visible()
+    said = page.locator(".tip").inner_text()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/search"))
+    assert said[:10] in page.locator("#q").input_value()
+
+
+def test_parts_that_take_longer_appear_by_themselves(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    page.goto("/insights?range=all")
+    expect(page.locator("#files table")).to_be_visible(timeout=15_000)
+    expect(page.locator("#failures table")).to_contain_text("Bash")
+    expect(page.locator("[aria-busy]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_left_out(page: Page, path: str, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto(path)
+    page.wait_for_load_state("networkidle")
+    found = Axe().run(page).response["violations"]
+    serious = [item for item in found if item["impact"] in ("serious", "critical")]
+    assert not serious, [(item["id"], [node["html"][:160] for node in item["nodes"]][:3]) for item in serious]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_nothing_is_wider_than_a_phone(page: Page, path: str) -> None:
+    page.set_viewport_size({"width": 380, "height": 800})
+    page.goto(path)
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 380
+
+
+@pytest.mark.parametrize("path", ["/?q=number+5", "/search?q=quokka", "/insights?range=all&parts=all"])
+def test_pages_work_without_script(browser: Browser, server: Server, cookies: object, path: str) -> None:
+    context = browser.new_context(base_url=server.url, storage_state=cookies, java_script_enabled=False)  # type: ignore[arg-type]
+    page = context.new_page()
+    complaints = Complaints()
+    complaints.watch(page)
+    page.goto(path)
+    assert page.locator("main h1").inner_text() in ("Sessions", "Search", "Insights")
+    if path.startswith("/search"):
+        page.locator("[name=f_tool]").select_option("Bash")
+        page.locator("#query button").click()
+        assert page.locator("#q").input_value() == "quokka tool:Bash"
+        assert page.locator("mark").count() > 0
+    assert not complaints
+    context.close()

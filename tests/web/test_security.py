@@ -1,0 +1,380 @@
+"""The guard, by attack: whoever is not the browser that was opened for the server gets nothing."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from tests.web.conftest import PORT, Folders, Server, start
+from turnlog.web.app import LARGEST_BODY, application
+from turnlog.web.place import Place
+from turnlog.web.security import HEADERS, LONGEST_ADDRESS, POLICY, Door, Guard
+
+OWN = f"http://127.0.0.1:{PORT}"
+SAMPLES = {"ref": "932fc80a-c05a-4969-ba64-42dfe573deb6", "verb": "clone", "file": "app.css"}
+
+
+def addresses(app: Starlette, **values: str) -> Iterator[tuple[str, str]]:
+    """Every method and path that the application answers."""
+    chosen = {**SAMPLES, **values}
+    for route in app.routes:
+        assert isinstance(route, Route), f"{route}: a kind of route that this test does not know"
+        path = re.sub(r"{(\w+)(?::\w+)?}", lambda found: chosen.get(found[1], "1"), route.path)
+        for method in sorted(route.methods or ()):
+            yield method, path
+
+
+def assert_headers(answer: object) -> None:
+    headers = answer.headers  # type: ignore[attr-defined]
+    for name, value in HEADERS.items():
+        if name != b"cache-control":
+            assert headers[name.decode()] == value.decode()
+    assert headers["cache-control"] in ("no-store", "private, no-cache", "private, max-age=31536000, immutable")
+
+
+def test_the_policy_is_the_one_that_was_agreed_on() -> None:
+    assert POLICY == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+        "trusted-types app"
+    )
+
+
+def test_every_route_refuses_a_request_without_the_cookie(place: Place, stranger: TestClient) -> None:
+    every = list(addresses(application(place)))
+    assert ("GET", "/api/state") in every
+    for method, path in every:
+        answer = stranger.request(method, path, headers={"origin": OWN, "content-type": "application/json"})
+        assert answer.status_code == 403, (method, path)
+        assert_headers(answer)
+        assert method == "HEAD" or "was not let in" in answer.text
+
+
+def test_get_and_head_write_nothing_of_the_user(place: Place, client: TestClient, folders: Folders) -> None:
+    def files() -> dict[Path, tuple[int, bytes]]:
+        return {
+            path: (path.stat().st_mtime_ns, path.read_bytes()) for path in folders.config.rglob("*") if path.is_file()
+        }
+
+    before = files()
+    for ref in folders.sessions[:3]:
+        for method, path in addresses(application(place), ref=ref):
+            if method != "POST" and not path.endswith("/events"):  # which never end
+                assert client.request(method, path).status_code < 500, (method, path)
+    assert files() == before
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "status"),
+    [
+        ("host", f"evil.example:{PORT}", 421),
+        ("sec-fetch-site", "cross-site", 403),
+        ("sec-fetch-site", "same-site", 403),
+        ("origin", "https://evil.example", 403),
+    ],
+)
+def test_every_route_refuses_a_foreign_page_even_with_the_cookie(
+    place: Place, client: TestClient, header: str, value: str, status: int
+) -> None:
+    for method, path in addresses(application(place)):
+        answer = client.request(method, path, headers={"content-type": "application/json", header: value})
+        assert answer.status_code == status, (method, path)
+        assert_headers(answer)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        "evil.example",
+        "127.0.0.1",
+        "127.0.0.1:80",
+        f"127.0.0.1:{PORT + 1}",
+        f"127.0.0.1.:{PORT}",
+        f"localhost.:{PORT}",
+        f"127.0.0.1.nip.io:{PORT}",
+        f"localhost.evil.example:{PORT}",
+        f"evil.example#127.0.0.1:{PORT}",
+        f"user@127.0.0.1:{PORT}",
+        f"0.0.0.0:{PORT}",
+        f"127.1:{PORT}",
+        f"2130706433:{PORT}",
+        f"[::]:{PORT}",
+        f"::1:{PORT}",
+        f"[::ffff:127.0.0.1]:{PORT}",
+        f"127.0.0.1:{PORT}, evil.example",
+        f"127.0.0.1:0{PORT}",
+        f" 127.0.0.1:{PORT}x",
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/api/state", "/static/app.css", "/nothing"])
+def test_a_foreign_host_gets_nothing_from_any_route(client: TestClient, host: str, path: str) -> None:
+    answer = client.get(path, headers={"host": host})
+    assert answer.status_code == 421
+    assert_headers(answer)
+    assert host.strip() == "" or host not in answer.text
+
+
+@pytest.mark.parametrize("host", [f"127.0.0.1:{PORT}", f"localhost:{PORT}", f"LocalHost:{PORT}", f"[::1]:{PORT}"])
+def test_the_names_of_this_machine_are_answered(client: TestClient, host: str) -> None:
+    assert client.get("/api/state", headers={"host": host, "origin": f"http://{host}"}).status_code == 200
+
+
+def test_two_hosts_are_refused(client: TestClient) -> None:
+    hosts = [("host", f"127.0.0.1:{PORT}"), ("host", "evil.example")]
+    assert client.request("GET", "/api/state", headers=hosts).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "null",
+        "",
+        "http://127.0.0.1",
+        f"https://127.0.0.1:{PORT}",
+        f"http://localhost:{PORT}",
+        f"http://127.0.0.1:{PORT}.evil.example",
+    ],
+)
+def test_a_foreign_or_null_origin_is_refused(client: TestClient, origin: str) -> None:
+    assert client.get("/api/state", headers={"origin": origin}).status_code == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "Cross-Site", "something-new", ""])
+def test_only_our_own_pages_and_the_address_bar_may_ask(client: TestClient, site: str) -> None:
+    assert client.get("/api/state", headers={"sec-fetch-site": site}).status_code == 403
+
+
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_our_own_pages_and_the_address_bar_are_answered(client: TestClient, site: str) -> None:
+    assert client.get("/api/state", headers={"sec-fetch-site": site}).status_code == 200
+
+
+def test_the_token_gives_the_cookie_once(stranger: TestClient, door: Door) -> None:
+    first = stranger.get("/", params={"token": door.token})
+    assert (first.status_code, first.headers["location"]) == (303, "/")
+    assert first.headers["set-cookie"] == f"turnlog-{PORT}={door.cookie}; HttpOnly; SameSite=Strict; Path=/"
+    assert_headers(first)
+    assert stranger.get("/api/state").status_code == 200
+    stranger.cookies.clear()
+    again = stranger.get("/", params={"token": door.token})
+    assert again.status_code == 403
+    assert "set-cookie" not in again.headers
+
+
+def test_who_has_the_cookie_may_open_the_printed_address_again(client: TestClient, door: Door) -> None:
+    for _ in range(2):
+        assert client.get("/", params={"token": door.token}).status_code == 303
+
+
+@pytest.mark.parametrize("token", ["", "x", "é", "%00", "a" * 2000])
+def test_a_wrong_token_is_refused_and_the_right_one_still_works(stranger: TestClient, door: Door, token: str) -> None:
+    assert stranger.get(f"/?token={token}").status_code == 403
+    assert stranger.get("/", params={"token": door.token}).status_code == 303
+
+
+def test_a_token_is_not_taken_from_a_head_a_post_or_a_foreign_page(stranger: TestClient, door: Door) -> None:
+    query = {"token": door.token}
+    assert stranger.head("/", params=query).status_code == 403
+    assert stranger.post("/", params=query, json={}, headers={"origin": OWN}).status_code == 403
+    assert stranger.get("/", params=query, headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    assert stranger.get("/", params=query, headers={"host": "evil.example"}).status_code == 421
+    assert stranger.get("/", params=query).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("path", "goal"),
+    [
+        ("/s/932fc80a-c05a-4969-ba64-42dfe573deb6", "/s/932fc80a-c05a-4969-ba64-42dfe573deb6"),
+        ("/insights", "/insights"),
+        ("//evil.example/", "/"),
+        ("/\\evil.example", "/"),
+        ("/%0d%0aset-cookie:x=1", "/"),
+        ("/%2f%2fevil.example", "/"),
+        ("/a//evil.example", "/"),
+    ],
+)
+def test_the_token_leads_to_places_of_ours_alone(place: Place, path: str, goal: str) -> None:
+    door = Door(PORT, b"s" * 32)
+    with TestClient(Guard(application(place), door), OWN, follow_redirects=False) as found:
+        answer = found.get(f"{OWN}{path}?token={door.token}")
+    assert (answer.status_code, answer.headers["location"]) == (303, goal)
+
+
+def test_the_cookie_of_another_port_or_another_secret_opens_nothing(stranger: TestClient) -> None:
+    for other in (Door(PORT + 1, b"s" * 32), Door(PORT, b"t" * 32)):
+        for name in (f"turnlog-{PORT}", other.cookie_name):
+            answer = stranger.get("/api/state", headers={"cookie": f"{name}={other.cookie}"})
+            assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "cookie", ["", "x", "=;=;=", "turnlog-4747", "turnlog-4747=", "a=b;" * 500, "turnlog-4747=\xff"]
+)
+def test_a_wrong_cookie_is_refused(stranger: TestClient, cookie: str) -> None:
+    assert stranger.get("/api/state", headers={b"cookie": cookie.encode("latin-1")}).status_code == 403
+
+
+def test_cookies_of_other_local_servers_do_no_harm(stranger: TestClient, door: Door) -> None:
+    cookies = f'theirs="a b"; bad[]=1; {door.cookie_name}={door.cookie}; more=x'
+    assert stranger.get("/api/state", headers={"cookie": cookies}).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"])
+def test_other_methods_are_refused(client: TestClient, method: str) -> None:
+    answer = client.request(method, "/api/state")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD, POST")
+
+
+def test_a_post_to_what_can_only_be_read_is_refused(client: TestClient) -> None:
+    assert client.post("/api/state", json={}).status_code == 405
+
+
+@pytest.mark.parametrize(
+    "kind", ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "text/json"]
+)
+def test_a_post_that_a_form_could_send_is_refused(client: TestClient, kind: str) -> None:
+    answer = client.post("/api/s/x/actions/clone", content=b"{}", headers={"content-type": kind})
+    assert answer.status_code == 415
+
+
+def test_a_post_without_an_origin_is_refused(client: TestClient) -> None:
+    del client.headers["origin"]
+    assert client.post("/api/s/x/actions/clone", json={}).status_code == 403
+
+
+def test_a_body_that_is_too_large_is_refused(client: TestClient) -> None:
+    ref = SAMPLES["ref"]
+    answer = client.post(f"/api/s/{ref}/actions/clone", json={"options": {"title": "x" * LARGEST_BODY}})
+    assert answer.status_code == 413
+    assert_headers(answer)
+
+
+@pytest.mark.parametrize("path", ["/" + "a" * LONGEST_ADDRESS, "/search?q=" + "a" * LONGEST_ADDRESS])
+def test_an_address_that_is_too_long_is_refused(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 414
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [
+        "%2e%2e",
+        "%2e%2e%2f%2e%2e%2fetc%2fpasswd",
+        "..%5c..",
+        "%00",
+        "932fc80a-c05a-4969-ba64-42dfe573deb6%00",
+        "932fc80a-c05a-4969-ba64-42dfe573deb6.0",
+        "932fc80a-c05a-4969-ba64-42dfe573deb6.%D9%A1",
+        "932fc80a-c05a-4969-ba64-42dfe573deb6.99999999999999999999",
+        "932fc80a-c05a-4969-ba64-42dfe573deb6%0a",
+        "932fc80a-c05a-4969-ba64-42dfe573deb6.jsonl",
+        "%F0%9F%92%A5",
+        "%ff%fe",
+        "'%20OR%201=1--",
+        "a" * 3000,
+        "last",
+        "~",
+    ],
+)
+def test_a_reference_that_is_none_is_not_found_by_any_route(place: Place, client: TestClient, ref: str) -> None:
+    about = [(method, path) for method, path in addresses(application(place), ref=ref, file=ref) if ref in path]
+    assert len(about) > 30
+    for method, path in about:
+        answer = client.request(method, path, headers={"content-type": "application/json"})
+        assert answer.status_code == 404, (method, path)
+        assert_headers(answer)
+
+
+@pytest.mark.parametrize(
+    "name", ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "/etc/passwd", "app.css%00", "../templates/base.html"]
+)
+def test_static_files_are_those_that_there_are(server: Server, name: str) -> None:
+    answer = raw(server, f"GET /static/{name} HTTP/1.1\r\nHost: {host(server)}\r\nCookie: {cookie(server)}\r\n")
+    assert answer.startswith("HTTP/1.1 404")
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/api/nothing", "/static/nothing.css"])
+def test_failures_carry_the_headers_too(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert_headers(answer)
+
+
+def test_a_mistake_of_ours_carries_the_headers_and_tells_nothing_of_it(place: Place, door: Door) -> None:
+    app = application(place)
+
+    def broken(request: object) -> None:
+        raise ValueError("<script>alert(1)</script>")
+
+    app.router.routes.append(Route("/broken", broken))
+    with TestClient(Guard(app, door), OWN, raise_server_exceptions=False) as found:
+        found.cookies.set(door.cookie_name, door.cookie)
+        answer = found.get("/broken")
+    assert answer.status_code == 500
+    assert "alert" not in answer.text
+    assert_headers(answer)
+
+
+def test_what_an_address_holds_is_escaped_in_the_failure(client: TestClient) -> None:
+    assert "<script>" not in client.get("/s/%3Cscript%3Ealert(1)%3C/script%3E").text
+
+
+def host(server: Server) -> str:
+    return f"127.0.0.1:{server.port}"
+
+
+def cookie(server: Server) -> str:
+    """The cookie for the server's token, or the one it gave before."""
+    answer = raw(server, f"GET /?token={server.token} HTTP/1.1\r\nHost: {host(server)}\r\n")
+    found = re.search(r"set-cookie: ([^;]+)", answer)
+    assert found, answer
+    return found[1]
+
+
+def raw(server: Server, head: str) -> str:
+    """Send bytes that no client would send, and read the answer."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(head.encode("latin-1") + b"Connection: close\r\n\r\n")
+        found = b""
+        while piece := connection.recv(65536):
+            found += piece
+    return found.decode("utf-8", "replace")
+
+
+def test_the_server_listens_to_this_machine_alone(server: Server) -> None:
+    with socket.socket(socket.AF_INET) as other:
+        other.bind(("127.0.0.2", 0))  # every other address of this machine is free
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", server.port), timeout=5)
+
+
+def test_a_request_with_a_foreign_host_gets_nothing_over_the_wire(server: Server) -> None:
+    assert raw(server, "GET / HTTP/1.1\r\nHost: evil.example\r\n").startswith("HTTP/1.1 421")
+    assert raw(server, f"GET http://evil.example/ HTTP/1.1\r\nHost: {host(server)}\r\n").split(" ")[1] != "200"
+    assert raw(server, "GET / HTTP/1.0\r\n").startswith(("HTTP/1.1 421", "HTTP/1.0 421"))
+
+
+def test_header_injection_by_the_address_reaches_no_header(server: Server) -> None:
+    answer = raw(server, f"GET /%0d%0aX-Evil:1?token={server.token} HTTP/1.1\r\nHost: {host(server)}\r\n")
+    assert "x-evil" not in answer.lower().partition("\r\n\r\n")[0].replace("%0d%0ax-evil", "")
+    assert "location: /\r\n" in answer
+
+
+def test_the_cookie_survives_a_restart_and_the_token_does_not(folders: Folders, server: Server) -> None:
+    kept = cookie(server)
+    server.stop()
+    again = start(folders, "--port", str(server.port))
+    try:
+        line = f"Host: {host(server)}\r\n"
+        assert raw(again, f"GET /api/state HTTP/1.1\r\n{line}Cookie: {kept}\r\n").startswith("HTTP/1.1 200")
+        assert raw(again, f"GET /?token={server.token} HTTP/1.1\r\n{line}").startswith("HTTP/1.1 403")
+        assert again.token != server.token
+    finally:
+        again.stop()

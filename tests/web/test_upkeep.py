@@ -1,0 +1,196 @@
+"""The index while the server runs: it follows the files, and no page waits for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+from starlette.testclient import TestClient
+
+from tests.session.build import Build
+from tests.web.conftest import Folders
+from turnlog.errors import NotFound, TurnlogError
+from turnlog.store.changes import Changed
+from turnlog.web import upkeep
+from turnlog.web.errand import Child, Errand
+from turnlog.web.place import Place
+from turnlog.web.state import State
+from turnlog.web.upkeep import Upkeep
+
+NEW = "0a0a0a0a-0000-4000-8000-00000000000{}"
+
+
+def session(prompts: int, size: int = 20) -> bytes:
+    build = Build()
+    for number in range(prompts):
+        build.prompt(f"question {number} " + "x" * size)
+        build.answer(f"answer {number}")
+    return build.data()
+
+
+def until(is_so: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, "it did not come to be"
+        time.sleep(0.02)
+
+
+def is_known(place: Place, ref: str) -> bool:
+    try:
+        return bool(place.session(ref))
+    except NotFound:
+        return False
+
+
+@contextmanager
+def kept(place: Place) -> Iterator[list[str]]:
+    """A place that is looked after, with somebody at a page."""
+    told: list[str] = []
+    place.visited = time.monotonic() + 1000
+    with Upkeep(place, told.append):
+        yield told
+
+
+def test_a_new_session_comes_into_the_index_while_the_server_runs(place: Place, folders: Folders) -> None:
+    with kept(place) as told:
+        until(lambda: place.state.phase == "idle")
+        before = place.state.generation
+        folders.add(NEW.format(1), session(2))
+        until(lambda: is_known(place, NEW.format(1)))
+        until(lambda: place.state.generation > before)
+    assert told == []
+
+
+def test_a_session_that_is_deleted_is_known_to_be_gone(place: Place, folders: Folders) -> None:
+    path = folders.add(NEW.format(1), session(2))
+    place.store.refresh(place.config_dirs)
+    with kept(place):
+        path.unlink()
+        until(lambda: place.session(NEW.format(1)).is_gone)
+
+
+def test_much_is_read_by_a_child_while_pages_are_answered(place: Place, client: TestClient, folders: Folders) -> None:
+    for number in range(4):
+        folders.add(NEW.format(number), session(4000, 300))
+    phases = set()
+    with kept(place) as told:
+        while place.state.phase == "idle" or place.state.is_busy:
+            answer = client.get("/api/state")
+            phases.add(answer.json()["phase"])
+            if is_known(place, NEW.format(3)) and place.session(NEW.format(3)).title:
+                break
+        until(lambda: not place.state.is_busy)
+    assert "indexing" in phases
+    assert told == []
+    assert place.store.db.execute("SELECT count(*) FROM file WHERE path LIKE '%0a0a0a0a%' AND offset = size").get == 4
+
+
+def test_the_timelines_of_large_sessions_are_made_ahead(
+    place: Place, folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "LARGE", 40_000)
+    large = [
+        Path(path)
+        for (path,) in place.store.db.execute("SELECT path FROM file WHERE size > 40000 AND kind = 'session'")
+    ]
+    assert large
+    with kept(place):
+        until(lambda: all(place.timelines.has(path) for path in large))
+
+
+def test_a_session_that_is_being_written_is_not_made_ahead_again_and_again(
+    place: Place, folders: Folders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "LARGE", 0)
+    path = folders.add(NEW.format(1), session(2))
+    place.store.refresh(place.config_dirs)
+    keeper = Upkeep(place, str)
+    assert path in keeper._cold(place.store)
+    path.write_bytes(session(3))
+    place.store.refresh(place.config_dirs)
+    assert path not in keeper._cold(place.store)
+    old = time.time() - 3600
+    os.utime(path, (old, old))
+    place.store.refresh(place.config_dirs)
+    assert path in keeper._cold(place.store)
+
+
+def test_a_file_that_can_not_be_read_is_tried_a_few_times_and_again_when_it_has_changed(place: Place) -> None:
+    looked_after = Upkeep(place, str)
+    locked, other = Changed(1, 10, 100, 100), Changed(2, 10, 100, 100)
+    assert [len(looked_after.worth_reading([locked])) for _ in range(6)] == [1, 1, 1, 1, 0, 0]
+    assert looked_after.worth_reading([locked, other]) == [other]
+    changed = locked._replace(mtime_ns=11)
+    assert looked_after.worth_reading([changed]) == [changed]
+
+
+def test_the_server_ends_soon_and_its_child_with_it(place: Place, folders: Folders) -> None:
+    for number in range(4):
+        folders.add(NEW.format(number), session(6_000, 500))
+    looked_after = Upkeep(place, str)
+    with looked_after:
+        until(lambda: place.state.is_busy and place.state.done > 0)
+        begun = time.monotonic()
+    assert time.monotonic() - begun < 4
+    child = looked_after._child
+    assert child is not None
+    assert child._process.returncode is not None
+
+
+def test_a_child_ends_when_we_are_gone(place: Place, folders: Folders) -> None:
+    for number in range(4):
+        folders.add(NEW.format(number), session(6_000, 500))
+    child = subprocess.Popen(
+        [sys.executable, "-m", "turnlog.web.keeper"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    with child:
+        child.stdin.write(msgspec.json.encode(Errand.of(place, refreshes=True)) + b"\n")
+        child.stdin.flush()
+        assert json.loads(child.stdout.readline())["phase"] == "indexing"
+        child.stdin.close()
+        child.wait(10)
+    place.store.refresh(place.config_dirs)  # and what it left can be gone on with
+    assert is_known(place, NEW.format(3))
+
+
+def test_an_index_that_can_not_be_opened_any_more_is_told_once_and_shown(place: Place, client: TestClient) -> None:
+    place.index.with_suffix(".lock").unlink()
+    place.index.with_suffix(".lock").mkdir()
+    with kept(place) as told:
+        until(lambda: place.state.phase == "failed")
+        assert client.get("/api/state").json()["words"].startswith("not up to date: ")
+    assert len(told) == 1
+    with pytest.raises(TurnlogError, match="can't be opened any more"):
+        list(Child(Errand.of(place, refreshes=True)).told())
+
+
+def test_a_child_that_breaks_is_told(place: Place) -> None:
+    child = Child(Errand.of(place, refreshes=True))
+    child._process.kill()
+    with pytest.raises(TurnlogError, match=r"ended with (-9|1)"):
+        list(child.told())
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (State(), ""),
+        (State("indexing"), "indexing"),
+        (State("indexing", 34, 100), "indexing 34 %"),
+        (State("indexing", 200, 100), "indexing 99 %"),
+        (State("timelines", 1, 2), ""),
+        (State("failed", failure="the disk is full"), "not up to date: the disk is full"),
+    ],
+)
+def test_the_state_is_told_in_a_few_words(state: State, words: str) -> None:
+    assert state.words == words

@@ -57,6 +57,7 @@ async def scanned(job: Job, is_given_up: Callable[[], Awaitable[bool]], patience
     """Run a scan and give its document; raises QueryError and UsageError."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
+        "-P",
         "-c",
         "from turnlog.web.scanner import main; main()",
         stdin=asyncio.subprocess.PIPE,

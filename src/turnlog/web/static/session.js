@@ -105,11 +105,14 @@ if (chart) {
   new Chart(chart, { go: (position) => jump.toPosition(position).catch(failed), address: (by) => `${address}/context${query({ by })}` });
 }
 
+let known = null;
 const where = one(".session-where");
 const here = new Here({
   windows,
   jump,
-  shown: ({ first, last, turn }) => {
+  shown: ({ first, last, turn: told }) => {
+    // What stands between two turns counts to the one before.
+    const turn = told || (known ? (known.numbers[known.positions.findLastIndex((start) => start <= first)] ?? 0) : 0);
     minimap.mark(first, last);
     if (turn) outline.mark(turn);
     where.textContent = turn ? `Turn ${turn.toLocaleString("en")} of ${Number(root.dataset.last).toLocaleString("en")}` : "";
@@ -120,7 +123,7 @@ const here = new Here({
 requestIdleCallback(
   async () => {
     try {
-      const known = await head();
+      known = await head();
       minimap.fill(known);
       await outline.fill(known);
       outline.current = 0;

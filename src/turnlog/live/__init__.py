@@ -1,0 +1,1 @@
+"""Sessions while they are written: what is new in them, and what they are doing."""

@@ -1,0 +1,268 @@
+"""What a transcript tells of the work in progress, folded line by line.
+
+A `Fold` is small, holds data only, and is append-incremental: folding a tail onto what was folded before gives what
+folding the whole gives. It may begin anywhere in a file, for what a session is doing stands in its last lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import Struct
+
+from ..entries.decode import body
+from ..entries.entry import Entry, MessageHead
+from ..entries.reader import Piece
+from ..session.calls import AGENT_TOOLS
+from ..session.graph import holds_result
+from ..session.notices import Notice, notice
+from ..session.prices import SYNTHETIC
+from ..session.prompts import Prompt, read
+from .gist import LONGEST, about, blocks, count, filled, first_text, is_over, line
+
+Last = Literal["", "prompt", "command", "bash", "answer", "thinking", "result", "finished", "interrupted", "error"]
+"""What was written last, as far as it matters: "" nothing yet; answer: a text; thinking: nothing but thinking so far;
+finished: certainly the end of a turn."""
+
+_MOST = 500
+"""So many open calls and tasks are kept; a transcript that claims more is not to be believed."""
+_ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal", "model_context_window_exceeded"})
+_STOPPERS = frozenset({"TaskStop", "KillShell", "KillBash", "TaskOutput", "BashOutput", "AgentOutputTool"})
+_TITLES = {"custom-title": ("customTitle", "given"), "ai-title": ("aiTitle", "made")}
+
+
+class Open(Struct):
+    """A call without a result."""
+
+    name: str
+    since: str | None
+    about: str = ""
+    """What it was asked, in few words."""
+    message: str | None = None
+    has_progress: bool = False
+    """Something was heard of it since: it runs, and waits for nobody."""
+    task: str = ""
+    """The background task that it is about."""
+
+
+class Task(Struct):
+    """Something that was set going in the background."""
+
+    call: str
+    name: str
+    since: str | None
+    about: str = ""
+    is_agent: bool = False
+
+
+class Fold(Struct):
+    """What is known after some lines."""
+
+    is_agent: bool = False
+    """Whether the file is a sub-agent's, where every line is marked as one of a side chain."""
+    last: Last = ""
+    since: str | None = None
+    """When that was written."""
+    heard: str | None = None
+    """The last timestamp of all."""
+    turn: str | None = None
+    """When the turn began."""
+    prompt: str = ""
+    """How its prompt begins."""
+    calls: dict[str, Open] = {}
+    tasks: dict[str, Task] = {}
+    mode: str | None = None
+    """The permission mode."""
+    error: str = ""
+    retry: tuple[int, int] | None = None
+    """The attempt that is made, and how many there will be."""
+    message: str | None = None
+    model: str | None = None
+    context: int = 0
+    """How much the window held at the last answer, in tokens."""
+    given: str = ""
+    """The title that a person gave, and …"""
+    made: str = ""
+    """… the one that the model gave."""
+    cwd: str | None = None
+    git_branch: str | None = None
+    version: str | None = None
+    entries: int = 0
+
+    def add_all(self, pieces: Iterable[Piece]) -> Fold:
+        """Fold some lines; what is no entry tells nothing."""
+        for piece in pieces:
+            if isinstance(piece.item, Entry):
+                self.add(piece.item, piece.raw)
+        return self
+
+    def add(self, entry: Entry, raw: bytes) -> None:
+        """Fold the next entry."""
+        self.entries += 1
+        self.heard = entry.timestamp or self.heard
+        if entry.is_sidechain and not self.is_agent:
+            return
+        self.cwd, self.git_branch = entry.cwd or self.cwd, entry.git_branch or self.git_branch
+        self.version = entry.version or self.version
+        match entry.type:
+            case "assistant":
+                self._answered(entry, raw)
+            case "user":
+                self._said(entry, raw)
+            case "system":
+                self._noted(entry, raw)
+            case "attachment" | "progress":
+                self._aside(entry, raw)
+            case kind:
+                self._described(kind or "", raw)
+
+    def _set(self, last: Last, entry: Entry) -> None:
+        self.last, self.since = last, entry.timestamp
+        self.retry = None
+
+    # -- answers
+
+    def _answered(self, entry: Entry, raw: bytes) -> None:
+        head = entry.message
+        if head is None:
+            return
+        if entry.is_api_error_message:
+            self.calls.clear()
+            self._set("error", entry)
+            self.error = line(first_text(body(raw)))
+            return
+        if head.model == SYNTHETIC:
+            return
+        self.error = ""
+        if head.id is None or head.id != self.message:  # what the message before left open was given up
+            self.calls.clear()
+            self.message = head.id
+        self.model = head.model or self.model
+        self.context = filled(head.usage) or self.context
+        self._calls(entry, head, raw)
+        kinds = {block.type for block in head.blocks}
+        if "tool_use" in kinds:
+            self._set("answer", entry)
+        elif head.stop_reason in _ENDS:
+            self._set("finished", entry)
+        else:
+            self._set("thinking" if kinds <= {"thinking", "redacted_thinking"} else "answer", entry)
+
+    def _calls(self, entry: Entry, head: MessageHead, raw: bytes) -> None:
+        names = [block for block in head.blocks if block.type == "tool_use" and block.id]
+        if not names or len(self.calls) > _MOST:
+            return
+        given = {block.get("id"): block.get("input") for block in blocks(body(raw))}
+        for block in names:
+            asked = given.get(block.id)
+            fields = asked if isinstance(asked, dict) else {}
+            task = fields.get("task_id") or fields.get("shell_id") or fields.get("bash_id")
+            self.calls[block.id or ""] = Open(
+                (block.name or "")[:LONGEST],
+                entry.timestamp,
+                about(fields),
+                head.id,
+                task=task if isinstance(task, str) and block.name in _STOPPERS else "",
+            )
+
+    # -- user entries
+
+    def _said(self, entry: Entry, raw: bytes) -> None:
+        if holds_result(entry):
+            self._returned(entry, raw)
+            return
+        fields = body(raw)
+        prompt = read(fields)
+        if isinstance(mode := fields.get("permissionMode"), str):
+            self.mode = mode[:LONGEST]
+        match prompt.kind:
+            case "prompt" | "teammate":
+                self._begin("prompt", entry, prompt)
+            case "notification":
+                self._reported(notice(prompt.text))
+                self._begin("prompt", entry, prompt)
+            case "command":
+                self._begin("command", entry, prompt)
+            case "bash":
+                self._begin("bash", entry, prompt)
+            case "interrupt":
+                self.calls.clear()
+                self._set("interrupted", entry)
+            case "command-output" | "bash-output":
+                self._set("finished", entry)
+
+    def _begin(self, last: Last, entry: Entry, prompt: Prompt) -> None:
+        self.calls.clear()
+        self.error = ""
+        self._set(last, entry)
+        self.turn = entry.timestamp
+        if prompt.kind != "notification":
+            self.prompt = line(prompt.text)
+
+    def _returned(self, entry: Entry, raw: bytes) -> None:
+        for block in entry.message.blocks if entry.message else ():
+            call = self.calls.pop(block.tool_use_id or "", None) if block.type == "tool_result" else None
+            if call is not None:
+                self._ended(call, block.tool_use_id or "", raw)
+        self._set("result", entry)
+
+    def _ended(self, call: Open, call_id: str, raw: bytes) -> None:
+        """A result may say that the work goes on in the background, or that such work is over."""
+        if b'"isAsync"' not in raw and b'"backgroundTaskId"' not in raw and not call.task:
+            return
+        found = body(raw).get("toolUseResult")
+        fields = found if isinstance(found, dict) else {}
+        task = fields.get("agentId") if fields.get("isAsync") else fields.get("backgroundTaskId")
+        if isinstance(task, str) and task and len(self.tasks) < _MOST:
+            self.tasks[task] = Task(call_id, call.name, call.since, call.about, call.name in AGENT_TOOLS)
+        elif call.task and (call.name in ("TaskStop", "KillShell", "KillBash") or is_over(fields)):
+            self.tasks.pop(call.task, None)
+
+    def _reported(self, told: Notice) -> None:
+        """A background task has ended: that one, and no other."""
+        if told.task_id in self.tasks:
+            del self.tasks[told.task_id]
+            return
+        same = [key for key, task in self.tasks.items() if told.call_id and task.call == told.call_id]
+        for key in same:
+            del self.tasks[key]
+
+    # -- everything else
+
+    def _noted(self, entry: Entry, raw: bytes) -> None:
+        match entry.subtype:
+            case "turn_duration":
+                if self.last not in ("interrupted", "error"):
+                    self.calls.clear()
+                    self._set("finished", entry)
+            case "api_error":
+                fields = body(raw)
+                attempt, most = fields.get("retryAttempt"), fields.get("maxRetries")
+                self.retry = (count(attempt), count(most))
+                self.since = entry.timestamp
+
+    def _aside(self, entry: Entry, raw: bytes) -> None:
+        if entry.data is not None:
+            fields = body(raw)
+            names = str(fields.get("toolUseID")), str(fields.get("parentToolUseID"))
+            for call in [self.calls[name] for name in names if name in self.calls]:
+                call.has_progress = True
+        elif entry.attachment is not None and entry.attachment.type == "queued_command":
+            attached = body(raw).get("attachment")
+            text = attached.get("prompt") if isinstance(attached, dict) else None
+            if isinstance(text, str) and text.startswith("<task-notification"):
+                self._reported(notice(text))
+
+    def _described(self, kind: str, raw: bytes) -> None:
+        if kind in _TITLES:
+            field, name = _TITLES[kind]
+            setattr(self, name, line(body(raw).get(field)))
+        elif kind == "permission-mode":
+            mode = body(raw).get("permissionMode")
+            self.mode = mode[:LONGEST] if isinstance(mode, str) else self.mode
+
+    @property
+    def title(self) -> str:
+        """The name to show, as far as these lines tell."""
+        return self.given or self.made or self.prompt

@@ -1,0 +1,181 @@
+"""The last items of a file that grows: a session of its own that begins near the end, and that forgets its beginning.
+
+What a window shows at some offset is a function of the bytes before it. That is what makes following exact: whoever
+comes back with a cursor gets a window at that place, lets it grow to the present, and has missed nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+from ..entries.reader import FileSource, Transcript
+from ..entries.tail import Checkpoint
+from ..entries.window import lines_of
+from ..session.excerpt import Excerpt
+from ..session.sequence import Sequence
+from ..session.session import Session
+from ..session.timeline import Item, Place
+
+_BLOCK = 1 << 20
+KEPT = 160
+"""So many items of a file are kept in view; twice as many before it is cut back to them."""
+
+
+class Start(NamedTuple):
+    """Where a window begins."""
+
+    offset: int = 0
+    turns: int = 0
+    """How many turns stand before it, that of the prompt not counted."""
+    prompt: Place | None = None
+    """The line that began the turn in whose midst it begins."""
+
+
+class Slice:
+    """A part of a file as a source: the line of a prompt, and all from a place on up to another."""
+
+    def __init__(self, file: FileSource, start: Start, end: int) -> None:
+        self._file = file
+        self.start = start
+        self.end = end
+        prompt = start.prompt
+        self.lead = file.read(*prompt).rstrip(b"\r\n") + b"\n" if prompt else b""
+
+    @property
+    def places(self) -> tuple[list[int], list[int]]:
+        """Where the parts begin in the slice, and in the file."""
+        prompt = self.start.prompt
+        if prompt is None:
+            return [0], [self.start.offset]
+        return [0, len(self.lead)], [prompt.offset, self.start.offset]
+
+    def read(self, offset: int, size: int) -> bytes:
+        """The bytes at a place."""
+        if offset < len(self.lead):
+            return self.lead[offset : offset + size]
+        return self._file.read(self.start.offset + offset - len(self.lead), size)
+
+    def lines(self, offset: int) -> Iterator[bytes]:
+        """The lines from a place on."""
+        if offset < len(self.lead):
+            yield self.lead
+            offset = len(self.lead)
+        position = self.start.offset + offset - len(self.lead)
+        rest = b""
+        while position < self.end:
+            block = self._file.read(position, min(_BLOCK, self.end - position))
+            position += len(block)
+            *lines, rest = [*lines_of(rest + block), b""] if block.endswith(b"\n") else lines_of(rest + block)
+            yield from lines
+        if rest:
+            yield rest
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def mark(self, offset: int) -> Checkpoint | None:
+        """Nothing: whether the file is still the same is looked at elsewhere."""
+        return None
+
+
+class Window:
+    """The items of a file from a start up to an offset."""
+
+    def __init__(self, path: Path, start: Start, end: int, kept: int = KEPT) -> None:
+        self._file = FileSource(path)
+        self._kept = kept
+        try:
+            self._open(start, end)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _open(self, start: Start, end: int) -> None:
+        self.source = Slice(self._file, start, end)
+        self.session = Session(Transcript(self.source))
+        self.items = self._read()
+
+    def grow(self, end: int) -> None:
+        """Take in what stands up to another offset."""
+        self.source.end = end
+        self.session.refresh()
+        self.items = self._read()
+
+    def cut(self) -> None:
+        """Forget the beginning, if there is too much of it."""
+        if len(self.items) <= 2 * self._kept or self.session.agents:
+            return
+        first = _clean_cut(self.items, len(self.items) - self._kept)
+        if first > 0:
+            self._open(start_before(self.items, first), self.source.end)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def excerpt(self) -> Excerpt:
+        """The lines of the window, for those who show them."""
+        return Excerpt(self.session, *self.source.places)
+
+    def streams(self) -> Iterator[tuple[str, list[Item]]]:
+        """The items of the sub-agents that stand inside the file, as the oldest clients have them."""
+        for agent in self.session.agents:
+            yield agent.agent_id, self._items(self.session.agent_session(agent))
+
+    def _read(self) -> list[Item]:
+        lost = {entry.offset for entry in self.session.orphans} if self.source.start.offset else frozenset()
+        return self._items(self.session, frozenset(lost))
+
+    def _items(self, session: Session, lost: frozenset[int] = frozenset()) -> list[Item]:
+        """The items of a session; without results whose calls stand before the window."""
+        sequence = Sequence(session)
+        for _ in sequence.chapters():
+            pass
+        return [self._placed(item) for item in sequence.items if not lost.issuperset(at for at, _ in item.lines)]
+
+    def _placed(self, item: Item) -> Item:
+        """An item with its places in the file."""
+        starts, places = self.source.places
+        prompt, turns = self.source.start.prompt, self.source.start.turns
+
+        def moved(place: Place) -> Place:
+            part = bisect_right(starts, place.offset) - 1
+            if prompt is not None and part == 0:
+                return prompt
+            return Place(places[part] + place.offset - starts[part], place.size)
+
+        lines = [moved(Place(*place)) for place in item.lines]
+        is_unnamed = item.key == f"@{item.lines[0][0]}"
+        return Item(
+            f"@{lines[0].offset}" if is_unnamed else item.key,
+            item.kind,
+            item.time,
+            lines,
+            [moved(Place(*place)) for place in item.results],
+            item.turn + turns if item.turn else 0,
+        )
+
+
+def _clean_cut(items: list[Item], wanted: int) -> int:
+    """The last place up to the wanted one where no line of an earlier item stands behind one of a later item."""
+    latest = list(accumulate((max(at for at, _ in (*item.lines, *item.results)) for item in items), max))
+    earliest = list(accumulate((min(at for at, _ in item.lines) for item in reversed(items)), min))[::-1]
+    return next((place for place in range(wanted, 0, -1) if latest[place - 1] < earliest[place]), 0)
+
+
+def start_before(items: list[Item], first: int) -> Start:
+    """The start of a window that shows items from one of them on."""
+    if first <= 0 or first >= len(items):
+        return Start()
+    item = items[first]
+    offset = Place(*item.lines[0]).offset
+    turn = max((earlier.turn for earlier in items[:first]), default=0)
+    prompt = next((one for one in items[:first] if one.turn == turn and one.kind == "prompt"), None)
+    if turn == 0 or prompt is None:
+        return Start(offset, turn)
+    return Start(offset, turn - 1, Place(*prompt.lines[0]))

@@ -1,0 +1,192 @@
+"""The board: every session of a machine with what it is doing, however many there are."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.live.writing import agent_lines, append
+from tests.session.build import Build
+from turnlog.live.board import Board, Row
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    (tmp_path / "projects" / "-home-dana-webshop").mkdir(parents=True)
+    return tmp_path
+
+
+def add(config: Path, number: int, build: Build, age: float = 0) -> Path:
+    path = build.write(config / "projects" / "-home-dana-webshop", f"{number:08d}-2222-4333-8444-555555555555")
+    then = time.time() - age
+    os.utime(path, (then, then))
+    return path
+
+
+def finished(words: str = "hello") -> Build:
+    build = Build()
+    build.prompt(words)
+    build.answer("done")
+    return build
+
+
+def working(words: str = "hello") -> Build:
+    build = Build()
+    build.prompt(words)
+    return build
+
+
+def due(board: Board) -> list[Row | str]:
+    """What a poll tells when everything is looked at again."""
+    board._listed = board._looked = board._asked = float("-inf")
+    for watched in board._watched.values():
+        watched.next = watched._agents_next = 0.0
+    return board.poll()
+
+
+def columns(board: Board) -> dict[str, str]:
+    return {row.title: row.column for row in board.rows.values()}
+
+
+def test_sessions_stand_where_they_belong(config: Path) -> None:
+    asking = working("asking")
+    asking.call("q", "AskUserQuestion", {})
+    add(config, 1, asking)
+    add(config, 2, working("at work"))
+    add(config, 3, finished("done"))
+    board = Board([config])
+    board.poll()
+    assert columns(board) == {"asking": "needs", "at work": "working", "done": "idle"}
+
+
+def test_what_ended_before_today_is_not_on_the_board(config: Path) -> None:
+    add(config, 1, finished("old"), age=3 * 86400)
+    board = Board([config])
+    board.poll()
+    assert board.rows == {}
+    assert board.size == 1
+
+
+def test_only_what_has_changed_is_told(config: Path) -> None:
+    path = add(config, 1, working())
+    add(config, 2, finished())
+    board = Board([config])
+    assert len(board.poll()) == 2
+    assert due(board) == []
+    append(path, finished().data())
+    (row,) = due(board)
+    assert isinstance(row, Row)
+    assert (row.path, row.state.kind) == (str(path), "finished")
+
+
+def test_new_sessions_and_new_projects_appear_and_deleted_ones_go(config: Path) -> None:
+    board = Board([config])
+    assert board.poll() == []
+    path = add(config, 1, working())
+    board._looked = float("-inf")
+    assert [row.path for row in board.poll() if isinstance(row, Row)] == [str(path)]
+    other = config / "projects" / "-other"
+    other.mkdir()
+    second = working().write(other, "99999999-2222-4333-8444-555555555555")
+    board._looked = float("-inf")
+    assert [row.path for row in board.poll() if isinstance(row, Row)] == [str(second)]
+    path.unlink()
+    assert due(board) == [str(path)]
+
+
+def test_an_old_session_that_is_resumed_is_found_when_the_folders_are_listed(config: Path) -> None:
+    path = add(config, 1, finished(), age=3 * 86400)
+    board = Board([config])
+    board.poll()
+    append(path, working("again").data())
+    assert board.poll() == []
+    (row,) = due(board)
+    assert isinstance(row, Row)
+    assert row.column == "working"
+
+
+def test_a_file_that_was_replaced_is_read_anew(config: Path) -> None:
+    path = add(config, 1, finished("first"))
+    board = Board([config])
+    board.poll()
+    new = path.with_suffix(".new")
+    new.write_bytes(working("second").data())
+    new.replace(path)
+    (row,) = due(board)
+    assert isinstance(row, Row)
+    assert (row.title, row.column) == ("second", "working")
+
+
+def test_junk_and_sub_agents_are_no_sessions(config: Path) -> None:
+    folder = config / "projects" / "-home-dana-webshop"
+    (folder / "00000001-2222-4333-8444-555555555555.jsonl").write_bytes(b'{"type":"summary","summary":"x"}\n')
+    (folder / "00000002-2222-4333-8444-555555555555.jsonl").write_bytes(b"")
+    (folder / "00000003-2222-4333-8444-555555555555.jsonl").write_bytes(agent_lines("a", 3))
+    (folder / "00000004-2222-4333-8444-555555555555.jsonl").mkdir()
+    board = Board([config])
+    board.poll()
+    assert board.rows == {}
+
+
+def test_a_client_that_runs_keeps_its_session_on_the_board_and_says_what_it_waits_for(config: Path) -> None:
+    path = add(config, 1, finished("old"), age=3 * 86400)
+    (config / "sessions").mkdir()
+    row = {"sessionId": path.stem, "pid": os.getpid(), "status": "waiting", "waitingFor": "permission"}
+    (config / "sessions" / "1.json").write_text(json.dumps(row))
+    board = Board([config])
+    board.poll()
+    (found,) = board.rows.values()
+    assert (found.column, found.state.words, found.state.is_open) == ("needs", "waits for you: permission", True)
+
+
+def test_a_session_whose_sub_agent_writes_is_at_work(config: Path) -> None:
+    build = working("explore")
+    build.call("t", "Task", {"description": "look around"})
+    path = add(config, 1, build, age=3600)
+    board = Board([config])
+    board.poll()
+    assert columns(board) in ({"explore": "ended"}, {})  # the latter in the first hour of a day
+    folder = path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1.jsonl").write_bytes(agent_lines("a1", 2))
+    due(board)
+    assert columns(board) == {"explore": "working"}
+
+
+def test_a_compaction_is_told_by_the_clients_side_work(config: Path) -> None:
+    path = add(config, 1, finished("long"), age=10)
+    folder = path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-acompact-12ab.jsonl").write_bytes(agent_lines("x", 2))
+    board = Board([config])
+    board.poll()
+    (row,) = board.rows.values()
+    assert (row.state.kind, row.column) == ("compacting", "working")
+
+
+def test_a_last_line_longer_than_what_is_read_of_a_file_tells_all_the_same(config: Path) -> None:
+    build = working("go")
+    build.call("c", "Write", {"file_path": "big", "content": "x" * 900_000})
+    add(config, 1, build)
+    board = Board([config])
+    board.poll()
+    (row,) = board.rows.values()
+    assert row.state.tools == ("Write",)
+    assert row.title == "go"
+
+
+def test_thousands_of_old_files_cost_next_to_nothing_between_two_listings(config: Path) -> None:
+    for number in range(1500):
+        add(config, number, finished(), age=9 * 86400)
+    add(config, 5000, working())
+    board = Board([config])
+    board.poll()
+    begun = time.process_time()
+    for _ in range(50):
+        board.poll()
+    assert time.process_time() - begun < 0.5
+    assert len(board.rows) == 1

@@ -1,0 +1,368 @@
+"""What a session is doing, told by its transcript."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.entries.strategies import files
+from tests.live.writing import MOVES, written
+from tests.session.build import START, Build, outcome, recorded, use
+from turnlog.entries.reader import scan
+from turnlog.live.fold import Fold
+from turnlog.live.states import Signs, State, column, state
+
+NOW = START + timedelta(hours=1)
+
+
+def folded(data: bytes, fold: Fold | None = None) -> Fold:
+    return (fold or Fold()).add_all(scan(io.BytesIO(data)))
+
+
+def doing(write: Callable[[Build], object], quiet: float = 1, **signs: object) -> State:
+    build = Build(step=1)
+    write(build)
+    seen = Signs(written=NOW - timedelta(seconds=quiet), **signs)  # type: ignore[arg-type]
+    return state(folded(build.data()), NOW, seen)
+
+
+# -- folding
+
+
+@given(data=st.builds(written, MOVES) | files, cuts=st.lists(st.integers(0, 5000), max_size=4))
+def test_folding_a_tail_onto_what_was_folded_before_equals_folding_the_whole(data: bytes, cuts: list[int]) -> None:
+    lines = io.BytesIO(data).readlines()
+    fold, done = Fold(), 0
+    for cut in sorted(cut % (len(lines) + 1) for cut in cuts):
+        fold.add_all(scan(lines[done:cut]))
+        fold = msgspec.json.decode(_encoded(fold), type=Fold)
+        done = max(done, cut)
+    fold.add_all(scan(lines[done:]))
+    assert _encoded(fold) == _encoded(folded(data))
+
+
+def _encoded(fold: Fold) -> bytes:
+    import json
+
+    return json.dumps(msgspec.to_builtins(fold)).encode("utf-8", "surrogatepass")
+
+
+@settings(max_examples=200)
+@given(data=files)
+def test_nothing_that_a_file_can_hold_makes_it_fail(data: bytes) -> None:
+    found = state(folded(data), NOW)
+    column(found, NOW)
+
+
+# -- states
+
+
+def test_nothing_said_yet() -> None:
+    assert doing(lambda b: b.note("mode", mode="normal")).kind == "empty"
+
+
+def test_after_a_prompt_the_model_answers() -> None:
+    found = doing(lambda b: b.prompt("go"))
+    assert (found.kind, found.words, found.since) == ("answering", "answering", "2026-01-01T10:00:01.000Z")
+
+
+def test_an_open_call_runs() -> None:
+    found = doing(lambda b: (b.prompt("go"), b.call("c", "Bash", {"command": "make", "description": "Build it"})))
+    assert (found.kind, found.words, found.tools) == ("running", "running Bash: Build it", ("Bash",))
+    assert found.since == "2026-01-01T10:00:02.000Z"
+
+
+def test_of_parallel_calls_the_answered_ones_no_longer_run() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        build.answer(use("a", "Read", {"file_path": "x"}), use("b", "Grep", {"pattern": "y"}), stop="tool_use")
+        build.result("a")
+
+    assert doing(write).words == "running Grep: y"
+
+
+def test_after_all_results_the_model_answers_again() -> None:
+    assert doing(lambda b: (b.prompt("go"), b.call("c"), b.result("c"))).kind == "answering"
+
+
+def test_a_stop_reason_ends_the_turn_at_once() -> None:
+    assert doing(lambda b: (b.prompt("go"), b.answer("done")), quiet=0).kind == "finished"
+
+
+def test_without_a_stop_reason_a_text_ends_the_turn_when_nothing_follows_for_a_while() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        build.answer("done", stop=None)
+
+    assert doing(write, quiet=1).kind == "answering"
+    assert doing(write, quiet=6).kind == "finished"
+
+
+def test_thinking_alone_is_no_end() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        build.answer({"type": "thinking", "thinking": "hm"}, stop=None)
+
+    assert doing(write, quiet=60).kind == "answering"
+
+
+def test_a_turn_duration_is_a_sure_end() -> None:
+    assert doing(lambda b: (b.prompt("go"), b.answer("x", stop=None), b.system("turn_duration")), 0).kind == "finished"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("AskUserQuestion", {"questions": [{"question": "Which one?"}]}, "asks: Which one?"),
+        ("AskUserQuestion", {"questions": "nonsense"}, "asks"),
+        ("ExitPlanMode", {"plan": "1. do it"}, "asks you to approve a plan"),
+    ],
+)
+def test_a_question_waits_for_a_person(name: str, given: object, words: str) -> None:
+    found = doing(lambda b: (b.prompt("go"), b.call("c", name, given)), quiet=3600)
+    assert (found.kind, found.words) == ("waiting", words)
+    assert column(found, NOW, Signs(written=NOW - timedelta(hours=1))) == "needs"
+
+
+def test_a_call_that_is_silent_for_long_may_wait_for_permission_and_is_not_called_waiting() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        build.call("c", "Bash", {"command": "rm x"})
+
+    assert doing(write, quiet=10).kind == "running"
+    found = doing(write, quiet=40)
+    assert (found.kind, found.words) == ("permission", "may wait for permission: Bash: rm x")
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [("Read", None), ("Agent", None), ("Bash", "bypassPermissions"), ("Edit", "acceptEdits")]
+)
+def test_what_needs_no_permission_waits_for_none(name: str, mode: str | None) -> None:
+    fields = {"permissionMode": mode} if mode else {}
+    assert doing(lambda b: (b.prompt("go", **fields), b.call("c", name, {})), quiet=300).kind == "running"
+
+
+def test_progress_shows_that_a_call_runs() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        build.call("c", "Bash")
+        build.row("progress", data={"type": "bash_progress"}, toolUseID="x", parentToolUseID="c")
+
+    assert doing(write, quiet=300).kind == "running"
+
+
+def test_an_interruption_ends_the_calls_too() -> None:
+    found = doing(lambda b: (b.prompt("go"), b.call("c"), b.interrupt()), quiet=600)
+    assert (found.kind, found.tools) == ("interrupted", ())
+
+
+def test_an_api_error_is_told_with_its_words_and_needs_a_person() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        build.answer("API Error: 529\nOverloaded", model="<synthetic>", isApiErrorMessage=True)
+
+    found = doing(write)
+    assert (found.kind, found.words) == ("error", "error: API Error: 529 Overloaded")
+    assert column(found, NOW, Signs(written=NOW)) == "needs"
+
+
+def test_a_further_attempt_is_no_error() -> None:
+    found = doing(lambda b: (b.prompt("go"), b.system("api_error", retryAttempt=3, maxRetries=10)))
+    assert (found.kind, found.words) == ("answering", "the API failed; attempt 3 of 10")
+
+
+def test_what_a_failed_attempt_left_open_does_not_run_for_ever() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        build.call("lost", id="m1")
+        build.answer("done", id="m2")
+
+    assert doing(write, quiet=300).kind == "finished"
+
+
+def test_a_slash_command_without_work_is_soon_finished() -> None:
+    def write(build: Build) -> None:
+        build.prompt("<command-name>/model</command-name>")
+
+    assert doing(write, quiet=1).kind == "answering"
+    assert doing(write, quiet=30).kind == "finished"
+
+    def ended(build: Build) -> None:
+        write(build)
+        build.prompt("<local-command-stdout>ok</local-command-stdout>")
+
+    assert doing(ended, quiet=0).kind == "finished"
+
+
+def test_a_shell_command_runs_until_its_output_is_there() -> None:
+    found = doing(lambda b: b.prompt("<bash-input>make</bash-input>"), quiet=100)
+    assert (found.kind, found.words) == ("running", "running !make")
+
+
+# -- sub-agents and background tasks
+
+
+def launched(build: Build, agent: str, call: str) -> None:
+    build.answer(use(call, "Agent", {"description": f"do {agent}"}), stop="tool_use")
+    build.prompt([outcome(call, "launched")], toolUseResult={"isAsync": True, "agentId": agent})
+
+
+def notified(build: Build, agent: str) -> None:
+    build.prompt(f"<task-notification><task-id>{agent}</task-id><status>completed</status></task-notification>")
+
+
+def test_one_sub_agent_that_ends_does_not_end_the_others() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        for number in range(3):
+            launched(build, f"a{number}", f"c{number}")
+        build.answer("they are at work")
+        notified(build, "a1")
+        build.answer("one is done")
+
+    found = doing(write)
+    assert found.agents == ("do a0", "do a2")
+    assert (found.kind, found.words) == ("running", "2 sub-agents are at work")
+
+
+def test_when_the_last_sub_agent_has_ended_the_session_is_finished() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        launched(build, "a0", "c0")
+        build.answer("it is at work")
+        notified(build, "a0")
+        build.answer("done")
+
+    found = doing(write)
+    assert (found.kind, found.agents) == ("finished", ())
+
+
+def test_a_notification_that_came_while_the_model_worked_counts_too() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        launched(build, "a0", "c0")
+        text = "<task-notification><tool-use-id>c0</tool-use-id><status>failed</status></task-notification>"
+        build.attachment("queued_command", prompt=text)
+        build.answer("done")
+
+    assert doing(write).agents == ()
+
+
+def test_sub_agents_that_are_waited_for_are_told_by_their_calls() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        build.answer(
+            use("a", "Task", {"description": "one"}), use("b", "Task", {"description": "two"}), stop="tool_use"
+        )
+        build.result("a")
+
+    assert doing(write, quiet=300).agents == ("two",)
+
+
+def test_a_background_shell_is_told_until_it_is_stopped() -> None:
+    def begin(build: Build) -> None:
+        build.prompt("go")
+        build.call("c", "Bash", {"command": "serve", "description": "Serve"})
+        build.prompt([outcome("c")], toolUseResult={"backgroundTaskId": "b1"})
+        build.answer("it runs")
+
+    def end(build: Build) -> None:
+        begin(build)
+        build.call("k", "KillShell", {"shell_id": "b1"})
+        build.result("k")
+
+    found = doing(begin)
+    assert (found.kind, found.tasks) == ("finished", ("Serve",))
+    assert doing(end).tasks == ()
+
+
+def test_the_lines_of_sub_agents_inside_the_file_are_not_the_sessions_own() -> None:
+    def write(build: Build) -> None:
+        build.prompt("go")
+        build.call("t", "Task", {"description": "look"})
+        build.answer("inner words", isSidechain=True, parent=None)
+
+    assert doing(write).words == "running Task: look"
+
+
+# -- what the client says, and time
+
+
+def test_what_the_client_says_is_believed_where_the_transcript_leaves_it_open() -> None:
+    def call(build: Build) -> None:
+        build.prompt("go")
+        build.call("c", "Bash", {"command": "x"})
+
+    waiting = doing(call, 100, is_open=True, status="waiting", waiting_for="permission to use Bash")
+    assert (waiting.kind, waiting.words) == ("waiting", "waits for you: permission to use Bash")
+    assert doing(call, 100, is_open=True, status="busy").kind == "running"
+    assert doing(call, 100, is_open=True, status="idle").kind == "finished"
+    assert doing(call, 1, is_open=True, status="idle").kind == "running"
+
+
+def test_what_should_be_at_work_and_is_silent_for_long_is_called_silent_unless_its_client_runs() -> None:
+    found = doing(lambda b: b.prompt("go"), quiet=3600)
+    assert found.kind == "silent"
+    assert doing(lambda b: b.prompt("go"), quiet=3600, is_open=True).kind == "answering"
+
+
+def test_compacting_is_told_by_the_clients_side_work() -> None:
+    assert doing(lambda b: b.prompt("go"), is_compacting=True).kind == "compacting"
+
+
+@pytest.mark.parametrize(("hours", "is_open", "where"), [(0, False, "idle"), (1, False, "ended"), (9, True, "idle")])
+def test_a_finished_session_is_idle_for_a_while_and_as_long_as_its_client_runs(
+    hours: int, is_open: bool, where: str
+) -> None:
+    signs = Signs(written=NOW - timedelta(hours=hours), is_open=is_open)
+    build = Build()
+    build.prompt("go")
+    build.answer("done")
+    assert column(state(folded(build.data()), NOW, signs), NOW, signs) == where
+
+
+def test_the_window_is_the_one_of_the_model() -> None:
+    usage = {"input_tokens": 5, "cache_read_input_tokens": 90_000, "cache_creation_input_tokens": 1_000}
+    found = doing(lambda b: (b.prompt("go"), b.answer("x", model="claude-haiku-4-5", usage=usage)))
+    assert (found.context, found.window) == (91_005, 200_000)
+    assert doing(lambda b: (b.prompt("go"), b.answer("x", model="somebody-elses", usage=usage))).window is None
+
+
+# -- recorded sessions
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("1.0.128/tools", "finished"),
+        ("2.0.76/tools", "finished"),
+        ("2.1.29/tools", "finished"),
+        ("2.1.45/tools", "finished"),
+        ("2.1.325/tools", "finished"),
+        ("2.1.325/plain", "finished"),
+        ("2.1.325/compact", "finished"),
+    ],
+)
+def test_recorded_sessions_that_ended_are_finished(name: str, kind: str) -> None:
+    fold = folded(recorded(name).read_bytes())
+    last = datetime.fromisoformat(fold.heard or "").astimezone(UTC)
+    found = state(fold, last + timedelta(seconds=30), Signs(written=last))
+    assert (found.kind, found.tools, found.agents) == (kind, (), ())
+
+
+def test_every_moment_of_recorded_sessions_has_a_state_that_makes_sense(tmp_path: Path) -> None:
+    for name in ("2.1.325/tools", "2.0.76/tools", "2.1.325/agents"):
+        fold, seen = Fold(), set()
+        for piece in scan(io.BytesIO(recorded(name).read_bytes())):
+            fold.add_all([piece])
+            heard = datetime.fromisoformat(fold.heard).astimezone(UTC) if fold.heard else NOW
+            seen.add(state(fold, heard, Signs(written=heard)).kind)
+        assert {"answering", "running", "finished"} <= seen
+        assert "error" not in seen

@@ -122,7 +122,7 @@ class Browser:
         self._page.goto(f"{self.server.root}/api/state")
         start = time.perf_counter()
         self._page.goto(address, wait_until="commit")
-        self._page.locator("article.item").first.wait_for()
+        self._page.locator("article.item.prompt").first.wait_for()
         return (time.perf_counter() - start) * 1000
 
     def frame_floor(self) -> Frames:

@@ -26,6 +26,7 @@ from turnlog.web.pictures import file_of, media_type, safe_name
 from turnlog.web.place import Place
 from turnlog.web.transcript import Transcript
 from turnlog.web.unarchived import KEPT
+from turnlog.web.windows import SIZE
 
 OWN = "bbbbbbbb-0000-4000-8000-000000000001"
 
@@ -99,30 +100,31 @@ def test_the_page_holds_its_first_window(client: TestClient) -> None:
     answer = client.get(f"/s/{OWN}")
     assert answer.status_code == 200
     assert keys(answer.text)[:2] == ["p1", "a1"]
-    assert len(keys(answer.text)) == 100
+    assert len(keys(answer.text)) == SIZE
     assert answer.text.count("<h1") == 1
-    assert "Turn 50" in answer.text
+    assert f"Turn {SIZE // 2}" in answer.text
 
 
 def test_windows_together_are_the_branch_every_item_once_and_in_order(client: TestClient) -> None:
-    found = [key for n in range(3) for key in keys(client.get(f"/s/{OWN}/window/{n}").text)]
+    windows = -(-client.get(f"/api/s/{OWN}").json()["items"] // SIZE)
+    found = [key for n in range(windows) for key in keys(client.get(f"/s/{OWN}/window/{n}").text)]
     wanted = [
         key for number in range(1, 131) for key in (f"p{number}", *(["call"] if number == 100 else []), f"a{number}")
     ]
     assert [key for key in found if not key.startswith("@")] == wanted
-    assert client.get(f"/s/{OWN}/window/3").status_code == 404
+    assert client.get(f"/s/{OWN}/window/{windows}").status_code == 404
 
 
 def test_every_view_becomes_one_article(client: TestClient, folders: Folders) -> None:
     for uuid in folders.sessions:
         total = client.get(f"/api/s/{uuid}").json()["items"]
         found = keys(client.get(f"/s/{uuid}/window/0").text)
-        assert len(found) == min(total, 100)
+        assert len(found) == min(total, SIZE)
 
 
-@pytest.mark.parametrize("asked", ["at=a120", "turn=120", "window=2", "at=p119"])
+@pytest.mark.parametrize("asked", ["at=a118", "turn=118", f"window={236 // SIZE}", "at=p118"])
 def test_the_page_begins_where_it_was_asked_to(client: TestClient, asked: str) -> None:
-    assert "a120" in keys(client.get(f"/s/{OWN}?{asked}").text)
+    assert "a118" in keys(client.get(f"/s/{OWN}?{asked}").text)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from tests.session.build import SESSION, Build, encoded
 from tests.web.conftest import DATA, Folders, Server, start
 from turnlog.web.place import Place
+from turnlog.web.windows import SIZE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, StorageState
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
 FORKED = "aaaaaaaa-0000-4000-8000-000000000002"
 TURNS = 450
+WINDOWS = -(-3 * TURNS // SIZE)
 
 
 def long_session() -> bytes:
@@ -124,8 +126,8 @@ def test_the_first_message_is_there_without_any_script(
     silent.goto(f"/s/{LONG}")
     expect(silent.get_by_text("Please look at part 0", exact=True).first).to_be_visible()
     silent.get_by_role("link", name="Later messages").click()
-    expect(silent.get_by_text("Please look at part 40", exact=True).first).to_be_visible()
-    expect(silent.locator("article.item")).to_have_count(100)
+    expect(silent.get_by_text(f"Please look at part {SIZE // 3 + 2}", exact=True).first).to_be_visible()
+    expect(silent.locator("article.item")).to_have_count(SIZE)
     plain.close()
 
 
@@ -141,7 +143,7 @@ def test_a_long_session_is_read_to_its_end_by_scrolling_and_the_page_stays_small
         if last.count() and page.evaluate("scrollY + innerHeight >= document.documentElement.scrollHeight - 2"):
             break
     expect(last).to_be_in_viewport()
-    assert page.locator("section.window").count() == 14
+    assert page.locator("section.window").count() == WINDOWS
     assert page.locator("section.window:not(.empty)").count() <= 6
     assert most < 45_000
 
@@ -452,11 +454,11 @@ def test_on_a_phone_the_outline_is_a_drawer(page: Page) -> None:
 
 def test_a_window_that_fails_can_be_asked_for_again(page: Page, complaints: list[str]) -> None:
     opened(page, LONG)
-    page.route("**/window/13*", lambda route: route.fulfill(status=503, body="gone"))
+    page.route(f"**/window/{WINDOWS - 1}*", lambda route: route.fulfill(status=503, body="gone"))
     page.keyboard.press("End")
     again = page.get_by_role("button", name="Try again")
     expect(again).to_be_visible()
-    page.unroute("**/window/13*")
+    page.unroute(f"**/window/{WINDOWS - 1}*")
     again.click()
     expect(page.locator(f"#i-b-{TURNS - 1}")).to_be_attached()
     complaints.clear()

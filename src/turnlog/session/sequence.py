@@ -150,7 +150,7 @@ def _chapter(turn: Turn, first: int, count: int) -> Chapter:
         first,
         count,
         turn.kind,
-        title(turn.text),
+        title(origin.summary or turn.text if (origin := turn.origin) else turn.text),
         turn.started,
         turn.ended,
         turn.duration_ms,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from array import array
 from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -80,12 +81,14 @@ _steps = msgspec.msgpack.Decoder(list[Step]).decode
 class Kept:
     """A timeline that was kept."""
 
-    def __init__(self, place: Path, content: Content, begin: int) -> None:
+    def __init__(self, file: BinaryIO, content: Content, begin: int) -> None:
         self.head = content.head
         self.path = Path(content.stored.path)
         self.states = content.stored.states
         self.is_whole = content.stored.is_whole
-        self._place = place
+        self._file = file
+        """Held open: another process may put a newer timeline in its place."""
+        self._lock = threading.Lock()
         self._piece = content.piece
         self._sections = list(pairwise(accumulate(content.sections, initial=begin)))
         self._branches = {line.leaf: self._counted(line) for line in content.head.branches}
@@ -95,14 +98,21 @@ class Kept:
     def load(cls, place: Path) -> Kept | None:
         """Read the head of a timeline; None if there is none that can be used."""
         try:
-            with place.open("rb") as file:
-                size = int.from_bytes(file.read(8), "little")
-                content = _content(file.read(size)) if size < _MOST else None
+            file = place.open("rb")
+        except OSError:
+            return None
+        try:
+            size = int.from_bytes(file.read(8), "little")
+            content = _content(file.read(size)) if size < _MOST else None
         except (OSError, msgspec.MsgspecError):
-            return None
+            content = None
         if content is None or content.stored.version != VERSION:
+            file.close()
             return None
-        return cls(place, content, 8 + size)
+        return cls(file, content, 8 + size)
+
+    def __del__(self) -> None:
+        self._file.close()
 
     def is_current(self) -> bool:
         """Whether the files are as they were when it was made."""
@@ -160,9 +170,9 @@ class Kept:
 
     def _section(self, number: int) -> bytes:
         begin, end = self._sections[number]
-        with self._place.open("rb") as file:
-            file.seek(begin)
-            return file.read(end - begin)
+        with self._lock:
+            self._file.seek(begin)
+            return self._file.read(end - begin)
 
     # -- finding
 

@@ -14,6 +14,7 @@ neither stays.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -22,7 +23,9 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
+from stat import S_ISREG
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 import msgspec
 
@@ -39,7 +42,7 @@ REMEMBERED = 12
 BEGINNING = 2 << 20
 """So much of a large session is shown while the rest is being read."""
 _PIECE = 128
-_encode = msgspec.msgpack.Encoder().encode
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 class Timelines:
@@ -117,12 +120,15 @@ class Timelines:
     def _made(self, path: Path, agent_id: str | None) -> Kept:
         place = self._place(path, agent_id)
         try:
-            if path.stat().st_size > self._large:
+            status = path.stat()
+            if not S_ISREG(status.st_mode):  # reading a pipe would never end
+                raise Unreadable(f"{path}: is no file")
+            if status.st_size > self._large:
                 _by_child(self.folder, path, agent_id)
             else:
                 make(self.folder, path, agent_id)
-        except FileNotFoundError:
-            raise Unreadable(f"{path}: No such file or directory") from None
+        except OSError as error:
+            raise Unreadable(f"{path}: {error.strerror or error}") from None
         found = Kept.load(place)
         if found is None:
             raise Unreadable(f"{path}: its timeline could not be made")
@@ -200,6 +206,20 @@ def _write(place: Path, session: Session, stored: Stored) -> None:
         except BaseException:
             os.unlink(file.name)  # noqa: PTH108
             raise
+
+
+def _encode(value: object) -> bytes:
+    """A value to keep; half surrogates, which UTF-8 can't spell, become the sign for what is unreadable."""
+    try:
+        return msgspec.msgpack.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.msgpack.encode(_spelled(msgspec.to_builtins(value)))
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_spelled(inner) for inner in value]
+    return _HALF.sub("\ufffd", value) if isinstance(value, str) else value
 
 
 def prune(folder: Path) -> Iterator[Path]:

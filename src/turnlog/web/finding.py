@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
+from io import SEEK_END
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -132,7 +133,7 @@ def _sightings(path: Path, query: str, start: int) -> Iterator[_Sighting]:
 
 def _blocks(file: IO[bytes], offset: int) -> Iterator[tuple[bytes, int]]:
     """Whole lines, many at once, and where they begin."""
-    file.seek(offset)
+    file.seek(min(offset, file.seek(0, SEEK_END)))
     while data := file.read(_BLOCK):
         data += file.readline() if not data.endswith(b"\n") else b""
         yield data, offset

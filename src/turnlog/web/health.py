@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from errno import EINVAL
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, NamedTuple
 
 from ..errors import Unreadable
@@ -69,6 +71,8 @@ class Healths:
 
 def _state(path: Path) -> tuple[Any, ...]:
     found = path.stat()
+    if not S_ISREG(found.st_mode):  # reading a pipe would never end
+        raise OSError(EINVAL, "is no file")
     return str(path), found.st_size, found.st_mtime_ns, found.st_ino
 
 

@@ -26,7 +26,8 @@ _FRESH = 60.0
 
 def session(request: Request) -> Response:
     """GET /s/{ref} and GET /s/{ref}/agent/{agent}: the page, with one window in it."""
-    found = transcript(request)
+    is_at_start = not request.query_params.keys() & {"at", "turn", "window"}
+    found = transcript(request, soon=is_at_start)
     n = _wanted(request, found)
     head = found.head
     return page(

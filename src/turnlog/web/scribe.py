@@ -11,6 +11,7 @@ from ..live.crew import Member
 from ..live.events import Scribe
 from ..render.card import Picture
 from ..render.html import Html
+from ..render.shortening import shortened
 from ..render.viewing import views
 from ..session.excerpt import Excerpt
 from ..session.timeline import Head, Helper, Item
@@ -60,7 +61,7 @@ def scribe(ref: str, members: Iterable[Member]) -> Scribe:
         addresses = _Addresses(ref, agent)
         html = Html(addresses.picture, addresses, buttons=True)
         before = prefix(agent)
-        made = views(excerpt, items, _head(members))
+        made = shortened(views(excerpt, items, _head(members)), items)
         return [str(html.view(msgspec.structs.replace(view, key=before + view.key))) for view in made]
 
     return written

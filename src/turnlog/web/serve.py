@@ -15,6 +15,7 @@ from typing import NamedTuple
 import uvicorn
 
 from ..errors import TurnlogError
+from . import warming
 from .app import application
 from .place import Place
 from .security import Door, Guard
@@ -100,6 +101,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._started()
+            warming.begin()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -139,8 +139,8 @@ def agent_address(ref: str, agent: str) -> str:
     return f"/s/{ref}/agent/{quote(agent, safe='')}"
 
 
-def transcript(request: Request) -> Transcript:
-    """What a request is about; raises NotFound."""
+def transcript(request: Request, *, soon: bool = False) -> Transcript:
+    """What a request is about; `soon`: of a large session that was never read, its beginning. Raises NotFound."""
     place = place_of(request)
     known = place.session(request.path_params["ref"])
     agent = request.path_params.get("agent") or request.query_params.get("agent") or None
@@ -149,7 +149,8 @@ def transcript(request: Request) -> Transcript:
         known = known._replace(path=laid_out(place, known))
     if agent is not None and len(agent) > _LONGEST:
         raise NotFound("there is no such sub-agent")
-    main = place.timelines.of(known.path)
+    is_hasty = soon and agent is None and leaf is None
+    main = place.timelines.soon(known.path) if is_hasty else place.timelines.of(known.path)
     kept = place.timelines.of(known.path, agent) if agent else main
     if leaf is not None:
         kept.branch(leaf)

@@ -1,4 +1,4 @@
-"""A window of a transcript: a hundred items as HTML, with a heading where a turn begins and a switch where it forks."""
+"""A window of a transcript: some items as HTML, with a heading where a turn begins and a switch where it forks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from ..render.card import Picture
 from ..render.html import Html
+from ..render.shortening import shortened
 from ..render.view import AnyView
 from ..render.viewing import views
 from ..session.excerpt import Excerpt
@@ -23,7 +24,8 @@ from .outline import title
 from .pictures import looks_like_image
 from .transcript import Transcript, agent_address
 
-SIZE = 100
+SIZE = 40
+"""Items in a window: about a hundred messages, since an answer is one item with the results of its calls."""
 WORDS: dict[str, Any] = {
     "clock": clock,
     "between": between,
@@ -85,13 +87,16 @@ class Addresses:
     def __init__(self, found: Transcript) -> None:
         self._found = found
         self._base = f"/s/{found.known.ref}"
+        self._agents = {helper.agent_id for helper in found.main.agents}
 
     def raw(self, offset: int) -> str | None:
         """Of the raw entry at a place of the file."""
         return f"{self._base}/raw/{offset}{self._found.inside()}"
 
     def agent(self, agent_id: str) -> str | None:
-        """Of the first window of a sub-agent."""
+        """Of the first window of a sub-agent; None where its transcript is not there."""
+        if agent_id not in self._agents:
+            return None
         return f"{agent_address(self._found.known.ref, agent_id)}/window/0"
 
     def permalink(self, key: str) -> str | None:
@@ -127,8 +132,8 @@ def window(found: Transcript, n: int, *, level: int = 2) -> Window:
     addresses = Addresses(found)
     html = Html(addresses.picture, addresses, buttons=True)
     pieces = [
-        Piece(html._view(view), headings.get(place), crossings.get(place, ()))
-        for place, view in enumerate(shown(found, items, excerpt), start=first)
+        Piece(markup, headings.get(place), crossings.get(place, ()))
+        for place, markup in enumerate(html.each(shortened(shown(found, items, excerpt), items)), start=first)
     ]
     return Window(n, first, pieces)
 

@@ -1,5 +1,6 @@
 // The page of one session: its windows, its outline, and the ways to get around in it.
 
+import { open as act } from "./actions.js";
 import { json } from "./fragment.js";
 import { on } from "./keys.js";
 import { watchAgents } from "./session/agents.js";
@@ -24,6 +25,13 @@ await new Promise((done) => {
 const root = document.querySelector(".session");
 const { address, api: door, branch, agent, items: total, size } = root.dataset;
 const one = (wanted) => root.querySelector(wanted);
+
+if (root.dataset.reading !== undefined) {
+  // The server has shown the beginning and reads on; what is asked of it now waits for the whole.
+  await json(door);
+  location.reload();
+  await new Promise(() => {});
+}
 
 function query(values) {
   const told = new URLSearchParams(values);
@@ -236,7 +244,11 @@ on("e", doing(() => jump.error(1)));
 on("E", doing(() => jump.error(-1)));
 on("g g", () => goto.showModal());
 on("/", () => find.open());
-on("f", () => find.open());
+on("f", () => {
+  const ref = one("menu[data-ref]")?.dataset.ref;
+  const key = jump.item()?.dataset.key;
+  if (ref && key) act("fork", ref, key);
+});
 on("t", () => folds.toggle("thinking"));
 on("m", () => folds.toggle("meta"));
 on("x", () => folds.toggle("cards"));

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ from turnlog.demo import config_dir
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
 SESSION = "22161731-8bcf-4128-85af-0e07ad0577f4"
+OTHER = "bee7dbd3-a71b-48ef-8c53-70ecb3f99f59"
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 class Shot(NamedTuple):
@@ -93,12 +96,44 @@ def take(browser: Browser, root: str, cookies: StorageState, shot: Shot, scheme:
     context.close()
 
 
+def dated(config: Path) -> None:
+    """Let the files be as old as what they say."""
+    for path in config.rglob("*.jsonl"):
+        if times := _TIME.findall(path.read_text("utf-8")):
+            then = datetime.fromisoformat(max(times)).timestamp()
+            os.utime(path, (then, then))
+
+
+def at_work(config: Path) -> None:
+    """Let two sessions be at work now: one waits for an answer, one runs the tests."""
+    for number, (session, until) in enumerate(((SESSION, '"name":"AskUserQuestion"'), (OTHER, '"name":"Bash"'))):
+        source = next(config.glob(f"projects/*/{session}.jsonl"))
+        lines = source.read_text("utf-8").splitlines(keepends=True)
+        end = next(place for place, line in enumerate(lines) if until in line)
+        name = f"{number}{session[1:]}"
+        text = "".join(lines[: end + 1]).replace(session, name)
+        last = datetime.fromisoformat(max(_TIME.findall(text)))
+        shift = datetime.now(UTC) - timedelta(seconds=2 + number) - last
+        source.with_name(f"{name}.jsonl").write_text(shifted(text, shift), "utf-8")
+
+
+def shifted(text: str, shift: timedelta) -> str:
+    """A transcript that happened at another time."""
+
+    def moved(found: re.Match[str]) -> str:
+        return (datetime.fromisoformat(found[0]) + shift).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    return _TIME.sub(moved, text)
+
+
 @contextmanager
 def served() -> Iterator[str]:
     """The address of a server over a copy of the demo sessions, with the token that lets one in."""
     with tempfile.TemporaryDirectory(prefix="turnlog-pictures-") as folder:
         config = Path(folder) / "claude"
         shutil.copytree(config_dir(), config)
+        dated(config)
+        at_work(config)
         environ = {**os.environ, "TURNLOG_HOME": str(Path(folder) / "home"), "CLAUDE_CONFIG_DIR": str(config)}
         words = [sys.executable, "-m", "turnlog", "web", "--no-open", "--port", "0"]
         process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True)

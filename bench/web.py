@@ -25,7 +25,7 @@ def pages(runs: int, scale: float) -> Report:
     for messages in (10_000, 100_000):
         home = conversation(int(messages * scale))
         with served(home) as server, Browser(server) as browser:
-            browser.open(server.session)  # the timeline is made once
+            browser.settle(server.session)
             yield from _read(messages, server, browser, runs)
 
 
@@ -51,7 +51,9 @@ def sizes(runs: int, scale: float) -> Report:
     with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as folder:
         small = _beginning(large, Path(folder) / "projects" / large.parent.name, int(_SMALL))
         with served(corpus("large", scale=scale)) as big, served(Path(folder)) as little, Browser(big) as browser:
+            browser.home()
             cold = browser.open(big.page(large.stem))
+            browser.settle(big.page(large.stem))
             browser.login(little)
             browser.open(little.page(small.stem))
             warm, other = [], []

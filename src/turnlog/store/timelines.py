@@ -41,6 +41,8 @@ REMEMBERED = 12
 """So many open timelines are held."""
 BEGINNING = 2 << 20
 """So much of a large session is shown while the rest is being read."""
+_PAUSE = 0.2
+"""Seconds before the rest is read: the page with the beginning comes first."""
 _PIECE = 128
 _HALF = re.compile("[\ud800-\udfff]")
 
@@ -77,12 +79,15 @@ class Timelines:
         found = self._remembered(key) or self._loaded(path, None)
         if found is not None or _size(path) <= self._large:
             return self.of(path)
+        begun = self._begun(path)
         with self._lock:
             is_new = key not in self._reading
             self._reading.add(key)
         if is_new:
-            threading.Thread(target=self._read_on, args=key, daemon=True).start()
-        return self._begun(path)
+            later = threading.Timer(_PAUSE, self._read_on, key)
+            later.daemon = True
+            later.start()
+        return begun
 
     def _read_on(self, path: str, agent_id: str | None) -> None:
         try:

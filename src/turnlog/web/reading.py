@@ -17,6 +17,7 @@ from .finding import find
 from .outline import MOST, agents, outline, turns, wished
 from .pictures import picture
 from .raws import markdown, raw
+from .remembering import remembered
 from .sights import context, errors
 from .transcript import Transcript, transcript
 
@@ -167,13 +168,13 @@ routes: list[BaseRoute] = [
     Route("/s/{ref}/window/{n:int}", window),
     Route("/s/{ref}/agent/{agent}", session),
     Route("/s/{ref}/agent/{agent}/window/{n:int}", agent_window),
-    Route("/s/{ref}/agent/{agent}/context", context),
+    Route("/s/{ref}/agent/{agent}/context", remembered(context)),
     Route("/s/{ref}/agent/{agent}/item", markdown),
-    Route("/s/{ref}/context", context),
+    Route("/s/{ref}/context", remembered(context)),
     Route("/s/{ref}/item", markdown),
     Route("/s/{ref}/raw/{offset:int}", raw),
     Route("/s/{ref}/picture/{offset:int}/{place:int}", picture),
-    Route("/api/s/{ref}", head),
+    Route("/api/s/{ref}", remembered(head)),
     Route("/api/s/{ref}/turns", some_turns),
     Route("/api/s/{ref}/steps", steps),
     Route("/api/s/{ref}/find", search),

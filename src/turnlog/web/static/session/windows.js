@@ -1,4 +1,4 @@
-// The windows of a transcript: a section for every hundred items. Those near the viewport are loaded, at most a few
+// The windows of a transcript: a section for every forty items. Those near the viewport are loaded, at most a few
 // are kept, and what the reader looks at stays where it is while the windows around it come and go.
 
 import { load } from "../fragment.js";

@@ -67,7 +67,11 @@ def run(program: Program) -> Cost:
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints:
         start = time.perf_counter()
         process = subprocess.Popen(
-            program.words, env=environ, stdout=subprocess.DEVNULL if program.is_mute else output, stderr=complaints
+            program.words,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL if program.is_mute else output,
+            stderr=complaints,
         )
         cpu, memory = _waited(process)
         wall = time.perf_counter() - start

@@ -79,6 +79,7 @@ def start(runs: int, _: float) -> Report:
         "python -I -S -c pass": Program([sys.executable, "-I", "-S", "-c", "pass"]),
         "python -c pass": BARE,
         "turnlog --version": Program([*TURNLOG, "--version"]),
+        "turnlog statusline": Program([*TURNLOG, "statusline"]),
     }
     for name in ("cat", "show", "messages", "check"):
         words = [name, "missing/file.jsonl"]
@@ -88,6 +89,7 @@ def start(runs: int, _: float) -> Report:
     yield from table(costs, "python -c pass")
     bare = costs["python -c pass"].wall
     yield Goal("bare interpreters, turnlog --version", costs["turnlog --version"].wall / bare, 2)
+    yield Goal("bare interpreters, turnlog statusline", costs["turnlog statusline"].wall / bare, 2)
     for name, cost in costs.items():
         if name.endswith("first own line"):
             yield Goal(f"bare interpreters, {name}", cost.wall / bare, 5)

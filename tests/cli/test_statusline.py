@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.conftest import HOSTILE, Turnlog, harmful
-from tests.cli.test_startup import loaded_by, seconds
+from tests.cli.test_startup import loaded_by
 from tests.conftest import Program
 from tests.session.build import DATA, Build, recorded
 from tests.session.test_filling import usage
@@ -392,25 +392,3 @@ def test_wrong_words_are_refused(program: Program) -> None:
 def test_it_starts_without_anything_heavy() -> None:
     heavy = {"click", "msgspec", "json", "re", "typing", "pathlib", "argparse", "datetime", "sqlite3", "contextlib"}
     assert loaded_by("statusline") & heavy == set()
-
-
-def test_it_answers_within_one_more_start_of_the_interpreter(tmp_path: Path) -> None:
-    build = Build()
-    build.prompt("hello")
-    build.answer("one", usage=usage(50_000))
-    given = {**GIVEN, "transcript_path": str(build.write(tmp_path))}
-    del given["context_window"]
-    (tmp_path / "given.json").write_text(json.dumps(given))
-    bare = [sys.executable, "-c", "pass"]
-    program = Path(sys.executable).with_name("turnlog")
-    ours = [str(program)] if program.exists() else [sys.executable, "-m", "turnlog"]
-    best_bare = best_ours = float("inf")
-    for attempt in range(60):
-        with (tmp_path / "given.json").open("rb") as stdin:
-            begun = time.perf_counter()
-            subprocess.run([*ours, "statusline"], stdin=stdin, stdout=subprocess.DEVNULL, check=True)
-            best_ours = min(best_ours, time.perf_counter() - begun)
-        best_bare = min(best_bare, seconds(bare))
-        if attempt >= 10 and best_ours <= 2 * best_bare:
-            break
-    assert best_ours <= 2 * best_bare

@@ -30,6 +30,8 @@ class Program(NamedTuple):
     """Nobody reads its output."""
     status: int = 0
     """The exit status that it shall have."""
+    given: Path | None = None
+    """The file that it reads from standard input."""
     prepare: Callable[[], object] = lambda: None
     """What must be done before each run; that is not measured."""
 
@@ -64,12 +66,13 @@ def run(program: Program) -> Cost:
     """Run a program once."""
     program.prepare()
     environ = {**_environ(), **program.environ}
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints:
+    given = program.given or Path(os.devnull)
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints, given.open("rb") as source:
         start = time.perf_counter()
         process = subprocess.Popen(
             program.words,
             env=environ,
-            stdin=subprocess.DEVNULL,
+            stdin=source,
             stdout=subprocess.DEVNULL if program.is_mute else output,
             stderr=complaints,
         )

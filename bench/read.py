@@ -11,8 +11,10 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from turnlog.demo import config_dir
+
 from .corpora import corpus
-from .measure import Program, compare
+from .measure import Program, compare, folder
 from .peers import ccusage
 from .report import BARE, TURNLOG, Gate, Goal, Part, Report, table, task, warmed
 
@@ -79,7 +81,7 @@ def start(runs: int, _: float) -> Report:
         "python -I -S -c pass": Program([sys.executable, "-I", "-S", "-c", "pass"]),
         "python -c pass": BARE,
         "turnlog --version": Program([*TURNLOG, "--version"]),
-        "turnlog statusline": Program([*TURNLOG, "statusline"]),
+        "turnlog statusline": Program([*TURNLOG, "statusline"], given=_status()),
     }
     for name in ("cat", "show", "messages", "check"):
         words = [name, "missing/file.jsonl"]
@@ -93,6 +95,16 @@ def start(runs: int, _: float) -> Report:
     for name, cost in costs.items():
         if name.endswith("first own line"):
             yield Goal(f"bare interpreters, {name}", cost.wall / bare, 5)
+
+
+def _status() -> Path:
+    """What the client tells its status line, of a session that has to be looked into for the rest."""
+    session = max(config_dir().glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
+    told = {"session_id": session.stem, "transcript_path": str(session), "model": {"id": "claude-opus-5-5"}}
+    path = folder() / "statusline.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(told))
+    return path
 
 
 _FIRST_LINE = """

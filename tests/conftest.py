@@ -7,12 +7,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path(os.environ.get("TURNLOG_CORPUS") or ROOT.parent / "shared" / "corpus")
+CHROMIUM = Path(os.environ.get("TURNLOG_CHROMIUM") or "/usr/bin/chromium")
 CLIENTS = Path(os.environ.get("TURNLOG_CLAUDE_DIR") or ROOT / ".tools" / "claude")
 
 KEPT = ("TURNLOG_TEST_WHEEL", "TURNLOG_CLAUDE_DIR")
@@ -78,3 +83,21 @@ def program(tmp_path: Path) -> Program:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, one for all tests: a process can drive no second one beside it.
+
+    Without it these tests are skipped, but not where everything has to be tested.
+    """
+    if not CHROMIUM.exists():
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"{CHROMIUM}: there is no Chromium; TURNLOG_CHROMIUM may name it")
+        pytest.skip(f"{CHROMIUM}: there is no Chromium; TURNLOG_CHROMIUM may name it")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield found
+        found.close()

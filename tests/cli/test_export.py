@@ -14,12 +14,11 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
-from tests.conftest import Program
+from tests.conftest import CHROMIUM, Program
 from tests.redact.planted import TOKENS, drawer
 from tests.session.build import Build, variant
 from turnlog.export import pages
 
-CHROMIUM = Path(os.environ.get("TURNLOG_CHROMIUM") or "/usr/bin/chromium")
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"
 

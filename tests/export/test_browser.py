@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, Request, expect
 
 from tests.export.test_html import hostile
 from tests.render.attacks import ATTACKS
@@ -16,17 +14,6 @@ from turnlog.export.html import write_pages
 from turnlog.export.material import Choice, Material
 from turnlog.render.wishes import EVERYTHING
 from turnlog.session.session import Session
-
-CHROMIUM = Path(os.environ.get("TURNLOG_CHROMIUM") or "/usr/bin/chromium")
-pytestmark = pytest.mark.skipif(not CHROMIUM.is_file(), reason="no Chromium")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 class Watched:

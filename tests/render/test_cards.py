@@ -224,7 +224,7 @@ def test_read_shows_what_other_programs_wrote_without_numbers() -> None:
 def test_read_shows_images_documents_and_notebooks() -> None:
     image = card("Read", {"file_path": "/a.png"}, [PNG], {"type": "image", "file": {"base64": "x", "originalSize": 70}})
     assert image.answered == (Picture("image", "image/png", "iVBORw0KGgo=", "/a.png", image.result_offset or 0, 0),)
-    assert image.badges == ("70 bytes",)
+    assert image.badges == ("70 B",)
     pdf = card("Read", {"file_path": "/a.pdf"}, "read", {"type": "pdf", "file": {"base64": "JVBERi0="}})
     assert [section.media_type for section in pdf.answered if isinstance(section, Picture)] == ["application/pdf"]
     cells = [
@@ -369,7 +369,7 @@ def test_a_page_shows_its_address_the_question_and_the_answer() -> None:
     record = {"code": 200, "codeText": "OK", "bytes": 14_503, "result": "**21**", "url": "https://example.com"}
     found = card("WebFetch", {"url": "https://example.com", "prompt": "Which?"}, "**21**", record)
     assert found.asked == (Link("https://example.com"), Plain("Which?", "Question"))
-    assert (found.answered, found.badges) == ((Text("**21**"),), ("200 OK", "14.2 KB"))
+    assert (found.answered, found.badges) == ((Text("**21**"),), ("200 OK", "15 KB"))
 
 
 def test_a_web_search_shows_pages_as_links() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from markupsafe import Markup
+from playwright.sync_api import Browser
 
 from tests.render.attacks import ATTACKS
 from tests.render.fill import all_views
@@ -18,7 +18,6 @@ from turnlog.render.html import Html
 from turnlog.render.templating import environment
 from turnlog.render.view import Answer, Called, Said, Shot
 
-CHROMIUM = Path("/usr/bin/chromium")
 HIDDEN = re.compile(
     "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\U000e0000-\U000e0fff]"
 )
@@ -95,19 +94,7 @@ def test_a_source_that_could_act_is_not_used(kind: str, source: str) -> None:
     assert "src" not in html
 
 
-@pytest.fixture
-def open_page(tmp_path: Path) -> Any:
-    if not CHROMIUM.exists():
-        pytest.skip("no Chromium here")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield lambda: browser.new_page()
-        browser.close()
-
-
-def test_a_browser_executes_and_loads_nothing(open_page: Callable[[], Any], tmp_path: Path) -> None:
+def test_a_browser_executes_and_loads_nothing(browser: Browser, tmp_path: Path) -> None:
     texts = [text for text in ATTACKS.values() if len(text) < 1_000]
     blocks = [Shot(cards.Picture("document", text, "", text)) for text in texts]
     card = cards.Card("c", "Bash", "running", "x", "answered")
@@ -119,7 +106,7 @@ def test_a_browser_executes_and_loads_nothing(open_page: Callable[[], Any], tmp_
     head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
     file = tmp_path / "page.html"
     file.write_text(f"<!doctype html>{head}<main>{writer().views(views)}</main>", encoding="utf-8")
-    page = open_page()
+    page = browser.new_page()
     happened: list[str] = []
     page.on("dialog", lambda dialog: happened.append(dialog.message))
     page.on("console", lambda message: happened.append(message.text))
@@ -130,6 +117,7 @@ def test_a_browser_executes_and_loads_nothing(open_page: Callable[[], Any], tmp_
     others = [what for what in happened if not what.startswith(("data:image/png", file.as_uri()))]
     assert others == []
     assert page.locator("article").count() == len(texts)
+    page.close()
     assert page.locator("script, style, iframe, object, svg, math, form, [style], [onload], [onerror]").count() == 0
 
 

@@ -11,7 +11,8 @@ import turnlog
 from tests.render.walk import Walk
 from turnlog.render import card as cards
 from turnlog.render import view as sights
-from turnlog.render.html import Html, Nowhere
+from turnlog.render.html import Html
+from turnlog.render.sections import Nowhere
 from turnlog.render.viewing import views
 from turnlog.session.excerpt import Excerpt
 from turnlog.session.patches import Hunk

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,15 @@ def test_a_small_session_is_read_at_once(tmp_path: Path, timelines: Timelines) -
     assert timelines.soon(forked().write(tmp_path)).is_whole
     with pytest.raises(Unreadable):
         timelines.soon(tmp_path / "none.jsonl")
+
+
+def test_a_timeline_that_nobody_uses_closes_its_file_also_when_it_was_part_of_a_cycle(
+    tmp_path: Path, timelines: Timelines
+) -> None:
+    cycle: list[object] = [timelines.of(forked().write(tmp_path))]
+    cycle.append(cycle)
+    timelines.close()
+    with warnings.catch_warnings(record=True, action="always") as told:
+        del cycle
+        gc.collect()
+    assert told == []

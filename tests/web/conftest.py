@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,10 +22,9 @@ from turnlog.web.place import Place
 from turnlog.web.security import Door, Guard
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, StorageState
 
 DATA = Path(__file__).parent.parent / "data"
-CHROMIUM = Path(os.environ.get("TURNLOG_CHROMIUM") or "/usr/bin/chromium")
 PORT = 4747
 SESSIONS = ("2.1.325/tools", "2.1.325/agents", "2.1.325/compact", "2.1.325/plain", "2.1.29/tools", "2.0.76/errors")
 """Recorded sessions that the machine of these tests has."""
@@ -59,13 +58,18 @@ class Folders:
         return sorted(path.stem for path in self.projects.glob("*/*-*-*-*-*.jsonl"))
 
 
+def recorded(root: Path, names: Sequence[str] = SESSIONS) -> Folders:
+    """A machine with recorded sessions."""
+    found = Folders(root / "claude", root / "turnlog")
+    for name in names:
+        shutil.copytree(DATA / "sessions" / name / "projects", found.projects, dirs_exist_ok=True)
+    return found
+
+
 @pytest.fixture
 def folders(tmp_path: Path) -> Folders:
     """A machine with recorded sessions of several versions of the client."""
-    found = Folders(tmp_path / "claude", tmp_path / "turnlog")
-    for name in SESSIONS:
-        shutil.copytree(DATA / "sessions" / name / "projects", found.projects, dirs_exist_ok=True)
-    return found
+    return recorded(tmp_path)
 
 
 @pytest.fixture
@@ -110,6 +114,16 @@ class Server:
     errors: list[str]
     """What it said on standard error."""
     reader: threading.Thread
+    _entrance: StorageState | None = None
+
+    def entrance(self, browser: Browser) -> StorageState:
+        """What a browser has that was let in; the address with the token is good for one visit."""
+        if self._entrance is None:
+            context = browser.new_context(base_url=self.url)
+            context.new_page().goto(self.address.replace("/?", "/api/state?"))
+            self._entrance = context.storage_state()
+            context.close()
+        return self._entrance
 
     @property
     def url(self) -> str:
@@ -160,6 +174,14 @@ def start(folders: Folders, *words: str) -> Server:
     return Server(process, address, errors, reader)
 
 
+def start_indexed(folders: Folders) -> Server:
+    """The same, with an index that is up to date from the start."""
+    place = Place([folders.config], folders.data)
+    place.store.refresh(place.config_dirs)
+    place.close()
+    return start(folders)
+
+
 @pytest.fixture
 def server(folders: Folders, place: Place) -> Iterator[Server]:
     """`turnlog web` on a free port of this machine; its index is up to date."""
@@ -167,21 +189,6 @@ def server(folders: Folders, place: Place) -> Iterator[Server]:
     yield found
     if found.process.returncode is None:
         found.stop()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium; without it these tests are skipped, but not where everything has to be tested."""
-    if not CHROMIUM.exists():
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"{CHROMIUM}: there is no Chromium; TURNLOG_CHROMIUM may name it")
-        pytest.skip(f"{CHROMIUM}: there is no Chromium; TURNLOG_CHROMIUM may name it")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield found
-        found.close()
 
 
 _REPORTER = """
@@ -213,10 +220,8 @@ def complaints() -> Complaints:
 @pytest.fixture
 def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
     """A browser that was let in."""
-    found = browser.new_context(base_url=server.url, permissions=["clipboard-read", "clipboard-write"])
-    entering = found.new_page()
-    entering.goto(server.address.replace("/?", "/api/state?"))
-    entering.close()
+    allowed = ["clipboard-read", "clipboard-write"]
+    found = browser.new_context(base_url=server.url, storage_state=server.entrance(browser), permissions=allowed)
     yield found
     found.close()
 

@@ -13,8 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.render.attacks import ATTACKS
-from tests.session.build import START, encoded, stamp
+from tests.session.build import encoded, stamp
 from tests.web.conftest import DATA, Folders
 from turnlog import demo
 from turnlog.entries import types
@@ -148,10 +147,12 @@ def general(name: str) -> tuple[Line, list[Line], Line]:
     }
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
     document = {"type": "document", "title": "x", "source": {"type": "base64", "media_type": "x", "data": "eA=="}}
-    content = [{"type": "text", "text": "x"}, image, document, {"type": "tool_reference", "tool_name": "x"}]
+    content: list[Line] = [{"type": "text", "text": "x"}, image, document, {"type": "tool_reference", "tool_name": "x"}]
     hunk = {"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 1, "lines": ["-x", "+xx", " x"]}
     record: Line = {
-        **dict.fromkeys("stdout stderr filePath agentId content oldString newString originalFile mode query".split(), "x"),
+        **dict.fromkeys(
+            "stdout stderr filePath agentId content oldString newString originalFile mode query".split(), "x"
+        ),
         **dict.fromkeys("status url codeText result plan bytes task_id retrieval_status".split(), "x"),
         "structuredPatch": [hunk],
         "file": {"filePath": "x", "content": "x", "startLine": 1, "numLines": 1, "totalLines": 1},
@@ -168,32 +169,35 @@ def general(name: str) -> tuple[Line, list[Line], Line]:
     return given, content, record
 
 
-def lines(text: str, session_id: str) -> list[Line]:
-    """The lines of a session with an attack in every field; of one that is long by itself mostly the beginning."""
-    whole, text = text, text[:LONGEST]
-    made = Hostile(whole, session_id)
-    prompt = {"type": "user", "uuid": "x", "timestamp": "x", "message": {"role": "user", "content": "x"}}
-    made.add(prompt)
+def lines(text: str, session_id: str, turn: int = 0) -> list[Line]:
+    """The lines of a session with an attack in every field; of one that is long by itself mostly the beginning.
+
+    A third of the lines is odd (`Hostile.add`); which ones depends on the turn.
+    """
+    made = Hostile(text, session_id)
+    made.add({"type": "user", "uuid": "x", "timestamp": "x", "message": {"role": "user", "content": "x"}})
     made.call("Bash", *general("Bash"))
-    made.text = text
-    for shape in shapes():
-        made.add(json.loads(shape))
-    for name in TOOLS:
+    made.text = text = text[:LONGEST]
+    for place, shape in enumerate(shapes()):
+        made.add(json.loads(shape), is_odd=(place + turn) % 3 == 0)
+    for name in (*TOOLS, f"mcp__{text}__{text}", text):
         made.call(name, *general(name))
+    for line in others():
+        made.add(line, is_odd=(len(made.lines) + turn) % 3 == 0)
+    return [*made.lines, *titles(text, session_id)]
+
+
+def others() -> Iterator[Line]:
+    """A line of each kind that turnlog knows, with all the fields that it knows of."""
     for kind, struct in types.ENTRIES.items():
         if kind not in ("user", "assistant", "system", "attachment", "progress"):
-            made.add({"type": kind, **dict.fromkeys(struct.__struct_encode_fields__, "x"), "uuid": "x"})
-    for kind in types.SYSTEM:
-        fields = dict.fromkeys(types.SYSTEM[kind].__struct_encode_fields__, "x")
-        made.add({"type": "system", **fields, "subtype": kind, "uuid": "x", "timestamp": "x", "content": "x"})
-    for kind in types.ATTACHMENTS:
-        fields = dict.fromkeys(types.ATTACHMENTS[kind].__struct_encode_fields__, "x")
-        made.add({"type": "attachment", "uuid": "x", "timestamp": "x", "attachment": {**fields, "type": kind}})
-    for shape in shapes():
-        made.add(json.loads(shape), is_odd=True)
-    made.call(f"mcp__{text}__{text}", *general("mcp"))
-    made.call(text, *general("any"))
-    return [*made.lines, *titles(text, session_id)]
+            yield {"type": kind, **dict.fromkeys(struct.__struct_encode_fields__, "x"), "uuid": "x"}
+    for kind, struct in types.SYSTEM.items():
+        fields = dict.fromkeys(struct.__struct_encode_fields__, "x")
+        yield {"type": "system", **fields, "subtype": kind, "uuid": "x", "timestamp": "x", "content": "x"}
+    for kind, struct in types.ATTACHMENTS.items():
+        inner = {**dict.fromkeys(struct.__struct_encode_fields__, "x"), "type": kind}
+        yield {"type": "attachment", "uuid": "x", "timestamp": "x", "attachment": inner}
 
 
 def titles(text: str, session_id: str) -> Iterator[Line]:
@@ -216,11 +220,11 @@ def file_name(text: str) -> str:
 def add(folders: Folders, number: int, text: str) -> str:
     """A session with an attack, its sub-agents, and a folder that is named by it; gives its uuid."""
     own = uuid_of(number)
-    path = folders.add(own, encoded(lines(text, own)), f"-{number}-{file_name(text)}")
+    path = folders.add(own, encoded(lines(text, own, number)), f"-{number}-{file_name(text)}")
     agents = path.with_suffix("") / "subagents"
     agents.mkdir(parents=True)
     inner = Hostile(text[:LONGEST], own)
-    for shape in shapes()[:60]:
+    for shape in shapes()[:40]:
         inner.add(json.loads(shape))
     for place, name in enumerate(("a1", file_name(text))):
         rows = [{**line, "isSidechain": True, "agentId": text if place else name} for line in inner.lines]
@@ -230,15 +234,9 @@ def add(folders: Folders, number: int, text: str) -> str:
     return own
 
 
-def add_all(folders: Folders) -> list[str]:
-    """A session for each attack, and files that are named by them."""
-    made = [add(folders, number, text) for number, text in enumerate(ATTACKS.values())]
+def add_named(folders: Folders, text: str) -> None:
+    """A session file that is named by an attack, and so is none that the client wrote."""
+    prompt = {"type": "user", "uuid": text, "timestamp": text, "cwd": text, "message": {"content": text}}
     folder = folders.projects / "-odd-names"
-    folder.mkdir()
-    for number, text in enumerate(ATTACKS.values()):
-        prompt = {"type": "user", "uuid": text, "timestamp": text, "cwd": text, "message": {"content": text}}
-        (folder / f"{file_name(text)}{number}.jsonl").write_bytes(encoded([prompt, *titles(text, text)]))
-    return made
-
-
-__all__ = ["START", "add", "add_all", "lines", "uuid_of"]
+    folder.mkdir(exist_ok=True)
+    (folder / f"{file_name(text)}.jsonl").write_bytes(encoded([prompt, *titles(text, text)]))

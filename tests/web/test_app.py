@@ -1,4 +1,4 @@
-"""The frame of the pages: the place behind them, what they load, what they answer with, keys and colours."""
+"""The frame of the pages: the place behind them, what they load, what they answer with."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
 
-from tests.web.conftest import Complaints, Folders, Server
+from tests.web.conftest import Folders
 from turnlog.errors import Busy, NotFound, TurnlogError, UsageError
 from turnlog.web.answers import document, html
 from turnlog.web.place import Place
@@ -157,148 +155,3 @@ class TestStatic:
             text = path.read_text("utf-8")
             assert not re.search(r"\sstyle=|\son\w+=|<style|<script(?![^>]*\ssrc=)|javascript:", text), path
             assert not re.search(r"[^'\"\s]\s*\|\s*safe\b", text), f"{path}: only words of the template itself are safe"
-
-
-@pytest.fixture
-def frame(page: Page, complaints: Complaints) -> Page:
-    """A page with nothing in it but the frame."""
-    page.goto("/nothing")
-    expect(page.locator("h1")).to_have_text("Not found")
-    complaints.clear()
-    return page
-
-
-class TestFrame:
-    """What every page has."""
-
-    def test_the_slash_leads_into_the_search(self, frame: Page) -> None:
-        frame.keyboard.press("/")
-        expect(frame.locator("#find")).to_be_focused()
-        frame.keyboard.type("a/b?")
-        expect(frame.locator("#find")).to_have_value("a/b?")
-        frame.keyboard.press("Escape")
-        expect(frame.locator("#find")).not_to_be_focused()
-
-    def test_the_question_mark_shows_the_keys(self, frame: Page) -> None:
-        frame.keyboard.press("?")
-        expect(frame.get_by_role("dialog", name="Keys")).to_be_visible()
-        frame.keyboard.press("/")
-        expect(frame.locator("#find")).not_to_be_focused()
-        frame.keyboard.press("Escape")
-        expect(frame.get_by_role("dialog", name="Keys")).to_be_hidden()
-
-    def test_two_keys_lead_to_a_page(self, frame: Page, server: Server) -> None:
-        frame.keyboard.press("g")
-        frame.keyboard.press("s")
-        frame.wait_for_url(f"{server.url}/")
-
-    def test_colours_are_chosen_and_kept(self, frame: Page, complaints: Complaints) -> None:
-        root = frame.locator("html")
-        for theme in ("light", "dark", "auto", "light"):
-            frame.locator("#theme").click()
-            expect(root).to_have_attribute("data-theme", theme)
-        frame.reload()
-        expect(root).to_have_attribute("data-theme", "light")
-        complaints.clear()
-
-    def test_the_first_key_leads_past_the_bar(self, frame: Page) -> None:
-        frame.keyboard.press("Tab")
-        expect(frame.locator(".skip")).to_be_focused()
-        frame.keyboard.press("Enter")
-        expect(frame.locator("main")).to_be_focused()
-
-    def test_a_server_that_has_gone_is_told_of(self, frame: Page, server: Server, complaints: Complaints) -> None:
-        server.stop()
-        frame.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-        expect(frame.locator("#state")).to_have_text("turnlog does not answer: is it still running?")
-        assert all("ERR_CONNECTION" in complaint for complaint in complaints)
-        complaints.clear()
-
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
-    @pytest.mark.parametrize("width", [380, 1280])
-    def test_it_is_fit_for_everybody(self, frame: Page, scheme: str, width: int) -> None:
-        frame.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        frame.set_viewport_size({"width": width, "height": 800})
-        assert_accessible(frame)
-        frame.keyboard.press("?")
-        assert_accessible(frame)
-        assert frame.evaluate("document.documentElement.scrollWidth") <= width
-
-    def test_a_string_that_is_not_ours_can_not_become_markup(self, frame: Page, complaints: Complaints) -> None:
-        with pytest.raises(Exception, match="TrustedHTML"):
-            frame.evaluate("document.body.innerHTML = '<img src=x>'")
-        with pytest.raises(Exception, match=r"Trusted|policy"):
-            frame.evaluate("trustedTypes.createPolicy('other', {})")
-        frame.evaluate("() => new Promise(requestAnimationFrame)")
-        assert any("trusted-types" in complaint for complaint in complaints)
-        complaints.clear()
-
-
-def assert_accessible(page: Page) -> None:
-    found = Axe().run(page).response["violations"]
-    assert [(item["id"], item["nodes"][0]["html"]) for item in found] == []
-
-
-class TestActions:
-    """The dialog of an action."""
-
-    @pytest.fixture
-    def dialog(self, frame: Page, folders: Folders) -> Page:
-        """A page with a button for each action."""
-        ref = next(path.stem for path in folders.projects.rglob("*.jsonl") if path.stat().st_size > 50_000)
-        frame.evaluate(
-            """(ref) => {
-              const box = document.createElement("div");
-              box.dataset.ref = ref;
-              for (const verb of ["clone", "strip", "fork", "redact", "repair", "export", "rename", "tag"]) {
-                const button = document.createElement("button");
-                button.dataset.verb = verb;
-                button.textContent = `do ${verb}`;
-                box.append(button);
-              }
-              document.querySelector("main").append(box);
-            }""",
-            ref,
-        )
-        return frame
-
-    def test_it_says_what_would_be_done_and_then_does_it(self, dialog: Page, folders: Folders) -> None:
-        before = folders.sessions
-        dialog.get_by_role("button", name="do strip").click()
-        expect(dialog.locator("#action .words")).to_contain_text("Nothing was written: this was a dry run.")
-        assert folders.sessions == before
-        dialog.get_by_label("Title").fill("Leaner")
-        dialog.get_by_label("How much").select_option("heavy")
-        expect(dialog.locator("#action .command")).to_contain_text("--dry-run --preset=heavy --title=Leaner")
-        expect(dialog.locator("#action .confirm")).to_be_enabled()
-        dialog.get_by_role("button", name="Make the clone").click()
-        made = dialog.locator("#action .made a")
-        expect(made).to_have_text("Leaner")
-        (new,) = set(folders.sessions) - set(before)
-        assert made.get_attribute("href") == f"/s/{new}"
-
-    def test_what_can_not_be_done_is_told(self, dialog: Page, complaints: Complaints) -> None:
-        dialog.get_by_role("button", name="do fork").click()
-        dialog.get_by_label("Point").fill("999")
-        expect(dialog.locator("#action .failed")).to_contain_text("--at 999: ")
-        expect(dialog.locator("#action .confirm")).to_be_disabled()
-        dialog.get_by_label("Point").fill("1")
-        expect(dialog.locator("#action .words")).to_contain_text("It would go on behind turn 1.")
-        expect(dialog.locator("#action .failed")).to_be_hidden()
-        complaints.clear()
-
-    def test_nothing_is_done_when_it_is_closed(self, dialog: Page, folders: Folders) -> None:
-        before = folders.sessions
-        dialog.get_by_role("button", name="do clone").click()
-        expect(dialog.locator("#action .confirm")).to_be_enabled()
-        dialog.get_by_role("button", name="Cancel").click()
-        expect(dialog.locator("#action")).to_be_hidden()
-        assert folders.sessions == before
-
-    @pytest.mark.parametrize("verb", ["clone", "strip", "fork", "redact", "repair", "export", "rename", "tag"])
-    def test_every_dialog_is_fit_for_everybody(self, dialog: Page, verb: str) -> None:
-        dialog.get_by_role("button", name=f"do {verb}").click()
-        expect(dialog.locator("#action")).to_be_visible()
-        if verb not in ("fork", "rename"):
-            expect(dialog.locator("#action .confirm")).to_be_enabled()
-        assert_accessible(dialog)

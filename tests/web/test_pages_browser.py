@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.session.build import Build
-from tests.web.conftest import DATA, SESSIONS, Complaints, Folders, Server, start
-from turnlog.web.place import Place
+from tests.web.conftest import Complaints, Folders, Server, recorded, start_indexed
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, Page
 
 MANY = 90
 PAGES = ("/", "/?group=project", "/search?q=quokka", "/search", "/insights?range=all", "/search?q=quokka+AND")
@@ -36,39 +34,17 @@ def talk(number: int) -> bytes:
 # One machine and one server for all of these tests: they only read.
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    root = tmp_path_factory.mktemp("pages")
-    found = Folders(root / "claude", root / "turnlog")
-    for name in SESSIONS:
-        shutil.copytree(DATA / "sessions" / name / "projects", found.projects, dirs_exist_ok=True)
+    found = recorded(tmp_path_factory.mktemp("pages"))
     for number in range(MANY):
         found.add(f"aaaaaaaa-0000-4000-8000-{number:012}", talk(number), "-home-many")
-    place = Place([found.config], found.data)
-    place.store.refresh(place.config_dirs)
-    place.close()
     return found
 
 
 @pytest.fixture(scope="module")
 def server(folders: Folders) -> Iterator[Server]:
-    found = start(folders)
+    found = start_indexed(folders)
     yield found
     found.stop()
-
-
-@pytest.fixture(scope="module")
-def cookies(browser: Browser, server: Server) -> object:
-    context = browser.new_context(base_url=server.url)
-    context.new_page().goto(server.address.replace("/?", "/api/state?"))
-    found = context.storage_state()
-    context.close()
-    return found
-
-
-@pytest.fixture
-def context(browser: Browser, server: Server, cookies: object) -> Iterator[BrowserContext]:
-    found = browser.new_context(base_url=server.url, storage_state=cookies)  # type: ignore[arg-type]
-    yield found
-    found.close()
 
 
 def rows(page: Page) -> int:
@@ -235,8 +211,9 @@ def test_nothing_is_wider_than_a_phone(page: Page, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/?q=number+5", "/search?q=quokka", "/insights?range=all&parts=all"])
-def test_pages_work_without_script(browser: Browser, server: Server, cookies: object, path: str) -> None:
-    context = browser.new_context(base_url=server.url, storage_state=cookies, java_script_enabled=False)  # type: ignore[arg-type]
+def test_pages_work_without_script(browser: Browser, server: Server, path: str) -> None:
+    entrance = server.entrance(browser)
+    context = browser.new_context(base_url=server.url, storage_state=entrance, java_script_enabled=False)
     page = context.new_page()
     complaints = Complaints()
     complaints.watch(page)

@@ -21,9 +21,9 @@ from turnlog.errors import UsageError
 from turnlog.store.syntax import QueryError
 from turnlog.web.app import application
 from turnlog.web.composing import changed, composed, filters, quoted
+from turnlog.web.hits import marked
 from turnlog.web.place import Place
 from turnlog.web.scanner import Job, scanned
-from turnlog.web.searching import marked
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"

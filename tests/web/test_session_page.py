@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.session.build import SESSION, Build, encoded
-from tests.web.conftest import DATA, Folders, Server, start
-from turnlog.web.place import Place
+from tests.web.conftest import Folders, Server, recorded, start_indexed
 from turnlog.web.windows import SIZE
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page, StorageState
+    from playwright.sync_api import Browser, Page
 
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
 FORKED = "aaaaaaaa-0000-4000-8000-000000000002"
@@ -58,10 +56,8 @@ def forked_session() -> bytes:
 # One machine and one server for all of these tests: they only read.
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    root = tmp_path_factory.mktemp("reading")
-    found = Folders(root / "claude", root / "turnlog")
-    for name in ("2.1.325/tools", "2.1.325/agents", "2.1.325/compact"):
-        shutil.copytree(DATA / "sessions" / name / "projects", found.projects, dirs_exist_ok=True)
+    names = ("2.1.325/tools", "2.1.325/agents", "2.1.325/compact")
+    found = recorded(tmp_path_factory.mktemp("reading"), names)
     found.add(LONG, long_session().replace(SESSION.encode(), LONG.encode()))
     found.add(FORKED, forked_session().replace(SESSION.encode(), FORKED.encode()))
     return found
@@ -69,30 +65,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 @pytest.fixture(scope="module")
 def server(folders: Folders) -> Iterator[Server]:
-    place = Place([folders.config], folders.data)
-    place.store.refresh(place.config_dirs)
-    place.close()
-    found = start(folders)
+    found = start_indexed(folders)
     yield found
     found.stop()
-
-
-@pytest.fixture(scope="module")
-def entrance(browser: Browser, server: Server) -> StorageState:
-    """What a browser has that was let in."""
-    first = browser.new_context(base_url=server.url)
-    first.new_page().goto(server.address.replace("/?", "/api/state?"))
-    found = first.storage_state()
-    first.close()
-    return found
-
-
-@pytest.fixture
-def context(browser: Browser, server: Server, entrance: StorageState) -> Iterator[BrowserContext]:
-    allowed = ["clipboard-read", "clipboard-write"]
-    found = browser.new_context(base_url=server.url, storage_state=entrance, permissions=allowed)
-    yield found
-    found.close()
 
 
 def expect(target: Any) -> Any:
@@ -118,10 +93,8 @@ def opened(page: Page, uuid: str, rest: str = "") -> None:
     expect(page.locator(".outline-list ol.windowed")).to_be_attached()
 
 
-def test_the_first_message_is_there_without_any_script(
-    browser: Browser, server: Server, entrance: StorageState
-) -> None:
-    plain = browser.new_context(base_url=server.url, java_script_enabled=False, storage_state=entrance)
+def test_the_first_message_is_there_without_any_script(browser: Browser, server: Server) -> None:
+    plain = browser.new_context(base_url=server.url, java_script_enabled=False, storage_state=server.entrance(browser))
     silent = plain.new_page()
     silent.goto(f"/s/{LONG}")
     expect(silent.get_by_text("Please look at part 0", exact=True).first).to_be_visible()
@@ -151,7 +124,7 @@ def test_a_long_session_is_read_to_its_end_by_scrolling_and_the_page_stays_small
 def test_scrolling_meets_every_item_in_order(page: Page) -> None:
     opened(page, LONG)
     seen: list[str] = []
-    for _ in range(60):
+    for _ in range(36):
         found = page.evaluate(
             "[...document.querySelectorAll('article.item.prompt')].filter((a) => { const b = a.getBoundingClientRect();"
             " return b.bottom > 50 && b.top < innerHeight; }).map((a) => a.dataset.key)"
@@ -161,7 +134,7 @@ def test_scrolling_meets_every_item_in_order(page: Page) -> None:
         page.wait_for_timeout(60)
         expect(page.locator("section.window[aria-busy]")).to_have_count(0)
     numbers = [int(key.removeprefix("p-")) for key in seen]
-    assert len(numbers) > 40
+    assert len(numbers) > 24
     assert numbers == list(range(len(numbers)))
 
 

@@ -12,10 +12,17 @@ FORMATS = ("html", "md", "txt", "pdf", "json", "messages", "openai", "parquet")
 @click.command()
 @click.argument("session", required=False)
 @click.option(
-    "-f", "--format", "form", type=click.Choice(FORMATS), help="How to write it; else by the ending of FILE, or html."
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    help="How to write it; without it, by the ending of FILE, or html.",
 )
 @click.option(
-    "-o", "--output", metavar="FILE|-", help="Where to; - is standard output. Else a name from the title, here."
+    "-o",
+    "--output",
+    metavar="FILE|-",
+    help="Where to write it; - is standard output. Without it, a file here, named by the title.",
 )
 @click.option("-t", "--turns", metavar="N|A..B", help="Only this turn, or these; they are numbered from 1.")
 @click.option(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from math import isfinite
 from typing import Any
 
 from turnlog.cli.terminal import line, on_terminal, visible
@@ -53,25 +52,10 @@ def write_raw(chunks: Iterable[bytes]) -> None:
 
 
 def encode(value: Any) -> bytes:
-    """A value as JSON in UTF-8; half surrogates are escaped, and numbers beyond 64 bits kept."""
-    import msgspec
+    """A value as JSON in UTF-8."""
+    from turnlog.render.encoding import encoded
 
-    try:
-        return msgspec.json.encode(value)
-    except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError):
-        import json
-
-        plain = msgspec.to_builtins(value, builtin_types=(int,)) if isinstance(value, msgspec.Struct) else value
-        return json.dumps(_finite(plain), separators=(",", ":")).encode()
-
-
-def _finite(value: Any) -> Any:
-    """A JSON value without infinite numbers, which JSON can't spell: they become null, as in the client."""
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+    return encoded(value)
 
 
 def _shown(document: bytes) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime, timedelta
 
+from turnlog.render.figures import size as size
 from turnlog.session.clock import moment
 
 
@@ -30,8 +31,8 @@ def ago(seconds: float, now: datetime | None = None) -> str:
         return absolute(seconds)[:10]
     if passed < 60:
         return "just now"
-    for unit, size in (("min", 60), ("hour", 3600), ("day", 86400)):
-        number = int(passed // size)
+    for unit, length in (("min", 60), ("hour", 3600), ("day", 86400)):
+        number = int(passed // length)
         if number < {"min": 60, "hour": 24, "day": 8}[unit]:
             break
     return f"{number} {unit}{'s' if number > 1 and unit != 'min' else ''} ago"
@@ -60,18 +61,6 @@ def between(started: str | None, ended: str | None) -> timedelta | None:
     """How much time lies between two timestamps."""
     begin, end = moment(started), moment(ended)
     return end - begin if begin and end and end >= begin else None
-
-
-def size(number: int) -> str:
-    """A number of bytes: `830 B`, `12 KB`, `3.4 MB`."""
-    if number < 1000:
-        return f"{number} B"
-    amount, unit = number / 1000, "KB"
-    for unit in ("KB", "MB", "GB"):
-        if amount < 999.5 or unit == "GB":
-            break
-        amount /= 1000
-    return f"{amount:.1f} {unit}" if amount < 10 and unit != "KB" else f"{amount:.0f} {unit}"
 
 
 def money(dollars: float) -> str:

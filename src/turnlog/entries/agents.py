@@ -98,10 +98,19 @@ def owner(path: Path) -> Owner:
 def agent_meta(meta_path: Path | None) -> dict[str, Any]:
     """Read what a `.meta.json` says; nothing when it is missing or broken."""
     try:
-        data = meta_path.read_bytes() if meta_path else b""
+        data = _content(meta_path) if meta_path else b""
     except OSError:
         return {}
     return first_object(data) or {}
+
+
+def _content(path: Path) -> bytes:
+    """A file; a pipe, whose reading would never end, is an `OSError`."""
+    fd, status = open_regular(path)
+    try:
+        return read_at(fd, 0, status.st_size)
+    finally:
+        os.close(fd)
 
 
 def _nested(session_dir: Path) -> list[AgentFile]:

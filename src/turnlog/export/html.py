@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from turnlog.export.goal import MARK, folder, must_be_free, write
 from turnlog.export.material import Material, Stretch
-from turnlog.export.opening import counted, facts
+from turnlog.export.opening import facts
 from turnlog.export.page import rendered
 from turnlog.export.pages import Names, Spool
 from turnlog.render.card import Agent, Picture
-from turnlog.render.figures import dollars, duration
+from turnlog.render.figures import count, dollars, duration
 from turnlog.render.html import Html
 from turnlog.render.view import AnyView
 from turnlog.render.wording import when
@@ -145,7 +145,7 @@ class _Body:
         if goes_on or number in self._spool.turns:
             name = f"t-{number}-{self._spool.count}"
         self._spool.turns.setdefault(number, self._spool.count)
-        calls = counted(chapter.calls, "call") if chapter.calls else ""
+        calls = count(chapter.calls, "call") if chapter.calls else ""
         words = [when(chapter.started), duration(chapter.duration_ms), calls, dollars(chapter.cost_usd or None)]
         more = "".join(f" · {word}" for word in words if word)
         title = f"Turn {number}" + (", continued" if goes_on else "")
@@ -181,7 +181,7 @@ class _Body:
     def _agent(self, agent_id: str) -> Iterator[str]:
         windows = self._material.agent(agent_id)
         if windows is None:
-            yield '<p class="note">Its transcript is not in this export, or stands above.</p>'
+            yield '<p class="note">Its transcript is not in this export, or is shown above.</p>'
             return
         for window in windows:
             yield from self._expanded(self._views([replace(view, key=f"{agent_id}:{view.key}") for view in window]))

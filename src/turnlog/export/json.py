@@ -8,8 +8,8 @@ from typing import Any
 from msgspec.structs import asdict
 
 from turnlog._version import __version__
-from turnlog.export.encoding import encoded, listed
 from turnlog.export.material import Material
+from turnlog.render.encoding import encoded, listed
 from turnlog.render.view import AnyView
 from turnlog.session.timeline import Chapter, Helper
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnlog.errors import Refused, UsageError
-from turnlog.export.encoding import listed
 from turnlog.export.material import Material
+from turnlog.render.encoding import listed
 from turnlog.render.wishes import Wishes
 
 Json = dict[str, Any]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from turnlog.export.encoding import encoded, listed
 from turnlog.export.material import Material
 from turnlog.export.messages import conversation
+from turnlog.render.encoding import encoded, listed
 
 Json = dict[str, Any]
 

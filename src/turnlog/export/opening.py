@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from turnlog.export.material import Material
+from turnlog.render.figures import count
 from turnlog.render.wording import when
 
 _NAMED = 5
@@ -47,9 +48,9 @@ def _ends(versions: list[str]) -> list[str]:
 
 def _amount(material: Material) -> str:
     head = material.head
-    turns = counted(sum(chapter.turn > 0 for chapter in head.chapters), "turn")
-    calls = counted(head.calls, "call") + (f" ({head.errors:,} failed)" if head.errors else "")
-    agents = counted(len(head.agents), "sub-agent") if head.agents else ""
+    turns = count(sum(chapter.turn > 0 for chapter in head.chapters), "turn")
+    calls = count(head.calls, "call") + (f" ({head.errors:,} failed)" if head.errors else "")
+    agents = count(len(head.agents), "sub-agent") if head.agents else ""
     cost = f"{head.output:,} output tokens, ${head.cost_usd:,.2f} at list prices" if head.output else ""
     return ", ".join(filter(None, (turns, calls, agents, cost)))
 
@@ -57,14 +58,9 @@ def _amount(material: Material) -> str:
 def _left_out(material: Material) -> str:
     wishes = material.choice.wishes
     missing = [
-        f"{counted(material.left_out, 'turn')}" if material.left_out else "",
+        f"{count(material.left_out, 'turn')}" if material.left_out else "",
         "" if wishes.tools else "tool calls",
         "" if wishes.thinking else "thinking",
         "" if wishes.pictures else "images and documents",
     ]
     return ", ".join(filter(None, missing))
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things: `1 turn`, `1,200 turns`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from turnlog.export.goal import file_name, write
 from turnlog.export.html import write_pages
 from turnlog.export.material import Material
-from turnlog.export.opening import counted
 from turnlog.export.page import rendered
+from turnlog.render.figures import count
 from turnlog.render.wording import when
 
 INDEX = "index.html"
@@ -57,7 +57,7 @@ class Site:
         """Write the index."""
         rows = sorted(self._rows, key=lambda row: row.began, reverse=True)
         values: dict[str, Any] = {"page": 1, "pages": 1, "home": None, "contents": [], "searchable": False, "facts": []}
-        amount = counted(len(rows), "session")
+        amount = count(len(rows), "session")
         remark = f"; {amount}" + ("; secrets were replaced by marks" if redacted else "")
         text = (
             rendered("top.html", **values, title=title)

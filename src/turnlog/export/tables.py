@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from turnlog.entries.entry import Entry
-from turnlog.export.encoding import encoded
+from turnlog.render.encoding import encoded
 from turnlog.render.visible import sound
 from turnlog.session.calls import Call, family, plain
 from turnlog.session.clock import moment

@@ -54,7 +54,7 @@ def encoded(value: Any) -> bytes:
     except UnicodeEncodeError:
         import json
 
-        return json.dumps(value, separators=(",", ":")).encode()
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def told(happening: Happening, cursor: str, scribe: Scribe) -> Event:

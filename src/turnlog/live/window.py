@@ -65,13 +65,16 @@ class Slice:
             yield self.lead
             offset = len(self.lead)
         position = self.start.offset + offset - len(self.lead)
-        rest = b""
+        parts: list[bytes] = []  # of a line that is longer than a block
         while position < self.end:
             block = self._file.read(position, min(_BLOCK, self.end - position))
             position += len(block)
-            *lines, rest = [*lines_of(rest + block), b""] if block.endswith(b"\n") else lines_of(rest + block)
-            yield from lines
-        if rest:
+            whole = block.rfind(b"\n") + 1
+            if whole:
+                yield from lines_of(b"".join([*parts, block[:whole]]))
+                parts = []
+            parts.append(block[whole:])
+        if rest := b"".join(parts):
             yield rest
 
     def close(self) -> None:

@@ -11,7 +11,8 @@ from ..session.calls import plain
 from ..session.graph import holds_result
 from ..session.notices import notice
 from ..session.prompts import Prompt, read, understand
-from .values import count, fields, line, number, objects, rows, scalar, strings, tagged, text
+from .figures import count
+from .values import fields, line, number, objects, rows, scalar, strings, tagged, text
 
 KINDS = {
     "interrupt": "a person stopped the model",

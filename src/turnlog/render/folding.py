@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .figures import count, size
+
 LINES = 60
 CHARACTERS = 8_192
 _SLACK = 1.25
@@ -68,15 +70,3 @@ def _place(text: str, lines: int, characters: int) -> int | None:
     if end <= 0:
         return characters if len(text) > characters else None
     return end if text[end + 1 :].strip() else None
-
-
-def count(number: int, word: str, words: str = "") -> str:
-    """A number with its word: `1 line`, `1,412 lines`."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {words or word + 's'}"
-
-
-def size(number: int) -> str:
-    """A number of characters or bytes, short."""
-    if number < 1_000:
-        return f"{number} B"
-    return f"{number / 1_000:.0f} KB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"

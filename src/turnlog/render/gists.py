@@ -8,7 +8,8 @@ from ..entries.entry import Body, Entry, Item, Scrap
 from ..entries.reader import Transcript
 from ..session.prompts import understand
 from .events import told
-from .values import count, fields, line, scalar, text
+from .figures import count
+from .values import fields, line, scalar, text
 from .view import Row
 
 # The fields that say best what an entry is about, in this order.

@@ -33,7 +33,6 @@ _CLASSES = {
     "blockquote": {"alert", "note", "tip", "important", "warning", "caution"},
     "th": {"center", "right"},
     "td": {"center", "right"},
-    "li": {"todo", "done"},
 }
 # `\\(x\\)` would lose its backslashes. They go through the parser as characters that mean nothing.
 _FORMULA = re.compile(r"\\([()])|(?m:^[ \t]*)\\(\[)|\\(\])(?=[ \t]*(?m:$))")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ..session.timeline import Item
 from .card import Picture, Tree
-from .folding import count
+from .figures import count
 from .view import AnyView, Odd
 
 LONGEST = 500_000

@@ -10,8 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
 from ..session.clock import moment
-from .figures import dollars, duration, thousands
-from .folding import count
+from .figures import count, dollars, duration, thousands
 from .visible import attribute, shown
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from .folding import count, folded
+from .figures import count
+from .folding import folded
 from .visible import spelled
 
 DEEPEST = 24

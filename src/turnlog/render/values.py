@@ -72,19 +72,6 @@ def inside(path: str, cwd: str | None) -> str:
     return path
 
 
-def count(of: int, noun: str, many: str = "") -> str:
-    """A number with its noun: `1 line`, `2,000 lines`; `many` is a plural that is not made with an s."""
-    return f"{of:,} {noun if of == 1 else many or noun + 's'}"
-
-
-def size(octets: int) -> str:
-    """A number of bytes, short."""
-    for unit, whole in (("MB", 1 << 20), ("KB", 1 << 10)):
-        if octets >= whole:
-            return f"{octets / whole:.1f} {unit}".replace(".0 ", " ")
-    return count(octets, "byte")
-
-
 def tagged(words: str, name: str) -> str:
     """What stands between the first tags of a name; a search by pattern would take for ever on tags without end."""
     _, opened, rest = words.partition(f"<{name}>")

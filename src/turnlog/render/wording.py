@@ -11,6 +11,7 @@ from ..session.patches import unified
 from ..session.timeline import Helper
 from .ansi import plain
 from .card import Agent, Card, Diff, Hits, Picture
+from .figures import count, duration
 from .view import Answer, AnyView, Called, Compaction, Prompt
 
 OUTCOMES = {
@@ -35,21 +36,13 @@ def when(time: str | None) -> str:
     return found.strftime("%Y-%m-%d %H:%M UTC") if found else ""
 
 
-def lasted(milliseconds: int) -> str:
-    """A duration: `0.4 s`, `12 s`, `3 min 20 s`."""
-    seconds = milliseconds / 1000
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{round(seconds)} s"
-    return f"{round(seconds) // 60:,} min {round(seconds) % 60} s"
-
-
 def facts(card: Card) -> list[str]:
     """What the head of a card says beside its tool and title."""
     found = [*card.badges]
     if (outcome := OUTCOMES.get(card.outcome)) and not any(outcome in badge for badge in found):
         found.append(outcome)
     if card.duration_ms is not None and card.duration_ms >= 1000:
-        found.append(lasted(card.duration_ms))
+        found.append(duration(card.duration_ms))
     return found
 
 
@@ -81,9 +74,9 @@ def pictured(picture: Picture) -> str:
 def agent_words(agent: Agent) -> str:
     """A sub-agent in one line."""
     words = [agent.type, agent.description]
-    words.append(f"{agent.calls:,} call{'' if agent.calls == 1 else 's'}" if agent.calls is not None else "")
+    words.append(count(agent.calls, "call") if agent.calls is not None else "")
     words.append(f"{agent.tokens:,} tokens" if agent.tokens is not None else "")
-    words.append(lasted(agent.duration_ms) if agent.duration_ms is not None else "")
+    words.append(duration(agent.duration_ms))
     return " ".join(", ".join(filter(None, words)).split()) or agent.agent_id
 
 

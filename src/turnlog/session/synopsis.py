@@ -31,7 +31,7 @@ def _head(session: Session, chapters: list[Chapter], items: int) -> Head:
     usage = session.usage
     return Head(
         session.session_id,
-        session.title,
+        title(session.title) if session.title else None,
         items,
         chapters,
         branches,

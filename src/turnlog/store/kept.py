@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from array import array
 from bisect import bisect_right
 from functools import cached_property
@@ -88,6 +89,7 @@ class Kept:
         self.is_whole = content.stored.is_whole
         self._file = file
         """Held open: another process may put a newer timeline in its place."""
+        weakref.finalize(self, file.close)  # not `__del__`: in a cycle, the file's own would come first and warn
         self._lock = threading.Lock()
         self._piece = content.piece
         self._sections = list(pairwise(accumulate(content.sections, initial=begin)))
@@ -110,9 +112,6 @@ class Kept:
             file.close()
             return None
         return cls(file, content, 8 + size)
-
-    def __del__(self) -> None:
-        self._file.close()
 
     def is_current(self) -> bool:
         """Whether the files are as they were when it was made."""

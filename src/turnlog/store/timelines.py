@@ -113,6 +113,11 @@ class Timelines:
         """Whether the timeline of a session is kept in its present state."""
         return self._remembered((str(path), None)) is not None or self._loaded(path, None) is not None
 
+    def close(self) -> None:
+        """Let go of the timelines that are open; each closes its file when nobody uses it any more."""
+        with self._lock:
+            self._open.clear()
+
     def _remembered(self, key: tuple[str, str | None]) -> Kept | None:
         with self._lock:
             found = self._open.get(key)

@@ -25,8 +25,8 @@ from starlette.routing import BaseRoute, Route
 from ..errors import Busy, NotFound, TurnlogError, UsageError
 from .answers import document, place_of
 from .downloads import Downloads
+from .fork_point import fork_point
 from .place import Known, Place
-from .points import point
 from .verbs import VERBS, Verb, words
 
 TIMEOUT = 600
@@ -71,7 +71,7 @@ def _done(request: Request, ref: str, verb: Verb, order: Order) -> Response:
         raise NotFound("the file of this session was deleted; `turnlog archive restore` may bring it back")
     options = dict(order.options)
     if verb.command == "fork" and (key := options.pop("item", None)) is not None:
-        options["at"] = point(place, known, key)
+        options["at"] = fork_point(place, known, key)
     flags, behind = words(verb, options)
     name = known.uuid if known.ref == known.uuid else str(known.path)
     shown = ["turnlog", verb.command, *flags, *(["--"] if _is_odd(behind) else []), name, *behind]

@@ -6,6 +6,8 @@ import re
 import time
 from datetime import UTC, datetime
 
+from ..render.figures import count as count
+from ..render.figures import size as size
 from ..session.clock import moment
 
 _SEPARATOR = re.compile(r"[/\\]")
@@ -67,18 +69,6 @@ def lasted(seconds: float | None) -> str:
     return f"{round(hours / 24)} days"
 
 
-def size(number: float) -> str:
-    """A number of bytes: `830 B`, `12 KB`, `3.4 MB`."""
-    if number < 1000:
-        return f"{number:.0f} B"
-    amount, unit = number / 1000, "KB"
-    for unit in ("KB", "MB", "GB"):
-        if amount < 999.5 or unit == "GB":
-            break
-        amount /= 1000
-    return f"{amount:.1f} {unit}" if amount < 10 and unit != "KB" else f"{amount:.0f} {unit}"
-
-
 def short(number: float) -> str:
     """A number in few letters: 999, 12.3k, 4.5M, 1.2G."""
     amount, unit = float(number), ""
@@ -103,11 +93,6 @@ def money(dollars: float) -> str:
 def share(part: float, whole: float) -> str:
     """A part of a whole in percent."""
     return f"{part / whole:.1%}" if whole else "–"
-
-
-def count(number: int, noun: str) -> str:
-    """So many of something: `1 hit`, `1,200 hits`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def folder_name(path: str | None) -> str:

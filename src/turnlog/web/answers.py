@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
 from http import HTTPStatus
-from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -18,13 +15,15 @@ from starlette.responses import Response
 
 from .._version import __version__
 from ..errors import Ambiguous, Busy, NotFound, TurnlogError, UsageError
+from ..render.encoding import encoded
 from .place import Place
 
+T = TypeVar("T")
 _HALF = re.compile("[\ud800-\udfff]")
 _STATUS: dict[type[TurnlogError], int] = {NotFound: 404, UsageError: 400, Ambiguous: 409, Busy: 409}
 _USUAL = {
     404: "There is no such page.",
-    405: "This can be asked for in another way only.",
+    405: "This address does not take such requests.",
     413: "What was sent is too large.",
 }
 _HEADINGS = {
@@ -43,6 +42,16 @@ def place_of(request: Request) -> Place:
     place = request.app.state.place
     assert isinstance(place, Place)
     return place
+
+
+def kept(request: Request, name: str, make: type[T]) -> T:
+    """Something that the application keeps from one request to the next."""
+    state = request.app.state
+    if not hasattr(state, name):
+        setattr(state, name, make())
+    found = getattr(state, name)
+    assert isinstance(found, make)
+    return found
 
 
 @cache
@@ -76,30 +85,16 @@ def page(request: Request, template: str, /, *, status: int = 200, **values: Any
 
 
 def html(text: str, status: int = 200) -> Response:
-    """Markup that is ready; half surrogates, which UTF-8 can't spell, become the sign for what is unreadable."""
-    return Response(_HALF.sub("\ufffd", text).encode(), status, media_type="text/html")
+    """Markup that is ready; half surrogates, which UTF-8 can't spell, become the sign for what is unreadable.
+
+    Carriage returns, which can only come from data, stay what they are: parsers would make line feeds of them.
+    """
+    return Response(_HALF.sub("\ufffd", text).replace("\r", "&#13;").encode(), status, media_type="text/html")
 
 
 def document(value: Any, status: int = 200) -> Response:
     """A JSON document."""
-    return Response(_encoded(value), status, media_type="application/json")
-
-
-def _encoded(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError):
-        plain = msgspec.to_builtins(value, builtin_types=(int,))
-        return json.dumps(_finite(plain), separators=(",", ":")).encode()
-
-
-def _finite(value: Any) -> Any:
-    """A value without infinite numbers, which JSON can't spell."""
-    if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
+    return Response(encoded(value), status, media_type="application/json")
 
 
 def failed(request: Request, error: Exception) -> Response:

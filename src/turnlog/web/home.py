@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -15,12 +15,11 @@ from starlette.routing import BaseRoute, Route
 from ..entries.layout import config_candidates
 from ..store.catalog import Listed, Used, tools
 from . import amounts
-from .answers import document, page, place_of
+from .answers import document, kept, page, place_of
 from .health import LARGE, Health, Healths
 from .listing import PAGE, SORTS, Group, Listing, Lists, Page, Wish, chosen
 from .liveness import Liveness
 
-T = TypeVar("T")
 _LONGEST = 240
 
 
@@ -249,16 +248,6 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def kept(request: Request, name: str, make: type[T]) -> T:
-    """Something that the application keeps from one request to the next."""
-    state = request.app.state
-    if not hasattr(state, name):
-        setattr(state, name, make())
-    found = getattr(state, name)
-    assert isinstance(found, make)
-    return found
 
 
 routes: list[BaseRoute] = [

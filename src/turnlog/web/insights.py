@@ -25,10 +25,10 @@ from ..store.usage.asked import asked
 from ..store.usage.document import document, shown
 from ..store.usage.reports import KINDS, Request
 from . import amounts, answers, periods, rankings
-from .answers import page, place_of
-from .home import kept
+from .answers import kept, page, place_of
+from .links import text_address
 from .listing import Lists
-from .panels import Panel, place_of_text
+from .panels import Panel
 from .place import Place
 
 RANGES = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year", "all": "all time"}
@@ -204,7 +204,7 @@ def _waits(place: Place, wish: Wish) -> list[Panel]:
     def wait(item: Any, name: str, time: float | None) -> rankings.Wait:
         session = known[item.session]
         title = " ".join((session.title or "")[:400].split())[:100] or "(no title)"
-        href = place_of_text(refs.of(item.session, session.uuid), item.offset, session.agents.get(item.file))
+        href = text_address(refs.of(item.session, session.uuid), item.offset, session.agents.get(item.file))
         return rankings.Wait(name, title, href, time, item.seconds, getattr(item, "failed", False))
 
     slow = [wait(item, item.tool, amounts.seconds_of(item.started)) for item in calls]

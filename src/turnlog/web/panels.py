@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from .charts.meter import meter
+from .composing import quoted
 
 
 class Head(NamedTuple):
@@ -65,17 +66,7 @@ def bars(values: Sequence[float], kind: str = "") -> list[Cell]:
 
 def searched(*filters: tuple[str, str]) -> str:
     """The address of a search by filters alone."""
-    from .composing import quoted
-
     return "/search?" + urlencode({"q": " ".join(f"{name}:{quoted(value)}" for name, value in filters)})
-
-
-def place_of_text(ref: str, offset: int | None, agent: str | None) -> str:
-    """The address of a place in a session: the server shows what is around it, the script goes there."""
-    said = {"at": f"@{offset}" if offset is not None else "", "agent": agent or ""}
-    query = urlencode({name: value for name, value in said.items() if value}, safe="@")
-    place = f"#i-@{offset}" if offset is not None else ""
-    return f"/s/{ref}?{query}{place}" if query else f"/s/{ref}"
 
 
 def words(items: Iterable[str]) -> list[Cell]:

@@ -145,7 +145,9 @@ class Place:
         return not any(True for folder in self.config_dirs for _ in session_files(folder))
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Let go of the index and the timelines."""
+        if "timelines" in self.__dict__:
+            self.timelines.close()
         for store in list(self._stores):
             store.db.close()
         self._first.close()

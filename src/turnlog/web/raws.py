@@ -15,6 +15,7 @@ from ..render.visible import shown
 from ..render.wishes import EVERYTHING
 from ..session.timeline import Item
 from .answers import page
+from .links import key_prefix
 from .transcript import transcript
 from .windows import WORDS
 from .windows import shown as views_of
@@ -56,7 +57,7 @@ def markdown(request: Request) -> Response:
     """GET /s/{ref}/item: an item as Markdown, or with `format=text` as plain text."""
     found = transcript(request)
     key = request.query_params.get("key", "")
-    position = found.kept.position(found.leaf, key.rpartition(":")[2])
+    position = found.kept.position(found.leaf, key.removeprefix(key_prefix(found.agent)))
     if position is None:
         raise NotFound("there is no such message on this branch")
     items = found.items(position, 1)

@@ -15,10 +15,10 @@ from . import windows
 from .answers import document, html, page, place_of
 from .finding import find
 from .outline import MOST, agents, outline, turns, wished
+from .overview import context, errors
 from .pictures import picture
 from .raws import markdown, raw
 from .remembering import remembered
-from .sights import context, errors
 from .transcript import Transcript, transcript
 
 _FRESH = 60.0

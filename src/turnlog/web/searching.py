@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -24,11 +23,10 @@ from ..store.search import Wish, search
 from ..store.source import Source
 from ..store.syntax import QueryError
 from . import amounts, answers
-from .answers import page, place_of
+from .answers import kept, page, place_of
 from .composing import CONTROLS, changed, composed, filters
-from .home import kept
+from .hits import groups
 from .listing import Listing, Lists
-from .panels import place_of_text
 from .place import Place
 from .scanner import Job, scanned
 
@@ -83,31 +81,6 @@ class Mistake(NamedTuple):
         return cls(words, error.query[: error.at], error.query[error.at :] or " ")
 
 
-class Hit(NamedTuple):
-    """A text that was found, with its address."""
-
-    kind: str
-    time: float | None
-    href: str
-    text: Markup | None
-    is_in_agent: bool
-    is_beside: bool
-    """In a large result that stands beside the transcript."""
-    before: list[tuple[str, str | None]]
-    after: list[tuple[str, str | None]]
-
-
-class Group(NamedTuple):
-    """The hits of a session."""
-
-    session: Mapping[str, Any]
-    ref: str
-    title: str
-    project: str
-    last: float | None
-    hits: list[Hit]
-
-
 async def show(request: Request) -> Response:
     """The page."""
     asked = understood(request)
@@ -142,7 +115,7 @@ def _page(
         template,
         asked=asked,
         found=found,
-        groups=list(_groups(place_of(request), found["sessions"])) if found else [],
+        groups=list(groups(place_of(request), found["sessions"])) if found else [],
         mistake=mistake,
         controls=filters(asked.q),
         options=_options(request, listing),
@@ -223,49 +196,6 @@ class Scopes:
         )
 
 
-def _groups(place: Place, sessions: Sequence[Mapping[str, Any]]) -> Iterator[Group]:
-    refs = place.refs()
-    for session in sessions:
-        row = place.store.db.execute(
-            "SELECT session.id, uuid, name.text FROM session JOIN name ON name.id = project"
-            " LEFT JOIN file ON file.session = session.id WHERE uuid = ? ORDER BY path = ? DESC LIMIT 1",
-            (session["session_id"], session["path"]),
-        ).fetchone()
-        number, uuid, folder = row if row else (0, session["session_id"], "")
-        ref = refs.of(number, uuid)
-        yield Group(
-            session,
-            ref,
-            " ".join((session["title"] or "")[:1000].split())[:240] or "(no title)",
-            session["project"] or folder,
-            amounts.seconds_of(session["ended"]),
-            [_hit(hit, session, ref) for hit in session["hits"]],
-        )
-
-
-def _hit(hit: Mapping[str, Any], session: Mapping[str, Any], ref: str) -> Hit:
-    is_beside = hit["agent_id"] is None and hit["path"] != session["path"]
-    return Hit(
-        hit["kind"],
-        amounts.seconds_of(hit["time"]),
-        place_of_text(ref, None if is_beside else hit["offset"], hit["agent_id"]),
-        None if hit["text"] is None else marked(hit["text"], hit["ranges"]),
-        hit["agent_id"] is not None,
-        is_beside,
-        [(item["kind"], item["text"]) for item in hit["before"]],
-        [(item["kind"], item["text"]) for item in hit["after"]],
-    )
-
-
-def marked(text: str, ranges: Sequence[Sequence[int]]) -> Markup:
-    """A text with some of its ranges marked; everything in it is escaped."""
-    parts, done = [], 0
-    for start, end in ranges:
-        parts += [escape(text[done:start]), Markup("<mark>{}</mark>").format(text[start:end])]
-        done = end
-    return Markup("").join([*parts, escape(text[done:])])
-
-
 def _options(request: Request, listing: Listing) -> dict[str, list[tuple[str, str]]]:
     """What the controls offer: values and their names."""
     db = place_of(request).store.db
@@ -300,10 +230,10 @@ def hits(request: Request) -> Response:
         found = found_words(place, text, _HOME, kept(request, "scopes", Scopes))
     except UsageError:
         return answers.html("")
-    groups = list(_groups(place, found["sessions"]))
-    if not groups:
+    shown = list(groups(place, found["sessions"]))
+    if not shown:
         return answers.html("")
-    return page(request, "search_hits.html", found=found, groups=groups, asked=Asked(text), amounts=amounts)
+    return page(request, "search_hits.html", found=found, groups=shown, asked=Asked(text), amounts=amounts)
 
 
 async def api(request: Request) -> Response:

@@ -108,8 +108,7 @@ class Transcript:
 
     def permalink(self, key: str, leaf: str | None = None) -> str:
         """Of an item; works without scripts, too."""
-        told = {"branch": leaf or self.leaf, "at": key}
-        return f"{self.address}?{urlencode({name: v for name, v in told.items() if v})}#i-{quote(key, safe='@')}"
+        return item_address(self.address, key, leaf or self.leaf)
 
     def turn_link(self, number: int) -> str:
         """Of a turn."""
@@ -136,7 +135,13 @@ class Transcript:
 
 def agent_address(ref: str, agent: str) -> str:
     """The address of the page of a sub-agent."""
-    return f"/s/{ref}/agent/{quote(agent, safe='')}"
+    return f"/s/{ref}/agent/{quote(agent, safe='', errors='replace')}"
+
+
+def item_address(page: str, key: str, leaf: str | None = None) -> str:
+    """The address of an item on a page; the server shows what is around it, the script goes there."""
+    told = {"branch": leaf, "at": key} if leaf else {"at": key}
+    return f"{page}?{urlencode(told, errors='replace')}#i-{quote(key, safe='@', errors='replace')}"
 
 
 def transcript(request: Request, *, soon: bool = False) -> Transcript:

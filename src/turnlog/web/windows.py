@@ -5,12 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 import msgspec
 from markupsafe import Markup
 
-from ..render.card import Picture
 from ..render.html import Html
 from ..render.shortening import shortened
 from ..render.view import AnyView
@@ -20,9 +18,9 @@ from ..session.timeline import Chapter, Fork, Item
 from . import amounts
 from .answers import templates
 from .clocks import between, clock
+from .links import Links, key_prefix
 from .outline import title
-from .pictures import looks_like_image
-from .transcript import Transcript, agent_address
+from .transcript import Transcript
 
 SIZE = 40
 """Items in a window: about a hundred messages, since an answer is one item with the results of its calls."""
@@ -81,40 +79,6 @@ class Window(NamedTuple):
     pieces: list[Piece]
 
 
-class Addresses:
-    """The addresses that items of a transcript link to."""
-
-    def __init__(self, found: Transcript) -> None:
-        self._found = found
-        self._base = f"/s/{found.known.ref}"
-        self._agents = {helper.agent_id for helper in found.main.agents}
-
-    def raw(self, offset: int) -> str | None:
-        """Of the raw entry at a place of the file."""
-        return f"{self._base}/raw/{offset}{self._found.inside()}"
-
-    def agent(self, agent_id: str) -> str | None:
-        """Of the first window of a sub-agent; None where its transcript is not there."""
-        if agent_id not in self._agents:
-            return None
-        return f"{agent_address(self._found.known.ref, agent_id)}/window/0"
-
-    def permalink(self, key: str) -> str | None:
-        """Of an item."""
-        return self._found.permalink(key.removeprefix(_prefix(self._found)))
-
-    def picture(self, picture: Picture) -> str | None:
-        """Of an image that can be shown, or of a document."""
-        if not picture.data or (picture.kind == "image" and not looks_like_image(picture)):
-            return None
-        return f"{self._base}/picture/{picture.offset}/{picture.place}{self._found.inside()}"
-
-
-def _prefix(found: Transcript) -> str:
-    """Before the keys of a sub-agent's items: `@0` is a place in every file, and a page may show several."""
-    return f"{quote(found.agent, safe='')}:" if found.agent else ""
-
-
 def count(found: Transcript) -> int:
     """How many windows there are; one at least."""
     return max(-(-found.count // SIZE), 1)
@@ -129,8 +93,8 @@ def window(found: Transcript, n: int, *, level: int = 2) -> Window:
     excerpt = found.kept.excerpt(items)
     headings = dict(_headings(found, first, len(items), level))
     crossings = _crossings(found, first, items, excerpt)
-    addresses = Addresses(found)
-    html = Html(addresses.picture, addresses, buttons=True)
+    links = Links(found.known.ref, found.agent, found.leaf, {helper.agent_id for helper in found.main.agents})
+    html = Html(links.picture, links, buttons=True)
     pieces = [
         Piece(markup, headings.get(place), crossings.get(place, ()))
         for place, markup in enumerate(html.each(shortened(shown(found, items, excerpt), items)), start=first)
@@ -140,7 +104,7 @@ def window(found: Transcript, n: int, *, level: int = 2) -> Window:
 
 def shown(found: Transcript, items: list[Item], excerpt: Excerpt) -> list[AnyView]:
     """The views of some items; those of a sub-agent have keys that no other item of the page has."""
-    prefix = _prefix(found)
+    prefix = key_prefix(found.agent)
     made = views(excerpt, items, found.main)
     return [msgspec.structs.replace(view, key=prefix + view.key) for view in made] if prefix else made
 

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from turnlog.render.card import Code, Plain, Section, Terminal, Text
 from turnlog.session.shown import Shown, shown_by_read
 
-from ..values import Json, count, fields, line, number, objects, size, strings, text
+from ..figures import count, size
+from ..values import Json, fields, line, number, objects, strings, text
 from .anything import results
 from .work import Parts, Sections, Work, settled
 

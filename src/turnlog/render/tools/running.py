@@ -9,7 +9,8 @@ from turnlog.render.card import Code, Diff, Fields, Plain, Section, Terminal
 from turnlog.session.patches import recorded
 from turnlog.session.touches import changed_files
 
-from ..values import fields, line, number, parsed, scalar, size, tagged, text
+from ..figures import size
+from ..values import fields, line, number, parsed, scalar, tagged, text
 from .anything import asked as asked_anyhow
 from .anything import gist, results, worded
 from .work import Parts, Sections, Work, failure, settled, uninterrupted

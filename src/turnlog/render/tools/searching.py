@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from turnlog.render.card import Fields, Hits, Plain
 
-from ..values import count, line, number, objects, scalar, strings, text
+from ..figures import count
+from ..values import line, number, objects, scalar, strings, text
 from .anything import asked as asked_anyhow
 from .anything import results, worded
 from .work import Parts, Sections, Work, settled

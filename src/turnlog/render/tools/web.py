@@ -8,7 +8,8 @@ from typing import Any
 
 from turnlog.render.card import Fields, Link, Plain, Section, Text, Tree
 
-from ..values import Json, count, fields, line, number, objects, parsed, rows, scalar, size, strings, text
+from ..figures import count, size
+from ..values import Json, fields, line, number, objects, parsed, rows, scalar, strings, text
 from .anything import results
 from .work import Parts, Sections, Work, settled
 

@@ -8,7 +8,8 @@ from turnlog.render.card import Code, Diff, Plain, Section
 from turnlog.session.changes import Change, edited, written
 from turnlog.session.patches import Hunk, compared
 
-from ..values import Json, count, line, objects, scalar, text
+from ..figures import count
+from ..values import Json, line, objects, scalar, text
 from .anything import asked as asked_anyhow
 from .anything import results
 from .work import Parts, Sections, Work, failure

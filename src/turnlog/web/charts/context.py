@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from ..amounts import money, short
+from ..amounts import money, rounded
 from .marks import element, joined, percent
 from .scale import Scale, scale
 
@@ -101,7 +101,7 @@ def _y(axis: Scale, value: float) -> float:
 
 def _numbers(axis: Scale, bars: Sequence[Bar]) -> Iterator[Markup]:
     for tick in axis.ticks:
-        yield element("text", short(tick), x=_AXIS - 6, y=_y(axis, tick) + 4, text_anchor="end")
+        yield element("text", rounded(tick), x=_AXIS - 6, y=_y(axis, tick) + 4, text_anchor="end")
     if bars and (most := max(bar.cost_usd for bar in bars)):
         yield element("text", money(most), x=_AXIS - 6, y=_TOP + _FILL + _GAP + 9, text_anchor="end")
 

@@ -75,10 +75,14 @@ async function rehearse() {
 async function perform(event) {
   event.preventDefault();
   if (confirm.disabled) return;
+  clearTimeout(timer);
+  form.inert = true; // a change now would call back what is being done
   try {
     done(await ask(true));
   } catch (error) {
     failed(error);
+  } finally {
+    form.inert = false;
   }
 }
 
@@ -130,6 +134,7 @@ export function open(verb, ref, item = "") {
 
 form.addEventListener("input", () => {
   clearTimeout(timer);
+  running?.abort(); // what it says would be of the form as it was
   confirm.disabled = true;
   timer = setTimeout(rehearse, PAUSE);
 });

@@ -48,6 +48,11 @@ export async function load(address, options = {}) {
   return fragment(await (await asked(address, "text/html", options)).text());
 }
 
+/** Get a text from the server. */
+export async function text(address, options = {}) {
+  return (await asked(address, "text/plain", options)).text();
+}
+
 /** Get a JSON document from the server. */
 export async function json(address, options = {}) {
   return (await asked(address, "application/json", options)).json();

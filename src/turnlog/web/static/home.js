@@ -1,6 +1,6 @@
 // The list of sessions: filter as you type, more rows as you scroll, health and life of the rows that are looked at.
 import { json, load } from "./fragment.js";
-import { on } from "./keys.js";
+import { on, step } from "./keys.js";
 
 const QUICK = 90;
 const CALM = 220;
@@ -207,16 +207,10 @@ async function life() {
 
 // -- keys
 
-function step(forward) {
-  const rows = [...body().querySelectorAll("tr.session:not([hidden]) a.title")];
-  const at = rows.indexOf(document.activeElement);
-  const next = rows[at < 0 ? 0 : at + (forward ? 1 : -1)];
-  next?.focus();
-  next?.scrollIntoView({ block: "nearest" });
-}
+const titles = () => [...body().querySelectorAll("tr.session:not([hidden]) a.title")];
 
-on("j", () => step(true));
-on("k", () => step(false));
+on("j", () => step(titles(), true));
+on("k", () => step(titles(), false));
 on("f", () => field.focus());
 
 form.addEventListener("submit", (event) => {

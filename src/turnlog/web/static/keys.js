@@ -9,6 +9,14 @@ export function on(key, act) {
   bound.set(key, act);
 }
 
+/** Go to the next of some links, or to the one before. */
+export function step(links, isForward) {
+  const at = links.indexOf(document.activeElement);
+  const next = links[at < 0 ? 0 : at + (isForward ? 1 : -1)];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
 function writes(target) {
   return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 }

@@ -4,7 +4,7 @@ import { follow } from "./follow.js";
 import { Lines } from "./live/lines.js";
 import { count, write } from "./live/since.js";
 import { watchAgents } from "./session/agents.js";
-import { copy, watchCopies } from "./session/copy.js";
+import { copyItem, watchCopies } from "./session/copy.js";
 import { watchRaw } from "./session/raw.js";
 
 const root = document.querySelector(".following");
@@ -186,12 +186,10 @@ watchAgents(root);
 watchRaw(root, document.getElementById("raw"));
 watchCopies(document.body, { tell: say, markdown });
 
-async function markdown(article) {
+function markdown(article) {
   const home = article.closest(".live-agent");
   const page = home ? `/s/${root.dataset.ref}/agent/${encodeURIComponent(home.dataset.agent)}` : `/s/${root.dataset.ref}`;
-  const answer = await fetch(`${page}/item?${new URLSearchParams({ key: article.dataset.key })}`);
-  if (!answer.ok) return say("That could not be copied.");
-  return copy(await answer.text(), say, "Copied as Markdown.");
+  return copyItem(`${page}/item?${new URLSearchParams({ key: article.dataset.key })}`, say);
 }
 
 one(".show-meta").addEventListener("click", (event) => {

@@ -1,6 +1,6 @@
 // Search as you type. The query in the field is the whole truth: a control is sent along once, and comes back in it.
 import { load } from "./fragment.js";
-import { on } from "./keys.js";
+import { on, step } from "./keys.js";
 
 const QUICK = 180;
 const CALM = 600;
@@ -93,16 +93,10 @@ function turn() {
   search();
 }
 
-function step(forward) {
-  const links = [...results.querySelectorAll("ol.found a")];
-  const at = links.indexOf(document.activeElement);
-  const next = links[at < 0 ? 0 : at + (forward ? 1 : -1)];
-  next?.focus();
-  next?.scrollIntoView({ block: "nearest" });
-}
+const links = () => [...results.querySelectorAll("ol.found a")];
 
-on("j", () => step(true));
-on("k", () => step(false));
+on("j", () => step(links(), true));
+on("k", () => step(links(), false));
 on("/", () => {
   field.focus();
   field.select();

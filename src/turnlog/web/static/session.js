@@ -5,7 +5,7 @@ import { json } from "./fragment.js";
 import { on } from "./keys.js";
 import { watchAgents } from "./session/agents.js";
 import { Chart } from "./session/chart.js";
-import { copy, watchCopies } from "./session/copy.js";
+import { copy, copyItem, watchCopies } from "./session/copy.js";
 import { Find } from "./session/find.js";
 import { Folds } from "./session/folds.js";
 import { Here } from "./session/here.js";
@@ -92,9 +92,7 @@ async function markdown(article) {
   const inner = article.parentElement.closest(".nested")?.dataset.item ?? `${address}/item`;
   const told = new URLSearchParams({ key: article.dataset.key });
   if (branch && !article.parentElement.closest(".nested")) told.set("branch", branch);
-  const answer = await fetch(`${inner}?${told}`);
-  if (!answer.ok) return tell("That could not be copied.");
-  return copy(await answer.text(), tell, "Copied as Markdown.");
+  return copyItem(`${inner}?${told}`, tell);
 }
 
 // -- the outline and the map

@@ -1,9 +1,21 @@
 // Copying: a block of code, a command, a link, an item as Markdown.
 
-export async function copy(text, tell, words = "Copied.") {
+import { text } from "../fragment.js";
+
+/** Copy an item, which the server writes as Markdown at an address. */
+export async function copyItem(address, tell) {
   try {
-    await navigator.clipboard.writeText(text);
-    tell(words);
+    return await copy(await text(address), tell, "Copied as Markdown.");
+  } catch (error) {
+    tell(error.message);
+    return false;
+  }
+}
+
+export async function copy(words, tell, told = "Copied.") {
+  try {
+    await navigator.clipboard.writeText(words);
+    tell(told);
     return true;
   } catch {
     tell("The browser does not let this page copy.");

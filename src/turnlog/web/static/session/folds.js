@@ -1,5 +1,6 @@
 // What is unfolded everywhere: thinking, book-keeping, all cards. It holds for windows that come later, too.
 
+import { keep, kept } from "./kept.js";
 import { steady } from "./windows.js";
 
 const FOLDS = { thinking: "details.thinking", cards: "details.card, .item details:not(.agent):not(.thinking)" };
@@ -8,7 +9,7 @@ export class Folds {
   constructor(root, buttons) {
     this.root = root;
     this.buttons = buttons;
-    this.on = { thinking: false, cards: false, meta: kept("meta") };
+    this.on = { thinking: false, cards: false, meta: kept("meta") === "1" };
     for (const [name, button] of Object.entries(buttons)) button.addEventListener("click", () => this.toggle(name));
     document.addEventListener("window-loaded", (event) => this.#apply(event.target));
     this.#tell();
@@ -20,7 +21,7 @@ export class Folds {
       if (name in FOLDS) for (const details of this.root.querySelectorAll(FOLDS[name])) details.open = this.on[name];
       this.#tell();
     });
-    if (name === "meta") keep("meta", this.on.meta);
+    if (name === "meta") keep("meta", this.on.meta ? "1" : "0");
   }
 
   #apply(root) {
@@ -32,21 +33,5 @@ export class Folds {
   #tell() {
     this.root.classList.toggle("show-meta", this.on.meta);
     for (const [name, button] of Object.entries(this.buttons)) button.setAttribute("aria-pressed", this.on[name]);
-  }
-}
-
-function kept(name) {
-  try {
-    return localStorage.getItem(`turnlog-${name}`) === "1";
-  } catch {
-    return false;
-  }
-}
-
-function keep(name, value) {
-  try {
-    localStorage.setItem(`turnlog-${name}`, value ? "1" : "0");
-  } catch {
-    // Kept for this page alone, then.
   }
 }

@@ -41,18 +41,24 @@ export class Minimap {
     this.canvas.height = height * scale;
     const pen = this.canvas.getContext("2d");
     pen.scale(scale, scale);
-    const colours = getComputedStyle(this.strip);
+    const colours = Object.fromEntries(["--line-strong", "--muted", "--bad", "--accent"].map((name) => [name, this.#colour(name)]));
     const { tokens, errors, pauses } = this.rows;
     const step = height / tokens.length;
     const most = Math.log1p(Math.max(1, ...tokens));
     const mark = (colour, x, row, wide, high) => {
-      pen.fillStyle = colours.getPropertyValue(colour);
+      pen.fillStyle = colours[colour];
       pen.fillRect(x, row * step, wide, high);
     };
     tokens.forEach((number, row) => number && mark("--line-strong", 4, row, Math.max(1, (Math.log1p(number) / most) * (width - 8)), step));
     for (const row of pauses) mark("--muted", 0, row, width, 0.5);
     errors.forEach((number, row) => number && mark("--bad", width - 3, row, 3, Math.max(step, 1.5)));
-    pen.fillStyle = colours.getPropertyValue("--accent");
+    pen.fillStyle = colours["--accent"];
     for (const position of this.compactions) pen.fillRect(0, (position / this.items) * height, 3, 1.5);
+  }
+
+  // What a variable is, light or dark, is known only where an element has its colour.
+  #colour(name) {
+    this.canvas.style.color = `var(${name})`;
+    return getComputedStyle(this.canvas).color;
   }
 }

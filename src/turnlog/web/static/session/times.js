@@ -1,6 +1,7 @@
 // Times: as they were, in the reader's time zone, or how long ago that was.
 
-const KEY = "turnlog-times";
+import { keep, kept } from "./kept.js";
+
 const UNITS = [
   ["year", 31_557_600],
   ["month", 2_629_800],
@@ -21,7 +22,7 @@ export class Times {
   constructor(root, button) {
     this.root = root;
     this.button = button;
-    this.isRelative = read() === "relative";
+    this.isRelative = kept("times") === "relative";
     button?.addEventListener("click", () => this.toggle());
     document.addEventListener("window-loaded", (event) => this.#write(event.target));
     this.#write(root);
@@ -29,11 +30,7 @@ export class Times {
 
   toggle() {
     this.isRelative = !this.isRelative;
-    try {
-      localStorage.setItem(KEY, this.isRelative ? "relative" : "absolute");
-    } catch {
-      // Kept for this page alone, then.
-    }
+    keep("times", this.isRelative ? "relative" : "absolute");
     this.#write(this.root);
   }
 
@@ -55,12 +52,4 @@ function date(moment) {
   const two = (number) => String(number).padStart(2, "0");
   const day = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join("-");
   return `${day} ${[moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(":")}`;
-}
-
-function read() {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
 }

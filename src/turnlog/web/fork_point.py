@@ -7,7 +7,7 @@ from ..errors import UsageError
 from .place import Known, Place
 
 
-def point(place: Place, known: Known, key: object) -> str:
+def fork_point(place: Place, known: Known, key: object) -> str:
     """The uuid of the last line of an item: a message is kept whole."""
     if not isinstance(key, str) or len(key) > 100:
         raise UsageError("item: must be the key of an item")

@@ -15,7 +15,7 @@ def encoded(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError):
-        plain = msgspec.to_builtins(value, builtin_types=(int,)) if isinstance(value, msgspec.Struct) else value
+        plain = msgspec.to_builtins(value, builtin_types=(int,))
         return json.dumps(_finite(plain), separators=(",", ":")).encode()
 
 

@@ -1,0 +1,233 @@
+"""Transcripts that attack whoever reads them, on every page of a real server, in a real browser: nothing happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.render.attacks import ATTACKS
+from tests.session.build import SESSION, encoded
+from tests.web import hostile
+from tests.web.conftest import Complaints, Folders, Server, start
+from turnlog.web.place import Place
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request
+
+SHARES = 6
+"""So many machines share the attacks."""
+_ACTING = """() => [
+  ...document.querySelectorAll("iframe, object, embed, base, meta[http-equiv], main script, main style, main link"),
+].map((found) => found.outerHTML.slice(0, 200)).concat(
+  [...document.querySelectorAll("*")].flatMap((element) => [...element.attributes]
+    .filter(({ name, value }) => /^on/.test(name) || (/^(href|src|action|formaction|xlink:href)$/.test(name)
+      && /^\\s*(javascript|vbscript|data:text)/i.test(value)))
+    .map(({ name, value }) => `${element.tagName} ${name}=${value.slice(0, 80)}`)),
+)"""
+"""What in a page could act, and is not ours."""
+
+
+def share(number: int) -> dict[int, tuple[str, str]]:
+    return dict(islice(enumerate(ATTACKS.items()), number, None, SHARES))
+
+
+@pytest.fixture(scope="module", params=range(SHARES))
+def attacks(request: pytest.FixtureRequest) -> dict[int, tuple[str, str]]:
+    """Some of the attacks, by their numbers."""
+    return share(request.param)
+
+
+@pytest.fixture(scope="module")
+def folders(attacks: dict[int, tuple[str, str]], tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    root = tmp_path_factory.mktemp("attacks")
+    found = Folders(root / "claude", root / "turnlog")
+    for number, (_, text) in attacks.items():
+        hostile.add(found, number, text)
+        hostile.add_named(found, text)
+    place = Place([found.config], found.data)
+    place.store.refresh(place.config_dirs)
+    place.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(folders: Folders) -> Iterator[Server]:
+    found = start(folders)
+    yield found
+    found.stop()
+    assert not [words for words in found.errors if "error" in words]
+
+
+@pytest.fixture(scope="module")
+def entrance(browser: Browser, server: Server) -> Any:
+    first = browser.new_context(base_url=server.url)
+    first.new_page().goto(server.address.replace("/?", "/api/state?"))
+    found = first.storage_state()
+    first.close()
+    return found
+
+
+@pytest.fixture
+def context(browser: Browser, server: Server, entrance: Any) -> Iterator[BrowserContext]:
+    found = browser.new_context(base_url=server.url, storage_state=entrance, accept_downloads=True)
+    yield found
+    found.close()
+
+
+class Watch:
+    """A page, and whether something in it ran, asked for other places, or broke."""
+
+    def __init__(self, page: Page, home: str, complaints: Complaints) -> None:
+        self.page = page
+        self._home = home
+        self._complaints = complaints
+        page.on("dialog", self._asked)
+        page.on("request", self._requested)
+        page.on("popup", lambda _: complaints.append("a window was opened"))
+        page.on("response", lambda answer: complaints._note(answer.status >= 400, f"{answer.status}: {answer.url}"))
+
+    def _asked(self, dialog: Dialog) -> None:
+        self._complaints.append(f"a script ran: {dialog.message}")
+        dialog.dismiss()
+
+    def _requested(self, request: Request) -> None:
+        self._complaints._note(not request.url.startswith((self._home, "data:", "file:")), f"asked for {request.url}")
+
+    def look(self, what: str) -> None:
+        """Nothing in the page as it is now acts, and nothing was complained of."""
+        found = [*self._complaints, *self.page.evaluate(_ACTING)]
+        assert not found, f"{what}: {found[:5]}"
+
+    def open(self, address: str) -> Page:
+        self.page.goto(address)
+        self.look(address)
+        return self.page
+
+    def read(self, address: str) -> Page:
+        """Open a transcript, and unfold all of it."""
+        page = self.open(address)
+        page.locator(".outline-list ol.windowed").wait_for(state="attached")
+        page.keyboard.press("x")
+        page.keyboard.press("m")
+        self.look(address)
+        return page
+
+
+@pytest.fixture
+def watch(page: Page, server: Server, complaints: Complaints) -> Watch:
+    return Watch(page, server.url, complaints)
+
+
+def test_sessions_that_carry_an_attack_in_every_field_are_read_and_nothing_happens(
+    watch: Watch, attacks: dict[int, tuple[str, str]]
+) -> None:
+    for number, (name, text) in attacks.items():
+        address = f"/s/{hostile.uuid_of(number)}"
+        page = watch.read(address)
+        page.evaluate("document.querySelectorAll('details.agent').forEach((agent) => { agent.open = true; })")
+        page.evaluate("document.querySelector('article.prompt a[href*=\"/raw/\"]').click()")
+        page.locator("#raw .raw-body > *").first.wait_for(state="attached")
+        watch.look(f"{name}, raw")
+        page.keyboard.press("Escape")
+        page.keyboard.press("End")
+        page.locator("section.window:last-of-type article.item").last.wait_for(state="attached")
+        watch.look(f"{name}, end")
+        if number % 3:
+            continue
+        page.keyboard.press("/")
+        page.locator(".find-here input").fill(text.replace("\0", "").strip()[:20] or "x")
+        page.locator(".find-here output", has_text="found").wait_for()
+        watch.look(f"{name}, find")
+
+
+def test_sub_agents_are_read_on_pages_of_their_own(watch: Watch, attacks: dict[int, tuple[str, str]]) -> None:
+    for number, (_, text) in list(attacks.items())[:3]:
+        for name in ("a1", hostile.file_name(text)):
+            watch.read(f"/s/{hostile.uuid_of(number)}/agent/{quote(name, safe='')}")
+
+
+def test_the_lists_and_what_is_found_in_them_do_nothing(watch: Watch, attacks: dict[int, tuple[str, str]]) -> None:
+    page = watch.open("/?all=1&group=project")
+    assert page.locator("tr.session").count() >= len(attacks)
+    for _, text in list(attacks.values())[:3]:
+        page.locator("#filter").fill(text[:200].replace("\0", ""))
+        page.wait_for_load_state("networkidle")
+        watch.look(text)
+    for query in ("alert", "x"):
+        watch.open(f"/search?q={query}")
+        page.wait_for_load_state("networkidle")
+    watch.open("/search?mode=substring&text=alert")
+    watch.open("/insights?range=all")
+    page.wait_for_load_state("networkidle")
+    watch.look("insights")
+    watch.open("/live")
+    page.wait_for_timeout(300)
+    watch.look("live")
+
+
+def test_what_is_appended_while_a_page_follows_does_nothing(
+    watch: Watch, folders: Folders, attacks: dict[int, tuple[str, str]]
+) -> None:
+    (number, (_, first)), *others = attacks.items()
+    path = next(folders.projects.glob(f"*/{hostile.uuid_of(number)}.jsonl"))
+    page = watch.open(f"/live/{hostile.uuid_of(number)}")
+    page.locator(".link[data-stands=true]").wait_for()
+    for _, (name, text) in others[:2]:
+        made = hostile.lines(text, hostile.uuid_of(number), 1)[:90]
+        end = {"type": "user", "uuid": f"end-{name}", "message": {"role": "user", "content": "END"}}
+        with path.open("ab") as file:
+            file.write(encoded([*made, {**end, "timestamp": made[0]["timestamp"], "parentUuid": None}]))
+        agent = path.with_suffix("") / "subagents" / f"agent-{hostile.file_name(text)}.jsonl"
+        agent.write_bytes(encoded([{**line, "isSidechain": True, "agentId": text} for line in made[:20]]))
+        page.locator(f"[data-key='end-{name}']").wait_for(state="attached", timeout=20_000)
+        watch.look(f"{name}, appended to a session with {first}")
+
+
+def test_the_report_of_an_action_does_nothing(watch: Watch, attacks: dict[int, tuple[str, str]]) -> None:
+    for number in list(attacks)[:1]:
+        page = watch.open(f"/s/{hostile.uuid_of(number)}")
+        for verb in ("clone", "redact"):
+            page.locator("details.menu > summary").click()
+            page.locator(f"[data-verb={verb}]").click()
+            page.locator("#action .words:not([hidden])").wait_for(timeout=20_000)
+            watch.look(verb)
+            page.keyboard.press("Escape")
+
+
+def test_an_exported_page_does_nothing_as_a_file(
+    browser: Browser, folders: Folders, attacks: dict[int, tuple[str, str]], tmp_path: Path
+) -> None:
+    from turnlog.export.html import write_pages
+    from turnlog.export.material import Choice, Material
+    from turnlog.render.wishes import EVERYTHING
+    from turnlog.session.session import Session
+
+    plain = browser.new_context()
+    page = plain.new_page()
+    complaints = Complaints()
+    complaints.watch(page)
+    watch = Watch(page, "file:", complaints)
+    for number, (name, _) in list(attacks.items())[::3]:
+        goal = tmp_path / f"{number}.html"
+        with Session.open(next(folders.projects.glob(f"*/{hostile.uuid_of(number)}.jsonl"))) as session:
+            write_pages(Material(session, Choice(EVERYTHING, all_branches=True)), goal)
+        page.goto(goal.as_uri())
+        page.get_by_role("button", name="Expand all").click()
+        assert not complaints, (name, complaints)
+        assert not page.evaluate(_ACTING.replace("base, meta[http-equiv], ", "base, ")), name
+    assert watch.page is page
+    plain.close()
+
+
+@pytest.mark.parametrize("attacks", [0], indirect=True)
+def test_failures_show_what_was_asked_for_and_do_nothing(watch: Watch, complaints: Complaints) -> None:
+    for text in ("<script>alert(1)</script>", "javascript:alert(1)", "%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E"):
+        for address in (f"/{text}", f"/s/{SESSION}?branch={text}", f"/search?q={text}", f"/insights/{text}"):
+            watch.page.goto(address)
+            complaints[:] = [words for words in complaints if "404" not in words]
+            watch.look(address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,15 @@ from turnlog.export.html import write_pages
 from turnlog.export.material import Choice, Material
 from turnlog.render.wishes import EVERYTHING
 from turnlog.session.session import Session
+
+
+@pytest.fixture(autouse=True)
+def tidy(browser: Browser) -> Iterator[None]:
+    """The browser is everybody's: what a test has opened is closed behind it."""
+    before = set(browser.contexts)
+    yield
+    for context in set(browser.contexts) - before:
+        context.close()
 
 
 class Watched:

@@ -117,8 +117,8 @@ def test_a_browser_executes_and_loads_nothing(browser: Browser, tmp_path: Path) 
     others = [what for what in happened if not what.startswith(("data:image/png", file.as_uri()))]
     assert others == []
     assert page.locator("article").count() == len(texts)
-    page.close()
     assert page.locator("script, style, iframe, object, svg, math, form, [style], [onload], [onerror]").count() == 0
+    page.close()
 
 
 def _loaded(card: cards.Card, text: str, number: int) -> cards.Card:

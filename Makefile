@@ -4,9 +4,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 WHEEL_BIN := .venv-wheel/bin
 
-# On: `make test` measures, and fails below 100 % branch coverage of entries and session.
-COVERAGE_GATE := on
-
 # Words for pytest, the interop cases and turnlog, as in: make test ARGS="tests/cli -k version"
 ARGS ?=
 
@@ -19,7 +16,7 @@ help:
 	@echo "make setup     get everything into .venv (python3 and pip are enough)"
 	@echo "make run       open the web app from the source tree; make run ARGS=\"ls --json\": any command"
 	@echo "make test      build the wheel, install it, run the tests against it"
-	@echo "make coverage  the same, measured: 100 % of entries and session"
+	@echo "make coverage  only the tests of entries and session, which must reach every branch of them"
 	@echo "make check     style, types, floors, documentation"
 	@echo "make format    put the source in style"
 	@echo "make interop   compare with the real client (needs Node and npm)"
@@ -41,8 +38,10 @@ wheel:
 run: setup
 	@$(BIN)/turnlog $(or $(ARGS),web)
 
-ifeq ($(COVERAGE_GATE),on)
+# Two rooms are measured, by their own tests: measuring takes a third of the time, and browsers are waited for as it is.
+ifeq ($(strip $(ARGS)),)
 test: coverage
+	$(PYTEST) --ignore=tests/entries --ignore=tests/session
 else
 test: wheel
 	$(PYTEST) $(ARGS)
@@ -50,7 +49,7 @@ endif
 
 coverage: wheel
 	$(WHEEL_BIN)/coverage erase
-	TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/coverage run $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable $(ARGS)
+	TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/coverage run $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable tests/entries tests/session
 	$(WHEEL_BIN)/coverage combine --quiet
 	$(WHEEL_BIN)/coverage report
 

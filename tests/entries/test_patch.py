@@ -104,3 +104,8 @@ def test_a_genuine_line_means_the_same_when_one_key_is_set_to_what_it_is(path: P
         body = with_all.body(entry)
         assert json.loads(patched(with_all.raw(entry), {"type": body["type"]})) == body
     with_all.close()
+
+
+def test_values_with_values_inside_are_found_in_an_object_that_can_not_be_decoded() -> None:
+    found = values(b'{"a":{"b":[1]},"c":01}')
+    assert {name: bytes(value) for name, value in found.items()} == {"a": b'{"b":[1]}', "c": b"01"}

@@ -475,3 +475,13 @@ def test_a_large_file_that_was_compacted_hides_nothing() -> None:
     build.answer("yes")
     assert not found(build.session(), "hidden-tail")
     assert not found(build.session(), "stale-parent")
+
+
+def test_a_call_without_an_id_has_no_block_that_could_be_named() -> None:
+    build = Build()
+    build.prompt("x")
+    build.answer(use(None), uuid="a1")
+    build.prompt("y")
+    build.answer("z")
+    (spot,) = one(build, "unanswered-call").spots
+    assert (spot.blocks, uuids(one(build, "unanswered-call"))) == ((), ["a1"])

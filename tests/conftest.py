@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -28,6 +29,12 @@ Program = Callable[..., "subprocess.CompletedProcess[str]"]
 settings.register_profile("quick", deadline=None, print_blob=True, derandomize=True, database=None)
 settings.register_profile("long", deadline=None, print_blob=True, max_examples=10_000)
 settings.load_profile("quick")
+
+
+def pytest_configure() -> None:
+    """Let programs that the tests start be interrupted, also where the tests themselves run in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

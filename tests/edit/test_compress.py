@@ -263,7 +263,7 @@ def test_a_progress_that_raises_ends_all_requests() -> None:
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         compress(talk(LONG, LONG + " 2", LONG + " 3"), ALL, 0.35, model, jobs=2, progress=stop)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60, "before the answers would have come"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another thing there")

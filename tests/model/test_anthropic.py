@@ -331,7 +331,7 @@ def test_another_thread_can_cancel_while_the_answer_comes_and_while_it_is_waited
             began = time.monotonic()
             with pytest.raises(Cancelled):
                 connect(endpoint(server.url, silence=30.0), QUICK).complete(ASK, cancel)
-            assert time.monotonic() - began < 2
+            assert time.monotonic() - began < 5, "before the answer would have come"
 
 
 def test_a_pause_can_be_cancelled_and_nothing_is_asked_any_more() -> None:

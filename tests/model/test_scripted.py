@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import repeat
 
 import pytest
@@ -69,10 +68,8 @@ def test_a_cut_answer_without_patience_raises() -> None:
 def test_a_late_answer_can_be_cancelled() -> None:
     cancel = Cancel()
     cancel.set()
-    began = time.monotonic()
     with pytest.raises(Cancelled):
-        Scripted([Late(9, "x")]).complete(ASK, cancel)
-    assert time.monotonic() - began < 1
+        Scripted([Late(3600, "x")]).complete(ASK, cancel)
 
 
 @given(st.integers(1, 60), st.floats(0, 1), st.one_of(st.none(), st.floats(0, 500)))

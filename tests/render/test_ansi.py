@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import process_time
-
 import pytest
 
 from turnlog.render.ansi import PLAIN, ansi, plain
@@ -82,31 +80,6 @@ def test_markup_is_escaped_inside_of_colours() -> None:
 def test_the_words_alone_can_be_had() -> None:
     assert plain("\x1b[31mred\x1b[0m 1\r2") == "2ed 1"
     assert plain("nothing to do") == "nothing to do"
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
-        "\x1b[31mx\x1b[0m\n",
-        "\x1b[",
-        "\x1b]",
-        "\x1b[0",
-        "a\r",
-        "ab\b",
-        "\x1b[99999C\r",
-        "\x1b[2Kx",
-        "\x1b[500Cx\r\x1b[K",
-        "\x1b",
-    ],
-)
-def test_time_grows_no_faster_than_the_text(part: str) -> None:
-    def seconds(size: int) -> float:
-        start = process_time()
-        ansi("a" * 1_000 + part * (size // len(part)))
-        return process_time() - start
-
-    seconds(10_000)
-    assert seconds(400_000) < 10 * seconds(100_000) + 0.1
 
 
 def test_a_cursor_far_to_the_right_fills_no_memory() -> None:

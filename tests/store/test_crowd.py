@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -149,12 +148,10 @@ def test_a_reader_is_not_kept_waiting_by_a_refresh(desk: Desk) -> None:
     desk.refresh()
     desk.write(main(TWO), said("two"))
     with desk.open() as reader, desk.open() as writer:
-        started = time.monotonic()
         writer.db.execute("BEGIN IMMEDIATE")
         writer.db.execute("UPDATE file SET entries = 99")
         assert reader.db.execute("SELECT sum(entries) FROM file").get == 1
         writer.db.execute("ROLLBACK")
-        assert time.monotonic() - started < 2
 
 
 def test_the_lock_is_free_again_when_its_holder_is_killed(desk: Desk, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterator
 
+from turnlog.redact.anchored import Anchored
 from turnlog.redact.doubt import COMMON, made_up, mixed, strong, varied
 from turnlog.redact.finding import Finding, Rank
 from turnlog.redact.view import View
@@ -16,15 +17,13 @@ _DATABASES = frozenset(
     " cassandra neo4j bolt couchdb elasticsearch snowflake redshift ldap ldaps kafka nats memcached influxdb".split()
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,30}$")
-_AUTHORITY = re.compile(r"://([^\s/?#\"'`<>\\|,;(){}]{3,400}+)")
+_AUTHORITY = Anchored("://", r"([^\s/?#\"'`<>\\|,;(){}]{3,400}+)")
 _HEADERS = (
-    ("bearer", re.compile(r"bearer[ +]{1,4}+")),
-    ("basic", re.compile(r"basic[ +]{1,4}+")),
-    (
+    Anchored("bearer", r"[ +]{1,4}+"),
+    Anchored("basic", r"[ +]{1,4}+"),
+    Anchored(
         "authorization",
-        re.compile(
-            r"authorization\\*+[\"']?\s{0,4}+[:=]\s{0,4}+\\*+[\"']?(?:(?:token|apikey|key) {1,4}+)?(?!bearer|basic)"
-        ),
+        r"\\*+[\"']?\s{0,4}+[:=]\s{0,4}+\\*+[\"']?(?:(?:token|apikey|key) {1,4}+)?(?!bearer|basic)",
     ),
 )
 _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/:=-]{8,4096}+")
@@ -38,7 +37,7 @@ class Urls:
     def find(self, view: View) -> Iterator[Finding]:
         """Find passwords in the URLs of a text."""
         text = view.text
-        if "://" not in text or "@" not in text:
+        if "@" not in text:
             return
         for match in _AUTHORITY.finditer(text):
             login, at, _ = match[1].rpartition("@")
@@ -58,7 +57,8 @@ class Headers:
     def find(self, view: View) -> Iterator[Finding]:
         """Find credentials in the headers of a text."""
         lower = view.lower
-        for scheme, header in _HEADERS:
+        for header in _HEADERS:
+            scheme = header.anchor
             if scheme not in lower:
                 continue
             for match in header.finditer(lower):

@@ -8,23 +8,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from turnlog.redact.addresses import is_login
+from turnlog.redact.anchored import Anchored
 from turnlog.redact.doubt import password_like, strong, token_like
 from turnlog.redact.finding import Finding, Rank
 from turnlog.redact.view import View
 
-_KEYS = (
-    r"(?:api|access|private|auth|account|encryption|signing|master|admin|service|shared|storage|subscription|deploy|session"
-    r"|app|client|webhook|bot|root|license)(?:[-_. ]?access)?[-_. ]?"
+_BEFORE = (
+    "api access private auth account encryption signing master admin service shared storage subscription deploy session"
+    " app client webhook bot root license".split()
 )
-_WORDS = "passw(?:or[dt]|d) passphrase passcode pwd secret token credential auth(?![a-z0-9_-]) key".split()
-_NAME = re.compile("|".join([*_WORDS[:-2], rf"(?<![a-z])_?{_WORDS[-2]}", _KEYS + "key"]))
-# One search for each word is quicker than one for all: it begins with a fixed text. Most words lack what must follow.
+_KEYS = rf"(?:{'|'.join(_BEFORE)})(?:[-_. ]?access)?[-_. ]?"
+_NAME = re.compile(
+    r"passw(?:or[dt]|d)|passphrase|passcode|pwd|secret|token|credential|(?<![a-z])_?auth(?![a-z0-9_-])|" + _KEYS + "key"
+)
+# Most words lack what must follow a name.
 _FOLLOWS = r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?(?:\s{0,8}+[:=-]|\s?[,(]\s?\\*[\"'`]|>|\s))"
-_SEARCHES = tuple((word[:5].split("(")[0], re.compile(word + _FOLLOWS)) for word in _WORDS)
+# Most texts lack `pass`: one look for it saves three.
+_PASS = (
+    Anchored("passw", "(?:or[dt]|d)" + _FOLLOWS),
+    Anchored("passphrase", _FOLLOWS),
+    Anchored("passcode", _FOLLOWS),
+)
+_OTHERS = (
+    Anchored("pwd", _FOLLOWS),
+    Anchored("secret", _FOLLOWS),
+    Anchored("token", _FOLLOWS),
+    Anchored("credential", _FOLLOWS),
+    Anchored("auth", "(?![a-z0-9_-])" + _FOLLOWS),
+    Anchored("key", _FOLLOWS),
+)
+_WORDS = (*_PASS, *_OTHERS)
 _BEFORE_KEY = re.compile(_KEYS + "$")
+_ENDS = frozenset((word + joint)[-2:] for word in _BEFORE for joint in ("", *"-_. \n", "-\n", "_\n", ".\n", " \n"))
+"""How everything ends in which `_BEFORE_KEY` finds something; `$` fits before a last line end, too."""
 _PASSWORDS = ("passw", "passp", "passc", "pwd")
 _NO_VALUE = frozenset(
     "name names id ids type types count counts env var vars variable field fields file files path paths dir"
@@ -54,24 +72,6 @@ _SIGNS = ("-", "=", "$", "@", "*", "#", "/", "&", ".")
 _SHELL_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 
 
-class _Joint(NamedTuple):
-    """What stands between a name and its value."""
-
-    match: re.Match[str]
-    name: str
-    flag: bool
-
-    @property
-    def sure(self) -> bool:
-        """Whether nothing but a value can follow: an option, or a variable of the shell without spaces."""
-        return self.flag or bool(self.match["sign"] == "=" and _SHELL_NAME.match(self.name))
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether a sentence or a list may go on here."""
-        return bool(self.match["comma"] or self.match["said"] or (self.match["space"] and not self.flag))
-
-
 class Assignments:
     """The rule for named secrets."""
 
@@ -80,13 +80,14 @@ class Assignments:
     def find(self, view: View) -> Iterator[Finding]:
         """Find the named secrets of a text."""
         lower = view.lower
-        for hint, search in _SEARCHES:
-            if hint in lower:
-                for match in search.finditer(lower):
-                    start = _start(lower, match)
-                    if start is not None and (span := _value(view.text, start, match.end())):
-                        rule, secret = kind(lower[start : match.end()]), unescaped(view.text[slice(*span)])
-                        yield Finding(*span, rule, Rank.ASSIGNMENT, secret)
+        for word in _WORDS if view.says("pass") else _OTHERS:
+            if word.anchor not in lower:
+                continue
+            for match in word.finditer(lower):
+                start = _start(lower, match)
+                if start is not None and (span := _value(view.text, start, match.end())):
+                    rule, secret = kind(lower[start : match.end()]), unescaped(view.text[slice(*span)])
+                    yield Finding(*span, rule, Rank.ASSIGNMENT, secret)
 
 
 def named(name: str, value: str) -> str | None:
@@ -110,15 +111,16 @@ def kind(word: str) -> str:
 
 def unescaped(value: str) -> str:
     """A value without the escapes of a text that it stands in."""
-    return re.sub(r"\\+(?=[\"'`\\/])", "", value)
+    return re.sub(r"\\+(?=[\"'`\\/])", "", value) if "\\" in value else value
 
 
 def _start(lower: str, match: re.Match[str]) -> int | None:
     """Where the name of a secret begins that ends in this word; None if the word alone says nothing."""
     start = match.start()
     if match[0] == "key":
-        before = _BEFORE_KEY.search(lower[max(0, start - 24) : start])
-        return start - len(before[0]) if before else None
+        before = lower[max(0, start - 24) : start]
+        found = _BEFORE_KEY.search(before) if before[-2:] in _ENDS else None
+        return start - len(found[0]) if found else None
     if match[0] == "auth" and start > 0 and lower[start - 1].isalpha():
         return None
     return start
@@ -129,17 +131,25 @@ def _value(text: str, start: int, end: int) -> tuple[int, int] | None:
     joined = _JOINED.match(text, rest.end()) if rest else None
     if not rest or not joined:
         return None
-    name = _whole_name(text, start) + text[start : rest.end()]
-    flag = bool(joined["space"]) and bool(_FLAG.search(text[max(0, start - 42) : start].lower()))
-    joint = _Joint(joined, name, flag)
-    if not _may_hold(name, text[end : rest.end()]):
-        return None
-    span = _quoted(text, joined) if joined["open"] else _bare(text, joined)
+    quoted = bool(joined["open"])
+    span = _quoted(text, joined) if quoted else _bare(text, joined)
     if not span:
         return None
-    value = text[span[0] : span[1]]
-    fits = _is_value(text[start:end].lower(), unescaped(value), quoted=bool(joined["open"]), sure=joint.sure)
-    return span if fits and (not joint.doubtful or strong(unescaped(value))) else None
+    value, flag = unescaped(text[slice(*span)]), bool(joined["space"]) and _is_flag(text, start)
+    # Most names stand where a sentence or a list may go on: that doubt comes first.
+    if (joined["comma"] or joined["said"] or (joined["space"] and not flag)) and not strong(value):
+        return None
+    name = _whole_name(text, start) + text[start : rest.end()]
+    # Nothing but a value can follow an option, or a variable of the shell without spaces.
+    sure = flag or bool(joined["sign"] == "=" and _SHELL_NAME.match(name))
+    holds = _may_hold(name, text[end : rest.end()])
+    return span if holds and _is_value(text[start:end].lower(), value, quoted=quoted, sure=sure) else None
+
+
+def _is_flag(text: str, start: int) -> bool:
+    """Whether a name belongs to an option: `--name`."""
+    before = text[max(0, start - 42) : start]
+    return "-" in before and bool(_FLAG.search(before.lower()))
 
 
 def _is_value(word: str, value: str, *, quoted: bool, sure: bool) -> bool:

@@ -13,10 +13,8 @@ from turnlog.redact.view import View
 _LEAST = 24
 # In base64 of ASCII text the first of every four characters is one of these.
 _FORM = r"(?:[CI-Za-f][A-Za-z0-9+/_-]{3}){6}(?:[A-Za-z0-9+/_-]|\\*[rn\n](?=[A-Za-z0-9+/]{20})){0,200000}+={0,2}"
-_TOKEN = re.compile(r"(?<![A-Za-z0-9+/_-])" + _FORM)
-_TOKEN_ESCAPED = re.compile(r"(?:(?<![A-Za-z0-9+/_\\-])|(?<=\\[nrt]))" + _FORM)
+_TOKEN = re.compile(r"(?:(?<![A-Za-z0-9+/_\\-])|(?<=\\[nrt]))" + _FORM)
 _BINARY = re.compile(r"[A-Za-z0-9+/\r\n]{120}")
-_URLSAFE = str.maketrans("-_", "+/")
 
 
 class Encoded:
@@ -29,18 +27,23 @@ class Encoded:
 
     def find(self, view: View) -> Iterator[Finding]:
         """Find encoded secrets in a text."""
-        if len(view.text) < _LEAST:
-            return
-        for match in (_TOKEN_ESCAPED if "\\" in view.text else _TOKEN).finditer(view.text):
-            text = decoded(match[0])
-            inner = next(iter(self._look(text)), None) if text else None
+        text, done = view.text, 0
+        escapes = "\\" in text
+        for start, end in view.runs:
+            # A token begins where a run does, or after the letter of an escape that the run begins with.
+            at = start + 1 if escapes and text.endswith("\\", 0, start) else start
+            if end - at < _LEAST or at < done or not (match := _TOKEN.match(text, at)):
+                continue
+            done = match.end()
+            hidden = decoded(match[0])
+            inner = next(iter(self._look(hidden)), None) if hidden else None
             if inner:
                 yield Finding(*match.span(), inner.rule, Rank.ENCODED, inner.secret)
 
 
 def decoded(token: str) -> str | None:
     """The text that a token is base64 of; None if it is none."""
-    plain = re.sub(r"\\+[rn]|[\s=]", "", token).translate(_URLSAFE)
+    plain = re.sub(r"\\+[rn]|[\s=]", "", token).replace("-", "+").replace("_", "/")
     try:
         text = b64decode(
             plain[: len(plain) // 4 * 4] if len(plain) % 4 == 1 else plain + "=" * (-len(plain) % 4)

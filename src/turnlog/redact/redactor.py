@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any, overload
 
 from turnlog.redact.encoded import is_binary
@@ -30,6 +31,8 @@ _ROUNDS = 5
 """What is left after a replacement is looked at again, so that a redacted text has nothing more to redact."""
 _SHORT = 256
 _CLEAN = 50_000
+_TEXT = Place("", 0, "")
+"""The place of a text by itself."""
 
 
 class Redactor:
@@ -56,11 +59,11 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Redact a text."""
-        return self._counted(text, Place("", 0, ""))
+        return self._counted(text, _TEXT)
 
     def value(self, value: Json) -> Json:
         """Redact every string of a JSON value, the keys of objects among them."""
-        return Walk(_Visitor(self, Place("", 0, ""))).value(value, None, free=True)
+        return Walk(_Visitor(self, _TEXT)).value(value, None, free=True)
 
     def body(self, body: dict[str, Json], line: int | None = None) -> dict[str, Json]:
         """Redact a whole entry; what holds the session together stays."""
@@ -91,7 +94,8 @@ class Redactor:
 
     def _counted(self, text: str, place: Place) -> str:
         redacted, marks = self._redact(text)
-        self._tally.add(marks, place)
+        if marks:
+            self._tally.add(marks, place)
         return redacted
 
     def _redact(self, text: str) -> tuple[str, list[str]]:
@@ -119,7 +123,8 @@ class Redactor:
         found = _settled(self._rules.find(view), view.text)
         for finding in found:
             self._ledger.mark(finding)
-        found = _settled([*found, *self._ledger.find(view)], view.text)
+        known = [*self._ledger.find(view)] if self._ledger.size else []
+        found = _settled([*found, *known], view.text) if known else found
         if not found:
             return text, []
         parts, at, marks = [], 0, []
@@ -158,10 +163,14 @@ class _Visitor:
 
 def _settled(found: Iterable[Finding], text: str) -> list[Finding]:
     """Findings that neither overlap each other nor a mark: of those that do, the one that knows best names all."""
+    ordered = [*found]
+    if not ordered:
+        return []
+    ordered.sort(key=attrgetter("start", "rank"))
     marks = [match.span() for match in MARK.finditer(text)] if "[secret:" in text else []
     ends = [end for _, end in marks]
     settled: list[Finding] = []
-    for finding in sorted(found, key=lambda item: (item.start, item.rank)):
+    for finding in ordered:
         after = bisect_right(ends, finding.start)
         if after < len(marks) and marks[after][0] < finding.end and finding.rank is not Rank.KEY_BLOCK:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from turnlog.errors import UsageError
 from turnlog.redact.addresses import Headers, Urls
@@ -31,23 +32,26 @@ class Rules:
         patterns: Iterable[Pattern] = (),
         without: Iterable[str] = (),
     ) -> None:
-        own = list(patterns)
-        self._rules: list[Rule] = [KeyBlocks(), *own, Tokens(), Urls(), Headers(), Assignments(), Commands()]
+        rules: list[Rule] = [KeyBlocks(), *patterns, Tokens(), Urls(), Headers(), Assignments(), Commands()]
         if emails:
-            self._rules.append(Emails())
+            rules.append(Emails())
         if homes:
-            self._rules.append(Homes())
-        self.names = tuple(dict.fromkeys(name for rule in self._rules for name in rule.names))
+            rules.append(Homes())
+        self.names = tuple(dict.fromkeys(name for rule in rules for name in rule.names))
         self._without = frozenset(without)
         if unknown := sorted(self._without.difference(self.names)):
             raise UsageError(f"no rule is called {unknown[0]!r}; there are {', '.join(self.names)}")
+        self._rules = [rules]
+        """By depth: how often what they find in base64 is decoded again."""
+        for _ in range(DEPTH):
+            self._rules.append([*rules, Encoded(partial(self._look, len(self._rules) - 1))])
 
     def find(self, view: View, depth: int = DEPTH) -> Iterator[Finding]:
         """Find all that the rules know in a text, and in what it holds as base64."""
-        rules: list[Rule] = [*self._rules]
-        if depth:
-            rules.append(Encoded(lambda text: self.find(View(text), depth - 1)))
-        for rule in rules:
+        for rule in self._rules[depth]:
             for finding in rule.find(view):
                 if finding.rule not in self._without:
                     yield finding
+
+    def _look(self, depth: int, text: str) -> Iterator[Finding]:
+        return self.find(View(text), depth)

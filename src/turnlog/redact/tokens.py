@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import urlsafe_b64decode
 from binascii import Error
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -13,14 +13,15 @@ from turnlog.redact.doubt import made_up, mixed, varied
 from turnlog.redact.finding import Finding, Rank
 from turnlog.redact.view import View
 
-LEAST = 20
-"""Every token has a run of so many letters, digits and joining signs."""
-_RUN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{LEAST},}}+")
 _BEFORE = 32
-"""So far before such a run a token may begin: `SG.`, `hooks.slack.com/services/`."""
+"""So far before a run a token may begin: `SG.`, `hooks.slack.com/services/`."""
 # Where a token may begin: not inside of a word, but after an escape that ends in a letter.
 _APART = r"(?<![A-Za-z0-9])"
 _FREE = rf"(?:{_APART}|(?<=\\[nrtbf])|(?<=%[0-9A-F]{{2}})|(?<=\\x[0-9a-f]{{2}})|(?<=\\u[0-9a-fA-F]{{4}}))"
+_ESCAPE = 6
+"""An escape has at most so many characters."""
+_BLIND = re.compile(r"~|%[0-9A-F]{2}|\\[nrtbfxu]")
+"""What a token may begin after, or with, that the quick look does not know: escapes, and the start with `~`."""
 _WORD = r"[A-Za-z0-9_-]"
 
 
@@ -105,12 +106,14 @@ FORMS = (
     Form("airtable", r"pat[A-Za-z0-9]{14}\.", r"[0-9a-f]{64}"),
     Form("square", r"sq0(?:atp|csp)-", rf"{_WORD}{{22,43}}+"),
 )
+FIRST, SECOND = "0-9a-hk-npr-twxyAGHMNOPS", "0-9a-fhijkl-qst-vyz/ABCDGIKMORST"
+"""With which characters all starts begin but those with `~`: a look at two characters passes over most words."""
 _SLOPPY = frozenset({"openai", "anthropic", "slack", "gitlab", "openrouter", "docker", "tavily"})
 """Their tokens may hold dashes, as words of a name do."""
 
 
 class Tokens:
-    """The rule for all of them: one look for runs that are long enough, then one at each."""
+    """The rule for all of them: every token has a run, so each run is looked at."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -119,13 +122,10 @@ class Tokens:
 
     def find(self, view: View) -> Iterator[Finding]:
         """Find the tokens of a text."""
-        if len(view.text) < LEAST:
-            return
         text, done = view.text, 0
-        for run in _RUN.finditer(text):
-            at, end = max(done, run.start() - _BEFORE), run.end()
-            start = _start(text.find("\\", at, end) >= 0 or text.find("%", at, end) >= 0)
-            for finding in self._in_run(start, text, at, end):
+        for start, end in _suspects(text, view.runs):
+            at = max(done, start - _BEFORE)
+            for finding in self._in_run(_start(_escapes(text, at, end)), text, at, end):
                 yield finding
                 done = finding.end
                 if finding.rule == "aws":
@@ -143,16 +143,45 @@ class Tokens:
                     break
 
 
+def _suspects(text: str, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The runs with the start of a token in or before them, and those of which no quick look can tell."""
+    if not runs:
+        return []
+    begins = _quick().search
+    blind = _BLIND.search if any(map(text.__contains__, "~%\\")) else None
+    return [
+        (start, end)
+        for start, end in runs
+        # The quick look wants a character before the token.
+        if (begins(text, start - _BEFORE - 1, end) if start > _BEFORE else begins(" " + text[:end]))
+        or (blind and blind(text, max(0, start - _BEFORE - _ESCAPE), end))
+    ]
+
+
+def _escapes(text: str, start: int, end: int) -> bool:
+    return text.find("\\", start, end) >= 0 or text.find("%", start, end) >= 0
+
+
 @cache
 def _start(escapes: bool) -> re.Pattern[str]:
-    """What finds the start of any token: a tree by first letters, which is three times as quick as a list."""
+    """What finds the start of any token."""
+    return re.compile((_FREE if escapes else _APART) + _tree(FORMS))
+
+
+@cache
+def _quick() -> re.Pattern[str]:
+    """What finds the start of any token and the character before it, except one with `~`, which may begin with any."""
+    forms = [form for form in FORMS if not form.start.endswith("~")]
+    return re.compile(rf"[^A-Za-z0-9](?=[{FIRST}][{SECOND}])" + _tree(forms))
+
+
+def _tree(forms: Iterable[Form]) -> str:
+    """The starts by their first letters, which is three times as quick as a list."""
     tree: dict[str, list[str]] = {}
-    for form in FORMS:
+    for form in forms:
         letter = form.start[0] if form.start[0].isalnum() else ""
         tree.setdefault(letter, []).append(form.start[len(letter) :])
-    return re.compile(
-        (_FREE if escapes else _APART) + "(?:" + "|".join(f"{k}(?:{'|'.join(v)})" for k, v in tree.items()) + ")"
-    )
+    return "(?:" + "|".join(f"{letter}(?:{'|'.join(rests)})" for letter, rests in tree.items()) + ")"
 
 
 @cache

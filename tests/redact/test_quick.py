@@ -1,0 +1,77 @@
+"""The quick looks give what the thorough ones give."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.redact.test_properties import TEXTS
+from turnlog.redact import assignments, tokens
+from turnlog.redact.anchored import Anchored
+from turnlog.redact.view import RUN, View
+
+
+@given(st.sampled_from(["a", "ab", "aab", "."]), st.sampled_from(["b*", "a?(?=b)", "c|", "(?!b)"]), st.text("abc."))
+def test_an_anchored_expression_finds_what_the_expression_finds(anchor: str, rest: str, text: str) -> None:
+    anchored = Anchored(anchor, rest)
+    found = [match.span() for match in anchored.finditer(text)]
+    assert found == [match.span() for match in re.finditer(f"{re.escape(anchor)}(?:{rest})", text)]
+
+
+@given(st.one_of(TEXTS, st.text("aZ0+/_- .é\ud800", min_size=RUN, max_size=90)))
+def test_runs_are_what_their_expression_finds(text: str) -> None:
+    view = View(text)
+    assert view.runs == [match.span() for match in re.finditer(rf"[A-Za-z0-9+/_-]{{{RUN},}}+", view.text)]
+
+
+@pytest.mark.parametrize("first", range(0, sys.maxunicode + 1, 0x10000))
+def test_no_character_but_two_becomes_a_small_letter_of_ascii_without_being_one(first: int) -> None:
+    text = "".join(map(chr, range(first, first + 0x10000))).replace("\u0130", "").replace("\u212a", "")
+    lower = View(text).lower
+    assert len(lower) == len(View(text).text)
+    assert [*map(_ascii, lower)] == [*map(_ascii, View(text).text.lower())]
+
+
+def test_the_sign_of_kelvin_becomes_a_small_k() -> None:
+    assert View("TO\u212aEN é").lower == "token é"
+
+
+@pytest.mark.parametrize("text", ["\u0130TOKEN", "\u0130TO\u212aEN", "é\ud83d\ude00\ud800KEY"])
+def test_small_letters_stand_where_the_large_ones_stood(text: str) -> None:
+    assert View(text).lower == "".join(letter.lower() if letter.isascii() else letter for letter in text)
+
+
+@given(st.lists(st.sampled_from([*assignments._BEFORE, *"-_. \nx"]), max_size=6).map("".join))
+def test_what_makes_a_key_a_secret_ends_as_is_known(before: str) -> None:
+    if assignments._BEFORE_KEY.search(before):
+        assert before[-2:] in assignments._ENDS
+
+
+@pytest.mark.parametrize("form", [form for form in tokens.FORMS if "~" not in form.start], ids=lambda form: form.start)
+def test_every_token_begins_with_two_characters_that_are_known(form: tokens.Form) -> None:
+    start = re.compile(form.start.replace("(?=/0)", "/0") + ".", re.ASCII)
+
+    @settings(max_examples=60, suppress_health_check=[*HealthCheck])
+    @given(st.from_regex(start, fullmatch=True))
+    def begins(token: str) -> None:
+        assert re.match(f"[{tokens.FIRST}][{tokens.SECOND}]", token)
+
+    begins()
+
+
+@given(st.lists(st.one_of(TEXTS, st.sampled_from(["x" * RUN, "/a-b" * 9, "\\n", "%2B", "\\u00e9", "~"]))).map("".join))
+def test_every_run_with_the_start_of_a_token_is_a_suspect(text: str) -> None:
+    view = View(text)
+    suspects = tokens._suspects(view.text, view.runs)
+    for run in set(view.runs).difference(suspects):
+        at = max(0, run[0] - tokens._BEFORE)
+        begins = tokens._start(tokens._escapes(view.text, at, run[1]))
+        assert not begins.search(view.text, at, run[1])
+
+
+def _ascii(letter: str) -> str:
+    return letter if letter.isascii() else "?"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path(os.environ.get("TURNLOG_CORPUS") or ROOT.parent / "shared" / "corpus")
 CHROMIUM = Path(os.environ.get("TURNLOG_CHROMIUM") or "/usr/bin/chromium")
+FOREIGN = ("TURNLOG_", "CLAUDE_", "XDG_", "OTEL_", "LANGFUSE_", "CC_LANGFUSE_", "TRACE_TO_")
+"""Variables of somebody's own that would lead tests to their sessions, or to their servers."""
 CLIENTS = Path(os.environ.get("TURNLOG_CLAUDE_DIR") or ROOT / ".tools" / "claude")
 
 KEPT = ("TURNLOG_TEST_WHEEL", "TURNLOG_CLAUDE_DIR")
@@ -55,7 +57,7 @@ def strange_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in [*os.environ]:
-            if name.startswith(("TURNLOG_", "CLAUDE_", "XDG_")) and name not in KEPT:
+            if name.startswith(FOREIGN) and name not in KEPT:
                 patch.delenv(name)
         for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
             patch.setenv(name, str(home))

@@ -5,6 +5,7 @@
     gap_minutes    TURNLOG_GAP_MINUTES     gap_minutes = 5                      a pause this long is a resume
     color          NO_COLOR, FORCE_COLOR   color = true                         left out: when on a terminal
     presets                                [presets.mine] base = "standard"     own strip presets; see docs/strip.md
+    trace                                  [trace.targets.mine] endpoint = …    where spans go; see docs/trace.md
 
 TURNLOG_CONFIG names another file, TURNLOG_HOME another data folder.
 """
@@ -25,6 +26,7 @@ _EXPECTED = {
     "gap_minutes": "a whole number of minutes, 1 or more",
     "color": "true or false",
     "presets": "tables such as [presets.mine]",
+    "trace": "a table with targets such as [trace.targets.mine]",
 }
 
 
@@ -39,6 +41,8 @@ class Config(NamedTuple):
     """Whether to colour the output; None means that the terminal decides."""
     presets: Mapping[str, Mapping[str, Any]] = {}
     """The user's own strip presets, by name."""
+    trace: Mapping[str, Any] = {}
+    """Where spans are sent and how much they tell; see `turnlog.trace.targets`, which checks it."""
 
 
 def load(**flags: Any) -> Config:
@@ -126,7 +130,7 @@ def _fits(key: str, value: object) -> bool:
         return type(value) is int and value >= 1
     if key == "presets":
         return isinstance(value, dict) and all(isinstance(item, dict) for item in value.values())
-    return isinstance(value, bool)
+    return isinstance(value, dict if key == "trace" else bool)
 
 
 def _folders(names: list[str]) -> tuple[str, ...]:

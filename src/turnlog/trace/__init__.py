@@ -1,0 +1,1 @@
+"""Session -> spans -> outbox -> tracing backends: each span once, when it is final, with ids from the transcript."""

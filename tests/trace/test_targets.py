@@ -1,0 +1,364 @@
+"""Targets: what the environment and the file name, and a clear line about what is wrong with it."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turnlog.cli.config import load
+from turnlog.errors import UsageError
+from turnlog.trace.target import Target
+from turnlog.trace.targets import REMEDY, configured
+
+KEYS = {"LANGFUSE_PUBLIC_KEY": "pk-lf-1", "LANGFUSE_SECRET_KEY": "sk-lf-secret"}
+LANGFUSE = {**KEYS, "TRACE_TO_LANGFUSE": "true"}
+OTEL = "OTEL_EXPORTER_OTLP"
+SECRET = "tok-very-secret"
+
+
+def only(environ: Mapping[str, str], config: Mapping[str, Any] | None = None, *names: str) -> Target:
+    (found,) = configured(config or {}, environ, names)
+    return found
+
+
+def named(environ: Mapping[str, str] | None = None, **table: Any) -> Target:
+    return only(environ or {}, {"targets": {"mine": table}})
+
+
+def basic(pair: str) -> str:
+    return "Basic " + b64encode(pair.encode()).decode()
+
+
+def test_without_anything_there_is_no_target() -> None:
+    assert configured({}, {}) == []
+
+
+def test_the_general_endpoint_gets_the_path_of_traces() -> None:
+    for address in ("http://127.0.0.1:4318", "http://127.0.0.1:4318/", " http://127.0.0.1:4318 "):
+        assert only({f"{OTEL}_ENDPOINT": address}).url == "http://127.0.0.1:4318/v1/traces"
+    assert only({f"{OTEL}_ENDPOINT": "https://h/otlp/?a=b"}).url == "https://h/otlp/v1/traces?a=b"
+
+
+def test_the_endpoint_for_traces_is_taken_as_it_is_and_wins() -> None:
+    environ = {f"{OTEL}_ENDPOINT": "https://general", f"{OTEL}_TRACES_ENDPOINT": "https://special/in"}
+    assert only(environ).url == "https://special/in"
+    assert only({**environ, f"{OTEL}_TRACES_ENDPOINT": " "}).url == "https://general/v1/traces"
+
+
+def test_the_variables_of_opentelemetry_are_heard(tmp_path: Path) -> None:
+    trusted = tmp_path / "ca.pem"
+    trusted.touch()
+    found = only(
+        {
+            f"{OTEL}_ENDPOINT": "https://h",
+            f"{OTEL}_HEADERS": "Authorization=Bearer%20abc%3D, x-project-name = claude code,",
+            f"{OTEL}_TIMEOUT": "2500",
+            f"{OTEL}_COMPRESSION": "none",
+            f"{OTEL}_PROTOCOL": "http/protobuf",
+            f"{OTEL}_CERTIFICATE": str(trusted),
+            "HTTPS_PROXY": "proxy:3128",
+        }
+    )
+    assert found.name == "otel"
+    assert found.headers == {"authorization": "Bearer abc=", "x-project-name": "claude code"}
+    assert (found.timeout, found.compress, found.certificate) == (2.5, False, str(trusted))
+    assert found.proxy == "http://proxy:3128"
+
+
+def test_what_is_said_of_traces_wins_over_what_is_said_in_general() -> None:
+    found = only(
+        {
+            f"{OTEL}_ENDPOINT": "https://h",
+            f"{OTEL}_HEADERS": "a=general",
+            f"{OTEL}_TRACES_HEADERS": "b=special",
+            f"{OTEL}_PROTOCOL": "grpc",
+            f"{OTEL}_TRACES_PROTOCOL": "http/protobuf",
+        }
+    )
+    assert found.headers == {"b": "special"}
+
+
+@pytest.mark.parametrize("more", [{"OTEL_SDK_DISABLED": "TRUE"}, {"OTEL_TRACES_EXPORTER": "none"}])
+def test_opentelemetry_can_be_switched_off(more: dict[str, str]) -> None:
+    assert configured({}, {f"{OTEL}_ENDPOINT": "https://h", **more}) == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("ENDPOINT", "localhost:4318", "must begin with https://"),
+        ("ENDPOINT", "https://h:99999", "OTEL_EXPORTER_OTLP_ENDPOINT is no address"),
+        ("ENDPOINT", "https://[::1", "is no address"),
+        ("ENDPOINT", "https://h/ä", "percent-encoded"),
+        ("TRACES_ENDPOINT", "ftp://h", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no address"),
+        ("PROTOCOL", "grpc", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc: only http/protobuf"),
+        ("TRACES_PROTOCOL", "http/json", "only http/protobuf"),
+        ("TIMEOUT", "10s", "expected milliseconds"),
+        ("TIMEOUT", "0", "expected milliseconds"),
+        ("COMPRESSION", "zstd", "expected gzip or none"),
+        ("CERTIFICATE", "/no/such.pem", "no such file; OTEL_EXPORTER_OTLP_CERTIFICATE names it"),
+        ("HEADERS", f"{SECRET}", "expected name=value"),
+        ("HEADERS", f"a=x%0d%0ab: {SECRET}", "holds characters that no header has"),
+        ("HEADERS", f"a b={SECRET}", "holds characters that no header has"),
+        ("HEADERS", f"Content-Type={SECRET}", "is not to be chosen"),
+    ],
+)
+def test_a_mistake_in_a_variable_is_told_in_a_line_without_a_secret(variable: str, value: str, words: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)) as told:
+        configured({}, {f"{OTEL}_ENDPOINT": "https://h", f"{OTEL}_{variable}": value})
+    assert SECRET not in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_a_proxy_that_cant_be_used_is_told() -> None:
+    with pytest.raises(UsageError, match="a proxy of this kind"):
+        configured({}, {f"{OTEL}_ENDPOINT": "https://h", "ALL_PROXY": "socks5://me:word@h"})
+
+
+def test_langfuse_is_sent_to_as_it_documents() -> None:
+    found = only(LANGFUSE)
+    assert (found.name, found.url) == ("langfuse", "https://cloud.langfuse.com/api/public/otel/v1/traces")
+    assert found.headers == {"authorization": basic("pk-lf-1:sk-lf-secret"), "x-langfuse-ingestion-version": "4"}
+
+
+@pytest.mark.parametrize(
+    "host", ["https://h/lf", "https://h/lf/", "https://h/lf/api/public/otel", "https://h/lf/api/public/otel/v1/traces/"]
+)
+def test_the_host_of_langfuse_may_have_any_of_its_paths(host: str) -> None:
+    assert only({**LANGFUSE, "LANGFUSE_HOST": host}).url == "https://h/lf/api/public/otel/v1/traces"
+
+
+def test_variables_with_cc_win() -> None:
+    own = {"CC_LANGFUSE_PUBLIC_KEY": "pk-2", "CC_LANGFUSE_SECRET_KEY": "sk-2", "CC_LANGFUSE_BASE_URL": "https://mine"}
+    found = only({**LANGFUSE, "LANGFUSE_HOST": "https://other", "LANGFUSE_USER_ID": "dana", **own})
+    assert found.headers["authorization"] == basic("pk-2:sk-2")
+    assert (found.url, found.user) == ("https://mine/api/public/otel/v1/traces", "dana")
+
+
+def test_trace_to_langfuse_is_the_gate() -> None:
+    assert configured({}, KEYS) == []
+    assert configured({}, {**KEYS, "TRACE_TO_LANGFUSE": "false"}) == []
+    assert len(configured({}, {**KEYS, "TRACE_TO_LANGFUSE": "True"})) == 1
+
+
+def test_a_langfuse_that_is_asked_for_by_name_needs_no_gate_but_a_closed_one_stays_closed() -> None:
+    assert only(KEYS, {}, "langfuse").name == "langfuse"
+    assert configured({}, {**KEYS, "TRACE_TO_LANGFUSE": "false"}, ["langfuse"]) == []
+
+
+def test_a_closed_gate_holds_for_every_langfuse() -> None:
+    config = {
+        "targets": {
+            "team": {"kind": "langfuse", "public_key": "pk", "secret_key": "secret"},
+            "other": {"endpoint": "https://h"},
+        }
+    }
+    assert [target.name for target in configured(config, {})] == ["team", "other"]
+    assert [target.name for target in configured(config, {"TRACE_TO_LANGFUSE": "0"})] == ["other"]
+
+
+@pytest.mark.parametrize("missing", [*KEYS])
+def test_one_key_of_langfuse_alone_is_a_mistake(missing: str) -> None:
+    with pytest.raises(UsageError, match=f"{missing} is not set"):
+        configured({}, {name: value for name, value in LANGFUSE.items() if name != missing})
+
+
+def test_several_targets_hold_at_once_and_can_be_chosen_by_name() -> None:
+    config = {"targets": {"mine": {"endpoint": "https://h"}}}
+    environ = {**LANGFUSE, f"{OTEL}_ENDPOINT": "https://o"}
+    assert [target.name for target in configured(config, environ)] == ["otel", "langfuse", "mine"]
+    assert [target.name for target in configured(config, environ, ["mine", "otel", "mine"])] == ["mine", "otel"]
+
+
+def test_a_mistake_in_one_target_keeps_nobody_from_another() -> None:
+    config = {"targets": {"good": {"endpoint": "https://h"}, "bad": {"endpoint": "nowhere"}}}
+    environ = {f"{OTEL}_ENDPOINT": "http://c:4317", f"{OTEL}_PROTOCOL": "grpc"}
+    assert only(environ, config, "good").name == "good"
+    with pytest.raises(UsageError, match="grpc"):
+        configured(config, environ)
+
+
+def test_a_name_that_no_target_has_is_told_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="no target is called 'x'; there are: otel"):
+        configured({}, {f"{OTEL}_ENDPOINT": "https://h"}, ["x"])
+    with pytest.raises(UsageError, match="there is none at all; set OTEL_EXPORTER_OTLP_ENDPOINT") as told:
+        configured({}, {}, ["x"])
+    assert REMEDY in str(told.value)
+
+
+def test_the_environment_can_be_left_out() -> None:
+    assert configured({"environment": False}, {**LANGFUSE, f"{OTEL}_ENDPOINT": "https://h"}) == []
+
+
+def test_a_target_of_the_file_takes_the_place_of_the_environments() -> None:
+    assert only(LANGFUSE, {"targets": {"langfuse": {"endpoint": "https://mine"}}}).url == "https://mine/v1/traces"
+
+
+def test_an_endpoint_of_the_file_gets_a_path_where_it_has_none() -> None:
+    assert named(endpoint="https://h").url == "https://h/v1/traces"
+    assert named(endpoint="https://h/own/path").url == "https://h/own/path"
+
+
+def test_a_table_says_everything_about_its_target(tmp_path: Path) -> None:
+    trusted = tmp_path / "ca.pem"
+    trusted.touch()
+    found = named(
+        {"MY_AUTH": "Bearer abc"},
+        endpoint="https://h",
+        headers={"X-Project-Name": "claude"},
+        headers_env={"Authorization": "MY_AUTH"},
+        content="none",
+        limit=5,
+        nest=True,
+        user="dana",
+        timeout=1.5,
+        compression="none",
+        certificate=str(trusted),
+    )
+    assert found == Target(
+        "mine",
+        "https://h/v1/traces",
+        {"x-project-name": "claude", "authorization": "Bearer abc"},
+        content="none",
+        limit=5,
+        nest=True,
+        user="dana",
+        timeout=1.5,
+        compress=False,
+        certificate=str(trusted),
+    )
+
+
+def test_a_langfuse_of_the_file_has_its_secret_from_the_environment() -> None:
+    found = named({"S": "sk-9", "U": "dana"}, kind="langfuse", public_key="pk-9", secret_key_env="S", user_env="U")
+    assert found.headers["authorization"] == basic("pk-9:sk-9")
+    assert (found.url, found.user) == ("https://cloud.langfuse.com/api/public/otel/v1/traces", "dana")
+
+
+def test_what_stands_above_the_targets_holds_for_all_that_say_nothing_else() -> None:
+    shared = {"content": "none", "limit": 9, "nest": True, "user": "dana"}
+    config = {**shared, "targets": {"a": {"endpoint": "https://h"}, "b": {"endpoint": "https://h", "content": "full"}}}
+    found = configured(config, {**LANGFUSE, f"{OTEL}_ENDPOINT": "https://h"})
+    assert [(each.content, each.limit, each.nest, each.user) for each in found] == [
+        *[("none", 9, True, "dana")] * 3,
+        ("full", 9, True, "dana"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({}, "endpoint is missing"),
+        ({"endpont": "https://h"}, "unknown key 'endpont'; did you mean 'endpoint'?"),
+        ({"endpoint": "https://h", "conten": "none"}, "did you mean 'content'?"),
+        ({"endpoint": "https://h", "content": "some"}, 'content = \'some\': expected "full", "redacted" or "none"'),
+        ({"endpoint": "https://h", "content": ["none"]}, 'expected "full"'),
+        ({"endpoint": "https://h", "limit": True}, "limit = True: expected a whole number"),
+        ({"endpoint": "https://h", "limit": 0}, "1 or more"),
+        ({"endpoint": "https://h", "nest": "yes"}, "expected true or false"),
+        ({"endpoint": "https://h", "timeout": -1}, "expected seconds"),
+        ({"endpoint": "https://h", "user": 7}, "expected a text"),
+        ({"endpoint": 7}, "endpoint: expected a text"),
+        ({"endpoint": "nowhere"}, "config.toml: [trace.targets.mine] endpoint is no address"),
+        ({"endpoint": "https://h", "kind": "jaeger"}, 'expected "otlp" or "langfuse"'),
+        ({"endpoint": "https://h", "headers": {"a": 1, "b": SECRET}}, "headers: expected a table of texts"),
+        ({"endpoint": "https://h", "headers": [SECRET]}, "headers: expected a table of texts"),
+        ({"endpoint": "https://h", "headers": {"a": f"{SECRET}\n"}}, "holds characters"),
+        ({"endpoint": "https://h", "headers_env": {"a": "no name"}}, "names of variables"),
+        ({"endpoint": "https://h", "headers_env": {"a": "MISSING"}}, "headers_env: the environment has no MISSING"),
+        ({"endpoint": "https://h", "secret_key": SECRET}, 'secret_key: only with kind = "langfuse"'),
+        ({"kind": "langfuse", "secret_key": SECRET}, "public_key is missing"),
+        ({"kind": "langfuse", "public_key": "pk", "secret_key": ["x", SECRET]}, "secret_key: expected a text"),
+        ({"kind": "langfuse", "public_key": "pk", "secret_key_env": "NO"}, "the environment has no NO"),
+        ({"endpoint": "https://h", "certificate": "/no/such"}, "no such file"),
+        ({"endpoint": f"http://h?key={SECRET}"}, "credentials would be sent unencrypted"),
+    ],
+)
+def test_a_mistake_in_a_table_is_told_in_a_line_without_a_secret(table: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)) as told:
+        named(**table)
+    assert "mine" in str(told.value)
+    assert SECRET not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"targets": []}, "expected tables"),
+        ({"targets": {"a": 1}}, "expected tables"),
+        ({"targets": {"a b": {"endpoint": "https://h"}}}, "is no name for a target"),
+        ({"targets": {"../x": {"endpoint": "https://h"}}}, "is no name for a target"),
+        ({"content": "all"}, "[trace] content = 'all'"),
+        ({"contents": "none"}, "[trace]: unknown key 'contents'; did you mean 'content'?"),
+        ({"endpoint": "https://h"}, "unknown key 'endpoint'"),
+        ({"environment": "no"}, "expected true or false"),
+    ],
+)
+def test_a_mistake_above_the_targets_is_told(config: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(words)):
+        configured(config, {})
+
+
+def test_credentials_go_unencrypted_to_no_other_machine_unless_it_is_allowed() -> None:
+    environ = {**LANGFUSE, "LANGFUSE_HOST": "http://langfuse:3000"}
+    with pytest.raises(UsageError, match="langfuse: http://langfuse:3000: credentials would be sent unencrypted"):
+        configured({}, environ)
+    assert only(environ, {"plain": True}).url.startswith("http://langfuse:3000/")
+    assert only({**LANGFUSE, "LANGFUSE_HOST": "http://localhost:3000"}).url.startswith("http://localhost:3000/")
+    assert only({f"{OTEL}_ENDPOINT": "http://collector:4318"}).headers == {}
+    assert named(endpoint="http://h", headers={"authorization": "Bearer x"}, plain=True).headers
+
+
+def test_user_and_password_of_an_address_are_sent_as_a_header() -> None:
+    found = named(endpoint="https://me:w%40rd@h:8443/in")
+    assert (found.url, found.headers) == ("https://h:8443/in", {"authorization": basic("me:w@rd")})
+
+
+def test_a_key_says_where_it_goes_and_does_not_change_with_a_secret() -> None:
+    found = only(LANGFUSE)
+    assert found.key == only({**LANGFUSE, "LANGFUSE_SECRET_KEY": "sk-lf-new"}).key
+    others = [
+        only({**LANGFUSE, "LANGFUSE_PUBLIC_KEY": "pk-lf-2"}),
+        only({**LANGFUSE, "LANGFUSE_HOST": "https://us.cloud.langfuse.com"}),
+        replace(found, url=found.url + "/x"),
+        replace(found, headers={**found.headers, "x-project-name": "p"}),
+    ]
+    assert len({found.key, *(each.key for each in others)}) == 5
+    assert replace(found, content="none", limit=3, timeout=1).key == found.key
+    assert found.key.startswith("https://cloud.langfuse.com ")
+    assert replace(found, name="other").key == found.key
+
+
+def test_no_secret_stands_in_what_is_shown_or_kept() -> None:
+    found = named(
+        {"HTTPS_PROXY": f"http://me:{SECRET}@p"},
+        endpoint=f"https://u:{SECRET}@h/path/{SECRET}?key={SECRET}",
+        headers={"x-api-key": SECRET, "x-project-name": "p"},
+    )
+    for text in (found.key, found.shown, repr(found), str(found)):
+        assert SECRET not in text
+        assert basic(f"u:{SECRET}") not in text
+    assert found.shown == "mine (https://h)"
+
+
+def test_the_policy_of_a_target_is_what_was_chosen() -> None:
+    assert tuple(named(endpoint="https://h").policy) == ("redacted", 20_000)
+    assert tuple(named(endpoint="https://h", content="none", limit=7).policy) == ("none", 7)
+
+
+def test_the_table_comes_from_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "config.toml"
+    monkeypatch.setenv("TURNLOG_CONFIG", str(file))
+    file.write_text('[trace]\ncontent = "none"\n[trace.targets.mine]\nendpoint = "https://h"\n', encoding="utf-8")
+    assert [(each.name, each.content) for each in configured(load().trace, {})] == [("mine", "none")]
+    file.write_text("trace = true\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"trace = True: expected a table with targets"):
+        load()
+    file.write_text("", encoding="utf-8")
+    assert load().trace == {}

@@ -1,0 +1,92 @@
+"""The file of the outbox: made when missing, readable by its owner alone, and on the disk when a change returns.
+
+Nothing in it can be made again, so a file that is damaged or of another version is left as it is, with a clear word.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from turnlog.errors import Busy, TurnlogError
+from turnlog.store.lock import writing
+
+VERSION = 1
+BUSY_MS = 30_000
+"""So long a process waits for another one that writes."""
+
+
+def connect(path: Path) -> apsw.Connection:
+    """Open the file of an outbox; make it if there is none."""
+    with told(path):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_private(path)
+        db = apsw.Connection(str(path))
+        try:
+            _set_up(db, path)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+def _make_private(path: Path) -> None:
+    # Only if it is not there: closing a file that SQLite has open takes away its locks.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _set_up(db: apsw.Connection, path: Path) -> None:
+    db.set_busy_timeout(BUSY_MS)
+    is_new = db.pragma("user_version") == 0
+    if is_new:
+        db.pragma("auto_vacuum", "incremental")  # later it would have no effect
+    _log_ahead(db)
+    db.pragma("synchronous", "full")
+    if is_new:
+        _create(db)
+    if (version := db.pragma("user_version")) != VERSION:
+        raise TurnlogError(f"{path}: is of another version of turnlog ({version}); use that one, or move the file away")
+
+
+def _log_ahead(db: apsw.Connection) -> None:
+    """Let readers and a writer work at the same time; a new file takes that up only while nobody else is at it."""
+    for wait in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2):
+        try:
+            if db.pragma("journal_mode") == "wal" or db.pragma("journal_mode", "wal") == "wal":
+                return
+        except apsw.BusyError:
+            time.sleep(wait)
+    db.pragma("journal_mode", "wal")
+
+
+def _create(db: apsw.Connection) -> None:
+    schema = Path(__file__).with_name("ledger.sql").read_text("utf-8")
+    with writing(db):
+        if db.pragma("user_version") == 0:  # another process may have been faster
+            db.execute(schema)
+            db.pragma("user_version", VERSION)
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Say in one line what keeps the file from being read or written."""
+    try:
+        yield
+    except apsw.FullError:
+        raise TurnlogError(f"{path}: the disk is full; nothing is lost, make room and try again") from None
+    except apsw.BusyError:
+        raise Busy(f"{path}: another process writes to it all the time; try again") from None
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise TurnlogError(
+            f"{path}: is damaged ({error}); once it is moved away tracing begins anew, and sends again what was sent"
+        ) from None
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError) as error:
+        raise TurnlogError(f"{path}: can't be written ({error}); nothing is lost") from None
+    except OSError as error:
+        raise TurnlogError(f"{path}: {error.strerror or error}") from None

@@ -1,0 +1,38 @@
+"""Batches that are made by hand: real requests, of spans that say nothing but their number."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from turnlog.trace.batch import Batch
+from turnlog.trace.otlp import batches
+from turnlog.trace.span import Span
+from turnlog.trace.target import Target
+
+KEY = "here"
+
+
+def span_id(number: int) -> bytes:
+    """The id of a span by its number."""
+    return sha256(f"span {number}".encode()).digest()[:8]
+
+
+def trace_id(number: int) -> bytes:
+    """The id of a trace by its number."""
+    return sha256(f"trace {number}".encode()).digest()[:16]
+
+
+def made(number: int, spans: int = 1) -> Batch:
+    """The batch with that number; its spans are `100 * number` and those after it."""
+    numbers = range(100 * number, 100 * number + spans)
+    found = [
+        Span(trace_id(number), span_id(each), None, "tool", f"execute_tool {each}", each, each + 1, {"number": each})
+        for each in numbers
+    ]
+    (batch,) = batches(found)
+    return batch
+
+
+def target(url: str, name: str = "test") -> Target:
+    """A target at an address."""
+    return Target(name=name, url=f"{url}/v1/traces", timeout=5)

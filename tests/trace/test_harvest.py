@@ -1,0 +1,262 @@
+"""From a session to the outbox: each span once, however the file came to be as it is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.session.build import DATA, SESSION, Build
+from tests.trace.recorder import decoded
+from turnlog.edit.clone import clone
+from turnlog.trace.harvest import Harvested, harvest, preview
+from turnlog.trace.otlp import decompressed
+from turnlog.trace.outbox import Outbox
+from turnlog.trace.reading import Progress, read
+from turnlog.trace.span import Told
+from turnlog.trace.target import Target
+
+TARGET = Target("box", "http://127.0.0.1:1/v1/traces")
+OVER = Told(over=True)
+RECORDED = [path for path in sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl")) if path.stat().st_size]
+
+
+@pytest.fixture
+def outbox(tmp_path: Path) -> Iterator[Outbox]:
+    with Outbox.open(tmp_path / "box" / "outbox.db") as found:
+        yield found
+
+
+def taken(outbox: Outbox) -> list[dict[str, Any]]:
+    """All that was put since the last time, as a backend would read it."""
+    found = []
+    while pending := outbox.due(TARGET.key, 0):
+        assert outbox.begin(pending)
+        found += decoded(decompressed(pending.batch.body)).spans
+        outbox.sent(pending)
+    return found
+
+
+def talk(turns: int, **fields: Any) -> Build:
+    build = Build(**fields)
+    for number in range(turns):
+        build.prompt(f"do {number}", f"prompt-{number}")
+        build.call(f"call-{number}")
+        build.result(f"call-{number}")
+        build.answer(f"did {number}", id=f"end-{number}")
+    return build
+
+
+def named(spans: list[dict[str, Any]]) -> list[str]:
+    return [span["name"] for span in spans]
+
+
+def lines_of(session: Path) -> Iterator[tuple[str, Path, bytes]]:
+    """The lines of a session and its sub-agents with their times."""
+    for path in (session, *sorted(session.with_suffix("").rglob("*.jsonl"))):
+        last = ""
+        for line in path.read_bytes().splitlines(keepends=True):
+            try:
+                found = json.loads(line).get("timestamp")
+            except (ValueError, AttributeError):
+                found = None
+            last = found if isinstance(found, str) else last
+            yield last, path, line
+
+
+@pytest.mark.parametrize(
+    "session", RECORDED, ids=lambda path: f"{path.parents[3].name}-{path.parents[2].name}-{path.stem[:8]}"
+)
+def test_a_recorded_session_written_line_by_line_gives_what_it_gives_as_a_whole(
+    session: Path, tmp_path: Path, outbox: Outbox
+) -> None:
+    grown = tmp_path / "grown" / session.parent.name / session.name
+    for meta in session.with_suffix("").rglob("*.meta.json"):
+        place = grown.parent / meta.relative_to(session.parent)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(meta, place)
+    for _, path, line in sorted(lines_of(session), key=lambda item: item[0]):
+        place = grown.parent / path.relative_to(session.parent)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.open("ab") as file:
+            file.write(line)
+        if place == grown or grown.exists():
+            harvest(grown, outbox, TARGET, Told())
+    harvest(grown, outbox, TARGET, OVER)
+    pieces = taken(outbox)
+    with Outbox.open(tmp_path / "other" / "outbox.db") as other:
+        harvest(grown, other, TARGET, OVER)
+        whole = taken(other)
+    assert {span["span"]: span for span in pieces} == {span["span"]: span for span in whole}
+    assert len(pieces) == len(whole)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_stops_between_appends_change_nothing(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp("stops")
+    build = talk(data.draw(st.integers(1, 5)))
+    path = folder / f"{SESSION}.jsonl"
+    with Outbox.open(folder / "outbox.db") as outbox:
+        for line in build.lines:
+            with path.open("ab") as file:
+                file.write(json.dumps(line).encode() + b"\n")
+            done = line["type"] == "assistant" and line["message"]["stop_reason"] == "end_turn"
+            if data.draw(st.booleans()):
+                harvest(path, outbox, TARGET, Told(at_rest=done))
+        harvest(path, outbox, TARGET, OVER)
+        pieces = taken(outbox)
+    with Outbox.open(folder / "other.db") as other:
+        harvest(path, other, TARGET, OVER)
+        whole = taken(other)
+    assert sorted(pieces, key=lambda span: span["span"]) == sorted(whole, key=lambda span: span["span"])
+
+
+def test_what_was_put_is_not_put_again(tmp_path: Path, outbox: Outbox) -> None:
+    path = written(tmp_path, talk(3))
+    first = harvest(path, outbox, TARGET, OVER)
+    assert first == Harvested(put=12, waiting=0, known=0, scraps=0)
+    assert harvest(path, outbox, TARGET, OVER) == Harvested(put=0, waiting=0, known=12, scraps=0)
+    assert harvest(path, outbox, TARGET, Told()).put == 0
+
+
+def written(folder: Path, build: Build, name: str = SESSION) -> Path:
+    path = folder / f"{name}.jsonl"
+    path.write_bytes(build.data())
+    return path
+
+
+def test_only_the_end_of_a_long_session_is_read_again(tmp_path: Path, outbox: Outbox) -> None:
+    build = talk(50)
+    path = written(tmp_path, build)
+    harvest(path, outbox, TARGET, Told(at_rest=True))
+    taken(outbox)
+    build.prompt("and now")
+    build.answer("as you like")
+    written(tmp_path, build)
+    progress = Progress.from_text(outbox.progress(TARGET.key, str(path)))
+    reading = read(path, progress)
+    assert (reading.is_whole, len(reading.session.file.entries), reading.turns) == (False, 2, 50)
+    reading.close()
+    harvest(path, outbox, TARGET, Told(at_rest=True))
+    new = taken(outbox)
+    assert named(new) == ["invoke_agent claude-code", "chat claude-opus-5"]
+    assert {span["attributes"]["langfuse.trace.metadata.turn_number"] for span in new} == {"51"}
+
+
+def test_a_session_that_goes_on_from_an_older_turn_is_read_whole(tmp_path: Path, outbox: Outbox) -> None:
+    build = talk(3)
+    path = written(tmp_path, build)
+    harvest(path, outbox, TARGET, Told(at_rest=True))
+    taken(outbox)
+    build.prompt("another way", parent="prompt-1")
+    build.answer("so be it")
+    written(tmp_path, build)
+    harvest(path, outbox, TARGET, Told(at_rest=True))
+    assert named(taken(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
+
+
+def test_work_after_a_stop_is_a_part_of_the_same_trace(tmp_path: Path, outbox: Outbox) -> None:
+    build = talk(1)
+    path = written(tmp_path, build)
+    harvest(path, outbox, TARGET, Told(at_rest=True))
+    (first, *_) = taken(outbox)
+    build.prompt("Stop hook feedback: tests are red", isMeta=True)
+    build.answer("fixed", id="later")
+    written(tmp_path, build)
+    harvest(path, outbox, TARGET, Told(at_rest=True))
+    later = taken(outbox)
+    assert named(later) == ["invoke_agent claude-code", "chat claude-opus-5"]
+    assert {span["trace"] for span in later} == {first["trace"]}
+    assert later[0]["parent"] == first["span"]
+    assert later[0]["attributes"]["claude_code.continued"] is True
+
+
+@pytest.mark.parametrize("change", ["truncated", "replaced", "rewritten"])
+def test_a_file_that_is_no_longer_the_same_is_read_anew_and_nothing_doubles(
+    change: str, tmp_path: Path, outbox: Outbox
+) -> None:
+    build = talk(4)
+    path = written(tmp_path, build)
+    harvest(path, outbox, TARGET, Told(at_rest=True))
+    taken(outbox)
+    data = path.read_bytes()
+    lines = data.splitlines(keepends=True)
+    if change == "truncated":
+        path.write_bytes(b"".join(lines[:9]))
+    elif change == "replaced":
+        path.with_suffix(".new").write_bytes(b"".join(lines[4:]))
+        path.with_suffix(".new").replace(path)
+    else:
+        path.write_bytes(data.replace(b"did 3", b"DID 3"))
+    assert harvest(path, outbox, TARGET, OVER).put == 0
+    build.prompt("more")
+    build.answer("yes")
+    path.write_bytes(path.read_bytes() + b"".join(json.dumps(line).encode() + b"\n" for line in build.lines[-2:]))
+    harvest(path, outbox, TARGET, OVER)
+    assert named(taken(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
+
+
+def test_a_fork_with_the_same_uuids_brings_only_what_is_new(tmp_path: Path, outbox: Outbox) -> None:
+    build = talk(3)
+    harvest(written(tmp_path, build), outbox, TARGET, OVER)
+    taken(outbox)
+    build.prompt("on another way")
+    build.answer("yes")
+    found = harvest(written(tmp_path, build, SESSION.replace("1", "9")), outbox, TARGET, OVER)
+    assert (found.put, found.known) == (2, 12)
+
+
+def test_a_clone_with_new_uuids_brings_only_what_is_new(tmp_path: Path, outbox: Outbox) -> None:
+    config = tmp_path / "claude" / "projects" / "-home-dana-webshop"
+    config.mkdir(parents=True)
+    path = written(config, talk(3))
+    copy = clone(path).path
+    assert b"prompt-1" not in copy.read_bytes()
+    harvest(path, outbox, TARGET, OVER)
+    taken(outbox)
+    assert harvest(copy, outbox, TARGET, OVER).put == 0
+    last = json.loads(copy.read_bytes().splitlines()[-1])
+    more = Build()
+    more.prompt("go on", "new-prompt", parent=last.get("uuid"))
+    more.answer("gone on", id="new-answer")
+    copy.write_bytes(copy.read_bytes() + more.data())
+    harvest(copy, outbox, TARGET, OVER)
+    assert named(taken(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
+
+
+def test_what_would_be_sent_can_be_seen_without_putting_it(tmp_path: Path, outbox: Outbox) -> None:
+    path = written(tmp_path, talk(1))
+    assert len(list(preview(path, outbox, TARGET, OVER))) == 4
+    assert harvest(path, outbox, TARGET, OVER).put == 4
+    assert list(preview(path, outbox, TARGET, OVER)) == []
+
+
+def test_lines_that_cannot_be_read_are_skipped_and_counted(tmp_path: Path, outbox: Outbox) -> None:
+    path = written(tmp_path, talk(2))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:4], b'{"type":"user", "mess\n', b"\x00\xff\n", *lines[4:]]))
+    assert harvest(path, outbox, TARGET, OVER) == Harvested(put=8, waiting=0, known=0, scraps=2)
+
+
+def test_a_turn_without_an_answer_waits(tmp_path: Path, outbox: Outbox) -> None:
+    build = Build()
+    build.prompt("hello")
+    path = written(tmp_path, build)
+    assert harvest(path, outbox, TARGET, OVER).put == 0
+    build.answer("hi")
+    written(tmp_path, build)
+    assert harvest(path, outbox, TARGET, Told()).put == 0
+    assert harvest(path, outbox, TARGET, Told(at_rest=True)).put == 2
+
+
+def test_each_target_has_its_own_progress(tmp_path: Path, outbox: Outbox) -> None:
+    path = written(tmp_path, talk(2))
+    other = Target("other", "http://127.0.0.1:2/v1/traces")
+    assert [harvest(path, outbox, target, OVER).put for target in (TARGET, other, TARGET, other)] == [8, 8, 0, 0]

@@ -1,0 +1,145 @@
+"""Installing the hook in a file of settings: once, with a way back, and never over somebody else's change."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from turnlog.errors import TurnlogError
+from turnlog.trace.install import EVENTS, Plan, Wish, carry_out, command, installed, installing, uninstalling
+
+WISH = Wish(Path("/data/it's mine/trace"))
+NOW = 1_800_000_000.5
+posix = pytest.mark.skipif(os.name == "nt", reason="as POSIX has it")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "settings.json"
+
+
+def install(path: Path, wish: Wish = WISH, now: float = NOW) -> Plan:
+    plan = installing(path, wish, now)
+    carry_out(plan)
+    return plan
+
+
+@posix
+def test_the_command_is_quoted_for_the_shell() -> None:
+    words = shlex.split(command(Wish(Path("/a 'b/trace"), ("x y", "z"), Path("/c d.toml")), 7))
+    assert words[0] == sys.executable
+    assert words[1:3] == ["-I", "-S"]
+    assert Path(words[3]).is_file()
+    assert words[4:] == ["/a 'b/trace", "--since", "7", "--config", "/c d.toml", "--target", "x y", "--target", "z"]
+
+
+def test_installing_a_second_time_changes_nothing(path: Path) -> None:
+    path.write_text('{"model": "opus"}')
+    install(path)
+    once = path.read_bytes()
+    plan = install(path, now=NOW + 1000)
+    assert plan.is_idle
+    assert path.read_bytes() == once
+    there = installed(path)
+    assert (there.events, there.since, there.targets) == (EVENTS, 1_800_000_000, ())
+
+
+def test_other_targets_replace_those_that_were_named_and_the_time_stays(path: Path) -> None:
+    install(path)
+    install(path, WISH._replace(targets=("a b", "c")), NOW + 1000)
+    there = installed(path)
+    assert (there.targets, there.since, len(there.commands)) == (("a b", "c"), 1_800_000_000, 1)
+    assert [len(groups) for groups in json.loads(path.read_text())["hooks"].values()] == [1, 1, 1]
+
+
+def test_a_hook_of_another_installation_is_replaced(path: Path) -> None:
+    old = "/gone/python -I -S /gone/turnlog/trace/hook.py /gone/trace"
+    path.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": old}]}]}}))
+    install(path)
+    assert old not in path.read_text()
+    assert installed(path).events == EVENTS
+
+
+@pytest.mark.parametrize("before", ['{"a":1}', '{\n "hooks": {"Stop": [ ]}\n}\n', "\ufeff{}\r\n", "", "  "])
+def test_uninstalling_gives_the_very_bytes_back_and_the_copy_goes(path: Path, before: str) -> None:
+    path.write_bytes(before.encode())
+    plan = install(path)
+    assert plan.backup.read_bytes() == before.encode()
+    install(path, WISH._replace(targets=("t",)))
+    carry_out(uninstalling(path))
+    assert path.read_bytes() == before.encode()
+    assert sorted(item.name for item in path.parent.iterdir()) == ["settings.json"]
+
+
+def test_settings_that_were_not_there_go_again(path: Path) -> None:
+    below = path.parent / "new" / "settings.json"
+    install(below)
+    carry_out(uninstalling(below))
+    assert not below.exists()
+
+
+def test_what_was_changed_meanwhile_stays_and_so_does_the_copy(path: Path) -> None:
+    path.write_text('{\n  "a": 1\n}\n')
+    install(path)
+    path.write_text(path.read_text().replace('"a": 1', '"a": 2'))
+    carry_out(uninstalling(path))
+    assert path.read_text() == '{\n  "a": 2\n}\n'
+    assert path.with_name("settings.json.before-turnlog").read_text() == '{\n  "a": 1\n}\n'
+
+
+def test_a_file_without_our_hooks_is_not_touched(path: Path) -> None:
+    path.write_text('{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hook.py"}]}]}}')
+    assert uninstalling(path).is_idle
+    carry_out(uninstalling(path))
+    carry_out(uninstalling(path.with_name("none.json")))
+    assert not path.with_name("none.json").exists()
+
+
+def test_a_change_between_plan_and_deed_is_noticed(path: Path) -> None:
+    path.write_text("{}")
+    plan = installing(path, WISH, NOW)
+    path.write_text('{"a": 1}')
+    with pytest.raises(TurnlogError, match="was changed meanwhile"):
+        carry_out(plan)
+    assert path.read_text() == '{"a": 1}'
+
+
+@posix
+def test_links_are_followed_and_rights_kept(path: Path) -> None:
+    real = path.with_name("dotfile.json")
+    real.write_text("{}")
+    real.chmod(0o640)
+    path.symlink_to(real)
+    plan = install(path)
+    assert path.is_symlink()
+    assert plan.path == real
+    assert real.stat().st_mode & 0o777 == plan.backup.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize(
+    ("data", "words"), [(b"{\n,", "line 2: no JSON"), (b'{"a":\n"\xff"}', "line 2: not UTF-8"), (b"[]", "not shaped")]
+)
+def test_a_file_that_holds_no_settings_is_refused_by_name(path: Path, data: bytes, words: str) -> None:
+    path.write_bytes(data)
+    for plan in (lambda: installing(path, WISH, NOW), lambda: uninstalling(path), lambda: installed(path)):
+        with pytest.raises(TurnlogError, match=words) as error:
+            plan()
+        assert str(path) in str(error.value)
+    assert path.read_bytes() == data
+
+
+def test_a_folder_in_place_of_the_file_is_told(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(TurnlogError, match=r"settings\.json"):
+        installing(path, WISH, NOW)
+
+
+def test_settings_that_keep_all_hooks_from_running_are_seen(path: Path) -> None:
+    path.write_text('{"disableAllHooks": true}')
+    install(path)
+    assert installed(path).is_disabled

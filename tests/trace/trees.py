@@ -1,0 +1,50 @@
+"""Span trees as text: what hangs on what, without ids and clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from turnlog.session.session import Session
+from turnlog.trace.attributes import span
+from turnlog.trace.content import Contents, Policy
+from turnlog.trace.span import Span, Told
+from turnlog.trace.spans import traces
+
+OVER = Told(over=True)
+_SHOWN = ("outcome", "continued", "interrupted", "compacted", "time", "usage_quality")
+
+
+def spans(session: Session, told: Told = OVER, policy: Policy = Policy(), *, nest: bool = False) -> list[Span]:  # noqa: B008
+    """All spans of a session that are final."""
+    found = []
+    for trace in traces(session, told):
+        contents = Contents(session, policy)
+        found += [span(node, trace, contents, nest=nest) for node in trace.nodes if node.final]
+    return found
+
+
+def tree(session: Session | Path, told: Told = OVER, *, nest: bool = False) -> str:
+    """The span trees of a session, a line for each span, in the order of their beginnings."""
+    if isinstance(session, Path):
+        with Session.open(session) as opened:
+            return tree(opened, told, nest=nest)
+    found = spans(session, told, nest=nest)
+    known = {item.id for item in found}
+    tops = [item for item in found if item.parent not in known]
+    return "\n".join(line for top in tops for line in _lines(top, found, 0))
+
+
+def _lines(top: Span, found: list[Span], depth: int) -> Iterator[str]:
+    yield f"{'. ' * depth}{top.name}{_facts(top)}"
+    below = [item for item in found if item.parent == top.id]
+    for item in sorted(below, key=lambda item: item.start):
+        yield from _lines(item, found, depth + 1)
+
+
+def _facts(item: Span) -> str:
+    found = {name: item.attributes.get(f"claude_code.{name}") for name in _SHOWN}
+    facts = list(dict.fromkeys(name if fact is True else str(fact) for name, fact in found.items() if fact is not None))
+    if item.error is not None:
+        facts.append(f"ERROR {item.attributes['error.type']}")
+    return f" ({', '.join(facts)})" if facts else ""

@@ -146,7 +146,7 @@ def detail(file: Transcript, call: Call) -> Detail:
         given,
         result.get("content"),
         structured,
-        _outcome(call, body, fields, text),
+        outcome(body, text, is_error=bool(call.is_error)),
         _path(fields.get("persistedOutputPath"), text),
         _name(fields.get("backgroundTaskId")),
     )
@@ -158,14 +158,17 @@ def inputs(file: Transcript, calls: Iterable[Call]) -> Iterator[Any]:
         yield next((block.get("input") for block in _blocks(file, call.line) if block.get("id") == call.id), None)
 
 
-def _outcome(call: Call, body: dict[str, Any], fields: dict[str, Any], text: str) -> str:
+def outcome(body: dict[str, Any], text: str, *, is_error: bool) -> str:
+    """How an answered call went, by the body of the entry with its result and the text of that (see `Detail`)."""
+    structured = body.get("toolUseResult")
+    fields = structured if isinstance(structured, dict) else {}
     if body.get("toolDenialKind") or text.startswith(_REJECTED):
         return "denied"
     if fields.get("interrupted") or any(mark in text[:200] for mark in _INTERRUPTED):
         return "interrupted"
     if fields.get("isAsync") or fields.get("backgroundTaskId"):
         return "launched"
-    return "error" if call.is_error else "answered"
+    return "error" if is_error else "answered"
 
 
 def _path(path: object, text: str) -> str | None:

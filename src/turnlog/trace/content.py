@@ -1,0 +1,163 @@
+"""What spans say: the texts of a turn, redacted and cut, each of them once.
+
+One redactor reads the texts of a turn, or of a sub-agent, in the order of the file and learns the secrets on its way.
+So the marks that stand for them depend on nothing but what came before, however often and in whatever order spans are
+made. A text that several spans show is redacted once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import sha256
+from typing import Any, Literal, NamedTuple
+
+from turnlog.redact.redactor import Redactor
+from turnlog.redact.rules import Rules
+from turnlog.session.session import Session
+from turnlog.trace.parts import Part, Said, json_of, said
+from turnlog.trace.span import Value
+from turnlog.trace.spans import Trace
+from turnlog.trace.stretches import Work
+
+Content = Literal["full", "redacted", "none"]
+MARGIN = 16_384
+"""How much more than is sent of a long text is redacted, and thrown away: no secret may survive by being cut in two."""
+
+
+class Policy(NamedTuple):
+    """How much a target is told."""
+
+    content: Content = "redacted"
+    limit: int = 20_000
+    """Characters of one value; what is longer is cut."""
+
+
+class About(NamedTuple):
+    """Where a turn was worked on."""
+
+    cwd: str | None
+    git_branch: str | None
+    slug: str | None
+    version: str | None
+
+
+class Contents:
+    """The texts of a session as one target is to have them."""
+
+    def __init__(self, session: Session, policy: Policy = Policy()) -> None:  # noqa: B008 - a value
+        self.session = session
+        self.policy = policy
+        self.shared: dict[tuple[bytes, str | None], dict[str, Value]] = {}
+        """What all spans of a trace have in common, once it was put together."""
+        self._texts: dict[int, tuple[Work, Texts]] = {}
+
+    @property
+    def silent(self) -> bool:
+        """Whether no text at all is to be told."""
+        return self.policy.content == "none"
+
+    def texts(self, work: Work) -> Texts:
+        """The texts of a turn, or of a sub-agent's work."""
+        if id(work) not in self._texts:
+            self._texts[id(work)] = work, Texts(work, self.policy)
+        return self._texts[id(work)][1]
+
+    def about(self, trace: Trace) -> About:
+        """Where the work of a trace was done; what its first entry does not say, its first answer does."""
+        work = trace.work
+        entries = [work.start, *filter(None, [work.first_answer])]
+        slugs = [work.session.body(entry).get("slug") for entry in entries]
+        # A redactor of its own, or the marks in a turn's texts would begin with those in its folder's name.
+        cutter = _cutter(self.policy._replace(content="redacted"))
+        return About(
+            None if self.silent else _first(cutter, [entry.cwd for entry in entries]),
+            _first(cutter, [entry.git_branch for entry in entries]),
+            _first(cutter, slugs),
+            _first(cutter, [entry.version for entry in entries]),
+        )
+
+
+class Texts:
+    """The texts of one turn, or of one sub-agent."""
+
+    def __init__(self, work: Work, policy: Policy) -> None:
+        self._work = work
+        self._cutter = _cutter(policy)
+        self._said: dict[int, Said] = {}
+        self._next = 0
+
+    def said(self, index: int) -> Said:
+        """What the entry at a place of the file says."""
+        entries = self._work.entries
+        while index not in self._said and self._next < len(entries):
+            entry = entries[self._next]
+            prompt = self._work.prompt if entry is self._work.start else None
+            raw = said(self._work.session.body(entry), prompt)
+            self._said[entry.index] = Said([self._clean(part) for part in raw.parts], raw.outcomes, raw.error)
+            self._next += 1
+        return self._said.get(index) or Said([], {}, None)
+
+    def _clean(self, part: Part) -> Part:
+        if part.kind == "tool_call":
+            return part._replace(value=self._cutter.value(part.value))
+        return part._replace(text=self._cutter.text(part.text))
+
+
+class Cutter:
+    """Redacts texts and values as far as they are sent, and cuts the rest."""
+
+    def __init__(self, limit: int, redactor: Redactor | None) -> None:
+        self._limit = limit
+        self._redactor = redactor
+
+    def text(self, text: str) -> str:
+        """A text as it is sent."""
+        limit = self._limit
+        kept = text[: limit + MARGIN]
+        if self._redactor is not None:
+            kept = self._redactor.text(kept)
+        if len(text) > limit + MARGIN:
+            kept = kept[:-MARGIN]
+        elif len(kept) <= limit:
+            return kept
+        digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{kept[:limit]} … [cut: {len(text)} characters, sha256 {digest}]"
+
+    def value(self, value: Any) -> Any:
+        """A JSON value as it is sent: a text if it is too long."""
+        encoded = json_of(value)
+        if len(encoded) > self._limit + MARGIN:
+            return self.text(encoded)
+        if self._redactor is not None:
+            redacted = self._redactor.value(value)
+            if redacted != value:
+                value, encoded = redacted, json_of(redacted)
+        return value if len(encoded) <= self._limit else Cutter(self._limit, None).text(encoded)
+
+
+class _Silence(Cutter):
+    """Leaves nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(0, None)
+
+    def text(self, text: str) -> str:
+        return ""
+
+    def value(self, value: Any) -> Any:
+        return None
+
+
+def _first(cutter: Cutter, values: list[Any]) -> str | None:
+    return next((cutter.text(value) for value in values if isinstance(value, str) and value), None)
+
+
+def _cutter(policy: Policy) -> Cutter:
+    if policy.content == "none":
+        return _Silence()
+    return Cutter(policy.limit, Redactor(_rules()) if policy.content == "redacted" else None)
+
+
+@cache
+def _rules() -> Rules:
+    return Rules()

@@ -1,0 +1,96 @@
+"""From a session to the outbox: the spans that have become final and were never put there before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.trace.attributes import span
+from turnlog.trace.batch import Batch
+from turnlog.trace.content import Contents
+from turnlog.trace.otlp import batches
+from turnlog.trace.outbox import Outbox, Overtaken
+from turnlog.trace.reading import Progress, Reading, read
+from turnlog.trace.span import Span, Told
+from turnlog.trace.spans import Node, Trace
+from turnlog.trace.target import Target
+
+_PUT_AT = 8 << 20
+"""Batches are put into the outbox when there are this many bytes of them, so that memory stays flat."""
+
+
+class Harvested(NamedTuple):
+    """What one session brought."""
+
+    put: int = 0
+    """Spans that were put into the outbox."""
+    waiting: int = 0
+    """Spans that are not final yet."""
+    known: int = 0
+    """Spans that were put there before, from this file or a copy of it."""
+    scraps: int = 0
+    """Lines that could not be read, and were skipped."""
+
+    def plus(self, other: Harvested) -> Harvested:
+        """Both together."""
+        return Harvested(*(one + more for one, more in zip(self, other, strict=True)))
+
+
+def harvest(path: Path, outbox: Outbox, target: Target, told: Told) -> Harvested:
+    """Put what has become final in a session into the outbox."""
+    while True:
+        try:
+            return _harvested(path, outbox, target, told)
+        except Overtaken:  # by a process that is at the same session or at a copy of it: each time less is left
+            continue
+
+
+def _harvested(path: Path, outbox: Outbox, target: Target, told: Told) -> Harvested:
+    # What is over is read whole: side work that no call started may have come at any time.
+    before = None if told.over else Progress.from_text(outbox.progress(target.key, str(path)))
+    with closing(read(path, before)) as reading:
+        found = reading.traces(told)
+        put = known = 0
+        full: list[Batch] = []
+        for trace in found:
+            fresh, old = unsent(trace, outbox, target.key)
+            put, known = put + len(fresh), known + old
+            full += batches(list(spans(reading, trace, fresh, target))) if fresh else []
+            if sum(len(batch.body) for batch in full) > _PUT_AT:
+                outbox.put(target.key, full)
+                full = []
+        progress = reading.progress(found)
+        outbox.put(target.key, full, str(path), progress.to_text() if progress else None)
+        waiting = sum(not node.final for trace in found for node in trace.nodes)
+        return Harvested(put, waiting, known, len(reading.session.file.scraps))
+
+
+def preview(path: Path, outbox: Outbox, target: Target, told: Told) -> Iterator[Span]:
+    """What `harvest` would put into the outbox."""
+    with closing(read(path, None)) as reading:
+        for trace in reading.traces(told):
+            yield from spans(reading, trace, unsent(trace, outbox, target.key)[0], target)
+
+
+def unsent(trace: Trace, outbox: Outbox, target: str) -> tuple[list[Node], int]:
+    """The nodes of a trace that are final and new to a target, and how many it has already.
+
+    A copy of a session with uuids of its own has the messages and calls of the original: those stay where they are,
+    and a turn of which nothing else is left is not sent at all.
+    """
+    final = [node for node in trace.nodes if node.final]
+    claimed = outbox.claimed(target, [node.id for node in final])
+    fresh = [node for node in final if node.id not in claimed]
+    elsewhere = any(owner != trace.id for owner in claimed.values())
+    if elsewhere and all(node.kind == "agent" for node in fresh):
+        return [], len(final)
+    return fresh, len(claimed)
+
+
+def spans(reading: Reading, trace: Trace, nodes: Sequence[Node], target: Target) -> Iterator[Span]:
+    """Nodes with all that a target is to be sent of them."""
+    contents = Contents(reading.session, target.policy)
+    for node in nodes:
+        yield span(node, trace, contents, nest=target.nest, user=target.user)

@@ -1,0 +1,125 @@
+"""What the client runs when a turn, a sub-agent or a session ends: it notes that, starts a worker, and is gone.
+
+    PYTHON -I -S hook.py FOLDER [--config FILE] [--since SECONDS] [--target NAME]…
+
+The client waits for this program, so it is a script of its own that loads nothing of turnlog and hardly anything of
+Python, waits for nobody, says nothing, and never fails. FOLDER is `trace` in turnlog's data folder.
+
+    FOLDER/wakes/<ns>-<pid>.wake       first line: (version, surroundings, since, [targets]); then what the client said
+    FOLDER/wakes/starting-<mark>       a worker was started, and has not looked at the wakes yet
+"""
+
+import os
+import sys
+import time
+
+_LARGEST = 4 << 20
+_PATIENCE = 10
+_CHOOSING = (
+    "OTEL_EXPORTER_OTLP_",
+    "OTEL_SDK_DISABLED",
+    "OTEL_TRACES_EXPORTER",
+    "LANGFUSE_",
+    "CC_LANGFUSE_",
+    "TRACE_TO_LANGFUSE",
+    "TURNLOG_CONFIG",
+)
+
+
+def main(words: list[str]) -> None:
+    """Leave a wake, and see that a worker comes."""
+    options, folder = _options(words[1:]), words[0]
+    config = options["--config"][-1:]
+    environ = {**os.environ, **({"TURNLOG_CONFIG": config[0]} if config else {})}
+    wakes, mark = os.path.join(folder, "wakes"), surroundings(environ)  # noqa: PTH118 - pathlib costs more than the rest
+    head = ascii((1, mark, options["--since"][-1:], options["--target"]))
+    _leave(wakes, head.encode() + b"\n" + _said())
+    if _is_first(os.path.join(wakes, f"starting-{mark}")):  # noqa: PTH118
+        environ["TURNLOG_HOME"] = os.path.dirname(os.path.abspath(folder))  # noqa: PTH100, PTH120
+        _start([sys.executable, "-P", "-m", "turnlog", "trace", "work"], wakes, environ)
+
+
+def surroundings(environ: dict[str, str]) -> str:
+    """A mark of the variables that say where spans go: who has others must not send this session's."""
+    chosen = sorted(f"{name}={value}" for name, value in environ.items() if name.startswith(_CHOOSING))
+    found = 0xCBF29CE484222325  # FNV-1a: a hash that needs no module
+    for byte in "\0".join(chosen).encode("utf-8", "surrogateescape"):
+        found = (found ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return f"{found:016x}"
+
+
+def _options(words: list[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {"--config": [], "--since": [], "--target": []}
+    for name, value in zip(words[::2], words[1::2], strict=False):
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def _said() -> bytes:
+    """All that the client says."""
+    parts, size = [], 0
+    while size < _LARGEST and (part := os.read(0, 1 << 16)):
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
+def _leave(wakes: str, data: bytes) -> None:
+    name = os.path.join(wakes, f"{time.time_ns():020d}-{os.getpid()}")  # noqa: PTH118
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        fd = os.open(name + ".tmp", flags, 0o600)
+    except FileNotFoundError:
+        os.makedirs(wakes, 0o700)  # noqa: PTH103
+        fd = os.open(name + ".tmp", flags, 0o600)
+    try:
+        while data:
+            data = data[os.write(fd, data) :]
+    except OSError:
+        os.close(fd)
+        os.unlink(name + ".tmp")  # noqa: PTH108
+        raise
+    os.close(fd)
+    os.rename(name + ".tmp", name + ".wake")  # noqa: PTH104
+
+
+def _is_first(path: str) -> bool:
+    """Whether no worker is on its way: one that is will look for wakes after it has removed this file."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        if abs(time.time() - os.stat(path).st_mtime) < _PATIENCE:  # noqa: PTH116
+            return False
+        os.utime(path)
+    return True
+
+
+def _start(command: list[str], folder: str, environ: dict[str, str]) -> None:
+    """Start a program that outlives this one, the terminal and the client, and holds nothing of theirs open."""
+    if not hasattr(os, "posix_spawn"):
+        _start_on_windows(command, folder, environ)
+        return
+    os.chdir(folder)
+    os.closerange(3, 64)
+    nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
+    try:
+        os.posix_spawn(command[0], command, environ, file_actions=nowhere, setsid=True)
+    except NotImplementedError:  # systems that can't begin a session in this way
+        os.posix_spawn(command[0], command, environ, file_actions=nowhere, setpgroup=0)
+
+
+def _start_on_windows(command: list[str], folder: str, environ: dict[str, str]) -> None:
+    import subprocess
+
+    flags = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+    none = subprocess.DEVNULL
+    subprocess.Popen(
+        command, cwd=folder, env=environ, stdin=none, stdout=none, stderr=none, close_fds=True, creationflags=flags
+    )
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    finally:
+        os._exit(0)  # whatever happened; and nothing is left to be tidied up

@@ -1,0 +1,109 @@
+"""Sessions of which something was never sent: their client crashed, was killed, or left them without a word.
+
+Plan mode and `/clear` begin a new file, whose first lines may still name the session before it; any other session is
+found by its size, which is more than what is settled of it. A session that somebody may still be writing is not
+taken for one that is over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.entries.clients import clients
+from turnlog.entries.layout import SessionFile, is_session_id, project_sessions
+from turnlog.entries.peeks import look
+from turnlog.session.messages import version_key
+from turnlog.trace.outbox import Outbox
+from turnlog.trace.reading import Progress
+from turnlog.trace.target import Target
+
+QUIET = 3600.0
+"""Old clients do not say that they run: a session that nobody wrote for so many seconds is taken to be over."""
+_LEFT = 10.0
+"""The session that another one came from is left behind; but it may be a copy of one that somebody is still at."""
+_REGISTERING = (2, 1, 325)
+"""Clients from this version on say which sessions they have open. Older ones may; it was not seen."""
+
+
+class Unsent(NamedTuple):
+    """A session with something to send."""
+
+    path: Path
+    targets: tuple[Target, ...]
+    """Those that lack it."""
+    over: bool
+    """Nobody writes it any more: all of it can be sent."""
+    mark: str
+    """How large the file is and when it was written; see `recovered`."""
+
+
+def unsent(
+    path: Path, outbox: Outbox, targets: Sequence[Target], config_dir: Path, since: float | None = None
+) -> list[Unsent]:
+    """The sessions beside this one that were not sent to the end, the one before it first.
+
+    `since` is when the hook was installed: what is older was never meant to be sent.
+    """
+    before = _named_first(path)
+    open_ones = {client.session_id for client in clients(config_dir)}
+    found = []
+    for file in _others(path, before):
+        if file.session_id in open_ones:
+            continue
+        if lacking := [target for target in targets if _lacks(outbox, target, file, since)]:
+            is_over = _is_over(file) or (file.session_id == before and _is_quiet(file, _LEFT))
+            found.append(Unsent(file.path, tuple(lacking), is_over, _mark(file)))
+    return found
+
+
+def recovered(outbox: Outbox, target: Target, found: Unsent) -> None:
+    """Remember that a session that is over was read to its end.
+
+    It may well hold less than its size says: a prompt that nobody answered, a line that is cut off.
+    """
+    if found.over:
+        outbox.put(target.key, [], _over(found.path), found.mark)
+
+
+def _others(path: Path, before: str | None) -> Iterator[SessionFile]:
+    files = [file for file in project_sessions(path.parent) if file.session_id != path.stem]
+    yield from sorted(files, key=lambda file: (file.session_id != before, file.mtime_ns))
+
+
+def _named_first(path: Path) -> str | None:
+    """The other session that the first lines of a file name, if any."""
+    found = look(str(path)).session_id
+    return found if found and found != path.stem and is_session_id(found) else None
+
+
+def _lacks(outbox: Outbox, target: Target, file: SessionFile, since: float | None) -> bool:
+    text = outbox.progress(target.key, file.file)
+    if text is None and (since is None or file.mtime_ns < since * 1e9):
+        return False
+    progress = Progress.from_text(text)
+    if progress is not None and progress.checkpoint.offset == file.size:
+        return False
+    return outbox.progress(target.key, _over(file.path)) != _mark(file)
+
+
+def _is_over(file: SessionFile) -> bool:
+    """Whether a session that no client has registered is not being written by one that does not register."""
+    if _is_quiet(file, QUIET):
+        return True
+    return _REGISTERING <= version_key(look(file.file).last_version) < (999,)
+
+
+def _is_quiet(file: SessionFile, seconds: float) -> bool:
+    return abs(time.time() - file.mtime_ns / 1e9) >= seconds
+
+
+def _mark(file: SessionFile) -> str:
+    return f"{file.size} {file.mtime_ns}"
+
+
+def _over(path: Path) -> str:
+    # Beside the progress of the file itself, under a name that no file has.
+    return f"over\n{path}"

@@ -1,0 +1,112 @@
+"""Stretches: the work of a turn, or of a sub-agent, from one rest to the next.
+
+A stretch is what the client's loop does in one go: answers and calls until it comes to rest. It rests at an answer
+without calls, at an API error and at an interruption. Work of the same turn after a rest (a hook that says go on, an
+answer that was too long, a message to a sub-agent) is a stretch of its own.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from turnlog.entries.entry import Entry
+from turnlog.session.calls import Call
+from turnlog.session.messages import Message, join
+from turnlog.session.notices import Notice
+from turnlog.session.prompts import Prompt
+from turnlog.session.session import Session
+
+ONLY_WITH_WORK = frozenset({"command", "notification", "teammate"})
+"""What starts a turn only if something follows from it."""
+
+
+class Answer(Struct):
+    """An answer of the model, as far as it belongs to its stretch."""
+
+    key: str
+    lines: list[Entry]
+    before: Entry | None
+    """What it answers: the entry from which the request ran."""
+    inputs: list[Entry]
+    """What was said to the model since the answer before it."""
+    calls: int = 0
+    """How many calls it holds."""
+    final: bool = False
+
+    @property
+    def message(self) -> Message:
+        """Its lines joined."""
+        return join(self.lines)[0]
+
+
+class Stretch(Struct):
+    """Work from a beginning to a rest."""
+
+    start: Entry
+    continued: bool
+    """Whether other work of the same turn, or sub-agent, came before it."""
+    last: Entry
+    """The last entry of its work."""
+    answers: list[Answer] = []
+    calls: list[Call] = []
+    at_rest: bool = False
+    closed: bool = False
+    """Nothing that comes later changes it."""
+    cut_off: bool = False
+    """It was closed because nothing more is to be expected, not by what came after it."""
+    failed: bool = False
+    """Its last answer is an API error."""
+    interrupted: bool = False
+    compacted: bool = False
+    duration_ms: int | None = None
+
+    def close(self, *, cut_off: bool = False) -> None:
+        """Let nothing change it any more."""
+        self.closed, self.cut_off = True, cut_off
+        for answer in self.answers[-1:]:
+            answer.final = True
+
+
+class Work(Struct):
+    """A turn, or all that a sub-agent did."""
+
+    session: Session
+    start: Entry
+    prompt: Prompt | None
+    """What started it; None for work that goes on from what is not in the file."""
+    stretches: list[Stretch] = []
+    entries: list[Entry] = []
+    """All that was said in it, in the order of the file."""
+    number: int = 0
+    """Its number among the turns; 0 if it is none."""
+    first_answer: Entry | None = None
+    kept_at: int | None = None
+    """The place of the entry that made it a turn for certain."""
+    waiting: list[Entry] = []
+    """What was said to the model since the last answer."""
+    pending: Entry | None = None
+    """The last thing that was said after a rest."""
+    compacting: bool = False
+    """A compaction came after a rest."""
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a person certainly asked for it."""
+        return self.prompt is not None and self.prompt.kind not in ONLY_WITH_WORK
+
+
+class Ending(NamedTuple):
+    """A notification that a background task has ended."""
+
+    entry: Entry
+    notice: Notice
+
+
+class End(NamedTuple):
+    """A report from elsewhere that an actor has come to an end."""
+
+    time: int
+    certain: bool
+    """It has ended even if it does not rest: it was stopped."""

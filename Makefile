@@ -7,10 +7,11 @@ WHEEL_BIN := .venv-wheel/bin
 # Words for pytest, the interop cases and turnlog, as in: make test ARGS="tests/cli -k version"
 ARGS ?=
 
-PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable
+# The tracing backends are heavy (1.5 GB) and slow to start: they have a target of their own.
+PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable -m "not backends"
 
 .NOTPARALLEL:
-.PHONY: help setup run test coverage check format interop bench fuzz full lock wheel screenshots clean
+.PHONY: help setup run test coverage check format interop backends bench fuzz full lock wheel screenshots clean
 
 help:
 	@echo "make setup     get everything into .venv (python3 and pip are enough)"
@@ -20,13 +21,14 @@ help:
 	@echo "make check     style, types, floors, documentation"
 	@echo "make format    put the source in style"
 	@echo "make interop   compare with the real client (needs Node and npm)"
+	@echo "make backends  send sessions to Arize Phoenix and MLflow, and read them back"
 	@echo "make bench     measure"
 	@echo "make fuzz      the property tests with many more examples"
 	@echo "make full      all of it, at full length"
 	@echo "make screenshots  the pictures of the web app in docs/images (needs Chromium)"
 	@echo "make wheel     build dist/turnlog-*.whl"
 	@echo "make lock      write the requirements files anew (ARGS=--upgrade: newest versions)"
-	@echo "make clean     remove what was built and measured; .venv and .tools stay"
+	@echo "make clean     remove what was built and measured; .venv, .tools and .backends stay"
 
 setup:
 	@$(PYTHON) scripts/bootstrap.py
@@ -67,18 +69,23 @@ format: setup
 interop: setup
 	@scripts/interop $(ARGS)
 
+backends: wheel
+	@PYTHON=$(PYTHON) scripts/install-backends
+	TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest --inline-snapshot=disable -m backends tests/backends $(ARGS)
+
 bench: setup
 	$(BIN)/python -m bench $(ARGS)
 
 fuzz: wheel
-	$(PYTEST) --hypothesis-profile=long -m "not interop" $(ARGS)
+	$(PYTEST) --hypothesis-profile=long -m "not interop and not backends" $(ARGS)
 
 full: check test
 	@scripts/interop --all
-	@$(MAKE) --no-print-directory fuzz bench
+	@$(MAKE) --no-print-directory backends fuzz bench
 
 screenshots: setup
 	$(BIN)/python scripts/make_screenshots.py
+	$(if $(wildcard .backends/phoenix),$(BIN)/python scripts/make_trace_screenshot.py)
 
 lock:
 	@$(PYTHON) scripts/lock.py $(ARGS)

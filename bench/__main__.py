@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 
-from . import edit, read, search, store, strip, web
+from . import edit, read, search, store, strip, trace, web
 from .measure import Failed
 
-PARTS = {**read.PARTS, **store.PARTS, **search.PARTS, **edit.PARTS, **strip.PARTS, **web.PARTS}
+PARTS = {**read.PARTS, **store.PARTS, **search.PARTS, **edit.PARTS, **strip.PARTS, **web.PARTS, **trace.PARTS}
 
 
 def main() -> None:

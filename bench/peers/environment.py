@@ -8,10 +8,17 @@ import venv
 from pathlib import Path
 
 
-def installed(folder: Path, name: str, requirement: str) -> Path | str:
-    """A program, installed into a folder if it is not yet; or why there is none."""
+def installed(folder: Path, name: str, requirement: str, package: str | None = None) -> Path | str:
+    """A program, installed into a folder if it is not yet; or why there is none.
+
+    A library has no program: it is the `package` then that must be there, and the program the interpreter.
+    """
     program = folder / "bin" / name
-    if program.exists():
+
+    def is_there() -> bool:
+        return program.exists() and (package is None or any(folder.glob(f"lib/*/site-packages/{package}")))
+
+    if is_there():
         return program
     if sys.platform == "win32":
         return "not tried on Windows"
@@ -21,6 +28,6 @@ def installed(folder: Path, name: str, requirement: str) -> Path | str:
         return f"no environment for it: {error}"
     words = [str(folder / "bin" / "pip"), "install", "--quiet", requirement]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if program.exists():
+    if is_there():
         return program
     return f"pip could not install it: {(done.stderr.strip().splitlines() or ['?'])[-1]}"

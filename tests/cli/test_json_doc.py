@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.conftest import Machine, Turnlog
 from tests.session.build import DATA, ROOT, Build, variant
+from tests.trace.recorder import Recorder
 from turnlog.demo import config_dir
 from turnlog.entries.layout import session_files
 from turnlog.session.clock import iso
@@ -253,3 +254,48 @@ def test_every_key_of_export_is_documented_and_printed(turnlog: Turnlog, machine
     machine.add("bbbbbbbb-0000-4000-8000-000000000002", build.data())
     words = ["export", "--all", "-f", "messages", "-o", tmp_path / "out", "--share", "--json"]
     assert set(keys(turnlog(*words).json)) == documented("export")
+
+
+def test_every_key_of_trace_show_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt("hello")
+    build.answer("hi")
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data())
+    found = turnlog("trace", "show", "aaaaaaaa", "--json").json
+    assert {key for key in keys(found) if "attributes." not in key} == documented("trace show")
+
+
+def test_every_key_of_trace_backfill_is_documented_and_printed(
+    turnlog: Turnlog, machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    build = Build()
+    build.prompt("hello")
+    build.answer("hi")
+    machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data())
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "home"))
+    with Recorder() as recorder:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", recorder.url)
+        preview = turnlog("trace", "backfill", "--all", "--dry-run").json
+        found = turnlog("trace", "backfill", "--all", "--json").json
+    assert {key for key in keys(preview) if "spans[]" not in key} == documented("trace backfill --dry-run")
+    assert set(keys(found)) == documented("trace backfill --json")
+
+
+def test_every_key_of_trace_status_and_flush_is_documented_and_printed(
+    turnlog: Turnlog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path))
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    (tmp_path / "trace").mkdir()
+    (tmp_path / "trace" / "trouble").write_text("no room")
+    assert set(keys(turnlog("trace", "status", "--json").json)) == documented("trace status")
+    assert set(keys(turnlog("trace", "flush", "--json").json)) == documented("trace flush")
+
+
+def test_every_key_of_hook_status_is_documented_and_printed(
+    turnlog: Turnlog, machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path))
+    (tmp_path / "trace").mkdir()
+    (tmp_path / "trace" / "trouble").write_text("no room")
+    assert set(keys(turnlog("hook", "status", "--json").json)) == documented("hook status")

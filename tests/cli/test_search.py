@@ -132,7 +132,7 @@ def test_a_substring_is_found_anywhere(turnlog: Turnlog, shop: Machine) -> None:
     assert [item["session_id"] for item in done["sessions"]] == [ONE]
     assert done["scan"]["files"] == 2
     assert done["scan"]["bytes"] == sum(path.stat().st_size for path in shop.folder.rglob("*.jsonl"))
-    assert done["scan"]["mb_per_second"] > 0
+    assert done["scan"]["mb_per_second"] >= 0
 
 
 def test_a_regex_is_found_with_filters_and_context(turnlog: Turnlog, shop: Machine) -> None:

@@ -40,6 +40,8 @@ COMMANDS: dict[str, Row] = {
     "fork": Row("turnlog.cli.fork:fork", "Make a new session that goes on from any point of another."),
     "tree": Row("turnlog.cli.tree:tree", "Show projects, sessions, and what came from what."),
     "export": Row("turnlog.cli.export:export", "Write sessions for others: HTML, Markdown, text, PDF, JSON, Parquet."),
+    "trace": Row("turnlog.cli.trace:trace", "Send sessions to tracing backends: Langfuse, Phoenix, MLflow and others."),
+    "hook": Row("turnlog.cli.hook:hook", "Have the client send each turn to a tracing backend when it ends."),
     "redact": Row("turnlog.cli.redact:redact", "Find secrets in a session, and make a copy without them."),
     "rename": Row("turnlog.cli.rename:rename", "Give a session a title."),
     "tag": Row("turnlog.cli.tag:tag", "Give a session a tag, or take it away."),

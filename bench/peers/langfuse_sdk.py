@@ -1,0 +1,36 @@
+"""The usual way of a tracing hook: load an SDK, make a span, and send it before the hook ends.
+
+The published hooks for Langfuse work in this way (the official one is a Python script with this SDK); they are not in
+a registry, so what is measured is the mechanism with one span, without reading a transcript.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..measure import ROOT, Program
+from .environment import installed
+
+VERSION = "5.0.4"
+FOLDER = ROOT / ".tools" / "peers" / f"langfuse-{VERSION}"
+_HOOK = """
+import json, sys
+try:
+    json.load(sys.stdin)
+except ValueError:
+    pass
+from langfuse import Langfuse
+client = Langfuse(public_key="pk-lf-bench", secret_key="sk-lf-bench", base_url=sys.argv[1], timeout=5)
+client.start_observation(name="Turn 1", as_type="agent", input="hello", output="hi").end()
+client.flush()
+"""
+
+
+def install() -> Path | str:
+    """The interpreter of an environment that has the SDK; or why there is none."""
+    return installed(FOLDER, "python", f"langfuse=={VERSION}", "langfuse")
+
+
+def hook(python: Path, url: str) -> Program:
+    """A hook that sends one span."""
+    return Program([str(python), "-I", "-c", _HOOK, url], is_mute=True)

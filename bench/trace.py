@@ -1,0 +1,159 @@
+"""What tracing costs the client, and how fast a history is sent, against the bare interpreter and the usual way.
+
+Everything is measured in one run, in turns; compare ratios, not seconds. See bench/README.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from statistics import median
+
+import turnlog.trace.hook
+from turnlog.demo import config_dir
+
+from .corpora import corpus
+from .measure import Cost, Failed, Program, run
+from .peers import langfuse_sdk
+from .report import TURNLOG, Gate, Goal, Part, Report, table
+
+_STATES = ("up", "down", "hanging")
+_BARE = "python -I -S -c pass"
+
+
+def hook(runs: int, _: float) -> Report:
+    """The hook, whole wall time, with a server that is up, down or hanging; against an SDK that sends in the hook."""
+    with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as place, _sink("up") as up, _sink("hanging") as hanging:
+        urls = {"up": up, "down": "http://127.0.0.1:9", "hanging": hanging}
+        programs = {_BARE: Program([sys.executable, "-I", "-S", "-c", "pass"])}
+        for state in _STATES:
+            programs[f"turnlog hook, server {state}"] = _hook(Path(place) / state, urls[state])
+        peer = langfuse_sdk.install()
+        if isinstance(peer, str):
+            yield f"  left out: the Langfuse SDK in the hook: {peer}"
+        else:
+            for state in _STATES:
+                programs[f"Langfuse SDK, server {state}"] = langfuse_sdk.hook(peer, urls[state])
+        try:
+            costs = _medians(programs, max(runs, 5) * 4)
+        finally:
+            _end(place)
+    yield "  medians"
+    yield from table(costs, _BARE)
+    for state in _STATES:
+        ours = costs[f"turnlog hook, server {state}"].wall
+        yield Goal(f"bare interpreters, the hook with a server that is {state}", ours / costs[_BARE].wall, 5)
+
+
+def _hook(home: Path, url: str) -> Program:
+    """The hook as the client runs it, after the workers of the last time have ended."""
+    session = max(config_dir().glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
+    said = home / "said.json"
+    said.parent.mkdir(parents=True)
+    told = {"session_id": session.stem, "transcript_path": str(session), "hook_event_name": "Stop"}
+    said.write_text(json.dumps(told))
+    words = [sys.executable, "-I", "-S", turnlog.trace.hook.__file__, str(home / "trace")]
+    environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_TIMEOUT": "200"}
+    return Program(words, environ, given=said, prepare=_quiet(home / "trace"))
+
+
+def _quiet(place: Path) -> Callable[[], None]:
+    def wait() -> None:
+        """Wait for the worker, but not for its patience with a server: that would be minutes."""
+        deadline = time.monotonic() + 3
+        while time.monotonic() < deadline and list(place.glob("wakes/*")):
+            time.sleep(0.05)
+        time.sleep(0.2)
+
+    return wait
+
+
+def _end(place: str) -> None:
+    """End the workers that still have patience with their server; they are known by their data folder."""
+    for entry in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"TURNLOG_HOME={place}".encode() in entry.read_bytes():
+                os.kill(int(entry.parent.name), signal.SIGTERM)
+
+
+def _medians(programs: Mapping[str, Program], runs: int) -> dict[str, Cost]:
+    found: dict[str, list[Cost]] = {name: [] for name in programs}
+    for number in range(runs + 1):
+        for name, program in programs.items():
+            if name.startswith("Langfuse") and number > max(runs // 4, 3):
+                continue  # seconds each
+            cost = run(program)
+            if number:  # the first time is for warming up
+                found[name].append(cost)
+    return {name: Cost(*(median(cost[place] for cost in costs) for place in range(3))) for name, costs in found.items()}
+
+
+def backfill(_: int, scale: float) -> Report:
+    """2 GB of sessions to a server on this machine that takes everything: bytes a CPU second, and memory."""
+    costs = {}
+    for words, size in (("a tenth", 0.1 * scale), ("all", scale)):
+        home = corpus("many", scale=size)
+        with _sink("up") as url:
+            costs[words] = _sent(home, url)
+        megabytes = sum(path.stat().st_size for path in home.rglob("*.jsonl")) / 1e6
+        yield f"  {words}: {megabytes:.0f} MB in {costs[words].cpu:.1f} CPU s, {costs[words].memory:.0f} MB of memory"
+        said = json.loads(costs[words].said)["targets"][0]
+        yield Gate(f"all of {said['spans']:,} spans were sent", said["pending"] == said["quarantined"] == 0)
+    yield Goal("MB of transcript a CPU second", megabytes / costs["all"].cpu, 20, at_least=True)
+    yield Goal("of the memory that a tenth takes", costs["all"].memory / costs["a tenth"].memory, 1.3)
+
+
+def _sent(home: Path, url: str) -> Cost:
+    place = Path(tempfile.mkdtemp(prefix="turnlog-bench-"))
+    environ = {"CLAUDE_CONFIG_DIR": str(home), "TURNLOG_HOME": str(place), "OTEL_EXPORTER_OTLP_ENDPOINT": url}
+    try:
+        return run(Program([*TURNLOG, "trace", "backfill", "--all", "--json"], environ))
+    finally:
+        shutil.rmtree(place)
+
+
+@contextlib.contextmanager
+def _sink(mood: str) -> Iterator[str]:
+    """A server on loopback in a process of its own; it takes everything, or says nothing."""
+    process = subprocess.Popen([sys.executable, "-c", _SINK, mood], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        port = process.stdout.readline().strip()
+        if not port:
+            raise Failed("the server did not start")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+_SINK = """
+import sys, time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        if sys.argv[1] == "hanging":
+            time.sleep(600)
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+    def log_message(self, *words): pass
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server.daemon_threads = True
+print(server.server_address[1], flush=True)
+server.serve_forever()
+"""
+
+PARTS: dict[str, Part] = {"hook": hook, "backfill": backfill}

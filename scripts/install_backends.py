@@ -1,0 +1,63 @@
+"""Install the tracing backends that `make backends` tests against: `scripts/install-backends`.
+
+    install-backends          .backends/phoenix and .backends/mlflow, exactly as locked
+    install-backends lock     tests/backends/requirements-*.txt anew (--upgrade: newest versions)
+
+They ask for hundreds of packages, so neither stands in the project's environment, nor beside the other.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import bootstrap
+import lock
+
+BACKENDS = bootstrap.ROOT / ".backends"
+LOCKS = Path("tests") / "backends"
+ASKED = {"phoenix": "arize-phoenix>=20.26,<21", "mlflow": "mlflow>=3.17,<4"}
+
+
+def main(words: list[str]) -> int:
+    """Install, or write the locks anew."""
+    try:
+        if words[:1] == ["lock"]:
+            write_locks(words[1:])
+        elif words:
+            return complain(f"unknown: {' '.join(words)}")
+        else:
+            for name in ASKED:
+                install(name)
+    except subprocess.CalledProcessError as error:
+        return complain(f"failed: {' '.join(map(str, error.cmd))}")
+    return 0
+
+
+def write_locks(options: list[str]) -> None:
+    """Pin everything that the backends need by hash."""
+    bootstrap.get_uv()
+    for name, asked in ASKED.items():
+        lock.lock(str(LOCKS / f"requirements-{name}.txt"), ["-"], options, given=f"{asked}\n")
+
+
+def install(name: str) -> None:
+    """Make the environment of one backend, unless it is there."""
+    requirements = bootstrap.ROOT / LOCKS / f"requirements-{name}.txt"
+    state = bootstrap.fingerprint([requirements])
+    venv = BACKENDS / name
+    if not bootstrap.is_current(venv, "backend", state):
+        BACKENDS.mkdir(exist_ok=True)
+        bootstrap.fill(venv, requirements)
+        bootstrap.remember(venv, "backend", state)
+
+
+def complain(text: str) -> int:
+    """Tell the user what went wrong."""
+    print(f"install-backends: {text}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,82 @@
+"""Take the picture of Arize Phoenix that docs/trace.md shows: `make screenshots`, after scripts/install-backends.
+
+The session is one of the bundled demo, sent through the outbox as any session is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.backends.exports import OVER  # noqa: E402
+from tests.backends.phoenix import Phoenix  # noqa: E402
+from tests.backends.seen import arrived  # noqa: E402
+from tests.backends.servers import missing, running  # noqa: E402
+from turnlog.demo import config_dir  # noqa: E402
+from turnlog.trace.delivery import deliver  # noqa: E402
+from turnlog.trace.harvest import harvest  # noqa: E402
+from turnlog.trace.outbox import Outbox  # noqa: E402
+from turnlog.trace.post import Poster  # noqa: E402
+
+PROJECT = "webshop"
+SESSION = "22161731-8bcf-4128-85af-0e07ad0577f4"
+IMAGE = ROOT / "docs" / "images" / "phoenix.png"
+
+
+def main() -> int:
+    """Take the picture."""
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None or "phoenix" in missing():
+        print("make_trace_screenshot: needs scripts/install-browser and scripts/install-backends", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory(prefix="turnlog-pictures-") as folder, running("phoenix", Path(folder)) as server:
+        phoenix = Phoenix(server.ready())
+        send(phoenix, Path(folder))
+        trace = max(phoenix.session(PROJECT, SESSION), key=lambda name: agents(phoenix, name))
+        with sync_playwright() as playwright:
+            words = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+            browser = playwright.chromium.launch(executable_path=program, args=words)
+            page = browser.new_page(viewport={"width": 1440, "height": 900}, timezone_id="UTC", locale="en-GB")
+            page.goto(f"{phoenix.address}/redirects/traces/{trace}")
+            take(page)
+            browser.close()
+    print(f"{IMAGE.relative_to(ROOT)}: {IMAGE.stat().st_size // 1000} KB")
+    return 0
+
+
+def send(phoenix: Phoenix, folder: Path) -> None:
+    """Send the session, and wait until it is there."""
+    target = phoenix.target(PROJECT)
+    path = next(config_dir().glob(f"projects/*/{SESSION}.jsonl"))
+    with Outbox.open(folder / "outbox.db") as outbox, Poster(target) as poster:
+        put = harvest(path, outbox, target, OVER).put
+        deliver(outbox, poster, patience=60)
+    arrived(phoenix, PROJECT, put)
+
+
+def agents(phoenix: Phoenix, name: str) -> int:
+    """How many agents worked in a trace."""
+    found = phoenix.trace(PROJECT, name)
+    return sum(span.kind == "agent" for span in found.spans.values()) if found else 0
+
+
+def take(page: Page) -> None:
+    """Open the first answer of the turn, and take the picture."""
+    page.get_by_text(re.compile("^chat claude")).first.click()
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(1500)
+    IMAGE.parent.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=IMAGE)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""What docs/trace.md says of the servers themselves; where a new version does otherwise, the page has to say so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.backends import turn
+from tests.backends.exports import caught_up
+from tests.backends.seen import Backend
+from turnlog.trace.otlp import batches
+from turnlog.trace.post import Accepted, Poster, Refused, Verdict
+from turnlog.trace.span import Span
+from turnlog.trace.target import Target
+
+pytestmark = pytest.mark.backends
+
+
+def posted(target: Target, *spans: Span) -> Verdict:
+    (batch,) = batches(spans)
+    with Poster(target) as poster:
+        return poster.post(batch.body)
+
+
+def span(key: bytes) -> Span:
+    """A root span of its own."""
+    return turn.spans()[0]._replace(trace=key * 4, id=key * 2, attributes={"openinference.span.kind": "AGENT"})
+
+
+def test_phoenix_has_a_span_in_the_first_project_it_came_to(backends: dict[str, Backend]) -> None:
+    phoenix = backends["phoenix"]
+    found = span(b"odd1")
+    assert posted(phoenix.target("one"), found) == Accepted()
+    caught_up(phoenix, "the first project has it")
+    assert posted(phoenix.target("two"), found) == Accepted()
+    caught_up(phoenix, "the second project had its turn")
+    assert phoenix.everything("one") == [found.id.hex()]
+    assert phoenix.everything("two") == []
+
+
+@pytest.mark.parametrize(("name", "stays"), [("phoenix", "first"), ("mlflow", "last")])
+def test_of_a_span_that_comes_again_one_form_stays(backends: dict[str, Backend], name: str, stays: str) -> None:
+    backend, key = backends[name], b"odd2"
+    for form in ("first", "last"):
+        assert posted(backend.target("forms"), span(key)._replace(name=form)) == Accepted()
+        caught_up(backend, f"the {form} form came")
+    found = backend.trace("forms", (key * 4).hex())
+    assert found is not None
+    assert [seen.name for seen in found.spans.values()] == [stays]
+
+
+def test_mlflow_refuses_what_names_no_experiment(backends: dict[str, Backend]) -> None:
+    target = replace(backends["mlflow"].target("any"), headers={})
+    assert isinstance(posted(target, span(b"odd3")), Refused)

@@ -1,0 +1,152 @@
+"""`turnlog trace backfill`: the whole history, once."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Machine, Turnlog
+from tests.session.build import Build
+from tests.trace.recorder import Recorder
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Recorder]:
+    """A backend that the environment names."""
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "home"))
+    with Recorder() as recorder:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", recorder.url)
+        yield recorder
+
+
+def talk(turns: int = 1, secret: str = "") -> Build:
+    build = Build()
+    for number in range(turns):
+        build.prompt(f"do {number} {secret}", f"prompt-{secret[:4]}{number}")
+        build.answer(f"did {number}", id=f"end-{secret[:4]}{number}")
+    return build
+
+
+def name(number: int) -> str:
+    return f"{number:08d}-2222-4333-8444-555555555555"
+
+
+def test_all_sessions_are_sent_once(turnlog: Turnlog, machine: Machine, backend: Recorder) -> None:
+    for number in range(3):
+        machine.add(name(number), talk(2, str(number)).data())
+    first = turnlog("trace", "backfill", "--all")
+    assert (first.status, first.err) == (0, "")
+    assert "3 sessions, 12 new spans" in first.out
+    assert len(backend.spans) == len({span["span"] for span in backend.spans}) == 12
+    again = turnlog("trace", "backfill", "--all", "--json").json["targets"]
+    assert [(item["spans"], item["known"]) for item in again] == [(0, 12)]
+    assert len(backend.spans) == 12
+
+
+def test_one_session_or_those_of_a_project_or_of_late_are_sent(
+    turnlog: Turnlog, machine: Machine, backend: Recorder
+) -> None:
+    path = machine.add(name(1), talk(1, "one").data())
+    machine.add(name(2), talk(1, "two").data())
+    assert turnlog("trace", "backfill", path).status == 0
+    assert {span["attributes"]["session.id"] for span in backend.spans} == {name(1)}
+    assert turnlog("trace", "backfill", "--project", "webshop").status == 0
+    assert {span["attributes"]["session.id"] for span in backend.spans} == {name(1), name(2)}
+    assert turnlog("trace", "backfill", "--since", "2030-01-01").err.startswith("turnlog: no session fits")
+    assert turnlog("trace", "backfill", "--project", "elsewhere").status == 1
+
+
+@pytest.mark.parametrize("words", [(), ("last", "--all"), ("--all", "--target", "nobody")])
+def test_words_that_do_not_go_together_are_a_mistake(
+    turnlog: Turnlog, machine: Machine, backend: Recorder, words: tuple[str, ...]
+) -> None:
+    machine.add(name(1), talk().data())
+    done = turnlog("trace", "backfill", *words)
+    assert (done.status, len(done.err.splitlines())) == (2, 1)
+    assert backend.requests == []
+
+
+def test_without_a_target_it_says_how_to_name_one(
+    turnlog: Turnlog, machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "home"))
+    machine.add(name(1), talk().data())
+    done = turnlog("trace", "backfill", "--all")
+    assert done.status == 2
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in done.err
+
+
+def test_a_dry_run_prints_what_would_be_sent_and_sends_nothing(
+    turnlog: Turnlog, machine: Machine, backend: Recorder
+) -> None:
+    machine.add(name(1), talk(1, "sk-ant-api03-" + "a1B2" * 20).data())
+    done = turnlog("trace", "backfill", "--all", "--dry-run")
+    spans = done.json["targets"][0]["spans"]
+    assert [span["name"] for span in spans] == ["invoke_agent claude-code", "chat claude-opus-5"]
+    assert "a1B2a1B2" not in done.out
+    assert backend.requests == []
+    full = turnlog("trace", "backfill", "--all", "--dry-run", "--content", "full")
+    assert "a1B2a1B2" in full.out
+    none = turnlog("trace", "backfill", "--all", "--dry-run", "--content", "none").out
+    assert "did 0" not in none
+    assert turnlog("trace", "backfill", "--all").status == 0
+    assert len(backend.spans) == 2
+
+
+def test_what_a_server_does_not_take_waits_and_is_sent_by_flush(
+    turnlog: Turnlog, machine: Machine, backend: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnlog.cli.trace_history._PATIENCE", 0.0)
+    machine.add(name(1), talk(2).data())
+    backend.default = 503
+    done = turnlog("trace", "backfill", "--all")
+    assert done.status == 1
+    assert "4 wait in the outbox" in done.out
+    backend.default = 200
+    assert turnlog("trace", "flush").status == 0
+    assert len(backend.spans) == 4
+
+
+def test_a_session_that_cannot_be_read_is_left_out_and_told(
+    turnlog: Turnlog, machine: Machine, backend: Recorder
+) -> None:
+    machine.add(name(1), talk(1, "x").data())
+    broken = machine.add(name(2), talk(1, "y").data())
+    broken.unlink()
+    broken.mkdir()
+    done = turnlog("trace", "backfill", "--all")
+    assert len(backend.spans) == 2
+    assert done.status == 0  # a folder is no session at all
+
+
+def test_made_up_sessions_are_not_sent(turnlog: Turnlog, machine: Machine, backend: Recorder) -> None:
+    done = turnlog("trace", "backfill", "--all")
+    assert done.status == 1
+    assert "made-up ones are not sent" in done.err
+    assert backend.requests == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+def test_it_may_be_interrupted_and_repeated(machine: Machine, backend: Recorder) -> None:
+    for number in range(6):
+        machine.add(name(number), talk(30, str(number)).data())
+    backend.answers += [200] * 4 + [("hang", 3)]
+    program = [sys.executable, "-m", "turnlog", "trace", "backfill", "--all", "--json"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while len(backend.requests) < 5:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (130, b"turnlog: interrupted\n")
+    done = subprocess.run(program, capture_output=True, check=True)
+    assert json.loads(done.stdout)["targets"][0]["pending"] == 0
+    sent = [span["span"] for span in backend.spans]
+    assert len({*sent}) == 360
+    assert len(sent) == 360  # what hung was not taken

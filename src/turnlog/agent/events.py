@@ -1,0 +1,98 @@
+"""What a turn tells whoever watches it: the console, print mode, a test.
+
+The record on disk is written by the loop itself, before the event that tells of it: what is shown is what is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from turnlog.agent.tools.tool import Result
+from turnlog.model.events import Event as ModelEvent
+
+Object = Mapping[str, Any]
+
+
+class Streamed(NamedTuple):
+    """A piece of the answer as it comes."""
+
+    event: ModelEvent
+    agent: str | None = None
+    """The call of the sub-agent that it belongs to; None for the session itself."""
+
+
+class Said(NamedTuple):
+    """An entry was written: a block of the answer, a result, something that the client itself says."""
+
+    entry: Object
+    agent: str | None = None
+
+
+class CallStarted(NamedTuple):
+    """A tool begins its work; it was allowed."""
+
+    call: str
+    name: str
+    given: Object
+    agent: str | None = None
+
+
+class CallProgress(NamedTuple):
+    """A tool gets on."""
+
+    call: str
+    data: Object
+    agent: str | None = None
+
+
+class CallEnded(NamedTuple):
+    """A tool has done its work, or was refused."""
+
+    call: str
+    name: str
+    given: Object
+    result: Result
+    milliseconds: int
+    agent: str | None = None
+
+
+class Denied(NamedTuple):
+    """A call was not allowed."""
+
+    call: str
+    name: str
+    given: Object
+    reason: str
+    agent: str | None = None
+
+
+class Compacted(NamedTuple):
+    """Older messages were replaced by a summary, or old results were cleared."""
+
+    trigger: str
+    """`auto`, `manual` or `micro`."""
+    before: int
+    """Tokens before."""
+    summary: str = ""
+
+
+class Warned(NamedTuple):
+    """Something that a person should know: a retry, a limit that is near, a setting that was ignored."""
+
+    text: str
+
+
+class TurnEnded(NamedTuple):
+    """The model has come to rest, or was made to."""
+
+    reason: str
+    """`finished`, `interrupted`, `max_turns`, `budget`, `error`."""
+    text: str
+    """The last text of the model, or what went wrong."""
+    milliseconds: int
+    turns: int
+    """Requests that were made."""
+
+
+Event = Streamed | Said | CallStarted | CallProgress | CallEnded | Denied | Compacted | Warned | TurnEnded

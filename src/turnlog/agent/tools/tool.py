@@ -1,0 +1,117 @@
+"""A tool: what the loop needs of it, and what it needs of the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from turnlog.model.cancel import Cancel
+
+if TYPE_CHECKING:
+    from turnlog.agent.tools.files import Files
+    from turnlog.agent.tools.shells import Shells
+
+Object = Mapping[str, Any]
+
+
+class Result(NamedTuple):
+    """What came of a call."""
+
+    content: str | Sequence[Object]
+    """What the model is told: a text, or blocks."""
+    structured: Any = None
+    """The client's own record of it, `toolUseResult`; never sent."""
+    is_error: bool = False
+
+
+class ToolError(Exception):
+    """A call that can't be done: its text tells the model why, and what to do about it."""
+
+
+class Question(NamedTuple):
+    """Something that a person is asked in the middle of a turn (AskUserQuestion, ExitPlanMode)."""
+
+    kind: str
+    """`question` or `plan`."""
+    given: Object
+    """What the model gave: the questions with their options, or the plan."""
+
+
+class Desk(Protocol):
+    """What the loop does for tools."""
+
+    def ask(self, question: Question) -> Object | None:
+        """Ask the person; None if nobody is there, or they declined."""
+        ...
+
+    def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> Result:
+        """Let a sub-agent work (Task), and give its report."""
+        ...
+
+    def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
+        """Ask the small model, outside of the conversation (WebFetch, WebSearch); the blocks of its answer."""
+        ...
+
+
+@dataclass
+class Place:
+    """Where the work is done; a shell may move within it."""
+
+    root: Path
+    """The folder that the client was started in."""
+    cwd: Path
+    further: Sequence[Path] = ()
+    """Other folders that may be worked in (`--add-dir`)."""
+
+
+@dataclass
+class Scene:
+    """One call's surroundings."""
+
+    call: str
+    """The id of the call."""
+    place: Place
+    session: Path
+    """The folder of the session, for results that are too large for the transcript (`tool-results/`) and sub-agents."""
+    session_id: str
+    files: Files
+    """Which files the model has seen, and in which state."""
+    shells: Shells
+    """Commands that run in the background."""
+    desk: Desk
+    cancel: Cancel
+    environ: Mapping[str, str]
+    """The environment of commands; credentials of the client are not in it."""
+    progress: Callable[[Object], None] = lambda _: None
+    """Is told how a long call gets on: the `data` of a progress entry."""
+    todos: list[Object] = field(default_factory=list)
+    """The task list as it stands; one list for the session, changed in place."""
+
+
+class Tool(Protocol):
+    """Something that the model can call."""
+
+    @property
+    def name(self) -> str:
+        """Its name, as Claude Code has it."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What the model is told of it."""
+        ...
+
+    @property
+    def schema(self) -> Object:
+        """The JSON schema of its input."""
+        ...
+
+    def is_safe(self, given: Object) -> bool:
+        """Whether a call changes nothing, so that it may run beside others."""
+        ...
+
+    def run(self, given: Object, scene: Scene) -> Result:
+        """Do it. The input was checked against the schema. Raises ToolError, or Cancelled."""
+        ...

@@ -29,8 +29,6 @@ Json = Any
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ROUNDS = 5
 """What is left after a replacement is looked at again, so that a redacted text has nothing more to redact."""
-_SHORT = 256
-_CLEAN = 50_000
 _TEXT = Place("", 0, "")
 """The place of a text by itself."""
 
@@ -42,8 +40,6 @@ class Redactor:
         self._rules = rules or Rules()
         self._ledger = ledger or Ledger()
         self._tally = Tally()
-        self._clean: set[str] = set()
-        self._clean_at = 0
 
     def rehearsal(self) -> Redactor:
         """A redactor that shares what is known with this one and counts for itself: for a first pass or a dry run."""
@@ -99,7 +95,7 @@ class Redactor:
         return redacted
 
     def _redact(self, text: str) -> tuple[str, list[str]]:
-        if len(text) < 4 or self._is_clean(text) or is_binary(text):
+        if len(text) < 4 or (text in self._rules.clean and not self._ledger.size) or is_binary(text):
             return text, []
         self._ledger.respect(text)
         redacted, marks = self._once(text)
@@ -108,19 +104,11 @@ class Redactor:
             marks += more
             if redacted == before:
                 break
-        if redacted == text and len(text) <= _SHORT and len(self._clean) < _CLEAN:
-            self._clean.add(text)
         return redacted, marks
-
-    def _is_clean(self, text: str) -> bool:
-        if self._clean_at != self._ledger.size:
-            self._clean.clear()
-            self._clean_at = self._ledger.size
-        return text in self._clean
 
     def _once(self, text: str) -> tuple[str, list[str]]:
         view = View(text)
-        found = _settled(self._rules.find(view), view.text)
+        found = _settled(self._rules.found(view), view.text)
         for finding in found:
             self._ledger.mark(finding)
         known = [*self._ledger.find(view)] if self._ledger.size else []

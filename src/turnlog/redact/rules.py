@@ -17,6 +17,8 @@ from turnlog.redact.people import Emails, Homes
 from turnlog.redact.tokens import Tokens
 from turnlog.redact.view import View
 
+_SHORT = 256
+_CLEAN = 50_000
 DEPTH = 2
 """How often what was found in base64 is decoded again."""
 
@@ -41,10 +43,21 @@ class Rules:
         self._without = frozenset(without)
         if unknown := sorted(self._without.difference(self.names)):
             raise UsageError(f"no rule is called {unknown[0]!r}; there are {', '.join(self.names)}")
+        self.clean: set[str] = set()
+        """Texts in which these rules find nothing; what a session has taught is another matter."""
         self._rules = [rules]
         """By depth: how often what they find in base64 is decoded again."""
         for _ in range(DEPTH):
             self._rules.append([*rules, Encoded(partial(self._look, len(self._rules) - 1))])
+
+    def found(self, view: View) -> list[Finding]:
+        """All that the rules know in a text; short texts without anything are remembered: many are met again."""
+        if view.raw in self.clean:
+            return []
+        found = [*self.find(view)]
+        if not found and len(view.raw) <= _SHORT and len(self.clean) < _CLEAN and "[secret:" not in view.raw:
+            self.clean.add(view.raw)
+        return found
 
     def find(self, view: View, depth: int = DEPTH) -> Iterator[Finding]:
         """Find all that the rules know in a text, and in what it holds as base64."""

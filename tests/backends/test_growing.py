@@ -1,4 +1,4 @@
-"""Sessions that are sent in other ways than whole, and tools that stand elsewhere: a backend shows them as they are."""
+"""Sessions sent line by line, with calls below their generation, or with the one-hour cache: shown as they are."""
 
 from __future__ import annotations
 
@@ -119,15 +119,8 @@ def one_hour(path: Path) -> Path:
     return path
 
 
-def test_what_is_cached_for_an_hour_has_its_own_price(
-    backend: Backend, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_what_is_cached_for_an_hour_has_its_own_price(backend: Backend, tmp_path: Path) -> None:
     """Phoenix has no price for it, and takes that of five minutes."""
-    if backend.name == "mlflow":
-        reason = (
-            "MLflow learns of it from mlflow.chat.tokenUsage (tests/backends/turn.py), which sessions don't have yet"
-        )
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     with Outbox.open(tmp_path / "outbox.db") as outbox:
         found = exported(backend, "one hour", outbox, [one_hour(tmp_path / "session.jsonl")])
     (trace,) = found.traces.values()

@@ -13,14 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.conftest import Machine, Turnlog
-from turnlog.cli.archive_install import cron_line, hook_command, units
-from turnlog.cli.archive_settings import group, with_hooks, without_hooks
+from turnlog.cli.archive_install import cron_line, hook_command, units, with_command, without
 from turnlog.errors import TurnlogError
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs programs of POSIX")
 COMMAND = "turnlog archive run --quiet --hook"
-MARK = "archive run --quiet --hook"
 WRITTEN = '{\n\t"model" : "opus",  "env":{"A":"\\u00e9","n":1.0},\n "hooks": %s}\n\n'
+
+
+def group(command: str) -> dict[str, Any]:
+    """A hook as the client's settings spell it."""
+    return {"hooks": [{"type": "command", "command": command}]}
 
 
 @pytest.fixture
@@ -59,12 +62,12 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_hooks_are_put_in_and_taken_out_and_the_rest_is_as_it_was(hooks: str) -> None:
     before = WRITTEN % hooks
-    after = with_hooks(before, COMMAND)
+    after = with_command(before, COMMAND)
     assert after.startswith('{\n\t"model" : "opus",  "env":{"A":"\\u00e9","n":1.0},\n "hooks": ')
     found = json.loads(after)["hooks"]
     assert found["SessionEnd"][-1] == found["PreCompact"][-1] == group(COMMAND)
-    assert with_hooks(after, COMMAND) == after, "a second time changes nothing"
-    left = json.loads(without_hooks(after, MARK))
+    assert with_command(after, COMMAND) == after, "a second time changes nothing"
+    left = json.loads(without(after))
     kept = {name: value for name, value in json.loads(hooks).items() if value or name == "Stop"}
     assert left.get("hooks", {}) == kept
     assert left["model"] == "opus"
@@ -85,10 +88,10 @@ JSON = st.recursive(
 def test_any_settings_come_through(other: dict[str, Any], hooks: dict[str, Any], indent: int | str | None) -> None:
     settings = {**other, "hooks": hooks} if hooks else other
     text = json.dumps(settings, indent=indent)
-    after = with_hooks(text, COMMAND)
+    after = with_command(text, COMMAND)
     wanted = {**hooks, **{name: [*hooks.get(name, []), group(COMMAND)] for name in ("SessionEnd", "PreCompact")}}
     assert json.loads(after) == {**settings, "hooks": wanted}
-    left = json.loads(without_hooks(after, MARK))
+    left = json.loads(without(after))
     empty = {name for name in ("SessionEnd", "PreCompact") if not hooks.get(name)}
     rest = {name: value for name, value in hooks.items() if name not in empty}
     assert left == ({**settings, "hooks": rest} if rest else {**other})
@@ -97,7 +100,7 @@ def test_any_settings_come_through(other: dict[str, Any], hooks: dict[str, Any],
 @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', '{"hooks": {"SessionEnd": {}}}', "{}{}", "// a\n{}"])
 def test_settings_of_another_shape_are_refused(text: str) -> None:
     with pytest.raises(TurnlogError):
-        with_hooks(text, COMMAND)
+        with_command(text, COMMAND)
 
 
 def test_hooks_are_written_only_with_yes_and_a_copy_is_kept(machine: Machine, turnlog: Turnlog, data: Path) -> None:

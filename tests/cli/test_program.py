@@ -139,6 +139,16 @@ def test_an_unknown_command_suggests_the_nearest(program: Program) -> None:
     ]
 
 
+def test_a_group_suggests_its_own_commands_and_lists_none_that_is_for_the_program_itself(program: Program) -> None:
+    assert program("trace", "wokr").stderr.splitlines() == [
+        "turnlog: No such command 'wokr'.",
+        "Try 'turnlog trace --help'.",
+    ]
+    assert "Did you mean 'status'?" in program("trace", "statsu").stderr
+    assert "  work " not in program("trace", "--help").stdout
+    assert program("trace", "work", "--help").returncode == 0
+
+
 def test_an_unknown_option_is_named(program: Program) -> None:
     done = program("--verzion")
     assert done.returncode == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Machine, Turnlog
-from tests.session.build import Build
+from tests.session.build import Build, encoded
 from tests.trace.recorder import Recorder
 
 
@@ -100,10 +101,36 @@ def test_a_dry_run_prints_what_would_be_sent_and_sends_nothing(
     assert len(backend.spans) == 2
 
 
+def test_the_last_turn_of_a_session_that_an_old_client_may_still_write_waits(
+    turnlog: Turnlog, machine: Machine, backend: Recorder
+) -> None:
+    build = Build("2.1.29")
+    build.prompt("go")
+    build.call("c1", id="m1")
+    path = machine.add(name(1), build.data())
+    first = turnlog("trace", "backfill", "--all", "--json").json["targets"][0]
+    assert (first["spans"], first["not_final"]) == (0, 3)
+    build.result("c1", "found it")
+    path.write_bytes(build.data())
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    turnlog("trace", "backfill", "--all")
+    assert [span["attributes"].get("gen_ai.tool.call.result") for span in backend.spans] == [None, None, "found it"]
+
+
+def test_a_dry_run_prints_what_copies_share_once(turnlog: Turnlog, machine: Machine, backend: Recorder) -> None:
+    machine.add(name(1), talk(2).data())
+    machine.add(name(2), talk(2).data())
+    machine.add(name(3), encoded([{**line, "uuid": f"new-{line['uuid']}"} for line in talk(2).lines]))
+    (target,) = turnlog("trace", "backfill", "--all", "--dry-run").json["targets"]
+    assert [span["kind"] for span in target["spans"]] == ["agent", "generation"] * 2
+    turnlog("trace", "backfill", "--all")
+    assert [span["span"] for span in backend.spans] == [span["span"] for span in target["spans"]]
+
+
 def test_what_a_server_does_not_take_waits_and_is_sent_by_flush(
     turnlog: Turnlog, machine: Machine, backend: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnlog.cli.trace_history._PATIENCE", 0.0)
+    monkeypatch.setattr("turnlog.cli.trace_backfilling._PATIENCE", 0.0)
     machine.add(name(1), talk(2).data())
     backend.default = 503
     done = turnlog("trace", "backfill", "--all")
@@ -127,9 +154,10 @@ def test_a_session_that_cannot_be_read_is_left_out_and_told(
 
 
 def test_made_up_sessions_are_not_sent(turnlog: Turnlog, machine: Machine, backend: Recorder) -> None:
-    done = turnlog("trace", "backfill", "--all")
-    assert done.status == 1
-    assert "made-up ones are not sent" in done.err
+    for words in (("--all",), ("last",)):
+        done = turnlog("trace", "backfill", *words)
+        assert done.status == 1
+        assert "are made up, and are not sent" in done.err
     assert backend.requests == []
 
 

@@ -12,7 +12,21 @@ from tests.session.build import SESSION, Build, outcome, use
 
 MAIN = Path(f"{SESSION}.jsonl")
 SECRET = "ghp_Zk9vQ2xT7mLp4RwN8sYb3HdF6jGc1AeUiXo5"
-WORDS = ("fine", f"the token is {SECRET}", "password=hunter2-hunter2-X9", "zażółć \ud83c gęś", "x" * 300, "")
+OTHER = "ghp_Wq7nB4cK1yVd9TzJ3gMx6RfL8hPs2EoUaYi5"
+WORDS = (
+    "fine",
+    f"the token is {SECRET}",
+    f"{OTHER} it is",
+    "password=Kx81mmQ2-zz91",
+    "zażółć \ud83c gęś",
+    "x" * 300,
+    "",
+)
+
+
+def word(number: int) -> str:
+    """Something to say."""
+    return WORDS[number % len(WORDS)]
 
 
 class Voice(Build):
@@ -78,13 +92,13 @@ class Story:
     # -- what any actor does
 
     def text(self, build: Build, agent: Agent | None, number: int) -> None:
-        self._answer(build, agent, [WORDS[number % 6]])
+        self._answer(build, agent, [word(number)])
 
     def lines(self, build: Build, agent: Agent | None, number: int) -> None:
         """An answer of several lines, one with a call."""
         call, key = self.name("call"), self.name("msg")
-        thought = {"type": "thinking", "thinking": WORDS[number % 6], "signature": "c2ln"}
-        for block in ([thought], [WORDS[(number + 1) % 6]], [use(call, "Bash", {"command": WORDS[number % 6]})]):
+        thought = {"type": "thinking", "thinking": word(number), "signature": "c2ln"}
+        for block in ([thought], [word(number + 1)], [use(call, "Bash", {"command": word(number)})]):
             self._answer(build, agent, block, id=key, usage={"input_tokens": 3, "output_tokens": number})
         self.open.setdefault(id(build), []).append(call)
 
@@ -98,10 +112,10 @@ class Story:
     def result(self, build: Build, agent: Agent | None, number: int) -> None:
         if waiting := self.open.get(id(build)):
             call = waiting.pop(number % len(waiting))
-            self._told(build, agent, [outcome(call, WORDS[number % 6], error=number % 5 == 0)])
+            self._told(build, agent, [outcome(call, word(number), error=number % 5 == 0)])
 
     def note(self, build: Build, agent: Agent | None, number: int) -> None:
-        self._told(build, agent, f"Stop hook feedback: {WORDS[number % 6]}", isMeta=True)
+        self._told(build, agent, f"Stop hook feedback: {word(number)}", isMeta=True)
 
     def interrupt(self, build: Build, agent: Agent | None, number: int) -> None:
         self._told(build, agent, [{"type": "text", "text": "[Request interrupted by user]"}])
@@ -123,7 +137,7 @@ class Story:
     # -- what a person does, and what the client does for itself
 
     def prompt(self, build: Build, agent: Agent | None, number: int) -> None:
-        self.main.prompt(WORDS[number % 6] or "go", self.name("prompt"))
+        self.main.prompt(word(number) or "go", self.name("prompt"))
 
     def command(self, build: Build, agent: Agent | None, number: int) -> None:
         self.main.prompt("<command-name>/fix</command-name>", self.name("command"))
@@ -135,6 +149,11 @@ class Story:
         uuids = [line["uuid"] for line in self.main.lines if "uuid" in line]
         self.main.last = uuids[number % len(uuids)]
 
+    def ahead(self, build: Build, agent: Agent | None, number: int) -> None:
+        """An answer hangs on a line that comes after it, if ever."""
+        self._answer(build, agent, [word(number)])
+        build.lines[-1]["parentUuid"] = f"prompt-{self.count + number % 9}"
+
     def twice(self, build: Build, agent: Agent | None, number: int) -> None:
         """A line is written a second time as it is."""
         self.main.lines.append(self.main.lines[number % len(self.main.lines)])
@@ -144,7 +163,7 @@ class Story:
         self.main.summary(uuid=self.name("summary"))
 
     def queued(self, build: Build, agent: Agent | None, number: int) -> None:
-        self.main.attachment("queued_command", prompt=WORDS[number % 6], uuid=self.name("queued"))
+        self.main.attachment("queued_command", prompt=word(number), uuid=self.name("queued"))
 
     def book_keeping(self, build: Build, agent: Agent | None, number: int) -> None:
         build.note("mode", mode="normal")
@@ -161,6 +180,10 @@ class Story:
             launched = {"isAsync": True, "status": "async_launched", "agentId": new.id}
             self._told(build, agent, [outcome(call, "launched")], toolUseResult=launched)
 
+    def side_work(self, build: Build, agent: Agent | None, number: int) -> None:
+        """The client has something done by a sub-agent that no call started."""
+        self.agents.append(Agent(self, "", len(self.agents) + 1, waits=True))
+
     def finish(self, build: Build, agent: Agent | None, number: int) -> None:
         """A sub-agent has the last word, and its end is reported."""
         if agent is None or any(other.call in self._calls(agent.build) and not other.over for other in self.agents):
@@ -169,6 +192,8 @@ class Story:
         caller = next((other for other in self.agents if agent.call in self._calls(other.build)), None)
         home = caller.build if caller else self.main
         agent.over = True
+        if not agent.call:
+            return
         if agent.waits:
             self._told(home, caller, [outcome(agent.call, "done")], toolUseResult={})
         else:
@@ -207,14 +232,15 @@ class Story:
 
     def metas(self) -> list[tuple[Path, bytes]]:
         """What tells of the sub-agents."""
-        told = [(agent.file, {"agentType": "Explore", "toolUseId": agent.call}) for agent in self.agents]
+        called = [agent for agent in self.agents if agent.call]
+        told = [(agent.file, {"agentType": "Explore", "toolUseId": agent.call}) for agent in called]
         return [(file.with_suffix(".meta.json"), json.dumps(meta).encode()) for file, meta in told]
 
 
 STEPS = (
     *("text", "text", "lines", "lines", "result", "result", "result", "prompt", "prompt", "finish", "finish"),
     *("again", "note", "interrupt", "failure", "filler", "duration", "duration", "timeless", "command", "branch"),
-    *("twice", "compaction", "queued", "book_keeping", "launch", "launch", "send"),
+    *("twice", "ahead", "side_work", "compaction", "queued", "book_keeping", "launch", "launch", "send"),
 )
 
 

@@ -123,6 +123,14 @@ def test_a_generation_says_what_it_used_and_only_the_first_one_has_the_prompt() 
                 "input_cache_creation_5m": 250,
                 "input_cache_creation_1h": 700,
             },
+            "mlflow.chat.tokenUsage": {
+                "input_tokens": 18962,
+                "output_tokens": 210,
+                "total_tokens": 19172,
+                "cache_read_input_tokens": 18000,
+                "cache_creation_input_tokens": 950,
+                "cache_creation_input_tokens_above_1hr": 700,
+            },
         }
     )
     assert own(second) == snapshot(

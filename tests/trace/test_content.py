@@ -26,6 +26,8 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
+WORD = "qT7zVb2KpX9mWc4LrN8sJd6Hf"
+"""A secret only where something says so."""
 
 
 def texts(item: Span) -> str:
@@ -151,6 +153,28 @@ def test_a_long_value_becomes_a_text_that_is_cut() -> None:
     assert given.startswith('{"content":"yyy')
     assert "[cut: 50014 characters, sha256 " in given
     assert len(given) < 20_200
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"headers": [{"name": "x-api-key", "value": WORD}]},
+        {"password": WORD},
+        {"args": ["--password", WORD]},
+        {"env": {"DB_PASSWORD": WORD}},
+    ],
+)
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_what_is_a_secret_by_its_key_is_redacted_in_a_value_of_any_length(value: dict[str, Any], size: int) -> None:
+    sent = json_of(Cutter(20_000, Redactor()).value({**value, "text": "x " * size}))
+    assert "[secret:" in sent
+    assert WORD not in sent
+
+
+def test_no_secret_survives_where_the_room_for_a_long_value_ends() -> None:
+    for before in range(20_000 + MARGIN - 60, 20_000 + MARGIN + 20):
+        sent = Cutter(20_000, Redactor()).value({"text": "x " * (before // 2) + SECRET, "more": "y " * 20_000})
+        assert SECRET[:10] not in sent
 
 
 def test_a_value_that_is_only_a_little_too_long_is_redacted_before_it_is_cut() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from turnlog.errors import TurnlogError
+from turnlog.trace import hook as hook_script
 from turnlog.trace.install import EVENTS, Plan, Wish, carry_out, command, installed, installing, uninstalling
 
 WISH = Wish(Path("/data/it's mine/trace"))
@@ -35,7 +37,16 @@ def test_the_command_is_quoted_for_the_shell() -> None:
     assert words[0] == sys.executable
     assert words[1:3] == ["-I", "-S"]
     assert Path(words[3]).is_file()
-    assert words[4:] == ["/a 'b/trace", "--since", "7", "--config", "/c d.toml", "--target", "x y", "--target", "z"]
+    given = ["/a 'b/trace", "--since", "7", "--config", "/c d.toml", "--target", "x y", "--target", "z"]
+    assert words[4:] == [*given, "||", ":"]
+
+
+@posix
+@pytest.mark.parametrize("gone", [sys.executable, hook_script.__file__], ids=["python", "turnlog"])
+def test_what_is_left_in_the_settings_of_a_turnlog_that_was_removed_never_keeps_the_client_at_work(gone: str) -> None:
+    left = command(WISH, 7).replace(gone, f"{gone}-gone")
+    ended = subprocess.run(["/bin/sh", "-c", left], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    assert ended.returncode == 0
 
 
 def test_installing_a_second_time_changes_nothing(path: Path) -> None:

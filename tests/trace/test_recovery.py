@@ -14,7 +14,7 @@ import pytest
 from tests.session.build import Build, encoded
 from turnlog.trace.harvest import harvest
 from turnlog.trace.outbox import Outbox
-from turnlog.trace.recovery import QUIET, recovered, unsent
+from turnlog.trace.recovery import QUIET, unsent
 from turnlog.trace.span import Told
 from turnlog.trace.target import Target
 
@@ -102,21 +102,38 @@ def test_a_session_that_is_over_and_has_no_more_to_send_is_not_read_again(place:
     with path.open("ab") as file:
         file.write(b'{"type":"user","uu')
     os.utime(path, (LONG_AGO, LONG_AGO))
-    (found,) = unsent(place.current, place.outbox, [TARGET], place.config, 0)
-    place.send(path)
+    place.send(path, Told(at_rest=True))
     assert place.unsent() == [(OTHER, True)], "its size still says that there is more"
-    recovered(place.outbox, TARGET, found)
+    place.send(path)
     assert place.unsent() == []
     os.utime(path, (LONG_AGO + 9, LONG_AGO + 9))
     assert place.unsent() == [(OTHER, True)], "it was written since"
 
 
 def test_what_may_still_be_written_is_not_remembered_as_read(place: Place) -> None:
-    place.add(OTHER, version="2.1.29", mtime=time.time())
-    (found,) = unsent(place.current, place.outbox, [TARGET], place.config, 0)
-    assert not found.over
-    recovered(place.outbox, TARGET, found)
+    path = place.add(OTHER, version="2.1.29", mtime=time.time())
+    place.send(path, Told())
     assert place.unsent() == [(OTHER, False)]
+
+
+def test_what_is_sent_only_when_a_session_is_over_is_not_forgotten_if_its_client_was_killed(place: Place) -> None:
+    path = place.add(OTHER)
+    build = Build()
+    build.prompt("Sum it up.", isSidechain=True)
+    build.answer("It was about birds.", isSidechain=True)
+    side = path.with_suffix("") / "subagents" / "agent-acompact-1.jsonl"
+    side.parent.mkdir(parents=True)
+    side.write_bytes(build.data())
+    place.send(path, Told(at_rest=True))
+    assert place.unsent() == [(OTHER, True)], "all of its own file is settled"
+    place.send(path)
+    assert place.unsent() == []
+
+
+def test_a_session_that_is_settled_and_may_still_be_written_is_not_read_again(place: Place) -> None:
+    path = place.add(OTHER, version="2.1.29", mtime=time.time())
+    place.send(path, Told(at_rest=True))
+    assert place.unsent() == []
 
 
 def test_a_session_of_a_client_that_says_what_it_has_open_is_over_when_it_does_not(place: Place) -> None:

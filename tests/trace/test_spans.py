@@ -19,7 +19,7 @@ from turnlog.trace.spans import Trace, traces
 
 def ns(seconds: float) -> int:
     """A time of a built session."""
-    return round((milliseconds(stamp(seconds)) or 0) * 1_000_000)
+    return round(milliseconds(stamp(seconds)) or 0) * 1_000_000
 
 
 def named(found: list[Span], name: str) -> list[Span]:
@@ -755,3 +755,84 @@ def test_results_that_stand_before_their_calls_are_found() -> None:
     build.prompt([outcome("c1")])
     build.call("c1")
     assert final(build) == ["execute_tool Bash"]
+
+
+def test_a_sub_agent_that_was_stopped_is_final_when_the_next_turn_has_begun(tmp_path: Path) -> None:
+    build = Build()
+    build.prompt()
+    build.call("c1", "Task")
+    inner = Build()
+    inner.prompt("look", "inner-1", isSidechain=True)
+    inner._now = build._now
+    inner.call("c2", uuid="inner-2", id="inner", isSidechain=True)
+    agent_line(build, tmp_path)
+    (tmp_path / SESSION / "subagents" / "agent-a1.jsonl").write_bytes(inner.data())
+    build.result("c1", "[Request interrupted by user for tool use]", error=True)
+    assert "Explore" not in opened(build, tmp_path, Told())[0]
+    build.prompt("something else")
+    assert opened(build, tmp_path, Told())[0] == snapshot("""\
+invoke_agent claude-code (interrupted)
+. chat claude-opus-5 (missing)
+. execute_tool Task (interrupted, ERROR interrupted)
+. . invoke_agent Explore (interrupted)
+. . . chat claude-opus-5 (missing)
+. . . execute_tool Bash (unanswered, borrowed)\
+""")
+
+
+def test_the_launch_of_a_sub_agent_by_a_sub_agent_is_not_its_end(tmp_path: Path) -> None:
+    build = Build()
+    build.prompt()
+    build.call("c1", "Task")
+    build.result("c1", "Async agent launched successfully.")
+    build.answer("it runs")
+    build.wait(600)
+    agent_line(build, tmp_path)
+    build.prompt("something else")
+    assert "Explore" not in opened(build, tmp_path, Told())[0]
+
+
+def test_a_sub_agent_whose_file_is_gone_is_left_out(tmp_path: Path) -> None:
+    build = Build()
+    build.prompt()
+    build.call("c1", "Task")
+    build.result("c1")
+    build.answer("done")
+    agent_line(build, tmp_path)
+    agent_line(build, tmp_path, "acompact-0123456789abcdef", None)
+    with Session.open(build.write(tmp_path)) as session:
+        assert len(session.agents) == 2
+        for file in (tmp_path / SESSION / "subagents").glob("*.jsonl"):
+            file.unlink()
+        assert len(spans(session)) == 4
+
+
+def test_a_file_that_begins_with_side_chains_only_waits_until_it_is_over() -> None:
+    build = Build()
+    build.prompt("side", isSidechain=True)
+    build.answer("one", isSidechain=True)
+    build.prompt("side", isSidechain=True)
+    assert final(build) == []
+    assert len(final(build, OVER)) == 2
+
+
+def test_sub_agents_of_sub_agents_stand_below_their_calls(tmp_path: Path) -> None:
+    build = Build()
+    build.prompt()
+    build.call("c1", "Task")
+    agent_line(build, tmp_path)
+    agent_line(build, tmp_path, "a2", "c2")
+    inner = Build()
+    inner.prompt("look", "inner-1", isSidechain=True)
+    inner.call("c2", "Task", uuid="inner-2", id="inner", isSidechain=True)
+    (tmp_path / SESSION / "subagents" / "agent-a1.jsonl").write_bytes(inner.data())
+    assert opened(build, tmp_path, OVER)[0] == snapshot("""\
+invoke_agent claude-code (open)
+. chat claude-opus-5 (missing)
+. execute_tool Task (unanswered, borrowed)
+. . invoke_agent Explore (open)
+. . . chat claude-opus-5 (missing)
+. . . execute_tool Task (unanswered, borrowed)
+. . . . invoke_agent Explore (finished)
+. . . . . chat claude-opus-5 (missing)\
+""")

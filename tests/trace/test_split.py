@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.session.build import DATA
@@ -50,6 +50,7 @@ def test_any_split_of_a_session_gives_the_same_spans(story: Story, cuts: list[fl
     check(MAIN, files, story.metas(), split(pieces(files), cuts))
 
 
+@settings(max_examples=40)
 @given(stories())
 def test_a_session_read_line_by_line_gives_the_same_spans(story: Story) -> None:
     files = story.files()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
 from turnlog.cli.config import load
 from turnlog.errors import UsageError
 from turnlog.trace.target import Target
@@ -243,7 +245,7 @@ def test_a_langfuse_of_the_file_has_its_secret_from_the_environment() -> None:
 
 def test_what_stands_above_the_targets_holds_for_all_that_say_nothing_else() -> None:
     shared = {"content": "none", "limit": 9, "nest": True, "user": "dana"}
-    config = {**shared, "targets": {"a": {"endpoint": "https://h"}, "b": {"endpoint": "https://h", "content": "full"}}}
+    config = {**shared, "targets": {"a": {"endpoint": "https://h"}, "b": {"endpoint": "https://i", "content": "full"}}}
     found = configured(config, {**LANGFUSE, f"{OTEL}_ENDPOINT": "https://h"})
     assert [(each.content, each.limit, each.nest, each.user) for each in found] == [
         *[("none", 9, True, "dana")] * 3,
@@ -335,6 +337,24 @@ def test_a_key_says_where_it_goes_and_does_not_change_with_a_secret() -> None:
     assert replace(found, name="other").key == found.key
 
 
+def test_a_token_in_the_path_is_not_repeated_with_the_words_of_a_server() -> None:
+    target = named(endpoint="http://h.example/in/tok-99zz-secret/v1/traces")
+    assert target.without_secrets("Cannot POST /in/tok-99zz-secret/v1/traces") == "Cannot POST /in/[secret]/v1/traces"
+    assert not target.has_secrets
+
+
+def test_two_tables_for_one_place_must_say_which_project_each_is() -> None:
+    table = {"endpoint": "https://logs.example"}
+    one, two = ({**table, "headers": {"authorization": key}} for key in ("first-key", "second-key"))
+    with pytest.raises(UsageError, match="targets one and two are one place") as caught:
+        configured({"targets": {"one": one, "two": two}}, {})
+    assert "key" not in str(caught.value).replace("keys", "")
+    assert configured({"targets": {"one": one, "two": two}}, {}, ["two"])[0].name == "two"
+    found = configured({"targets": {"one": one, "two": {**two, "project": "two"}}}, {})
+    assert found[0].key != found[1].key
+    assert len(configured({"targets": {"one": one}}, {f"{OTEL}_ENDPOINT": "https://logs.example"})) == 2
+
+
 def test_no_secret_stands_in_what_is_shown_or_kept() -> None:
     found = named(
         {"HTTPS_PROXY": f"http://me:{SECRET}@p"},
@@ -362,3 +382,13 @@ def test_the_table_comes_from_the_settings_file(tmp_path: Path, monkeypatch: pyt
         load()
     file.write_text("", encoding="utf-8")
     assert load().trace == {}
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_what_the_documentation_shows_is_taken(number: int, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "trace.md").read_text("utf-8")
+    example = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[number]
+    (tmp_path / "ca.pem").touch()
+    config = tomllib.loads(example.replace("~/ca.pem", (tmp_path / "ca.pem").as_posix()))["trace"]
+    environ = {"PHOENIX_AUTHORIZATION": "Bearer x", "TEAM_SECRET_KEY": "sk"}
+    assert [target.name for target in configured(config, environ)] == list(config["targets"])

@@ -17,6 +17,7 @@ import pytest
 from tests.session.build import Build, encoded, recorded
 from tests.trace.recorder import Recorder
 from tests.trace.test_wakes import leave
+from turnlog.errors import UsageError
 from turnlog.store.lock import locked
 from turnlog.trace import hook
 from turnlog.trace.ending import Patience
@@ -203,6 +204,39 @@ def test_targets_are_those_that_the_hook_was_given(place: Place) -> None:
     assert place.names == TURN
 
 
+def test_a_hook_with_a_name_that_is_no_target_holds_up_no_other(place: Place) -> None:
+    said = {"transcript_path": str(place.write(TWO, turn(TWO))), "hook_event_name": "Stop"}
+    leave(place.folder, said, head=ascii((1, "m", [], ["gone"])).encode(), made=1)
+    place.wake(place.write(ONE, turn()))
+
+    def targets(names: Sequence[str]) -> list[Target]:
+        if names:
+            raise UsageError("no target is called gone")
+        return [place.target]
+
+    report = work(Job(place.folder, "m", targets, SHORT, 0))
+    assert place.names == TURN
+    assert report.troubles == ["no target is called gone"]
+    assert count(place.folder) == Count(waiting=0, broken=1), "it is very old"
+
+
+def test_a_wake_for_other_targets_that_comes_meanwhile_is_served_too(place: Place) -> None:
+    path = place.write(ONE, turn())
+    said = {"transcript_path": str(path), "hook_event_name": "Stop"}
+    place.wake(path)
+    with Recorder() as second:
+        other = Target(name="u", url=f"{second.url}/v1/traces")
+
+        def targets(names: Sequence[str]) -> list[Target]:
+            if not names:
+                leave(place.folder, said, head=ascii((1, "m", [], ["u"])).encode(), made=place.made + 1)
+            return [other] if names else [place.target]
+
+        work(Job(place.folder, "m", targets, SHORT, 0))
+        assert sorted(span["name"] for span in second.spans) == place.names == TURN
+    assert count(place.folder).waiting == 0
+
+
 def test_without_a_target_a_wake_asks_for_nothing(place: Place) -> None:
     place.wake(place.write(ONE, turn()))
     work(Job(place.folder, "m", lambda _: [], SHORT, 0))
@@ -338,8 +372,7 @@ def test_a_broken_configuration_keeps_the_wakes_and_is_noted(place: Place, tmp_p
     mark = hook.surroundings({**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "ftp://nowhere"})
     leave(place.folder, {"transcript_path": str(place.write(ONE, turn()))}, mark=mark)
     environ = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "ftp://nowhere", "TURNLOG_HOME": str(tmp_path / "data")}
-    done = subprocess.run([sys.executable, "-m", "turnlog", "trace", "work"], env=environ, capture_output=True)
-    assert done.returncode == 2
+    subprocess.run([sys.executable, "-m", "turnlog", "trace", "work"], env=environ, check=True)
     trouble = last(place.folder)
     assert trouble is not None
     assert "OTEL_EXPORTER_OTLP_ENDPOINT" in trouble.words

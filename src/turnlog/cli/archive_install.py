@@ -12,15 +12,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.cli.archive_settings import with_hooks, without_hooks
 from turnlog.cli.config import data_dir, load
 from turnlog.cli.named import folders
 from turnlog.cli.terminal import visible
 from turnlog.errors import TurnlogError, UsageError
 from turnlog.store.archive import durable
 from turnlog.store.archive.schedule import program
+from turnlog.store.client_settings import hooks_of, parsed, with_hooks, without_hooks
 
 KINDS = ("systemd", "cron", "hook")
+EVENTS = ("SessionEnd", "PreCompact")
 _UNIT = "turnlog-archive"
 _CRON_MARK = "# turnlog archive"
 _HOOK_MARK = "archive run --quiet --hook"
@@ -77,6 +78,18 @@ def hook_command() -> str:
         return subprocess.list2cmdline([*program(), *_HOOK_MARK.split()])
     carried = [pair for pair in _environment() if not pair.startswith("CLAUDE_")]  # the client hands on its own
     return shlex.join([*(["env", *carried] if carried else []), *program(), *_HOOK_MARK.split()])
+
+
+def with_command(text: str, command: str) -> str:
+    """The client's settings with hooks that run a command; unchanged where they are there already."""
+    there = {event for event, _ in hooks_of(parsed(text), lambda other: other == command)}
+    hook = {"type": "command", "command": command}
+    return with_hooks(text, {event: hook for event in EVENTS if event not in there})
+
+
+def without(text: str) -> str:
+    """The client's settings without hooks that archive."""
+    return without_hooks(text, lambda command: _HOOK_MARK in command)
 
 
 def _systemd(remove: bool) -> list[Step]:
@@ -155,7 +168,7 @@ def _hooks(remove: bool, config_dir: str | None) -> list[Step]:
         before = path.read_bytes() if path.exists() else b""
         try:
             text = before.decode("utf-8")
-            after = (without_hooks(text, _HOOK_MARK) if remove else with_hooks(text, hook_command())).encode()
+            after = (without(text) if remove else with_command(text, hook_command())).encode()
         except (TurnlogError, UnicodeDecodeError) as error:
             raise TurnlogError(f"{path}: {error}") from None
         if after != before:
@@ -185,14 +198,12 @@ def _settings_step(path: Path, before: bytes, after: bytes, remove: bool) -> Ste
         if before:
             durable.write(copy, before)
         mode = path.stat().st_mode & 0o777 if path.exists() else None
-        durable.write(path, after)
-        if mode is not None:
-            path.chmod(mode)
+        durable.write(path, after, mode)
 
     what = "take the hooks of turnlog out of" if remove else "add hooks to"
     words = [f"{what} {visible(str(path))}"]
     if not remove:
-        words += [f"    SessionEnd, PreCompact: {visible(hook_command())}"]
+        words += [f"    {', '.join(EVENTS)}: {visible(hook_command())}"]
     return Step([*words, *([f"    a copy is kept as {visible(str(copy))}"] if before else [])], act)
 
 

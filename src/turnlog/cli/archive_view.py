@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,6 @@ from turnlog.cli.terminal import Screen, line, pad, visible, width
 from turnlog.entries.cleanup import cleanup_days, deleted_after
 from turnlog.entries.layout import session_files
 from turnlog.entries.spelling import unescaped
-from turnlog.session.clock import iso
 from turnlog.store.archive.archive import Archive
 from turnlog.store.archive.manifest import Manifest, name_of
 from turnlog.store.archive.prune import is_gone
@@ -45,7 +43,7 @@ def status_document(data_dir: Path, config_dirs: list[Path]) -> dict[str, Any]:
         "folder": str(archive.folder),
         "on": every is not None,
         "every_hours": every,
-        "due": _time(next_due) if next_due else None,
+        "due": when.stamp(next_due) if next_due else None,
         "last_run": ran.get("ended"),
         "last_error": ran.get("error"),
         "sessions": len(sessions),
@@ -57,7 +55,7 @@ def status_document(data_dir: Path, config_dirs: list[Path]) -> dict[str, Any]:
         "not_archived": len(missing),
         "cleanup": [{"config_dir": str(folder), "days": value} for folder, value in days.items()],
         "deleted_soon": len(soon),
-        "deleted_from": _time(min(soon)) if soon else None,
+        "deleted_from": when.stamp(min(soon)) if soon else None,
     }
 
 
@@ -116,7 +114,7 @@ def _row(manifest: Manifest, generations: list[int]) -> dict[str, Any]:
         "title": manifest.title,
         "cwd": manifest.cwd,
         "ended": manifest.ended,
-        "archived": _time(manifest.changed_ns / 1e9),
+        "archived": when.stamp(manifest.changed_ns / 1e9),
         "files": len(manifest.files),
         "files_gone": sum(1 for file in manifest.files if file.gone_ns),
         "size": manifest.size,
@@ -206,7 +204,7 @@ def prune_document(found: Plan, is_done: bool) -> dict[str, Any]:
             {
                 "session_id": item.session_id,
                 "generation": item.generation,
-                "archived": _time(item.changed_ns / 1e9),
+                "archived": when.stamp(item.changed_ns / 1e9),
                 "gone": is_gone(item),
             }
             for item in found.drop
@@ -227,7 +225,3 @@ def prune_lines(found: Plan, is_done: bool) -> Iterator[str]:
     yield f"{would} {len(found.drop)} generations, {when.size(found.freed)}; {when.size(found.left)} stay."
     if not is_done and (found.drop or found.freed):
         yield "Nothing was done; --yes does it."
-
-
-def _time(seconds: float) -> str | None:
-    return iso(datetime.fromtimestamp(seconds, UTC))

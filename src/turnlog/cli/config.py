@@ -65,6 +65,11 @@ def data_dir() -> Path:
     return _own_folder("XDG_DATA_HOME", ".local/share")
 
 
+def trace_dir() -> Path:
+    """Where the outbox of tracing is, and what its hook leaves."""
+    return data_dir() / "trace"
+
+
 def _own_folder(variable: str, usual: str) -> Path:
     # What platformdirs answers, without its import: that costs as much as a bare interpreter.
     if sys.platform == "win32":

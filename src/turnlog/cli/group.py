@@ -1,25 +1,28 @@
-"""The top of the command line: a click group that imports a command when it is used."""
+"""The top of the command line, and groups that import a command when it is used."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 
 import click
 
 from turnlog._version import __version__
-from turnlog.cli.table import COMMANDS, DEFAULT, PIPED
+from turnlog.cli.table import COMMANDS, DEFAULT, PIPED, Row
 
 
 class LazyGroup(click.Group):
-    """A group whose commands come from the table."""
+    """A group whose commands come from a table."""
+
+    rows: Mapping[str, Row] = COMMANDS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the table's order, which is the order to learn them in."""
-        return list(COMMANDS)
+        return [name for name, row in self.rows.items() if not row.is_hidden]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command of that name."""
-        row = COMMANDS.get(cmd_name)
+        row = self.rows.get(cmd_name)
         if row is None:
             return None
         module, _, attribute = row.target.partition(":")
@@ -31,14 +34,14 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the first word names, or suggest the nearest one."""
-        if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
+        if args[0] not in self.rows and not ctx.resilient_parsing:
+            raise click.NoSuchCommand(args[0], possibilities=self.list_commands(ctx), ctx=ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table, importing none."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, row.help) for name, row in COMMANDS.items()])
+            formatter.write_dl([(name, self.rows[name].help) for name in self.list_commands(ctx)])
 
 
 @click.group(

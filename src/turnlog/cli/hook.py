@@ -84,7 +84,10 @@ def uninstall(scope: str, dry_run: bool) -> None:
 @hook.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def status(as_json: bool) -> None:
-    """Say where the hook is installed, where it sends to, and what went wrong."""
+    """Say where the hook is installed and what went wrong.
+
+    Also: which targets there are as this shell has them, and whether something waits for a worker.
+    """
     from turnlog.cli.hook_view import status_document, status_lines
     from turnlog.cli.output import dump, say
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from turnlog.cli.config import config_file, data_dir, load
+from turnlog.cli.config import config_file, load, trace_dir
 from turnlog.cli.terminal import line, visible
-from turnlog.cli.when import local
+from turnlog.cli.when import local, stamp
 from turnlog.entries.layout import config_candidates
 from turnlog.errors import TurnlogError, UsageError
-from turnlog.session.clock import iso
 from turnlog.trace import hook, trouble, variables
 from turnlog.trace.install import EVENTS, Wish, installed
 from turnlog.trace.targets import REMEDY, configured
@@ -33,7 +31,7 @@ def settings_file(scope: str) -> Path:
 def wish(names: Sequence[str]) -> Wish:
     """How the hook is to be called: it finds this data folder and these settings, whatever the client's variables."""
     config = config_file().absolute() if os.environ.get("TURNLOG_CONFIG") else None
-    return Wish((data_dir() / "trace").absolute(), names, config)
+    return Wish(trace_dir().absolute(), names, config)
 
 
 def targets_lines(names: Sequence[str]) -> list[str]:
@@ -54,7 +52,7 @@ def _kept_from_hooks() -> list[str]:
 
 def status_document() -> dict[str, Any]:
     """Where the hook is installed, where it sends to, and what went wrong."""
-    folder = data_dir() / "trace"
+    folder = trace_dir()
     waiting, broken = count(folder)
     last = trouble.last(folder)
     targets, problem = _targets()
@@ -63,7 +61,7 @@ def status_document() -> dict[str, Any]:
         "targets": targets,
         "problem": problem,
         "wakes": {"waiting": waiting, "broken": broken},
-        "trouble": last and {"time": _time(last.time), "words": last.words},
+        "trouble": last and {"time": stamp(last.time), "words": last.words},
     }
 
 
@@ -82,7 +80,7 @@ def _settings(scope: str) -> dict[str, Any]:
         there = installed(path)
     except TurnlogError as error:
         return {**found, **empty, "error": str(error)}
-    here = {sys.executable, hook.__file__, str((data_dir() / "trace").absolute())}
+    here = {sys.executable, hook.__file__, str(trace_dir().absolute())}
     return {
         **found,
         "installed": bool(there.events),
@@ -90,7 +88,7 @@ def _settings(scope: str) -> dict[str, Any]:
         "command": there.commands[0] if there.commands else None,
         "current": {*there.events} >= {*EVENTS} and len(there.commands) == 1 and _names_all(there.commands[0], here),
         "targets": list(there.targets),
-        "since": None if there.since is None else _time(there.since),
+        "since": stamp(there.since),
         "disabled": there.is_disabled,
         "error": None,
     }
@@ -107,10 +105,6 @@ def _targets() -> tuple[list[str], str | None]:
         return [target.shown for target in configured(load().trace, os.environ)], None
     except UsageError as error:
         return [], str(error)
-
-
-def _time(seconds: float) -> str | None:
-    return iso(datetime.fromtimestamp(seconds, UTC))
 
 
 def status_lines(found: dict[str, Any]) -> Iterator[str]:

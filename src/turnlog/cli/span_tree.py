@@ -7,6 +7,7 @@ from typing import Any
 
 from turnlog.cli import when
 from turnlog.cli.terminal import Screen, line, pad, width
+from turnlog.render.events import notified
 from turnlog.trace.attributes import span
 from turnlog.trace.content import Contents, Policy
 from turnlog.trace.otlp import readable
@@ -14,6 +15,8 @@ from turnlog.trace.span import Span
 from turnlog.trace.spans import Node, Trace
 
 _LONGEST = 200
+_READ = 2_000
+"""Characters of a text in which what is shown of it stands."""
 _DEFINITION = (
     "One tree a turn. A generation lasts from what it answers to the last line of its message, a call from its own line"
     " to its result. Tokens: new input, read from the cache (r), written to it (w), output."
@@ -24,10 +27,10 @@ _MARKS = ("continued", "interrupted", "compacted")
 def lines(traces: list[Trace], screen: Screen, *, nest: bool) -> Iterator[str]:
     """The trees as lines; on a terminal, cut to its width."""
     for trace in traces:
-        contents = Contents(trace.session, Policy(limit=_LONGEST))
+        contents = Contents(trace.session, Policy(limit=_READ))
         spans = {node.id: span(node, trace, contents, nest=nest) for node in trace.nodes}
         yield _head(trace, spans, screen)
-        drawn = [(branch, node) for branch, node in _walk(trace, spans)]
+        drawn = list(_walk(trace, spans))
         wide = max((width(branch) + width(line(node.name)) for branch, node in drawn), default=0)
         for branch, node in drawn:
             yield _row(branch, node, spans[node.id], wide, screen)
@@ -46,9 +49,11 @@ def document(traces: list[Trace], policy: Policy, *, nest: bool) -> dict[str, An
 
 
 def _head(trace: Trace, spans: dict[bytes, Span], screen: Screen) -> str:
-    said = spans[trace.nodes[0].id].attributes.get("input.value", "")
+    said = str(spans[trace.nodes[0].id].attributes.get("input.value", ""))
+    if trace.work.prompt is not None and trace.work.prompt.kind == "notification":
+        said = notified(said)
     title = line(trace.name)
-    return screen.paint(title, "bold") + screen.fit(f"  {line(str(said))[:_LONGEST]}", width(title))
+    return screen.paint(title, "bold") + screen.fit(f"  {line(said)[:_LONGEST]}", width(title))
 
 
 def _walk(trace: Trace, spans: dict[bytes, Span]) -> Iterator[tuple[str, Node]]:
@@ -68,7 +73,7 @@ def _walk(trace: Trace, spans: dict[bytes, Span]) -> Iterator[tuple[str, Node]]:
 def _row(branch: str, node: Node, sent: Span, wide: int, screen: Screen) -> str:
     name = pad(line(node.name), wide - width(branch))
     lasted = when.lasted((sent.end - sent.start) / 1_000_000)
-    facts = "  ".join(filter(None, [lasted, _tokens(sent), *_notes(sent)]))
+    facts = "  ".join(filter(None, [f"{lasted:<5}", _tokens(sent), *_notes(sent)])).rstrip()
     text = f"{branch}{name}  {screen.fit(facts, wide + 2)}"
     return screen.paint(text, "red") if sent.error else text
 
@@ -93,4 +98,4 @@ def _notes(sent: Span) -> Iterator[str]:
     if sent.attributes.get("claude_code.outcome") in ("unanswered", "open", "waiting"):
         yield f"[{sent.attributes['claude_code.outcome']}]"
     if sent.error:
-        yield f"✗ {line(sent.error)}"
+        yield f"✗ {line(sent.error)[:_LONGEST]}"

@@ -13,10 +13,13 @@ class Row(NamedTuple):
 
     target: str
     help: str
+    is_hidden: bool = False
+    """Nobody calls it by hand."""
 
 
 COMMANDS: dict[str, Row] = {
     "web": Row("turnlog.cli.web:web", "Show the sessions of this machine in a browser."),
+    "chat": Row("turnlog.cli.chat:chat", "Talk to a model that works in this folder; Claude Code can go on with it."),
     "ls": Row("turnlog.cli.ls:ls", "List the sessions of this machine."),
     "show": Row("turnlog.cli.show:show", "Show one session: its turns, calls and sub-agents."),
     "search": Row("turnlog.cli.search:search", "Find texts in all sessions."),

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
+from turnlog.cli.group import LazyGroup
+from turnlog.cli.table import Row
+
 COMMANDS = {
-    "status": "turnlog.cli.trace_status:status",
-    "flush": "turnlog.cli.trace_flush:flush",
-    "backfill": "turnlog.cli.trace_backfill:backfill",
-    "show": "turnlog.cli.trace_show:show",
+    "show": Row("turnlog.cli.trace_show:show", "Draw the spans of a session, a tree for each turn."),
+    "backfill": Row("turnlog.cli.trace_backfill:backfill", "Send sessions that are there already."),
+    "status": Row("turnlog.cli.trace_status:status", "Say what was sent to each target, and what waits."),
+    "flush": Row("turnlog.cli.trace_flush:flush", "Send now what waits in the outbox."),
+    "work": Row("turnlog.cli.trace_work:work", "What the hook starts in the background.", is_hidden=True),
 }
-HIDDEN = {"work": "turnlog.cli.trace_work:work"}
-"""What the hook starts; nobody else needs it."""
 
 
-class _Group(click.Group):
-    """A group that imports a command when it is used."""
+class _Trace(LazyGroup):
+    """The commands of tracing, each imported when it is used."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in the order to learn them in."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of that name."""
-        place = COMMANDS.get(cmd_name) or HIDDEN.get(cmd_name)
-        if place is None:
-            return None
-        module, _, attribute = place.partition(":")
-        command = getattr(import_module(module), attribute)
-        assert isinstance(command, click.Command), place
-        return command
+    rows = COMMANDS
 
 
-@click.group(cls=_Group)
+@click.group(cls=_Trace)
 def trace() -> None:
     """Send sessions to tracing backends: Langfuse, Phoenix, MLflow, anything that takes OpenTelemetry.
 

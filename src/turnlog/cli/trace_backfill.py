@@ -36,6 +36,6 @@ def backfill(session: str | None, **words: Any) -> int:
       turnlog trace backfill --since 30d
     """
     from turnlog.cli.config import load
-    from turnlog.cli.trace_history import Wish, run
+    from turnlog.cli.trace_backfilling import Wish, run
 
     return run(Wish(session, **words), load())

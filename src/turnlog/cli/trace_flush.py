@@ -25,11 +25,11 @@ def flush(names: tuple[str, ...], quarantined: bool, wait: float, as_json: bool)
     """
     from turnlog.cli.config import load
     from turnlog.cli.output import dump, say
-    from turnlog.cli.trace_emptying import document, emptied, is_failed, told
+    from turnlog.cli.trace_flushing import document, flushed, is_failed, lines
 
-    done = emptied(load(), names, wait, quarantined=quarantined)
+    done = flushed(load(), names, wait, quarantined=quarantined)
     if as_json:
         dump(document(done))
     else:
-        say(told(done))
+        say(lines(done))
     return 1 if is_failed(done) else 0

@@ -18,7 +18,7 @@ import click
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the spans with all that would be sent (docs/json.md).")
 def show(session: str, turn: int | None, nest: bool, content: str, as_json: bool) -> None:
-    """Draw the spans of a session: a tree for each turn, as a tracing backend would show it.
+    """Draw the spans of a session, a tree for each turn, as a tracing backend would show it.
 
     Nothing is sent, and no target is needed. Every span is drawn, whether it was sent or not. SESSION is a path, an id
     or the start of one, a title, or `last`.

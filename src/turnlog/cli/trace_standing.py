@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,9 +13,8 @@ from turnlog.cli.gist import count
 from turnlog.cli.terminal import Screen, line
 from turnlog.cli.touched import number, rows
 from turnlog.errors import UsageError
-from turnlog.session.clock import iso
-from turnlog.trace.outbox import Outbox
-from turnlog.trace.standing import Standing, nothing
+from turnlog.trace.outbox import FILE, Outbox
+from turnlog.trace.standing import Standing
 from turnlog.trace.targets import REMEDY, configured
 from turnlog.trace.trouble import Trouble, last
 
@@ -44,7 +42,7 @@ class Found(NamedTuple):
 
 def found(folder: Path, settings: Mapping[str, Any]) -> Found:
     """How it stands; nothing is made where there is nothing yet."""
-    path, problem = folder / "outbox.db", None
+    path, problem = folder / FILE, None
     try:
         here = {target.key: target.shown for target in configured(settings, os.environ)}
     except UsageError as error:
@@ -53,14 +51,14 @@ def found(folder: Path, settings: Mapping[str, Any]) -> Found:
     if path.exists():
         with Outbox.open(path) as outbox:
             known = [item._replace(shown=here.get(item.key, item.shown)) for item in outbox.status()]
-    fresh = [nothing(key, shown) for key, shown in here.items() if key not in {item.key for item in known}]
-    size = sum(part.stat().st_size for part in (path, path.with_name("outbox.db-wal")) if part.exists())
+    fresh = [Standing(key, shown) for key, shown in here.items() if key not in {item.key for item in known}]
+    size = sum(part.stat().st_size for part in (path, path.with_name(f"{FILE}-wal")) if part.exists())
     return Found(path, size, known + fresh, frozenset(here), problem, last(folder))
 
 
 def document(state: Found) -> dict[str, Any]:
     """The same as JSON."""
-    trouble = state.trouble and {"time": _time(state.trouble.time), "words": state.trouble.words}
+    trouble = state.trouble and {"time": when.stamp(state.trouble.time), "words": state.trouble.words}
     return {
         "outbox": str(state.outbox),
         "bytes": state.size,
@@ -72,12 +70,8 @@ def document(state: Found) -> dict[str, Any]:
 
 def _target(item: Standing, is_configured: bool) -> dict[str, Any]:
     times = ("oldest", "last_success", "failed", "warned", "held_since", "next_attempt")
-    facts = {name: _time(value) if name in times else value for name, value in item._asdict().items()}
+    facts = {name: when.stamp(value) if name in times else value for name, value in item._asdict().items()}
     return {"target": facts.pop("shown"), "configured": is_configured, **facts}
-
-
-def _time(seconds: float | None) -> str | None:
-    return None if seconds is None else iso(datetime.fromtimestamp(seconds, UTC))
 
 
 def table(state: Found, screen: Screen) -> Iterator[str]:

@@ -18,13 +18,13 @@ def status(as_json: bool) -> None:
       turnlog trace status
       turnlog trace status --json | jq '.targets[].pending_spans'
     """
-    from turnlog.cli.config import data_dir, load
+    from turnlog.cli.config import load, trace_dir
     from turnlog.cli.output import dump, say
     from turnlog.cli.terminal import screen
     from turnlog.cli.trace_standing import document, found, table
 
     config = load()
-    state = found(data_dir() / "trace", config.trace)
+    state = found(trace_dir(), config.trace)
     if as_json:
         dump(document(state))
     else:

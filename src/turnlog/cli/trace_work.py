@@ -13,7 +13,7 @@ def work() -> None:
     """
     import os
 
-    from turnlog.cli.config import data_dir, load
+    from turnlog.cli.config import load, trace_dir
     from turnlog.trace import trouble
     from turnlog.trace.hook import surroundings
     from turnlog.trace.targets import configured
@@ -22,12 +22,12 @@ def work() -> None:
 
     if hasattr(os, "nice"):
         os.nice(10)
-    folder = data_dir() / "trace"
+    folder = trace_dir()
     try:
         config = load()
         job = Job(folder, surroundings(dict(os.environ)), lambda names: configured(config.trace, os.environ, names))
         report = serve(job)
     except Exception as error:
-        trouble.note(folder, trouble.told(error))
+        trouble.note(folder, trouble.in_words(error))
         raise
     trouble.note(folder, report.troubles[-1] if report.troubles else None)

@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from turnlog.render.figures import size as size
-from turnlog.session.clock import moment
+from turnlog.session.clock import iso, moment
 
 
 def local(text: str | None) -> str:
@@ -41,6 +41,11 @@ def ago(seconds: float, now: datetime | None = None) -> str:
 def absolute(seconds: float) -> str:
     """A time in seconds since 1970 in the time zone of this machine."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def stamp(seconds: float | None) -> str | None:
+    """A time (in seconds since 1970) as JSON has it; None stays None."""
+    return None if seconds is None else iso(datetime.fromtimestamp(seconds, UTC))
 
 
 def lasted(milliseconds: float) -> str:

@@ -93,6 +93,12 @@ def is_alive(pid: int, started: object) -> bool:
     return begun is None or not isinstance(started, str) or not started.isdecimal() or started == begun
 
 
+def identity(pid: int) -> dict[str, str]:
+    """What tells a process from others that had or will have its number, as newer clients write it; Linux only."""
+    found = {"procStart": _begun(pid), "pidDomain": domain()}
+    return {key: value for key, value in found.items() if value is not None}
+
+
 def _begun(pid: int) -> str | None:
     """When a process began, as Linux counts it."""
     try:

@@ -50,11 +50,20 @@ def read_whole(path: str | Path) -> Whole:
         os.close(fd)
 
 
-def append(path: Path, lines: bytes, *, root: Path, mend: bool = True, expected: Checkpoint | None = None) -> int:
+def append(
+    path: Path,
+    lines: bytes,
+    *,
+    root: Path,
+    mend: bool = True,
+    expected: Checkpoint | None = None,
+    flush: bool = True,
+) -> int:
     """Add whole lines to the end of a file that exists, in one write; give the offset at which they stand.
 
     A last line without its end, torn or not, gets one first, so that nothing is glued to it; without `mend` that is
-    refused, because somebody may still be writing it.
+    refused, because somebody may still be writing it. Without `flush` a power failure may take the lines again, the end
+    of a process does not.
     """
     real = inside(path, root)
     fd = os.open(real, _APPEND)
@@ -63,7 +72,10 @@ def append(path: Path, lines: bytes, *, root: Path, mend: bool = True, expected:
         gap = b"" if _ends_whole(fd) else b"\n"
         if gap and not mend:
             raise Changed(f"{path}: its last line is being written; try again in a moment")
-        return _written(fd, gap + lines, path) - len(lines)
+        end = _written(fd, gap + lines, path)
+        if flush:
+            os.fsync(fd)
+        return end - len(lines)
     finally:
         os.close(fd)
 
@@ -86,7 +98,6 @@ def _written(fd: int, data: bytes, path: Path) -> int:
         if os.fstat(fd).st_size == end:  # nobody has written behind it yet
             os.truncate(fd, end - done)
         raise TurnlogError(f"{path}: only {done} of {len(data)} bytes could be written; is the disk full?")
-    os.fsync(fd)
     return end
 
 

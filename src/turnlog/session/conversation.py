@@ -6,13 +6,14 @@ would add. The numbers in brackets are the rules of docs/format.md, "How a sessi
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 from ..entries.entry import Entry
 from ..entries.reader import Transcript
 from .additions import EMPTY, FILLER, Added, made_up
 from .parts import Part, part
-from .resume import thread
+from .resume import Thread, thread
 
 Json = dict[str, Any]
 _THINKING = ("thinking", "redacted_thinking")
@@ -25,10 +26,19 @@ class Conversation(NamedTuple):
     leaf: Entry
 
 
-def conversation(file: Transcript, leaf: str | None = None, *, as_sent: bool = False) -> Conversation:
-    """What the newest client would send if this leaf were resumed now."""
-    found = thread(file, leaf)
-    parts = [said for row in found.rows if (said := part(row, file.body(row), as_sent=as_sent)) and said.blocks]
+def conversation(
+    file: Transcript, leaf: str | None = None, *, as_sent: bool = False, without: Container[str | None] = ()
+) -> Conversation:
+    """What the newest client would send if this leaf were resumed now, `without` some kinds of attachments."""
+    return of_thread(file, thread(file, leaf), as_sent=as_sent, without=without)
+
+
+def of_thread(
+    file: Transcript, found: Thread, *, as_sent: bool = False, without: Container[str | None] = ()
+) -> Conversation:
+    """The same for rows that were found already."""
+    rows = [row for row in found.rows if row.type != "attachment" or row.kind not in without]
+    parts = [said for row in rows if (said := part(row, file.body(row), as_sent=as_sent)) and said.blocks]
     messages = _paired(_joined(_answered(parts)), EMPTY if as_sent else None)
     if as_sent:
         messages = _completed(messages)
@@ -73,11 +83,15 @@ def _same_message(said: Part, last: Part | None) -> bool:
 
 def _joined(parts: list[Part]) -> list[Part]:
     out: list[Part] = []
+    seen: set[str | None] = set()
     for said in parts:
-        if said.role == "assistant":
+        if said.role != "assistant":
+            _join_user(out, said)
+        elif said.identity in seen:
             _join_assistant(out, said)
         else:
-            _join_user(out, said)
+            out.append(Part("assistant", list(said.blocks), said.identity))
+            seen.add(said.identity)
     spoken: list[Part] = []
     for said in out:
         if said.role != "assistant":

@@ -13,7 +13,7 @@ from ..entries.entry import Entry
 from ..entries.reader import Transcript
 from ..errors import NotFound, Refused
 from .clock import milliseconds
-from .rows import Key, Rows, message_id
+from .rows import Key, Rows, is_boundary, message_id
 from .weave import woven
 
 NO_CONVERSATION = "the client finds no conversation in it: "
@@ -67,16 +67,18 @@ def _spoken(rows: Rows, leaf: Entry) -> Iterator[Entry]:
 
 
 def _named_leaf(rows: Rows) -> Entry | None:
-    """The row that the last prompt's entry names, or the last later row below it [11]."""
-    prompts = (entry for entry in reversed(rows.file.entries) if entry.type == "last-prompt" and not entry.lost)
+    """The row that the last prompt's entry since a compaction names, or the last later row below it [11]."""
+    since = max((row.index for row in rows.rows.values() if is_boundary(row)), default=-1)
+    later = rows.file.entries[since + 1 :]
+    prompts = (entry for entry in reversed(later) if entry.type == "last-prompt" and not entry.lost)
     uuid = next((named for entry in prompts if (named := rows.file.body(entry).get("leafUuid"))), None)
     if not isinstance(uuid, str) or uuid not in rows.up:
         return None
     start = rows.rows[uuid]
     below = rows.below([uuid, *_same_message(rows, start)])
     behind = max(rows.place[uuid], rows.boundary)
-    later = [rows.rows[key] for key in below if rows.place[key] > behind and not rows.rows[key].is_sidechain]
-    leaf = max(later, key=lambda row: rows.place[row.uuid], default=start)
+    behind_it = [rows.rows[key] for key in below if rows.place[key] > behind and not rows.rows[key].is_sidechain]
+    leaf = max(behind_it, key=lambda row: rows.place[row.uuid], default=start)
     return leaf if any(row.type in ("user", "assistant") for row in rows.chain(leaf.uuid)) else None
 
 

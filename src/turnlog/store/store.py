@@ -8,7 +8,6 @@ made in a folder for temporary files and lives as long as the program.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +15,7 @@ from typing import NamedTuple
 import apsw
 
 from ..errors import TurnlogError
-from .lock import locked, writing
+from .lock import locked, log_ahead, writing
 from .place import USUAL
 from .refresh import Progress, Refreshed, refresh, unheard
 
@@ -154,24 +153,13 @@ def _opened(path: Path) -> apsw.Connection:
     try:
         db = apsw.Connection(str(path))
         db.set_busy_timeout(BUSY_MS)
-        _log_ahead(db)
+        log_ahead(db)
     finally:
         os.umask(before)
     db.pragma("synchronous", "normal")
     db.pragma("temp_store", "memory")
     db.pragma("cache_size", -16_000)
     return db
-
-
-def _log_ahead(db: apsw.Connection) -> None:
-    """Let readers and a writer work at the same time; a new file takes that up only while nobody else is at it."""
-    for wait in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2):
-        try:
-            if db.pragma("journal_mode") == "wal" or db.pragma("journal_mode", "wal") == "wal":
-                return
-        except apsw.BusyError:
-            time.sleep(wait)
-    db.pragma("journal_mode", "wal")
 
 
 def _create(db: apsw.Connection) -> None:

@@ -10,16 +10,15 @@ from collections.abc import Iterable
 
 from turnlog.session.calls import WAITS_FOR_PERSON
 from turnlog.session.messages import Message
-from turnlog.session.prices import Tokens
 from turnlog.trace.content import Contents, Texts
-from turnlog.trace.parts import Part, Said, json_of, short
+from turnlog.trace.parts import Part, json_of, short
 from turnlog.trace.span import Span, Value
 from turnlog.trace.spans import Node, Trace
 from turnlog.trace.stretches import Answer, Stretch
+from turnlog.trace.usage import fitting, usage
 
 _KINDS = {"agent": "AGENT", "generation": "LLM", "tool": "TOOL"}
 _FAILED = {"error": "tool_error", "denied": "denied", "interrupted": "interrupted"}
-_MOST = 1 << 53
 _WORDS = 500
 """How much of a text tells why a span failed."""
 
@@ -82,7 +81,7 @@ def _agent(node: Node, trace: Trace, contents: Contents, attributes: Attributes)
         if getattr(stretch, flag):
             attributes[f"claude_code.{flag}"] = True
     if stretch.duration_ms is not None:
-        attributes["claude_code.turn_duration_ms"] = _count(stretch.duration_ms)
+        attributes["claude_code.turn_duration_ms"] = fitting(stretch.duration_ms)
     if not contents.silent:
         attributes["input.value"] = _asked(node, contents)
         attributes["output.value"] = _answered(node, contents)
@@ -146,35 +145,8 @@ def _generation(node: Node, contents: Contents, attributes: Attributes) -> str |
         attributes["gen_ai.request.model"] = short(message.model)
     if message.stop_reason:
         attributes["gen_ai.response.finish_reasons"] = [short(message.stop_reason)]
-    _usage(message, attributes)
+    attributes.update(usage(message))
     return None
-
-
-def _usage(message: Message, attributes: Attributes) -> None:
-    if message.quality != "final":
-        attributes["claude_code.usage_quality"] = message.quality
-    if message.terms is not None and message.terms.speed == "fast":
-        attributes["langfuse.observation.model.parameters"] = '{"speed":"fast"}'
-    if (tokens := message.tokens) is None:
-        return
-    tokens = Tokens(*map(_count, tokens))
-    written = tokens.cache_write_5m + tokens.cache_write_1h
-    attributes["gen_ai.usage.input_tokens"] = tokens.input + tokens.cache_read + written
-    attributes["gen_ai.usage.output_tokens"] = tokens.output
-    attributes["gen_ai.usage.cache_read.input_tokens"] = tokens.cache_read
-    attributes["gen_ai.usage.cache_creation.input_tokens"] = written
-    cached = {
-        "input_cached_tokens": tokens.cache_read,
-        "input_cache_creation_5m": tokens.cache_write_5m,
-        "input_cache_creation_1h": tokens.cache_write_1h,
-    }
-    details = {"input": tokens.input, "output": tokens.output, **{key: count for key, count in cached.items() if count}}
-    attributes["langfuse.observation.usage_details"] = json_of(details)
-
-
-def _count(number: int) -> int:
-    """A number that fits into 64 bits with others of its kind."""
-    return max(0, min(number, _MOST))
 
 
 def _messages(node: Node, answer: Answer, message: Message, contents: Contents, attributes: Attributes) -> None:
@@ -234,16 +206,15 @@ def _tool(node: Node, contents: Contents, attributes: Attributes) -> str | None:
     attributes["gen_ai.tool.type"] = "function"
     attributes["langfuse.observation.metadata.tool_name"] = short(call.name)
     attributes["langfuse.observation.metadata.tool_id"] = short(call.id)
-    answered = texts.said(call.result.index) if call.result is not None else Said([], {}, None)
-    outcome = answered.outcomes.get(call.id, "answered") if call.result is not None else "unanswered"
+    outcome, result = "unanswered", ""
+    if call.result is not None:
+        outcome = texts.said(call.result.index).outcomes.get(call.id, "answered")
+        answer = texts.part(call.result.index, "tool_call_response", call.id)
+        result = answer.text if answer else ""
     attributes["claude_code.outcome"] = outcome
-    result = next(
-        (part.text for part in answered.parts if part.kind == "tool_call_response" and part.id == call.id), ""
-    )
     if not contents.silent:
-        asked = texts.said(call.line.index).parts
-        own = "" if call.id.startswith("@") else call.id
-        given = next((part.value for part in asked if part.kind == "tool_call" and part.id == own), None)
+        asked = texts.part(call.line.index, "tool_call", "" if call.id.startswith("@") else call.id)
+        given = asked.value if asked else None
         attributes["gen_ai.tool.call.arguments"] = given if isinstance(given, str) else json_of(given)
         if call.result is not None:
             attributes["gen_ai.tool.call.result"] = result

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import Rules
+from turnlog.redact.walk import DEPTH
 from turnlog.session.session import Session
 from turnlog.trace.parts import Part, Said, json_of, said
 from turnlog.trace.span import Value
@@ -84,6 +85,7 @@ class Texts:
         self._work = work
         self._cutter = _cutter(policy)
         self._said: dict[int, Said] = {}
+        self._parts: dict[int, dict[tuple[str, str], Part]] = {}
         self._next = 0
 
     def said(self, index: int) -> Said:
@@ -96,6 +98,13 @@ class Texts:
             self._said[entry.index] = Said([self._clean(part) for part in raw.parts], raw.outcomes, raw.error)
             self._next += 1
         return self._said.get(index) or Said([], {}, None)
+
+    def part(self, index: int, kind: str, call: str) -> Part | None:
+        """What the entry at a place says of a call; one entry may ask for thousands, or answer them."""
+        if index not in self._parts:
+            parts = self.said(index).parts
+            self._parts[index] = {(part.kind, part.id): part for part in reversed(parts)}
+        return self._parts[index].get((kind, call))
 
     def _clean(self, part: Part) -> Part:
         if part.kind == "tool_call":
@@ -117,22 +126,50 @@ class Cutter:
         if self._redactor is not None:
             kept = self._redactor.text(kept)
         if len(text) > limit + MARGIN:
-            kept = kept[:-MARGIN]
-        elif len(kept) <= limit:
-            return kept
-        digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{kept[:limit]} … [cut: {len(text)} characters, sha256 {digest}]"
+            return self._cut(kept[:-MARGIN], text)
+        return kept if len(kept) <= limit else self._cut(kept, text)
 
     def value(self, value: Any) -> Any:
         """A JSON value as it is sent: a text if it is too long."""
         encoded = json_of(value)
+        if self._redactor is None:
+            return value if len(encoded) <= self._limit else self._cut(encoded, encoded)
         if len(encoded) > self._limit + MARGIN:
-            return self.text(encoded)
-        if self._redactor is not None:
-            redacted = self._redactor.value(value)
-            if redacted != value:
-                value, encoded = redacted, json_of(redacted)
-        return value if len(encoded) <= self._limit else Cutter(self._limit, None).text(encoded)
+            # Not as the text that it becomes: keys, and words before others, tell what is a secret.
+            room = _Room(self._limit + MARGIN)
+            kept = json_of(self._redactor.value(room.clipped(value)))
+            return self._cut(kept if room.left else kept[:-MARGIN], encoded)
+        redacted = self._redactor.value(value)
+        if redacted != value:
+            value, encoded = redacted, json_of(redacted)
+        return value if len(encoded) <= self._limit else self._cut(encoded, encoded)
+
+    def _cut(self, kept: str, whole: str) -> str:
+        digest = sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{kept[: self._limit]} … [cut: {len(whole)} characters, sha256 {digest}]"
+
+
+class _Room:
+    """The beginning of a JSON value, as far as there is room for its characters."""
+
+    def __init__(self, size: int) -> None:
+        self.left = size
+
+    def clipped(self, value: Any, depth: int = 0) -> Any:
+        """A value without what there is no more room for."""
+        if isinstance(value, str):
+            value = value[: self.left]
+            self.left -= len(value)
+        elif isinstance(value, dict):
+            items = value.items() if depth <= DEPTH else ()
+            return {self.clipped(key): self.clipped(item, depth + 1) for key, item in items if self._takes()}
+        elif isinstance(value, list):
+            return [self.clipped(item, depth + 1) for item in (value if depth <= DEPTH else ()) if self._takes()]
+        return value
+
+    def _takes(self) -> bool:
+        self.left = max(self.left - 1, 0)
+        return self.left > 0
 
 
 class _Silence(Cutter):

@@ -102,7 +102,7 @@ class _Course:
         self._pace = pace
         self._deadline = pace.steady() + patience
         self._progress = progress
-        self._total = _pending(outbox, self._key) if progress is not None else 0
+        self._total = outbox.standing(self._key).pending_batches if progress is not None else 0
         self._done = Delivered()
         self.gave_up = False
 
@@ -183,7 +183,3 @@ class _Course:
         if self._progress is not None:
             finished = self._done.batches + self._done.refused
             self._progress(finished, max(self._total, finished))
-
-
-def _pending(outbox: Outbox, target: str) -> int:
-    return sum(found.pending_batches for found in outbox.status() if found.key == target)

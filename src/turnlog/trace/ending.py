@@ -21,7 +21,8 @@ _WINDOW = 1 << 18
 _LARGEST = 1 << 24
 _SHORTEST, _LONGEST = 0.02, 0.2
 
-Verdict = Literal["there", "passed", "missing"]
+Presence = Literal["there", "passed", "missing"]
+"""Of the end of a transcript: `passed` means that the session went on beyond it."""
 
 
 class Patience(NamedTuple):
@@ -61,7 +62,7 @@ class End(NamedTuple):
     """Behind the last answer stands how long the turn took."""
 
 
-def awaited(path: Path, expected: Expected, patience: Patience, enough: Callable[[], bool] = lambda: False) -> Verdict:
+def awaited(path: Path, expected: Expected, patience: Patience, enough: Callable[[], bool] = lambda: False) -> Presence:
     """Wait for the end of a transcript: it is there, the session went on beyond it, or it did not come.
 
     `enough` says that waiting for more than the answer is of no use.
@@ -89,8 +90,8 @@ def end(path: Path) -> End:
         size *= 8
 
 
-def _answer(path: Path, expected: Expected, patience: Patience) -> Verdict:
-    found: Verdict = "missing"
+def _answer(path: Path, expected: Expected, patience: Patience) -> Presence:
+    found: Presence = "missing"
     seen: tuple[int, int] | None = None
 
     def look() -> bool:
@@ -104,7 +105,7 @@ def _answer(path: Path, expected: Expected, patience: Patience) -> Verdict:
     return found if _wait(look, patience.answer) else "missing"
 
 
-def judged(end: End, expected: Expected) -> Verdict:
+def judged(end: End, expected: Expected) -> Presence:
     """Whether a transcript has the end that is expected."""
     wanted = expected.prompt_id
     if wanted in end.prompts and end.prompts[-1] != wanted:

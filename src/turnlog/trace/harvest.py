@@ -10,6 +10,7 @@ from typing import NamedTuple
 from turnlog.trace.attributes import span
 from turnlog.trace.batch import Batch
 from turnlog.trace.content import Contents
+from turnlog.trace.finished import remember, state
 from turnlog.trace.otlp import batches
 from turnlog.trace.outbox import Outbox, Overtaken
 from turnlog.trace.reading import Progress, Reading, read
@@ -19,6 +20,9 @@ from turnlog.trace.target import Target
 
 _PUT_AT = 8 << 20
 """Batches are put into the outbox when there are this many bytes of them, so that memory stays flat."""
+
+Claims = dict[bytes, bytes]
+"""Spans, each with its trace."""
 
 
 class Harvested(NamedTuple):
@@ -50,31 +54,39 @@ def harvest(path: Path, outbox: Outbox, target: Target, told: Told) -> Harvested
 def _harvested(path: Path, outbox: Outbox, target: Target, told: Told) -> Harvested:
     # What is over is read whole: side work that no call started may have come at any time.
     before = None if told.over else Progress.from_text(outbox.progress(target.key, str(path)))
+    seen = state(path)
     with closing(read(path, before)) as reading:
         found = reading.traces(told)
-        put = known = 0
+        put = known = size = 0
         full: list[Batch] = []
         for trace in found:
             fresh, old = unsent(trace, outbox, target.key)
             put, known = put + len(fresh), known + old
-            full += batches(list(spans(reading, trace, fresh, target))) if fresh else []
-            if sum(len(batch.body) for batch in full) > _PUT_AT:
+            made = batches(spans(reading, trace, fresh, target)) if fresh else []
+            full += made
+            size += sum(len(batch.body) for batch in made)
+            if size > _PUT_AT:
                 outbox.put(target.key, full)
-                full = []
+                full, size = [], 0
         progress = reading.progress(found)
         outbox.put(target.key, full, str(path), progress.to_text() if progress else None)
+        if told.over:
+            remember(outbox, target.key, path, seen)
         waiting = sum(not node.final for trace in found for node in trace.nodes)
         return Harvested(put, waiting, known, len(reading.session.file.scraps))
 
 
-def preview(path: Path, outbox: Outbox, target: Target, told: Told) -> Iterator[Span]:
-    """What `harvest` would put into the outbox."""
+def preview(path: Path, outbox: Outbox, target: Target, told: Told, shown: Claims | None = None) -> Iterator[Span]:
+    """What `harvest` would put into the outbox; `shown` is kept from one session to the next, for copies."""
+    shown = {} if shown is None else shown
     with closing(read(path, None)) as reading:
         for trace in reading.traces(told):
-            yield from spans(reading, trace, unsent(trace, outbox, target.key)[0], target)
+            fresh, _ = unsent(trace, outbox, target.key, shown)
+            shown.update((node.id, trace.id) for node in fresh)
+            yield from spans(reading, trace, fresh, target)
 
 
-def unsent(trace: Trace, outbox: Outbox, target: str) -> tuple[list[Node], int]:
+def unsent(trace: Trace, outbox: Outbox, target: str, shown: Claims | None = None) -> tuple[list[Node], int]:
     """The nodes of a trace that are final and new to a target, and how many it has already.
 
     A copy of a session with uuids of its own has the messages and calls of the original: those stay where they are,
@@ -82,6 +94,7 @@ def unsent(trace: Trace, outbox: Outbox, target: str) -> tuple[list[Node], int]:
     """
     final = [node for node in trace.nodes if node.final]
     claimed = outbox.claimed(target, [node.id for node in final])
+    claimed |= {node.id: shown[node.id] for node in final if node.id in shown} if shown else {}
     fresh = [node for node in final if node.id not in claimed]
     elsewhere = any(owner != trace.id for owner in claimed.values())
     if elsewhere and all(node.kind == "agent" for node in fresh):

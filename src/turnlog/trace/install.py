@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from turnlog.errors import TurnlogError
 from turnlog.store.archive import durable
+from turnlog.store.client_settings import Hook, hooks_of, parsed, with_hooks, without_hooks
 from turnlog.trace import hook as hook_script
-from turnlog.trace.settings import Hook, hooks_of, parsed, with_hooks, without_hooks
 
 EVENTS = ("Stop", "SubagentStop", "SessionEnd")
 TIMEOUT = 10
@@ -78,7 +78,8 @@ def command(wish: Wish, since: int) -> str:
     words += [word for name in wish.targets for word in ("--target", name)]
     if sys.platform == "win32":  # a shell of either kind takes these
         return subprocess.list2cmdline([word.replace("\\", "/") for word in words])
-    return shlex.join(words)
+    # Python ends with 2 where the script is gone, and for the client that means: do not stop, go on working.
+    return f"{shlex.join(words)} || :"
 
 
 def is_ours(text: str) -> bool:
@@ -135,23 +136,13 @@ def carry_out(plan: Plan) -> None:
         raise TurnlogError(f"{plan.path}: was changed meanwhile; nothing was written, try again")
     mode = plan.path.stat().st_mode & 0o777 if plan.before is not None else 0o600
     if plan.makes_backup and plan.before is not None:
-        _write(plan.backup, plan.before, mode)
+        durable.write(plan.backup, plan.before, mode)
     if plan.after is None:
         plan.path.unlink()
     else:
-        _write(plan.path, plan.after, mode)
+        durable.write(plan.path, plan.after, mode)
     if plan.drops_backup:
         plan.backup.unlink(missing_ok=True)
-
-
-def _write(path: Path, data: bytes, mode: int) -> None:
-    with durable.unfinished(path.parent) as (temporary, fd):
-        durable.write_all(fd, data)
-        os.fsync(fd)
-        os.close(fd)
-        temporary.chmod(mode)
-        temporary.replace(path)
-        durable.sync_folder(path.parent)
 
 
 def _real(path: Path) -> Path:

@@ -6,7 +6,6 @@ Nothing in it can be made again, so a file that is damaged or of another version
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import apsw
 
 from turnlog.errors import Busy, TurnlogError
-from turnlog.store.lock import writing
+from turnlog.store.lock import log_ahead, writing
 
 VERSION = 1
 BUSY_MS = 30_000
@@ -23,7 +22,7 @@ BUSY_MS = 30_000
 
 def connect(path: Path) -> apsw.Connection:
     """Open the file of an outbox; make it if there is none."""
-    with told(path):
+    with explained(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make_private(path)
         db = apsw.Connection(str(path))
@@ -46,23 +45,12 @@ def _set_up(db: apsw.Connection, path: Path) -> None:
     is_new = db.pragma("user_version") == 0
     if is_new:
         db.pragma("auto_vacuum", "incremental")  # later it would have no effect
-    _log_ahead(db)
+    log_ahead(db)
     db.pragma("synchronous", "full")
     if is_new:
         _create(db)
     if (version := db.pragma("user_version")) != VERSION:
         raise TurnlogError(f"{path}: is of another version of turnlog ({version}); use that one, or move the file away")
-
-
-def _log_ahead(db: apsw.Connection) -> None:
-    """Let readers and a writer work at the same time; a new file takes that up only while nobody else is at it."""
-    for wait in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2):
-        try:
-            if db.pragma("journal_mode") == "wal" or db.pragma("journal_mode", "wal") == "wal":
-                return
-        except apsw.BusyError:
-            time.sleep(wait)
-    db.pragma("journal_mode", "wal")
 
 
 def _create(db: apsw.Connection) -> None:
@@ -74,7 +62,7 @@ def _create(db: apsw.Connection) -> None:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     """Say in one line what keeps the file from being read or written."""
     try:
         yield

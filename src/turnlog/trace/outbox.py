@@ -22,11 +22,12 @@ import apsw
 
 from turnlog.errors import TurnlogError
 from turnlog.trace.batch import Batch
-from turnlog.trace.ledger import connect, told
+from turnlog.trace.ledger import connect, explained
 from turnlog.trace.outgoing import Outgoing, storable
 from turnlog.trace.outgoing import Pending as Pending
 from turnlog.trace.standing import Quarantined, Standing, quarantined, standings
 
+FILE = "outbox.db"
 CAP = 1 << 30
 """So many bytes may wait for one target, quarantine included."""
 _ASKED = 500
@@ -68,7 +69,7 @@ class Outbox(Outgoing):
     def progress(self, target: str, path: str) -> str | None:
         """What was last put as the progress of a file."""
         sql = "SELECT text FROM progress WHERE target = (SELECT id FROM target WHERE key = ?) AND path = ?"
-        with told(self.path):
+        with explained(self.path):
             found = self._db.execute(sql, (target, _bytes(path))).get
         return found if isinstance(found, str) else None
 
@@ -76,7 +77,7 @@ class Outbox(Outgoing):
         """Which of these spans were put before, each with its trace."""
         wanted = list(spans)
         found: dict[bytes, bytes] = {}
-        with told(self.path):
+        with explained(self.path):
             number = self._db.execute("SELECT id FROM target WHERE key = ?", (target,)).get
             for at in range(0, len(wanted), _ASKED):
                 some = wanted[at : at + _ASKED]
@@ -141,7 +142,7 @@ class Outbox(Outgoing):
 
     def introduce(self, target: str, shown: str) -> None:
         """Say how a target is called for people."""
-        with told(self.path):
+        with explained(self.path):
             known = self._db.execute("SELECT shown FROM target WHERE key = ?", (target,)).get
         if known != storable(shown):
             with self.together():
@@ -149,17 +150,22 @@ class Outbox(Outgoing):
 
     def status(self) -> list[Standing]:
         """How it stands with every target that something was ever put for."""
-        with told(self.path):
+        with explained(self.path):
             return standings(self._db, self._clock())
+
+    def standing(self, target: str) -> Standing:
+        """How it stands with one target."""
+        found = (item for item in self.status() if item.key == target)
+        return next(found, Standing(target, target))
 
     def quarantined(self, target: str) -> list[Quarantined]:
         """What a target has refused, the oldest first."""
-        with told(self.path):
+        with explained(self.path):
             return quarantined(self._db, target)
 
     def shrink(self) -> None:
         """Give the room of what was sent back to the disk, if it is worth it."""
-        with told(self.path):
+        with explained(self.path):
             if self._db.pragma("freelist_count") * self._db.pragma("page_size") > _WORTH:
                 self._db.execute("PRAGMA incremental_vacuum").fetchall()
 

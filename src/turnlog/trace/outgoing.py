@@ -12,7 +12,7 @@ import apsw
 
 from turnlog.store.lock import writing
 from turnlog.trace.batch import Batch
-from turnlog.trace.ledger import told
+from turnlog.trace.ledger import explained
 from turnlog.trace.standing import pause, spans
 
 LATE = 5
@@ -43,7 +43,7 @@ class Outgoing:
     @contextmanager
     def together(self) -> Iterator[None]:
         """Several changes as one: all of them or none, with one wait for the disk."""
-        with told(self.path):
+        with explained(self.path):
             if self._db.in_transaction:
                 yield
             else:
@@ -58,7 +58,7 @@ class Outgoing:
             "SELECT trace, ids, bytes, tries, fails FROM batch JOIN target ON target.id = target"
             " JOIN body ON body.batch = batch.id WHERE batch.id = ?"
         )
-        with told(self.path):
+        with explained(self.path):
             found = self._first(target)
             row = self._db.execute(sql, (found,)).fetchone()
         if found is None or row is None:  # somebody else was faster
@@ -68,7 +68,7 @@ class Outgoing:
 
     def wait(self, target: str, now: float) -> float | None:
         """In how many seconds the next batch for a target is due; None if there is none."""
-        with told(self.path):
+        with explained(self.path):
             row = self._db.execute("SELECT since, until FROM target WHERE key = ?", (target,)).fetchone()
             if row is None or self._first(target) is None:
                 return None

@@ -20,8 +20,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from turnlog._version import __version__
 from turnlog.model.endpoint import credentials, shown
-from turnlog.trace.answers import partial, plain, words
 from turnlog.trace.otlp import decompressed
+from turnlog.trace.replies import partial, plain, words
 from turnlog.trace.target import Target
 
 LARGEST_ANSWER = 1 << 16

@@ -16,6 +16,7 @@ from turnlog.entries.clients import clients
 from turnlog.entries.layout import SessionFile, is_session_id, project_sessions
 from turnlog.entries.peeks import look
 from turnlog.session.messages import version_key
+from turnlog.trace.finished import is_finished
 from turnlog.trace.outbox import Outbox
 from turnlog.trace.reading import Progress
 from turnlog.trace.target import Target
@@ -36,8 +37,6 @@ class Unsent(NamedTuple):
     """Those that lack it."""
     over: bool
     """Nobody writes it any more: all of it can be sent."""
-    mark: str
-    """How large the file is and when it was written; see `recovered`."""
 
 
 def unsent(
@@ -53,19 +52,10 @@ def unsent(
     for file in _others(path, before):
         if file.session_id in open_ones:
             continue
-        if lacking := [target for target in targets if _lacks(outbox, target, file, since)]:
-            is_over = _is_over(file) or (file.session_id == before and _is_quiet(file, _LEFT))
-            found.append(Unsent(file.path, tuple(lacking), is_over, _mark(file)))
+        over = is_over(file.path) or (file.session_id == before and _is_quiet(file.path, _LEFT))
+        if lacking := [target for target in targets if _lacks(outbox, target, file, since, over)]:
+            found.append(Unsent(file.path, tuple(lacking), over))
     return found
-
-
-def recovered(outbox: Outbox, target: Target, found: Unsent) -> None:
-    """Remember that a session that is over was read to its end.
-
-    It may well hold less than its size says: a prompt that nobody answered, a line that is cut off.
-    """
-    if found.over:
-        outbox.put(target.key, [], _over(found.path), found.mark)
 
 
 def _others(path: Path, before: str | None) -> Iterator[SessionFile]:
@@ -79,31 +69,26 @@ def _named_first(path: Path) -> str | None:
     return found if found and found != path.stem and is_session_id(found) else None
 
 
-def _lacks(outbox: Outbox, target: Target, file: SessionFile, since: float | None) -> bool:
+def _lacks(outbox: Outbox, target: Target, file: SessionFile, since: float | None, over: bool) -> bool:
     text = outbox.progress(target.key, file.file)
     if text is None and (since is None or file.mtime_ns < since * 1e9):
         return False
     progress = Progress.from_text(text)
-    if progress is not None and progress.checkpoint.offset == file.size:
+    if not over and progress is not None and progress.checkpoint.offset == file.size:
         return False
-    return outbox.progress(target.key, _over(file.path)) != _mark(file)
+    return not is_finished(outbox, target.key, file.path)
 
 
-def _is_over(file: SessionFile) -> bool:
+def is_over(path: Path) -> bool:
     """Whether a session that no client has registered is not being written by one that does not register."""
-    if _is_quiet(file, QUIET):
+    if _is_quiet(path, QUIET):
         return True
-    return _REGISTERING <= version_key(look(file.file).last_version) < (999,)
+    return _REGISTERING <= version_key(look(str(path)).last_version) < (999,)
 
 
-def _is_quiet(file: SessionFile, seconds: float) -> bool:
-    return abs(time.time() - file.mtime_ns / 1e9) >= seconds
-
-
-def _mark(file: SessionFile) -> str:
-    return f"{file.size} {file.mtime_ns}"
-
-
-def _over(path: Path) -> str:
-    # Beside the progress of the file itself, under a name that no file has.
-    return f"over\n{path}"
+def _is_quiet(path: Path, seconds: float) -> bool:
+    try:
+        written = path.stat().st_mtime
+    except OSError:
+        return True  # deleted meanwhile
+    return abs(time.time() - written) >= seconds

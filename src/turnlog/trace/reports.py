@@ -8,20 +8,20 @@ from turnlog.entries.entry import Entry
 from turnlog.session.agents import Agent
 from turnlog.session.calls import AGENT_TOOLS, Call, plain
 from turnlog.trace.stream import Stream
-from turnlog.trace.stretches import End
+from turnlog.trace.stretches import EndReport
 
 _LAUNCHED = "Async agent launched"
 """What the result says of an agent in the background; in sub-agents' files some clients write nothing else."""
 
 
-def reported(agent: Agent, call: Call, caller: Stream, main: Stream, turn: Entry) -> Iterator[End]:
+def reported(agent: Agent, call: Call, caller: Stream, main: Stream, turn: Entry) -> Iterator[EndReport]:
     """When the end of a sub-agent was reported, and when the session had gone on after that."""
     reports = sorted(_reports(agent, call, caller, main))
-    yield from (End(report, certain=False) for report in reports)
+    yield from (EndReport(report, certain=False) for report in reports)
     # An agent that was stopped does not rest. That no line of it is merely late shows when the next turn begins.
     later = (work.start for work in main.works if work.start.index > turn.index and work.is_asked)
     if reports and (asked := next(later, None)) and (time := main.clock.time(asked)) is not None:
-        yield from (End(max(report, time), certain=True) for report in reports)
+        yield from (EndReport(max(report, time), certain=True) for report in reports)
 
 
 def _reports(agent: Agent, call: Call, caller: Stream, main: Stream) -> Iterator[int]:
@@ -29,9 +29,9 @@ def _reports(agent: Agent, call: Call, caller: Stream, main: Stream) -> Iterator
     if call.result is not None and not _is_launch(caller, call):
         yield from _time(caller, call.result)
     for stream in (main,) if caller is main else (main, caller):
-        for ending in stream.endings:
-            if call.id == ending.notice.call_id or agent.agent_id == ending.notice.task_id:
-                yield from _time(stream, ending.entry)
+        for notification in stream.notifications:
+            if call.id == notification.notice.call_id or agent.agent_id == notification.notice.task_id:
+                yield from _time(stream, notification.entry)
 
 
 def _is_launch(caller: Stream, call: Call) -> bool:

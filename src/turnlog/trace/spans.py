@@ -22,7 +22,7 @@ from turnlog.trace.parts import short
 from turnlog.trace.reports import reported
 from turnlog.trace.span import Kind, Told
 from turnlog.trace.stream import Stream
-from turnlog.trace.stretches import Answer, End, Stretch, Work
+from turnlog.trace.stretches import Answer, EndReport, Stretch, Work
 from turnlog.trace.timing import Times
 
 MAIN = "claude-code"
@@ -161,7 +161,7 @@ class _Traces:
             trace = self._trace(stream.session, work, agent.type or agent.kind)
             self._add(trace, stream, agent, work)
 
-    def _stream(self, agent: Agent, ends: list[End]) -> Stream | None:
+    def _stream(self, agent: Agent, ends: list[EndReport]) -> Stream | None:
         try:
             session = self._session.agent_session(agent)
         except Unreadable:

@@ -13,36 +13,36 @@ class Standing(NamedTuple):
     key: str
     shown: str
     """Its name for people, without secrets."""
-    sent_spans: int
-    sent_batches: int
-    pending_spans: int
-    pending_batches: int
-    pending_bytes: int
-    quarantined_spans: int
-    quarantined_batches: int
-    quarantined_bytes: int
-    refusal: str | None
+    sent_spans: int = 0
+    sent_batches: int = 0
+    pending_spans: int = 0
+    pending_batches: int = 0
+    pending_bytes: int = 0
+    quarantined_spans: int = 0
+    quarantined_batches: int = 0
+    quarantined_bytes: int = 0
+    refusal: str | None = None
     """What the server said of the last one of these."""
-    repeats: int
+    repeats: int = 0
     """Batches that were sent again, though they may have arrived before."""
-    repeated_spans: int
-    partials: int
+    repeated_spans: int = 0
+    partials: int = 0
     """Batches that the server accepted only in part, as it said."""
-    oldest: float | None
+    oldest: float | None = None
     """When the oldest pending batch was made."""
-    last_success: float | None
-    last_error: str | None
-    failed: float | None
+    last_success: float | None = None
+    last_error: str | None = None
+    failed: float | None = None
     """When that was."""
-    warning: str | None
+    warning: str | None = None
     """What the server said of the last batch that it took in part."""
-    warned: float | None
-    held_back: str | None
+    warned: float | None = None
+    held_back: str | None = None
     """Why new spans are not taken up."""
-    held_since: float | None
-    fails: int
+    held_since: float | None = None
+    fails: int = 0
     """Failures since the last success."""
-    next_attempt: float | None
+    next_attempt: float | None = None
     """Before this it is not asked again; None if nothing is pending, or it may be asked at once."""
 
 
@@ -64,45 +64,47 @@ SELECT target,
        coalesce(sum(spans) FILTER (WHERE state <> 'quarantined'), 0),
        count(*) FILTER (WHERE state <> 'quarantined'),
        coalesce(sum(size) FILTER (WHERE state <> 'quarantined'), 0),
+       min(made) FILTER (WHERE state <> 'quarantined'),
        coalesce(sum(spans) FILTER (WHERE state = 'quarantined'), 0),
        count(*) FILTER (WHERE state = 'quarantined'),
        coalesce(sum(size) FILTER (WHERE state = 'quarantined'), 0),
        (SELECT error FROM batch AS refused WHERE refused.target = batch.target AND state = 'quarantined'
-        ORDER BY refused.refused DESC, id DESC LIMIT 1),
-       min(made) FILTER (WHERE state <> 'quarantined')
+        ORDER BY refused.refused DESC, id DESC LIMIT 1)
 FROM batch GROUP BY target
 """
+_AMOUNTS_ARE = (
+    *("pending_spans", "pending_batches", "pending_bytes", "oldest"),
+    *("quarantined_spans", "quarantined_batches", "quarantined_bytes", "refusal"),
+)
 _TARGETS = """
-SELECT id, key, coalesce(shown, key), sent_spans, sent, repeats, repeated_spans, partials, succeeded, error, failed,
-       warning, warned, reason, held, fails, since, until
+SELECT id, since, until, key, coalesce(shown, key), sent_spans, sent, repeats, repeated_spans, partials,
+       succeeded, error, failed, warning, warned, reason, held, fails
 FROM target ORDER BY id
 """
+_TARGETS_ARE = (
+    *("key", "shown", "sent_spans", "sent_batches", "repeats", "repeated_spans", "partials"),
+    *("last_success", "last_error", "failed", "warning", "warned", "held_back", "held_since", "fails"),
+)
 _QUARANTINED = """
 SELECT batch.id, trace, ids, size, made, refused, batch.error
 FROM batch JOIN target ON target.id = batch.target
 WHERE key = ? AND state = 'quarantined' ORDER BY place, part
 """
-_NOTHING = (0, 0, 0, 0, 0, 0, None, None)
 
 
 def standings(db: apsw.Connection, now: float) -> list[Standing]:
     """How it stands with every target that was ever put something for."""
     with db:  # both from one moment
-        amounts = {row[0]: row[1:] for row in db.execute(_AMOUNTS)}
+        amounts = {row[0]: dict(zip(_AMOUNTS_ARE, row[1:], strict=True)) for row in db.execute(_AMOUNTS)}
         targets = db.execute(_TARGETS).fetchall()
-    return [_standing(row, amounts.get(row[0], _NOTHING), now) for row in targets]
+    return [_standing(row, amounts.get(row[0], {}), now) for row in targets]
 
 
-def nothing(key: str, shown: str) -> Standing:
-    """How it stands with a target that nothing was ever put for."""
-    return _standing((0, key, shown, *(0,) * 5, *(None,) * 7, 0, None, None), _NOTHING, 0.0)
-
-
-def _standing(row: tuple[Any, ...], amounts: tuple[Any, ...], now: float) -> Standing:
-    _, key, shown, sent_spans, sent, repeats, repeated_spans, partials, *told, since, until = row
-    left = pause(since, until, now) if amounts[1] else 0.0
-    counts = (*amounts[:7], repeats, repeated_spans, partials, amounts[7])
-    return Standing._make((key, shown, sent_spans, sent, *counts, *told, now + left if left else None))
+def _standing(row: tuple[Any, ...], amounts: dict[str, Any], now: float) -> Standing:
+    _, since, until, *facts = row
+    found = Standing(**dict(zip(_TARGETS_ARE, facts, strict=True)), **amounts)
+    left = pause(since, until, now) if found.pending_batches else 0.0
+    return found._replace(next_attempt=now + left) if left else found
 
 
 def pause(since: float | None, until: float | None, now: float) -> float:

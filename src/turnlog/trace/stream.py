@@ -18,7 +18,7 @@ from turnlog.session.prices import SYNTHETIC
 from turnlog.session.prompts import Prompt, understand
 from turnlog.session.session import Session
 from turnlog.session.turns import TURN_KINDS
-from turnlog.trace.stretches import ONLY_WITH_WORK, Answer, End, Ending, Stretch, Work
+from turnlog.trace.stretches import ONLY_WITH_WORK, Answer, EndReport, Notification, Stretch, Work
 from turnlog.trace.timing import Clock, nanoseconds
 
 _STARTS = frozenset(TURN_KINDS)
@@ -36,13 +36,13 @@ class Stream:
         entries: Iterable[Entry],
         *,
         is_agent: bool = False,
-        ends: Iterable[End] = (),
+        ends: Iterable[EndReport] = (),
         first_turn: int = 1,
     ) -> None:
         self.session = session
         self.clock = Clock(session.file)
         self.works: list[Work] = []
-        self.endings: list[Ending] = []
+        self.notifications: list[Notification] = []
         self.open: Stretch | None = None
         """The stretch that is at work; there is never more than one."""
         self._is_agent = is_agent
@@ -90,7 +90,7 @@ class Stream:
         if kind == "user" and not holds_result(entry):
             prompt = understand(file, entry)
             if prompt.kind == "notification":
-                self.endings.append(Ending(entry, notice(prompt.text)))
+                self.notifications.append(Notification(entry, notice(prompt.text)))
             if prompt.kind in _STARTS and not (self._is_agent and self.works):
                 of[index] = len(self.works)
                 self._begin(entry, prompt)
@@ -143,7 +143,7 @@ class Stream:
         if stretch is None or self._at is not work:
             return  # written again later
         calls = self._called(stretch, entry, key)
-        if answer is not None and answer.key == key and not answer.final:
+        if answer is not None and answer.key == key:
             if answer.lines[-1] is not entry:
                 answer.lines.append(entry)
             answer.calls += calls
@@ -230,7 +230,7 @@ class Stream:
         attachment = self.session.body(entry).get("attachment")
         text = attachment.get("prompt") if isinstance(attachment, dict) else None
         if isinstance(text, str) and text.startswith("<task-notification"):
-            self.endings.append(Ending(entry, notice(text)))
+            self.notifications.append(Notification(entry, notice(text)))
         self._heard(work, entry, self.open if self._at is work else None)
 
     def _heard(self, work: Work, entry: Entry, stretch: Stretch | None) -> None:

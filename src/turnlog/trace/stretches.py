@@ -97,14 +97,14 @@ class Work(Struct):
         return self.prompt is not None and self.prompt.kind not in ONLY_WITH_WORK
 
 
-class Ending(NamedTuple):
+class Notification(NamedTuple):
     """A notification that a background task has ended."""
 
     entry: Entry
     notice: Notice
 
 
-class End(NamedTuple):
+class EndReport(NamedTuple):
     """A report from elsewhere that an actor has come to an end."""
 
     time: int

@@ -23,8 +23,13 @@ _PLACES = (
     "projectname",
     "comet-workspace",
     "x-bt-parent",
+    "langsmith-project",
+    "x-honeycomb-dataset",
+    "x-axiom-dataset",
+    "dash0-dataset",
+    "x-scope-orgid",
 )
-_PUBLIC = frozenset((*_PLACES, "x-langfuse-ingestion-version", "x-scope-orgid", "user-agent", "accept"))
+_PUBLIC = frozenset((*_PLACES, "x-langfuse-ingestion-version", "user-agent", "accept"))
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ class Target:
 
     def without_secrets(self, words: str) -> str:
         """Words of a server without what it was told in confidence."""
-        for secret in sorted(set(self._secrets()), key=len, reverse=True):
+        for secret in sorted({*self._secrets(), *self._tokens()}, key=len, reverse=True):
             words = words.replace(secret, "[secret]")
         return words
 
@@ -92,6 +97,10 @@ class Target:
         """Every form in which a server could repeat a credential; what is shorter than one is left alone."""
         for secret in self._credentials():
             yield from (form for form in (secret, quote(secret, safe=""), unquote(secret)) if len(form) > 3)
+
+    def _tokens(self) -> Iterator[str]:
+        """What may be a token in the path: servers that don't know an address repeat it."""
+        return (part for part in urlsplit(self.url).path.split("/") if len(part) > 7 and not part.isalpha())
 
     def _credentials(self) -> Iterator[str]:
         for name, value in self.headers.items():

@@ -12,6 +12,7 @@
     endpoint = "http://127.0.0.1:6006"       # /v1/traces is added where there is no path
     headers = { x-project-name = "claude" }
     headers_env = { authorization = "PHOENIX_AUTHORIZATION" }    # values that the environment has
+    project = "demo"                         # tells two apart that have one address and differ only in their keys
     timeout = 10                             # seconds
     compression = "gzip"                     # or none
     certificate = "~/ca.pem"                 # certificates to trust instead of the usual ones
@@ -78,6 +79,7 @@ _EXPECTED: dict[str, tuple[Check, str]] = {
     "plain": _BOOL,
     "user": _TEXT,
     "endpoint": _TEXT,
+    "project": _TEXT,
     "public_key": _TEXT,
     "secret_key": _TEXT,
     "certificate": _TEXT,
@@ -107,7 +109,27 @@ def configured(config: Table, environ: Mapping[str, str], names: Sequence[str] =
         raise UsageError(f"no target is called {unknown!r}; {there}")
     chosen = dict.fromkeys(name for name in (names or makers) if name in makers)
     is_closed = variables.gate(environ) is False
-    return [makers[name]() for name in chosen if not (is_closed and _is_langfuse(name, tables))]
+    found = [makers[name]() for name in chosen if not (is_closed and _is_langfuse(name, tables))]
+    _check_distinct([target for target in found if target.name in tables])
+    return found
+
+
+def _check_distinct(found: Sequence[Target]) -> None:
+    """Refuse two tables for one place: what one of them was sent, the other would never be."""
+    names: dict[str, str] = {}
+    for target in found:
+        if (other := names.setdefault(target.key, target.name)) != target.name:
+            raise UsageError(
+                f"config.toml: targets {other} and {target.name} are one place, and nothing is sent there twice; if"
+                ' their keys lead to different projects, say so: project = "…" in each'
+            )
+
+
+def needed(config: Table, environ: Mapping[str, str], names: Sequence[str] = ()) -> list[Target]:
+    """The same where nothing can be done without a target."""
+    if found := configured(config, environ, names):
+        return found
+    raise UsageError(f"there is no target; {REMEDY}")
 
 
 def _is_closed(name: str, environ: Mapping[str, str]) -> bool:
@@ -191,7 +213,7 @@ def _built(name: str, own: Table, environ: Mapping[str, str], where: str) -> Tar
     if parts.path in ("", "/"):
         parts = address.extended(parts, address.TRACES)
     url, sent = address.with_credentials(parts, headers)
-    return Target(name, url, sent, proxy=address.proxy(parts, environ), **rest)
+    return Target(name, url, sent, own.get("project", ""), proxy=address.proxy(parts, environ), **rest)
 
 
 def _resolved(table: Table, environ: Mapping[str, str], where: str) -> dict[str, Any]:

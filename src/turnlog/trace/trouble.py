@@ -40,7 +40,7 @@ def last(folder: Path) -> Trouble | None:
     return None
 
 
-def told(error: BaseException) -> str:
+def in_words(error: BaseException) -> str:
     """An error in one line."""
     if isinstance(error, TurnlogError):
         return str(error)

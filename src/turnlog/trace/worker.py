@@ -17,16 +17,17 @@ from threading import Thread
 from typing import NamedTuple
 from zlib import crc32
 
+from turnlog.errors import TurnlogError
 from turnlog.store.lock import locked
 from turnlog.trace.delivery import deliver
 from turnlog.trace.ending import Expected, Patience, awaited, settled
 from turnlog.trace.harvest import harvest
-from turnlog.trace.outbox import Outbox
+from turnlog.trace.outbox import FILE, Outbox
 from turnlog.trace.post import Poster
-from turnlog.trace.recovery import Unsent, recovered, unsent
+from turnlog.trace.recovery import Unsent, unsent
 from turnlog.trace.span import Told
 from turnlog.trace.target import Target
-from turnlog.trace.trouble import told as words
+from turnlog.trace.trouble import in_words
 from turnlog.trace.wakes import Wake, arrived, done, set_aside, waiting
 
 _SLOTS = 256
@@ -69,12 +70,12 @@ def work(job: Job) -> Report:
     used: dict[str, Target] = {}
     left: set[Path] = set()
     arrived(job.folder, job.surroundings)
-    with Outbox.open(job.folder / "outbox.db") as outbox:
+    with Outbox.open(job.folder / FILE) as outbox:
         while groups := _by_session(job, left):
             for path, group in groups.items():
-                targets = _targets(job, group)
-                used |= targets
-                _Service(job, outbox, path, list(targets.values()), report).serve()
+                targets = _targets(job, group, report)
+                used |= {target.key: target for found in targets.values() for target in found}
+                _Service(job, outbox, path, targets, report).serve()
                 # What is still there could not be served; what comes meanwhile is new.
                 left |= {wake.path for wake in group}
     _deliver(job, list(used.values()), report)
@@ -89,8 +90,15 @@ def _by_session(job: Job, left: set[Path]) -> dict[Path, list[Wake]]:
     return found
 
 
-def _targets(job: Job, group: Sequence[Wake]) -> dict[str, Target]:
-    return {target.key: target for names in {wake.targets for wake in group} for target in job.targets(names)}
+def _targets(job: Job, group: Sequence[Wake], report: Report) -> dict[tuple[str, ...], list[Target]]:
+    """The targets by the names that the hook was given; what names none is left for when the settings are right."""
+    found = {}
+    for names in dict.fromkeys(wake.targets for wake in group):
+        try:
+            found[names] = job.targets(names)
+        except TurnlogError as error:
+            report.troubles.append(in_words(error))
+    return found
 
 
 @dataclass
@@ -100,8 +108,14 @@ class _Service:
     job: Job
     outbox: Outbox
     path: Path
-    targets: list[Target]
+    by_names: dict[tuple[str, ...], list[Target]]
+    """The targets of the wakes that are to be served: each wake has some names, or none for all."""
     report: Report
+
+    @property
+    def targets(self) -> list[Target]:
+        """All of them, each once."""
+        return list({target.key: target for found in self.by_names.values() for target in found}.values())
 
     def serve(self) -> None:
         """Send what the sessions before it and the session itself have to send."""
@@ -109,12 +123,13 @@ class _Service:
         if self.targets:
             self._recover(min(since, default=None))
         with _alone(self.job.folder, self.path) as is_alone:
-            group = self._wakes() if is_alone else []
+            # One that came meanwhile may want other targets; it stays.
+            group = [wake for wake in self._wakes() if wake.targets in self.by_names] if is_alone else []
             if group and self._harvested(self._told(group) if self.path.exists() and self.targets else None):
                 self.report.sessions += 1
                 done(group)
-            else:
-                set_aside([wake for wake in group if time.time_ns() - wake.made > _GIVEN_UP_NS], self.job.folder)
+            rest = self._wakes() if is_alone else []
+            set_aside([wake for wake in rest if time.time_ns() - wake.made > _GIVEN_UP_NS], self.job.folder)
 
     def _wakes(self) -> list[Wake]:
         return [wake for wake in waiting(self.job.folder, self.job.surroundings) if wake.transcript == self.path]
@@ -128,15 +143,14 @@ class _Service:
                     if is_alone:
                         self._recover_one(found)
         except Exception as error:  # noqa: BLE001 - see above
-            self.report.troubles.append(words(error))
+            self.report.troubles.append(in_words(error))
 
     def _recover_one(self, found: Unsent) -> None:
         for target in found.targets:
             try:
                 self.report.put += harvest(found.path, self.outbox, target, Told(over=found.over)).put
-                recovered(self.outbox, target, found)
             except Exception as error:  # noqa: BLE001 - the next one may do better
-                self.report.troubles.append(words(error))
+                self.report.troubles.append(in_words(error))
         self.report.recovered += 1
 
     def _told(self, group: Sequence[Wake]) -> Told:
@@ -176,7 +190,7 @@ class _Service:
             try:
                 self.report.put += harvest(self.path, self.outbox, target, told or Told()).put
             except Exception as error:  # noqa: BLE001 - the wake stays, and the next worker tries again
-                self.report.troubles.append(words(error))
+                self.report.troubles.append(in_words(error))
                 is_done = False
         return is_done
 
@@ -205,10 +219,10 @@ def _slot(folder: Path, path: Path) -> Path:
 def _deliver(job: Job, targets: Sequence[Target], report: Report) -> None:
     def send(target: Target) -> None:
         try:
-            with Outbox.open(job.folder / "outbox.db") as outbox, Poster(target) as poster:
+            with Outbox.open(job.folder / FILE) as outbox, Poster(target) as poster:
                 deliver(outbox, poster, patience=job.delivery)
         except Exception as error:  # noqa: BLE001 - the others go on
-            report.troubles.append(words(error))
+            report.troubles.append(in_words(error))
 
     threads = [Thread(target=send, args=(target,)) for target in targets]
     for thread in threads:

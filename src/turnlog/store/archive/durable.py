@@ -18,12 +18,17 @@ class Unwritten(TurnlogError):
     """A file could not be written; what was there before is still there."""
 
 
-def write(path: Path, data: bytes) -> None:
-    """Put a file in place of what has its name, and have it on disk when this returns."""
+def write(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Put a file in place of what has its name, and have it on disk when this returns.
+
+    `mode` is who may read and write it; without it, its owner alone.
+    """
     with unfinished(path.parent) as (temporary, fd):
         write_all(fd, data)
         os.fsync(fd)
         os.close(fd)
+        if mode is not None:
+            temporary.chmod(mode)
         temporary.replace(path)
         sync_folder(path.parent)
 

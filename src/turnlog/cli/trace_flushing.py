@@ -6,21 +6,20 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from turnlog.cli.config import Config, data_dir
+from turnlog.cli.config import Config, trace_dir
 from turnlog.cli.gist import count
 from turnlog.cli.output import remark
 from turnlog.cli.progress import progress
 from turnlog.cli.terminal import line
-from turnlog.errors import UsageError
 from turnlog.trace.delivery import Delivered, deliver
-from turnlog.trace.outbox import Outbox
+from turnlog.trace.outbox import FILE, Outbox
 from turnlog.trace.post import Poster
-from turnlog.trace.standing import Standing, nothing
+from turnlog.trace.standing import Standing
 from turnlog.trace.target import Target
-from turnlog.trace.targets import REMEDY, configured
+from turnlog.trace.targets import needed
 
 
-class Emptied(NamedTuple):
+class Flushed(NamedTuple):
     """What was done for one target."""
 
     target: Target
@@ -28,22 +27,20 @@ class Emptied(NamedTuple):
     standing: Standing
 
 
-def emptied(config: Config, names: Sequence[str], patience: float, *, quarantined: bool) -> list[Emptied]:
+def flushed(config: Config, names: Sequence[str], patience: float, *, quarantined: bool) -> list[Flushed]:
     """Send what waits for some targets, or for all."""
-    targets = configured(config.trace, os.environ, names)
-    if not targets:
-        raise UsageError(f"there is no target; {REMEDY}")
-    path = data_dir() / "trace" / "outbox.db"
+    targets = needed(config.trace, os.environ, names)
+    path = trace_dir() / FILE
     if not path.exists():
-        return [Emptied(target, Delivered(), nothing(target.key, target.shown)) for target in targets]
+        return [Flushed(target, Delivered(), Standing(target.key, target.shown)) for target in targets]
     with Outbox.open(path) as outbox:
-        done = [_emptied(outbox, target, patience, quarantined) for target in targets]
+        done = [_flushed(outbox, target, patience, quarantined) for target in targets]
         if not names:
             _mention_others(outbox, {target.key for target in targets})
     return done
 
 
-def _emptied(outbox: Outbox, target: Target, patience: float, quarantined: bool) -> Emptied:
+def _flushed(outbox: Outbox, target: Target, patience: float, quarantined: bool) -> Flushed:
     if quarantined:
         outbox.requeue(target.key)
     outbox.ask_again(target.key)
@@ -54,8 +51,7 @@ def _emptied(outbox: Outbox, target: Target, patience: float, quarantined: bool)
         finally:
             if tell:
                 tell(0, 0)  # the line goes, however far it was
-    standing = next(item for item in outbox.status() if item.key == target.key)
-    return Emptied(target, delivered, standing)
+    return Flushed(target, delivered, outbox.standing(target.key))
 
 
 def _mention_others(outbox: Outbox, keys: set[str]) -> None:
@@ -64,12 +60,12 @@ def _mention_others(outbox: Outbox, keys: set[str]) -> None:
             remark(f"{item.shown}: is not configured; {count(item.pending_spans, 'span')} wait for it")
 
 
-def is_failed(done: Sequence[Emptied]) -> bool:
+def is_failed(done: Sequence[Flushed]) -> bool:
     """Whether something could not be sent, and nobody else is at it."""
     return any(item.delivered.refused or (item.delivered.left and not item.delivered.busy) for item in done)
 
 
-def document(done: Sequence[Emptied]) -> dict[str, Any]:
+def document(done: Sequence[Flushed]) -> dict[str, Any]:
     """What was done as JSON."""
     return {
         "targets": [
@@ -90,7 +86,7 @@ def document(done: Sequence[Emptied]) -> dict[str, Any]:
     }
 
 
-def told(done: Sequence[Emptied]) -> Iterator[str]:
+def lines(done: Sequence[Flushed]) -> Iterator[str]:
     """The same in words."""
     for target, delivered, standing in done:
         sent = f"{count(delivered.spans, 'span')} sent in {count(delivered.batches, 'request')}"

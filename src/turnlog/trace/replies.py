@@ -1,4 +1,4 @@
-"""What a tracing backend says in its answer: how many spans it did not take, and why something failed.
+"""What a tracing backend replies: how many spans it did not take, and why something failed.
 
 A server answers in the encoding of the request, protobuf. Some answer in JSON all the same, and a gateway on the way
 sends pages.
@@ -43,7 +43,7 @@ def _rejected_in_json(raw: bytes) -> tuple[int, str]:
 
 
 def words(raw: bytes, kind: str) -> str:
-    """The words of an answer, on one line and in visible characters; empty if it says nothing."""
+    """The words of a reply, on one line and in visible characters; empty if it says nothing."""
     if kind in _PROTOBUF:
         said = _text(_by_number(raw).get(2))  # a google.rpc.Status
         if said:
@@ -53,7 +53,7 @@ def words(raw: bytes, kind: str) -> str:
 
 
 def _said(found: Any, depth: int = 3) -> str:
-    """The text in a JSON answer that people are to read."""
+    """The text in a JSON reply that people are to read."""
     if isinstance(found, str) or depth == 0:
         return found if isinstance(found, str) else ""
     if isinstance(found, list):

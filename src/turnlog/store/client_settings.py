@@ -1,4 +1,4 @@
-"""Hooks in the client's settings, put in and taken out without touching another byte of the text.
+"""Hooks in the client's settings.json, put in and taken out without touching another byte of the text.
 
 The text is cut open at the place that matters; the rest is carried as it stands: order, spaces, line ends and all. What
 comes out is parsed again and compared with what was wanted, so settings that are stranger than expected are refused,
@@ -22,7 +22,7 @@ Hook = dict[str, Any]
 IsOurs = Callable[[str], bool]
 
 
-class Span(NamedTuple):
+class Extent(NamedTuple):
     """Where a value stands in a text."""
 
     start: int
@@ -117,7 +117,7 @@ def _reduced(settings: dict[str, Any], event: str, at: int, inner: int) -> dict[
 
 def _cut_out(text: str, settings: dict[str, Any], event: str, at: int, inner: int) -> str:
     """Take out the largest thing that holds nothing but our hook."""
-    whole = Span(_skip(text, 0), len(text.rstrip()))
+    whole = Extent(_skip(text, 0), len(text.rstrip()))
     top = members(text, whole)
     events = members(text, top["hooks"])
     groups = settings["hooks"][event]
@@ -134,7 +134,7 @@ def _cut_out(text: str, settings: dict[str, Any], event: str, at: int, inner: in
 def _insert(text: str, event: str, group: Hook) -> str:
     """Put a group in at the innermost place that exists."""
     style = _style(text)
-    whole = Span(_skip(text, 0), len(text.rstrip()))
+    whole = Extent(_skip(text, 0), len(text.rstrip()))
     top = members(text, whole)
     if "hooks" not in top:
         return _into(text, whole, '"hooks": ', {event: [group]}, style, 1)
@@ -151,36 +151,36 @@ def _style(text: str) -> Style:
     return Style("" if is_flat else newline, found[1] if found else "  ")
 
 
-def _into(text: str, span: Span, key: str, value: Any, style: Style, depth: int) -> str:
+def _into(text: str, extent: Extent, key: str, value: Any, style: Style, depth: int) -> str:
     """Put a value at the end of an object or list, laid out as the others in it."""
-    inside = text[span.start + 1 : span.end - 1]
+    inside = text[extent.start + 1 : extent.end - 1]
     is_flat = not style.newline or ("\n" not in inside and bool(inside.strip()))
     if is_flat:
         comma = ", " if inside.strip() else ""
-        return f"{text[: span.start + 1]}{inside.rstrip()}{comma}{key}{json.dumps(value)}{text[span.end - 1 :]}"
+        return f"{text[: extent.start + 1]}{inside.rstrip()}{comma}{key}{json.dumps(value)}{text[extent.end - 1 :]}"
     white = _WHITE.match(inside)
     before, after = (style.newline + style.indent * level for level in (depth, depth - 1))
     if inside.strip() and white:
         before, after = white[0], inside[len(inside.rstrip()) :] or after
     written = json.dumps(value, indent=style.indent).replace("\n", before)
     comma = "," if inside.strip() else ""
-    return f"{text[: span.start + 1]}{inside.rstrip()}{comma}{before}{key}{written}{after}{text[span.end - 1 :]}"
+    return f"{text[: extent.start + 1]}{inside.rstrip()}{comma}{before}{key}{written}{after}{text[extent.end - 1 :]}"
 
 
-def _member(text: str, span: Span, key: str) -> tuple[list[Span], int]:
+def _member(text: str, extent: Extent, key: str) -> tuple[list[Extent], int]:
     """The members of an object, each with its key, and the number of one of them; of two of a name the last counts."""
-    found = _pairs(text, span)
+    found = _pairs(text, extent)
     names = [name for name, _, _ in found]
-    return [Span(start, value.end) for _, start, value in found], len(names) - 1 - names[::-1].index(key)
+    return [Extent(start, value.end) for _, start, value in found], len(names) - 1 - names[::-1].index(key)
 
 
-def _cut(text: str, spans: list[Span], at: int) -> str:
+def _cut(text: str, extents: list[Extent], at: int) -> str:
     """Take one of several members out, with the comma that it no longer needs."""
     if at > 0:
-        return text[: spans[at - 1].end] + text[spans[at].end :]
-    if len(spans) > 1:
-        return text[: spans[0].start] + text[spans[1].start :]
-    return text[: spans[0].start].rstrip() + text[spans[0].end :].lstrip()
+        return text[: extents[at - 1].end] + text[extents[at].end :]
+    if len(extents) > 1:
+        return text[: extents[0].start] + text[extents[1].start :]
+    return text[: extents[0].start].rstrip() + text[extents[0].end :].lstrip()
 
 
 def _checked(text: str, wanted: dict[str, Any]) -> str:
@@ -193,28 +193,28 @@ def _checked(text: str, wanted: dict[str, Any]) -> str:
     return text
 
 
-def members(text: str, span: Span) -> dict[str, Span]:
+def members(text: str, extent: Extent) -> dict[str, Extent]:
     """Where the values of an object stand, by key."""
-    return {key: value for key, _, value in _pairs(text, span)}
+    return {key: value for key, _, value in _pairs(text, extent)}
 
 
-def _pairs(text: str, span: Span) -> list[tuple[str, int, Span]]:
-    found, at = [], _skip(text, span.start + 1)
+def _pairs(text: str, extent: Extent) -> list[tuple[str, int, Extent]]:
+    found, at = [], _skip(text, extent.start + 1)
     while text[at] != "}":
         key, after = _DECODER.raw_decode(text, at)
         start = _skip(text, _skip(text, after) + 1)  # behind the colon
         _, end = _DECODER.raw_decode(text, start)
-        found.append((key, at, Span(start, end)))
+        found.append((key, at, Extent(start, end)))
         at = _next(text, end)
     return found
 
 
-def items(text: str, span: Span) -> list[Span]:
+def items(text: str, extent: Extent) -> list[Extent]:
     """Where the items of a list stand."""
-    found, at = [], _skip(text, span.start + 1)
+    found, at = [], _skip(text, extent.start + 1)
     while text[at] != "]":
         _, end = _DECODER.raw_decode(text, at)
-        found.append(Span(at, end))
+        found.append(Extent(at, end))
         at = _next(text, end)
     return found
 

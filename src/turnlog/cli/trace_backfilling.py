@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.cli.catalogue import catalogue
-from turnlog.cli.config import Config, data_dir
+from turnlog.cli.config import Config, trace_dir
 from turnlog.cli.gist import count
 from turnlog.cli.named import folders, located
-from turnlog.cli.output import dump, say
-from turnlog.cli.progress import progress
+from turnlog.cli.output import dump, remark, say
+from turnlog.cli.progress import Progress, progress
 from turnlog.cli.terminal import line
 from turnlog.cli.toolwork import beginning
+from turnlog.demo import is_demo
 from turnlog.entries.clients import clients
 from turnlog.errors import NotFound, TurnlogError, UsageError
 from turnlog.session.clock import moment
@@ -23,13 +25,15 @@ from turnlog.trace.content import Content
 from turnlog.trace.delivery import deliver
 from turnlog.trace.harvest import Harvested, harvest, preview
 from turnlog.trace.otlp import readable
-from turnlog.trace.outbox import Outbox, OutboxFull
+from turnlog.trace.outbox import FILE, Outbox, OutboxFull
 from turnlog.trace.post import Poster
+from turnlog.trace.recovery import is_over
 from turnlog.trace.span import Told
 from turnlog.trace.standing import Standing
 from turnlog.trace.target import Target
-from turnlog.trace.targets import REMEDY, configured
+from turnlog.trace.targets import needed
 
+_MADE_UP = "the sessions of the demo are made up, and are not sent"
 _PATIENCE = 20.0
 """How long a server that does not answer is waited for, in seconds, before only the outbox is filled."""
 
@@ -62,11 +66,10 @@ class Sent(NamedTuple):
 def run(wish: Wish, config: Config) -> int:
     """Do what the words say; the exit status."""
     paths = _chosen(wish, config)
-    targets = [_adjusted(target, wish) for target in configured(config.trace, os.environ, wish.names)]
-    if not targets:
-        raise UsageError(f"there is no target; {REMEDY}")
-    live = {client.session_id for folder in folders(config) for client in clients(folder)}
-    with Outbox.open(data_dir() / "trace" / "outbox.db") as outbox:
+    targets = [_adjusted(target, wish) for target in needed(config.trace, os.environ, wish.names)]
+    homes = {*folders(config), *(path.parents[2] for path in paths if len(path.parents) > 2)}
+    live = {client.session_id for home in homes for client in clients(home)}
+    with Outbox.open(trace_dir() / FILE) as outbox:
         if wish.dry_run:
             dump({"targets": [_previewed(paths, outbox, target, live) for target in targets]})
             return 0
@@ -74,7 +77,7 @@ def run(wish: Wish, config: Config) -> int:
     if wish.as_json:
         dump({"targets": [_document(item) for item in done]})
     else:
-        say(_told(done))
+        say(_lines(done))
     return 1 if any(item.standing.pending_spans or item.skipped for item in done) else 0
 
 
@@ -84,12 +87,15 @@ def _chosen(wish: Wish, config: Config) -> list[Path]:
     if (wish.session is not None) == many:
         raise UsageError("which sessions? Give one, or --project, --since or --all")
     if wish.session is not None:
-        return [located(wish.session, config)]
+        path = located(wish.session, config)
+        if is_demo(path) and not wish.dry_run:
+            raise NotFound(f"{path}: {_MADE_UP}")
+        return [path]
     found = catalogue(folders(config), wish.project)
     start = moment(beginning(wish.since)) if wish.since else None
     rows = [row for row in found.rows if start is None or row.time >= start.timestamp()]
     if found.is_demo and not wish.dry_run:
-        raise NotFound("there are no Claude Code sessions on this machine, and made-up ones are not sent")
+        raise NotFound(f"there are no Claude Code sessions on this machine; {_MADE_UP}")
     if not rows:
         raise NotFound("no session fits; `turnlog ls` lists all")
     return [row.file.path for row in sorted(rows, key=lambda row: row.file.mtime_ns)]
@@ -99,18 +105,18 @@ def _adjusted(target: Target, wish: Wish) -> Target:
     return replace(target, content=wish.content or target.content, nest=wish.nest or target.nest)
 
 
-def _told_of(path: Path, live: Iterable[str]) -> Told:
-    return Told(over=path.stem not in live)
+def _told(path: Path, live: Iterable[str]) -> Told:
+    return Told(over=path.stem not in live and is_over(path))
 
 
 def _sent(paths: list[Path], outbox: Outbox, target: Target, live: set[str]) -> Sent:
     tell = progress(f"sending to {line(target.name)}: {{done:,}} of {{total:,}} bytes …")
     sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
     total, past, found, skipped = sum(sizes), 0, Harvested(), []
-    with Poster(target) as poster:
+    with Poster(target) as poster, _cleared(tell):
         for path, size in zip(paths, sizes, strict=True):
             try:
-                found = found.plus(harvest(path, outbox, target, _told_of(path, live)))
+                found = found.plus(harvest(path, outbox, target, _told(path, live)))
             except OutboxFull:
                 raise
             except TurnlogError as error:
@@ -120,13 +126,28 @@ def _sent(paths: list[Path], outbox: Outbox, target: Target, live: set[str]) -> 
             if tell:
                 tell(past, total)
         deliver(outbox, poster, patience=_PATIENCE)
-    standing = next(item for item in outbox.status() if item.key == target.key)
-    return Sent(target, len(paths), found, standing, skipped)
+    return Sent(target, len(paths), found, outbox.standing(target.key), skipped)
+
+
+@contextmanager
+def _cleared(tell: Progress | None) -> Iterator[None]:
+    """Let the line that says how far it is go, however far that was."""
+    try:
+        yield
+    finally:
+        if tell:
+            tell(0, 0)
 
 
 def _previewed(paths: list[Path], outbox: Outbox, target: Target, live: set[str]) -> dict[str, Any]:
-    spans = (span for path in paths for span in preview(path, outbox, target, _told_of(path, live)))
-    return {"target": target.shown, "spans": readable(spans)}
+    spans: list[dict[str, Any]] = []
+    shown: dict[bytes, bytes] = {}
+    for path in paths:
+        try:
+            spans += readable(preview(path, outbox, target, _told(path, live), shown))
+        except TurnlogError as error:
+            remark(f"left out: {error}")
+    return {"target": target.shown, "spans": spans}
 
 
 def _document(item: Sent) -> dict[str, Any]:
@@ -144,12 +165,12 @@ def _document(item: Sent) -> dict[str, Any]:
     }
 
 
-def _told(done: Iterable[Sent]) -> Iterator[str]:
+def _lines(done: Iterable[Sent]) -> Iterator[str]:
     for item in done:
         found = item.found
         yield f"{line(item.target.shown)}: {count(item.sessions, 'session')}, {count(found.put, 'new span')}"
         notes = [
-            (found.known, "were sent or put before"),
+            (found.known, "were sent, or put into the outbox, before"),
             (found.waiting, "are not final yet"),
             (item.standing.pending_spans, "wait in the outbox"),
             (item.standing.quarantined_spans, "were refused by the server"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from turnlog.errors import TurnlogError
-from turnlog.trace.settings import hooks_of, parsed, with_hooks, without_hooks
+from turnlog.store.client_settings import hooks_of, parsed, with_hooks, without_hooks
 
 HOOK = {"type": "command", "command": "ours --x", "timeout": 10}
 HOOKS = {"Stop": HOOK, "SessionEnd": HOOK}

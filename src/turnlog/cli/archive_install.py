@@ -77,7 +77,9 @@ def hook_command() -> str:
     if sys.platform == "win32":
         return subprocess.list2cmdline([*program(), *_HOOK_MARK.split()])
     carried = [pair for pair in _environment() if not pair.startswith("CLAUDE_")]  # the client hands on its own
-    return shlex.join([*(["env", *carried] if carried else []), *program(), *_HOOK_MARK.split()])
+    words = shlex.join([*(["env", *carried] if carried else []), *program(), *_HOOK_MARK.split()])
+    # An archive that can't be reached must not keep the client from what it is about to do.
+    return f"{words} || :"
 
 
 def with_command(text: str, command: str) -> str:

@@ -162,7 +162,7 @@ def _messages(node: Node, answer: Answer, message: Message, contents: Contents, 
     if given:
         attributes["gen_ai.input.messages"] = json_of(given)
     brought = [_as_sent(part) for part in _brought(texts, answer)]
-    said = {"role": "assistant", "parts": brought, "finish_reason": message.stop_reason or "unknown"}
+    said = {"role": "assistant", "parts": brought, "finish_reason": short(message.stop_reason or "unknown")}
     attributes["gen_ai.output.messages"] = json_of([said])
 
 

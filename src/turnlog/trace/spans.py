@@ -158,7 +158,7 @@ class _Traces:
             return
         stream.close(cut_off=True)
         for work in stream.works:
-            trace = self._trace(stream.session, work, agent.type or agent.kind)
+            trace = self._trace(stream.session, work, short(agent.type or agent.kind))
             self._add(trace, stream, agent, work)
 
     def _stream(self, agent: Agent, ends: list[EndReport]) -> Stream | None:

@@ -25,7 +25,7 @@ help:
 	@echo "make bench     measure"
 	@echo "make fuzz      the property tests with many more examples"
 	@echo "make full      all of it, at full length"
-	@echo "make screenshots  the pictures of the web app in docs/images (needs Chromium)"
+	@echo "make screenshots  the pictures in docs/images (needs Chromium; that of Phoenix: make backends first)"
 	@echo "make wheel     build dist/turnlog-*.whl"
 	@echo "make lock      write the requirements files anew (ARGS=--upgrade: newest versions)"
 	@echo "make clean     remove what was built and measured; .venv, .tools and .backends stay"

@@ -25,6 +25,13 @@ def main() -> int:
 
         if (status := usage(words[1:])) is not None:
             return status
+    if words[:1] and words[0].startswith("-") and {"-p", "--print"} & {*words}:
+        words = ["chat", *words]
+    if words[:1] == ["chat"]:
+        from turnlog.cli.straight import chat
+
+        if (status := chat(words[1:])) is not None:
+            return status
     try:
         from turnlog.cli.program import run
     except KeyboardInterrupt:

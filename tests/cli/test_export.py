@@ -300,10 +300,12 @@ def test_a_browser_that_prints_nothing_is_told(turnlog: Turnlog, here: Path) -> 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_an_interrupted_export_leaves_nothing(tmp_path: Path, here: Path) -> None:
     path = tmp_path / f"{ONE}.jsonl"
-    path.write_bytes(talk(*(f"p{number} " + "`code` " * 200 for number in range(3000))))
+    path.write_bytes(talk(*(f"p{number} " + "`code` " * 200 for number in range(700))))
     words = [sys.executable, "-m", "turnlog", "export", str(path), "-o", "a.html"]
     with subprocess.Popen(words, cwd=here, stderr=subprocess.PIPE, text=True) as running:
-        time.sleep(1.5)
+        while not names(here):  # what it is written to before it has its name
+            assert running.poll() is None
+            time.sleep(0.01)
         running.send_signal(signal.SIGINT)
         _, err = running.communicate(timeout=30)
     assert running.returncode == 130, err

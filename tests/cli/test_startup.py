@@ -9,6 +9,7 @@ from importlib import import_module
 import click
 import pytest
 
+from tests.cli.conftest import Turnlog
 from tests.conftest import Program
 from turnlog import __version__
 from turnlog.cli.table import COMMANDS, PIPED
@@ -26,8 +27,8 @@ HEAVY = {
 }
 
 
-def loaded_by(*words: str) -> set[str]:
-    """The modules that are there at the end of a run of `turnlog`."""
+def started(*words: str) -> subprocess.CompletedProcess[str]:
+    """A run of `turnlog`; on standard error stand the modules that are there at its end."""
     code = (
         "import sys; sys.argv[0] = 'turnlog'\n"
         "from turnlog.__main__ import main; status = main()\n"
@@ -35,13 +36,17 @@ def loaded_by(*words: str) -> set[str]:
     )
     # -S: what the environment's own start-up files import is not ours.
     search = repr([path for path in sys.path if path])
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {search}\n{code}", *words],
         capture_output=True,
         encoding="utf-8",
         check=True,
     )
-    return set(done.stderr.split())
+
+
+def loaded_by(*words: str) -> set[str]:
+    """The modules that are there at the end of a run of `turnlog`."""
+    return set(started(*words).stderr.split())
 
 
 @pytest.mark.parametrize("flag", ["--version", "-V"])
@@ -82,18 +87,19 @@ def test_every_row_of_the_table_leads_to_a_command_of_that_name(name: str) -> No
     assert command.name == name
 
 
-@pytest.mark.parametrize("flag", ["-h", "--help"])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help(program: Program, name: str, flag: str) -> None:
-    done = program(name, flag)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"Usage: turnlog {name} ")
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_loads_the_rooms_below_only_when_it_works(name: str) -> None:
+def test_every_command_has_help_and_loads_the_rooms_below_only_when_it_works(name: str) -> None:
     """Whoever asks for help, or gets a word wrong, does not wait for decoders."""
-    assert loaded_by(name, "--help") & {"msgspec", "turnlog.entries", "turnlog.session"} == set()
+    done = started(name, "--help")
+    assert done.stdout.startswith(f"Usage: turnlog {name} ")
+    assert set(done.stderr.split()) & {"msgspec", "turnlog.entries", "turnlog.session"} == set()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_short_word_for_help_gives_the_same(turnlog: Turnlog, name: str) -> None:
+    short, long = turnlog(name, "-h"), turnlog(name, "--help")
+    assert (short.status, short.out) == (0, long.out)
+    assert short.out.startswith(f"Usage: turnlog {name} ")
 
 
 def test_no_words_mean_the_list_where_nobody_watches(program: Program) -> None:

@@ -10,7 +10,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -397,8 +396,10 @@ def test_ctrl_c_ends_the_plain_form_with_130_and_one_line(tmp_path: Path) -> Non
     os.mkfifo(settings)  # whoever reads it waits
     environment = {**os.environ, "TURNLOG_CONFIG": str(settings)}
     words = [sys.executable, "-m", "turnlog", "usage"]
-    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
-        time.sleep(1)
+    with (
+        subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running,
+        settings.open("wb"),  # as soon as somebody reads it
+    ):
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=20)
     assert (running.returncode, out, err) == (130, b"", b"turnlog: interrupted\n")

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _LARGEST = 64 << 20
 _SILENCE = 3
+_ENDS = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""What tells a program to end: somebody, or a terminal that is closed."""
 
 
 def chatted(said: Mapping[str, Any]) -> int:
@@ -38,7 +40,7 @@ def chatted(said: Mapping[str, Any]) -> int:
 def _wishes(said: Mapping[str, Any]) -> Wishes:
     from turnlog.agent.start import Wishes
 
-    given = {name: said[name] for name in Wishes.__dataclass_fields__ if said.get(name) is not None}
+    given = {name: said[name] for name in Wishes._fields if said.get(name) is not None}
     if said.get("is_bypassed"):
         if said.get("mode") not in (None, "bypassPermissions"):
             raise UsageError("--dangerously-skip-permissions and --permission-mode contradict each other")
@@ -148,7 +150,7 @@ def _interrupting(cancel: Cancel) -> Iterator[None]:
         # Not here: the thread that is interrupted may hold what this needs.
         threading.Thread(target=cancel.set).start()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, *_ENDS)}
     try:
         yield
     finally:
@@ -162,8 +164,6 @@ def _interrupting(cancel: Cancel) -> Iterator[None]:
 def _talked(starting: Starting, wishes: Wishes, said: Mapping[str, Any]) -> int:
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
         raise UsageError("a conversation needs a terminal; `turnlog -p PROMPT` answers without one")
-    from dataclasses import replace
-
     from turnlog.agent.console import Console, pick_one
     from turnlog.agent.keyboard import Keyboard
     from turnlog.agent.screen import Screen
@@ -177,8 +177,30 @@ def _talked(starting: Starting, wishes: Wishes, said: Mapping[str, Any]) -> int:
         chosen = pick_one(starting, lambda hint: _line(keyboard, hint), screen)
         if chosen is None:
             return 0
-        wishes = replace(wishes, resume=chosen)
-    return Console(starting, wishes, screen, keyboard).run(said.get("prompt"))
+        wishes = wishes._replace(resume=chosen)
+    console = Console(starting, wishes, screen, keyboard)
+    _end_with(console.close)
+    return console.run(said.get("prompt"))
+
+
+def _end_with(close: Callable[[], None]) -> None:
+    """When the program is told to end, let go of everything first: what runs in the background ends, too."""
+    if os.name == "nt":
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+
+    def wait() -> None:
+        while (number := os.read(reader, 1)[0]) not in _ENDS:
+            pass
+        close()
+        os._exit(128 + number)
+
+    # Another thread does it: the main one may wait in the line editor, which a signal does not always wake.
+    for number in _ENDS:
+        signal.signal(number, lambda *_: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    threading.Thread(target=wait, name="end", daemon=True).start()
 
 
 def _terminal_write(text: str) -> None:

@@ -34,6 +34,6 @@ class Guard(Protocol):
         """Write rules that allow (`settings.local.json`); says where."""
         ...
 
-    def hidden(self) -> frozenset[str]:
-        """Tools that are denied as a whole, and so are not offered."""
+    def is_hidden(self, name: str) -> bool:
+        """Whether a tool is denied as a whole, and so is not offered."""
         ...

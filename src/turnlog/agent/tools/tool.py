@@ -29,6 +29,18 @@ class Result(NamedTuple):
 class ToolError(Exception):
     """A call that can't be done: its text tells the model why, and what to do about it."""
 
+    def result(self) -> Result:
+        """What the model is told, and what is recorded."""
+        return Result(str(self), f"Error: {self}", is_error=True)
+
+
+class Unfit(ToolError):
+    """A call that was turned down before anything was tried: a wrong input, a file that was not read."""
+
+    def result(self) -> Result:
+        """The same, marked as the real client marks it."""
+        return Result(f"<tool_use_error>{self}</tool_use_error>", f"Error: {self}", is_error=True)
+
 
 class Question(NamedTuple):
     """Something that a person is asked in the middle of a turn (AskUserQuestion, ExitPlanMode)."""

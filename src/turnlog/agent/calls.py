@@ -1,0 +1,166 @@
+"""Carrying out the calls of an answer: each is checked, allowed or refused, run, and written down.
+
+Calls that change nothing run side by side; one that does runs alone, after those before it and before those behind it.
+People are asked in the order of the calls, by the thread that runs the turn.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+from turnlog.agent.events import CallEnded, CallProgress, CallStarted, Denied, Event
+from turnlog.agent.person import Person
+from turnlog.agent.record import Record
+from turnlog.agent.setup import Setup
+from turnlog.agent.tools.schema import checked
+from turnlog.agent.tools.tool import Object, Result, Scene, Tool, ToolError, Unfit
+from turnlog.model.cancel import Cancel
+from turnlog.model.failures import Cancelled
+
+REFUSED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the"
+    " new_string was NOT written to the file). "
+)
+STOP = REFUSED + "STOP what you are doing and wait for the user to tell you how to proceed."
+INSTEAD = REFUSED + "To tell you how to proceed, the user said:\n"
+_SIDE_BY_SIDE = 10
+
+
+class Call(NamedTuple):
+    """One call of an answer."""
+
+    id: str
+    name: str
+    given: Object
+
+
+class Halted(Exception):
+    """The person wants the turn to end here."""
+
+
+class Calls:
+    """The calls of one actor."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        record: Record,
+        person: Person,
+        watch: Callable[[Event], None],
+        scene: Callable[[str, Cancel, Callable[[Object], None]], Scene],
+        agent: str | None = None,
+    ) -> None:
+        self._setup = setup
+        self._record = record
+        self._person = person
+        self._watch = watch
+        self._scene = scene
+        self._agent = agent
+        self.denials: list[Call] = []
+        """Calls that were not allowed."""
+
+    def run(self, calls: Sequence[Call], tools: Mapping[str, Tool], cancel: Cancel) -> list[Object]:
+        """Carry out the calls of one answer; their results as blocks, in the order of the calls.
+
+        Raises Halted, after every call has a result, if the person stopped the turn or refused a call without a word.
+        """
+        results: dict[str, Result] = {}
+        waiting: list[tuple[Call, Tool]] = []
+        halted = False
+        for asked in calls:
+            call = asked
+            if halted or cancel.is_set:
+                halted = True
+                self._done(call, Result(STOP, "User rejected tool use", is_error=True), 0, results)
+                continue
+            try:
+                call, tool = _fitting(call, tools)
+            except ToolError as error:
+                self._done(call, error.result(), 0, results)
+                continue
+            refusal = self._refusal(call)
+            if refusal is not None:
+                halted = refusal.content == STOP
+                self._done(call, refusal, 0, results)
+            elif tool.is_safe(call.given):
+                waiting.append((call, tool))
+            else:
+                self._together(waiting, cancel, results)
+                waiting = []
+                self._one(call, tool, cancel, results)
+        self._together(waiting, cancel, results)
+        if halted or cancel.is_set:
+            raise Halted
+        return [_block(call.id, results[call.id]) for call in calls]
+
+    def _refusal(self, call: Call) -> Result | None:
+        """What is told of a call that may not be made; None if it may."""
+        decision = self._setup.guard.decide(call.name, call.given, self._setup.place)
+        if decision.verdict == "allow":
+            return None
+        if decision.verdict == "deny":
+            return self._denied(call, decision.reason or f"Permission to use {call.name} has been denied.")
+        leave = self._person.permit(call.name, call.given, decision, self._agent)
+        if leave.verdict == "always":
+            self._setup.guard.remember(decision.suggested, self._setup.place)
+        if leave.verdict != "no":
+            return None
+        if leave.words == decision.reason:  # nobody was there
+            return self._denied(call, leave.words)
+        text = INSTEAD + leave.words if leave.words else STOP
+        return Result(text, "User rejected tool use", is_error=True)
+
+    def _denied(self, call: Call, reason: str) -> Result:
+        self.denials.append(call)
+        self._watch(Denied(call.id, call.name, call.given, reason, self._agent))
+        return Result(reason, f"Error: {reason}", is_error=True)
+
+    def _together(self, some: list[tuple[Call, Tool]], cancel: Cancel, results: dict[str, Result]) -> None:
+        if len(some) == 1:
+            self._one(some[0][0], some[0][1], cancel, results)
+        elif some:
+            with ThreadPoolExecutor(min(len(some), _SIDE_BY_SIDE), "call") as pool:
+                for _ in pool.map(lambda item: self._one(item[0], item[1], cancel, results), some):
+                    pass
+
+    def _one(self, call: Call, tool: Tool, cancel: Cancel, results: dict[str, Result]) -> None:
+        self._watch(CallStarted(call.id, call.name, call.given, self._agent))
+        began = time.monotonic()
+
+        def progress(data: Object) -> None:
+            self._record.progress(call.id, data)
+            self._watch(CallProgress(call.id, data, self._agent))
+
+        try:
+            cancel.check()
+            result = tool.run(call.given, self._scene(call.id, cancel, progress))
+        except ToolError as error:
+            result = error.result()
+        except Cancelled:
+            result = Result(STOP, "User rejected tool use", is_error=True)
+        except Exception as error:  # noqa: BLE001 - a fault of ours is told to the model, it must not end the session
+            result = ToolError(f"{call.name} failed: {type(error).__name__}: {error}").result()
+        self._done(call, result, time.monotonic() - began, results)
+
+    def _done(self, call: Call, result: Result, seconds: float, results: dict[str, Result]) -> None:
+        results[call.id] = result
+        self._record.cwd = self._setup.place.cwd
+        self._record.result(call.id, result)
+        self._watch(CallEnded(call.id, call.name, call.given, result, round(seconds * 1000), self._agent))
+
+
+def _fitting(call: Call, tools: Mapping[str, Tool]) -> tuple[Call, Tool]:
+    """A call with its tool, and its input as that wants it."""
+    tool = tools.get(call.name)
+    if tool is None:
+        raise Unfit(f"Error: No such tool available: {call.name}")
+    return call._replace(given=checked(call.name, tool.schema, call.given)), tool
+
+
+def _block(call: str, result: Result) -> Object:
+    content = result.content if isinstance(result.content, str) else list(result.content)
+    block = {"type": "tool_result", "tool_use_id": call, "content": content or "(no output)"}
+    return {**block, "is_error": True} if result.is_error else block

@@ -1,0 +1,110 @@
+"""Sub-agents: the same loop with a conversation, a record and tools of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from turnlog.agent.conversation import Conversation
+from turnlog.agent.events import CallEnded, Event
+from turnlog.agent.person import Person
+from turnlog.agent.setup import AgentType, Limits
+from turnlog.agent.spending import Spent
+from turnlog.agent.tools.tool import Object, Result, ToolError
+from turnlog.model.cancel import Cancel
+from turnlog.model.failures import Cancelled
+
+if TYPE_CHECKING:
+    from turnlog.agent.loop import Loop
+
+ITSELF = frozenset({"Task", "AskUserQuestion", "ExitPlanMode", "TodoWrite"})
+"""What a sub-agent does not get: it starts no others, and asks nobody."""
+
+
+class Delegation:
+    """Lets sub-agents work for a loop."""
+
+    def __init__(self, loop: Loop, watch: Callable[[Event], None], person: Person) -> None:
+        self._loop = loop
+        self._watch = watch
+        self._person = person
+
+    def run(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> Result:
+        """Let a sub-agent do what a call asks for, and give its report."""
+        kind, prompt = self._type(str(given.get("subagent_type") or "general-purpose")), str(given.get("prompt") or "")
+        agent_id, began, spent = f"a{token_hex(8)}", time.monotonic(), Spent()
+        description = str(given.get("description") or "")
+        loop = self._loop
+        record = loop.record.agent(call, agent_id, kind.name, prompt, description=description)
+        uses = 0
+
+        def watch(event: Event) -> None:
+            nonlocal uses
+            if isinstance(event, CallEnded):
+                uses += 1
+                progress({"type": "agent_progress", "prompt": prompt, "agentId": agent_id, "toolUses": uses})
+            self._watch(event)
+
+        inner = type(loop)(
+            self._setup(kind, given),
+            record,
+            Conversation([{"role": "user", "content": prompt}], loop.conversation.preface),
+            watch,
+            self._person,
+            spent=spent,
+            shared=loop.shared,
+            agent=call,
+            tools=self._tools(kind),
+        )
+        ended = inner.work(cancel)
+        loop.spent.join(spent)
+        record.finished()
+        if ended.reason == "interrupted":
+            raise Cancelled("cancelled")
+        if ended.reason == "error":
+            raise ToolError(ended.text)
+        return _report(agent_id, prompt, ended.text, round((time.monotonic() - began) * 1000), uses, spent)
+
+    def _type(self, name: str) -> AgentType:
+        found = self._loop.setup.agents.get(name)
+        if found is None:
+            known = ", ".join(self._loop.setup.agents) or "none"
+            raise ToolError(f"Agent type '{name}' not found. Available agents: {known}")
+        return found
+
+    def _setup(self, kind: AgentType, given: Object) -> Any:
+        setup = self._loop.setup
+        model = str(given.get("model") or kind.model or setup.name)
+        system = [{"type": "text", "text": kind.prompt, "cache_control": {"type": "ephemeral"}}]
+        return replace(setup, system=system, name=setup.aliases.get(model, model), limits=Limits())
+
+    def _tools(self, kind: AgentType) -> dict[str, Any]:
+        allowed = {name: tool for name, tool in self._loop.setup.tools.items() if name not in ITSELF}
+        return allowed if kind.tools is None else {name: tool for name, tool in allowed.items() if name in kind.tools}
+
+
+def _report(agent_id: str, prompt: str, text: str, milliseconds: int, uses: int, spent: Spent) -> Result:
+    said = {"type": "text", "text": text or "(no report)"}
+    hint = {"type": "text", "text": f"agentId: {agent_id}"}
+    tokens = [used.tokens for used in spent.models.values()]
+    total = sum(sum(each[:5]) for each in tokens)
+    usage = {
+        "input_tokens": sum(each.input for each in tokens),
+        "cache_creation_input_tokens": sum(each.cache_write_5m + each.cache_write_1h for each in tokens),
+        "cache_read_input_tokens": sum(each.cache_read for each in tokens),
+        "output_tokens": sum(each.output for each in tokens),
+    }
+    structured = {
+        "status": "completed",
+        "prompt": prompt,
+        "agentId": agent_id,
+        "content": [said],
+        "totalDurationMs": milliseconds,
+        "totalTokens": total,
+        "totalToolUseCount": uses,
+        "usage": usage,
+    }
+    return Result([said, hint], structured)

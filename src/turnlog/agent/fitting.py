@@ -1,0 +1,90 @@
+"""Messages of a session as this client may send them: without what another client, or another model, meant for itself.
+
+Left out are the attachments in which the client told of its own surroundings, because this one tells of its own; and
+what the API would refuse: thinking that another model signed, references to tools that are not offered here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.session.prices import name
+from turnlog.session.refusals import THINKING, thinking_fault
+
+Json = dict[str, Any]
+
+OWN = frozenset(
+    "agent_listing_delta auto_mode command_permissions date deferred_tools_delta deferred_tools_record environment"
+    " instructions mcp_instructions_delta model prompt_snapshot remote_session_change session_context skill_listing"
+    " total_tokens_reminder ultra_effort_enter ultra_effort_exit workflow_keyword_request".split()
+)
+"""Kinds of attachments in which a client tells of its own tools, its own settings and the machine."""
+_NAMES = {"Agent": "Task"}
+"""The newest client's names of tools that are offered here under the older ones."""
+_GONE = {"type": "text", "text": "[Tool references removed - tools no longer available]"}
+
+
+def fitted(messages: Iterable[Json]) -> list[Json]:
+    """Messages without what any model would refuse; what stands between two answers becomes one message."""
+    out: list[Json] = []
+    for message in messages:
+        role, blocks = message["role"], [kept for block in message["content"] if (kept := _block(block))]
+        if role == "system":  # not every model takes it in the middle of a conversation
+            role, blocks = "user", [{**block, "text": _reminder(str(block.get("text")))} for block in blocks]
+        if out and out[-1]["role"] == role:
+            out[-1]["content"] += blocks
+        elif blocks:
+            out.append({"role": role, "content": blocks})
+    return out
+
+
+def _block(block: Json) -> Json | None:
+    kind = block.get("type")
+    if kind in THINKING:
+        return None if thinking_fault(block) else block
+    if kind == "tool_use" and block.get("name") in _NAMES:
+        return {**block, "name": _NAMES[str(block["name"])]}
+    if kind == "tool_result" and isinstance(content := block.get("content"), list):
+        kept = [inner for inner in content if not _is_reference(inner)]
+        return block if len(kept) == len(content) else {**block, "content": kept or [_GONE]}
+    return block
+
+
+def _is_reference(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_reference"
+
+
+def _reminder(text: str) -> str:
+    return f"<system-reminder>\n{text}\n</system-reminder>"
+
+
+def thinkers(file: Transcript, rows: Iterable[Entry]) -> dict[str, str]:
+    """Which model thought what, by the seal of the thinking."""
+    found = {}
+    for row in rows:
+        model = row.message.model if row.type == "assistant" and row.message is not None else None
+        kinds = row.message.content if model and row.message else ()
+        if isinstance(kinds, list) and any(block.type in THINKING for block in kinds):
+            blocks = file.body(row)["message"]["content"]
+            found.update({_seal(block): str(model) for block in blocks if block.get("type") in THINKING})
+    return found
+
+
+def for_model(messages: Iterable[Json], thought_by: Mapping[str, str], model: str) -> list[Json]:
+    """Messages without the thinking of other models; an answer is never nothing but thinking."""
+    own = name(model).key
+    return [
+        {**message, "content": [block for block in message["content"] if _is_fit(block, thought_by, own)]}
+        for message in messages
+    ]
+
+
+def _is_fit(block: Json, thought_by: Mapping[str, str], own: str) -> bool:
+    return block.get("type") not in THINKING or name(thought_by.get(_seal(block), own)).key == own
+
+
+def _seal(block: Json) -> str:
+    return str(block.get("signature") or block.get("data") or "")

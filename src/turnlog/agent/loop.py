@@ -1,0 +1,293 @@
+"""The loop: ask the model, carry out its calls, tell it what came of them, until it comes to rest.
+
+Everything is on disk before anybody is told of it. Whatever belongs to a session ends a turn, and never the program: an
+error of the API, a limit, a person who stops it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from turnlog.agent.calls import Call, Calls, Halted
+from turnlog.agent.compaction import Compaction, is_due
+from turnlog.agent.context import Context, context
+from turnlog.agent.conversation import Content, Conversation
+from turnlog.agent.delegation import Delegation
+from turnlog.agent.events import Compacted, Event, Said, Streamed, TurnEnded, Warned
+from turnlog.agent.permissions.decision import Mode
+from turnlog.agent.person import Person
+from turnlog.agent.record import Record
+from turnlog.agent.setup import Setup
+from turnlog.agent.spending import Exhausted, Spent, filled
+from turnlog.agent.tools.files import Files
+from turnlog.agent.tools.shells import Shells
+from turnlog.agent.tools.tool import Object, Question, Result, Scene, Tool
+from turnlog.model.answer import Answer, Folding
+from turnlog.model.cancel import Cancel
+from turnlog.model.events import Retrying
+from turnlog.model.failures import Cancelled, ModelError
+from turnlog.model.request import Request
+
+GO_ON = (
+    "Output token limit hit. Go on exactly where you were cut off, without an apology and without repeating anything."
+)
+_LONGER = 3
+"""How often an answer that was cut by its limit is gone on with."""
+
+Watch = Callable[[Event], None]
+
+
+class Loop:
+    """One actor at work: the session itself, or a sub-agent."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        record: Record,
+        conversation: Conversation,
+        watch: Watch,
+        person: Person,
+        *,
+        spent: Spent | None = None,
+        shared: Shared | None = None,
+        agent: str | None = None,
+        tools: Mapping[str, Tool] | None = None,
+    ) -> None:
+        self.setup = setup
+        self.record = record
+        self.conversation = conversation
+        self.spent = spent or Spent()
+        self.shared = shared or Shared(record.folder)
+        self._person = person
+        self._agent = agent
+        self._tools = dict(tools if tools is not None else setup.tools)
+        lock = threading.Lock()
+
+        def told(event: Event) -> None:
+            with lock:
+                watch(event)
+
+        self.tell = told
+        self.calls = Calls(setup, record, person, told, self._scene, agent)
+        record.watch = lambda entry: told(Said(entry, agent))
+        self._delegation = Delegation(self, watch, person)
+
+    # -- turns
+
+    def turn(self, content: Content, cancel: Cancel, **fields: Any) -> TurnEnded:
+        """One turn of a person: from what they say until the model comes to rest."""
+        if not cancel.is_set:
+            self._make_room(cancel)  # before the prompt: a summary would swallow it
+        self.record.prompt(content, **fields)
+        self.conversation.said(content)
+        return self.work(cancel)
+
+    def work(self, cancel: Cancel) -> TurnEnded:
+        """Go on from what was said last."""
+        began, asked, text, reason = time.monotonic(), 0, "", "finished"
+        try:
+            for asked, text in enumerate(self._steps(cancel), 1):  # noqa: B007 - where it ended is what is wanted
+                pass
+        except Exhausted as limit:
+            reason, text = limit.reason, str(limit)
+        except (Halted, Cancelled):
+            reason = "interrupted"
+        except ModelError as error:
+            reason, text = "error", self._failed(error)
+        took = round((time.monotonic() - began) * 1000)
+        if self._agent is None:
+            self.record.turn_ended(took)
+        ended = TurnEnded(reason, text, took, asked)
+        if self._agent is None:
+            self.tell(ended)
+        return ended
+
+    def _steps(self, cancel: Cancel) -> Any:
+        """The text of each answer; a step is a request, and the calls of its answer."""
+        longer = 0
+        asked = 0
+        while True:
+            self.spent.check(self.setup.limits, asked)
+            if asked:
+                self._make_room(cancel)
+            self._hear_shells()
+            answer = self._asked(cancel)
+            asked += 1
+            calls = [Call(str(c.get("id")), str(c.get("name")), _object(c.get("input"))) for c in answer.calls]
+            if calls:
+                try:
+                    self.conversation.resulted(self.calls.run(calls, self.tools(), cancel))
+                except Halted:
+                    self._halted(calls)
+                    raise
+            yield answer.text
+            if calls:
+                continue
+            if not answer.is_cut or longer >= _LONGER:
+                return
+            longer += 1
+            self.record.prompt(GO_ON, meta=True)
+            self.conversation.said(GO_ON)
+
+    def _hear_shells(self) -> None:
+        """Tell the model which commands in the background have ended."""
+        for text in self.shared.shells.notices() if self._agent is None else ():
+            self.record.prompt(text, meta=True)
+            self.conversation.said(text)
+
+    def _halted(self, calls: Sequence[Call]) -> None:
+        """The person stopped it while calls were at work: the model finds that out with the next prompt."""
+        from turnlog.agent.calls import STOP
+        from turnlog.agent.lines import INTERRUPTED_CALL
+
+        results = [{"type": "tool_result", "tool_use_id": c.id, "content": STOP, "is_error": True} for c in calls]
+        self.conversation.resulted(results)
+        self.record.interrupted(for_tool=True)
+        self.conversation.said(INTERRUPTED_CALL)
+
+    # -- requests
+
+    def tools(self) -> dict[str, Tool]:
+        """The tools that may be used, in their order."""
+        return {name: tool for name, tool in self._tools.items() if not self.setup.guard.is_hidden(name)}
+
+    def request(self, further: str = "") -> Request:
+        """What would be sent now; `further` is asked beyond what was said, without becoming a part of it."""
+        offered = [
+            {"name": name, "description": tool.description, "input_schema": dict(tool.schema)}
+            for name, tool in self.tools().items()
+        ]
+        thinking = {"type": "enabled", "budget_tokens": self.setup.thinking} if self.setup.thinking else None
+        return Request(
+            self.setup.name,
+            self.conversation.to_send(further),
+            self.setup.max_tokens,
+            self.setup.system,
+            offered,
+            thinking=thinking,
+            extra=self.setup.extra,
+        )
+
+    def _asked(self, cancel: Cancel) -> Answer:
+        """Ask the model; the answer is written block by block when it is complete, or as far as it came."""
+        folding, began = Folding(), time.monotonic()
+        try:
+            for event in self.setup.model.stream(self.request(), cancel):
+                folding.add(event)
+                if isinstance(event, Retrying):
+                    self.record.retrying(event.attempt - 1, event.wait, event.reason, event.attempt)
+                    self.tell(Warned(f"{event.reason}; trying again in {event.wait:.0f} s"))
+                self.tell(Streamed(event, self._agent))
+        except Cancelled:
+            self._broken_off(folding.answer())
+            raise
+        answer = folding.answer()
+        self.record.answer(answer)
+        self.conversation.answered(answer.content)
+        self.conversation.used = filled(answer.usage) or self.conversation.used
+        self.spent.add(answer, (time.monotonic() - began) * 1000)
+        return answer
+
+    def _broken_off(self, answer: Answer) -> None:
+        """The person stopped it while the model spoke: what was said stays."""
+        from turnlog.agent.lines import INTERRUPTED
+
+        said = [block for block in answer.content if block.get("type") == "text"]
+        if said:
+            self.record.answer(_partial(answer, said))
+            self.conversation.answered(said)
+        self.record.interrupted()
+        self.conversation.said(INTERRUPTED)
+
+    def _failed(self, error: ModelError) -> str:
+        text = f"API Error: {error}"
+        self.record.failed(text, error.kind or "unknown", error.status, error.kind)
+        return text
+
+    # -- the window
+
+    def _make_room(self, cancel: Cancel) -> None:
+        """Before the window is full, older messages make room."""
+        if is_due(self.setup, self.conversation):
+            compaction = Compaction(self)
+            try:
+                if not compaction.cleared_enough():
+                    self.tell(compaction.summarised("auto", "", cancel))
+            except Cancelled:
+                pass  # whoever stopped it is heard at the next step
+            except ModelError as error:
+                self.tell(Warned(f"the conversation could not be summed up: {error}"))
+
+    def compact(self, instructions: str, cancel: Cancel) -> Compacted:
+        """Replace what was said by a summary, because the person wants it."""
+        done = Compaction(self).summarised("manual", instructions, cancel)
+        self.tell(done)
+        return done
+
+    def context(self) -> Context:
+        """What fills the window."""
+        return context(self.setup, self.conversation, self.request())
+
+    def sent(self) -> Mapping[str, Any]:
+        """The very body of the next request."""
+        return self.request().body()
+
+    # -- what tools need
+
+    def ask(self, question: Question) -> Object | None:
+        """Ask the person; who agrees to a plan lets the work begin."""
+        answer = self._person.answer(question)
+        if question.kind == "plan" and answer and answer.get("approved"):
+            chosen: list[Mode] = [mode for mode in get_args(Mode) if mode == answer.get("mode")]
+            self.setup.guard.mode = chosen[0] if chosen else "default"
+            self.record.permitting(self.setup.guard.mode)
+        return answer
+
+    def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> Result:
+        """Let a sub-agent work."""
+        return self._delegation.run(call, given, cancel, progress)
+
+    def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
+        """Ask the small model, outside of the conversation."""
+        began = time.monotonic()
+        request = Request(self.setup.small, [{"role": "user", "content": prompt}], 8192, system, tools)
+        answer = self.setup.model.complete(request, cancel)
+        self.spent.add(answer, (time.monotonic() - began) * 1000)
+        return answer.content
+
+    def _scene(self, call: str, cancel: Cancel, progress: Callable[[Object], None]) -> Scene:
+        shared = self.shared
+        return Scene(
+            call,
+            self.setup.place,
+            self.record.folder,
+            self.record.session_id,
+            shared.files,
+            shared.shells,
+            self,
+            cancel,
+            self.setup.environ,
+            progress,
+            shared.todos,
+        )
+
+
+class Shared:
+    """What all actors of a session have in common."""
+
+    def __init__(self, folder: Path) -> None:
+        self.files = Files()
+        self.shells = Shells(folder / "background")
+        self.todos: list[Object] = []
+
+
+def _object(value: object) -> Object:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _partial(answer: Answer, blocks: Sequence[Object]) -> Answer:
+    return Answer(tuple(blocks), None, answer.usage, answer.id, answer.model, None, answer.request_id)

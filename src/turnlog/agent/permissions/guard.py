@@ -1,0 +1,155 @@
+"""The guard: decides on every call by the rules of the settings, the mode and the nature of the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from turnlog.agent.permissions.access import Access
+from turnlog.agent.permissions.decision import Decision, Mode
+from turnlog.agent.permissions.modes import ALLOWED, MODES, Finding, settle
+from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules, matches_host, matches_name
+from turnlog.agent.permissions.shell import Shell
+from turnlog.agent.settings import Settings, add_rules
+from turnlog.agent.tools.tool import Place
+
+_FREE = frozenset(
+    "TodoWrite Task AskUserQuestion ExitPlanMode EnterPlanMode BashOutput KillShell TaskOutput TaskStop".split()
+)
+"""They change nothing of themselves, or ask by themselves; what an agent does is decided call by call."""
+_PATHS = {
+    "NotebookEdit": "notebook_path",
+    "NotebookRead": "notebook_path",
+    "Glob": "path",
+    "Grep": "path",
+    "LS": "path",
+}
+_SEARCHED = "pattern"
+
+
+class SettingsGuard:
+    """Decides by the settings; `further` are folders that may be read though they are no working folders."""
+
+    def __init__(
+        self, settings: Settings, mode: Mode = "default", *, home: Path | None = None, further: Sequence[Path] = ()
+    ) -> None:
+        self.mode: Mode = mode
+        self.rules = Rules(settings)
+        self.settings = settings
+        self.home = home or Path.home()
+        self.further = tuple(further)
+        self._given: list[str] = []
+
+    @property
+    def warnings(self) -> list[str]:
+        """What in the settings was ignored."""
+        return [*self.settings.warnings, *self.rules.warnings]
+
+    def decide(self, name: str, given: Mapping[str, Any], place: Place) -> Decision:
+        """Whether a call may be made; what can't be decided is never allowed."""
+        mode = self.mode if self.settings.may_bypass() or self.mode != "bypassPermissions" else "default"
+        if rule := self.rules.bare("deny", name):
+            return Decision("deny", f"Permission to use {name} has been denied by the rule {rule}.")
+        try:
+            finding = self._finding(name, given, self._access(place, mode))
+        except (OSError, ValueError, RecursionError) as error:  # a name with a NUL, a circle of links
+            finding = Finding(
+                "ask", f"{name} needs permission: what it was given can't be checked ({error}).", is_firm=True
+            )
+        return settle(finding, mode)
+
+    def remember(self, rules: tuple[str, ...], place: Place) -> str:
+        """Write rules that allow to the folder's local settings, and keep to them from now on; says where."""
+        path = place.root / ".claude" / "settings.local.json"
+        add_rules(path, "allow", rules, root=place.root)
+        self.permit(rules, place)
+        return str(path)
+
+    def permit(self, rules: Sequence[str], place: Place) -> None:
+        """Allow something until the client ends."""
+        self._given += rules
+        layer = {"permissions": {"allow": list(self._given)}}
+        self.rules = Rules(self.settings.with_flags(layer, place.root))
+
+    def is_hidden(self, name: str) -> bool:
+        """Whether a tool is denied as a whole, by its own name or by that of its kind."""
+        return self.rules.bare("deny", name) is not None
+
+    def unreadable(self, place: Place) -> Callable[[Path], bool]:
+        """Says of files whether a rule forbids to read them: a search leaves them out."""
+        access = self._access(place, self.mode)
+        return access.is_hidden if access.hides() else lambda _: False
+
+    def _access(self, place: Place, mode: Mode) -> Access:
+        wider = Place(place.root, place.cwd, (*place.further, *self.settings.folders()))
+        return Access(self.rules, wider, self.home, mode, self.further)
+
+    def _finding(self, name: str, given: Mapping[str, Any], access: Access) -> Finding:
+        if name == "Bash":
+            command = given.get("command")
+            return Shell(self.rules, access).decide(command) if isinstance(command, str) else Finding("ask", _BROKEN)
+        if name in READERS:
+            return self._reads(name, given, access)
+        if name in EDITORS:
+            path = given.get(_PATHS.get(name, "file_path"))
+            return access.write(path, tool=name) if isinstance(path, str) else Finding("ask", _BROKEN, changes=True)
+        if name == "WebFetch":
+            return self._fetch(given)
+        if name in ("Task", "Agent", "Skill"):
+            return self._named(name, given)
+        return self._other(name)
+
+    def _reads(self, name: str, given: Mapping[str, Any], access: Access) -> Finding:
+        path = given.get(_PATHS.get(name, "file_path"), "." if name in ("Glob", "Grep", "LS") else None)
+        if not isinstance(path, str):
+            return Finding("ask", _BROKEN)
+        found = access.read(path or ".", tool=name)
+        pattern = given.get(_SEARCHED) if name == "Glob" else None
+        if found.verdict == "allow" and isinstance(pattern, str) and _leads_away(pattern):
+            return access.read(pattern.split("*")[0] or "/", tool=name)
+        return found
+
+    def _fetch(self, given: Mapping[str, Any]) -> Finding:
+        url = given.get("url")
+        host = urlsplit(url).hostname if isinstance(url, str) else None
+        if not host:
+            return Finding("ask", _BROKEN)
+        return self._spoken("WebFetch", ["WebFetch"], lambda rule: matches_host(rule, host)) or Finding(
+            "ask", f"WebFetch needs permission to talk to {host}.", (f"WebFetch(domain:{host})",)
+        )
+
+    def _named(self, name: str, given: Mapping[str, Any]) -> Finding:
+        tool = "Skill" if name == "Skill" else "Task"
+        chosen = str(given.get("skill" if tool == "Skill" else "subagent_type", ""))
+        spoken = self._spoken(tool, [tool], lambda rule: matches_name(rule, chosen))
+        asking = Finding("ask", f"{name} needs permission to use {chosen}.", (f"{tool}({chosen})",))
+        return spoken or (ALLOWED if tool == "Task" else asking)
+
+    def _other(self, name: str) -> Finding:
+        spoken = self._spoken(name, [], lambda _: False)
+        return spoken or (ALLOWED if name in _FREE else Finding("ask", f"{name} needs permission.", (name,)))
+
+    def _spoken(self, name: str, tools: Sequence[str], fits: Callable[[Rule], bool]) -> Finding | None:
+        """What the rules say of a call, in their order."""
+        for kind in ("deny", "ask", "allow"):
+            rule = next((one for one in self.rules.specific(kind, tools) if fits(one)), None) or self.rules.bare(
+                kind, name
+            )
+            if rule:
+                return Finding(kind, "" if kind == "allow" else f"The rule {rule} says so.", is_firm=kind == "ask")
+        return None
+
+
+_BROKEN = "What the call was given can't be checked."
+
+
+def _leads_away(pattern: str) -> bool:
+    """Whether a pattern for names may lead out of the folder that it begins in."""
+    return pattern.startswith(("/", "~", "\\")) or ".." in pattern.replace("\\", "/").split("/") or pattern[1:2] == ":"
+
+
+def is_mode(name: str) -> bool:
+    """Whether there is a mode of that name."""
+    return name in MODES

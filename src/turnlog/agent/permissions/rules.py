@@ -1,0 +1,134 @@
+"""Rules: `Tool` or `Tool(spec)`, as they stand in the settings; deny before ask before allow.
+
+Bash(npm run test:*)    a command and more words; the same as `npm run test *`; `*` anywhere is any text
+Read(./secret/**)       a gitignore pattern: `//` from the root, `~/` from home, `/` from the project, else from where
+                        the client was started; `Edit` speaks for all tools that write, `Read` for all that read
+WebFetch(domain:x.y)    one host; `*.x.y` those below it
+Task(name) Skill(name)  one agent, one skill; `mcp__server` all tools of a server
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.agent.settings import Kind, Settings
+
+READERS = frozenset({"Read", "Glob", "Grep", "NotebookRead", "LS"})
+EDITORS = frozenset({"Edit", "Write", "NotebookEdit", "MultiEdit"})
+_FORM = re.compile(r"([\w*-]+)(?:\((.*)\))?", re.DOTALL)
+_SAME = {"Agent": "Task", "KillBash": "KillShell"}
+_EVERYTHING = ("", "*", ":*", "**")
+
+
+class Rule(NamedTuple):
+    """One rule."""
+
+    kind: Kind
+    tool: str
+    spec: str | None
+    """None if it speaks of every use of the tool."""
+    text: str
+    layer: str
+    root: Path
+    """What `/` stands for."""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.kind}, {self.layer} settings)"
+
+
+class Rules:
+    """All rules that hold."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.warnings: list[str] = []
+        self.deny = tuple(self._read(settings, "deny"))
+        self.ask = tuple(self._read(settings, "ask"))
+        self.allow = tuple(self._read(settings, "allow"))
+
+    def _read(self, settings: Settings, kind: Kind) -> Iterator[Rule]:
+        for text, layer in settings.rules(kind):
+            form = _FORM.fullmatch(text)
+            if form is None:
+                self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} is no rule; it is ignored")
+                continue
+            tool = _SAME.get(form[1], form[1])
+            spec = None if form[2] is None or form[2].strip() in _EVERYTHING else form[2].strip()
+            yield Rule(kind, tool, spec, text, layer.name, layer.root)
+
+    def of(self, kind: Kind) -> tuple[Rule, ...]:
+        """The rules of one kind."""
+        return {"deny": self.deny, "ask": self.ask, "allow": self.allow}[kind]
+
+    def bare(self, kind: Kind, tool: str) -> Rule | None:
+        """The rule that speaks of a tool as a whole."""
+        return next((rule for rule in self.of(kind) if rule.spec is None and _names(rule, tool)), None)
+
+    def specific(self, kind: Kind, tools: Iterable[str]) -> list[Rule]:
+        """The rules that speak of certain uses of tools."""
+        wanted = set(tools)
+        return [rule for rule in self.of(kind) if rule.spec is not None and rule.tool in wanted]
+
+
+def _names(rule: Rule, tool: str) -> bool:
+    tool = _SAME.get(tool, tool)
+    if rule.tool == tool or (rule.tool == "Edit" and tool in EDITORS) or (rule.tool == "Read" and tool in READERS):
+        return True
+    if tool.startswith("mcp__"):
+        return _fits(rule, tool) or (rule.tool.count("__") == 1 and tool.startswith(f"{rule.tool}__"))
+    return rule.kind != "allow" and _fits(rule, tool)
+
+
+def _fits(rule: Rule, tool: str) -> bool:
+    """Names with `*`; one that allows must name the server."""
+    if rule.kind == "allow" and not re.match(r"mcp__[^*]+__", rule.tool):
+        return False
+    return "*" in rule.tool and fnmatchcase(tool, rule.tool)
+
+
+def matches_name(rule: Rule, name: str) -> bool:
+    """Whether a rule for agents or skills speaks of one."""
+    spec = (rule.spec or "").removesuffix(":*")
+    return fnmatchcase(name, spec)
+
+
+def matches_host(rule: Rule, host: str) -> bool:
+    """Whether a rule for the web speaks of a host."""
+    spec = (rule.spec or "").lower()
+    if not spec.startswith("domain:"):
+        return False
+    wanted = spec.removeprefix("domain:").strip().rstrip(".")
+    host = host.lower().rstrip(".")
+    if wanted.startswith("*."):
+        return host.endswith(wanted[1:])
+    return bool(wanted) and host == wanted
+
+
+def matches_command(rule: Rule, text: str) -> bool:
+    """Whether a rule for Bash speaks of a command."""
+    return _command(rule.spec or "").fullmatch(text) is not None
+
+
+def is_exact(rule: Rule) -> bool:
+    """Whether a rule for Bash speaks of one command and no other."""
+    return "*" not in re.sub(r"\\.", "", rule.spec or "*")
+
+
+@cache
+def _command(spec: str) -> re.Pattern[str]:
+    spec = f"{spec[:-2]} *" if spec.endswith(":*") else spec
+    tail = ""
+    if spec.endswith(" *"):
+        spec, tail = spec[:-2].rstrip(), r"(?: .*)?"
+    pieces = (_piece(found[0]) for found in re.finditer(r"\\.|.", spec, re.DOTALL))
+    return re.compile("".join(pieces) + tail, re.DOTALL)
+
+
+def _piece(text: str) -> str:
+    if text == "*":
+        return ".*"
+    return re.escape(text[1:] if text in (r"\*", r"\\") else text)

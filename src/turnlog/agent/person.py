@@ -1,0 +1,42 @@
+"""The person at the other end: what they are asked in the middle of a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, Protocol
+
+from turnlog.agent.permissions.decision import Decision
+from turnlog.agent.tools.tool import Question
+
+
+class Leave(NamedTuple):
+    """What a person says to a call that needs their leave."""
+
+    verdict: Literal["once", "always", "no"]
+    """`always` writes the suggested rules."""
+    words: str = ""
+    """What they want instead; with `no`, the model is told and goes on, without words the turn ends."""
+
+
+class Person(Protocol):
+    """Somebody who can be asked."""
+
+    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> Leave:
+        """Whether a call may be made."""
+        ...
+
+    def answer(self, question: Question) -> Mapping[str, Any] | None:
+        """What they say to a question or a plan; None if they decline."""
+        ...
+
+
+class Nobody:
+    """Nobody is there: print mode."""
+
+    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> Leave:
+        """No; the model is told why, and goes on."""
+        return Leave("no", decision.reason or "nobody is there to be asked")
+
+    def answer(self, question: Question) -> Mapping[str, Any] | None:
+        """Nobody answers."""
+        return None

@@ -1,0 +1,226 @@
+"""Print mode: one turn, told on standard output in the shapes of the real client.
+
+    text          the last text of the model
+    json          one object when the turn is over: what came of it, what it cost, which calls were not allowed
+    stream-json   a line for everything that happens, and that object at the end
+
+Both clients give the keys that are given here; what only one of them knows, or what tells of parts that this client
+does not have, is left out.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import uuid4
+
+from turnlog.agent.chain import VERSION
+from turnlog.agent.events import Denied, Event, Said, Streamed, TurnEnded
+from turnlog.agent.spending import tokens_of
+from turnlog.session.prices import Tokens, lookup, window
+
+if TYPE_CHECKING:
+    from turnlog.agent.loop import Loop
+
+Form = Literal["text", "json", "stream-json"]
+Object = Mapping[str, Any]
+Json = dict[str, Any]
+
+FORMS: tuple[Form, ...] = ("text", "json", "stream-json")
+_SUBTYPES = {
+    "finished": "success",
+    "error": "success",  # so it is in the real client, and `is_error` tells them apart
+    "max_turns": "error_max_turns",
+    "budget": "error_max_budget_usd",
+    "interrupted": "error_during_execution",
+}
+_REASONS = {
+    "finished": "completed",
+    "error": "api_error",
+    "max_turns": "max_turns",
+    "budget": "budget_exhausted",
+    "interrupted": "aborted",
+}
+
+
+class Printing:
+    """Tells a turn to whoever reads standard output."""
+
+    def __init__(
+        self,
+        form: Form,
+        write: Callable[[Json], None],
+        say: Callable[[str], None],
+        *,
+        partial: bool = False,
+        commands: tuple[str, ...] = (),
+    ) -> None:
+        self._form = form
+        self._write = write
+        self._say = say
+        self._partial = partial
+        self._commands = commands
+        self._lock = threading.Lock()
+        self._session_id = ""
+        self._denied: list[Json] = []
+        self._results = 0
+        self._usage: dict[str, Object] = {}
+        self._stop: str | None = None
+
+    def begin(self, loop: Loop, key_source: str = "none") -> None:
+        """Say what the turn has to work with."""
+        self._session_id = loop.record.session_id
+        if self._form == "stream-json":
+            self._write(_init(loop, key_source, self._commands))
+
+    def watch(self, event: Event) -> None:
+        """Take note of what happens, and tell it if everything is wanted; sub-agents call this at the same time."""
+        with self._lock:
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Said):
+            self._count(event)
+        elif isinstance(event, Denied):
+            self._denied.append({"tool_name": event.name, "tool_use_id": event.call, "tool_input": dict(event.given)})
+        if self._form == "stream-json":
+            for line in self._lines(event):
+                self._write({**line, "session_id": self._session_id, "uuid": line.get("uuid") or str(uuid4())})
+
+    def end(self, loop: Loop, ended: TurnEnded) -> int:
+        """Tell what came of the turn; the exit status."""
+        if self._form == "text":
+            self._say(_in_words(ended, loop))
+        else:
+            self._write(self._result(loop, ended))
+        return int(ended.reason != "finished")
+
+    def _count(self, event: Said) -> None:
+        entry = event.entry
+        message = entry.get("message")
+        if event.agent is not None or not isinstance(message, Mapping):
+            return
+        if entry.get("type") == "assistant":
+            self._usage[str(message.get("id"))] = message.get("usage") or {}
+            self._stop = message.get("stop_reason")
+        elif _is_result(entry):
+            self._results += 1
+
+    def _lines(self, event: Event) -> Iterator[Json]:
+        if isinstance(event, Streamed) and self._partial and event.event.data:
+            yield {"type": "stream_event", "event": dict(event.event.data), "parent_tool_use_id": event.agent}
+        elif isinstance(event, Denied):
+            names = {"tool_name": event.name, "tool_use_id": event.call, "message": event.reason}
+            yield {"type": "system", "subtype": "permission_denied", **names}
+        elif isinstance(event, Said):
+            yield from _entry(event.entry, event.agent)
+
+    def _result(self, loop: Loop, ended: TurnEnded) -> Json:
+        is_error = ended.reason != "finished"
+        subtype = _SUBTYPES.get(ended.reason, "error_during_execution")
+        told: Json = {"result": ended.text} if subtype == "success" else {"errors": [ended.text] if ended.text else []}
+        return {
+            "type": "result",
+            "subtype": subtype,
+            "is_error": is_error,
+            "duration_ms": ended.milliseconds,
+            "duration_api_ms": round(loop.spent.milliseconds),
+            "num_turns": 1 + self._results,
+            **told,
+            "stop_reason": self._stop,
+            "terminal_reason": _REASONS.get(ended.reason, ended.reason),
+            "session_id": self._session_id,
+            "total_cost_usd": loop.spent.dollars,
+            "usage": _usage(self._usage.values()),
+            "modelUsage": {name: _model(name, used.tokens, used.dollars) for name, used in loop.spent.models.items()},
+            "permission_denials": self._denied,
+            "uuid": str(uuid4()),
+        }
+
+
+def _init(loop: Loop, key_source: str, commands: tuple[str, ...]) -> Json:
+    setup = loop.setup
+    return {
+        "type": "system",
+        "subtype": "init",
+        "cwd": str(setup.place.root),
+        "session_id": loop.record.session_id,
+        "tools": list(loop.tools()),
+        "mcp_servers": [],
+        "model": setup.name,
+        "permissionMode": setup.guard.mode,
+        "slash_commands": list(commands),
+        "apiKeySource": key_source,
+        "claude_code_version": VERSION,
+        "output_style": "default",
+        "agents": list(setup.agents),
+        "skills": [],
+        "plugins": [],
+        "uuid": str(uuid4()),
+    }
+
+
+def _entry(entry: Object, agent: str | None) -> Iterator[Json]:
+    """An entry of the session as programs are told of it; what only the client itself reads is not told."""
+    kind = entry.get("type")
+    around = {"parent_tool_use_id": agent, "uuid": entry.get("uuid"), "timestamp": entry.get("timestamp")}
+    if kind == "assistant":
+        named = {"request_id": entry["requestId"]} if "requestId" in entry else {}
+        failed = {"error": entry["error"]} if "error" in entry else {}
+        yield {"type": "assistant", "message": entry["message"], **around, **named, **failed}
+    elif kind == "user" and _is_result(entry):
+        told = {"tool_use_result": entry["toolUseResult"]} if "toolUseResult" in entry else {}
+        yield {"type": "user", "message": entry["message"], **around, **told}
+    elif kind == "system" and entry.get("subtype") == "compact_boundary":
+        facts = entry.get("compactMetadata") or {}
+        told = {"trigger": facts.get("trigger"), "pre_tokens": facts.get("preTokens")}
+        yield {"type": "system", "subtype": "compact_boundary", "compact_metadata": told, "uuid": entry.get("uuid")}
+
+
+def _is_result(entry: Object) -> bool:
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, Mapping) else None
+    return isinstance(content, list) and any(block.get("type") == "tool_result" for block in content)
+
+
+def _in_words(ended: TurnEnded, loop: Loop) -> str:
+    limits = loop.setup.limits
+    words = {
+        "max_turns": f"Error: Reached max turns ({limits.turns})",
+        "budget": f"Error: Exceeded USD budget ({limits.dollars:g})" if limits.dollars is not None else "",
+        "interrupted": "Error: interrupted",
+    }
+    return words.get(ended.reason) or ended.text
+
+
+def _usage(of_answers: Any) -> Json:
+    tokens = (
+        Tokens(*map(sum, zip(*(tokens_of(usage) for usage in of_answers), strict=True))) if of_answers else Tokens()
+    )
+    return {
+        "input_tokens": tokens.input,
+        "cache_creation_input_tokens": tokens.cache_write_5m + tokens.cache_write_1h,
+        "cache_read_input_tokens": tokens.cache_read,
+        "output_tokens": tokens.output,
+        "server_tool_use": {"web_search_requests": tokens.web_searches, "web_fetch_requests": 0},
+        "service_tier": "standard",
+        "cache_creation": {
+            "ephemeral_1h_input_tokens": tokens.cache_write_1h,
+            "ephemeral_5m_input_tokens": tokens.cache_write_5m,
+        },
+    }
+
+
+def _model(name: str, tokens: Tokens, dollars: float) -> Json:
+    price = lookup(name)
+    return {
+        "inputTokens": tokens.input,
+        "outputTokens": tokens.output,
+        "cacheReadInputTokens": tokens.cache_read,
+        "cacheCreationInputTokens": tokens.cache_write_5m + tokens.cache_write_1h,
+        "webSearchRequests": tokens.web_searches,
+        "costUSD": dollars,
+        "contextWindow": window(name) or 0,
+        "maxOutputTokens": (price.max_output if price else None) or 0,
+    }

@@ -1,0 +1,50 @@
+"""What the model knows of files and tasks when a session is taken up again, by the calls that went well."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from turnlog.session.calls import Call, inputs
+from turnlog.session.clock import moment
+from turnlog.session.files import PATH_FIELDS, READS, named_path
+from turnlog.session.session import Session
+
+Json = dict[str, Any]
+_PARTS = frozenset({"offset", "limit", "pages"})
+
+
+class SeenFile(NamedTuple):
+    """A file that the model has read or written; if it was changed later than that, it must be read again."""
+
+    path: str
+    time: datetime
+    is_whole: bool
+    """Whether all of it was seen."""
+
+
+def _given(session: Session, calls: Sequence[Call], names: Container[str]) -> list[tuple[Call, Json]]:
+    """The calls of some tools that went well, with what they were given."""
+    wanted = [call for call in calls if call.name in names and call.is_error is False]
+    given = inputs(session.file, wanted)
+    return [(call, said) for call, said in zip(wanted, given, strict=True) if isinstance(said, dict)]
+
+
+def todos(session: Session, calls: Sequence[Call]) -> list[Json]:
+    """The task list as it stood last."""
+    for _, given in reversed(_given(session, calls, ("TodoWrite",))):
+        if isinstance(said := given.get("todos"), list):
+            return [item for item in said if isinstance(item, dict)]
+    return []
+
+
+def seen_files(session: Session, calls: Sequence[Call]) -> Iterator[SeenFile]:
+    """The files that were read or written, each as it was seen last."""
+    found: dict[str, SeenFile] = {}
+    for call, given in _given(session, calls, PATH_FIELDS):
+        path, time = named_path(given, call.name), moment(call.ended)
+        if path is not None and time is not None:
+            is_part = call.name in READS and not given.keys().isdisjoint(_PARTS)
+            found[path] = SeenFile(path, time, not is_part)
+    yield from found.values()

@@ -1,0 +1,228 @@
+"""Claude Code's settings, layer by layer: managed > flags > local > project > user.
+
+    managed   the machine's administrator        flags     given when the client was started
+    local     .claude/settings.local.json        project   .claude/settings.json
+    user      <config>/settings.json
+
+Lists of all layers are joined; of other values the highest layer's counts. What is malformed is left out with a warning
+and spoils nothing else. The project's own files (local and project) come with a checkout: until the folder is trusted
+they can forbid, but not allow, and none of their other values count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from turnlog.entries.writer import read_whole, replace
+from turnlog.errors import TurnlogError
+
+Kind = Literal["allow", "ask", "deny"]
+Value = TypeVar("Value")
+_OWN = ("local", "project")
+_LARGEST = 16 << 20
+
+
+class Layer(NamedTuple):
+    """The settings of one place."""
+
+    name: str
+    """managed, flags, local, project or user."""
+    where: str
+    """The file, or the words with which they were given."""
+    values: Mapping[str, Any]
+    root: Path
+    """What `/` stands for in its rules for paths."""
+
+
+class WrittenRule(NamedTuple):
+    """A rule as it stands in the settings."""
+
+    text: str
+    layer: Layer
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All layers, the highest first."""
+
+    layers: tuple[Layer, ...] = ()
+    is_trusted: bool = True
+    warnings: list[str] = field(default_factory=list)
+
+    def rules(self, kind: Kind) -> list[WrittenRule]:
+        """The rules of one kind, with the layer that each is from."""
+        layers = self._trusted() if kind == "allow" else self.layers
+        managed = [layer for layer in layers if layer.name == "managed"]
+        if any(layer.values.get("allowManagedPermissionRulesOnly") is True for layer in managed):
+            layers = managed
+        return [WrittenRule(text, layer) for layer in layers for text in self._listed(layer, kind)]
+
+    def folders(self) -> list[Path]:
+        """Other folders that may be worked in."""
+        found = [(layer, text) for layer in self._trusted() for text in self._listed(layer, "additionalDirectories")]
+        return [Path(os.path.normpath(layer.root / Path(text).expanduser())) for layer, text in found]
+
+    def mode(self) -> str | None:
+        """The mode to begin with (`permissions.defaultMode`)."""
+        found = (self._permissions(layer).get("defaultMode") for layer in self._trusted())
+        return next((mode for mode in found if isinstance(mode, str)), None)
+
+    def may_bypass(self) -> bool:
+        """Whether the mode that asks nothing may be used."""
+        found = (self._permissions(layer).get("disableBypassPermissionsMode") for layer in self.layers)
+        return "disable" not in found
+
+    def env(self) -> dict[str, str]:
+        """Variables for the client and its commands."""
+        found: dict[str, str] = {}
+        for layer in reversed(self._trusted()):
+            given = layer.values.get("env", {})
+            if not isinstance(given, Mapping):
+                self._warn(layer, "env is no object")
+                continue
+            found |= {name: value for name, value in given.items() if isinstance(value, str)}
+        return found
+
+    def value(self, name: str, kind: type[Value]) -> Value | None:
+        """A single value (`model`, `cleanupPeriodDays`), if it is of the type that it should be."""
+        for layer in self._trusted():
+            value = layer.values.get(name)
+            if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+                return value
+            if value is not None:
+                self._warn(layer, f"{name} is no {kind.__name__}")
+        return None
+
+    def with_flags(self, values: Mapping[str, Any], root: Path) -> Settings:
+        """The same with values that were given later."""
+        layer = Layer("flags", "the answers that were given", values, root)
+        return Settings((layer, *self.layers), self.is_trusted, self.warnings)
+
+    def _trusted(self) -> list[Layer]:
+        return [layer for layer in self.layers if self.is_trusted or layer.name not in _OWN]
+
+    def _permissions(self, layer: Layer) -> Mapping[str, Any]:
+        found = layer.values.get("permissions", {})
+        if isinstance(found, Mapping):
+            return found
+        self._warn(layer, "permissions is no object")
+        return {}
+
+    def _listed(self, layer: Layer, name: str) -> Iterator[str]:
+        found = self._permissions(layer).get(name, [])
+        if not isinstance(found, Sequence) or isinstance(found, str):
+            self._warn(layer, f"permissions.{name} is no list")
+            return
+        for item in found:
+            if isinstance(item, str) and item.strip():
+                yield item.strip()
+            else:
+                self._warn(layer, f"permissions.{name} holds {str(item)[:40]!r}, which is no rule")
+
+    def _warn(self, layer: Layer, text: str) -> None:
+        warning = f"{layer.where}: {text}; it is ignored"
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+
+def load(
+    root: Path,
+    config_dir: Path,
+    *,
+    is_trusted: bool,
+    flags: Sequence[str | Mapping[str, Any]] = (),
+    managed: Path | None = None,
+) -> Settings:
+    """Read all layers for a folder; a flag is a file, a text in JSON, or values."""
+    warnings: list[str] = []
+    managed = managed or managed_file()
+    layers = [_file("managed", path, root, warnings) for path in [*_further(managed), managed]]
+    layers += [_flag(flag, root, warnings) for flag in reversed(flags)]
+    layers.append(_file("local", root / ".claude" / "settings.local.json", root, warnings))
+    layers.append(_file("project", root / ".claude" / "settings.json", root, warnings))
+    layers.append(_file("user", config_dir / "settings.json", config_dir, warnings))
+    return Settings(tuple(layer for layer in layers if layer), is_trusted, warnings)
+
+
+def managed_file(platform: str | None = None) -> Path:
+    """Where the machine's administrator puts settings."""
+    folders = {
+        "win32": r"C:\Program Files\ClaudeCode",
+        "darwin": "/Library/Application Support/ClaudeCode",
+    }
+    return Path(folders.get(platform or sys.platform, "/etc/claude-code")) / "managed-settings.json"
+
+
+def _further(managed: Path) -> list[Path]:
+    """Files that add to the administrator's settings; the last by name counts most."""
+    return sorted(managed.with_suffix(".d").glob("*.json"), reverse=True)
+
+
+def _file(name: str, path: Path, root: Path, warnings: list[str]) -> Layer | None:
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise OSError(None, "it is too large")
+        values = _object(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        values = error.strerror or "it can't be read"
+    if isinstance(values, str):
+        warnings.append(f"{path}: {values}; the file is ignored")
+        return None
+    return Layer(name, str(path), values, root)
+
+
+def _flag(flag: str | Mapping[str, Any], root: Path, warnings: list[str]) -> Layer | None:
+    if isinstance(flag, str) and not flag.lstrip().startswith("{"):
+        return _file("flags", root / Path(flag).expanduser(), root, warnings)
+    values = flag if isinstance(flag, Mapping) else _object(flag.encode("utf-8", "surrogatepass"))
+    if isinstance(values, str):
+        warnings.append(f"the settings that were given: {values}; they are ignored")
+        return None
+    return Layer("flags", "the settings that were given", values, root)
+
+
+def _object(data: bytes) -> Mapping[str, Any] | str:
+    """The object that a text holds, or what is wrong with it."""
+    try:
+        found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf").strip() or b"{}")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return f"it is no JSON ({error})"
+    return found if isinstance(found, dict) else "it holds no object"
+
+
+def add_rules(path: Path, kind: Kind, rules: Sequence[str], *, root: Path) -> None:
+    """Add rules to a file of settings, and leave all else in it as it is; the file must stay within `root`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    old = read_whole(path) if path.exists() else None
+    text = old.data.decode("utf-8-sig", "replace") if old else ""
+    values = _object(old.data) if old else {}
+    if isinstance(values, str):
+        raise TurnlogError(f"{path}: {values}; put it right first, nothing was written")
+    permissions = values.get("permissions", {})
+    listed = permissions.get(kind, []) if isinstance(permissions, dict) else None
+    if not isinstance(permissions, dict) or not isinstance(listed, list):
+        raise TurnlogError(f"{path}: permissions.{kind} is no list; put it right first, nothing was written")
+    new = [rule for rule in dict.fromkeys(rules) if rule not in listed]
+    if not new:
+        return
+    values = {**values, "permissions": {**permissions, kind: [*listed, *new]}}
+    data = json.dumps(values, indent=_indent(text), ensure_ascii=False) + (
+        "\n" if text.endswith("\n") or not old else ""
+    )
+    replace(path, data.encode("utf-8", "surrogatepass"), root=root, expected=old.checkpoint if old else None)
+
+
+def _indent(text: str) -> int | str:
+    found = re.search(r"\n([ \t]+)\"", text)
+    return found[1] if found else 2

@@ -1,0 +1,70 @@
+"""What does not change while a session is at work: who answers, what it can do, and how far it may go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from turnlog.agent.permissions.decision import Guard
+from turnlog.agent.tools.tool import Object, Place, Tool
+from turnlog.model.model import Model
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far a turn may go."""
+
+    turns: int | None = None
+    """Requests to the model in one turn of the person (`--max-turns`)."""
+    dollars: float | None = None
+    """Cost of the session (`--max-budget-usd`)."""
+
+
+@dataclass(frozen=True)
+class AgentType:
+    """A kind of sub-agent: built in, or of `.claude/agents`."""
+
+    name: str
+    description: str
+    prompt: str
+    """Its system prompt."""
+    tools: tuple[str, ...] | None = None
+    """The tools it may use; None: all."""
+    model: str | None = None
+    """A model, an alias, or None: that of the session."""
+    source: Path | None = None
+
+
+@dataclass
+class Setup:
+    """A session's surroundings."""
+
+    model: Model
+    name: str
+    """The model that is asked (`/model` changes it)."""
+    small: str
+    """The model for side work: web pages, titles."""
+    system: Sequence[Object]
+    """The system prompt, as blocks; the same bytes for the whole session."""
+    preface: Sequence[Object]
+    """What stands before the first prompt: project memory, environment; as blocks of text."""
+    tools: Mapping[str, Tool]
+    """In the order in which the model is told of them."""
+    guard: Guard
+    place: Place
+    environ: Mapping[str, str]
+    agents: Mapping[str, AgentType] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Models by their short names: opus, sonnet, haiku."""
+    max_tokens: int = 32_000
+    thinking: int = 0
+    """Tokens that the model may think; 0: as it likes."""
+    window: int | None = None
+    """The context window if it is not that of the model."""
+    compact_at: float = 0.85
+    """When so much of the window is filled, older messages are replaced by a summary."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of each request."""

@@ -1,0 +1,98 @@
+"""What a session has used and cost, and how far it may go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from turnlog.agent.setup import Limits
+from turnlog.model.answer import Answer
+from turnlog.session.prices import Tokens, cost
+from turnlog.session.usage import context_of
+
+
+class Exhausted(Exception):
+    """A limit is reached; `reason` is `max_turns` or `budget`."""
+
+    def __init__(self, reason: str, words: str) -> None:
+        super().__init__(words)
+        self.reason = reason
+
+
+@dataclass
+class Used:
+    """What one model has used."""
+
+    tokens: Tokens = field(default_factory=Tokens)
+    dollars: float = 0.0
+
+
+@dataclass
+class Spent:
+    """What a session has used so far, sub-agents included."""
+
+    models: dict[str, Used] = field(default_factory=dict)
+    requests: int = 0
+    milliseconds: float = 0.0
+    """Time in which the model was at work."""
+
+    @property
+    def dollars(self) -> float:
+        """The cost of what can be priced."""
+        return sum(used.dollars for used in self.models.values())
+
+    def add(self, answer: Answer, milliseconds: float) -> None:
+        """Take an answer into account."""
+        tokens = tokens_of(answer.usage)
+        self._use(answer.model, Used(tokens, cost(answer.model, tokens).usd or 0.0))
+        self.requests += 1
+        self.milliseconds += milliseconds
+
+    def join(self, other: Spent) -> None:
+        """Take into account what a sub-agent has used."""
+        for model, used in other.models.items():
+            self._use(model, used)
+        self.requests += other.requests
+        self.milliseconds += other.milliseconds
+
+    def _use(self, model: str, more: Used) -> None:
+        used = self.models.setdefault(model, Used())
+        used.tokens = Tokens(*(one + another for one, another in zip(used.tokens, more.tokens, strict=True)))
+        used.dollars += more.dollars
+
+    def check(self, limits: Limits, turns: int) -> None:
+        """Raise where a limit is reached."""
+        if limits.turns is not None and turns >= limits.turns:
+            raise Exhausted("max_turns", f"Reached the maximum number of turns ({limits.turns})")
+        if limits.dollars is not None and self.dollars >= limits.dollars:
+            raise Exhausted("budget", f"Reached the budget of ${limits.dollars:g}: ${self.dollars:.4f} spent")
+
+
+def tokens_of(usage: Mapping[str, Any]) -> Tokens:
+    """Usage as the API has it, as tokens by price."""
+
+    def number(name: str, of: Mapping[str, Any] = usage) -> int:
+        value = of.get(name)
+        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+    split = usage.get("cache_creation")
+    split = split if isinstance(split, Mapping) else {}
+    hour = number("ephemeral_1h_input_tokens", split)
+    written = number("cache_creation_input_tokens")
+    server = usage.get("server_tool_use")
+    searches = number("web_search_requests", server) if isinstance(server, Mapping) else 0
+    return Tokens(
+        input=number("input_tokens"),
+        output=number("output_tokens"),
+        cache_read=number("cache_read_input_tokens"),
+        cache_write_5m=max(written - hour, number("ephemeral_5m_input_tokens", split)),
+        cache_write_1h=hour,
+        web_searches=searches,
+    )
+
+
+def filled(usage: Mapping[str, Any]) -> int:
+    """How many tokens of the window a request and its answer take."""
+    tokens = tokens_of(usage)
+    return context_of(tokens) + tokens.output

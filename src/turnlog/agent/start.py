@@ -1,0 +1,264 @@
+"""From words, settings and surroundings to a session that can work: who answers, what it can do, where it goes on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+from turnlog.agent.agents import agent_types
+from turnlog.agent.conversation import Conversation, reminder
+from turnlog.agent.loop import Loop, Shared, Watch
+from turnlog.agent.memory import may_leave, memories
+from turnlog.agent.memory import reminder as remembered
+from turnlog.agent.models import aliases, chosen, most_tokens, small
+from turnlog.agent.permissions.decision import Mode
+from turnlog.agent.permissions.guard import SettingsGuard
+from turnlog.agent.permissions.trust import trusted
+from turnlog.agent.person import Person
+from turnlog.agent.prompt import system
+from turnlog.agent.record import Record
+from turnlog.agent.settings import Settings, load
+from turnlog.agent.setup import Limits, Setup
+from turnlog.agent.surroundings import PLANNING, surroundings
+from turnlog.agent.toolbox import tools
+from turnlog.agent.tools.tool import Place
+from turnlog.entries.layout import config_candidates, config_dirs
+from turnlog.errors import NotFound, TurnlogError, UsageError
+
+if TYPE_CHECKING:
+    from turnlog.agent.owner import Owner
+    from turnlog.agent.resume import Resumed
+    from turnlog.model.model import Model
+
+
+class Wishes(NamedTuple):
+    """What a person asked for when they started the client."""
+
+    model: str | None = None
+    resume: str | None = None
+    """A session to take up: its id, a title or a path."""
+    is_continued: bool = False
+    """Take up the newest session of the folder."""
+    is_forked: bool = False
+    session_id: str | None = None
+    mode: str | None = None
+    allowed: tuple[str, ...] = ()
+    disallowed: tuple[str, ...] = ()
+    tools: str | None = None
+    folders: tuple[str, ...] = ()
+    system_prompt: str | None = None
+    appended_prompt: str | None = None
+    turns: int | None = None
+    dollars: float | None = None
+    settings: tuple[str, ...] = ()
+    url: str | None = None
+
+
+class Begun(NamedTuple):
+    """A session that can work."""
+
+    loop: Loop
+    owner: Owner
+    warnings: list[str]
+    resumed: Resumed | None = None
+
+    def close(self) -> None:
+        """Let go of everything that the session holds: commands in the background, the lock on its file."""
+        self.loop.shared.shells.close()
+        self.owner.close()
+
+
+class Starting:
+    """The folder and the machine that sessions are begun on."""
+
+    def __init__(
+        self, cwd: Path, data: Path, environ: Mapping[str, str] | None = None, model: Model | None = None
+    ) -> None:
+        self.cwd = cwd
+        self.data = data
+        """turnlog's own folder."""
+        self.environ = dict(os.environ if environ is None else environ)
+        self.model = model
+        """Who answers, if not the server that the environment names."""
+
+    @property
+    def config_dir(self) -> Path:
+        """The folder that sessions are written to."""
+        return next(iter(config_dirs(self.environ)), config_candidates(self.environ)[0])
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the person has said that they trust the folder."""
+        return trusted(self.cwd, self.config_dir)
+
+    @property
+    def key_source(self) -> str:
+        """Where the key comes from, as print mode tells it."""
+        names = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+        return next((name for name in names if self.environ.get(name)), "none")
+
+    def begin(self, wishes: Wishes, watch: Watch, person: Person) -> Begun:
+        """Begin a session, or take one up again."""
+        settings = load(self.cwd, self.config_dir, is_trusted=self.is_trusted, flags=_flags(wishes))
+        environ = {**self.environ, **settings.env()}
+        mode = _mode(wishes.mode or settings.mode() or "default", settings)
+        found = self._found(wishes)
+        record = self._record(wishes, mode, found)
+        guard = SettingsGuard(settings, mode, further=[record.folder])
+        setup = self._setup(wishes, guard, environ, found)
+        owner = self._owner(record, is_new=found is None or wishes.is_forked)
+        try:
+            loop = self._loop(setup, record, found, watch, person)
+        except BaseException:
+            owner.close()
+            raise
+        warnings = [*guard.warnings, *owner.warnings, *self._remarks(found)]
+        return Begun(loop, owner, warnings, found)
+
+    # -- what it works with
+
+    def _setup(self, wishes: Wishes, guard: SettingsGuard, environ: Mapping[str, str], found: Resumed | None) -> Setup:
+        known = aliases(environ)
+        set_to = environ.get("ANTHROPIC_MODEL") or guard.settings.value("model", str)
+        name = chosen((wishes.model, set_to, found.model if found else None), known)
+        place = self._place(wishes, guard.settings)
+        agents = agent_types(self.cwd, self.config_dir)
+        return Setup(
+            model=self.model or self._connected(environ, wishes.url),
+            name=name,
+            small=small(environ, known),
+            system=system(wishes.system_prompt, wishes.appended_prompt),
+            preface=self._preface(place, name, environ, guard.mode),
+            tools=tools(agents, _is_readonly(place), wishes.tools),
+            guard=guard,
+            place=place,
+            environ=environ,
+            agents=agents,
+            limits=Limits(wishes.turns, wishes.dollars),
+            aliases=known,
+            max_tokens=most_tokens(name, environ),
+        )
+
+    def _connected(self, environ: Mapping[str, str], url: str | None) -> Model:
+        from turnlog.model.anthropic import connect
+        from turnlog.model.endpoint import Endpoint
+
+        return connect(Endpoint.from_environment(environ, url=url))
+
+    def _place(self, wishes: Wishes, settings: Settings) -> Place:
+        named = [Path(name).expanduser() for name in wishes.folders]
+        further = [Path(os.path.realpath(self.cwd / path)) for path in named]
+        for path in further:
+            if not path.is_dir():
+                raise UsageError(f"--add-dir {path}: there is no such folder")
+        return Place(self.cwd, self.cwd, [*further, *settings.folders()])
+
+    def _preface(self, place: Place, model: str, environ: Mapping[str, str], mode: Mode) -> list[dict[str, Any]]:
+        around = surroundings(self.cwd, place.further, model, environ)
+        memory = memories(self.cwd, self.config_dir, external=may_leave(self.cwd, self.config_dir))
+        texts = [remembered(memory), around, PLANNING if mode == "plan" else ""]
+        return [reminder(text) for text in texts if text]
+
+    # -- where it goes on
+
+    def _found(self, wishes: Wishes) -> Resumed | None:
+        """The session to take up."""
+        if wishes.resume is None and not wishes.is_continued:
+            return None
+        from turnlog.agent.choices import latest
+        from turnlog.agent.resume import resumed
+        from turnlog.demo import is_demo
+        from turnlog.session.find import find
+
+        folders = config_dirs(self.environ)
+        path = find(wishes.resume, folders) if wishes.resume else latest(folders, self.cwd)
+        if is_demo(path):
+            raise NotFound(f"{wishes.resume}: is a session of the demo, which nothing is added to")
+        return resumed(path)
+
+    def _remarks(self, found: Resumed | None) -> Iterator[str]:
+        """What a person should know of a session that is taken up."""
+        if found is None:
+            return
+        yield from found.warnings
+        if found.cwd is not None and os.path.realpath(found.cwd) != str(self.cwd):
+            yield f"the session was at work in {found.cwd}; it goes on in {self.cwd}"
+
+    def _record(self, wishes: Wishes, mode: str, found: Resumed | None) -> Record:
+        if found is None:
+            return Record.new(self.config_dir, self.cwd, wishes.session_id, mode=mode)
+        from turnlog.agent.resume import forked, taken_up
+
+        if wishes.is_forked:
+            record = forked(found, self.config_dir, self.cwd, wishes.session_id)
+        else:
+            record = taken_up(found, self.cwd)
+        record.mode = mode
+        return record
+
+    def _owner(self, record: Record, *, is_new: bool) -> Owner:
+        from turnlog.agent.owner import owned
+
+        return owned(record.path, self.cwd, self.data / "locks", is_new=is_new)
+
+    def _loop(self, setup: Setup, record: Record, found: Resumed | None, watch: Watch, person: Person) -> Loop:
+        shared = Shared(record.folder)
+        conversation = Conversation(found.sent_to(setup.name) if found else (), setup.preface)
+        for seen in found.files if found else ():
+            _recall(shared, Path(seen.path), seen)
+        if found:
+            shared.todos[:] = found.todos
+        return Loop(setup, record, conversation, watch, person, shared=shared)
+
+
+def another(wishes: Wishes, resume: str | None = None) -> Wishes:
+    """The same wishes for another session: a new one, or one that is taken up."""
+    return wishes._replace(resume=resume, is_continued=False, is_forked=False, session_id=None)
+
+
+def _recall(shared: Shared, path: Path, seen: Any) -> None:
+    """Let the tools know what the model saw of a file; that only helps as long as nobody changed it since."""
+    try:
+        text = path.read_text(encoding="utf-8") if seen.is_whole and path.stat().st_size < 1 << 20 else None
+    except (OSError, ValueError):
+        return
+    shared.files.recall(path, seen.time, text)
+
+
+def _mode(name: str, settings: Settings) -> Mode:
+    for mode in get_args(Mode):
+        if mode == name:
+            if mode == "bypassPermissions" and not settings.may_bypass():
+                raise UsageError("the settings do not allow the mode bypassPermissions")
+            return mode  # type: ignore[no-any-return]
+    raise UsageError(f"{name}: no permission mode; there are {', '.join(get_args(Mode))}")
+
+
+def _flags(wishes: Wishes) -> Sequence[str | Mapping[str, Any]]:
+    permissions = {"allow": _rules(wishes.allowed), "deny": _rules(wishes.disallowed)}
+    given = {kind: rules for kind, rules in permissions.items() if rules}
+    for text in wishes.settings:
+        if not text.lstrip().startswith("{") and not Path(text).expanduser().is_file():
+            raise TurnlogError(f"--settings {text}: there is no such file")
+    return [*wishes.settings, *([{"permissions": given}] if given else [])]
+
+
+def _rules(texts: Sequence[str]) -> list[str]:
+    """Rules as they are given on the command line: several words, or one with commas and blanks between rules."""
+    found: list[str] = []
+    for text in texts:
+        depth, begin = 0, 0
+        for at, char in enumerate([*text, ","]):
+            depth += (char == "(") - (char == ")")
+            if depth <= 0 and char in ", ":
+                found.append(text[begin:at].strip())
+                begin = at + 1
+    return [rule for rule in found if rule]
+
+
+def _is_readonly(place: Place) -> Callable[[str], bool]:
+    """Says of commands whether they would run without any rule: because all that they do is read."""
+    guard = SettingsGuard(Settings())
+    return lambda command: guard.decide("Bash", {"command": command}, place).verdict == "allow"

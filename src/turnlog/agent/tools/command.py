@@ -1,0 +1,160 @@
+"""A shell command and all that it starts, as one group of processes that writes into one file.
+
+Both streams are one pipe, so that what is written stands in the order in which it was written; a thread carries it into
+the file, so that a command can write more than there is memory. (The file itself is not given to the command: a script
+that writes to `/dev/stderr` would empty it.) The command is over when its shell is: what the shell left running in the
+background goes on writing into the file, and nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from turnlog.agent.tools.tool import ToolError
+
+LARGEST = 1 << 30
+"""So many bytes may be written; a command that writes more is ended, before the disk is full."""
+GRACE = 1.0
+"""Seconds that a command has to end itself, before it is killed."""
+_CHUNK = 1 << 16
+_LEFT_IN_PIPE = 16
+_TICK = 0.05
+
+
+class Command:
+    """A command that runs, or ran."""
+
+    def __init__(
+        self,
+        script: str,
+        *,
+        cwd: Path,
+        environ: Mapping[str, str],
+        output: Path,
+        then: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.output = output
+        self.began = time.monotonic()
+        self.ended = threading.Event()
+        """Set when the shell is over and all that it wrote is in the file."""
+        self.bytes = 0
+        self.lines = 0
+        self.is_too_large = False
+        self._then = then
+        self._lock = threading.Lock()
+        self._is_killed = False
+        with contextlib.ExitStack() as opened:
+            file = opened.enter_context(output.open("ab", buffering=0))
+            pipe, mouth = os.pipe()
+            opened.callback(os.close, pipe)
+            try:
+                self._process = _started(script, cwd, environ, mouth)
+            finally:
+                os.close(mouth)
+            self._opened = opened.pop_all()
+        threading.Thread(target=self._carry, args=(pipe, file.write), daemon=True, name="command").start()
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit status as a shell gives it (128 + n for signal n); None while it runs."""
+        code = self._process.returncode
+        return 128 - code if code is not None and code < 0 else code
+
+    @property
+    def seconds(self) -> float:
+        """For how long it has been running."""
+        return time.monotonic() - self.began
+
+    def kill(self) -> None:
+        """End the whole group: it is asked first, and killed if it does not hear."""
+        with self._lock:
+            if self._is_killed or self._process.returncode is not None:
+                return
+            self._is_killed = True
+            self._signal(signal.SIGTERM)
+        late = threading.Timer(GRACE, self._kill_now)
+        late.daemon = True
+        late.start()
+
+    def _kill_now(self) -> None:
+        with self._lock:
+            if self._process.returncode is None:
+                self._signal(signal.SIGKILL)
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def _is_over(self) -> bool:
+        with self._lock:
+            if self._process.returncode is None and self._process.poll() is not None and self._is_killed:
+                self._signal(signal.SIGKILL)  # those of the group that did not hear; its number is still theirs
+            return self._process.returncode is not None
+
+    def _carry(self, pipe: int, write: Callable[[bytes], object]) -> None:
+        with self._opened, selectors.DefaultSelector() as selector:
+            selector.register(pipe, selectors.EVENT_READ)
+            is_open = True
+            while is_open and not self._is_over():
+                is_open = not selector.select(_TICK) or self._carried(pipe, write)
+            self._see_it_end()
+            for _ in range(_LEFT_IN_PIPE):
+                if not (is_open and selector.select(0)):
+                    break
+                is_open = self._carried(pipe, write)
+            self.ended.set()
+            self._then()
+            while is_open:
+                is_open = self._carried(pipe, write)
+
+    def _see_it_end(self) -> None:
+        pause = _TICK / 64
+        while not self._is_over():
+            time.sleep(pause)
+            pause = min(2 * pause, _TICK)
+
+    def _carried(self, pipe: int, write: Callable[[bytes], object]) -> bool:
+        chunk = os.read(pipe, _CHUNK)
+        self.bytes += len(chunk)
+        self.lines += chunk.count(b"\n")
+        if self.bytes <= LARGEST:
+            with contextlib.suppress(OSError):  # a full disk must not leave the command waiting for a reader
+                write(chunk)
+        elif not self.is_too_large:
+            self.is_too_large = True
+            self.kill()
+        is_left_behind = self.is_too_large and self._process.returncode is not None
+        return bool(chunk) and not is_left_behind  # whoever writes on after that finds the pipe closed
+
+
+def _started(script: str, cwd: Path, environ: Mapping[str, str], mouth: int) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            [_bash(environ), "-c", script],
+            cwd=cwd,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=mouth,
+            stderr=mouth,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise ToolError(f"The command could not be started: {error}") from None
+
+
+def _bash(environ: Mapping[str, str]) -> str:
+    if os.name != "posix":
+        raise ToolError("Bash is not available on this system. Run turnlog inside of WSL to run commands.")
+    found = "/bin/bash" if os.access("/bin/bash", os.X_OK) else shutil.which("bash", path=environ.get("PATH"))
+    if found is None:
+        raise ToolError("There is no bash on this machine; commands can't be run until it is installed.")
+    return found

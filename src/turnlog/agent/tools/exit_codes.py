@@ -1,0 +1,67 @@
+"""What a command's exit status means, as far as its words tell: some say with 1 that they found nothing."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+_NOTHING_FOUND = "No matches found"
+_MEANINGS = {
+    "grep": _NOTHING_FOUND,
+    "egrep": _NOTHING_FOUND,
+    "fgrep": _NOTHING_FOUND,
+    "rg": _NOTHING_FOUND,
+    "git grep": _NOTHING_FOUND,
+    "find": "Some directories were inaccessible",
+    "diff": "Files differ",
+    "git diff": "Files differ",
+    "test": "Condition is false",
+    "[": "Condition is false",
+}
+_SILENT = frozenset("cd chgrp chmod chown cp export ln mkdir mv rm rmdir touch unset wait".split())
+_MOVES = frozenset({"cd", "chdir", "pushd", "popd"})
+_JOINED_STREAMS = re.compile(r"\d*[<>]&(?=[\d-])|&>>?")
+_JOINTS = frozenset({";", "&&", "||", "|", "|&", "&"})
+
+
+def meaning(command: str, code: int) -> str | None:
+    """What an exit status of 1 says that is no error; None if it is one, or if the command did well."""
+    parts = _parts(command)
+    if code != 1 or not parts:
+        return None
+    words = parts[-1]
+    return _MEANINGS.get(words[0]) or _MEANINGS.get(" ".join(words[:2]))
+
+
+def is_silent(command: str) -> bool:
+    """Whether a command is one that says nothing when it does well."""
+    parts = _parts(command, frozenset({";", "&&"}))
+    return bool(parts) and all(words[0] in _SILENT and not _JOINTS.intersection(words) for words in parts)
+
+
+def is_pause(command: str) -> bool:
+    """Whether a command begins with waiting, so that nothing is gained when it goes on in the background."""
+    parts = _parts(command)
+    return bool(parts) and parts[0][0] == "sleep"
+
+
+def moves(command: str) -> bool:
+    """Whether a command changes the folder that it is in."""
+    return any(words[0] in _MOVES for words in _parts(command))
+
+
+def _parts(command: str, joints: frozenset[str] = _JOINTS) -> list[list[str]]:
+    """The words of the simple commands of a command, as far as they can be told without a parser."""
+    plain = _JOINED_STREAMS.sub(">", command).replace("\n", " ; ")
+    lexer = shlex.shlex(plain, posix=True, punctuation_chars=";&|")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    parts: list[list[str]] = [[]]
+    try:
+        for word in lexer:
+            if word in joints:
+                parts.append([])
+            else:
+                parts[-1].append(word)
+    except ValueError:
+        return []
+    return [part for part in parts if part]

@@ -1,0 +1,126 @@
+"""Which files the model has seen, and in which state: what is unread, or changed since, is not written over."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Mapping
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.agent.tools.tool import Place, ToolError, Unfit
+
+UNREAD = "File has not been read yet. Read it first before writing to it."
+CHANGED = (
+    "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it."
+)
+MEANWHILE = "File has been unexpectedly modified. Read it again before attempting to write it."
+
+_WORDS: Mapping[int, str] = {
+    errno.EISDIR: "illegal operation on a directory",
+    errno.ENOTDIR: "not a directory",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "operation not permitted",
+    errno.ELOOP: "too many symbolic links encountered",
+    errno.ENAMETOOLONG: "name too long",
+    errno.ENOSPC: "no space left on device",
+    errno.EROFS: "read-only file system",
+}
+
+
+class Sight(NamedTuple):
+    """A file as the model saw it last."""
+
+    mtime_ns: int
+    size: int
+    digest: bytes | None
+    """Of its text; None if only a part was seen."""
+
+
+class Files:
+    """The files that were read or written in a session; used by several threads."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Path, Sight] = {}
+        self._lock = threading.Lock()
+
+    def saw(self, path: Path, status: os.stat_result, text: str | None) -> None:
+        """Note a file that was read or written; without a text, only a part of it is known."""
+        self._note(path, Sight(status.st_mtime_ns, status.st_size, None if text is None else _digest(text)))
+
+    def recall(self, path: Path, moment: datetime, text: str | None) -> None:
+        """Note a file that was seen in an earlier run: unchanged if nobody wrote it since, or its text is the same."""
+        digest = None if text is None else _digest(text)
+        try:
+            status = path.stat()
+        except OSError:
+            return
+        if status.st_mtime <= moment.timestamp():
+            self._note(path, Sight(status.st_mtime_ns, status.st_size, digest))
+        else:
+            self._note(path, Sight(0, -1, digest))
+
+    def is_known(self, path: Path) -> bool:
+        """Whether it was seen at all."""
+        return _real(path) in self._seen
+
+    def is_whole(self, path: Path) -> bool:
+        """Whether all of it was seen."""
+        sight = self._seen.get(_real(path))
+        return sight is not None and sight.digest is not None
+
+    def is_changed(self, path: Path, status: os.stat_result, text: str) -> bool:
+        """Whether a file that was seen has another content now; being touched is no change."""
+        sight = self._seen[_real(path)]
+        if (status.st_mtime_ns, status.st_size) == (sight.mtime_ns, sight.size):
+            return False
+        return sight.digest != _digest(text)
+
+    def recent(self) -> list[Path]:
+        """All of them, the last seen first."""
+        with self._lock:
+            return list(reversed(self._seen))
+
+    def _note(self, path: Path, sight: Sight) -> None:
+        with self._lock:
+            self._seen.pop(_real(path), None)
+            self._seen[_real(path)] = sight
+
+
+def located(given: str, place: Place) -> Path:
+    """Give the file that a call names; relative names start where the shell stands."""
+    if "\0" in given:
+        raise Unfit("The path contains a NUL character. Give the path of a file.")
+    try:
+        path = Path(given).expanduser()
+    except RuntimeError:  # nobody of that name has a home here
+        path = Path(given)
+    return Path(os.path.normpath(place.cwd / path))
+
+
+def missing(path: Path, place: Place) -> str:
+    """Say that there is no such file, and which one may have been meant."""
+    told = f"File does not exist. Note: your current working directory is {place.cwd}."
+    try:
+        near = sorted(one.name for one in path.parent.iterdir() if one.stem == path.stem and one.name != path.name)
+    except OSError:
+        near = []
+    return f"{told} Did you mean {near[0]}?" if near else told
+
+
+def trouble(error: OSError, deed: str, path: Path) -> ToolError:
+    """Word a failure of the system as the real client's runtime words it."""
+    number = error.errno or 0
+    words = _WORDS.get(number) or (error.strerror or "failed").lower()
+    return ToolError(f"{errno.errorcode.get(number, 'EIO')}: {words}, {deed} '{path}'")
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

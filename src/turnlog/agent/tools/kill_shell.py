@@ -1,0 +1,44 @@
+"""KillShell: end a command in the background."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+from turnlog.agent.tools.bash_output import found
+from turnlog.agent.tools.command import GRACE
+from turnlog.agent.tools.tool import Object, Result, Scene, Unfit
+
+
+class KillShell:
+    """Ends background commands."""
+
+    name = "KillShell"
+    description = (
+        "End a command that runs in the background, with all that it started. `shell_id` is the ID that Bash gave."
+    )
+    schema: ClassVar[Object] = {
+        "type": "object",
+        "properties": {"shell_id": {"type": "string", "description": "The ID of the background command"}},
+        "required": ["shell_id"],
+        "additionalProperties": False,
+    }
+
+    def is_safe(self, given: Object) -> bool:
+        """It ends something."""
+        return False
+
+    def run(self, given: Object, scene: Scene) -> Result:
+        """End it."""
+        shell = found(scene, given["shell_id"])
+        if shell.status != "running":
+            raise Unfit(f"Task {shell.id} is not running (status: {shell.status})")
+        shell.stop("model")
+        shell.process.ended.wait(2 * GRACE)
+        structured = {
+            "message": f"Successfully stopped task: {shell.id} ({shell.command})",
+            "task_id": shell.id,
+            "task_type": "local_bash",
+            "command": shell.command,
+        }
+        return Result(json.dumps(structured, separators=(",", ":"), ensure_ascii=False), structured)

@@ -1,0 +1,111 @@
+"""A Jupyter notebook as the model reads it: its cells and their outputs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from turnlog.agent.tools.tool import Object, ToolError
+
+_MOST = 10_000
+"""Characters of a cell's outputs."""
+_PICTURES = ("image/png", "image/jpeg")
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Make a notebook of a file's text."""
+    try:
+        notebook = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ToolError(
+            f"Notebook file is not valid JSON (it may be truncated, corrupted, or still being written): {error}"
+        ) from None
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise ToolError("Notebook file has no list of cells; it is not a Jupyter notebook of format 4.")
+    notebook["cells"] = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
+    return notebook
+
+
+def language(notebook: Object) -> str:
+    """The programming language of its cells."""
+    metadata = notebook.get("metadata")
+    info = metadata.get("language_info") if isinstance(metadata, dict) else None
+    name = info.get("name") if isinstance(info, dict) else None
+    return name if isinstance(name, str) else "python"
+
+
+def joined(value: object) -> str:
+    """A text that may be kept as a list of lines."""
+    if isinstance(value, list):
+        return "".join(part for part in value if isinstance(part, str))
+    return value if isinstance(value, str) else ""
+
+
+def cells(text: str) -> list[dict[str, Any]]:
+    """The cells as they are recorded."""
+    notebook = parsed(text)
+    return [_cell(cell, at, language(notebook)) for at, cell in enumerate(notebook["cells"])]
+
+
+def _cell(cell: Object, at: int, spoken: str) -> dict[str, Any]:
+    kind = cell.get("cell_type", "code")
+    made: dict[str, Any] = {"cellType": kind, "source": joined(cell.get("source"))}
+    if kind == "code" and cell.get("execution_count"):
+        made["execution_count"] = cell["execution_count"]
+    made["cell_id"] = cell.get("id") or f"cell-{at}"
+    if kind == "code":
+        made["language"] = spoken
+        outputs = cell.get("outputs")
+        if isinstance(outputs, list) and outputs:
+            made["outputs"] = [_output(output) for output in outputs if isinstance(output, dict)]
+    return made
+
+
+def _output(output: Object) -> dict[str, Any]:
+    kind = output.get("output_type")
+    if kind == "stream":
+        return {"output_type": kind, "text": joined(output.get("text"))}
+    if kind == "error":
+        trace = output.get("traceback")
+        lines = [line for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
+        return {"output_type": kind, "text": "\n".join([f"{output.get('ename')}: {output.get('evalue')}", *lines])}
+    data = output.get("data")
+    data = data if isinstance(data, dict) else {}
+    made: dict[str, Any] = {"output_type": kind, "text": joined(data.get("text/plain"))}
+    for media in _PICTURES:
+        if picture := "".join(joined(data.get(media)).split()):
+            made["image"] = {"image_data": picture, "media_type": media}
+            break
+    return made
+
+
+def blocks(found: Sequence[Object], path: Path) -> list[Object]:
+    """The cells as the model is told of them: texts, and pictures between them."""
+    told: list[dict[str, Any]] = []
+    for at, cell in enumerate(found):
+        for block in _blocks(cell, at, path):
+            if told and told[-1]["type"] == block["type"] == "text":
+                told[-1]["text"] += "\n" + block["text"]
+            else:
+                told.append(block)
+    return list(told)
+
+
+def _blocks(cell: Object, at: int, path: Path) -> Iterator[dict[str, Any]]:
+    name, kind, spoken = cell["cell_id"], cell["cellType"], cell.get("language", "python")
+    mark = f"<cell_type>{kind}</cell_type>" if kind != "code" else ""
+    mark += f"<language>{spoken}</language>" if spoken != "python" else ""
+    yield {"type": "text", "text": f'<cell id="{name}">{mark}{cell["source"]}</cell id="{name}">'}
+    outputs = cell.get("outputs", [])
+    if sum(len(output["text"]) for output in outputs) > _MOST:
+        advice = f"cat {path} | jq '.cells[{at}].outputs'"
+        yield {"type": "text", "text": f"\nOutputs are too large to include. Use a shell command: {advice}"}
+        return
+    for output in outputs:
+        if output["text"]:
+            yield {"type": "text", "text": "\n" + output["text"]}
+        if picture := output.get("image"):
+            source = {"type": "base64", "media_type": picture["media_type"], "data": picture["image_data"]}
+            yield {"type": "image", "source": source}

@@ -1,0 +1,49 @@
+"""ExitPlanMode: show the plan, and begin with the work if the person agrees."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from turnlog.agent.tools.tool import Object, Question, Result, Scene, ToolError
+
+_APPROVED = "User has approved your plan. You can now start coding. Start with updating your todo list if applicable"
+
+
+class ExitPlanMode:
+    """Asks for agreement to a plan."""
+
+    name = "ExitPlanMode"
+    description = (
+        "In plan mode, when you know what is to be done: show the plan and ask whether to begin.\n"
+        "`plan` is Markdown, short, with what will be changed and how it will be checked. Don't use this for "
+        "questions, nor for tasks that change nothing."
+    )
+    schema: ClassVar[Object] = {
+        "type": "object",
+        "properties": {"plan": {"type": "string", "description": "The plan, in Markdown"}},
+        "required": [],
+        "additionalProperties": True,
+    }
+
+    def is_safe(self, given: Object) -> bool:
+        """A person can be asked one thing at a time."""
+        return False
+
+    def run(self, given: Object, scene: Scene) -> Result:
+        """Ask. The desk answers with `approved`, and with `plan` if it was edited or `words` if it was refused."""
+        plan = str(given.get("plan") or "")
+        found = scene.desk.ask(Question("plan", {"plan": plan})) or {}
+        if not found.get("approved"):
+            raise _refused(str(found.get("words") or ""))
+        edited = str(found.get("plan") or plan)
+        structured: dict[str, Any] = {"plan": edited or None, "isAgent": False}
+        if edited != plan:
+            structured["planWasEdited"] = True
+        if not edited.strip():
+            return Result("User has approved exiting plan mode. You can now proceed.", structured)
+        return Result(f"{_APPROVED}\n\n## Approved Plan:\n{edited}", structured)
+
+
+def _refused(words: str) -> ToolError:
+    told = "The plan was not approved; you are still in plan mode, and nothing may be changed."
+    return ToolError(told + (f" The user said:\n{words}" if words else " Ask what should be different."))

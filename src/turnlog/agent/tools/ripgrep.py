@@ -1,0 +1,89 @@
+"""Running ripgrep: the one that is installed, else our stand-in for it, which takes the same words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from turnlog.agent.tools.files import trouble
+from turnlog.agent.tools.tool import Scene, ToolError
+
+SECONDS = 20.0
+_MOST = 20 * 1024 * 1024
+"""Bytes of output that are taken."""
+
+
+class Found(NamedTuple):
+    """What a search printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+def search(words: Sequence[str], folder: Path, scene: Scene, seconds: float = SECONDS) -> Found:
+    """Run it in a folder; it can be cancelled, and does not run for ever."""
+    with tempfile.TemporaryFile() as errors:
+        process = _started([*program(scene.environ.get("PATH")), *words], folder, scene, errors)
+        timer = threading.Timer(seconds, process.kill)
+        try:
+            with process, scene.cancel.then(process.kill):
+                timer.start()
+                out = process.stdout.read(_MOST + 1) if process.stdout else b""
+                if len(out) > _MOST:
+                    process.kill()
+                    out = out[: out.rfind(b"\n") + 1]
+                status = process.wait()
+        finally:
+            is_late = timer.finished.is_set()
+            timer.cancel()
+            process.kill()
+        scene.cancel.check()
+        if is_late:
+            told = f"The search took longer than {seconds:g} seconds and was stopped."
+            raise ToolError(f"{told} Try a more specific path or pattern.")
+        errors.seek(0)
+        err = errors.read(10_000)
+    return Found(status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+
+
+def _started(command: Sequence[str], folder: Path, scene: Scene, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    environ = {**scene.environ, "LC_ALL": "C.UTF-8"}
+    try:
+        return subprocess.Popen(
+            command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
+        )
+    except OSError as error:
+        raise trouble(error, "spawn", folder) from None
+
+
+def program(path: str | None) -> list[str]:
+    """The words that start a search: ripgrep on the path, else our own."""
+    installed = shutil.which("rg", path=path)
+    if installed:
+        return [installed, "--no-config"]
+    # Isolated, because the modules beside it must not stand in for those of the standard library.
+    return [sys.executable, "-I", str(Path(__file__).with_name("standin.py"))]
+
+
+def must_have_searched(found: Found) -> None:
+    """Raise if the search was refused; files that can't be read are no refusal."""
+    lines = [line for line in found.err.splitlines() if not line.endswith(")") or "(os error " not in line]
+    if found.status == 2 and lines and not found.out:
+        told = "\n".join(lines).strip().removeprefix("rg: ")
+        raise ToolError(
+            f"Search failed — ripgrep rejected the pattern, glob, or file type without searching:\nrg: {told}"
+        )
+
+
+def relative(path: str, place: Path) -> str:
+    """A path as the model is told of it: from the current folder, if it lies in it."""
+    full = Path(os.path.normpath(place / path))
+    return str(full.relative_to(place)) if full.is_relative_to(place) else str(full)

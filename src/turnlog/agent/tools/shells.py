@@ -1,0 +1,161 @@
+"""The commands of a session, above all those that run in the background.
+
+Each has an id and a file, `<folder>/<id>.output`, that the model may read while it runs. When one in the background
+ends, there is a notice for the model, in the words that Claude Code has for it. All are ended with the client.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import Literal
+
+from turnlog.agent.tools.command import GRACE, LARGEST, Command
+from turnlog.agent.tools.output import size
+
+Status = Literal["running", "completed", "failed", "killed"]
+_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_NOTICE = """<task-notification>
+<task-id>{shell.id}</task-id>
+<tool-use-id>{shell.call}</tool-use-id>
+<output-file>{shell.path}</output-file>
+<status>{shell.status}</status>
+<summary>Background command "{about}" {end}</summary>
+</task-notification>"""
+
+
+class Shell:
+    """One command of the session."""
+
+    def __init__(self, command: str, call: str, description: str, folder: Path) -> None:
+        self.id = "b" + "".join(secrets.choice(_LETTERS) for _ in range(8))
+        self.command = command
+        self.call = call
+        """The id of the call that started it."""
+        self.description = description
+        self.path = folder / f"{self.id}.output"
+        """What it writes."""
+        self.whereabouts = folder / f"{self.id}.cwd"
+        """Where it says in which folder it ended."""
+        self.shown = 0
+        """So many bytes of its output the model has been shown."""
+        self.stopped = ""
+        """Why it was ended: `model`, `limit`, `client`; empty if it was not."""
+        self.process: Command
+
+    @property
+    def status(self) -> Status:
+        """How it stands."""
+        if not self.process.ended.is_set():
+            return "running"
+        if self.stopped or self.process.is_too_large:
+            return "killed"
+        return "failed" if self.process.exit_code else "completed"
+
+    def stop(self, why: str) -> None:
+        """End it, and remember why."""
+        if not self.process.ended.is_set():
+            self.stopped = self.stopped or why
+            self.process.kill()
+
+    def forget(self) -> None:
+        """Remove what it left on the disk."""
+        for path in (self.path, self.whereabouts):
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
+
+    def notice(self) -> str:
+        """What the model is told of its end."""
+        return _NOTICE.format(shell=self, about=self.description or self.command, end=self._end())
+
+    def _end(self) -> str:
+        if self.process.is_too_large:
+            return f"was stopped after it had written {size(LARGEST)}"
+        if self.stopped == "limit":
+            return "was stopped after reaching its background time limit"
+        code = self.process.exit_code
+        return f"failed with exit code {code}" if code else "completed (exit code 0)"
+
+
+class Shells:
+    """All commands of a session."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._kept: dict[str, Shell] = {}
+        self._limits: list[threading.Timer] = []
+        self._notices: list[str] = []
+        self._told: set[str] = set()
+        self._news = threading.Condition()
+
+    def start(self, command: str, *, call: str, cwd: Path, environ: Mapping[str, str], description: str = "") -> Shell:
+        """Start a command; unless it is kept, whoever started it waits for it and forgets it."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        shell = Shell(command, call, description, self.folder)
+        shell.path.touch(mode=0o600, exist_ok=False)
+        script = f"eval {quote(command)} && pwd -P >| {quote(str(shell.whereabouts))}"
+        then = partial(self._tell_end, shell)
+        try:
+            shell.process = Command(script, cwd=cwd, environ=environ, output=shell.path, then=then)
+        except BaseException:
+            shell.forget()
+            raise
+        return shell
+
+    def keep(self, shell: Shell, limit: float) -> None:
+        """Let a command go on in the background, for at most so many seconds."""
+        with self._news:
+            self._kept[shell.id] = shell
+        timer = threading.Timer(limit, shell.stop, ("limit",))
+        timer.daemon = True
+        timer.start()
+        self._limits.append(timer)
+        if shell.process.ended.is_set():
+            self._tell_end(shell)
+
+    def find(self, name: str) -> Shell | None:
+        """The command of an id, if it was kept."""
+        return self._kept.get(name)
+
+    def running(self) -> list[Shell]:
+        """The commands that run in the background."""
+        return [shell for shell in self._kept.values() if shell.status == "running"]
+
+    def notices(self) -> list[str]:
+        """What the model has not been told yet of commands that ended; each is given once."""
+        with self._news:
+            found, self._notices = self._notices, []
+            return found
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for a notice; whether there is one."""
+        with self._news:
+            return self._news.wait_for(lambda: bool(self._notices), seconds)
+
+    def close(self) -> None:
+        """End all commands; what they wrote stays, for whoever resumes the session."""
+        for timer in self._limits:
+            timer.cancel()
+        going = self.running()
+        for shell in going:
+            shell.stop("client")
+        until = time.monotonic() + 2 * GRACE
+        for shell in going:
+            shell.process.ended.wait(max(0.0, until - time.monotonic()))
+
+    def _tell_end(self, shell: Shell) -> None:
+        with self._news:
+            if shell.id in self._kept:
+                with contextlib.suppress(OSError):
+                    shell.whereabouts.unlink(missing_ok=True)
+            if shell.id not in self._kept or shell.id in self._told or shell.stopped in ("model", "client"):
+                return
+            self._told.add(shell.id)
+            self._notices.append(shell.notice())
+            self._news.notify_all()

@@ -1,0 +1,187 @@
+"""A text file on the disk: its encoding, byte-order mark and line ends stay what they are when it is written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from bisect import bisect_left
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.agent.tools.files import MEANWHILE, trouble
+from turnlog.agent.tools.tool import ToolError, Unfit
+
+LARGEST = 64 * 1024 * 1024
+"""Files above this are not read into memory."""
+_HEAD = 8192
+_UTF_16 = b"\xff\xfe"
+_MARK = "\ufeff"
+_NUL = (
+    "has NUL bytes in its first 8 KB: binary data, UTF-16/UTF-32 without a byte-order mark, or text with embedded NULs."
+)
+_LEGACY = "is not valid UTF-8: it uses a legacy encoding such as Windows-1252, Shift-JIS or GBK, or it is binary."
+_REFUSAL = (
+    "These tools write UTF-8 (or UTF-16LE behind its byte-order mark) and never convert a file's encoding on their own,"
+    " so nothing was written. If the file is text, make the change with a shell command that reads and writes it in its"
+    " own encoding (iconv, or PowerShell Get-Content/Set-Content -Encoding), or ask the user whether to convert it to"
+    " UTF-8 first. To replace the whole file with new UTF-8 text anyway, delete it first, then Write it."
+)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_SYSTEM = re.compile(r"/dev/|/proc/(self|thread-self|\d+)(/|$)")
+
+
+class Splice(NamedTuple):
+    """A part of a text that gives way to another."""
+
+    start: int
+    end: int
+    text: str
+
+
+class TextFile(NamedTuple):
+    """A file that was read whole."""
+
+    path: Path
+    """Without links."""
+    status: os.stat_result
+    written: str
+    """Its text as it stands there, with the byte-order mark and the line ends."""
+    encoding: str
+    flaw: str | None
+    """What keeps it from being written back without damage."""
+
+    @property
+    def text(self) -> str:
+        """Its text with plain line ends; a byte-order mark is part of it."""
+        return self.written.replace("\r\n", "\n")
+
+    @property
+    def shown(self) -> str:
+        """Its text as the model sees it."""
+        return self.text.removeprefix(_MARK)
+
+    @property
+    def newline(self) -> str:
+        """How most of its lines end."""
+        pairs = self.written.count("\r\n")
+        return "\r\n" if pairs * 2 > self.written.count("\n") else "\n"
+
+    def must_be_sound(self, kind: type[ToolError]) -> None:
+        """Raise if it can't be written back without damage."""
+        if self.flaw:
+            raise kind(f"File {self.flaw} {_REFUSAL}")
+
+    def replaced(self, text: str) -> str:
+        """Another text in its place, behind the same byte-order mark."""
+        marked = self.written.startswith(_MARK) and not text.startswith(_MARK)
+        return _MARK + text if marked else text
+
+    def spliced(self, splices: Sequence[Splice]) -> str:
+        """Its text with parts replaced (positions are those of `text`); all other lines keep their ends."""
+        pairs = [found.start() - at for at, found in enumerate(re.finditer("\r\n", self.written))]
+        parts, done = [], 0
+        for splice in splices:
+            start, end = (at + bisect_left(pairs, at) for at in splice[:2])
+            parts += [self.written[done:start], splice.text.replace("\n", self.newline)]
+            done = end
+        return "".join([*parts, self.written[done:]])
+
+
+def load(path: Path) -> TextFile:
+    """Read a file; `FileNotFoundError` if there is none."""
+    real = Path(os.path.realpath(path))
+    status = regular(real)
+    if status.st_size > LARGEST:
+        raise ToolError(f"File is too large ({status.st_size // 2**20} MB). Use a shell command for it.")
+    try:
+        raw = real.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise trouble(error, "open", path) from None
+    return decoded(real, status, raw)
+
+
+def regular(path: Path) -> os.stat_result:
+    """Give the status of a file that can be read to its end; no folder, device or pipe."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise trouble(error, "open", path) from None
+    if stat.S_ISDIR(status.st_mode):
+        raise ToolError(f"EISDIR: illegal operation on a directory, read '{path}'")
+    if not stat.S_ISREG(status.st_mode) or _SYSTEM.match(os.path.realpath(path)):
+        raise Unfit(f"Cannot read '{path}': this path names a device or process file that this tool does not read.")
+    return status
+
+
+def decoded(path: Path, status: os.stat_result, raw: bytes) -> TextFile:
+    """Make a text of what stands in a file."""
+    encoding = "utf-16-le" if raw.startswith(_UTF_16) else "utf-8"
+    flaw = _NUL if encoding == "utf-8" and b"\0" in raw[:_HEAD] else None
+    try:
+        return TextFile(path, status, raw.decode(encoding), encoding, flaw)
+    except UnicodeDecodeError:
+        return TextFile(path, status, raw.decode(encoding, "replace"), encoding, flaw or _LEGACY)
+
+
+def note(flaw: str) -> str:
+    """Tell the reader of a file what is wrong with it."""
+    seen = " Its undecodable bytes show above as U+FFFD." if flaw == _LEGACY else ""
+    return (
+        f"\n\n[This file {flaw}{seen} Edit and Write will refuse it: change it with a shell command that keeps its"
+        " encoding, or ask the user whether to convert it to UTF-8.]"
+    )
+
+
+def store(path: Path, text: str, before: TextFile | None) -> os.stat_result:
+    """Write a file, at once: whoever looks sees the old one or the new one; links are followed, the mode is kept."""
+    real = Path(os.path.realpath(path))
+    raw = _encodable(text).encode(before.encoding if before else "utf-8")
+    temporary = real.with_name(f".turnlog-{os.urandom(6).hex()}.tmp")
+    try:
+        real.parent.mkdir(parents=True, exist_ok=True)
+        _write(temporary, raw, before.status if before else None)
+        try:
+            _must_be(real, before)
+            temporary.replace(real)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        return real.stat()
+    except OSError as error:
+        raise trouble(error, "open", path) from None
+
+
+def _write(path: Path, raw: bytes, like: os.stat_result | None) -> None:
+    fd = os.open(path, _NEW, 0o666)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(fd)
+        if like is not None:
+            path.chmod(stat.S_IMODE(like.st_mode))
+            with contextlib.suppress(OSError, AttributeError):  # only root may give files away; Windows has no owners
+                os.chown(path, like.st_uid, like.st_gid)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _must_be(real: Path, before: TextFile | None) -> None:
+    """See that a file is still what was looked at."""
+    now = real.stat() if real.exists() else None
+    then = before.status if before else None
+    if (now and (now.st_mtime_ns, now.st_size, now.st_ino)) != (then and (then.st_mtime_ns, then.st_size, then.st_ino)):
+        raise ToolError(MEANWHILE)
+
+
+def _encodable(text: str) -> str:
+    """Halves of characters, which JSON can hold, can't be written."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,0 +1,101 @@
+"""WebSearch: the API's own search, in a request of its own."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from turnlog.agent.tools.tool import Object, Result, Scene, Unfit
+
+MOST_SEARCHES = 8
+_REMINDER = "\nREMINDER: You MUST include the sources above in your response to the user using markdown hyperlinks."
+_SYSTEM = "You search the web for another program. Search for what it asks, then say briefly what was found."
+
+
+class WebSearch:
+    """Searches the web."""
+
+    name = "WebSearch"
+    description = (
+        "Search the web for what is newer than what you know, and get titles, addresses and a summary.\n"
+        "`allowed_domains` or `blocked_domains` limit where the results come from; not both.\n"
+        "Name the pages that you used as Markdown links in your answer."
+    )
+    schema: ClassVar[Object] = {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "minLength": 2, "description": "What to search for"},
+            "allowed_domains": {"type": "array", "items": {"type": "string"}, "description": "Only from these"},
+            "blocked_domains": {"type": "array", "items": {"type": "string"}, "description": "Never from these"},
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    }
+
+    def is_safe(self, given: Object) -> bool:
+        """It only reads."""
+        return True
+
+    def run(self, given: Object, scene: Scene) -> Result:
+        """Search."""
+        began, query = time.monotonic(), given["query"]
+        if len(query) < 2:
+            raise Unfit("The query is too short: give at least two characters.")
+        if given.get("allowed_domains") and given.get("blocked_domains"):
+            raise Unfit("Cannot specify both allowed_domains and blocked_domains in the same request.")
+        prompt = f"Perform a web search for the query: {query}"
+        blocks = scene.desk.consult(_SYSTEM, prompt, scene.cancel, [_server_tool(given)])
+        results = list(_results(blocks))
+        structured = {
+            "query": query,
+            "results": results,
+            "durationSeconds": time.monotonic() - began,
+            "searchCount": sum(block.get("type") == "server_tool_use" for block in blocks),
+        }
+        return Result(_told(query, results), structured)
+
+
+def _server_tool(given: Object) -> dict[str, Any]:
+    limits = {name: given[name] for name in ("allowed_domains", "blocked_domains") if given.get(name)}
+    return {"type": "web_search_20250305", "name": "web_search", **limits, "max_uses": MOST_SEARCHES}
+
+
+def _results(blocks: Iterable[Object]) -> Iterable[str | dict[str, Any]]:
+    """What was found, and what was said between; adjacent texts are one."""
+    said = ""
+    for block in blocks:
+        if block.get("type") == "text":
+            said += str(block.get("text") or "")
+        elif block.get("type") in ("server_tool_use", "web_search_tool_result"):
+            if said.strip():
+                yield said.strip()
+            said = ""
+        if block.get("type") == "web_search_tool_result":
+            yield _hits(block)
+    if said.strip():
+        yield said.strip()
+
+
+def _hits(block: Object) -> str | dict[str, Any]:
+    content = block.get("content")
+    if not isinstance(content, list):
+        code = content.get("error_code") if isinstance(content, dict) else None
+        return f"Web search error: {code or 'unavailable'}"
+    hits = [{"title": hit.get("title"), "url": hit.get("url")} for hit in content if isinstance(hit, dict)]
+    return {"tool_use_id": block.get("tool_use_id"), "content": hits}
+
+
+def _told(query: str, results: list[str | dict[str, Any]]) -> str:
+    text = f'Web search results for query: "{query}"\n\n'
+    for result in results:
+        if isinstance(result, str):
+            text += f"{result}\n\n"
+        elif result["content"]:
+            text += f"Links: {json.dumps(result['content'], separators=(',', ':'), ensure_ascii=False)}\n\n"
+        else:
+            text += "No links found.\n\n"
+    return (
+        text + "\nREMINDER: You MUST include the sources above in your response to the user using markdown hyperlinks."
+    )

@@ -1,0 +1,178 @@
+"""A person's desk: a home, a project, a scripted server, and turnlog in print mode or in a terminal of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.interop.mock_anthropic import MockAnthropic
+
+KEY = "sk-ant-desk-0000000000000000"
+PATIENCE = 30.0
+
+
+def call(name: str, **given: Any) -> dict[str, Any]:
+    """A block that calls a tool."""
+    return {"type": "tool_use", "name": name, "input": given}
+
+
+def says(text: str) -> dict[str, Any]:
+    """A block of text."""
+    return {"type": "text", "text": text}
+
+
+def reply(*blocks: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """An answer of the scripted server."""
+    return {"content": list(blocks), **more}
+
+
+def script(*replies: Any, **more: Any) -> dict[str, Any]:
+    """A scenario with one conversation."""
+    return {"conversations": [{"kind": "main", "replies": list(replies), **more}]}
+
+
+class Desk:
+    """Where turnlog is run as a person runs it."""
+
+    def __init__(self, base: Path, mock: MockAnthropic) -> None:
+        self.base = base.resolve()
+        self.mock = mock
+        self.home, self.cwd = self.base / "home", self.base / "project"
+        self.config = self.home / ".claude"
+        for folder in (self.config, self.cwd):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        kept = {
+            name: os.environ[name] for name in ("PATH", "PYTHONPATH", "COVERAGE_PROCESS_START") if name in os.environ
+        }
+        return {
+            **kept,
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm",
+            "SHELL": "/bin/sh",
+            "TURNLOG_HOME": str(self.base / "data"),
+            "ANTHROPIC_BASE_URL": self.mock.url,
+            "ANTHROPIC_API_KEY": KEY,
+        }
+
+    def trust(self) -> None:
+        """Say that the project is trusted."""
+        state = {"projects": {str(self.cwd): {"hasTrustDialogAccepted": True}}}
+        (self.home / ".claude.json").write_text(json.dumps(state))
+
+    def turnlog(
+        self, *words: str, stdin: str | None = None, environ: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run turnlog without a terminal."""
+        given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+        return subprocess.run(
+            [sys.executable, "-m", "turnlog", *words],
+            cwd=self.cwd,
+            env={**self.environ, **(environ or {})},
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=PATIENCE,
+            **given,
+        )
+
+    @contextlib.contextmanager
+    def terminal(self, *words: str, columns: int = 100, **environ: str) -> Iterator[Terminal]:
+        """Run `turnlog chat` in a terminal."""
+        found = Terminal(
+            [sys.executable, "-m", "turnlog", "chat", *words], self.cwd, {**self.environ, **environ}, columns
+        )
+        try:
+            yield found
+        finally:
+            found.close()
+
+    @property
+    def asked(self) -> list[dict[str, Any]]:
+        """The requests of the conversation."""
+        return [request["body"] for request in self.mock.requests if request["path"].startswith("/v1/messages")]
+
+    @property
+    def session(self) -> list[dict[str, Any]]:
+        """The lines of the only session."""
+        (path,) = self.config.glob("projects/*/*.jsonl")
+        return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+class Terminal:
+    """A program in a terminal."""
+
+    def __init__(self, words: list[str], cwd: Path, environ: Mapping[str, str], columns: int) -> None:
+        import fcntl
+        import pty
+        import termios
+
+        self.raw = b""
+        self._seen = 0
+        self._fd, other = pty.openpty()
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self._process = subprocess.Popen(
+            words, cwd=cwd, env=dict(environ), stdin=other, stdout=other, stderr=other, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )  # fmt: skip
+        os.close(other)
+
+    @property
+    def text(self) -> str:
+        """All that was written to it."""
+        return self.raw.decode("utf-8", "replace")
+
+    def send(self, text: str) -> None:
+        """Press keys."""
+        os.write(self._fd, text.encode())
+
+    def expect(self, text: str) -> str:
+        """Wait until something is written, behind what was waited for before; all that came until then."""
+        end = time.monotonic() + PATIENCE
+        while (at := self.text.find(text, self._seen)) < 0:
+            if time.monotonic() > end or not self._read(0.1):
+                raise AssertionError(f"{text!r} was not written; behind what was: {self.text[self._seen :]!r}")
+        before, self._seen = self.text[self._seen : at + len(text)], at + len(text)
+        return before
+
+    def ended(self) -> int:
+        """Wait for the end of the program; its exit status."""
+        end = time.monotonic() + PATIENCE
+        while self._read(0.1) and time.monotonic() < end:
+            pass
+        return self._process.wait(PATIENCE)
+
+    def hang_up(self) -> None:
+        """Tell the program that the terminal is closed."""
+        self._process.send_signal(signal.SIGHUP)
+
+    def close(self) -> None:
+        """End the program, if it has not ended."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._fd)
+
+    def _read(self, seconds: float) -> bool:
+        """Read what comes; False at the end."""
+        if not select.select([self._fd], [], [], seconds)[0]:
+            return True
+        try:
+            data = os.read(self._fd, 65536)
+        except OSError:
+            return False
+        self.raw += data
+        return bool(data)

@@ -1,0 +1,175 @@
+"""Print mode and project memory beside those of the real client: the same lines, the same keys, the same files."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.desk import Desk, call, reply, says, script
+from tests.interop.clients import NEWEST, OLD, client
+from tests.interop.mock_anthropic import MockAnthropic
+from tests.interop.resume import KEY, environment
+
+pytestmark = pytest.mark.interop
+MODEL = "claude-opus-5-5"
+Json = dict[str, Any]
+
+TOOLS = script(
+    reply(
+        says("Let me look."),
+        call("Bash", command="echo hi", description="Say"),
+        call("Bash", command="touch /etc/nobody-may", description="Touch"),
+    ),
+    "Done.",
+)
+FAILING = script(
+    {"error": {"status": 400, "type": "invalid_request_error", "message": "bad thing"}}, when_done="repeat"
+)
+ENDLESS = script(reply(call("Bash", command="echo hi", description="Say")), when_done="repeat")
+ELSEWHERE = {"context_management", "container", "diagnostics", "stop_details"}
+"""Fields of a message that the client adds to what the server sent."""
+SIDE = {".modelUsage.claude-haiku-4-5-20251001"}
+"""The old client asks another model for a title."""
+
+
+def real(
+    version: str, base: Path, scenario: Json, *words: str
+) -> tuple[subprocess.CompletedProcess[str], MockAnthropic]:
+    """Run a real client in the project of a desk."""
+    home, cwd = base / f"home-{version}", base / "project"
+    for folder in (home / ".claude", home / "tmp", cwd):
+        folder.mkdir(parents=True, exist_ok=True)
+    state = {
+        "hasCompletedOnboarding": True,
+        "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+        "projects": {str(cwd): {"hasTrustDialogAccepted": True}},
+    }
+    (home / ".claude.json").write_text(json.dumps(state))
+    with MockAnthropic(scenario) as mock:
+        done = subprocess.run(
+            [str(client(version)), *words, "--model", MODEL],
+            cwd=cwd,
+            env=environment(home, mock.url),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=90,
+        )
+    return done, mock
+
+
+def ours(base: Path, scenario: Json, *words: str) -> tuple[subprocess.CompletedProcess[str], MockAnthropic]:
+    with MockAnthropic(scenario) as mock:
+        return Desk(base, mock).turnlog(*words, "--model", MODEL), mock
+
+
+def lines(done: subprocess.CompletedProcess[str]) -> list[Json]:
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def kinds(told: list[Json]) -> list[tuple[str, str | None]]:
+    """What the lines are; notes that only the newest client gives are left out."""
+    known = [(line["type"], line.get("subtype")) for line in told]
+    return [kind for kind in known if kind[0] != "system" or kind[1] == "init"]
+
+
+def missing(theirs: Any, mine: Any, path: str = "") -> Iterator[str]:
+    """The keys of the old client's objects that ours lack."""
+    if isinstance(theirs, dict) and isinstance(mine, dict):
+        for key in theirs.keys() - ELSEWHERE:
+            if key not in mine:
+                yield f"{path}.{key}"
+            elif not re.fullmatch(r"\.modelUsage|.*tool_use_result", path):
+                yield from missing(theirs[key], mine[key], f"{path}.{key}")
+
+
+@pytest.mark.parametrize("version", [OLD, NEWEST])
+def test_a_stream_has_the_lines_and_keys_of_the_real_client(tmp_path: Path, version: str) -> None:
+    words = ("-p", "hello", "--output-format", "stream-json", "--verbose")
+    theirs, mine = lines(real(version, tmp_path, TOOLS, *words)[0]), lines(ours(tmp_path, TOOLS, *words)[0])
+    assert kinds(mine) == kinds(theirs)
+    if version == OLD:
+        pairs = zip(theirs, [line for line in mine if kinds([line])], strict=True)
+        assert {key for one, other in pairs for key in missing(one, other)} - SIDE == set()
+
+
+@pytest.mark.parametrize("version", [OLD, NEWEST])
+@pytest.mark.parametrize(
+    ("scenario", "more"), [(TOOLS, ()), (FAILING, ()), (ENDLESS, ("--max-turns", "2"))], ids=["tools", "error", "limit"]
+)
+def test_a_result_says_the_same(tmp_path: Path, version: str, scenario: Json, more: tuple[str, ...]) -> None:
+    words = ("-p", "hello", "--output-format", "json", *more)
+    (theirs,), (mine,) = lines(real(version, tmp_path, scenario, *words)[0]), lines(ours(tmp_path, scenario, *words)[0])
+    same = ("type", "subtype", "num_turns", "permission_denials") if more or scenario is TOOLS else ("type", "subtype")
+    assert [mine[key] for key in same] == [theirs[key] for key in same]
+    if version == NEWEST:
+        assert (mine["is_error"], mine["terminal_reason"]) == (theirs["is_error"], theirs["terminal_reason"])
+        assert mine["stop_reason"] == theirs["stop_reason"]
+    else:
+        assert set(missing(theirs, mine)) - SIDE == set()
+
+
+def test_pieces_are_those_of_the_real_client(tmp_path: Path) -> None:
+    words = ("-p", "hello", "--output-format", "stream-json", "--verbose", "--include-partial-messages")
+
+    def pieces(told: list[Json]) -> list[Json]:
+        found = [line["event"] for line in told if line["type"] == "stream_event"]
+        return [event for event in found if event["type"] == "content_block_delta"]
+
+    assert pieces(lines(ours(tmp_path, TOOLS, *words)[0])) == pieces(lines(real(OLD, tmp_path, TOOLS, *words)[0]))
+
+
+@pytest.mark.parametrize("version", [OLD, NEWEST])
+@pytest.mark.parametrize(("scenario", "more"), [(TOOLS, ()), (ENDLESS, ("--max-turns", "2"))], ids=["tools", "limit"])
+def test_text_is_the_same(tmp_path: Path, version: str, scenario: Json, more: tuple[str, ...]) -> None:
+    theirs, mine = real(version, tmp_path, scenario, "-p", "x", *more)[0], ours(tmp_path, scenario, "-p", "x", *more)[0]
+    assert mine.stdout.rstrip() == theirs.stdout.rstrip()
+    if version == NEWEST:
+        assert mine.returncode == theirs.returncode
+
+
+MEMORY = {
+    "project/CLAUDE.md": "SHOP @docs/a.md @no.md `@docs/code.md`\n```\n@docs/fence.md\n```\n- @docs/item.md\n@../out.md\n",
+    "project/CLAUDE.local.md": "LOCAL @docs/sp\\ ace.md",
+    "project/.claude/CLAUDE.md": "HIDDEN",
+    "project/.claude/rules/r.md": "RULE",
+    "project/.claude/rules/p.md": "---\npaths: src/**\n---\nNOT NOW",
+    "project/docs/a.md": "A @b.md",
+    "project/docs/b.md": "---\nt: 1\n---\nB @a.md @c1.md",
+    **{f"project/docs/c{number}.md": f"C{number} @c{number + 1}.md" for number in range(1, 6)},
+    "project/docs/code.md": "CODE",
+    "project/docs/fence.md": "FENCE",
+    "project/docs/item.md": "ITEM",
+    "project/docs/sp ace.md": "SPACE",
+    "out.md": "OUT",
+    "CLAUDE.md": "ABOVE",
+}
+
+
+def sent(mock: MockAnthropic) -> list[tuple[str, str, str]]:
+    """The files of instructions in the first message: path, whose they are, and text."""
+    (request,) = [request for request in mock.requests if request["kind"] == "main"]
+    texts = [block["text"] for block in request["body"]["messages"][0]["content"]]
+    (memory,) = [text for text in texts if "Contents of " in text]
+    parts = re.split(r"^Contents of (.+) \((.+)\):$", memory, flags=re.MULTILINE)[1:]
+    found = list(zip(parts[::3], parts[1::3], parts[2::3], strict=True))
+    ends = re.compile(r"\s*(?:IMPORTANT: this context.*)?</system-reminder>\s*\Z", re.DOTALL)
+    return [(path, whose, ends.sub("", text).strip()) for path, whose, text in found]
+
+
+@pytest.mark.parametrize("version", [OLD, NEWEST])
+def test_instructions_are_sent_as_the_real_client_sends_them(tmp_path: Path, version: str) -> None:
+    for name, text in MEMORY.items():
+        path = tmp_path.resolve() / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    mine = sent(ours(tmp_path.resolve(), script("ok"), "-p", "hello")[1])
+    theirs = sent(real(version, tmp_path.resolve(), script("ok"), "-p", "hello")[1])
+    assert mine == theirs
+    assert len(mine) > 8

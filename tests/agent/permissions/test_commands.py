@@ -1,0 +1,113 @@
+"""A line of bash, taken apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from turnlog.agent.permissions.commands import parse
+from turnlog.agent.permissions.words import split
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a && b || c; d\ne | f |& g", ["a", "b", "c", "d", "e", "f", "g"]),
+        ("if a; then b; elif c; then d; else e; fi", ["a", "b", "c", "d", "e"]),
+        ("for i in 1 2; do a; done", ["a"]),
+        ("while a; do b; done", ["a", "b"]),
+        ("! a", ["a"]),
+        ("a \\\n b", ["a \\\n b"]),
+        ("cat <<'E'\n$(a)\nE", ["cat"]),
+        ("a # b\nc", ["a", "c"]),
+        ("[ -f x ] && a", ["[ -f x ]", "a"]),
+        ("a 2>&1 >/dev/null <x", ["a"]),
+        ("X=1 a", ["a"]),
+    ],
+)
+def test_the_commands_of_a_line_are_found(text: str, parts: list[str]) -> None:
+    line = parse(text)
+    assert [part.text for part in line.parts] == parts
+    assert line.doubts == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *[
+            "a & b",
+            "(b)",
+            "{ b; }",
+            "f() { b; }",
+            "case x in x) b;; esac",
+            "a $(b)",
+            "a `b`",
+            'a "$(b)"',
+            "a <(b)",
+            "a >(b)",
+        ],
+        *["a ${x:-$(b)}", "a $(( $(b) ))", "[[ -f $(b) ]]", "x=$(b)", "x=$(b) a", "cat <<E\n$(b)\nE", "a <<< $(b)"],
+        *["cat <<'E' && b\nE", "for i in $(b); do a; done", "export x=$(b)", "a=(1 $(b))", "a[$(b)]=1"],
+    ],
+)
+def test_commands_in_doubtful_places_are_found_too(text: str) -> None:
+    line = parse(text)
+    assert "b" in [part.text for part in line.parts]
+    assert line.doubts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a \\ #x; b",
+        "a 'x",
+        "if a; then b",
+        "a\u00a0b",
+        "a\rb",
+        "a\x1bb",
+        "a > x b",
+        "a " + "x" * 70000,
+        "(" * 300,
+        "cat <<'A'B\nAB\nb",
+    ],
+)
+def test_a_line_that_may_hide_something_is_opaque(text: str) -> None:
+    assert parse(text).is_opaque
+
+
+def test_redirects_belong_to_the_commands_that_they_surround() -> None:
+    first, second = parse("if a; then b < in; fi > out").parts
+    assert [(one.target.text, one.is_written) for one in first.redirects if one.target] == [("out", True)]
+    assert [(one.target.text, one.is_written) for one in second.redirects if one.target] == [
+        ("in", False),
+        ("out", True),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a 'b c'd\"e\"\\ f", ["a", "b cde f"]),
+        ("a \"\\$x\" '$x' $", ["a", "$x", "$x", "$"]),
+        ("a '' \"\"", ["a", "", ""]),
+        ("a\\\nb  c\td", ["ab", "c", "d"]),
+        ("a {} '{b,c}' x#y", ["a", "{}", "{b,c}", "x#y"]),
+    ],
+)
+def test_words_are_read_as_bash_reads_them(text: str, words: list[str]) -> None:
+    found = split(text) or []
+    assert [word.text for word in found] == words
+    assert all(word.is_known for word in found)
+
+
+@pytest.mark.parametrize(
+    "text", ["a $(b)", "a `b`", "a {b,c}", "a {1..3}", "a;b", "a>b", "a #b", "a 'b", 'a "b', "a $'b'", "a\\"]
+)
+def test_what_is_more_than_words_is_not_read(text: str) -> None:
+    assert split(text) is None
+
+
+def test_words_tell_what_the_shell_will_make_of_them() -> None:
+    found = split("$x \"$y\" ~/z ~root *.py '*'x? [ab] a=~/b") or []
+    assert [word.is_known for word in found] == [False, False, True, False, True, True, False, False]
+    assert [word.pattern for word in found] == [None, None, None, None, "*.py", "[*]x?", "[ab]", None]
+    assert [word.has_tilde for word in found] == [False, False, True, True, False, False, False, False]

@@ -1,0 +1,217 @@
+"""The guard: rules of all kinds, what it remembers, what it hides, what it makes of odd input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turnlog.agent.permissions.decision import Guard
+from turnlog.agent.permissions.guard import SettingsGuard, is_mode
+from turnlog.agent.settings import Settings, load
+from turnlog.agent.tools.tool import Place
+from turnlog.errors import TurnlogError
+
+from .machine import flags
+
+
+def judge(root: Path, mode: Any = "default", **rules: Any) -> SettingsGuard:
+    return SettingsGuard(flags(root, **rules), mode, home=root.parent / "home")
+
+
+def verdict(guard: Guard, name: str, given: dict[str, Any], root: Path) -> str:
+    return guard.decide(name, given, Place(root, root)).verdict
+
+
+@pytest.mark.parametrize(
+    ("rules", "name", "expected"),
+    [
+        ({"allow": ["mcp__srv"]}, "mcp__srv__read", "allow"),
+        ({"allow": ["mcp__srv__*"]}, "mcp__srv__read", "allow"),
+        ({"allow": ["mcp__srv__read"]}, "mcp__srv__read", "allow"),
+        ({"allow": ["mcp__srv__read"]}, "mcp__srv__write", "ask"),
+        ({"allow": ["mcp__srv"]}, "mcp__srv2__read", "ask"),
+        ({"allow": ["mcp__*"]}, "mcp__srv__read", "ask"),
+        ({"allow": ["*"]}, "mcp__srv__read", "ask"),
+        ({"allow": ["mcp__srv"], "deny": ["mcp__srv__read"]}, "mcp__srv__read", "deny"),
+        ({"allow": ["mcp__srv"], "ask": ["mcp__srv__read"]}, "mcp__srv__read", "ask"),
+        ({"deny": ["mcp__*"]}, "mcp__srv__read", "deny"),
+        ({}, "mcp__srv__read", "ask"),
+        ({}, "TodoWrite", "allow"),
+        ({}, "AskUserQuestion", "allow"),
+        ({}, "WebSearch", "ask"),
+        ({"allow": ["WebSearch"]}, "WebSearch", "allow"),
+        ({"deny": ["TodoWrite"]}, "TodoWrite", "deny"),
+        ({"deny": ["Agent"]}, "Task", "deny"),
+        ({}, "Unheard", "ask"),
+    ],
+)
+def test_a_tool_is_decided_by_its_name(tmp_path: Path, rules: dict[str, list[str]], name: str, expected: str) -> None:
+    assert verdict(judge(tmp_path, **rules), name, {}, tmp_path) == expected
+
+
+def test_a_skill_is_asked_about_until_a_rule_names_it(tmp_path: Path) -> None:
+    given = {"skill": "deploy"}
+    assert verdict(judge(tmp_path), "Skill", given, tmp_path) == "ask"
+    assert verdict(judge(tmp_path, allow=["Skill(deploy)"]), "Skill", given, tmp_path) == "allow"
+    assert verdict(judge(tmp_path, allow=["Skill(dep:*)"]), "Skill", given, tmp_path) == "ask"
+    assert verdict(judge(tmp_path, allow=["Skill"], deny=["Skill(dep*)"]), "Skill", given, tmp_path) == "deny"
+
+
+@pytest.mark.parametrize("name", ["Bash", "Read", "Write", "Edit", "WebFetch", "NotebookEdit", "Glob"])
+@pytest.mark.parametrize("value", [None, 5, [], {}, "\0", "x" * 5000])
+def test_what_can_not_be_checked_is_not_allowed(tmp_path: Path, name: str, value: Any) -> None:
+    keys = "command file_path notebook_path url path".split()
+    guard = judge(tmp_path, "acceptEdits")
+    assert verdict(guard, name, dict.fromkeys(keys, value), tmp_path) != "allow" or value == "x" * 5000
+
+
+def test_a_tool_that_is_denied_as_a_whole_is_hidden_and_one_that_is_denied_in_part_is_not(tmp_path: Path) -> None:
+    guard = judge(tmp_path, deny=["WebFetch", "Bash(rm:*)", "Edit"])
+    assert all(guard.is_hidden(name) for name in ("WebFetch", "Edit", "Write"))
+    assert not guard.is_hidden("Bash")
+
+
+def test_what_is_remembered_is_written_and_holds_at_once(tmp_path: Path) -> None:
+    guard, place = judge(tmp_path), Place(tmp_path, tmp_path)
+    asked = guard.decide("Bash", {"command": "npm run build --x && make"}, place)
+    assert asked.suggested == ("Bash(npm run build:*)", "Bash(make)")
+
+    where = guard.remember(asked.suggested, place)
+
+    assert json.loads(Path(where).read_text()) == {"permissions": {"allow": list(asked.suggested)}}
+    assert verdict(guard, "Bash", {"command": "make; npm run build"}, tmp_path) == "allow"
+    again = SettingsGuard(load(tmp_path, tmp_path / "home", is_trusted=True, managed=tmp_path / "none"))
+    assert verdict(again, "Bash", {"command": "npm run build"}, tmp_path) == "allow"
+
+
+def test_what_is_permitted_holds_until_the_end_and_is_not_written(tmp_path: Path) -> None:
+    guard = judge(tmp_path, deny=["Bash(rm:*)"])
+    guard.permit(["Bash(make:*)", "Bash(rm:*)"], Place(tmp_path, tmp_path))
+    assert verdict(guard, "Bash", {"command": "make x"}, tmp_path) == "allow"
+    assert verdict(guard, "Bash", {"command": "rm x"}, tmp_path) == "deny"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_local_settings_that_lead_elsewhere_are_not_written(tmp_path: Path) -> None:
+    root = tmp_path / "proj"
+    (root / ".claude").mkdir(parents=True)
+    (tmp_path / "other.json").write_text("{}")
+    (root / ".claude" / "settings.local.json").symlink_to(tmp_path / "other.json")
+    with pytest.raises(TurnlogError, match="leads out of"):
+        judge(root).remember(("Bash(make)",), Place(root, root))
+    assert (tmp_path / "other.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    ("command", "rules"),
+    [
+        ("npm install x", ("Bash(npm install:*)",)),
+        ("npm run a:b", ("Bash(npm run a:b:*)",)),
+        ("git push --force", ("Bash(git push:*)",)),
+        ("cargo test", ("Bash(cargo test:*)",)),
+        ("python3 x.py", ("Bash(python3 x.py)",)),
+        ("sudo make", ("Bash(sudo make)",)),
+        ("bash -c 'x'", ("Bash(bash -c 'x')",)),
+        ("timeout 5 make all", ("Bash(make all)",)),
+        ("FOO=1 make", ()),
+        ("make $X", ()),
+        ("(make)", ()),
+        ("make > out", ()),
+    ],
+)
+def test_the_rule_that_is_suggested_allows_no_interpreter_and_no_doubt(
+    tmp_path: Path, command: str, rules: tuple[str, ...]
+) -> None:
+    suggested = judge(tmp_path).decide("Bash", {"command": command}, Place(tmp_path, tmp_path)).suggested
+    if command != "make > out":
+        assert suggested == rules
+    if rules:
+        guard = judge(tmp_path, allow=suggested)
+        assert verdict(guard, "Bash", {"command": command}, tmp_path) == "allow"
+        assert verdict(guard, "Bash", {"command": f"{command}; touch x"}, tmp_path) == "ask"
+
+
+def test_folders_of_the_settings_and_of_the_session_may_be_read(tmp_path: Path) -> None:
+    root, other, session = tmp_path / "proj", tmp_path / "other", tmp_path / "session"
+    for folder in (root, other, session):
+        folder.mkdir()
+    guard = SettingsGuard(
+        flags(root, additionalDirectories=["../other"]), "acceptEdits", home=tmp_path / "home", further=[session]
+    )
+    assert verdict(guard, "Read", {"file_path": str(other / "x")}, root) == "allow"
+    assert verdict(guard, "Write", {"file_path": str(other / "x")}, root) == "allow"
+    assert verdict(guard, "Read", {"file_path": str(session / "x")}, root) == "allow"
+    assert verdict(guard, "Write", {"file_path": str(session / "x")}, root) == "ask"
+    assert verdict(guard, "Read", {"file_path": str(tmp_path / "x")}, root) == "ask"
+
+
+def test_a_search_may_not_begin_elsewhere_by_its_pattern(tmp_path: Path) -> None:
+    guard = judge(tmp_path)
+    assert verdict(guard, "Glob", {"pattern": "**/*.py"}, tmp_path) == "allow"
+    for pattern in ("/etc/*", "../*", "~/*", "sub/../../*"):
+        assert verdict(guard, "Glob", {"pattern": pattern}, tmp_path) == "ask", pattern
+
+
+def test_files_that_must_not_be_read_are_left_out_of_searches(tmp_path: Path) -> None:
+    unreadable = judge(tmp_path, deny=["Read(.env)", "Read(./secrets/**)"]).unreadable(Place(tmp_path, tmp_path))
+    assert unreadable(tmp_path / "sub" / ".env")
+    assert unreadable(tmp_path / "secrets" / "x" / "y")
+    assert not unreadable(tmp_path / "env")
+    assert not judge(tmp_path).unreadable(Place(tmp_path, tmp_path))(tmp_path / ".env")
+
+
+def test_asking_nothing_can_be_forbidden(tmp_path: Path) -> None:
+    settings = load(
+        tmp_path,
+        tmp_path / "none",
+        is_trusted=True,
+        flags=[{"permissions": {"disableBypassPermissionsMode": "disable"}}],
+        managed=tmp_path / "none",
+    )
+    assert verdict(SettingsGuard(settings, "bypassPermissions"), "Bash", {"command": "make"}, tmp_path) == "ask"
+    assert verdict(SettingsGuard(Settings(), "bypassPermissions"), "Bash", {"command": "make"}, tmp_path) == "allow"
+
+
+def test_removing_a_working_folder_is_asked_in_every_mode(tmp_path: Path) -> None:
+    for command in ("rm -rf .", "rm -rf *", "rm -r /", "sudo rm -rf ~", "rm -rf .. && ls", "bash -c 'rm -rf /usr'"):
+        for guard in (judge(tmp_path, "bypassPermissions"), judge(tmp_path, allow=["Bash"])):
+            assert verdict(guard, "Bash", {"command": command}, tmp_path) == "ask", command
+
+
+def test_a_malformed_rule_is_told_and_spoils_no_other(tmp_path: Path) -> None:
+    guard = judge(tmp_path, allow=["Bash(", "Bash(make)", "a b"])
+    assert len(guard.warnings) == 2
+    assert verdict(guard, "Bash", {"command": "make"}, tmp_path) == "allow"
+
+
+def test_a_shell_that_has_moved_is_judged_from_where_it_is(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path.parent / "x").touch()
+    place = Place(tmp_path, tmp_path / "sub")
+    guard = judge(tmp_path)
+    assert guard.decide("Bash", {"command": "cat ../a"}, place).verdict == "allow"
+    assert guard.decide("Bash", {"command": "cat ../../a"}, place).verdict == "ask"
+
+
+def test_a_file_whose_name_is_an_option_is_not_given_to_a_command_unasked(tmp_path: Path) -> None:
+    (tmp_path / "-o").touch()
+    assert verdict(judge(tmp_path), "Bash", {"command": "sort *"}, tmp_path) == "ask"
+    assert verdict(judge(tmp_path), "Bash", {"command": "sort ./*"}, tmp_path) == "allow"
+
+
+def test_modes_are_known_by_name() -> None:
+    assert is_mode("plan")
+    assert not is_mode("auto")
+
+
+@pytest.mark.parametrize(
+    "command", ["if a; then rm x", "rm x\nif a", "ls \\ #b; rm x", "echo 'x\nrm x", "rm\u00a0x; rm x"]
+)
+def test_a_denied_command_is_denied_in_a_line_that_can_not_be_parsed_and_in_any_mode(
+    tmp_path: Path, command: str
+) -> None:
+    guard = judge(tmp_path, "bypassPermissions", deny=["Bash(rm:*)"])
+    assert verdict(guard, "Bash", {"command": command}, tmp_path) == "deny"

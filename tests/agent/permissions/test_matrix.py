@@ -1,0 +1,47 @@
+"""The permission matrix, row by row; `matrix.json` also holds what the real clients did (see interop)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .machine import Group, furnish, given, groups, guard, place
+
+GROUPS = groups()
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
+def test_each_call_is_decided_as_the_matrix_says(group: Group, tmp_path: Path) -> None:
+    cwd = furnish(tmp_path.resolve())
+    judge = guard(cwd, group)
+
+    found = {(row.tool, row.given): judge.decide(row.tool, given(row, cwd), place(cwd)).verdict for row in group.rows}
+
+    assert found == {(row.tool, row.given): row.verdict for row in group.rows}
+
+
+def test_nothing_is_allowed_that_stops_the_newest_client() -> None:
+    assert [row for group in GROUPS for row in group.rows if row.newest == "stops" and row.verdict == "allow"] == []
+
+
+def test_hardly_anything_is_asked_that_the_newest_client_runs() -> None:
+    runs = [row for group in GROUPS for row in group.rows if row.newest == "runs"]
+    assert len([row for row in runs if row.verdict != "allow"]) <= len(runs) * 0.08
+
+
+def test_the_matrix_is_large_and_says_all_there_is_to_say() -> None:
+    rows = [row for group in GROUPS for row in group.rows]
+    assert len(rows) >= 150
+    assert {row.verdict for row in rows} == {"allow", "ask", "deny"}
+    assert len([row for row in rows if row.newest and row.old]) >= 150
+
+
+def test_whatever_is_not_allowed_says_why(tmp_path: Path) -> None:
+    for group in GROUPS:
+        cwd = furnish(tmp_path.resolve() / "here")
+        judge = guard(cwd, group)
+        decisions = [judge.decide(row.tool, given(row, cwd), place(cwd)) for row in group.rows]
+        assert [one for one in decisions if one.verdict != "allow" and not one.reason] == []
+        shutil.rmtree(tmp_path / "here")

@@ -1,0 +1,163 @@
+"""What a person is asked: a call exactly as it would be made, questions, plans; and what they say to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import HOSTILE, harmful
+from turnlog.agent import asking
+from turnlog.agent.permissions.decision import Decision
+from turnlog.agent.person import Leave
+from turnlog.agent.tools.tool import Place
+from turnlog.render.terminal import Screen
+
+LOOK = Screen()
+ASKS = Decision("ask", "No rule allows it.", ("Bash(npm test:*)",))
+
+
+def answering(*lines: str | None) -> Callable[[str], str | None]:
+    waiting = iter(lines)
+    return lambda _: next(waiting)
+
+
+def shown(name: str, **given: object) -> list[str]:
+    return list(asking.exactly(name, given, LOOK))
+
+
+def test_a_command_is_shown_whole_with_every_character_visible() -> None:
+    command = f"echo {HOSTILE}\n" + "x" * 5000
+    told = shown("Bash", command=command, timeout=5)
+    assert harmful("".join(told)) == set()
+    assert "\\x1b[2J" in told[0]
+    assert told[1] == "x" * 5000
+    assert told[2:] == ["timeout: 5"]
+
+
+def test_an_edit_is_shown_as_the_difference_that_it_makes(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("one\ntwo\nthree\n")
+    told = shown("Edit", file_path=str(file), old_string="two", new_string="2")
+    assert told == [str(file), "1   one", "2 - two", "2 + 2", "3   three"]
+
+
+def test_every_place_of_an_edit_of_all_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("".join("x\n" if number % 20 == 0 else "\n" for number in range(60)))
+    told = shown("Edit", file_path=str(file), old_string="x", new_string="y", replace_all=True)
+    assert sum(" + y" in line for line in told) == 3
+    assert told[-1] == "replace_all: true"
+
+
+def test_a_new_file_and_one_that_is_written_over_are_shown_as_differences(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    assert shown("Write", file_path=str(file), content="new\n")[1:] == ["1 + new"]
+    file.write_text("old\n")
+    assert shown("Write", file_path=str(file), content="new\n")[1:] == ["1 - old", "1 + new"]
+
+
+def test_an_edit_that_does_not_fit_is_shown_as_what_was_given(tmp_path: Path) -> None:
+    told = shown("Edit", file_path=str(tmp_path / "missing"), old_string="a", new_string="b")
+    assert [line for line in told if line[:1].isdigit()] == ["1 - a", "1 + b"]
+
+
+def test_a_cell_is_shown_as_it_will_be() -> None:
+    told = shown("NotebookEdit", notebook_path="/n.ipynb", new_source="print(1)", edit_mode="insert")
+    assert told[0] == "/n.ipynb"
+    assert "1 + print(1)" in told
+    assert told[-1] == "edit_mode: insert"
+
+
+def test_any_other_call_is_shown_field_by_field() -> None:
+    assert shown("WebFetch", url="https://x", prompt="a\nb", n=[1]) == [
+        "url: https://x",
+        "prompt: a",
+        "    b",
+        "n: [1]",
+    ]
+
+
+def test_always_tells_which_rule_is_written_and_where(tmp_path: Path) -> None:
+    place = Place(tmp_path, tmp_path)
+    told = "\n".join(asking.wanted("Bash", {"command": "npm test"}, ASKS, place, LOOK, None))
+    assert f"adds Bash(npm test:*) to {tmp_path}/.claude/settings.local.json" in told.replace("\\", "/")
+    bare = "\n".join(asking.wanted("Bash", {"command": "x"}, Decision("ask"), place, LOOK, "call"))
+    assert "always" not in bare
+    assert bare.startswith("A sub-agent wants")
+
+
+def test_a_call_can_t_look_like_the_question_below_it(tmp_path: Path) -> None:
+    command = "rm x\n  y  yes, this once\n  n  no"
+    told = list(asking.wanted("Bash", {"command": command}, ASKS, Place(tmp_path, tmp_path), LOOK, None))
+    assert sum(line.startswith("  y  ") for line in told) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["y"], Leave("once")),
+        (["YES"], Leave("once")),
+        (["a"], Leave("always")),
+        (["n"], Leave("no")),
+        (["n use make"], Leave("no", "use make")),
+        (["use make instead"], Leave("no", "use make instead")),
+        (["yes but carefully"], Leave("no", "yes but carefully")),
+        ([None], Leave("no")),
+        (["", "?", "x", "y"], Leave("once")),
+    ],
+)
+def test_only_a_plain_yes_is_a_yes(lines: list[str | None], expected: Leave) -> None:
+    assert asking.leave(ASKS, answering(*lines)) == expected
+
+
+def test_always_is_no_answer_where_no_rule_would_do() -> None:
+    assert asking.leave(Decision("ask"), answering("a", "n")) == Leave("no")
+
+
+QUESTION = {
+    "question": "Which fruit?",
+    "options": [{"label": "Apple", "description": "red"}, {"label": "Pear", "description": ""}],
+    "multiSelect": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("lines", "many", "expected"),
+    [
+        (["2"], False, "Pear"),
+        (["1 2", "1"], False, "Apple"),
+        (["1, 2"], True, "Apple, Pear"),
+        (["1 1"], True, "Apple"),
+        (["", "3", "a quince"], False, "a quince"),
+    ],
+)
+def test_a_question_is_answered_by_number_or_in_words(lines: list[str], many: bool, expected: str) -> None:
+    said: list[str] = []
+    given = {"questions": [{**QUESTION, "multiSelect": many}, "junk"]}
+    found = asking.answers(given, answering(*lines), lambda *told: said.extend(told), LOOK)
+    assert found == {"answers": {"Which fruit?": expected}}
+    assert said == ["Which fruit?", "  1  Apple · red", "  2  Pear"]
+
+
+def test_whoever_turns_away_from_a_question_answers_nothing() -> None:
+    assert asking.answers({"questions": [QUESTION]}, answering(None), lambda *_: None, LOOK) is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["y"], {"approved": True, "mode": "default"}),
+        (["a"], {"approved": True, "mode": "acceptEdits"}),
+        (["", "n"], {"approved": False, "words": ""}),
+        (["n tests first"], {"approved": False, "words": "tests first"}),
+        (["tests first"], {"approved": False, "words": "tests first"}),
+        ([None], None),
+    ],
+)
+def test_a_plan_is_agreed_to_or_not(lines: list[str | None], expected: dict[str, object] | None) -> None:
+    said: list[str] = []
+    found = asking.plan({"plan": f"1. do\n{HOSTILE}"}, answering(*lines), lambda *told: said.extend(told), LOOK)
+    assert found == expected
+    assert harmful("".join(said)) == set()

@@ -1,0 +1,426 @@
+"""The loop: ask, carry out, tell, until the model comes to rest; and all of it is on disk."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turnlog.agent.calls import INSTEAD, STOP
+from turnlog.agent.conversation import Conversation, reminder
+from turnlog.agent.events import CallEnded, Compacted, Denied, Event, Said, Streamed, TurnEnded
+from turnlog.agent.loop import Loop
+from turnlog.agent.permissions.decision import Decision, Mode, Verdict
+from turnlog.agent.person import Leave, Nobody, Person
+from turnlog.agent.record import Record
+from turnlog.agent.setup import AgentType, Limits, Setup
+from turnlog.agent.tools.tool import Object, Place, Question, Result, Scene, Tool, ToolError
+from turnlog.model.answer import Answer
+from turnlog.model.cancel import Cancel
+from turnlog.model.failures import Rejected
+from turnlog.model.scripted import Late, Scripted, Step
+from turnlog.session.session import Session
+
+USAGE = {"input_tokens": 10, "output_tokens": 5}
+
+
+class Does:
+    """A tool that does what it is told to."""
+
+    description = "Does something."
+
+    def __init__(self, name: str, act: Callable[[Object, Scene], Result], *, safe: bool = True) -> None:
+        self.schema: Object = {"type": "object", "properties": {"x": {"type": "string"}}, "additionalProperties": False}
+        self.name = name
+        self._act = act
+        self._safe = safe
+
+    def is_safe(self, given: Object) -> bool:
+        return self._safe
+
+    def run(self, given: Object, scene: Scene) -> Result:
+        return self._act(given, scene)
+
+
+class Rule:
+    """A guard that always says the same."""
+
+    mode: Mode = "default"
+
+    def __init__(self, verdict: Verdict = "allow") -> None:
+        self._verdict = verdict
+        self.kept: list[tuple[str, ...]] = []
+
+    def decide(self, name: str, given: Mapping[str, Any], place: Place) -> Decision:
+        return Decision(self._verdict, f"{name} needs leave", (f"{name}(x)",))
+
+    def remember(self, rules: tuple[str, ...], place: Place) -> str:
+        self.kept.append(rules)
+        return "settings.local.json"
+
+    def is_hidden(self, name: str) -> bool:
+        return name == "Hidden"
+
+
+class Says(Nobody):
+    """A person who says the same to everything."""
+
+    def __init__(self, leave: Leave) -> None:
+        self._leave = leave
+
+    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> Leave:
+        return self._leave
+
+
+def use(call: str, name: str = "Echo", **given: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call, "name": name, "input": given}
+
+
+def calling(*blocks: dict[str, Any], number: int = 1) -> Answer:
+    return Answer(blocks, "tool_use", USAGE, f"msg_{number}", "claude-opus-5")
+
+
+def saying(text: str, number: int = 2, **usage: int) -> Answer:
+    return Answer(({"type": "text", "text": text},), "end_turn", {**USAGE, **usage}, f"msg_{number}", "claude-opus-5")
+
+
+class Desk:
+    """A loop with a scripted model and all that it tells."""
+
+    def __init__(self, folder: Path, *script: Step, tools: tuple[Tool, ...] = (), **changes: Any) -> None:
+        self.model = Scripted(script)
+        self.events: list[Event] = []
+        self.guard = changes.pop("guard", Rule())
+        person: Person = changes.pop("person", Nobody())
+        echo = Does("Echo", lambda given, scene: Result(f"echo {given.get('x')}", {"out": 1}))
+        offered = {tool.name: tool for tool in (echo, *tools)}
+        place = Place(folder, folder)
+        system = [{"type": "text", "text": "Be good."}]
+        setup = Setup(
+            self.model,
+            "claude-opus-5",
+            "claude-haiku-4-5",
+            system,
+            [reminder("memory")],
+            offered,
+            self.guard,
+            place,
+            {},
+        )
+        for name, value in changes.items():
+            setattr(setup, name, value)
+        self.record = Record.new(folder / "claude", folder)
+        self.loop = Loop(setup, self.record, Conversation(preface=setup.preface), self.events.append, person)
+
+    def say(self, text: str = "go", cancel: Cancel | None = None) -> TurnEnded:
+        return self.loop.turn(text, cancel or Cancel())
+
+    def told(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.record.path.read_bytes().splitlines()]
+
+    def results(self) -> list[Any]:
+        """What the model was told of its calls, in its last request."""
+        blocks = [block for message in self.model.requests[-1].messages for block in message["content"]]
+        return [block for block in blocks if block["type"] == "tool_result"]
+
+
+def test_an_answer_without_calls_ends_the_turn(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, saying("Hello."))
+    assert desk.say("hi")[:2] == ("finished", "Hello.")
+    sent = desk.model.requests[0]
+    assert [block["text"] for block in sent.messages[0]["content"]] == [reminder("memory")["text"], "hi"]
+    with Session.open(desk.record.path) as session:
+        assert [turn.text for turn in session.turns] == ["hi"]
+        assert session.turns[0].outcome == "finished"
+
+
+def test_calls_are_carried_out_and_their_results_told_in_order(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, calling(use("c1", x="1"), use("c2", x="2")), saying("Done."))
+    assert desk.say().text == "Done."
+    assert [(block["tool_use_id"], block["content"]) for block in desk.results()] == [
+        ("c1", "echo 1"),
+        ("c2", "echo 2"),
+    ]
+    roles = [message["role"] for message in desk.model.requests[1].messages]
+    assert roles == ["user", "assistant", "user"]
+    with Session.open(desk.record.path) as session:
+        assert [(call.id, call.is_error) for call in session.calls] == [("c1", False), ("c2", False)]
+
+
+def test_calls_that_change_nothing_run_side_by_side_and_others_alone(tmp_path: Path) -> None:
+    met = threading.Barrier(2, timeout=10)
+    order: list[str] = []
+
+    def meet(given: Object, scene: Scene) -> Result:
+        met.wait()
+        return Result("met")
+
+    def note(given: Object, scene: Scene) -> Result:
+        order.append(scene.call)
+        return Result("noted")
+
+    tools = (Does("Meet", meet), Does("Note", note, safe=False))
+    calls = calling(use("a", "Meet"), use("b", "Meet"), use("c", "Note"), use("d", "Note"))
+    desk = Desk(tmp_path, calls, saying("ok"), tools=tools)
+    desk.say()
+    assert [block["content"] for block in desk.results()] == ["met", "met", "noted", "noted"]
+    assert order == ["c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (use("c", "Nothing"), "<tool_use_error>Error: No such tool available: Nothing</tool_use_error>"),
+        (use("c", "Hidden"), "<tool_use_error>Error: No such tool available: Hidden</tool_use_error>"),
+        (use("c", "Fails"), "it is broken"),
+        (use("c", "Breaks"), "Breaks failed: ValueError: oh"),
+    ],
+)
+def test_what_goes_wrong_in_a_call_is_told_to_the_model(tmp_path: Path, call: dict[str, Any], told: str) -> None:
+    def fail(given: Object, scene: Scene) -> Result:
+        raise ToolError("it is broken")
+
+    def breaks(given: Object, scene: Scene) -> Result:
+        raise ValueError("oh")
+
+    tools = (Does("Fails", fail), Does("Breaks", breaks), Does("Hidden", breaks))
+    desk = Desk(tmp_path, calling(call), saying("I see."), tools=tools)
+    assert desk.say().text == "I see."
+    (block,) = desk.results()
+    assert (block["content"], block["is_error"]) == (told, True)
+
+
+def test_input_that_does_not_fit_is_told_to_the_model(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, calling(use("c", x=7)), saying("I see."))
+    desk.say()
+    (block,) = desk.results()
+    assert "InputValidationError" in block["content"]
+
+
+def test_a_denied_call_is_told_and_the_turn_goes_on(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, calling(use("c")), saying("Then not."), guard=Rule("deny"))
+    assert desk.say().reason == "finished"
+    assert desk.results()[0]["content"] == "Echo needs leave"
+    assert [call.name for call in desk.loop.calls.denials] == ["Echo"]
+    assert len(desk.told(Denied)) == 1
+
+
+def test_where_nobody_can_be_asked_a_call_is_denied(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, calling(use("c")), saying("Then not."), guard=Rule("ask"))
+    desk.say()
+    assert len(desk.loop.calls.denials) == 1
+
+
+@pytest.mark.parametrize(("leave", "kept"), [(Leave("once"), []), (Leave("always"), [("Echo(x)",)])], ids=str)
+def test_a_person_may_allow_once_or_always(tmp_path: Path, leave: Leave, kept: list[tuple[str, ...]]) -> None:
+    desk = Desk(tmp_path, calling(use("c", x="1")), saying("ok"), guard=Rule("ask"), person=Says(leave))
+    desk.say()
+    assert desk.results()[0]["content"] == "echo 1"
+    assert desk.guard.kept == kept
+
+
+def test_a_refusal_with_words_goes_on_and_one_without_ends_the_turn(tmp_path: Path) -> None:
+    words = Desk(
+        tmp_path / "w", calling(use("c")), saying("ok"), guard=Rule("ask"), person=Says(Leave("no", "use tabs"))
+    )
+    assert words.say().reason == "finished"
+    assert words.results()[0]["content"] == INSTEAD + "use tabs"
+    mute = Desk(
+        tmp_path / "m", calling(use("c"), use("d")), saying("later"), guard=Rule("ask"), person=Says(Leave("no"))
+    )
+    assert mute.say().reason == "interrupted"
+    assert [line["message"]["content"][0]["content"] for line in mute.lines if "toolUseResult" in line] == [STOP, STOP]
+    assert mute.say("go on").reason == "finished"
+    last = mute.model.requests[-1].messages
+    assert [block["type"] for block in last[-1]["content"]] == ["tool_result", "tool_result", "text", "text"]
+
+
+def test_a_turn_that_is_stopped_while_the_model_speaks_keeps_what_was_said(tmp_path: Path) -> None:
+    cancel = Cancel()
+    desk = Desk(tmp_path, saying("a long answer that is stopped"), saying("again"))
+    seen = desk.loop.tell
+
+    def stop(event: Event) -> None:
+        seen(event)
+        if isinstance(event, Streamed) and len(desk.events) > 4:
+            cancel.set()
+
+    desk.loop.tell = stop
+    assert desk.say(cancel=cancel).reason == "interrupted"
+    with Session.open(desk.record.path) as session:
+        assert session.turns[0].outcome == "interrupted"
+    assert desk.say("go on").text == "again"
+
+
+def test_a_call_that_is_stopped_has_a_result(tmp_path: Path) -> None:
+    cancel = Cancel()
+
+    def wait(given: Object, scene: Scene) -> Result:
+        cancel.set()
+        scene.cancel.pause(60)
+        return Result("never")
+
+    desk = Desk(tmp_path, calling(use("c", "Wait"), use("d")), saying("ok"), tools=(Does("Wait", wait, safe=False),))
+    assert desk.say(cancel=cancel).reason == "interrupted"
+    assert desk.say("go on").reason == "finished"
+    assert {block["tool_use_id"] for block in desk.results()} == {"c", "d"}
+
+
+def test_an_error_of_the_api_ends_the_turn_and_is_not_sent_again(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, Rejected("prompt is too long", status=400, kind="invalid_request_error"), saying("ok"))
+    ended = desk.say("first")
+    assert (ended.reason, ended.text) == ("error", "API Error: prompt is too long")
+    assert any(line.get("isApiErrorMessage") for line in desk.lines)
+    assert desk.say("second").text == "ok"
+    assert "API Error" not in json.dumps(desk.model.requests[-1].messages)
+
+
+def test_limits_end_a_turn(tmp_path: Path) -> None:
+    calls = [calling(use(f"c{n}"), number=n) for n in range(9)]
+    desk = Desk(tmp_path / "t", *calls, limits=Limits(turns=3))
+    assert (desk.say().reason, len(desk.model.requests)) == ("max_turns", 3)
+    poor = Desk(tmp_path / "d", *calls, limits=Limits(dollars=0.00001))
+    assert (poor.say().reason, len(poor.model.requests)) == ("budget", 1)
+
+
+def test_an_answer_that_was_cut_by_its_limit_is_gone_on_with(tmp_path: Path) -> None:
+    cut = Answer(({"type": "text", "text": "half"},), "max_tokens", USAGE, "msg_1", "claude-opus-5")
+    desk = Desk(tmp_path, cut, saying(" and half"))
+    assert desk.say().text == " and half"
+    assert len(desk.model.requests) == 2
+
+
+def test_the_beginning_of_a_request_is_the_same_bytes_in_every_request(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, calling(use("c1")), saying("one"), calling(use("c2"), number=3), saying("two", 4))
+    desk.say("first")
+    desk.say("second")
+    bodies = [json.dumps(without_marks(request.body())) for request in desk.model.requests]
+    for before, after in pairwise(bodies):
+        # All but the brackets that close the list of messages.
+        assert after.startswith(before[: before.rindex("]}]}")])
+    for request in desk.model.requests:
+        assert json.dumps(request.body()).count("cache_control") <= 4
+
+
+def without_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_marks(item) for key, item in value.items() if key != "cache_control"}
+    return [without_marks(item) for item in value] if isinstance(value, list) else value
+
+
+def test_thinking_is_kept_with_its_signature(tmp_path: Path) -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    desk = Desk(tmp_path, calling(thought, use("c")), saying("ok"))
+    desk.say()
+    assert desk.model.requests[1].messages[1]["content"][0] == thought
+
+
+def test_old_results_are_cleared_before_anything_is_summed_up(tmp_path: Path) -> None:
+    big = Does("Big", lambda given, scene: Result("x" * 40_000))
+    calls = [calling(use(f"c{n}", "Big"), number=n) for n in range(8)]
+    full = Answer(calls[7].content, "tool_use", {"input_tokens": 190_000, "output_tokens": 5}, "m7", "claude-opus-5")
+    desk = Desk(tmp_path, *calls[:7], full, saying("ok", 9), tools=(big,), window=200_000)
+    desk.say()
+    assert [event.trigger for event in desk.told(Compacted)] == ["micro"]
+    assert [len(block["content"]) < 100 for block in desk.results()] == [True] * 3 + [False] * 5
+
+
+def test_a_full_window_is_replaced_by_a_summary(tmp_path: Path) -> None:
+    full = saying("so much", 1, input_tokens=190_000)
+    summary = saying("<analysis>…</analysis><summary>We said much.</summary>", 2)
+    desk = Desk(tmp_path, full, summary, saying("ok", 3), window=200_000)
+    desk.say("first")
+    assert desk.say("second").text == "ok"
+    assert [event.trigger for event in desk.told(Compacted)] == ["auto"]
+    asked = desk.model.requests[1]
+    assert asked.system == desk.model.requests[0].system
+    sent = json.dumps(desk.model.requests[2].messages)
+    assert "We said much." in sent
+    assert "first" not in sent
+    assert "second" in sent
+
+
+def test_a_sub_agent_works_in_a_file_of_its_own_and_reports(tmp_path: Path) -> None:
+    def task(given: Object, scene: Scene) -> Result:
+        return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)
+
+    helper = AgentType("Explore", "looks", "You look around.", tools=("Echo",))
+    tool = Does("Task", task)
+    tool.schema = {"type": "object"}
+    desk = Desk(
+        tmp_path,
+        calling(use("t", "Task", subagent_type="Explore", prompt="look", description="looking")),
+        calling(use("e", x="1"), number=5),
+        saying("found it", 6),
+        saying("thanks", 7),
+        tools=(tool,),
+        agents={"Explore": helper},
+    )
+    assert desk.say().text == "thanks"
+    assert desk.results()[0]["content"][0]["text"] == "found it"
+    inner = desk.model.requests[1]
+    assert [tool["name"] for tool in inner.tools] == ["Echo"]
+    with Session.open(desk.record.path) as session:
+        (agent,) = session.agents
+        assert (agent.type, agent.call_id) == ("Explore", "t")
+        assert session.calls[0].agent_id == agent.agent_id
+        assert [call.id for call in session.agent_session(agent).calls] == ["e"]
+    assert desk.loop.spent.requests == 4
+
+
+def test_an_unknown_kind_of_sub_agent_is_told(tmp_path: Path) -> None:
+    def task(given: Object, scene: Scene) -> Result:
+        return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)
+
+    tool = Does("Task", task)
+    tool.schema = {"type": "object"}
+    desk = Desk(tmp_path, calling(use("t", "Task", subagent_type="No", prompt="x")), saying("ok"), tools=(tool,))
+    desk.say()
+    assert "Agent type 'No' not found" in desk.results()[0]["content"]
+
+
+def test_what_fills_the_window_adds_up(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, calling(use("c")), saying("ok", 2, input_tokens=5000))
+    desk.say()
+    found = desk.loop.context()
+    assert found.is_exact
+    assert abs(sum(tokens for _, tokens in found.parts) - found.used) <= len(found.parts)
+    assert {name for name, _ in found.parts} >= {
+        "system prompt",
+        "tools",
+        "project memory",
+        "messages",
+        "calls",
+        "results",
+    }
+
+
+def test_everything_that_is_written_is_told(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, calling(use("c")), saying("ok"))
+    desk.say()
+    told = [event.entry["uuid"] for event in desk.told(Said)]
+    written = [line["uuid"] for line in desk.lines if line.get("uuid") and line["type"] != "progress"]
+    assert told == written
+    assert len(desk.told(CallEnded)) == 1
+
+
+def test_a_question_that_nobody_answers_is_declined(tmp_path: Path) -> None:
+    asked = Does("Ask", lambda given, scene: Result(str(scene.desk.ask(Question("question", given)))))
+    desk = Desk(tmp_path, calling(use("c", "Ask")), saying("ok"), tools=(asked,))
+    desk.say()
+    assert desk.results()[0]["content"] == "None"
+
+
+def test_a_late_answer_can_be_stopped(tmp_path: Path) -> None:
+    cancel = Cancel()
+    threading.Timer(0.1, cancel.set).start()
+    assert Desk(tmp_path, Late(3600, saying("late"))).say(cancel=cancel).reason == "interrupted"

@@ -1,0 +1,104 @@
+"""The terminal while a session is at work: what is written stays, and what a person types stands below it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import HOSTILE, harmful
+from turnlog.agent.screen import Screen
+from turnlog.render import terminal
+
+
+class Paper:
+    """Keeps what is written."""
+
+    def __init__(self, width: int | None = 40) -> None:
+        self.written: list[str] = []
+        self.screen = Screen(self.written.append, terminal.Screen(False, width))
+
+    @property
+    def text(self) -> str:
+        return "".join(self.written)
+
+    @property
+    def lines(self) -> list[str]:
+        """What a terminal would show: a line that is emptied begins anew."""
+        return [line.rpartition("\r\x1b[K")[2] for line in self.text.split("\n")]
+
+
+@pytest.fixture
+def paper() -> Paper:
+    return Paper()
+
+
+def test_pieces_of_a_text_are_written_as_they_come(paper: Paper) -> None:
+    for part in ("Hel", "lo\nwor", "ld"):
+        paper.screen.part(part)
+    assert paper.text == "Hello\nworld"
+
+
+def test_a_whole_line_ends_the_one_that_is_being_written(paper: Paper) -> None:
+    paper.screen.part("half")
+    paper.screen.say("whole")
+    paper.screen.say("next")
+    assert paper.text == "half\nwhole\nnext\n"
+
+
+def test_the_end_of_a_text_with_a_line_end_adds_none(paper: Paper) -> None:
+    paper.screen.part("text\n")
+    paper.screen.finish()
+    assert paper.text == "text\n"
+
+
+def test_what_a_model_says_can_t_act_on_the_terminal(paper: Paper) -> None:
+    for char in HOSTILE:
+        paper.screen.part(char)
+    paper.screen.finish()
+    assert harmful(paper.text) == set()
+
+
+def test_a_picture_made_of_several_characters_survives_being_cut(paper: Paper) -> None:
+    for char in "a \U0001f468\u200d\U0001f469\u200d\U0001f467 b":
+        paper.screen.part(char)
+    paper.screen.finish()
+    assert "\U0001f468\u200d\U0001f469\u200d\U0001f467" in paper.text
+
+
+def test_what_is_typed_ahead_stays_below_whole_lines(paper: Paper) -> None:
+    paper.screen.typed("wa")
+    paper.screen.part("one\ntw")
+    paper.screen.typed("wait")
+    paper.screen.part("o\n")
+    assert paper.lines == ["one", "two", "> wait"]
+
+
+def test_a_line_that_was_begun_is_shown_when_nothing_is_typed_any_more(paper: Paper) -> None:
+    paper.screen.typed("x")
+    paper.screen.part("begun")
+    assert paper.lines == ["> x"]
+    paper.screen.typed("")
+    paper.screen.part(" and ended\n")
+    assert paper.lines == ["begun and ended", ""]
+
+
+def test_typing_moves_below_a_line_that_is_being_written(paper: Paper) -> None:
+    paper.screen.part("half")
+    paper.screen.typed("x")
+    assert paper.lines == ["half", "> x"]
+
+
+def test_of_a_long_line_that_is_typed_the_end_is_shown() -> None:
+    paper = Paper(20)
+    paper.screen.typed("a" * 100 + "end")
+    assert paper.lines[-1].endswith("end")
+    assert len(paper.lines[-1]) < 20
+
+
+def test_nothing_that_was_written_is_ever_cleared(paper: Paper) -> None:
+    for number in range(50):
+        paper.screen.part(f"{number} \x1b[2J\n")
+        paper.screen.typed("x" * (number % 7))
+        paper.screen.say("line")
+    left = paper.text.replace("\r\x1b[K", "")
+    assert "\x1b" not in left
+    assert "\r" not in left

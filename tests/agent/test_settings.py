@@ -1,0 +1,179 @@
+"""Settings in layers, and folders that are trusted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turnlog.agent.permissions.trust import trust, trusted
+from turnlog.agent.settings import Settings, add_rules, load, managed_file
+from turnlog.errors import TurnlogError
+
+
+def write(path: Path, values: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(values if isinstance(values, str) else json.dumps(values))
+    return path
+
+
+def read(root: Path, *flags: Any, is_trusted: bool = True) -> Settings:
+    return load(
+        root, root / "home" / ".claude", is_trusted=is_trusted, flags=flags, managed=root / "etc" / "managed.json"
+    )
+
+
+def furnished(root: Path) -> Path:
+    write(root / "etc" / "managed.json", {"model": "managed", "permissions": {"deny": ["Bash(curl:*)"]}})
+    write(root / ".claude" / "settings.local.json", {"permissions": {"allow": ["Bash(local)"]}, "env": {"A": "local"}})
+    write(root / ".claude" / "settings.json", {"permissions": {"allow": ["Bash(project)"], "deny": ["Read(.env)"]}})
+    write(
+        root / "home" / ".claude" / "settings.json",
+        {"permissions": {"allow": ["Bash(user)"]}, "env": {"A": "u", "B": "u"}},
+    )
+    return root
+
+
+def test_lists_of_all_layers_are_joined_and_each_rule_knows_its_layer(tmp_path: Path) -> None:
+    settings = read(furnished(tmp_path), {"permissions": {"allow": ["Bash(flag)"]}})
+    assert [(rule.text, rule.layer.name) for rule in settings.rules("allow")] == [
+        ("Bash(flag)", "flags"),
+        ("Bash(local)", "local"),
+        ("Bash(project)", "project"),
+        ("Bash(user)", "user"),
+    ]
+    assert [rule.text for rule in settings.rules("deny")] == ["Bash(curl:*)", "Read(.env)"]
+
+
+def test_of_other_values_the_highest_layer_counts(tmp_path: Path) -> None:
+    settings = read(furnished(tmp_path), '{"model": "flag", "cleanupPeriodDays": 3}')
+    assert settings.value("model", str) == "managed"
+    assert settings.value("cleanupPeriodDays", int) == 3
+    assert settings.value("nothing", str) is None
+    assert settings.env() == {"A": "local", "B": "u"}
+
+
+def test_until_a_folder_is_trusted_its_own_files_forbid_and_do_nothing_else(tmp_path: Path) -> None:
+    write(furnished(tmp_path) / ".claude" / "settings.json", {
+        "permissions": {"allow": ["Bash"], "deny": ["Read(.env)"], "ask": ["Edit"], "defaultMode": "bypassPermissions",
+                        "additionalDirectories": ["/"]},
+        "env": {"PATH": "."},
+        "apiKeyHelper": "evil",
+    })  # fmt: skip
+    settings = read(tmp_path, is_trusted=False)
+    assert [rule.text for rule in settings.rules("allow")] == ["Bash(user)"]
+    assert [rule.text for rule in settings.rules("deny")] == ["Bash(curl:*)", "Read(.env)"]
+    assert [rule.text for rule in settings.rules("ask")] == ["Edit"]
+    assert (settings.mode(), settings.folders(), settings.value("apiKeyHelper", str)) == (None, [], None)
+    assert settings.env() == {"A": "u", "B": "u"}
+    assert read(tmp_path).mode() == "bypassPermissions"
+
+
+@pytest.mark.parametrize("values", ["{", "[]", '"x"', "\0", "\xff", "[" * 100000])
+def test_a_file_that_is_no_settings_is_told_and_ignored(tmp_path: Path, values: str) -> None:
+    write(furnished(tmp_path) / ".claude" / "settings.json", values)
+    settings = read(tmp_path, values if values == "{" else {})
+    assert [rule.text for rule in settings.rules("allow")] == ["Bash(local)", "Bash(user)"]
+    assert "settings.json" in settings.warnings[-1]
+
+
+def test_one_bad_key_spoils_nothing_else(tmp_path: Path) -> None:
+    write(tmp_path / ".claude" / "settings.json", {
+        "permissions": {"allow": ["Bash(npm:*)", 5, "", None], "deny": "Bash", "ask": {}, "additionalDirectories": 5},
+        "hooks": {"Unheard": 7},
+        "model": 7,
+        "env": [],
+    })  # fmt: skip
+    settings = read(tmp_path)
+    assert [rule.text for rule in settings.rules("allow")] == ["Bash(npm:*)"]
+    assert (settings.rules("deny"), settings.rules("ask"), settings.folders()) == ([], [], [])
+    assert (settings.value("model", str), settings.env()) == (None, {})
+    assert len(settings.warnings) == 8
+    assert all("settings.json" in warning for warning in settings.warnings)
+
+
+def test_permissions_of_a_wrong_type_are_told(tmp_path: Path) -> None:
+    write(tmp_path / ".claude" / "settings.json", {"permissions": 5})
+    settings = read(tmp_path)
+    assert (settings.rules("allow"), settings.mode()) == ([], None)
+    assert "permissions is no object" in settings.warnings[0]
+
+
+def test_flags_may_name_a_file(tmp_path: Path) -> None:
+    write(tmp_path / "more.json", {"model": "x"})
+    assert read(tmp_path, "more.json").value("model", str) == "x"
+
+
+def test_an_administrator_may_let_only_their_own_rules_count(tmp_path: Path) -> None:
+    furnished(tmp_path)
+    write(
+        tmp_path / "etc" / "managed.json", {"allowManagedPermissionRulesOnly": True, "permissions": {"allow": ["Read"]}}
+    )
+    assert [rule.text for rule in read(tmp_path).rules("allow")] == ["Read"]
+
+
+def test_an_administrator_may_use_several_files(tmp_path: Path) -> None:
+    write(tmp_path / "etc" / "managed.d" / "10.json", {"model": "ten"})
+    write(tmp_path / "etc" / "managed.d" / "20.json", {"model": "twenty"})
+    assert read(tmp_path).value("model", str) == "twenty"
+
+
+def test_each_platform_has_its_place_for_the_administrator() -> None:
+    assert managed_file("linux").as_posix() == "/etc/claude-code/managed-settings.json"
+    assert "ClaudeCode" in str(managed_file("darwin"))
+    assert "ClaudeCode" in str(managed_file("win32"))
+
+
+def test_a_rule_is_added_and_all_else_stays(tmp_path: Path) -> None:
+    text = '{\n    "x": {"é": [1, 2.5, null]},\n    "permissions": {\n        "deny": ["A"], "allow": ["B"]\n    }\n}'
+    path = write(tmp_path / ".claude" / "settings.local.json", text)
+    add_rules(path, "allow", ["B", "C", "C"], root=tmp_path)
+    after = path.read_text("utf-8")
+    assert json.loads(after) == {"x": {"é": [1, 2.5, None]}, "permissions": {"deny": ["A"], "allow": ["B", "C"]}}
+    assert after.startswith('{\n    "x"')
+    assert not after.endswith("\n")
+    before = path.stat().st_mtime_ns
+    add_rules(path, "allow", ["C"], root=tmp_path)
+    assert path.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("values", ["{", "[]", '{"permissions": 5}', '{"permissions": {"allow": {}}}'])
+def test_a_file_that_is_broken_is_not_written_over(tmp_path: Path, values: str) -> None:
+    path = write(tmp_path / "settings.local.json", values)
+    with pytest.raises(TurnlogError, match="nothing was written"):
+        add_rules(path, "allow", ["A"], root=tmp_path)
+    assert path.read_text() == values
+
+
+def test_a_folder_is_trusted_by_its_own_name_or_that_of_one_above(tmp_path: Path) -> None:
+    config, root = tmp_path / ".claude", tmp_path / "proj"
+    assert not trusted(root, config)
+    write(tmp_path / ".claude.json", {"numStartups": 3, "projects": {str(root): {"x": 1}, "y": 5}})
+    assert not trusted(root, config)
+
+    assert trust(root, config) == tmp_path / ".claude.json"
+
+    assert trusted(root, config)
+    assert trusted(root / "sub" / "deeper", config)
+    assert not trusted(tmp_path, config)
+    state = json.loads((tmp_path / ".claude.json").read_text())
+    assert state == {"numStartups": 3, "projects": {str(root): {"x": 1, "hasTrustDialogAccepted": True}, "y": 5}}
+
+
+def test_the_first_trusted_folder_makes_the_state_file(tmp_path: Path) -> None:
+    config = tmp_path / "elsewhere"
+    config.mkdir()
+    assert trust(tmp_path / "proj", config) == config / ".claude.json"
+    assert trusted(tmp_path / "proj", config)
+
+
+@pytest.mark.parametrize("state", ["{", "[]", '{"projects": 5}', '{"projects": {"$": 5}}'])
+def test_a_state_file_that_is_broken_trusts_nothing_and_is_not_written_over(tmp_path: Path, state: str) -> None:
+    text = state.replace("$", (tmp_path / "proj").as_posix())
+    write(tmp_path / ".claude.json", text)
+    assert not trusted(tmp_path / "proj", tmp_path / ".claude")
+    with pytest.raises(TurnlogError, match="nothing was written"):
+        trust(tmp_path / "proj", tmp_path / ".claude")
+    assert (tmp_path / ".claude.json").read_text() == text

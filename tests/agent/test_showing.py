@@ -1,0 +1,151 @@
+"""What a person sees of a turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.agent.test_screen import Paper
+from tests.cli.conftest import HOSTILE, harmful
+from turnlog.agent.events import CallEnded, CallStarted, Compacted, Streamed, TurnEnded, Warned
+from turnlog.agent.showing import Showing, about
+from turnlog.agent.tools.tool import Result
+from turnlog.model.events import BlockStarted, Retrying, TextPart
+
+
+class Watched:
+    """A turn that is shown on paper."""
+
+    def __init__(self, width: int = 60) -> None:
+        self.paper = Paper(width)
+        self.watch = Showing(self.paper.screen, "/home/dana/shop").watch
+
+    def ended(self, name: str, given: dict[str, Any], result: Result, call: str = "c", **more: Any) -> None:
+        self.watch(CallEnded(call, name, given, result, more.pop("milliseconds", 5), **more))
+
+    @property
+    def text(self) -> str:
+        return self.paper.text
+
+
+@pytest.fixture
+def turn() -> Watched:
+    return Watched()
+
+
+def test_words_come_as_they_are_said_and_calls_in_one_line(turn: Watched) -> None:
+    turn.watch(Streamed(BlockStarted(0, {"type": "text"})))
+    turn.watch(Streamed(TextPart(0, "I ")))
+    turn.watch(Streamed(TextPart(0, "look.")))
+    turn.watch(CallStarted("c", "Bash", {"command": "ls"}))
+    turn.ended("Bash", {"command": "ls"}, Result("a\nb"))
+    turn.watch(TurnEnded("finished", "", 1, 1))
+    assert turn.text == "I look.\n● Bash ls\n  a\n  b\n"
+
+
+def test_a_result_that_comes_later_names_its_call_again(turn: Watched) -> None:
+    for call in ("1", "2"):
+        turn.watch(CallStarted(call, "Bash", {"command": f"echo {call}"}))
+    turn.ended("Bash", {"command": "echo 1"}, Result("one"), "1")
+    turn.ended("Bash", {"command": "echo 2"}, Result("two"), "2")
+    assert turn.text.splitlines() == [
+        "● Bash echo 1", "● Bash echo 2", "● Bash echo 1", "  one", "● Bash echo 2", "  two",
+    ]  # fmt: skip
+
+
+def test_of_a_long_result_the_first_lines_are_shown(turn: Watched) -> None:
+    turn.ended("Bash", {"command": "seq 99"}, Result("\n".join(map(str, range(99)))))
+    assert turn.text.splitlines()[-2:] == ["  4", "  … 94 more lines"]
+
+
+def test_an_edit_is_shown_as_a_difference_with_line_numbers(turn: Watched) -> None:
+    hunk = {"oldStart": 9, "oldLines": 2, "newStart": 9, "newLines": 2, "lines": [" same", "-old", "+new"]}
+    turn.ended("Edit", {"file_path": "/home/dana/shop/a.py"}, Result("ok", {"structuredPatch": [hunk]}))
+    assert turn.text.splitlines() == ["● Edit a.py", "   9   same", "  10 - old", "  10 + new"]
+
+
+def test_colours_are_red_and_green() -> None:
+    from turnlog.agent.showing import difference
+    from turnlog.render.terminal import Screen
+    from turnlog.session.patches import compared
+
+    told = list(difference(compared("a\n", "b\n"), Screen(color=True)))
+    assert told == ["\x1b[31m1 - a\x1b[0m", "\x1b[32m1 + b\x1b[0m"]
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "expected"),
+    [
+        ("Read", Result("1\tx", {"type": "text", "file": {"numLines": 12}}), "12 lines"),
+        ("Write", Result("ok", {"type": "create", "content": "a\nb\n", "structuredPatch": []}), "created, 2 lines"),
+        ("Bash", Result(""), "(no output)"),
+        ("Bash", Result("<tool_use_error>No.</tool_use_error>", is_error=True), "No."),
+        ("Task", Result([{"type": "text", "text": "Found it."}]), "Found it."),
+        ("Odd", Result("x", {"structuredPatch": "junk", "file": {"numLines": "many"}}), "x"),
+    ],
+)
+def test_what_came_of_a_call_is_told_briefly(turn: Watched, name: str, result: Result, expected: str) -> None:
+    turn.ended(name, {}, result)
+    assert turn.text.splitlines()[-1] == f"  {expected}"
+
+
+def test_tasks_are_shown_as_a_list(turn: Watched) -> None:
+    todos = [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}, {"content": "c"}, 5]
+    turn.ended("TodoWrite", {"todos": todos}, Result("ok"))
+    assert turn.text.splitlines()[1:] == ["  [x] a", "  [>] b", "  [ ] c"]
+
+
+def test_of_a_sub_agent_only_its_calls_and_errors_are_shown(turn: Watched) -> None:
+    turn.watch(Streamed(TextPart(0, "inner words"), "t"))
+    turn.watch(CallStarted("i", "Read", {"file_path": "/x"}, "t"))
+    turn.ended("Read", {"file_path": "/x"}, Result("content"), "i", agent="t")
+    turn.watch(CallStarted("j", "Read", {"file_path": "/y"}, "t"))
+    turn.ended("Read", {"file_path": "/y"}, Result("gone", is_error=True), "j", agent="t")
+    assert turn.text.splitlines() == ["  ┆ Read /x", "  ┆ Read /y", "  gone"]
+
+
+def test_what_a_person_should_know_is_noted(turn: Watched) -> None:
+    turn.watch(Streamed(TextPart(0, "half")))
+    turn.watch(Streamed(Retrying(2, 1.0, "overloaded")))
+    turn.watch(Warned("trying again"))
+    turn.watch(Compacted("auto", 150_000, "s"))
+    turn.watch(Compacted("micro", 150_000))
+    turn.watch(Streamed(BlockStarted(0, {"type": "thinking"})))
+    turn.watch(TurnEnded("error", "API Error: 500", 1, 1))
+    turn.watch(TurnEnded("interrupted", "", 1, 1))
+    assert turn.text.splitlines() == [
+        "half",
+        "· trying again",
+        "· the conversation was replaced by a summary (it had 150k tokens); it stays in the file",
+        "· old results are no longer sent (the window had 150k tokens)",
+        "· thinking",
+        "· API Error: 500",
+        "· interrupted; say what should be done instead",
+    ]
+
+
+def test_nothing_of_a_call_can_act_on_the_terminal(turn: Watched) -> None:
+    given = {"command": HOSTILE, "file_path": HOSTILE, HOSTILE: HOSTILE}
+    hunk = {"oldStart": 1, "newStart": 1, "lines": ["+" + HOSTILE.replace("\r", "")]}
+    for result in (Result(HOSTILE), Result(HOSTILE, is_error=True), Result("", {"structuredPatch": [hunk]})):
+        turn.ended(HOSTILE, given, result, "x")
+    turn.ended("TodoWrite", {"todos": [{"content": HOSTILE, "status": HOSTILE}]}, Result(""))
+    turn.watch(Warned(HOSTILE))
+    turn.watch(TurnEnded("error", HOSTILE, 1, 1))
+    assert harmful(turn.text) == set()
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"command": "a\nb\nc"}, "a (+2 lines)"),
+        ({"file_path": "/home/dana/shop/src/a.py"}, "src/a.py"),
+        ({"pattern": "x", "path": "src"}, "x in src"),
+        ({"todos": [1]}, "1 item"),
+        ({"a": 1, "b": "x" * 100}, "a=1, b=" + "x" * 59 + "…"),
+        ({}, ""),
+    ],
+)
+def test_a_call_is_about_its_most_telling_field(given: dict[str, Any], expected: str) -> None:
+    assert about(given, "/home/dana/shop") == expected

@@ -1,0 +1,86 @@
+"""Which files the model has seen, and whether they are still what it saw."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from turnlog.agent.tools.files import Files
+
+NOW = datetime.now(UTC)
+
+
+def noted(path: Path, text: str, *, whole: bool = True) -> Files:
+    path.write_text(text)
+    files = Files()
+    files.saw(path, path.stat(), text if whole else None)
+    return files
+
+
+def changed(files: Files, path: Path) -> bool:
+    return files.is_changed(path, path.stat(), path.read_text())
+
+
+def test_a_file_that_nobody_read_is_not_known(tmp_path: Path) -> None:
+    assert not Files().is_known(tmp_path / "a")
+
+
+def test_a_file_is_known_by_all_its_names(tmp_path: Path) -> None:
+    files = noted(tmp_path / "a", "x")
+    (tmp_path / "link").symlink_to("a")
+    assert files.is_known(tmp_path / "link")
+
+
+def test_a_file_that_was_only_touched_is_not_changed(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    files = noted(path, "x")
+    os.utime(path, (1, 1))
+    assert not changed(files, path)
+
+
+def test_a_file_with_another_text_is_changed(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    files = noted(path, "x")
+    path.write_text("yy")
+    assert changed(files, path)
+
+
+def test_a_file_of_which_a_part_was_read_is_changed_when_it_was_touched(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    files = noted(path, "x", whole=False)
+    assert not files.is_whole(path)
+    assert not changed(files, path)
+    os.utime(path, (1, 1))
+    assert changed(files, path)
+
+
+def test_a_file_of_an_earlier_run_is_unchanged_if_nobody_wrote_it_since(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("x")
+    files = Files()
+    files.recall(path, NOW + timedelta(hours=1), None)
+    assert not changed(files, path)
+
+
+def test_a_file_of_an_earlier_run_that_was_written_since_is_unchanged_only_with_the_same_text(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("x")
+    for text, is_changed in [("x", False), ("y", True), (None, True)]:
+        files = Files()
+        files.recall(path, NOW - timedelta(hours=1), text)
+        assert changed(files, path) is is_changed
+
+
+def test_a_file_of_an_earlier_run_that_is_gone_is_not_known(tmp_path: Path) -> None:
+    files = Files()
+    files.recall(tmp_path / "a", NOW, "x")
+    assert not files.is_known(tmp_path / "a")
+
+
+def test_the_last_seen_comes_first(tmp_path: Path) -> None:
+    files = noted(tmp_path / "a", "x")
+    for name in ("b", "a"):
+        (tmp_path / name).write_text("x")
+        files.saw(tmp_path / name, (tmp_path / name).stat(), "x")
+    assert [path.name for path in files.recent()] == ["a", "b"]

@@ -1,0 +1,89 @@
+"""A folder in which tools that run commands, look at the web or ask somebody are called as the loop calls them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.agent.tools.files import Files
+from turnlog.agent.tools.schema import checked
+from turnlog.agent.tools.shells import Shell, Shells
+from turnlog.agent.tools.tool import Object, Place, Question, Result, Scene, Tool, ToolError
+from turnlog.model.cancel import Cancel
+
+
+class Consulted(NamedTuple):
+    """A question to the small model."""
+
+    system: str
+    prompt: str
+    tools: Sequence[Object]
+
+
+class Clerk:
+    """A desk that gives the answers it was told to give, and keeps what it was asked."""
+
+    def __init__(self, answer: Object | None = None, blocks: Sequence[Object] = ()) -> None:
+        self.answer = answer
+        self.blocks = blocks
+        self.asked: list[Question] = []
+        self.consulted: list[Consulted] = []
+        self.delegated: list[tuple[str, Object]] = []
+
+    def ask(self, question: Question) -> Object | None:
+        self.asked.append(question)
+        return self.answer
+
+    def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> Result:
+        self.delegated.append((call, given))
+        progress({"type": "agent_progress"})
+        return Result("a report", {"status": "completed"})
+
+    def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
+        self.consulted.append(Consulted(system, prompt, tools))
+        return self.blocks
+
+
+class Workshop:
+    """A project's folder, the session's folder, and a desk."""
+
+    def __init__(self, base: Path, clerk: Clerk | None = None, environ: Mapping[str, str] | None = None) -> None:
+        self.root = base / "demo"
+        self.session = base / "session"
+        self.root.mkdir(parents=True)
+        self.clerk = clerk or Clerk()
+        self.place = Place(self.root, self.root)
+        self.shells = Shells(self.session / "background")
+        self.environ = dict(os.environ if environ is None else environ)
+        self.cancel = Cancel()
+        self.progress: list[Object] = []
+
+    def scene(self) -> Scene:
+        """The surroundings of a call."""
+        return Scene(
+            call="toolu_1",
+            place=self.place,
+            session=self.session,
+            session_id="s",
+            files=Files(),
+            shells=self.shells,
+            desk=self.clerk,
+            cancel=self.cancel,
+            environ=self.environ,
+            progress=self.progress.append,
+        )
+
+    def call(self, tool: Tool, **given: object) -> Result:
+        """Call a tool."""
+        try:
+            return tool.run(checked(tool.name, tool.schema, given), self.scene())
+        except ToolError as error:
+            return error.result()
+
+    def shell(self, result: Result) -> Shell:
+        """The background command that a result tells of."""
+        found = self.shells.find(result.structured["backgroundTaskId"])
+        assert found is not None
+        return found

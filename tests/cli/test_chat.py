@@ -1,0 +1,181 @@
+"""`turnlog chat` and `turnlog -p`: the words of the call, and what is loaded for an answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from tests.conftest import Program
+from tests.interop.mock_anthropic import MockAnthropic
+from turnlog.agent.permissions.modes import MODES
+from turnlog.agent.printing import FORMS
+from turnlog.agent.start import Wishes
+from turnlog.cli import chat_options
+from turnlog.cli.chat import chat
+from turnlog.cli.chat_options import OPTIONS, plain
+
+HEAVY = {
+    "click",
+    "pygments",
+    "rich",
+    "prompt_toolkit",
+    "jinja2",
+    "starlette",
+    "uvicorn",
+    "apsw",
+    "anthropic",
+    "mcp",
+    "httpx2",
+    "asyncio",
+    "readline",
+    "turnlog.web",
+    "turnlog.export",
+    "turnlog.trace",
+    "turnlog.agent.console",
+    "tree_sitter",
+}
+
+
+def by_click(words: list[str]) -> dict[str, Any]:
+    """What click makes of the words, without what was not given."""
+    with chat.make_context("chat", list(words)) as context:
+        return {name: value for name, value in context.params.items() if value not in (None, False, ())}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-p", "hi"],
+        ["hi", "--print"],
+        ["-p", "hi", "--model", "opus", "--output-format", "json"],
+        ["-p", "hi", "--model=opus", "--allowedTools", "a", "--allowed-tools=b"],
+        ["-p", "--continue", "--fork-session", "--max-turns", "3", "--max-budget-usd", "0.5"],
+        ["-p", "--resume", "7f3a", "hi"],
+        ["-p", "--resume=7f3a", "--add-dir", "x", "--add-dir", "y", "--verbose"],
+        ["-p", "hi", "--system-prompt", ""],
+    ],
+)
+def test_plain_words_are_read_as_click_reads_them(words: list[str]) -> None:
+    found = plain(words)
+    assert found is not None
+    expected = by_click(words)
+    assert {name: value for name, value in found.items() if value is not None} == expected
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-p", "hi", "--nope"],
+        ["-p", "one", "two"],
+        ["-p", "hi", "--model"],
+        ["-p", "hi", "--model", "--verbose"],
+        ["-p", "hi", "--output-format", "xml"],
+        ["-p", "hi", "--max-turns", "many"],
+        ["-p", "hi", "--max-turns", "0"],
+        ["-p", "hi", "--max-budget-usd", "0"],
+        ["-p", "hi", "--verbose=1"],
+        ["-p", "--resume"],
+        ["-p", "--help"],
+        ["-ph"],
+    ],
+)
+def test_words_that_are_not_plain_are_left_to_click(words: list[str]) -> None:
+    assert plain(words) is None
+
+
+def test_the_table_of_options_says_what_the_client_knows() -> None:
+    assert chat_options.FORMS == FORMS
+    assert chat_options.MODES == MODES
+    names = {option.name for option in OPTIONS}
+    assert names - set(Wishes._fields) == {"is_printed", "form", "partial", "is_bypassed", "is_verbose"}
+    assert set(Wishes._fields) <= names
+
+
+def test_every_option_is_a_parameter_of_the_command() -> None:
+    options = [param for param in chat.params if isinstance(param, click.Option)]
+    assert {param.name for param in options} == {option.name for option in OPTIONS}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--output-format", "json", "hi"], "need -p"),
+        (["-p", "hi", "--continue", "--resume", "x"], "contradict"),
+        (["-p", "hi", "--fork-session"], "needs --continue or --resume"),
+        (["-p", "hi", "-c", "--session-id", "0" * 36], "--fork-session"),
+        (["-p", "hi", "--dangerously-skip-permissions", "--permission-mode", "plan"], "contradict"),
+        (["-p", "hi", "--resume"], "needs the id"),
+        (["hi"], "turnlog -p"),
+        (["-p", "hi", "--permission-mode", "yolo"], "yolo"),
+        (["-p", "hi", "--session-id", "x"], "no session id"),
+    ],
+)
+def test_words_that_make_no_sense_are_told(program: Program, words: list[str], message: str) -> None:
+    done = program("chat", *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_print_mode_without_a_key_names_the_variable(program: Program) -> None:
+    done = program("-p", "hi", ANTHROPIC_API_KEY="", ANTHROPIC_AUTH_TOKEN="")
+    assert done.returncode == 2
+    assert "ANTHROPIC_API_KEY" in done.stderr
+
+
+def test_the_shortcut_says_what_is_wrong_as_the_command_does(program: Program) -> None:
+    short, long = program("-p", "hi", "--nope"), program("chat", "-p", "hi", "--nope")
+    assert (short.returncode, short.stderr) == (long.returncode, long.stderr)
+    assert "--nope" in short.stderr
+
+
+def test_the_shortcut_is_one_wherever_the_flag_stands(tmp_path: Path) -> None:
+    for words in (["-p", "hi"], ["--model", "opus", "-p", "hi"], ["chat", "-p", "hi"]):
+        assert answered(tmp_path, *words)[0].stdout == "OK.\n"
+
+
+def answered(tmp_path: Path, *words: str) -> tuple[subprocess.CompletedProcess[str], set[str]]:
+    """A run of the program against a scripted server, and the modules that it loaded."""
+    code = (
+        "import sys; sys.argv[0] = 'turnlog'\n"
+        "from turnlog.__main__ import main; status = main()\n"
+        "print(*sorted(sys.modules), file=sys.stderr); sys.exit(status)"
+    )
+    search = repr([path for path in sys.path if path])
+    with MockAnthropic() as mock:
+        done = subprocess.run(
+            [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {search}\n{code}", *words],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "HOME": str(tmp_path),
+                "TURNLOG_HOME": str(tmp_path / "data"),
+                "ANTHROPIC_BASE_URL": mock.url,
+                "ANTHROPIC_API_KEY": "sk-ant-test",
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=60,
+        )
+    assert done.returncode == 0, done.stderr
+    return done, set(done.stderr.split())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_answer_loads_nothing_that_it_does_not_need(tmp_path: Path, form: str) -> None:
+    done, loaded = answered(tmp_path, "-p", "hi", "--output-format", form)
+    assert "OK." in done.stdout
+    assert loaded & HEAVY == set()
+
+
+def test_json_is_one_line_of_one_object(tmp_path: Path) -> None:
+    done, _ = answered(tmp_path, "-p", "hi", "--output-format", "json")
+    assert json.loads(done.stdout)["result"] == "OK."
+    assert done.stdout.count("\n") == 1

@@ -148,6 +148,16 @@ class Terminal:
         before, self._seen = self.text[self._seen : at + len(text)], at + len(text)
         return before
 
+    def press(self, key: str, text: str) -> None:
+        """Press a key until something is written: the line editor does not hear a signal at every moment."""
+        end = time.monotonic() + PATIENCE
+        while self.text.find(text, self._seen) < 0 and time.monotonic() < end:
+            self.send(key)
+            pause = time.monotonic() + 2
+            while self.text.find(text, self._seen) < 0 and time.monotonic() < pause and self._read(0.1):
+                pass
+        self.expect(text)
+
     def ended(self) -> int:
         """Wait for the end of the program; its exit status."""
         end = time.monotonic() + PATIENCE

@@ -228,13 +228,9 @@ def test_ctrl_c_at_the_prompt_leaves_the_second_time(trusted: MakeDesk) -> None:
     with trusted(script()).terminal() as terminal:
         terminal.expect(READY)
         terminal.send("half a line")
-        terminal.expect("half a line")
-        terminal.send("\x03")
-        terminal.expect("Ctrl-C again")
+        terminal.press("\x03", "Ctrl-C again")
         terminal.expect(READY)
-        terminal.send("x")
-        terminal.expect("x")
-        terminal.send("\x03")
+        terminal.press("\x03", "\x1b[?2004l")
         assert terminal.ended() == 0
 
 

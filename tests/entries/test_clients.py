@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from turnlog.entries import clients as module
-from turnlog.entries.clients import Client, clients, domain, is_alive
+from turnlog.entries.clients import Client, clients, domain, identity, is_alive
 
 
 def registered(folder: Path, file: str = "1.json", /, **fields: Any) -> str:
@@ -84,3 +84,10 @@ def test_a_process_that_began_at_another_time_is_another_one() -> None:
     assert is_alive(os.getpid(), "Sun Nov 15 10:00:00 2026")
     assert begun is None or not is_alive(os.getpid(), "1")
     assert module._begun((1 << 31) - 1) is None
+
+
+def test_a_process_is_told_from_others_with_its_number() -> None:
+    found = identity(os.getpid())
+    assert is_alive(os.getpid(), found.get("procStart"))
+    assert found.get("pidDomain") == domain()
+    assert "procStart" not in identity(2**22 + 1)

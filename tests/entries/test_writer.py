@@ -277,3 +277,10 @@ def test_of_a_new_file_that_could_not_be_written_nothing_stays(tmp_path: Path) -
     with pytest.raises(Changed):
         create(tmp_path / "new", broken(), root=tmp_path)
     assert names(tmp_path / "new") == []
+
+
+def test_lines_that_need_not_outlive_a_power_failure_are_added_all_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"one\n")
+    assert writer.append(path, b"two\n", root=tmp_path, flush=False) == 4
+    assert path.read_bytes() == b"one\ntwo\n"

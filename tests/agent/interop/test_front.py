@@ -15,6 +15,7 @@ from tests.agent.desk import Desk, call, reply, says, script
 from tests.interop.clients import NEWEST, OLD, client
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, environment
+from turnlog.agent.conversation import blocks
 
 pytestmark = pytest.mark.interop
 MODEL = "claude-opus-5-5"
@@ -39,10 +40,10 @@ SIDE = {".modelUsage.claude-haiku-4-5-20251001"}
 
 
 def real(
-    version: str, base: Path, scenario: Json, *words: str
+    version: str, base: Path, scenario: Json, *words: str, at: str | None = None
 ) -> tuple[subprocess.CompletedProcess[str], MockAnthropic]:
     """Run a real client in the project of a desk."""
-    home, cwd = base / f"home-{version}", base / "project"
+    home, cwd = base / (f"home-{version}" if at is None else at), base / "project"
     for folder in (home / ".claude", home / "tmp", cwd):
         folder.mkdir(parents=True, exist_ok=True)
     state = {
@@ -135,7 +136,7 @@ def test_text_is_the_same(tmp_path: Path, version: str, scenario: Json, more: tu
 
 
 MEMORY = {
-    "project/CLAUDE.md": "SHOP @docs/a.md @no.md `@docs/code.md`\n```\n@docs/fence.md\n```\n- @docs/item.md\n@../out.md\n",
+    "project/CLAUDE.md": "SHOP @docs/a.md `@docs/code.md`\n```\n@docs/fence.md\n```\n- @docs/item.md\n@../out.md @x.md",
     "project/CLAUDE.local.md": "LOCAL @docs/sp\\ ace.md",
     "project/.claude/CLAUDE.md": "HIDDEN",
     "project/.claude/rules/r.md": "RULE",
@@ -173,3 +174,31 @@ def test_instructions_are_sent_as_the_real_client_sends_them(tmp_path: Path, ver
     theirs = sent(real(version, tmp_path.resolve(), script("ok"), "-p", "hello")[1])
     assert mine == theirs
     assert len(mine) > 8
+
+
+def spoken(mock: MockAnthropic) -> list[Json]:
+    """What was said in the last request, without reminders and marks for the cache."""
+    body = [request for request in mock.requests if request["kind"] == "main"][-1]["body"]
+    found = []
+    for message in body["messages"]:
+        for block in blocks(message["content"]):
+            if message["role"] != "system" and not str(block.get("text")).startswith("<system-reminder>"):
+                kept = {key: value for key, value in block.items() if key not in ("cache_control", "is_error")}
+                found.append({"role": message["role"], **kept})
+    return found
+
+
+@pytest.mark.parametrize("version", [OLD, NEWEST])
+def test_a_session_goes_from_client_to_client(tmp_path: Path, version: str) -> None:
+    base = tmp_path.resolve()
+    looking = script(reply(says("I look."), call("Bash", command="echo hi", description="Say")), "Done.")
+    first = ours(base, looking, "-p", "hello", "--output-format", "json")
+    name = json.loads(first[0].stdout)["session_id"]
+    there = real(version, base, script("Theirs."), "-p", "go on", "--resume", name, at="home")
+    assert there[0].stdout.strip() == "Theirs."
+    back = ours(base, script("Ours again."), "-p", "and back", "--resume", name)
+    assert back[0].stdout == "Ours again.\n"
+    begun, gone, come = spoken(first[1]), spoken(there[1]), spoken(back[1])
+    assert gone[: len(begun)] == begun
+    assert come[: len(gone)] == gone
+    assert [block["text"] for block in come[-3:]] == ["go on", "Theirs.", "and back"]

@@ -22,8 +22,8 @@ from tests.interop.recordings import DATA, load
 from tests.interop.resume import Resumed, scratch_folder
 from turnlog.session.session import Session
 
-SAMPLE = 6
-OLD_SAMPLE = 2
+SAMPLE = 3
+OLD_SAMPLE = 1
 """How many of a sample the old client resumes too, which takes seconds each; of the portable form it resumes all."""
 REWORDED = ("ExitPlanMode",)
 """Calls whose input 2.1.29 writes anew."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,13 +73,20 @@ def folders(tmp_path: Path) -> Folders:
     return recorded(tmp_path)
 
 
-@pytest.fixture
-def place(folders: Folders) -> Iterator[Place]:
-    """The same machine, with its index up to date."""
+@contextmanager
+def indexed(folders: Folders) -> Iterator[Place]:
+    """A machine with its index up to date."""
     found = Place([folders.config], folders.data)
     found.store.refresh(found.config_dirs)
     yield found
     found.close()
+
+
+@pytest.fixture
+def place(folders: Folders) -> Iterator[Place]:
+    """The same machine, with its index up to date."""
+    with indexed(folders) as found:
+        yield found
 
 
 @pytest.fixture
@@ -176,9 +184,8 @@ def start(folders: Folders, *words: str) -> Server:
 
 def start_indexed(folders: Folders) -> Server:
     """The same, with an index that is up to date from the start."""
-    place = Place([folders.config], folders.data)
-    place.store.refresh(place.config_dirs)
-    place.close()
+    with indexed(folders):
+        pass
     return start(folders)
 
 

@@ -1,14 +1,15 @@
 """Sessions whose every field holds an attack: genuine lines of each shape that a client writes, with other words.
 
-The types and names that decide how a line is read stay as they are, once: each line comes a second time with its ids,
-its time and the names of its tools replaced too.
+The types and names that decide how a line is read stay as they are; every third line is odd, its ids, its time and the
+names of its tools are replaced too. A session carries one attack or takes several in turn, line by line: that each of
+them does nothing in each field of each view is the matter of tests/render/test_hostile.py.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ Line = dict[str, Any]
 
 
 def uuid_of(number: int) -> str:
-    """The uuid of the session with the attack of a number."""
+    """The uuid of the session with the attacks of a number."""
     return f"eeeeeeee-0000-4000-8000-{number:012}"
 
 
@@ -80,10 +81,10 @@ def poisoned(value: Any, text: str, name: str = "") -> Any:
 
 
 class Hostile:
-    """The lines of a session that carries one attack."""
+    """The lines of a session; what is added carries the attack that is set."""
 
-    def __init__(self, text: str, session_id: str) -> None:
-        self.text = text
+    def __init__(self, session_id: str) -> None:
+        self.text = ""
         self.session_id = session_id
         self.lines: list[Line] = []
         self.last: str | None = None
@@ -169,22 +170,27 @@ def general(name: str) -> tuple[Line, list[Line], Line]:
     return given, content, record
 
 
-def lines(text: str, session_id: str, turn: int = 0) -> list[Line]:
+def lines(texts: Sequence[str], session_id: str, turn: int = 0) -> list[Line]:
     """The lines of a session with an attack in every field; of one that is long by itself mostly the beginning.
 
-    A third of the lines is odd (`Hostile.add`); which ones depends on the turn.
+    A third of the lines is odd (`Hostile.add`); which ones, and which attack is in which line, depends on the turn.
     """
-    made = Hostile(text, session_id)
-    made.add({"type": "user", "uuid": "x", "timestamp": "x", "message": {"role": "user", "content": "x"}})
-    made.call("Bash", *general("Bash"))
-    made.text = text = text[:LONGEST]
+    made = Hostile(session_id)
+    for text in texts:
+        made.text = text
+        made.add({"type": "user", "uuid": "x", "timestamp": "x", "message": {"role": "user", "content": "x"}})
+        made.call("Bash", *general("Bash"))
+    short = [text[:LONGEST] for text in texts]
     for place, shape in enumerate(shapes()):
+        made.text = short[(place + turn) % len(short)]
         made.add(json.loads(shape), is_odd=(place + turn) % 3 == 0)
-    for name in (*TOOLS, f"mcp__{text}__{text}", text):
+    for place, name in enumerate((*TOOLS, *(name for text in short for name in (f"mcp__{text}__{text}", text)))):
+        made.text = short[(place + turn) % len(short)]
         made.call(name, *general(name))
-    for line in others():
+    for place, line in enumerate(others()):
+        made.text = short[(place + turn) % len(short)]
         made.add(line, is_odd=(len(made.lines) + turn) % 3 == 0)
-    return [*made.lines, *titles(text, session_id)]
+    return [*made.lines, *(line for text in short for line in titles(text, session_id))]
 
 
 def others() -> Iterator[Line]:
@@ -217,20 +223,31 @@ def file_name(text: str) -> str:
     return safe.encode()[:100].decode("utf-8", "ignore") or "x"
 
 
-def add(folders: Folders, number: int, text: str) -> str:
-    """A session with an attack, its sub-agents, and a folder that is named by it; gives its uuid."""
-    own = uuid_of(number)
-    path = folders.add(own, encoded(lines(text, own, number)), f"-{number}-{file_name(text)}")
+def add(folders: Folders, number: int, *texts: str) -> str:
+    """A session with attacks, its sub-agents, and a folder that is named by the first of them; gives its uuid."""
+    own, text = uuid_of(number), texts[0]
+    path = folders.add(own, encoded(lines(texts, own, number)), f"-{number}-{file_name(text)}")
     agents = path.with_suffix("") / "subagents"
     agents.mkdir(parents=True)
-    inner = Hostile(text[:LONGEST], own)
-    for shape in shapes()[:40]:
+    inner = Hostile(own)
+    for place, shape in enumerate(shapes()[:40]):
+        inner.text = texts[place % len(texts)][:LONGEST]
         inner.add(json.loads(shape))
     for place, name in enumerate(("a1", file_name(text))):
         rows = [{**line, "isSidechain": True, "agentId": text if place else name} for line in inner.lines]
         (agents / f"agent-{name}.jsonl").write_bytes(encoded(rows))
         meta = {"agentType": text, "description": text, "toolUseId": text}
         (agents / f"agent-{name}.meta.json").write_text(json.dumps(meta), "utf-8")
+    return own
+
+
+def add_short(folders: Folders, number: int, text: str) -> str:
+    """A session that says and is called nothing but an attack, in a folder that is named by it; gives its uuid."""
+    own = uuid_of(number)
+    made = Hostile(own)
+    made.text = text
+    made.add({"type": "user", "uuid": "x", "timestamp": "x", "cwd": "x", "message": {"role": "user", "content": "x"}})
+    folders.add(own, encoded([*made.lines, *titles(text, own)]), f"-{number}-{file_name(text)}")
     return own
 
 

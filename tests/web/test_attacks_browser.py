@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import pytest
@@ -13,14 +12,15 @@ import pytest
 from tests.render.attacks import ATTACKS
 from tests.session.build import SESSION, encoded
 from tests.web import hostile
-from tests.web.conftest import Complaints, Folders, Server, start
-from turnlog.web.place import Place
+from tests.web.conftest import Complaints, Folders, Server, start_indexed
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request
 
-SHARES = 6
+SHARES = 2
 """So many machines share the attacks."""
+TOGETHER = 8
+"""So many attacks are in one session, in turn."""
 _ACTING = """() => [
   ...document.querySelectorAll("iframe, object, embed, base, meta[http-equiv], main script, main style, main link"),
 ].map((found) => found.outerHTML.slice(0, 200)).concat(
@@ -32,32 +32,50 @@ _ACTING = """() => [
 """What in a page could act, and is not ours."""
 
 
-def share(number: int) -> dict[int, tuple[str, str]]:
-    return dict(islice(enumerate(ATTACKS.items()), number, None, SHARES))
+class Attack(NamedTuple):
+    """Some attacks that share a session."""
+
+    number: int
+    texts: dict[str, str]
+
+    @property
+    def names(self) -> str:
+        return ", ".join(self.texts)
+
+    @property
+    def uuid(self) -> str:
+        return hostile.uuid_of(self.number)
+
+
+def share(number: int) -> list[Attack]:
+    every = list(ATTACKS.items())
+    found = [
+        Attack(first // TOGETHER, dict(every[first : first + TOGETHER])) for first in range(0, len(every), TOGETHER)
+    ]
+    return found[number::SHARES]
 
 
 @pytest.fixture(scope="module", params=range(SHARES))
-def attacks(request: pytest.FixtureRequest) -> dict[int, tuple[str, str]]:
-    """Some of the attacks, by their numbers."""
+def attacks(request: pytest.FixtureRequest) -> list[Attack]:
+    """Half of the attacks."""
     return share(request.param)
 
 
 @pytest.fixture(scope="module")
-def folders(attacks: dict[int, tuple[str, str]], tmp_path_factory: pytest.TempPathFactory) -> Folders:
+def folders(attacks: list[Attack], tmp_path_factory: pytest.TempPathFactory) -> Folders:
     root = tmp_path_factory.mktemp("attacks")
     found = Folders(root / "claude", root / "turnlog")
-    for number, (_, text) in attacks.items():
-        hostile.add(found, number, text)
-        hostile.add_named(found, text)
-    place = Place([found.config], found.data)
-    place.store.refresh(place.config_dirs)
-    place.close()
+    for attack in attacks:
+        hostile.add(found, attack.number, *attack.texts.values())
+        for place, text in enumerate(attack.texts.values()):
+            hostile.add_short(found, 1000 + attack.number * TOGETHER + place, text)
+            hostile.add_named(found, text)
     return found
 
 
 @pytest.fixture(scope="module")
 def server(folders: Folders) -> Iterator[Server]:
-    found = start(folders)
+    found = start_indexed(folders)
     yield found
     found.stop()
     assert not [words for words in found.errors if "error" in words]
@@ -119,74 +137,86 @@ def watch(page: Page, server: Server, complaints: Complaints) -> Watch:
     return Watch(page, server.url, complaints)
 
 
-def test_sessions_that_carry_an_attack_in_every_field_are_read_and_nothing_happens(
-    watch: Watch, attacks: dict[int, tuple[str, str]]
+def searched(text: str) -> str:
+    """The beginning of an attack, as somebody types it into a field."""
+    return text.replace("\0", "").strip()[:20] or "x"
+
+
+def test_sessions_that_carry_attacks_in_every_field_are_read_and_nothing_happens(
+    watch: Watch, attacks: list[Attack]
 ) -> None:
-    for number, (name, text) in attacks.items():
-        address = f"/s/{hostile.uuid_of(number)}"
-        page = watch.read(address)
+    for attack in attacks:
+        page = watch.read(f"/s/{attack.uuid}")
         page.evaluate("document.querySelectorAll('details.agent').forEach((agent) => { agent.open = true; })")
         page.evaluate("document.querySelector('article.prompt a[href*=\"/raw/\"]').click()")
         page.locator("#raw .raw-body > *").first.wait_for(state="attached")
-        watch.look(f"{name}, raw")
+        watch.look(f"{attack.names}, raw")
         page.keyboard.press("Escape")
+        window = page.locator("section.window").nth(3)
+        window.evaluate("(window) => window.scrollIntoView({ behavior: 'instant' })")
+        window.locator("article.item").last.wait_for(state="attached")
+        watch.look(f"{attack.names}, middle")
         page.keyboard.press("End")
         page.locator("section.window:last-of-type article.item").last.wait_for(state="attached")
-        watch.look(f"{name}, end")
-        if number % 3:
-            continue
+        watch.look(f"{attack.names}, end")
         page.keyboard.press("/")
-        page.locator(".find-here input").fill(text.replace("\0", "").strip()[:20] or "x")
-        page.locator(".find-here output", has_text="found").wait_for()
-        watch.look(f"{name}, find")
+        for text in sorted({searched(text) for text in list(attack.texts.values())[::2]}):
+            with page.expect_response(lambda answer: "/find?" in answer.url):
+                page.locator(".find-here input").fill(text)
+            page.locator(".find-here output", has_text="found").wait_for()
+            watch.look(f"{attack.names}, find")
 
 
-def test_sub_agents_are_read_on_pages_of_their_own(watch: Watch, attacks: dict[int, tuple[str, str]]) -> None:
-    for number, (_, text) in list(attacks.items())[:3]:
-        for name in ("a1", hostile.file_name(text)):
-            watch.read(f"/s/{hostile.uuid_of(number)}/agent/{quote(name, safe='')}")
+def test_sub_agents_are_read_on_pages_of_their_own(watch: Watch, attacks: list[Attack]) -> None:
+    for place, attack in enumerate(attacks):
+        name = "a1" if place % 2 else hostile.file_name(next(iter(attack.texts.values())))
+        watch.read(f"/s/{attack.uuid}/agent/{quote(name, safe='')}")
 
 
-def test_the_lists_and_what_is_found_in_them_do_nothing(watch: Watch, attacks: dict[int, tuple[str, str]]) -> None:
+def test_the_lists_and_what_is_found_in_them_do_nothing(watch: Watch, attacks: list[Attack]) -> None:
     page = watch.open("/?all=1&group=project")
-    assert page.locator("tr.session").count() >= len(attacks)
-    for _, text in list(attacks.values())[:3]:
-        page.locator("#filter").fill(text[:200].replace("\0", ""))
-        page.wait_for_load_state("networkidle")
+    assert page.locator("tr.session").count() >= sum(len(attack.texts) for attack in attacks)
+    for text in (searched(text) for attack in attacks for text in list(attack.texts.values())[::4]):
+        with page.expect_response(lambda answer: "/rows?" in answer.url or "/search/hits?" in answer.url) as found:
+            page.locator("#filter").fill(text)
+        found.value.finished()
+        page.evaluate("() => new Promise(requestAnimationFrame)")
         watch.look(text)
     for query in ("alert", "x"):
         watch.open(f"/search?q={query}")
         page.wait_for_load_state("networkidle")
     watch.open("/search?mode=substring&text=alert")
     watch.open("/insights?range=all")
-    page.wait_for_load_state("networkidle")
+    page.locator(".part[aria-busy]").last.wait_for(state="detached")
     watch.look("insights")
-    watch.open("/live")
-    page.wait_for_timeout(300)
+    with page.expect_response("**/api/live/events*"):
+        watch.open("/live")
+    page.locator("main article").first.wait_for(state="attached")
     watch.look("live")
 
 
 def test_what_is_appended_while_a_page_follows_does_nothing(
-    watch: Watch, folders: Folders, attacks: dict[int, tuple[str, str]]
+    watch: Watch, folders: Folders, attacks: list[Attack]
 ) -> None:
-    (number, (_, first)), *others = attacks.items()
-    path = next(folders.projects.glob(f"*/{hostile.uuid_of(number)}.jsonl"))
-    page = watch.open(f"/live/{hostile.uuid_of(number)}")
+    first, *others = attacks
+    path = next(folders.projects.glob(f"*/{first.uuid}.jsonl"))
+    page = watch.open(f"/live/{first.uuid}")
     page.locator(".link[data-stands=true]").wait_for()
-    for _, (name, text) in others[:2]:
-        made = hostile.lines(text, hostile.uuid_of(number), 1)[:90]
-        end = {"type": "user", "uuid": f"end-{name}", "message": {"role": "user", "content": "END"}}
+    for attack in others[:3]:
+        made = hostile.lines([*attack.texts.values()], first.uuid, 1)[:90]
+        end = {"type": "user", "uuid": f"end-{attack.number}", "message": {"role": "user", "content": "END"}}
         with path.open("ab") as file:
             file.write(encoded([*made, {**end, "timestamp": made[0]["timestamp"], "parentUuid": None}]))
-        agent = path.with_suffix("") / "subagents" / f"agent-{hostile.file_name(text)}.jsonl"
-        agent.write_bytes(encoded([{**line, "isSidechain": True, "agentId": text} for line in made[:20]]))
-        page.locator(f"[data-key='end-{name}']").wait_for(state="attached", timeout=20_000)
-        watch.look(f"{name}, appended to a session with {first}")
+        for text in attack.texts.values():
+            agent = path.with_suffix("") / "subagents" / f"agent-{hostile.file_name(text)}.jsonl"
+            agent.write_bytes(encoded([{**line, "isSidechain": True, "agentId": text} for line in made[:20]]))
+        page.locator(f"[data-key='end-{attack.number}']").wait_for(state="attached", timeout=20_000)
+        watch.look(f"{attack.names}, appended to a session with {first.names}")
 
 
-def test_the_report_of_an_action_does_nothing(watch: Watch, attacks: dict[int, tuple[str, str]]) -> None:
-    for number in list(attacks)[:1]:
-        page = watch.open(f"/s/{hostile.uuid_of(number)}")
+def test_the_report_of_an_action_does_nothing(watch: Watch, attacks: list[Attack]) -> None:
+    for attack in attacks[:3]:
+        page = watch.open(f"/s/{attack.uuid}")
         for verb in ("clone", "redact"):
             page.locator("details.menu > summary").click()
             page.locator(f"[data-verb={verb}]").click()
@@ -196,7 +226,7 @@ def test_the_report_of_an_action_does_nothing(watch: Watch, attacks: dict[int, t
 
 
 def test_an_exported_page_does_nothing_as_a_file(
-    browser: Browser, folders: Folders, attacks: dict[int, tuple[str, str]], tmp_path: Path
+    browser: Browser, folders: Folders, attacks: list[Attack], tmp_path: Path
 ) -> None:
     from turnlog.export.html import write_pages
     from turnlog.export.material import Choice, Material
@@ -208,14 +238,15 @@ def test_an_exported_page_does_nothing_as_a_file(
     complaints = Complaints()
     complaints.watch(page)
     watch = Watch(page, "file:", complaints)
-    for number, (name, _) in list(attacks.items())[::3]:
-        goal = tmp_path / f"{number}.html"
-        with Session.open(next(folders.projects.glob(f"*/{hostile.uuid_of(number)}.jsonl"))) as session:
+    # Of these a part: tests/export/test_browser.py opens pages with all of them.
+    for attack in attacks[::3]:
+        goal = tmp_path / f"{attack.number}.html"
+        with Session.open(next(folders.projects.glob(f"*/{attack.uuid}.jsonl"))) as session:
             write_pages(Material(session, Choice(EVERYTHING, all_branches=True)), goal)
         page.goto(goal.as_uri())
         page.get_by_role("button", name="Expand all").click()
-        assert not complaints, (name, complaints)
-        assert not page.evaluate(_ACTING.replace("base, meta[http-equiv], ", "base, ")), name
+        assert not complaints, (attack.names, complaints)
+        assert not page.evaluate(_ACTING.replace("base, meta[http-equiv], ", "base, ")), attack.names
     assert watch.page is page
     plain.close()
 

@@ -1,23 +1,29 @@
-"""What axe-core finds in states that other tests don't look at: dialogs, sub-agents, failures, exported files."""
+"""What axe-core finds, on every page and in every state of it: dialogs, sub-agents, failures, exported files."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.session.build import recorded
-from tests.web.conftest import DATA, SESSIONS, Complaints, Folders, Server, start
-from turnlog.web.place import Place
+from tests.session.build import SESSION, Build, recorded
+from tests.web import writer
+from tests.web.conftest import DATA, SESSIONS, Complaints, Folders, Server, start_indexed
+from tests.web.test_session_page import FORKED, forked_session
+from turnlog.web.verbs import VERBS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-LOOKS = [("light", 390), ("dark", 1280)]
-"""Other tests look at the others."""
+Looks = tuple[tuple[Literal["light", "dark"], int], ...]
+
+LOOKS: Looks = (("light", 380), ("dark", 1280))
+"""Contrast is a matter of the colours, order and names of the width: each of them once."""
+FILES: Looks = (("light", 1280), ("dark", 390))
+"""The same for exported files."""
 
 
 @pytest.fixture(scope="module")
@@ -26,50 +32,44 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     found = Folders(root / "claude", root / "turnlog")
     for name in (*SESSIONS, "2.1.325/tui_plan", "2.1.325/tui_edge", "2.1.325/hooks"):
         shutil.copytree(DATA / "sessions" / name / "projects", found.projects, dirs_exist_ok=True)
-    place = Place([found.config], found.data)
-    place.store.refresh(place.config_dirs)
-    place.close()
+    found.add(FORKED, forked_session().replace(SESSION.encode(), FORKED.encode()))
+    build = Build(step=1)
+    build.prompt("begin", "first")
+    agents = found.add(SESSION, build.data()).with_suffix("") / "subagents"
+    agents.mkdir(parents=True)
+    (agents / "agent-a1.jsonl").write_bytes(writer.answer("x-1", "looking", isSidechain=True, agentId="a1"))
     return found
 
 
+# One machine and one server for all of these tests: they only read.
 @pytest.fixture(scope="module")
 def server(folders: Folders) -> Iterator[Server]:
-    found = start(folders)
+    found = start_indexed(folders)
     yield found
     found.stop()
 
 
-@pytest.fixture(scope="module")
-def entrance(browser: Browser, server: Server) -> Any:
-    return server.entrance(browser)
-
-
-@pytest.fixture(params=LOOKS, ids=[f"{scheme}-{width}" for scheme, width in LOOKS])
-def context(
-    browser: Browser, server: Server, entrance: Any, request: pytest.FixtureRequest
-) -> Iterator[BrowserContext]:
-    """A browser of some width, with some colours, that moves nothing."""
-    scheme, width = request.param
-    found = browser.new_context(
-        base_url=server.url,
-        storage_state=entrance,
-        color_scheme=scheme,
-        viewport={"width": width, "height": 800},
-        reduced_motion="reduce",
-    )
+@pytest.fixture
+def context(browser: Browser, server: Server) -> Iterator[BrowserContext]:
+    """A browser that moves nothing."""
+    found = browser.new_context(base_url=server.url, storage_state=server.entrance(browser), reduced_motion="reduce")
     yield found
     found.close()
 
 
-def sound(page: Page, what: str) -> None:
-    """Nothing serious is found, and nothing is wider than the window."""
+def sound(page: Page, what: str, within: str | None = None, *, wholly: bool = False, looks: Looks = LOOKS) -> None:
+    """In each look nothing serious (wholly: nothing at all) is found, and nothing is wider than the window."""
     from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
-    found = [one for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
-    told = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
-    assert not told, f"{what}: {told}"
-    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    assert wide <= 0, f"{what}: {wide} pixels too wide"
+    for scheme, width in looks:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 800})
+        found = Axe().run(page, within).response["violations"]
+        bad = [one for one in found if wholly or one["impact"] in ("serious", "critical")]
+        told = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in bad]
+        assert not told, f"{what}, {scheme}, {width}: {told}"
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{what}, {scheme}, {width}: {wide} pixels too wide"
 
 
 def reading(page: Page, address: str) -> None:
@@ -78,36 +78,49 @@ def reading(page: Page, address: str) -> None:
 
 
 def with_agents(folders: Folders) -> Path:
-    return next(path.parent for path in sorted(folders.projects.glob("*/*/subagents")))
+    return next(path.parent for path in sorted(folders.projects.glob("*/*/subagents")) if path.parent.name != SESSION)
 
 
 @pytest.mark.parametrize(
-    "name", ["2.1.325/tools", "2.1.325/tui_plan", "2.1.325/tui_edge", "2.1.325/hooks", "2.0.76/errors"]
+    "uuid",
+    [
+        FORKED,
+        *(
+            pytest.param(recorded(name).stem, id=name)
+            for name in ("2.1.325/tools", "2.1.325/tui_plan", "2.1.325/tui_edge", "2.1.325/hooks", "2.0.76/errors")
+        ),
+    ],
 )
-def test_sessions_with_everything_unfolded(page: Page, name: str) -> None:
-    reading(page, f"/s/{recorded(name).stem}")
+def test_sessions_with_everything_unfolded(page: Page, uuid: str) -> None:
+    reading(page, f"/s/{uuid}")
     page.keyboard.press("x")
     page.keyboard.press("m")
     page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
-    sound(page, name)
+    sound(page, uuid)
 
 
-def test_dialogs(page: Page, folders: Folders) -> None:
-    reading(page, f"/s/{recorded('2.1.325/tools').stem}")
+def test_dialogs(page: Page) -> None:
+    reading(page, f"/s/{recorded('2.1.325/plain').stem}")
     page.keyboard.press("?")
     page.locator("#keys[open]").wait_for()
-    sound(page, "keys")
+    sound(page, "keys", "#keys", wholly=True)
     page.keyboard.press("Escape")
     page.evaluate("document.querySelector('article.prompt a[href*=\"/raw/\"]').click()")
     page.locator("#raw .raw-body > *").first.wait_for()
-    sound(page, "raw entry")
+    sound(page, "raw entry", "#raw")
     page.keyboard.press("Escape")
-    for verb in ("export", "strip", "fork", "repair"):
+    for verb in VERBS:
         page.locator("details.menu > summary").click()
         page.locator(f"[data-verb={verb}]").first.click()
         page.locator("#action[open]").wait_for()
-        sound(page, verb)
+        if verb not in ("fork", "rename"):  # which ask for something first
+            page.locator("#action .confirm:enabled").wait_for()
+        sound(page, verb, "#action", wholly=True)
         page.keyboard.press("Escape")
+
+
+def test_what_is_found_in_a_session(page: Page) -> None:
+    reading(page, f"/s/{recorded('2.1.325/tools').stem}")
     page.keyboard.press("/")
     page.locator(".find-here input").fill("total")
     page.locator(".find-here output", has_text="found").wait_for()
@@ -118,6 +131,7 @@ def test_a_sub_agent_inside_of_its_card_and_on_a_page_of_its_own(page: Page, fol
     session = with_agents(folders)
     reading(page, f"/s/{session.name}")
     page.keyboard.press("x")
+    page.keyboard.press("m")
     page.evaluate("document.querySelectorAll('details.agent').forEach((agent) => { agent.open = true; })")
     page.locator(".agent-body .nested article.item").first.wait_for(state="attached")
     sound(page, "inside")
@@ -126,18 +140,36 @@ def test_a_sub_agent_inside_of_its_card_and_on_a_page_of_its_own(page: Page, fol
     sound(page, "alone")
 
 
-def test_the_other_pages_and_failures(page: Page, complaints: Complaints) -> None:
-    for address in ("/", "/?group=project&all=1", "/search?q=total", "/insights?range=all&parts=all", "/live"):
-        page.goto(address)
-        page.wait_for_timeout(200)
-        sound(page, address)
+@pytest.mark.parametrize(
+    "address",
+    ["/", "/?group=project&all=1", "/search", "/search?q=total", "/search?q=total+AND", "/insights?range=all"],
+)
+def test_the_lists(page: Page, address: str) -> None:
+    page.goto(address)
+    page.locator("[aria-busy]").last.wait_for(state="detached")
+    sound(page, address)
+
+
+def test_the_live_pages(page: Page) -> None:
+    page.goto("/live")
+    page.locator(f"article[data-ref='{SESSION}']").wait_for()
+    sound(page, "board", wholly=True)
+    page.goto(f"/live/{SESSION}")
+    page.locator(".link[data-stands=true]").wait_for()
+    page.locator("details.live-agent").wait_for()
+    sound(page, "session", wholly=True)
+
+
+def test_failures(page: Page, complaints: Complaints) -> None:
     page.goto("/s/eeeeeeee-0000-4000-8000-000000000000")
-    sound(page, "failure")
+    sound(page, "failure", wholly=True)
+    page.keyboard.press("?")
+    page.locator("#keys[open]").wait_for()
+    sound(page, "keys", wholly=True)
     complaints[:] = [words for words in complaints if "404" not in words]
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
-def test_exported_files(browser: Browser, tmp_path: Path, scheme: Any, width: int) -> None:
+def test_exported_files(browser: Browser, tmp_path: Path) -> None:
     from turnlog.export.material import Choice, Material
     from turnlog.export.site import Site
     from turnlog.render.wishes import EVERYTHING
@@ -148,11 +180,11 @@ def test_exported_files(browser: Browser, tmp_path: Path, scheme: Any, width: in
         with Session.open(recorded(name)) as session:
             site.add(Material(session, Choice(EVERYTHING, all_branches=True)))
     site.finish("All of it")
-    alone = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 800})
+    alone = browser.new_context()
     page = alone.new_page()
     for path in sorted(tmp_path.glob("*.html")):
         page.goto(path.as_uri())
         if path.name != "index.html":
             page.get_by_role("button", name="Expand all").click()
-        sound(page, path.name)
+        sound(page, path.name, looks=FILES)
     alone.close()

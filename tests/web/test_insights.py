@@ -7,6 +7,8 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.session.build import Build
-from tests.web.conftest import Folders
+from tests.web.conftest import Folders, indexed, recorded
 from turnlog.store.usage.reports import KINDS
 from turnlog.web.app import application
 from turnlog.web.charts.columns import Column, columns
@@ -28,6 +30,19 @@ from turnlog.web.place import Place
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 
 
+# One machine for all of these tests but those that say otherwise: they only read.
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    return recorded(tmp_path_factory.mktemp("insights"))
+
+
+@pytest.fixture(scope="module")
+def place(folders: Folders) -> Iterator[Place]:
+    with indexed(folders) as found:
+        yield found
+
+
+@cache
 def usage(folders: Folders, *words: str) -> Any:
     done = subprocess.run(
         [sys.executable, "-m", "turnlog", "usage", *words, "--json"],
@@ -156,26 +171,29 @@ def test_days_without_usage_say_so(client: TestClient) -> None:
     assert "No usage in these days" in text
 
 
-def test_a_new_session_is_in_the_figures_at_once(folders: Folders, place: Place) -> None:
-    client = TestClient(application(place))
-    before = client.get("/insights?range=all").text
-    build = Build()
-    build.prompt("More")
-    build.answer("Much more.", usage={"input_tokens": 10, "output_tokens": 2_000_000}, id="msg-huge")
-    folders.add(ONE, build.data())
-    place.store.refresh(place.config_dirs)
-    assert client.get("/insights?range=all").text != before
+def test_a_new_session_is_in_the_figures_at_once(tmp_path: Path) -> None:
+    folders = recorded(tmp_path)
+    with indexed(folders) as place:
+        client = TestClient(application(place))
+        before = client.get("/insights?range=all").text
+        build = Build()
+        build.prompt("More")
+        build.answer("Much more.", usage={"input_tokens": 10, "output_tokens": 2_000_000}, id="msg-huge")
+        folders.add(ONE, build.data())
+        place.store.refresh(place.config_dirs)
+        assert client.get("/insights?range=all").text != before
 
 
-def test_what_a_transcript_says_is_escaped(folders: Folders, place: Place) -> None:
+def test_what_a_transcript_says_is_escaped(tmp_path: Path) -> None:
     build = Build()
     build.prompt("<script>alert(1)</script>")
     build.call("c1", "<script>Bash", {"file_path": '/x/"><script>y'}, usage={"input_tokens": 9, "output_tokens": 9})
     build.result("c1", "no", error=True)
     build.answer("x", model="<script>model", usage={"input_tokens": 9, "output_tokens": 9})
+    folders = Folders(tmp_path / "claude", tmp_path / "turnlog")
     folders.add(ONE, build.data().replace(b"/home/dana/webshop", b"/home/<script>"))
-    place.store.refresh(place.config_dirs)
-    text = TestClient(application(place)).get("/insights?range=all&parts=all").text
+    with indexed(folders) as place:
+        text = TestClient(application(place)).get("/insights?range=all&parts=all").text
     assert "&lt;script&gt;Bash" in text
     assert "<script>" not in text
 
@@ -236,9 +254,7 @@ def test_long_times_are_told_by_week_and_month() -> None:
 
 
 @pytest.mark.parametrize(("days", "kind"), [(300, "week"), (1200, "month")])
-def test_periods_without_usage_are_a_part_of_the_picture(
-    folders: Folders, tmp_path: Path, days: int, kind: str
-) -> None:
+def test_periods_without_usage_are_a_part_of_the_picture(tmp_path: Path, days: int, kind: str) -> None:
     build = Build()
     build.prompt("Begin")
     build.answer("Yes.", usage={"input_tokens": 10, "output_tokens": 10})

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import threading
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.session.build import ROOT, SESSION, Build, encoded
-from tests.web.conftest import Folders, Server, start
+from tests.web.conftest import Folders, Server, recorded, start, start_indexed
 from turnlog.web.place import Place
 
 Told = tuple[str, dict[str, Any], str]
@@ -81,6 +82,7 @@ class Growing:
     def __init__(self, folders: Folders, name: str = SESSION) -> None:
         self.build = Build(step=1)
         self.build.prompt("begin", "first")
+        self.name = name
         self.path = folders.add(name, self.build.data())
         self._done = len(self.build.lines)
 
@@ -94,6 +96,29 @@ class Growing:
 @pytest.fixture
 def growing(folders: Folders) -> Growing:
     return Growing(folders)
+
+
+# One machine and one server for all who listen; each has a session of its own.
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    return recorded(tmp_path_factory.mktemp("live"))
+
+
+@pytest.fixture(scope="module")
+def server(shared: Folders) -> Iterator[Server]:
+    found = start_indexed(shared)
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="module")
+def cookie(server: Server) -> str:
+    return cookie_of(server)
+
+
+@pytest.fixture
+def followed(shared: Folders) -> Growing:
+    return Growing(shared, str(uuid.uuid4()))
 
 
 def keys(events: list[Told], stream: str = "") -> list[str]:
@@ -169,35 +194,34 @@ def test_streams_end_when_the_server_does(growing: Growing, client: TestClient, 
     assert '"reason":"start"' in answer.text
 
 
-def test_what_is_written_arrives_as_it_is_written(growing: Growing, server: Server) -> None:
-    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events") as listener:
+def test_what_is_written_arrives_as_it_is_written(followed: Growing, server: Server, cookie: str) -> None:
+    with listening(server, cookie, f"/api/s/{followed.name}/events") as listener:
         assert keys(listener.until("state")) == ["first"]
-        growing.build.answer("hello", uuid="second", id="m")
-        growing.write()
+        followed.build.answer("hello", uuid="second", id="m")
+        followed.write()
         found = listener.until("items")
         assert keys(found) == ["second"]
-        growing.build.call("c", uuid="third", id="m")
-        growing.write()
+        followed.build.call("c", uuid="third", id="m")
+        followed.write()
         assert keys(listener.until("items")) == ["second"]
 
 
-def test_whoever_comes_back_gets_what_was_missed_and_nothing_twice(
-    folders: Folders, growing: Growing, server: Server
-) -> None:
-    cookie, address = cookie_of(server), f"/api/s/{SESSION}/events"
+def test_whoever_comes_back_gets_what_was_missed_and_nothing_twice(shared: Folders, followed: Growing) -> None:
+    server = start(shared)
+    cookie, address = cookie_of(server), f"/api/s/{followed.name}/events"
     with listening(server, cookie, address) as listener:
         listener.until("state")
-        growing.build.answer("one", uuid="one")
-        growing.write()
+        followed.build.answer("one", uuid="one")
+        followed.write()
         listener.until("items")
-    growing.build.answer("two", uuid="two")
-    growing.write()
+    followed.build.answer("two", uuid="two")
+    followed.write()
     with listening(server, cookie, address, listener.cursor) as again:
         assert keys(again.until("items")) == ["two"]
-    growing.build.answer("three", uuid="three")
-    growing.write()
+    followed.build.answer("three", uuid="three")
+    followed.write()
     assert server.stop(9) == -9
-    other = start(folders, "--port", str(server.port))
+    other = start(shared, "--port", str(server.port))
     try:
         with listening(other, cookie, address, again.cursor) as last:
             found = last.until("state")
@@ -208,32 +232,32 @@ def test_whoever_comes_back_gets_what_was_missed_and_nothing_twice(
 
 
 @pytest.mark.parametrize("cursor", ["x", "AQAB", "-" * 1500, "%00", "é"])
-def test_whatever_is_no_cursor_starts_again(growing: Growing, server: Server, cursor: str) -> None:
-    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events?cursor={cursor.encode().hex()}") as listener:
+def test_whatever_is_no_cursor_starts_again(followed: Growing, server: Server, cookie: str, cursor: str) -> None:
+    with listening(server, cookie, f"/api/s/{followed.name}/events?cursor={cursor.encode().hex()}") as listener:
         first = listener.until("state")[0]
         assert (first[0], first[1]["reason"]) == ("reset", "cursor")
         assert keys([first]) == ["first"]
 
 
-def test_a_file_that_was_replaced_starts_again(growing: Growing, server: Server) -> None:
-    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events") as listener:
+def test_a_file_that_was_replaced_starts_again(followed: Growing, server: Server, cookie: str) -> None:
+    with listening(server, cookie, f"/api/s/{followed.name}/events") as listener:
         listener.until("state")
-        other = growing.path.with_suffix(".new")
+        other = followed.path.with_suffix(".new")
         build = Build()
         build.prompt("another", "another")
         other.write_bytes(build.data())
-        other.replace(growing.path)
+        other.replace(followed.path)
         found = listener.until("reset")[-1]
         assert (found[1]["stream"], found[1]["reason"]) == ("", "replaced")
         assert keys([found]) == ["another"]
-        growing.path.unlink()
+        followed.path.unlink()
         assert listener.until("gone")[-1][1] == {"stream": ""}
 
 
-def test_sub_agents_appear_as_they_start(growing: Growing, server: Server) -> None:
-    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events") as listener:
+def test_sub_agents_appear_as_they_start(followed: Growing, server: Server, cookie: str) -> None:
+    with listening(server, cookie, f"/api/s/{followed.name}/events") as listener:
         listener.until("state")
-        folder = growing.path.with_suffix("") / "subagents"
+        folder = followed.path.with_suffix("") / "subagents"
         folder.mkdir(parents=True)
         build = Build()
         build.prompt("explore", "a-1", isSidechain=True, agentId="a1")
@@ -245,45 +269,45 @@ def test_sub_agents_appear_as_they_start(growing: Growing, server: Server) -> No
         assert keys(found, "a1") == ["a-1"]
 
 
-def test_the_board_tells_when_something_changes(growing: Growing, server: Server) -> None:
-    with listening(server, cookie_of(server), "/api/live/events") as listener:
+def test_the_board_tells_when_something_changes(followed: Growing, server: Server, cookie: str) -> None:
+    with listening(server, cookie, "/api/live/events") as listener:
         (_, board, _) = listener.until("board")[-1]
         shown = {one["session"]["ref"]: one["session"]["column"] for one in board["sessions"]}
-        assert shown[SESSION] == "working"
-        growing.build.answer("done")
-        growing.write()
-        fits = lambda data: data["session"]["ref"] == SESSION and data["session"]["column"] == "idle"  # noqa: E731
+        assert shown[followed.name] == "working"
+        followed.build.answer("done")
+        followed.write()
+        fits = lambda data: data["session"]["ref"] == followed.name and data["session"]["column"] == "idle"  # noqa: E731
         assert "finished" in listener.until("row", fits)[-1][1]["html"]
-        growing.path.unlink()
-        assert listener.until("gone")[-1][1] == {"ref": SESSION}
+        followed.path.unlink()
+        assert listener.until("gone")[-1][1] == {"ref": followed.name}
 
 
-def test_many_listeners_share_one_look_at_the_files(growing: Growing, server: Server) -> None:
-    cookie = cookie_of(server)
-    listeners = [Listener(server, cookie, f"/api/s/{SESSION}/events") for _ in range(8)]
+def test_many_listeners_share_one_look_at_the_files(followed: Growing, server: Server, cookie: str) -> None:
+    listeners = [Listener(server, cookie, f"/api/s/{followed.name}/events") for _ in range(8)]
     for listener in listeners:
         listener.until("state")
-    growing.build.answer("to all", uuid="all")
-    growing.write()
+    followed.build.answer("to all", uuid="all")
+    followed.write()
     found = [listener.until("items")[-1] for listener in listeners]
     assert all(event == found[0] for event in found)
     for listener in listeners:
         listener.close()
 
 
-def test_the_server_stops_at_once_while_streams_are_open(growing: Growing, server: Server) -> None:
-    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events") as listener:
+def test_the_server_stops_at_once_while_streams_are_open(shared: Folders, followed: Growing) -> None:
+    server = start(shared)
+    with listening(server, cookie_of(server), f"/api/s/{followed.name}/events") as listener:
         listener.until("state")
         assert server.stop(timeout=5) == 0
     assert server.errors == []
 
 
-def test_what_a_transcript_holds_is_escaped_in_events(growing: Growing, server: Server) -> None:
+def test_what_a_transcript_holds_is_escaped_in_events(followed: Growing, server: Server, cookie: str) -> None:
     evil = '<img src=x onerror=alert(1)>\n\ndata: x\nevent: y\r\n"\u2028</script>'
-    with listening(server, cookie_of(server), f"/api/s/{SESSION}/events") as listener:
+    with listening(server, cookie, f"/api/s/{followed.name}/events") as listener:
         listener.until("state")
-        growing.build.prompt(evil, "evil")
-        growing.write()
+        followed.build.prompt(evil, "evil")
+        followed.write()
         (change,) = listener.until("items")[-1][1]["parts"][0]["changes"]
         assert "<img" not in change["html"]
         assert "</script>" not in change["html"]

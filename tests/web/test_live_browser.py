@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,19 +17,43 @@ import pytest
 
 from tests.session.build import SESSION, Build
 from tests.web import writer
-from tests.web.conftest import Complaints, Folders, Server, start
+from tests.web.conftest import Complaints, Folders, Server, recorded, start, start_indexed
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
-OTHER = "22222222-2222-4333-8444-555555555555"
+
+# One machine and one server for all of these tests; each has a session of its own.
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    return recorded(tmp_path_factory.mktemp("live"))
+
+
+@pytest.fixture(scope="module")
+def server(folders: Folders) -> Iterator[Server]:
+    found = start_indexed(folders)
+    yield found
+    found.stop()
+
+
+@contextmanager
+def begun(folders: Folders) -> Iterator[Path]:
+    """A session with one prompt, which nobody else will see."""
+    name = str(uuid.uuid4())
+    build = Build(step=1)
+    build.prompt("begin", "first")
+    path = folders.add(name, build.data().replace(SESSION.encode(), name.encode()))
+    try:
+        yield path
+    finally:
+        path.unlink()
+        shutil.rmtree(path.with_suffix(""), ignore_errors=True)
 
 
 @pytest.fixture
-def session(folders: Folders) -> Path:
-    build = Build(step=1)
-    build.prompt("begin", "first")
-    return folders.add(SESSION, build.data())
+def session(folders: Folders) -> Iterator[Path]:
+    with begun(folders) as found:
+        yield found
 
 
 @contextmanager
@@ -48,10 +74,10 @@ def expected(count: int, name: str = "w") -> list[str]:
     return ["first", *(f"{name}-{number}" for number in range(count))]
 
 
-def follow(page: Page, session: str = SESSION) -> None:
+def follow(page: Page, session: Path) -> None:
     from playwright.sync_api import expect
 
-    page.goto(f"/live/{session}")
+    page.goto(f"/live/{session.stem}")
     expect(page.locator(".link")).to_have_attribute("data-stands", "true")
 
 
@@ -60,7 +86,7 @@ def test_what_a_writer_appends_appears_in_order_while_the_page_stays_at_the_bott
 ) -> None:
     from playwright.sync_api import expect
 
-    follow(page)
+    follow(page, session)
     with writing(session, 40, 0.02):
         expect(page.locator("#i-w-39")).to_be_in_viewport(timeout=20_000)
     assert uuids(page) == expected(40)
@@ -68,11 +94,15 @@ def test_what_a_writer_appends_appears_in_order_while_the_page_stays_at_the_bott
 
 
 def test_a_server_that_is_killed_and_started_again_loses_and_repeats_nothing(
-    folders: Folders, session: Path, server: Server, page: Page, complaints: Complaints
+    folders: Folders, session: Path, browser: Browser, complaints: Complaints
 ) -> None:
     from playwright.sync_api import expect
 
-    follow(page)
+    server = start(folders)
+    context = browser.new_context(base_url=server.url, storage_state=server.entrance(browser))
+    page = context.new_page()
+    complaints.watch(page)
+    follow(page, session)
     with writing(session, 60, 0.05):
         expect(page.locator("#i-w-5")).to_be_attached(timeout=20_000)
         assert server.stop(9) == -9
@@ -86,13 +116,14 @@ def test_a_server_that_is_killed_and_started_again_loses_and_repeats_nothing(
             expect(page.locator(".live-note")).to_have_text("")
         finally:
             other.stop()
-    complaints[:] = [words for words in complaints if "net::ERR_" not in words]  # the connection that was cut
+    context.close()
+    assert not [words for words in complaints if "net::ERR_" not in words]  # which tell of the connection that was cut
 
 
 def test_a_page_that_was_hidden_goes_on_where_it_was(session: Path, server: Server, page: Page) -> None:
     from playwright.sync_api import expect
 
-    follow(page)
+    follow(page, session)
     hide = """(hidden) => {
       Object.defineProperty(document, "hidden", { get: () => hidden, configurable: true });
       document.dispatchEvent(new Event("visibilitychange"));
@@ -113,24 +144,22 @@ def test_two_sessions_are_followed_at_once_and_none_gets_what_is_the_others(
 ) -> None:
     from playwright.sync_api import expect
 
-    build = Build(step=1)
-    build.prompt("begin", "first")
-    other = folders.add(OTHER, build.data())
     second = context.new_page()
-    follow(page)
-    follow(second, OTHER)
-    with writing(session, 15, 0.02, "a"), writing(other, 15, 0.02, "b"):
-        expect(page.locator("#i-a-14")).to_be_attached(timeout=20_000)
-        expect(second.locator("#i-b-14")).to_be_attached(timeout=20_000)
-    assert uuids(page) == expected(15, "a")
-    assert uuids(second) == expected(15, "b")
-    second.close()
+    follow(page, session)
+    with begun(folders) as other:
+        follow(second, other)
+        with writing(session, 15, 0.02, "a"), writing(other, 15, 0.02, "b"):
+            expect(page.locator("#i-a-14")).to_be_attached(timeout=20_000)
+            expect(second.locator("#i-b-14")).to_be_attached(timeout=20_000)
+        assert uuids(page) == expected(15, "a")
+        assert uuids(second) == expected(15, "b")
+        second.close()
 
 
 def test_a_sub_agent_that_starts_meanwhile_appears_with_what_it_does(session: Path, server: Server, page: Page) -> None:
     from playwright.sync_api import expect
 
-    follow(page)
+    follow(page, session)
     expect(page.locator(".live-aside")).to_be_hidden()
     folder = session.with_suffix("") / "subagents"
     folder.mkdir(parents=True)
@@ -153,7 +182,7 @@ def test_a_sub_agent_that_starts_meanwhile_appears_with_what_it_does(session: Pa
 def test_a_replaced_file_is_shown_from_anew(session: Path, server: Server, page: Page) -> None:
     from playwright.sync_api import expect
 
-    follow(page)
+    follow(page, session)
     with writing(session, 5, 0.01):
         expect(page.locator("#i-w-4")).to_be_attached(timeout=10_000)
     build = Build(step=1)
@@ -176,7 +205,7 @@ def test_a_reader_who_went_up_is_not_pulled_down_and_sees_how_much_is_new(
 
     with writing(session, 60, 0.001):
         pass
-    follow(page)
+    follow(page, session)
     expect(page.locator("#i-w-59")).to_be_in_viewport()
     page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
     expect(page.locator("#i-first")).to_be_in_viewport()
@@ -194,7 +223,7 @@ def test_an_item_that_grows_stays_in_its_place_and_unfolded(session: Path, serve
 
     call = {"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "sleep 5"}}
     message = {"role": "assistant", "id": "m1", "model": "claude-opus-5", "content": [call], "stop_reason": "tool_use"}
-    follow(page)
+    follow(page, session)
     with session.open("ab") as file:
         file.write(writer.line("call", message))
     card = page.locator("#i-call details.card")
@@ -213,7 +242,7 @@ def test_the_board_moves_a_session_to_where_it_belongs(session: Path, server: Se
     from playwright.sync_api import expect
 
     page.goto("/live")
-    card = page.locator(f"article[data-ref='{SESSION}']")
+    card = page.locator(f"article[data-ref='{session.stem}']")
     expect(page.locator("[data-column='working']").locator(card)).to_be_visible()
     ask = {"type": "tool_use", "id": "q", "name": "AskUserQuestion", "input": {"questions": [{"question": "Which?"}]}}
     message = {"role": "assistant", "id": "m1", "model": "claude-opus-5", "content": [ask], "stop_reason": "tool_use"}
@@ -223,20 +252,3 @@ def test_the_board_moves_a_session_to_where_it_belongs(session: Path, server: Se
     expect(page).to_have_title("(1) Live · turnlog")
     card.locator("a").click()
     expect(page.locator(".doing").first).to_contain_text("asks: Which?")
-
-
-@pytest.mark.parametrize("address", ["/live", f"/live/{SESSION}"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_the_live_pages(
-    session: Path, server: Server, page: Page, address: str, scheme: str
-) -> None:
-    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-
-    folder = session.with_suffix("") / "subagents"
-    folder.mkdir(parents=True)
-    (folder / "agent-a1.jsonl").write_bytes(writer.answer("x-1", "looking", isSidechain=True, agentId="a1"))
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-    page.goto(address)
-    page.wait_for_timeout(700)
-    found = Axe().run(page).response["violations"]
-    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []

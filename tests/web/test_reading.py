@@ -5,27 +5,24 @@ from __future__ import annotations
 import base64
 import json
 import re
-import shutil
 import struct
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from tests.session.build import ROOT, SESSION, Build, encoded
-from tests.web.conftest import DATA, Folders
+from tests.web.conftest import DATA, Folders, indexed, recorded
 from turnlog.render.card import Picture
 from turnlog.session.timeline import Chapter
-from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.run import run
 from turnlog.web.charts.context import POINTS, Bar, Line, Point, context_chart, joined_bars, thinned
 from turnlog.web.finding import find
 from turnlog.web.outline import strip, title
 from turnlog.web.pictures import file_of, media_type, safe_name
 from turnlog.web.place import Place
 from turnlog.web.transcript import Transcript
-from turnlog.web.unarchived import KEPT
 from turnlog.web.windows import SIZE
 
 OWN = "bbbbbbbb-0000-4000-8000-000000000001"
@@ -71,10 +68,18 @@ def own_session() -> bytes:
     return encoded(build.lines).replace(SESSION.encode(), OWN.encode())
 
 
-@pytest.fixture
-def folders(folders: Folders) -> Folders:
-    folders.add(OWN, own_session() + b"this line is broken\n")
-    return folders
+# One machine for all of these tests: what some of them add disturbs no other.
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    found = recorded(tmp_path_factory.mktemp("reading"))
+    found.add(OWN, own_session() + b"this line is broken\n")
+    return found
+
+
+@pytest.fixture(scope="module")
+def place(folders: Folders) -> Iterator[Place]:
+    with indexed(folders) as found:
+        yield found
 
 
 def keys(text: str) -> list[str]:
@@ -478,43 +483,6 @@ def test_a_transcript_without_usage_has_no_chart(client: TestClient, folders: Fo
     folders.add(uuid, encoded(build.lines))
     place.store.refresh(place.config_dirs)
     assert "No message of this transcript" in client.get(f"/s/{uuid}/context").text
-
-
-def test_a_session_that_is_gone_and_was_not_archived_is_not_found(
-    client: TestClient, folders: Folders, place: Place
-) -> None:
-    next(folders.projects.glob(f"*/{OWN}.jsonl")).unlink()
-    place.store.refresh(place.config_dirs)
-    answer = client.get(f"/s/{OWN}")
-    assert answer.status_code == 404
-    assert "the archive does not have it" in answer.text
-
-
-def test_a_session_that_is_gone_is_read_from_the_archive(
-    client: TestClient, folders: Folders, place: Place, with_agents: tuple[str, str]
-) -> None:
-    run(Archive(folders.data), [folders.config])
-    uuid, agent = with_agents
-    before = [keys(client.get(path).text) for path in (f"/s/{OWN}", f"/s/{uuid}/agent/{agent}/window/0")]
-    shutil.rmtree(folders.projects)
-    place.store.refresh(place.config_dirs)
-    answer = client.get(f"/s/{OWN}")
-    assert "Deleted." in answer.text
-    assert "data-verb" not in answer.text
-    assert [keys(answer.text), keys(client.get(f"/s/{uuid}/agent/{agent}/window/0").text)] == before
-    assert not folders.projects.exists()
-
-
-def test_of_the_copies_of_sessions_that_are_gone_only_a_few_are_kept(
-    client: TestClient, folders: Folders, place: Place
-) -> None:
-    run(Archive(folders.data), [folders.config])
-    sessions = folders.sessions
-    shutil.rmtree(folders.projects)
-    place.store.refresh(place.config_dirs)
-    assert [client.get(f"/s/{uuid}").status_code for uuid in sessions] == [200] * len(sessions)
-    assert len([*(folders.data / "opened").iterdir()]) == KEPT < len(sessions)
-    assert client.get(f"/s/{sessions[0]}").status_code == 200
 
 
 # -- what is documented

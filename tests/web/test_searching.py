@@ -7,6 +7,8 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +17,7 @@ from markupsafe import Markup
 from starlette.testclient import TestClient
 
 from tests.session.build import Build
-from tests.web.conftest import Folders
+from tests.web.conftest import Folders, indexed, recorded
 from tests.web.loops import apart
 from turnlog.errors import UsageError
 from turnlog.store.syntax import QueryError
@@ -39,11 +41,23 @@ def talk(title: str, word: str) -> bytes:
     return build.data()
 
 
-@pytest.fixture
-def folders(folders: Folders) -> Folders:
-    folders.add(ONE, talk("Cent rounding", "quokka"))
-    folders.add(TWO, talk("Discounts", "quokka").replace(b"webshop", b"library"), "-home-dana-library")
-    return folders
+def machine(root: Path) -> Folders:
+    found = recorded(root)
+    found.add(ONE, talk("Cent rounding", "quokka"))
+    found.add(TWO, talk("Discounts", "quokka").replace(b"webshop", b"library"), "-home-dana-library")
+    return found
+
+
+# One machine for all of these tests but those that say otherwise: they only read.
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    return machine(tmp_path_factory.mktemp("searching"))
+
+
+@pytest.fixture(scope="module")
+def place(folders: Folders) -> Iterator[Place]:
+    with indexed(folders) as found:
+        yield found
 
 
 def document(folders: Folders, *words: str) -> Any:
@@ -142,11 +156,13 @@ def test_words_beside_an_exact_text_are_refused(client: TestClient) -> None:
     assert '<mark class="here">quokka' in page.text
 
 
-def test_deleted_sessions_are_marked(folders: Folders, place: Place) -> None:
-    next(folders.projects.glob(f"*/{TWO}.jsonl")).unlink()
-    place.store.refresh(place.config_dirs)
-    client = TestClient(application(place))
-    text = client.get("/search?q=quokka+project:library").text
+def test_deleted_sessions_are_marked(tmp_path: Path) -> None:
+    folders = machine(tmp_path)
+    with indexed(folders) as place:
+        next(folders.projects.glob(f"*/{TWO}.jsonl")).unlink()
+        place.store.refresh(place.config_dirs)
+        client = TestClient(application(place))
+        text = client.get("/search?q=quokka+project:library").text
     assert '<span class="badge bad">deleted</span>' in text
     assert "the text is gone" in text
 
@@ -234,10 +250,11 @@ def job(place: Place, text: str) -> Job:
 
 
 @pytest.fixture
-def endless(folders: Folders, place: Place) -> Place:
+def endless(tmp_path: Path) -> Iterator[Place]:
+    folders = Folders(tmp_path / "claude", tmp_path / "turnlog")
     folders.add("cccccccc-0000-4000-8000-000000000003", talk("x", "a" * 60 + "!"))
-    place.store.refresh(place.config_dirs)
-    return place
+    with indexed(folders) as found:
+        yield found
 
 
 def test_an_expression_that_never_ends_is_told_to_show_what_it_has(endless: Place) -> None:

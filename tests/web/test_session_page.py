@@ -437,23 +437,6 @@ def test_a_window_that_fails_can_be_asked_for_again(page: Page, complaints: list
     complaints.clear()
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 380])
-def test_axe_finds_nothing_serious(page: Page, folders: Folders, colours: Any, width: int) -> None:
-    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-
-    page.emulate_media(color_scheme=colours)
-    page.set_viewport_size({"width": width, "height": 800})
-    for address in (f"/s/{FORKED}", f"/s/{_with_agents(folders)}"):
-        opened(page, address.removeprefix("/s/"))
-        page.keyboard.press("x")
-        page.keyboard.press("m")
-        found = [
-            issue for issue in Axe().run(page).response["violations"] if issue["impact"] in ("serious", "critical")
-        ]
-        assert not found, [(issue["id"], [node["html"][:200] for node in issue["nodes"][:3]]) for issue in found]
-
-
 def _with_agents(folders: Folders) -> str:
     return next(path.parent.name for path in sorted(folders.projects.glob("*/*/subagents")))
 

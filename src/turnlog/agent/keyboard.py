@@ -51,6 +51,7 @@ class Keyboard:
         self._history = history
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         self._readline = _editor(history)
+        self._lock = threading.Lock()
         self._waker: tuple[int, int] | None = None
         self._usual = _state()
         """How the terminal was found."""
@@ -120,16 +121,16 @@ class Keyboard:
             yield
         finally:
             _set_state(before)
-            for end in self._waker:
-                os.close(end)
-            self._waker = None
+            with self._lock:  # or somebody would write into what is opened next under these numbers
+                for end in self._waker:
+                    os.close(end)
+                self._waker = None
 
     def wake(self) -> None:
         """Let whoever waits for keys look up; from any thread."""
-        waker = self._waker
-        if waker is not None:
-            with contextlib.suppress(OSError):
-                os.write(waker[1], b".")
+        with self._lock:
+            if self._waker is not None:
+                os.write(self._waker[1], b".")
 
     def wait(self, over: threading.Event) -> list[Key]:
         """The keys that came, none if there was something else to look at; EOFError if the terminal is gone."""

@@ -1,0 +1,57 @@
+"""Sessions whose files are gone: their pages say so, or show what the archive has."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.web.conftest import Folders
+from tests.web.test_reading import OWN, keys, own_session
+from turnlog.store.archive.archive import Archive
+from turnlog.store.archive.run import run
+from turnlog.web.place import Place
+from turnlog.web.unarchived import KEPT
+
+
+@pytest.fixture
+def folders(folders: Folders) -> Folders:
+    folders.add(OWN, own_session())
+    return folders
+
+
+def test_a_session_that_is_gone_and_was_not_archived_is_not_found(
+    client: TestClient, folders: Folders, place: Place
+) -> None:
+    next(folders.projects.glob(f"*/{OWN}.jsonl")).unlink()
+    place.store.refresh(place.config_dirs)
+    answer = client.get(f"/s/{OWN}")
+    assert answer.status_code == 404
+    assert "the archive does not have it" in answer.text
+
+
+def test_a_session_that_is_gone_is_read_from_the_archive(client: TestClient, folders: Folders, place: Place) -> None:
+    run(Archive(folders.data), [folders.config])
+    path = sorted(folders.projects.glob("*/*/subagents/agent-*.jsonl"))[0]
+    uuid, agent = path.parent.parent.name, path.stem.removeprefix("agent-")
+    before = [keys(client.get(path).text) for path in (f"/s/{OWN}", f"/s/{uuid}/agent/{agent}/window/0")]
+    shutil.rmtree(folders.projects)
+    place.store.refresh(place.config_dirs)
+    answer = client.get(f"/s/{OWN}")
+    assert "Deleted." in answer.text
+    assert "data-verb" not in answer.text
+    assert [keys(answer.text), keys(client.get(f"/s/{uuid}/agent/{agent}/window/0").text)] == before
+    assert not folders.projects.exists()
+
+
+def test_of_the_copies_of_sessions_that_are_gone_only_a_few_are_kept(
+    client: TestClient, folders: Folders, place: Place
+) -> None:
+    run(Archive(folders.data), [folders.config])
+    sessions = folders.sessions
+    shutil.rmtree(folders.projects)
+    place.store.refresh(place.config_dirs)
+    assert [client.get(f"/s/{uuid}").status_code for uuid in sessions] == [200] * len(sessions)
+    assert len([*(folders.data / "opened").iterdir()]) == KEPT < len(sessions)
+    assert client.get(f"/s/{sessions[0]}").status_code == 200

@@ -7,8 +7,8 @@ WHEEL_BIN := .venv-wheel/bin
 # Words for pytest, the interop cases and turnlog, as in: make test ARGS="tests/cli -k version"
 ARGS ?=
 
-# The tracing backends are heavy (1.5 GB) and slow to start: they have a target of their own.
-PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable -m "not backends"
+# What needs other programs has a target of its own: `interop` and `backends`.
+PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable -m "not interop and not backends"
 
 .NOTPARALLEL:
 .PHONY: help setup run test coverage check format interop backends bench fuzz full lock wheel screenshots clean
@@ -77,7 +77,7 @@ bench: setup
 	$(BIN)/python -m bench $(ARGS)
 
 fuzz: wheel
-	$(PYTEST) --hypothesis-profile=long -m "not interop and not backends" $(ARGS)
+	TURNLOG_FAULTS=500 $(PYTEST) --hypothesis-profile=long $(ARGS)
 
 full: check test
 	@scripts/interop --all

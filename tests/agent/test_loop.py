@@ -424,3 +424,23 @@ def test_a_late_answer_can_be_stopped(tmp_path: Path) -> None:
     cancel = Cancel()
     threading.Timer(0.1, cancel.set).start()
     assert Desk(tmp_path, Late(3600, saying("late"))).say(cancel=cancel).reason == "interrupted"
+
+
+def test_results_stand_in_the_order_of_their_calls_whichever_ends_first(tmp_path: Path) -> None:
+    second = threading.Event()
+
+    def wait(given: Object, scene: Scene) -> Result:
+        assert second.wait(10)
+        return Result("slow")
+
+    def go(given: Object, scene: Scene) -> Result:
+        second.set()
+        return Result("quick")
+
+    calls = calling(use("a", "Wait"), use("b", "Go"), use("c", "No"), use("d", "Go"))
+    desk = Desk(tmp_path, calls, saying("ok"), tools=(Does("Wait", wait), Does("Go", go)))
+    desk.say()
+    said = [line["message"]["content"] for line in desk.lines if line["type"] == "user"]
+    written = [blocks[0]["tool_use_id"] for blocks in said if isinstance(blocks, list) and "tool_use_id" in blocks[0]]
+    told = [block["tool_use_id"] for block in desk.results()]
+    assert written == told == ["a", "b", "c", "d"]

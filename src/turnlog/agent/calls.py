@@ -71,30 +71,36 @@ class Calls:
         waiting: list[tuple[Call, Tool]] = []
         halted = False
         for asked in calls:
-            call = asked
-            if halted or cancel.is_set:
-                halted = True
-                self._done(call, Result(STOP, "User rejected tool use", is_error=True), 0, results)
-                continue
-            try:
-                call, tool = _fitting(call, tools)
-            except ToolError as error:
-                self._done(call, error.result(), 0, results)
-                continue
-            refusal = self._refusal(call)
-            if refusal is not None:
-                halted = refusal.content == STOP
-                self._done(call, refusal, 0, results)
-            elif tool.is_safe(call.given):
+            call, tool, refusal = self._admitted(asked, tools, halted or cancel.is_set)
+            if refusal is None and tool is not None and tool.is_safe(call.given):
                 waiting.append((call, tool))
-            else:
-                self._together(waiting, cancel, results)
-                waiting = []
-                self._one(call, tool, cancel, results)
+                continue
+            self._together(waiting, cancel, results)
+            waiting = []
+            if refusal is not None:
+                halted = halted or refusal.content == STOP
+                self._done(call, refusal, 0, results)
+            elif tool is not None:
+                self._done(call, *self._ran(call, tool, cancel), results)
         self._together(waiting, cancel, results)
         if halted or cancel.is_set:
             raise Halted
         return [_block(call.id, results[call.id]) for call in calls]
+
+    def _admitted(
+        self, call: Call, tools: Mapping[str, Tool], is_over: bool
+    ) -> tuple[Call, Tool | None, Result | None]:
+        """A call with its tool and its input as that wants it; or what is told of it instead."""
+        if is_over:
+            return call, None, Result(STOP, "User rejected tool use", is_error=True)
+        tool = tools.get(call.name)
+        try:
+            if tool is None:
+                raise Unfit(f"Error: No such tool available: {call.name}")
+            call = call._replace(given=checked(call.name, tool.schema, call.given))
+        except ToolError as error:
+            return call, None, error.result()
+        return call, tool, self._refusal(call)
 
     def _refusal(self, call: Call) -> Result | None:
         """What is told of a call that may not be made; None if it may."""
@@ -119,14 +125,19 @@ class Calls:
         return Result(reason, f"Error: {reason}", is_error=True)
 
     def _together(self, some: list[tuple[Call, Tool]], cancel: Cancel, results: dict[str, Result]) -> None:
-        if len(some) == 1:
-            self._one(some[0][0], some[0][1], cancel, results)
-        elif some:
-            with ThreadPoolExecutor(min(len(some), _SIDE_BY_SIDE), "call") as pool:
-                for _ in pool.map(lambda item: self._one(item[0], item[1], cancel, results), some):
-                    pass
+        """Run calls side by side; what came of them is written in their order, which is that of the next request."""
+        if len(some) < 2:
+            for call, tool in some:
+                self._done(call, *self._ran(call, tool, cancel), results)
+            return
+        with ThreadPoolExecutor(min(len(some), _SIDE_BY_SIDE), "call") as pool:
+            for (call, _), done in zip(
+                some, pool.map(lambda one: self._ran(one[0], one[1], cancel), some), strict=True
+            ):
+                self._done(call, *done, results)
 
-    def _one(self, call: Call, tool: Tool, cancel: Cancel, results: dict[str, Result]) -> None:
+    def _ran(self, call: Call, tool: Tool, cancel: Cancel) -> tuple[Result, float]:
+        """What came of a call, and the seconds that it took."""
         self._watch(CallStarted(call.id, call.name, call.given, self._agent))
         began = time.monotonic()
 
@@ -143,21 +154,13 @@ class Calls:
             result = Result(STOP, "User rejected tool use", is_error=True)
         except Exception as error:  # noqa: BLE001 - a fault of ours is told to the model, it must not end the session
             result = ToolError(f"{call.name} failed: {type(error).__name__}: {error}").result()
-        self._done(call, result, time.monotonic() - began, results)
+        return result, time.monotonic() - began
 
     def _done(self, call: Call, result: Result, seconds: float, results: dict[str, Result]) -> None:
         results[call.id] = result
         self._record.cwd = self._setup.place.cwd
         self._record.result(call.id, result)
         self._watch(CallEnded(call.id, call.name, call.given, result, round(seconds * 1000), self._agent))
-
-
-def _fitting(call: Call, tools: Mapping[str, Tool]) -> tuple[Call, Tool]:
-    """A call with its tool, and its input as that wants it."""
-    tool = tools.get(call.name)
-    if tool is None:
-        raise Unfit(f"Error: No such tool available: {call.name}")
-    return call._replace(given=checked(call.name, tool.schema, call.given)), tool
 
 
 def _block(call: str, result: Result) -> Object:

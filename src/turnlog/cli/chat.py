@@ -29,7 +29,7 @@ def _options(command: Any) -> Any:
     return command
 
 
-@click.command()
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("prompt", required=False)
 @_options
 def chat(**said: Any) -> int:

@@ -84,12 +84,13 @@ def _make(goal: Path, content: Iterable[bytes], new: NewSession, made: list[Path
     root = new.root.joinpath(*top)  # `projects` itself may be a link: people keep it on another disk
     try:
         _folders(goal.parent, root, made)
+        made.append(goal)  # before it is there: an interrupt may come at any moment
         writer.create(goal, content, root=root)
     except FileExistsError:
+        made.remove(goal)
         raise TurnlogError(f"{goal}: stands there already; nothing was written") from None
     except OSError as error:
         raise TurnlogError(f"{goal}: {error.strerror or error}; nothing was written") from None
-    made.append(goal)
 
 
 def _folders(folder: Path, root: Path, made: list[Path]) -> None:
@@ -99,8 +100,8 @@ def _folders(folder: Path, root: Path, made: list[Path]) -> None:
         folder = folder.parent
     for path in reversed(missing):
         writer.inside(path, root)
-        path.mkdir(mode=0o700, exist_ok=True)
         made.append(path)
+        path.mkdir(mode=0o700, exist_ok=True)
 
 
 def _unmake(made: list[Path]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import time
 from pathlib import Path
 
 from turnlog.edit.trash.moving import move
@@ -98,6 +99,10 @@ def finished(item: Item) -> Item:
     return _after(item, State(0, 0, 0, names_in(place), is_folder=True))
 
 
+_SETTLING = 0.05
+"""Seconds that somebody who had opened the old content just before it went is given to write to it."""
+
+
 def _exchange(record: Record, number: int, before: State) -> None:
     """Put the new content in the place; what was added to the old one in the last moment is noticed."""
     path = Path(record.items[number].path)
@@ -108,6 +113,7 @@ def _exchange(record: Record, number: int, before: State) -> None:
     with contextlib.suppress(OSError):  # a file system without second names
         os.link(path, old)
     new.replace(path)
+    time.sleep(_SETTLING)
     if old.exists() and not is_untouched(old, before):
         _go_back(path, old, path.with_name(record.beside(number, LATE)), size)
         raise Changed(f"{path}: was written meanwhile; nothing was changed, try again")

@@ -23,18 +23,18 @@ _TIME = time.time
 _SHIFT = [0.0]
 time.time = lambda: _TIME() + _SHIFT[0]  # before anybody keeps it: the clock of this program can be moved
 
-from tests.session.build import Build, Line, encoded  # noqa: E402
-from tests.trace.killing import die_at  # noqa: E402
-from tests.trace.test_wakes import leave  # noqa: E402
-from turnlog.session.session import Session  # noqa: E402
-from turnlog.trace.delivery import deliver  # noqa: E402
-from turnlog.trace.ending import Patience  # noqa: E402
-from turnlog.trace.outbox import Outbox  # noqa: E402
-from turnlog.trace.post import Poster  # noqa: E402
-from turnlog.trace.span import Told  # noqa: E402
-from turnlog.trace.spans import traces  # noqa: E402
-from turnlog.trace.target import Target  # noqa: E402
-from turnlog.trace.worker import Job, work  # noqa: E402
+from tests.session.build import Build, Line, encoded  # noqa: E402 - after the clock
+from tests.trace.killing import die_at  # noqa: E402 - after the clock
+from tests.trace.test_wakes import leave  # noqa: E402 - after the clock
+from turnlog.session.session import Session  # noqa: E402 - after the clock
+from turnlog.trace.delivery import deliver  # noqa: E402 - after the clock
+from turnlog.trace.ending import Patience  # noqa: E402 - after the clock
+from turnlog.trace.outbox import Outbox  # noqa: E402 - after the clock
+from turnlog.trace.post import Poster  # noqa: E402 - after the clock
+from turnlog.trace.span import Told  # noqa: E402 - after the clock
+from turnlog.trace.spans import traces  # noqa: E402 - after the clock
+from turnlog.trace.target import Target  # noqa: E402 - after the clock
+from turnlog.trace.worker import Job, work  # noqa: E402 - after the clock
 
 _HASTE = Patience(answer=0.05, duration=0.0, quiet=0.0)
 _AGENT = "a0b1c2d3e4f5a6b7c"

@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -219,8 +218,6 @@ def test_a_search_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
 def test_a_search_can_be_taken_back(tmp_path: Path) -> None:
     room = furnished(tmp_path / "demo")
     room.write("slow.txt", "a" * 60 + "!\n")
-    began = time.monotonic()
     threading.Timer(0.3, room.scene.cancel.set).start()
-    with pytest.raises(Cancelled):
+    with pytest.raises(Cancelled):  # and not that it took too long, which would be another error
         room.call("Grep", pattern="(a+)+$")
-    assert time.monotonic() - began < 15

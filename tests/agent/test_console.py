@@ -224,7 +224,6 @@ def test_a_line_goes_on_after_a_backslash_or_escape_and_enter_and_a_paste_is_one
     assert said(here) == ["a\nb", "c\nd", "e\nf"]
 
 
-@pytest.mark.xfail(strict=False, reason="a Ctrl-C right behind typed text is at times not heard at the prompt: a fault")
 def test_ctrl_c_at_the_prompt_leaves_the_second_time(trusted: MakeDesk) -> None:
     with trusted(script()).terminal() as terminal:
         terminal.expect(READY)

@@ -55,6 +55,7 @@ class Keyboard:
         self._waker: tuple[int, int] | None = None
         self._usual = _state()
         """How the terminal was found."""
+        _keep_typed()
 
     # -- lines
 
@@ -157,6 +158,15 @@ def _state() -> Any:
     import termios
 
     return termios.tcgetattr(sys.stdin.fileno())
+
+
+def _keep_typed() -> None:
+    """Let Ctrl-C not throw away what was typed before it: the line editor would wait for that, and hear no more."""
+    if (state := _state()) is not None:
+        import termios
+
+        state[3] |= termios.NOFLSH
+        _set_state(state)
 
 
 def _set_state(state: Any) -> None:

@@ -22,10 +22,10 @@ from tests.backends.phoenix import Phoenix  # noqa: E402 - found by the path abo
 from tests.backends.seen import arrived  # noqa: E402 - found by the path above
 from tests.backends.servers import missing, running  # noqa: E402 - found by the path above
 from turnlog.demo import config_dir  # noqa: E402 - found by the path above
-from turnlog.trace.delivery import deliver  # noqa: E402 - found by the path above
 from turnlog.trace.harvest import harvest  # noqa: E402 - found by the path above
-from turnlog.trace.outbox import Outbox  # noqa: E402 - found by the path above
-from turnlog.trace.post import Poster  # noqa: E402 - found by the path above
+from turnlog.trace.outbox.delivery import deliver  # noqa: E402 - found by the path above
+from turnlog.trace.outbox.outbox import Outbox  # noqa: E402 - found by the path above
+from turnlog.trace.wire.post import Poster  # noqa: E402 - found by the path above
 
 PROJECT = "webshop"
 SESSION = "22161731-8bcf-4128-85af-0e07ad0577f4"

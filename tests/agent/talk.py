@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from turnlog.agent.record import Record
+from turnlog.agent.record.record import Record
 from turnlog.agent.tools.tool import Result
 from turnlog.model.answer import Answer
 from turnlog.model.events import Started

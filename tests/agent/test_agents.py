@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.agent import frontmatter
-from turnlog.agent.agents import BUILT_IN, agent_types
+from turnlog.agent.briefing import frontmatter
+from turnlog.agent.briefing.agents import BUILT_IN, agent_types
 
 
 def put(folder: Path, name: str, text: str) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent import asking
+from turnlog.agent.console import asking
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import Leave
 from turnlog.agent.tools.tool import Place

@@ -17,7 +17,7 @@ from turnlog.agent.events import CallEnded, Compacted, Denied, Event, Said, Stre
 from turnlog.agent.loop import Loop
 from turnlog.agent.permissions.decision import Decision, Mode, Verdict
 from turnlog.agent.person import Leave, Nobody, Person
-from turnlog.agent.record import Record
+from turnlog.agent.record.record import Record
 from turnlog.agent.setup import AgentType, Limits, Setup
 from turnlog.agent.tools.tool import Object, Place, Question, Result, Scene, Tool, ToolError
 from turnlog.model.answer import Answer

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.agent.memory import DEEPEST, INTRODUCTION, imports, may_leave, memories, reminder
+from turnlog.agent.briefing.memory import DEEPEST, INTRODUCTION, imports, may_leave, memories, reminder
 
 
 class Home:

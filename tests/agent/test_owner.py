@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.talk import plain, written
-from turnlog.agent.lock import Lock
-from turnlog.agent.owner import owned
+from turnlog.agent.record.lock import Lock
+from turnlog.agent.record.owner import owned
 from turnlog.edit.busy import signs
 from turnlog.edit.target import target
 from turnlog.entries.clients import clients, identity
@@ -25,7 +25,7 @@ linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /
 HOLD = """
 import sys
 from pathlib import Path
-from turnlog.agent.owner import owned
+from turnlog.agent.record.owner import owned
 owner = owned(Path(sys.argv[1]), Path.cwd(), Path(sys.argv[2]))
 print("held", flush=True)
 sys.stdin.read()

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent.choices import Choice
-from turnlog.agent.picker import SHOWN, ago, matches, pick
+from turnlog.agent.console.picker import SHOWN, ago, matches, pick
+from turnlog.agent.resume.choices import Choice
 from turnlog.render.terminal import Screen
 
 NOW = datetime.now(UTC)

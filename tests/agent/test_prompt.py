@@ -6,8 +6,8 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from turnlog.agent.prompt import GUIDE, IDENTITY, ORDER, system
-from turnlog.agent.surroundings import surroundings
+from turnlog.agent.briefing.prompt import GUIDE, IDENTITY, ORDER, system
+from turnlog.agent.briefing.surroundings import surroundings
 
 
 def test_the_prompt_is_short() -> None:

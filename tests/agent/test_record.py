@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.agent.talk import STORIES, USAGE, Line, Story, answer, plain, rows, text, thought, use, written
-from turnlog.agent.chain import VERSION
-from turnlog.agent.lines import Object
-from turnlog.agent.record import Record
+from turnlog.agent.record.chain import VERSION
+from turnlog.agent.record.lines import Object
+from turnlog.agent.record.record import Record
 from turnlog.agent.tools.tool import Result
 from turnlog.entries.slug import slug
 from turnlog.errors import Busy, Changed, TurnlogError, UsageError
@@ -455,7 +455,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tests.agent.talk import STORIES
-from turnlog.agent.record import Record
+from turnlog.agent.record.record import Record
 
 left, base, *names = int(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]
 

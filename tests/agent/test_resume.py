@@ -16,10 +16,10 @@ from tests.agent.talk import MODEL, STORIES, Line, Story, answer, cut_off, plain
 from tests.interop.digest import difference, digests
 from tests.interop.recordings import DATA, load
 from tests.session.build import Build, encoded
-from turnlog.agent.choices import choices, latest
-from turnlog.agent.record import Record
-from turnlog.agent.resume import forked, resumed, taken_up
-from turnlog.agent.seen import SeenFile
+from turnlog.agent.record.record import Record
+from turnlog.agent.resume.choices import choices, latest
+from turnlog.agent.resume.resume import forked, resumed, taken_up
+from turnlog.agent.resume.seen import SeenFile
 from turnlog.agent.tools.tool import Result
 from turnlog.entries.slug import slug
 from turnlog.errors import Busy, NotFound, Refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent.screen import Screen
+from turnlog.agent.console.screen import Screen
 from turnlog.render import terminal
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.agent.test_screen import Paper
 from tests.cli.conftest import HOSTILE, harmful
+from turnlog.agent.console.showing import Showing, about
 from turnlog.agent.events import CallEnded, CallStarted, Compacted, Streamed, TurnEnded, Warned
-from turnlog.agent.showing import Showing, about
 from turnlog.agent.tools.tool import Result
 from turnlog.model.events import BlockStarted, Retrying, TextPart
 
@@ -66,7 +66,7 @@ def test_an_edit_is_shown_as_a_difference_with_line_numbers(turn: Watched) -> No
 
 
 def test_colours_are_red_and_green() -> None:
-    from turnlog.agent.showing import difference
+    from turnlog.agent.console.showing import difference
     from turnlog.render.terminal import Screen
     from turnlog.session.patches import compared
 

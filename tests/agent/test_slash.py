@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
+from turnlog.agent.console.slash import COMMANDS, carried_out, is_command, unknown
 from turnlog.agent.events import Event
 from turnlog.agent.loop import Loop
 from turnlog.agent.person import Nobody
-from turnlog.agent.resume import resumed
-from turnlog.agent.slash import COMMANDS, carried_out, is_command, unknown
+from turnlog.agent.resume.resume import resumed
 from turnlog.agent.start import Starting, Wishes
 from turnlog.model.cancel import Cancel
 from turnlog.model.scripted import Scripted

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from turnlog.agent.briefing.prompt import ORDER
 from turnlog.agent.models import aliases, chosen, most_tokens, small
 from turnlog.agent.person import Nobody
-from turnlog.agent.prompt import ORDER
 from turnlog.agent.start import Begun, Starting, Wishes, _rules, another
 from turnlog.errors import Busy, NotFound, TurnlogError, UsageError
 from turnlog.model.cancel import Cancel

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from tests.backends.seen import Backend, SeenTrace, arrived
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
-from turnlog.trace.delivery import deliver
 from turnlog.trace.harvest import harvest, preview
-from turnlog.trace.otlp import batches
-from turnlog.trace.outbox import Outbox
-from turnlog.trace.post import Accepted, Poster
-from turnlog.trace.span import Span, Told
+from turnlog.trace.outbox.delivery import deliver
+from turnlog.trace.outbox.outbox import Outbox
+from turnlog.trace.spans.span import Span, Told
+from turnlog.trace.wire.otlp import batches
+from turnlog.trace.wire.post import Accepted, Poster
 
 LAB = Path(__file__).resolve().parent.parent / "data" / "sessions"
 OVER = Told(over=True)

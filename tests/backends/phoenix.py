@@ -8,8 +8,8 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 
 from tests.backends.seen import SeenSpan, SeenTrace, Tokens, ask, nanoseconds
-from turnlog.trace.span import Kind
-from turnlog.trace.target import Target
+from turnlog.trace.spans.span import Kind
+from turnlog.trace.targets.target import Target
 
 KINDS: dict[str, Kind] = {"agent": "agent", "llm": "generation", "tool": "tool"}
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 from urllib.request import ProxyHandler, Request, build_opener
 
-from turnlog.trace.span import Kind, Span
-from turnlog.trace.target import Target
+from turnlog.trace.spans.span import Kind, Span
+from turnlog.trace.targets.target import Target
 
 PATIENCE = 60.0
 

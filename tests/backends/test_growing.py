@@ -11,11 +11,11 @@ import pytest
 from tests.backends.exports import OVER, exported, sessions
 from tests.backends.seen import Backend, SeenTrace, arrived
 from tests.session.build import SESSION, Build, encoded
-from turnlog.trace.delivery import deliver
 from turnlog.trace.harvest import harvest
-from turnlog.trace.outbox import Outbox
-from turnlog.trace.post import Poster
-from turnlog.trace.span import Told
+from turnlog.trace.outbox.delivery import deliver
+from turnlog.trace.outbox.outbox import Outbox
+from turnlog.trace.spans.span import Told
+from turnlog.trace.wire.post import Poster
 
 pytestmark = pytest.mark.backends
 

@@ -9,9 +9,9 @@ import pytest
 from tests.backends import turn
 from tests.backends.exports import caught_up
 from tests.backends.seen import Backend, SeenTrace, Tokens, arrived, as_sent
-from turnlog.trace.otlp import batches
-from turnlog.trace.post import Accepted, Poster
-from turnlog.trace.span import Span
+from turnlog.trace.spans.span import Span
+from turnlog.trace.wire.otlp import batches
+from turnlog.trace.wire.post import Accepted, Poster
 
 pytestmark = pytest.mark.backends
 

@@ -9,10 +9,10 @@ import pytest
 from tests.backends import turn
 from tests.backends.exports import caught_up
 from tests.backends.seen import Backend
-from turnlog.trace.otlp import batches
-from turnlog.trace.post import Accepted, Poster, Refused, Verdict
-from turnlog.trace.span import Span
-from turnlog.trace.target import Target
+from turnlog.trace.spans.span import Span
+from turnlog.trace.targets.target import Target
+from turnlog.trace.wire.otlp import batches
+from turnlog.trace.wire.post import Accepted, Poster, Refused, Verdict
 
 pytestmark = pytest.mark.backends
 

@@ -13,11 +13,11 @@ from turnlog.session.messages import Message
 from turnlog.session.prices import Tokens as Counted
 from turnlog.session.prices import cost
 from turnlog.session.session import Session
-from turnlog.trace import ids
-from turnlog.trace.delivery import deliver
 from turnlog.trace.harvest import harvest
-from turnlog.trace.outbox import Outbox
-from turnlog.trace.post import Poster
+from turnlog.trace.outbox.delivery import deliver
+from turnlog.trace.outbox.outbox import Outbox
+from turnlog.trace.spans import ids
+from turnlog.trace.wire.post import Poster
 
 pytestmark = pytest.mark.backends
 

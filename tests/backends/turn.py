@@ -17,8 +17,8 @@ import json
 from datetime import datetime
 from typing import NamedTuple
 
-from turnlog.trace import ids
-from turnlog.trace.span import Kind, Span, Value
+from turnlog.trace.spans import ids
+from turnlog.trace.spans.span import Kind, Span, Value
 
 SESSION = "5d0a8f5e-1111-4000-8000-000000000001"
 USER = "dev@example.test"

@@ -38,7 +38,7 @@ HEAVY = {
     "turnlog.web",
     "turnlog.export",
     "turnlog.trace",
-    "turnlog.agent.console",
+    "turnlog.agent.console.console",
     "tree_sitter",
 }
 

@@ -12,10 +12,10 @@ from tests.cli.conftest import HOSTILE, Turnlog, harmful
 from tests.trace.batches import made, span_id
 from tests.trace.recorder import Recorder
 from turnlog.store.lock import locked
-from turnlog.trace.delivery import lock_of
-from turnlog.trace.outbox import Outbox, OutboxFull, Pending
-from turnlog.trace.target import Target
-from turnlog.trace.targets import configured
+from turnlog.trace.outbox.delivery import lock_of
+from turnlog.trace.outbox.outbox import Outbox, OutboxFull, Pending
+from turnlog.trace.targets.target import Target
+from turnlog.trace.targets.targets import configured
 from turnlog.trace.trouble import note
 
 

@@ -18,9 +18,9 @@ from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, environment, run, scratch_folder
 from tests.trace.recorder import Recorder
 from turnlog.trace.harvest import preview
-from turnlog.trace.outbox import Outbox
-from turnlog.trace.span import Told
-from turnlog.trace.target import Target
+from turnlog.trace.outbox.outbox import Outbox
+from turnlog.trace.spans.span import Told
+from turnlog.trace.targets.target import Target
 from turnlog.trace.wakes import count
 
 pytestmark = pytest.mark.interop

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from turnlog.trace.batch import Batch
-from turnlog.trace.otlp import batches
-from turnlog.trace.span import Span
-from turnlog.trace.target import Target
+from turnlog.trace.spans.span import Span
+from turnlog.trace.targets.target import Target
+from turnlog.trace.wire.batch import Batch
+from turnlog.trace.wire.otlp import batches
 
 KEY = "here"
 

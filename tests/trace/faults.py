@@ -27,13 +27,13 @@ from tests.session.build import Build, Line, encoded  # noqa: E402 - after the c
 from tests.trace.killing import die_at  # noqa: E402 - after the clock
 from tests.trace.test_wakes import leave  # noqa: E402 - after the clock
 from turnlog.session.session import Session  # noqa: E402 - after the clock
-from turnlog.trace.delivery import deliver  # noqa: E402 - after the clock
 from turnlog.trace.ending import Patience  # noqa: E402 - after the clock
-from turnlog.trace.outbox import Outbox  # noqa: E402 - after the clock
-from turnlog.trace.post import Poster  # noqa: E402 - after the clock
-from turnlog.trace.span import Told  # noqa: E402 - after the clock
-from turnlog.trace.spans import traces  # noqa: E402 - after the clock
-from turnlog.trace.target import Target  # noqa: E402 - after the clock
+from turnlog.trace.outbox.delivery import deliver  # noqa: E402 - after the clock
+from turnlog.trace.outbox.outbox import Outbox  # noqa: E402 - after the clock
+from turnlog.trace.spans.span import Told  # noqa: E402 - after the clock
+from turnlog.trace.spans.spans import traces  # noqa: E402 - after the clock
+from turnlog.trace.targets.target import Target  # noqa: E402 - after the clock
+from turnlog.trace.wire.post import Poster  # noqa: E402 - after the clock
 from turnlog.trace.worker import Job, work  # noqa: E402 - after the clock
 
 _HASTE = Patience(answer=0.05, duration=0.0, quiet=0.0)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.session.session import Session
-from turnlog.trace.attributes import span
-from turnlog.trace.content import Contents, Policy
-from turnlog.trace.span import Span, Told
-from turnlog.trace.spans import traces
+from turnlog.trace.spans.attributes import span
+from turnlog.trace.spans.content import Contents, Policy
+from turnlog.trace.spans.span import Span, Told
+from turnlog.trace.spans.spans import traces
 
 
 class Piece(NamedTuple):

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import turnlog.store.lock
 import turnlog.trace
 from tests.trace.batches import made, target
-from turnlog.trace.batch import Batch
-from turnlog.trace.delivery import Pace, deliver
-from turnlog.trace.outbox import Outbox, Overtaken
-from turnlog.trace.post import Poster
+from turnlog.trace.outbox.delivery import Pace, deliver
+from turnlog.trace.outbox.outbox import Outbox, Overtaken
+from turnlog.trace.wire.batch import Batch
+from turnlog.trace.wire.post import Poster
 
 PATH = "/projects/a.jsonl"
 ROOT = Path(__file__).parents[2]

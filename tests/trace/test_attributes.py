@@ -9,10 +9,10 @@ from inline_snapshot import snapshot
 
 from tests.session.build import SESSION, Build, use
 from tests.trace.trees import OVER, spans
-from turnlog.trace.attributes import span
-from turnlog.trace.content import Contents
-from turnlog.trace.span import Span
-from turnlog.trace.spans import traces
+from turnlog.trace.spans.attributes import span
+from turnlog.trace.spans.content import Contents
+from turnlog.trace.spans.span import Span
+from turnlog.trace.spans.spans import traces
 
 USAGE = {
     "input_tokens": 12,

@@ -15,11 +15,11 @@ from tests.session.build import Build, outcome, use
 from tests.trace.stories import SECRET
 from tests.trace.trees import spans
 from turnlog.redact.redactor import Redactor
-from turnlog.trace.attributes import span
-from turnlog.trace.content import MARGIN, Contents, Cutter, Policy
-from turnlog.trace.parts import Part, json_of, said
-from turnlog.trace.span import Span
-from turnlog.trace.spans import traces
+from turnlog.trace.spans.attributes import span
+from turnlog.trace.spans.content import MARGIN, Contents, Cutter, Policy
+from turnlog.trace.spans.parts import Part, json_of, said
+from turnlog.trace.spans.span import Span
+from turnlog.trace.spans.spans import traces
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),

@@ -15,12 +15,12 @@ import pytest
 from tests.trace.batches import made, target
 from tests.trace.recorder import Recorder
 from turnlog.store.lock import locked
-from turnlog.trace.batch import Batch
-from turnlog.trace.delivery import LONGEST_PAUSE, Delivered, Pace, deliver, lock_of
-from turnlog.trace.outbox import Outbox
-from turnlog.trace.outgoing import LATE
-from turnlog.trace.post import Accepted, Later, Poster, Refused, TooLarge, Verdict
-from turnlog.trace.standing import Standing
+from turnlog.trace.outbox.delivery import LONGEST_PAUSE, Delivered, Pace, deliver, lock_of
+from turnlog.trace.outbox.outbox import Outbox
+from turnlog.trace.outbox.outgoing import LATE
+from turnlog.trace.outbox.standing import Standing
+from turnlog.trace.wire.batch import Batch
+from turnlog.trace.wire.post import Accepted, Later, Poster, Refused, TooLarge, Verdict
 
 NOW = 1_800_000_000.0
 HERE = target("http://127.0.0.1:9")
@@ -301,8 +301,8 @@ def test_a_disk_that_is_full_keeps_anything_from_being_sent(path: Path, recorder
     code = (
         "import resource, sys; from pathlib import Path\n"
         "from tests.trace.batches import target; from turnlog.errors import TurnlogError\n"
-        "from turnlog.trace.delivery import deliver; from turnlog.trace.outbox import Outbox\n"
-        "from turnlog.trace.post import Poster\n"
+        "from turnlog.trace.outbox.delivery import deliver; from turnlog.trace.outbox.outbox import Outbox\n"
+        "from turnlog.trace.wire.post import Poster\n"
         "here = target(sys.argv[2])\n"
         "with Outbox.open(Path(sys.argv[1])) as outbox, Poster(here) as poster:\n"
         "    outbox.introduce(here.key, here.shown)\n"
@@ -360,8 +360,8 @@ def test_an_interrupted_process_can_be_gone_on_with(path: Path, recorder: Record
     recorder.answers += [200, ("hang", 60)]
     code = (
         "import sys; from pathlib import Path; from tests.trace.batches import target\n"
-        "from turnlog.trace.delivery import deliver; from turnlog.trace.outbox import Outbox\n"
-        "from turnlog.trace.post import Poster\n"
+        "from turnlog.trace.outbox.delivery import deliver; from turnlog.trace.outbox.outbox import Outbox\n"
+        "from turnlog.trace.wire.post import Poster\n"
         "with Outbox.open(Path(sys.argv[1])) as outbox, Poster(target(sys.argv[2])) as poster: deliver(outbox, poster)"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(path), recorder.url], env=_environment(), stderr=-3)

@@ -16,11 +16,11 @@ from tests.session.build import DATA, SESSION, Build
 from tests.trace.recorder import decoded
 from turnlog.edit.clone import clone
 from turnlog.trace.harvest import Harvested, harvest, preview
-from turnlog.trace.otlp import decompressed
-from turnlog.trace.outbox import Outbox
+from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.reading import Progress, read
-from turnlog.trace.span import Told
-from turnlog.trace.target import Target
+from turnlog.trace.spans.span import Told
+from turnlog.trace.targets.target import Target
+from turnlog.trace.wire.otlp import decompressed
 
 TARGET = Target("box", "http://127.0.0.1:1/v1/traces")
 OVER = Told(over=True)

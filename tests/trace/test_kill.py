@@ -13,8 +13,8 @@ from hypothesis import settings
 from tests.trace.batches import target
 from tests.trace.killing import PATH, Killer, Order
 from tests.trace.recorder import Answer, Recorder
-from turnlog.trace.outbox import Outbox
-from turnlog.trace.standing import Standing
+from turnlog.trace.outbox.outbox import Outbox
+from turnlog.trace.outbox.standing import Standing
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
 

@@ -16,13 +16,13 @@ import pytest
 
 from tests.session.build import DATA
 from tests.trace.recorder import Decoded, Recorder
-from turnlog.trace.delivery import Delivered, Pace, deliver
 from turnlog.trace.harvest import Harvested, harvest
-from turnlog.trace.outbox import Outbox
-from turnlog.trace.post import Poster
-from turnlog.trace.span import Told
-from turnlog.trace.target import Target
-from turnlog.trace.targets import configured
+from turnlog.trace.outbox.delivery import Delivered, Pace, deliver
+from turnlog.trace.outbox.outbox import Outbox
+from turnlog.trace.spans.span import Told
+from turnlog.trace.targets.target import Target
+from turnlog.trace.targets.targets import configured
+from turnlog.trace.wire.post import Poster
 
 RECORDED = [path for path in sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl")) if path.stat().st_size]
 (ONE_HOUR,) = DATA.glob("usage/one-hour-cache/projects/*/*.jsonl")

@@ -16,10 +16,10 @@ from inline_snapshot import snapshot
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.trace.recorder import Decoded, Received, decoded
-from turnlog.trace.batch import Batch
-from turnlog.trace.otlp import batches, compressed, decompressed, halves, readable, request
-from turnlog.trace.protobuf import fields, text
-from turnlog.trace.span import Kind, Span, Value
+from turnlog.trace.spans.span import Kind, Span, Value
+from turnlog.trace.wire.batch import Batch
+from turnlog.trace.wire.otlp import batches, compressed, decompressed, halves, readable, request
+from turnlog.trace.wire.protobuf import fields, text
 
 TRACE, OTHER = bytes(range(16)), bytes(range(1, 17))
 MOST = (1 << 63) - 1

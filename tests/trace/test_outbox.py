@@ -15,10 +15,10 @@ import pytest
 
 from tests.trace.batches import KEY, made, trace_id
 from turnlog.errors import TurnlogError
-from turnlog.trace.batch import Batch
-from turnlog.trace.outbox import Outbox, OutboxFull, Overtaken, Pending
-from turnlog.trace.outgoing import LATE
-from turnlog.trace.standing import Standing
+from turnlog.trace.outbox.outbox import Outbox, OutboxFull, Overtaken, Pending
+from turnlog.trace.outbox.outgoing import LATE
+from turnlog.trace.outbox.standing import Standing
+from turnlog.trace.wire.batch import Batch
 
 NOW = 1_800_000_000.0
 
@@ -430,8 +430,8 @@ import resource, sys
 from pathlib import Path
 from tests.trace.batches import KEY, made
 from turnlog.errors import TurnlogError
-from turnlog.trace.batch import Batch
-from turnlog.trace.outbox import Outbox, OutboxFull
+from turnlog.trace.wire.batch import Batch
+from turnlog.trace.outbox.outbox import Outbox, OutboxFull
 with Outbox.open(Path(sys.argv[1])) as outbox:
     outbox.put(KEY, [made(1)], "/a", "one")
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
@@ -461,7 +461,7 @@ def test_a_disk_that_takes_no_more_is_told_and_loses_nothing(path: Path) -> None
 
 
 def _parts(batch: Batch) -> tuple[Batch, Batch]:
-    from turnlog.trace.otlp import halves
+    from turnlog.trace.wire.otlp import halves
 
     found = halves(batch)
     assert found is not None

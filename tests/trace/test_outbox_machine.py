@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.trace.batches import KEY, made
-from turnlog.trace.batch import Batch
-from turnlog.trace.otlp import halves
-from turnlog.trace.outbox import Outbox, OutboxFull, Overtaken, Pending
-from turnlog.trace.outgoing import LATE
+from turnlog.trace.outbox.outbox import Outbox, OutboxFull, Overtaken, Pending
+from turnlog.trace.outbox.outgoing import LATE
+from turnlog.trace.wire.batch import Batch
+from turnlog.trace.wire.otlp import halves
 
 NOW = 1_800_000_000.0
 CAP = 4_000

@@ -21,9 +21,9 @@ from tests.model.server import Raw, page, received, refusing
 from tests.trace.recorder import Answer, Recorder
 from tests.trace.test_otlp import span
 from turnlog._version import __version__
-from turnlog.trace.otlp import batches
-from turnlog.trace.post import Accepted, Later, Poster, Refused, TooLarge, Verdict
-from turnlog.trace.target import Target
+from turnlog.trace.targets.target import Target
+from turnlog.trace.wire.otlp import batches
+from turnlog.trace.wire.post import Accepted, Later, Poster, Refused, TooLarge, Verdict
 
 SECRET = "sk-lf-very-secret"
 PAIR = b64encode(f"pk-lf-1:{SECRET}".encode()).decode()

@@ -13,10 +13,10 @@ import pytest
 
 from tests.session.build import Build, encoded
 from turnlog.trace.harvest import harvest
-from turnlog.trace.outbox import Outbox
+from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.recovery import QUIET, unsent
-from turnlog.trace.span import Told
-from turnlog.trace.target import Target
+from turnlog.trace.spans.span import Told
+from turnlog.trace.targets.target import Target
 
 CURRENT, OTHER, THIRD = (f"{number}0000000-0000-4000-8000-000000000000" for number in "123")
 TARGET = Target(name="t", url="http://127.0.0.1:9/v1/traces")

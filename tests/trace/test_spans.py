@@ -12,9 +12,9 @@ from tests.trace.trees import OVER, spans, tree
 from turnlog.session.clock import milliseconds
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
-from turnlog.trace import ids
-from turnlog.trace.span import Span, Told
-from turnlog.trace.spans import Trace, traces
+from turnlog.trace.spans import ids
+from turnlog.trace.spans.span import Span, Told
+from turnlog.trace.spans.spans import Trace, traces
 
 
 def ns(seconds: float) -> int:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.session.build import DATA
 from tests.trace.growing import Piece, exported, grown, metas, pieces, recorded_files, write
 from tests.trace.stories import MAIN, Story, stories
-from turnlog.trace.span import Told
+from turnlog.trace.spans.span import Told
 
 Files = list[tuple[Path, bytes]]
 RECORDED = sorted(path for path in DATA.glob("sessions/*/*/projects/*/????????-*.jsonl") if path.stat().st_size)

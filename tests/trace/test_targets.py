@@ -15,8 +15,8 @@ import pytest
 from tests.conftest import ROOT
 from turnlog.cli.config import load
 from turnlog.errors import UsageError
-from turnlog.trace.target import Target
-from turnlog.trace.targets import REMEDY, configured
+from turnlog.trace.targets.target import Target
+from turnlog.trace.targets.targets import REMEDY, configured
 
 KEYS = {"LANGFUSE_PUBLIC_KEY": "pk-lf-1", "LANGFUSE_SECRET_KEY": "sk-lf-secret"}
 LANGFUSE = {**KEYS, "TRACE_TO_LANGFUSE": "true"}

@@ -21,8 +21,8 @@ from turnlog.errors import UsageError
 from turnlog.store.lock import locked
 from turnlog.trace import hook
 from turnlog.trace.ending import Patience
-from turnlog.trace.outbox import Outbox
-from turnlog.trace.target import Target
+from turnlog.trace.outbox.outbox import Outbox
+from turnlog.trace.targets.target import Target
 from turnlog.trace.wakes import Count, count
 from turnlog.trace.worker import Job, Report, work
 

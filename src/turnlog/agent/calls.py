@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from turnlog.agent.events import CallEnded, CallProgress, CallStarted, Denied, Event
 from turnlog.agent.person import Person
-from turnlog.agent.record import Record
+from turnlog.agent.record.record import Record
 from turnlog.agent.setup import Setup
 from turnlog.agent.tools.schema import checked
 from turnlog.agent.tools.tool import Object, Result, Scene, Tool, ToolError, Unfit

@@ -20,7 +20,7 @@ from turnlog.agent.delegation import Delegation
 from turnlog.agent.events import Compacted, Event, Said, Streamed, TurnEnded, Warned
 from turnlog.agent.permissions.decision import Mode
 from turnlog.agent.person import Person
-from turnlog.agent.record import Record
+from turnlog.agent.record.record import Record
 from turnlog.agent.setup import Setup
 from turnlog.agent.spending import Exhausted, Spent, filled
 from turnlog.agent.tools.files import Files
@@ -142,7 +142,7 @@ class Loop:
     def _halted(self, calls: Sequence[Call]) -> None:
         """The person stopped it while calls were at work: the model finds that out with the next prompt."""
         from turnlog.agent.calls import STOP
-        from turnlog.agent.lines import INTERRUPTED_CALL
+        from turnlog.agent.record.lines import INTERRUPTED_CALL
 
         results = [{"type": "tool_result", "tool_use_id": c.id, "content": STOP, "is_error": True} for c in calls]
         self.conversation.resulted(results)
@@ -194,7 +194,7 @@ class Loop:
 
     def _broken_off(self, answer: Answer) -> None:
         """The person stopped it while the model spoke: what was said stays."""
-        from turnlog.agent.lines import INTERRUPTED
+        from turnlog.agent.record.lines import INTERRUPTED
 
         said = [block for block in answer.content if block.get("type") == "text"]
         if said:

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 from uuid import uuid4
 
-from turnlog.agent.chain import VERSION
 from turnlog.agent.events import Denied, Event, Said, Streamed, TurnEnded
+from turnlog.agent.record.chain import VERSION
 from turnlog.agent.spending import tokens_of
 from turnlog.session.prices import Tokens, lookup, window
 

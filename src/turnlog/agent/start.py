@@ -7,29 +7,29 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from turnlog.agent.agents import agent_types
+from turnlog.agent.briefing.agents import agent_types
+from turnlog.agent.briefing.memory import may_leave, memories
+from turnlog.agent.briefing.memory import reminder as remembered
+from turnlog.agent.briefing.prompt import system
+from turnlog.agent.briefing.surroundings import PLANNING, surroundings
 from turnlog.agent.conversation import Conversation, reminder
 from turnlog.agent.loop import Loop, Shared, Watch
-from turnlog.agent.memory import may_leave, memories
-from turnlog.agent.memory import reminder as remembered
 from turnlog.agent.models import aliases, chosen, most_tokens, small
 from turnlog.agent.permissions.decision import Mode
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.permissions.trust import trusted
 from turnlog.agent.person import Person
-from turnlog.agent.prompt import system
-from turnlog.agent.record import Record
+from turnlog.agent.record.record import Record
 from turnlog.agent.settings import Settings, load
 from turnlog.agent.setup import Limits, Setup
-from turnlog.agent.surroundings import PLANNING, surroundings
 from turnlog.agent.toolbox import tools
 from turnlog.agent.tools.tool import Place
 from turnlog.entries.layout import config_candidates, config_dirs
 from turnlog.errors import NotFound, TurnlogError, UsageError
 
 if TYPE_CHECKING:
-    from turnlog.agent.owner import Owner
-    from turnlog.agent.resume import Resumed
+    from turnlog.agent.record.owner import Owner
+    from turnlog.agent.resume.resume import Resumed
     from turnlog.model.model import Model
 
 
@@ -167,8 +167,8 @@ class Starting:
         """The session to take up."""
         if wishes.resume is None and not wishes.is_continued:
             return None
-        from turnlog.agent.choices import latest
-        from turnlog.agent.resume import resumed
+        from turnlog.agent.resume.choices import latest
+        from turnlog.agent.resume.resume import resumed
         from turnlog.demo import is_demo
         from turnlog.session.find import find
 
@@ -189,7 +189,7 @@ class Starting:
     def _record(self, wishes: Wishes, mode: str, found: Resumed | None) -> Record:
         if found is None:
             return Record.new(self.config_dir, self.cwd, wishes.session_id, mode=mode)
-        from turnlog.agent.resume import forked, taken_up
+        from turnlog.agent.resume.resume import forked, taken_up
 
         if wishes.is_forked:
             record = forked(found, self.config_dir, self.cwd, wishes.session_id)
@@ -199,7 +199,7 @@ class Starting:
         return record
 
     def _owner(self, record: Record, *, is_new: bool) -> Owner:
-        from turnlog.agent.owner import owned
+        from turnlog.agent.record.owner import owned
 
         return owned(record.path, self.cwd, self.data / "locks", is_new=is_new)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from turnlog.agent.prompt import ORDER
+from turnlog.agent.briefing.prompt import ORDER
 from turnlog.agent.setup import AgentType
 from turnlog.agent.tools.tool import Tool
 

@@ -164,9 +164,9 @@ def _interrupting(cancel: Cancel) -> Iterator[None]:
 def _talked(starting: Starting, wishes: Wishes, said: Mapping[str, Any]) -> int:
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
         raise UsageError("a conversation needs a terminal; `turnlog -p PROMPT` answers without one")
-    from turnlog.agent.console import Console, pick_one
-    from turnlog.agent.keyboard import Keyboard
-    from turnlog.agent.screen import Screen
+    from turnlog.agent.console.console import Console, pick_one
+    from turnlog.agent.console.keyboard import Keyboard
+    from turnlog.agent.console.screen import Screen
     from turnlog.cli import config, terminal
 
     screen = Screen(_terminal_write, terminal.screen(config.load().color))

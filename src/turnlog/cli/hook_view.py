@@ -13,9 +13,10 @@ from turnlog.cli.terminal import line, visible
 from turnlog.cli.when import local, stamp
 from turnlog.entries.layout import config_candidates
 from turnlog.errors import TurnlogError, UsageError
-from turnlog.trace import hook, trouble, variables
+from turnlog.trace import hook, trouble
 from turnlog.trace.install import EVENTS, Wish, installed
-from turnlog.trace.targets import REMEDY, configured
+from turnlog.trace.targets import variables
+from turnlog.trace.targets.targets import REMEDY, configured
 from turnlog.trace.wakes import count
 
 SCOPES = ("user", "project", "local")

@@ -8,11 +8,11 @@ from typing import Any
 from turnlog.cli import when
 from turnlog.cli.terminal import Screen, line, pad, width
 from turnlog.render.events import notified
-from turnlog.trace.attributes import span
-from turnlog.trace.content import Contents, Policy
-from turnlog.trace.otlp import readable
-from turnlog.trace.span import Span
-from turnlog.trace.spans import Node, Trace
+from turnlog.trace.spans.attributes import span
+from turnlog.trace.spans.content import Contents, Policy
+from turnlog.trace.spans.span import Span
+from turnlog.trace.spans.spans import Node, Trace
+from turnlog.trace.wire.otlp import readable
 
 _LONGEST = 200
 _READ = 2_000

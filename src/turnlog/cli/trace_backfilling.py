@@ -21,17 +21,17 @@ from turnlog.demo import is_demo
 from turnlog.entries.clients import clients
 from turnlog.errors import NotFound, TurnlogError, UsageError
 from turnlog.session.clock import moment
-from turnlog.trace.content import Content
-from turnlog.trace.delivery import deliver
 from turnlog.trace.harvest import Harvested, harvest, preview
-from turnlog.trace.otlp import readable
-from turnlog.trace.outbox import FILE, Outbox, OutboxFull
-from turnlog.trace.post import Poster
+from turnlog.trace.outbox.delivery import deliver
+from turnlog.trace.outbox.outbox import FILE, Outbox, OutboxFull
+from turnlog.trace.outbox.standing import Standing
 from turnlog.trace.recovery import is_over
-from turnlog.trace.span import Told
-from turnlog.trace.standing import Standing
-from turnlog.trace.target import Target
-from turnlog.trace.targets import needed
+from turnlog.trace.spans.content import Content
+from turnlog.trace.spans.span import Told
+from turnlog.trace.targets.target import Target
+from turnlog.trace.targets.targets import needed
+from turnlog.trace.wire.otlp import readable
+from turnlog.trace.wire.post import Poster
 
 _MADE_UP = "the sessions of the demo are made up, and are not sent"
 _PATIENCE = 20.0

@@ -11,12 +11,12 @@ from turnlog.cli.gist import count
 from turnlog.cli.output import remark
 from turnlog.cli.progress import progress
 from turnlog.cli.terminal import line
-from turnlog.trace.delivery import Delivered, deliver
-from turnlog.trace.outbox import FILE, Outbox
-from turnlog.trace.post import Poster
-from turnlog.trace.standing import Standing
-from turnlog.trace.target import Target
-from turnlog.trace.targets import needed
+from turnlog.trace.outbox.delivery import Delivered, deliver
+from turnlog.trace.outbox.outbox import FILE, Outbox
+from turnlog.trace.outbox.standing import Standing
+from turnlog.trace.targets.target import Target
+from turnlog.trace.targets.targets import needed
+from turnlog.trace.wire.post import Poster
 
 
 class Flushed(NamedTuple):

@@ -35,9 +35,9 @@ def show(session: str, turn: int | None, nest: bool, content: str, as_json: bool
     from turnlog.cli.span_tree import document, lines
     from turnlog.cli.terminal import screen
     from turnlog.errors import NotFound
-    from turnlog.trace.content import Policy
-    from turnlog.trace.span import Told
-    from turnlog.trace.spans import traces
+    from turnlog.trace.spans.content import Policy
+    from turnlog.trace.spans.span import Told
+    from turnlog.trace.spans.spans import traces
 
     config = load()
     with opened(session, config) as found:

@@ -13,9 +13,9 @@ from turnlog.cli.gist import count
 from turnlog.cli.terminal import Screen, line
 from turnlog.cli.touched import number, rows
 from turnlog.errors import UsageError
-from turnlog.trace.outbox import FILE, Outbox
-from turnlog.trace.standing import Standing
-from turnlog.trace.targets import REMEDY, configured
+from turnlog.trace.outbox.outbox import FILE, Outbox
+from turnlog.trace.outbox.standing import Standing
+from turnlog.trace.targets.targets import REMEDY, configured
 from turnlog.trace.trouble import Trouble, last
 
 _DEFINITION = (

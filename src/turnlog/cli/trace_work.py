@@ -16,7 +16,7 @@ def work() -> None:
     from turnlog.cli.config import load, trace_dir
     from turnlog.trace import trouble
     from turnlog.trace.hook import surroundings
-    from turnlog.trace.targets import configured
+    from turnlog.trace.targets.targets import configured
     from turnlog.trace.worker import Job
     from turnlog.trace.worker import work as serve
 

@@ -1,11 +1,11 @@
 """Session -> spans -> outbox -> tracing backends: each span once, when it is final, with ids from the transcript.
 
-    what was done      stream, stretches, reports, timing, ids -> spans
-    what it says       parts, content, usage -> attributes -> span
-    the wire           otlp, protobuf, batch; target, targets, variables, address; post, replies
-    what waits         outbox, outgoing, ledger, standing; delivery
-    from a file to it  harvest, reading, finished
-    in the background  hook, wakes, worker, ending, recovery, trouble; install
+    spans/             session -> spans: which there are, what they say, when they are final
+    wire/              spans -> OTLP -> HTTP
+    targets/           where to, by the environment or by name
+    outbox/            what waits on disk, and its delivery
+    harvest, reading   from a file to the outbox
+    hook … recovery    in the background: what the client starts, and what that leaves to be done
 
 Why it is so: docs/design/005-trace.md.
 """

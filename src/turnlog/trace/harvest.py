@@ -7,16 +7,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.trace.attributes import span
-from turnlog.trace.batch import Batch
-from turnlog.trace.content import Contents
-from turnlog.trace.finished import remember, state
-from turnlog.trace.otlp import batches
-from turnlog.trace.outbox import Outbox, Overtaken
+from turnlog.trace.outbox.finished import remember, state
+from turnlog.trace.outbox.outbox import Outbox, Overtaken
 from turnlog.trace.reading import Progress, Reading, read
-from turnlog.trace.span import Span, Told
-from turnlog.trace.spans import Node, Trace
-from turnlog.trace.target import Target
+from turnlog.trace.spans.attributes import span
+from turnlog.trace.spans.content import Contents
+from turnlog.trace.spans.span import Span, Told
+from turnlog.trace.spans.spans import Node, Trace
+from turnlog.trace.targets.target import Target
+from turnlog.trace.wire.batch import Batch
+from turnlog.trace.wire.otlp import batches
 
 _PUT_AT = 8 << 20
 """Batches are put into the outbox when there are this many bytes of them, so that memory stays flat."""

@@ -17,8 +17,8 @@ from turnlog.entries.tail import Checkpoint
 from turnlog.errors import TurnlogError
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
-from turnlog.trace.span import Told
-from turnlog.trace.spans import Trace, traces
+from turnlog.trace.spans.span import Told
+from turnlog.trace.spans.spans import Trace, traces
 
 
 class Progress(NamedTuple):

@@ -16,10 +16,10 @@ from turnlog.entries.clients import clients
 from turnlog.entries.layout import SessionFile, is_session_id, project_sessions
 from turnlog.entries.peeks import look
 from turnlog.session.messages import version_key
-from turnlog.trace.finished import is_finished
-from turnlog.trace.outbox import Outbox
+from turnlog.trace.outbox.finished import is_finished
+from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.reading import Progress
-from turnlog.trace.target import Target
+from turnlog.trace.targets.target import Target
 
 QUIET = 3600.0
 """Old clients do not say that they run: a session that nobody wrote for so many seconds is taken to be over."""

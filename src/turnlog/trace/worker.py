@@ -19,16 +19,16 @@ from zlib import crc32
 
 from turnlog.errors import TurnlogError
 from turnlog.store.lock import locked
-from turnlog.trace.delivery import deliver
 from turnlog.trace.ending import Expected, Patience, awaited, settled
 from turnlog.trace.harvest import harvest
-from turnlog.trace.outbox import FILE, Outbox
-from turnlog.trace.post import Poster
+from turnlog.trace.outbox.delivery import deliver
+from turnlog.trace.outbox.outbox import FILE, Outbox
 from turnlog.trace.recovery import Unsent, unsent
-from turnlog.trace.span import Told
-from turnlog.trace.target import Target
+from turnlog.trace.spans.span import Told
+from turnlog.trace.targets.target import Target
 from turnlog.trace.trouble import in_words
 from turnlog.trace.wakes import Wake, arrived, done, set_aside, waiting
+from turnlog.trace.wire.post import Poster
 
 _SLOTS = 256
 _LOCK_PATIENCE = 60.0

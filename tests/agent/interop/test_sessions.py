@@ -27,9 +27,9 @@ from tests.interop.digest import difference, digests
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.normalise import NEXT
 from tests.interop.resume import KEY, Resumed, environment, judge, kill, run, scratch_folder
-from turnlog.agent.choices import latest
-from turnlog.agent.record import Record
-from turnlog.agent.resume import forked, resumed, taken_up
+from turnlog.agent.record.record import Record
+from turnlog.agent.resume.choices import latest
+from turnlog.agent.resume.resume import forked, resumed, taken_up
 from turnlog.agent.tools.tool import Result
 from turnlog.errors import Busy
 

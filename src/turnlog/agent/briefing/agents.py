@@ -1,0 +1,97 @@
+"""The kinds of sub-agents: built in, and those that a person or a project describes in `.claude/agents/*.md`.
+
+A description has a head (`name`, `description`, `tools`, `model`) and a body, which is the sub-agent's system prompt.
+Of two with one name the project's wins over the person's, and theirs over the one that is built in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from turnlog.agent.setup import AgentType
+
+LARGEST = 1 << 20
+_READING = ("Bash", "BashOutput", "KillShell", "Glob", "Grep", "Read", "WebFetch", "WebSearch")
+_REPORT = (
+    "Your last message is your report, and all that whoever asked you will see: say what you found or did, with"
+    " absolute paths and line numbers, and what stayed open. You can't ask back; if something is unclear, choose"
+    " sensibly and say so."
+)
+
+BUILT_IN = (
+    AgentType(
+        "general-purpose",
+        "Does any task on its own, in several steps: searches, reads, changes files, runs commands. For work that"
+        " can be done apart from the conversation.",
+        "You are a sub-agent of turnlog and do one task for another agent. Do exactly what is asked, completely, and"
+        " nothing beyond it. Search broadly first, then read what matters; change existing files rather than making"
+        " new ones.\n\n" + _REPORT,
+    ),
+    AgentType(
+        "Explore",
+        "Searches a code base and answers questions about it, without changing anything. Say how thorough it should"
+        " be: quick, medium or very thorough.",
+        "You are a sub-agent of turnlog that explores code. You only read: no file is made, changed or removed, and"
+        " commands serve to look at things. Start with Glob and Grep, try several names and places, read excerpts,"
+        " and make calls that do not depend on each other side by side.\n\n" + _REPORT,
+        _READING,
+    ),
+    AgentType(
+        "Plan",
+        "Designs how a change should be made: steps, files that matter, alternatives and their price. Changes nothing.",
+        "You are a sub-agent of turnlog that plans changes of software. You only read. Find out how the code is"
+        " built and how similar things were done in it; then write the plan: what to change where and in which order,"
+        " what was weighed, what could go wrong, how to prove it. End with the three to five files that matter"
+        " most.\n\n" + _REPORT,
+        _READING,
+    ),
+)
+
+
+def agent_types(cwd: Path, config_dir: Path) -> dict[str, AgentType]:
+    """All kinds of sub-agents that a session in a folder knows, by their names."""
+    found = {kind.name: kind for kind in BUILT_IN}
+    for folder in (config_dir, *(folder / ".claude" for folder in _upwards(cwd))):
+        for kind in _described(folder / "agents"):
+            found[kind.name] = kind
+    return found
+
+
+def _upwards(cwd: Path) -> list[Path]:
+    """The folders of a project, from its top: where its repository begins, else the folder alone."""
+    folders = [cwd, *cwd.parents]
+    top = next((at for at, folder in enumerate(folders) if (folder / ".git").exists()), 0)
+    return folders[top::-1]
+
+
+def _described(folder: Path) -> Iterator[AgentType]:
+    for path in sorted(folder.glob("**/*.md")) if folder.is_dir() else ():
+        kind = _read(path)
+        if kind is not None:
+            yield kind
+
+
+def _read(path: Path) -> AgentType | None:
+    """What a file describes; None if it has no name, or can't be read."""
+    from turnlog.agent.briefing import frontmatter  # most sessions begin without such files
+
+    try:
+        if path.stat().st_size > LARGEST:
+            return None
+        document = frontmatter.read(path.read_text(encoding="utf-8-sig", errors="replace"))
+    except OSError:
+        return None
+    name, description = document.text("name"), document.text("description")
+    if not name or not description:
+        return None
+    tools = document.items("tools")
+    model = document.text("model")
+    return AgentType(
+        name,
+        description,
+        document.body.strip() or _REPORT,
+        None if tools is None or "*" in tools else tuple(tools),
+        None if model in ("", "inherit") else model,
+        path,
+    )

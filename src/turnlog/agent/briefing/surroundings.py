@@ -1,0 +1,49 @@
+"""Where a session is at work: folder, repository, system, and the day on which it began."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+from turnlog.agent.record.branch import DETACHED, branch
+
+PLANNING = (
+    "The session begins in plan mode: until the person has agreed to a plan, nothing may be changed, and calls that"
+    " would change something are denied. Find out what is needed, ask what is open, and then show the plan with"
+    " ExitPlanMode."
+)
+
+
+def surroundings(
+    cwd: Path, further: Sequence[Path] = (), model: str = "", environ: Mapping[str, str] | None = None, day: str = ""
+) -> str:
+    """What the model is told of them before the first prompt."""
+    found = {
+        "Working folder": str(cwd),
+        "Further folders": ", ".join(map(str, further)),
+        "Git": _git(cwd),
+        "System": _system(),
+        "Shell": Path((environ or os.environ).get("SHELL", "")).name,
+        "Model": model,
+        "Date at the start of the session": day or date.today().isoformat(),  # noqa: DTZ011 - the person's own day
+    }
+    lines = [f"- {name}: {value}" for name, value in found.items() if value]
+    return "\n".join(["The session's surroundings:", *lines])
+
+
+def _system() -> str:
+    if hasattr(os, "uname"):
+        found = os.uname()
+        return f"{found.sysname} {found.release} ({found.machine})"
+    import platform  # its import is felt at every start
+
+    return f"{platform.system()} {platform.release()} ({platform.machine()})"
+
+
+def _git(cwd: Path) -> str:
+    if not any((folder / ".git").exists() for folder in (cwd, *cwd.parents)):
+        return "no repository"
+    name = branch(cwd)
+    return "a repository, no branch checked out" if name == DETACHED else f"a repository, on branch {name}"

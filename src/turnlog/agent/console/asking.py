@@ -1,0 +1,177 @@
+"""What a person is asked in the middle of a turn: leave for a call, questions of the model, a plan.
+
+A call is shown exactly as it would be made: every character that a terminal would act on or not show is spelled out,
+and nothing is left out, however long it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from turnlog.agent.console.showing import difference
+from turnlog.agent.permissions.decision import Decision
+from turnlog.agent.person import Leave
+from turnlog.agent.tools.tool import Place
+from turnlog.render.terminal import Screen as Look
+from turnlog.render.terminal import line, visible
+from turnlog.session.patches import Hunk, compared
+
+Object = Mapping[str, Any]
+Ask = Callable[[str], str | None]
+"""Asks for a line; None if the person turns away."""
+
+_LARGEST = 4 << 20
+
+
+# -- leave for a call
+
+
+def wanted(name: str, given: Object, decision: Decision, place: Place, look: Look, agent: str | None) -> Iterator[str]:
+    """What the person has to know before they say yes."""
+    who = "A sub-agent wants" if agent else "The model wants"
+    yield look.paint(f"{who} to use {visible(name)}:", "yellow")
+    # The bar shows where the call ends: what it holds could look like the lines below.
+    yield from (f"  │ {text}" for text in exactly(name, given, look))
+    if decision.reason:
+        yield look.paint(f"  {line(decision.reason)}", "dim")
+    yield "  y  yes, this once"
+    if decision.suggested:
+        file = place.root / ".claude" / "settings.local.json"
+        yield f"  a  always: adds {', '.join(map(line, decision.suggested))} to {line(str(file))}"
+    yield "  n  no; or say what should be done instead"
+
+
+def exactly(name: str, given: Object, look: Look) -> Iterator[str]:
+    """A call, whole."""
+    if name == "Bash" and isinstance(command := given.get("command"), str):
+        yield from _spelled(command)
+        rest = {key: value for key, value in given.items() if key != "command"}
+    elif (hunks := change(name, given)) is not None:
+        path = given.get("file_path") or given.get("notebook_path")
+        yield visible(str(path))
+        yield from difference(hunks, look, None)
+        rest = {key: value for key, value in given.items() if key not in _SHOWN_BY_DIFF}
+    else:
+        rest = dict(given)
+    for key, value in rest.items():
+        text = _spelled(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+        yield f"{visible(str(key))}: {text[0]}"
+        yield from (f"    {further}" for further in text[1:])
+
+
+_SHOWN_BY_DIFF = frozenset({"file_path", "notebook_path", "old_string", "new_string", "content", "new_source"})
+
+
+def _spelled(text: str) -> list[str]:
+    return [visible(part) for part in text.split("\n")]
+
+
+def change(name: str, given: Object) -> tuple[Hunk, ...] | None:
+    """What a call would make of a file; None if it changes none."""
+    path = given.get("file_path")
+    if name == "Write" and isinstance(path, str):
+        return compared(_content(path), str(given.get("content") or ""))
+    if name == "Edit" and isinstance(path, str):
+        old, new = str(given.get("old_string") or ""), str(given.get("new_string") or "")
+        before = _content(path)
+        if not old or old not in before:
+            return compared(old, new)
+        return compared(before, before.replace(old, new, -1 if given.get("replace_all") is True else 1))
+    if name == "NotebookEdit":
+        return compared("", str(given.get("new_source") or ""))
+    return None
+
+
+def _content(path: str) -> str:
+    """What a file holds now, as far as that can be shown."""
+    try:
+        file = Path(path)
+        if file.is_file() and file.stat().st_size <= _LARGEST:
+            return file.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+    except (OSError, ValueError):
+        pass
+    return ""
+
+
+def leave(decision: Decision, ask: Ask) -> Leave:
+    """What the person says to it; whoever turns away says no."""
+    may_remember = bool(decision.suggested)
+    while True:
+        said = ask("  allow? [y/a/n] " if may_remember else "  allow? [y/n] ")
+        if said is None:
+            return Leave("no")
+        word, _, rest = said.strip().partition(" ")
+        if not rest and word.lower() in ("y", "yes"):
+            return Leave("once")
+        if not rest and word.lower() in ("a", "always") and may_remember:
+            return Leave("always")
+        if word.lower() in ("n", "no"):
+            return Leave("no", rest.strip())
+        if len(said.strip()) > 3:
+            return Leave("no", said.strip())
+
+
+# -- questions of the model
+
+
+def answers(given: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
+    """What the person says to the questions of the model, by question; None if they turn away."""
+    found: dict[str, str] = {}
+    questions = given.get("questions")
+    for question in questions if isinstance(questions, list) else []:
+        if not isinstance(question, Mapping):
+            continue
+        said = _answer(question, ask, say, look)
+        if said is None:
+            return None
+        found[str(question.get("question"))] = said
+    return {"answers": found}
+
+
+def _answer(question: Object, ask: Ask, say: Callable[..., None], look: Look) -> str | None:
+    given = question.get("options")
+    options = [option for option in given if isinstance(option, Mapping)] if isinstance(given, list) else []
+    many = question.get("multiSelect") is True
+    say(look.paint(line(str(question.get("question"))), "yellow"))
+    for number, option in enumerate(options, 1):
+        told = line(str(option.get("description") or ""))
+        say(f"  {number}  {look.paint(line(str(option.get('label'))), 'bold')}{f' · {told}' if told else ''}")
+    hint = "numbers" if many else "a number"
+    while True:
+        said = ask(f"  {hint}, or your own words: ")
+        if said is None:
+            return None
+        if chosen := _chosen(said, options, many=many):
+            return ", ".join(chosen)
+        if said.strip() and not said.replace(",", " ").replace(" ", "").isdecimal():
+            return said.strip()
+
+
+def _chosen(said: str, options: list[Object], *, many: bool) -> list[str]:
+    words = said.replace(",", " ").split()
+    if not words or not all(word.isdecimal() and 1 <= int(word) <= len(options) for word in words):
+        return []
+    if len(words) > 1 and not many:
+        return []
+    return [str(options[int(word) - 1].get("label")) for word in dict.fromkeys(words)]
+
+
+def plan(given: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
+    """Whether the person agrees with a plan, and how the work goes on; None if they turn away."""
+    say(look.paint("The plan:", "yellow"), *(f"  │ {text}" for text in _spelled(str(given.get("plan") or ""))))
+    say("  y  go ahead, and ask before each change", "  a  go ahead, and change files without asking")
+    say("  n  keep planning; or say what should be different")
+    while True:
+        said = ask("  go ahead? [y/a/n] ")
+        if said is None:
+            return None
+        word, _, rest = said.strip().partition(" ")
+        if not rest and word.lower() in ("y", "yes", "a"):
+            return {"approved": True, "mode": "acceptEdits" if word.lower() == "a" else "default"}
+        if word.lower() in ("n", "no"):
+            return {"approved": False, "words": rest.strip()}
+        if len(said.strip()) > 3:
+            return {"approved": False, "words": said.strip()}

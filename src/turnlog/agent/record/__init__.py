@@ -1,0 +1,1 @@
+"""Writing a session: lines of one chain, added to one file by one process."""

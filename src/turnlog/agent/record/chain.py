@@ -1,0 +1,148 @@
+"""The chain of a session that is being written: each link below the one before it, in the form that both clients read.
+
+Clients of 2.1 walk up from the newest time, the newest one from the `last-prompt` line: so times only grow, and that
+line is written before the first link of a branch and behind every turn. A process that is killed at any moment leaves
+what was written until then, and that can be resumed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from turnlog._version import __version__
+from turnlog.agent.record import lines
+from turnlog.agent.record.branch import branch
+from turnlog.agent.record.ledger import Ledger
+from turnlog.agent.record.lines import Body, Object
+
+ENTRYPOINT = "turnlog"
+VERSION = f"{ENTRYPOINT}/{__version__}"
+"""Who wrote a line. Both clients resume and list sessions in which this stands in the place of their own version."""
+TICK = timedelta(milliseconds=1)
+
+Watch = Callable[[Object], None]
+"""Is told every link of the chain, after it was written."""
+
+
+class Chain:
+    """The links of one file, and what all of them say."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        session_id: str,
+        cwd: Path,
+        *,
+        last: str | None = None,
+        since: datetime | None = None,
+        is_branch: bool = False,
+        agent_id: str | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        self.session_id = session_id
+        self.cwd = cwd
+        """Where the work is done now; the loop changes it when a shell moves."""
+        self.mode = "default"
+        """The permission mode, as prompts say it."""
+        self.slug: str | None = None
+        """The name of the session's plan, where it has one."""
+        self.last = last
+        """The uuid of the last link of the chain."""
+        self.watch = watch or (lambda _: None)
+        self.titles: list[Body] = []
+        """The lines that name the session; they are said again behind every turn, where lists of sessions look."""
+        self.before: Callable[[], object] | None = None
+        """What is to be done before the first link is written: a session that is only looked at stays as it is."""
+        self._ledger = ledger
+        self._agent_id = agent_id
+        self._lock = threading.RLock()
+        self._time = since or datetime.fromtimestamp(0, UTC)
+        self._branch = branch(cwd)
+        self._branches_off = is_branch
+        self._prompt_id: str | None = None
+        self._prompt: str | None = None
+        self._said = ""
+        self._links = 0
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._ledger.path
+
+    @property
+    def folder(self) -> Path:
+        """The folder of what belongs to the session, whether it exists or not."""
+        return self.path.parents[1] if self._agent_id else self.path.with_suffix("")
+
+    def _link(self, body: Body, *, flush: bool = False, behind: Callable[[], list[Body]] = list) -> str:
+        """Write a link behind the last one."""
+        with self._lock:
+            self._begin()
+            before = self.last, self._time
+            whole = self._placed(body)
+            try:
+                self._write([whole, *behind()], flush=flush)
+            except BaseException:
+                self.last, self._time = before
+                raise
+            self._tell(whole)
+            return str(whole["uuid"])
+
+    def _begin(self) -> None:
+        begin, self.before = self.before, None
+        if begin is not None:
+            begin()
+
+    def _placed(self, body: Mapping[str, Any], above: Mapping[str, Any] | None = None) -> Body:
+        """A line with its place in the chain and with what all lines say; the chain goes on from it."""
+        uuid = new_id()
+        place = {"parentUuid": self.last, **(above or {}), "isSidechain": self._agent_id is not None}
+        owner = {"agentId": self._agent_id} if self._agent_id else {}
+        self.last, self._links = uuid, self._links + 1
+        said = {key: value for key, value in body.items() if value is not None}
+        return {**place, **owner, **said, "uuid": uuid, "timestamp": self._now(), **self._envelope()}
+
+    def _envelope(self) -> Body:
+        named = {"slug": self.slug} if self.slug else {}
+        return {
+            "userType": "external",
+            "entrypoint": ENTRYPOINT,
+            "cwd": str(self.cwd),
+            "sessionId": self.session_id,
+            "version": VERSION,
+            "gitBranch": self._branch,
+            **named,
+        }
+
+    def _now(self) -> str:
+        """The time, later than any before: old clients go on from the newest line, and of equal ones from the first."""
+        self._time = max(datetime.now(UTC), self._time + TICK)
+        return self._time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def _describing(self) -> list[Body]:
+        if self._agent_id or self.last is None:
+            return []
+        return [lines.last_prompt(self._said, self.last, self.session_id), *self.titles]
+
+    def _write(self, bodies: Sequence[Body], *, flush: bool = False) -> None:
+        first = next((body for body in bodies if "uuid" in body), None)
+        if self._branches_off and first is not None:
+            # Written first, so that the newest client finds the new branch even if this process ends right here.
+            above = first.get("parentUuid") or first.get("logicalParentUuid")
+            bodies = [lines.last_prompt(self._said, str(above), self.session_id), *bodies]
+        self._ledger.add(bodies, flush=flush)
+        self._branches_off = self._branches_off and first is None
+
+    def _tell(self, *bodies: Body) -> None:
+        for body in bodies:
+            self.watch(body)
+
+
+def new_id() -> str:
+    """An id for a session, a line or an answer."""
+    return str(uuid4())

@@ -1,0 +1,127 @@
+"""Never two writers: a session is held by one process, and others can see by which.
+
+    lock          a file in turnlog's own folder, locked for as long as the process runs: two turnlogs never meet
+    registered    `<config>/sessions/<pid>.json`, as newer clients write it: they and `turnlog ls` see who is at it
+    signs         a client that has the session open, by what its process shows (`edit.busy`): then it is refused
+
+No client looks for locks, and some leave no sign. What they add to a file is found out before the next line is written
+(`ledger`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from turnlog.agent.record.chain import ENTRYPOINT, VERSION
+from turnlog.agent.record.lock import Lock
+from turnlog.edit.busy import Sign, signs
+from turnlog.edit.target import Target
+from turnlog.entries.clients import identity, row
+from turnlog.entries.patch import encoded
+from turnlog.errors import Busy
+
+_DEEPEST = 64
+_PROC = Path("/proc")
+
+
+class Owner:
+    """Holds a session until it is closed, or until the process ends."""
+
+    def __init__(self, path: Path, lock: Lock, registration: Path | None, said: dict[str, Any]) -> None:
+        self.path = path
+        self.warnings: tuple[str, ...] = ()
+        """What is not certain: a client of another machine that can't be asked."""
+        self._lock = lock
+        self._registration = registration
+        self._said = said
+
+    def __enter__(self) -> Owner:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def says(self, status: str, waiting_for: str | None = None) -> None:
+        """Tell what the client is doing: `busy`, `idle`, `waiting` (for what), or `shell`."""
+        now = _now()
+        waiting = {} if waiting_for is None else {"waitingFor": waiting_for}
+        known = {key: value for key, value in self._said.items() if key != "waitingFor"}
+        self._said = {**known, "status": status, **waiting, "updatedAt": now, "statusUpdatedAt": now}
+        if self._registration is not None:
+            _put(self._registration, self._said)
+
+    def close(self) -> None:
+        """Let others have it."""
+        if self._registration is not None and row(str(self._registration)).get("sessionId") == self._said["sessionId"]:
+            self._registration.unlink(missing_ok=True)
+        self._lock.release()
+
+
+def owned(path: Path, cwd: Path, locks: Path, *, is_new: bool = False) -> Owner:
+    """Take a session for this process; Busy if another one has it. `locks` is a folder of turnlog's own."""
+    projects = path.parent.parent
+    found = Target(path, path.stem, projects.parent if projects.name == "projects" else None)
+    lock = Lock.of(path, locks)
+    try:
+        told = [] if is_new else _others(found)
+        if certain := [sign for sign in told if sign.is_certain]:
+            raise Busy(f"{path.stem}: {certain[0].words}; end that first, or go on in a copy (--fork-session)")
+        said = _registration(found, cwd)
+        place = None if found.config_dir is None else found.config_dir / "sessions" / f"{os.getpid()}.json"
+        made = Owner(path, lock, place, said)
+        made.warnings = tuple(sign.words for sign in told if sign.kind == "elsewhere")
+        made.says("idle")
+    except BaseException:
+        lock.release()
+        raise
+    return made
+
+
+def _registration(found: Target, cwd: Path) -> dict[str, Any]:
+    pid = os.getpid()
+    return {
+        "pid": pid,
+        "sessionId": found.session_id,
+        "cwd": str(cwd),
+        "startedAt": _now(),
+        **identity(pid),
+        "version": VERSION,
+        "kind": "interactive",
+        "entrypoint": ENTRYPOINT,
+    }
+
+
+def _put(path: Path, said: dict[str, Any]) -> None:
+    """Write a registration at once; one that can't be written is only missed by those who look for it."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.tmp")
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(encoded(said))
+        temporary.replace(path)
+
+
+def _others(found: Target) -> list[Sign]:
+    """What tells of other processes; who started this one may name the session in its command for that alone."""
+    above = set(_ancestors())
+    return [sign for sign in signs(found) if not (sign.kind == "command" and sign.pid in above)]
+
+
+def _ancestors() -> list[int]:
+    pids: list[int] = []
+    pid = os.getppid()
+    while pid > 1 and len(pids) < _DEEPEST:
+        pids.append(pid)
+        try:
+            pid = int((_PROC / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()[1])
+        except (OSError, IndexError, ValueError):
+            break
+    return pids
+
+
+def _now() -> int:
+    return round(time.time() * 1000)

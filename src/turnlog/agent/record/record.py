@@ -1,0 +1,291 @@
+"""A session on its way to disk: what is said, done and told in a turn, as lines of its chain.
+
+Every method writes before it returns. Results of parallel calls stand one behind the other, each with its own call as
+`sourceToolAssistantUUID`, so that clients which only walk up the chain lose none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+
+from turnlog.agent.record import lines
+from turnlog.agent.record.branch import branch
+from turnlog.agent.record.chain import Chain, Watch, new_id
+from turnlog.agent.record.ledger import Ledger
+from turnlog.agent.record.lines import Body, Content, Object
+from turnlog.agent.tools.tool import Result
+from turnlog.entries import writer
+from turnlog.entries.layout import is_session_id
+from turnlog.entries.patch import encoded
+from turnlog.entries.slug import slug
+from turnlog.errors import UsageError
+from turnlog.model.answer import Answer
+from turnlog.model.events import Started
+
+
+class Record(Chain):
+    """Writes one session, or one sub-agent's part of it; may be called by several threads."""
+
+    def __init__(self, ledger: Ledger, session_id: str, cwd: Path, **chain: Any) -> None:
+        super().__init__(ledger, session_id, cwd, **chain)
+        self._calls: dict[str, str] = {}
+        """The lines of calls that have no result yet."""
+        self._blocks: tuple[str, int] = "", 0
+        """The answer that is being written, and how many blocks of it are."""
+        self._steps = 0
+        self._depth = 0
+        self._meta: Body = {}
+
+    @classmethod
+    def new(
+        cls,
+        config_dir: Path,
+        cwd: Path,
+        session_id: str | None = None,
+        *,
+        mode: str = "default",
+        since: datetime | None = None,
+        watch: Watch | None = None,
+    ) -> Record:
+        """A new session of a folder; its file appears with the first line."""
+        name = session_id or new_id()
+        if not is_session_id(name):
+            raise UsageError(f"{name!r} is no session id: that is a UUID")
+        path = project_dir(config_dir, cwd) / f"{name}.jsonl"
+        if path.exists():
+            raise UsageError(f"the session id {name} is in use; resume that session, or take another id")
+        made = cls(Ledger(path, config_dir / "projects"), name, cwd, since=since, watch=watch)
+        made.mode = mode
+        return made
+
+    @classmethod
+    def going_on(
+        cls,
+        path: Path,
+        leaf: str | None,
+        *,
+        cwd: Path,
+        size: int,
+        since: datetime | None = None,
+        is_branch: bool = False,
+        watch: Watch | None = None,
+    ) -> Record:
+        """A session that goes on behind a link of its chain; `resume.taken_up` knows all that is asked for here.
+
+        `size` is how far the file was read: what was added since is looked at before the first line is written.
+        """
+        root = path.parent.parent if path.parent.parent.name == "projects" else path.parent
+        ledger = Ledger(path, root, size)
+        return cls(ledger, path.stem, cwd, last=leaf, since=since, is_branch=is_branch, watch=watch)
+
+    def begin_with(self, copies: bytes, leaf: str, prompt: str) -> None:
+        """Begin with lines of another session, as they are, and go on behind one of them."""
+        with self._lock:
+            self.last, self._said = leaf, prompt
+            self._ledger.put(copies)
+            self._write(self._describing())
+
+    # -- what is said
+
+    def prompt(self, content: Content, *, meta: bool = False, typed: bool = True, **fields: Any) -> str:
+        """What a person said, which begins a turn; or, with `meta`, what the client says to the model."""
+        with self._lock:
+            if meta:
+                return self._said_by_client(content, fields)
+            self._prompt_id, self._branch, self._links = new_id(), branch(self.cwd), 0
+            self._said = lines.text_of(content)
+            origin = {"origin": {"kind": "human"}} if typed and not self._agent_id else {}
+            source = {"permissionMode": self.mode, **origin, "promptSource": "typed" if typed else "sdk"}
+            before, own, behind = lines.parted(content)
+            self._said_by_client(before, {"turnCompanion": True})
+            self._prompt = self._link(lines.user(own, self._prompt_id, **{**source, **fields}))
+            self._said_by_client(behind, {"turnCompanion": True})
+            return self._prompt
+
+    def _said_by_client(self, content: Content, fields: Body) -> str:
+        """A line for each block: 2.1.29 writes a session anew, and so twice, in which a line has several."""
+        parts = [content] if isinstance(content, str) else [[block] for block in content]
+        uuids = [self._link(lines.user(part, self._prompt_id, isMeta=True, **fields)) for part in parts]
+        return uuids[-1] if uuids else str(self.last)
+
+    def block(
+        self, start: Started, block: Object, usage: Object, stop_reason: str | None, stop_sequence: str | None = None
+    ) -> str:
+        """A block of an answer; all of one answer repeat its usage and the reason for its end, None if it was cut."""
+        with self._lock:
+            message, count = self._blocks
+            index = count if message == start.id else 0
+            self._blocks = start.id, index + 1
+            body = lines.assistant(start, [block], usage, stop_reason, stop_sequence)
+            cut = {"isAbortedMidStream": True} if stop_reason is None else {}
+            uuid = self._link({**body, "apiBlockIndex": index, **cut})
+            if block.get("type") == "tool_use":
+                self._calls[str(block.get("id"))] = uuid
+            return uuid
+
+    def answer(self, answer: Answer) -> list[str]:
+        """A whole answer, block by block."""
+        start = Started(answer.id, answer.model, answer.usage, answer.request_id)
+        return [
+            self.block(start, block, answer.usage, answer.stop_reason, answer.stop_sequence) for block in answer.content
+        ]
+
+    def result(self, call: str, result: Result, source: str | None = None, **fields: Any) -> str:
+        """What came of a call; `source` is the line of the call, if it was not written by this record."""
+        with self._lock:
+            told = lines.structured(result)
+            more = {} if told is None else {"toolUseResult": told}
+            caller = source or self._calls.pop(call, None)
+            if caller:
+                more["sourceToolAssistantUUID"] = caller
+            return self._link(lines.user([lines.result(call, result)], self._prompt_id, **more, **fields))
+
+    def interrupted(self, *, for_tool: bool = False) -> str:
+        """A person stopped the turn."""
+        text = lines.INTERRUPTED_CALL if for_tool else lines.INTERRUPTED
+        return self._link(lines.user([{"type": "text", "text": text}], self._prompt_id))
+
+    def made_up(self, text: str) -> str:
+        """An answer in the place of one that the model did not give."""
+        return self._link(lines.made_up(text, new_id()))
+
+    def failed(self, text: str, error: str = "unknown", status: int | None = None, kind: str | None = None) -> str:
+        """A request failed for good: people see it, the model does not."""
+        known = {"apiErrorStatus": status, "apiErrorType": kind}
+        fields = {key: value for key, value in known.items() if value is not None}
+        return self._link(lines.made_up(text, new_id(), error=error, isApiErrorMessage=True, **fields))
+
+    def local_command(self, name: str, args: str = "", stdout: str = "", *, is_sent: bool = True) -> str:
+        """A command that the client carried out itself; what is not sent is kept for people alone."""
+        with self._lock:
+            said = [lines.command(name, args), lines.stdout(stdout)]
+            if not is_sent:
+                shown = {"level": "info", "isMeta": False, "isDisplayOnly": True}
+                return [self._link(lines.system("local_command", content=text, **shown)) for text in said][-1]
+            self.prompt(lines.CAVEAT, meta=True)
+            return [self._link(lines.user(text, self._prompt_id)) for text in said][-1]
+
+    # -- what the client tells of itself
+
+    def retrying(self, attempt: int, wait: float, reason: str, most: int, status: int | None = None) -> str:
+        """A request failed and is tried again."""
+        error = {"message": reason, "formatted": reason, **({"status": status} if status is not None else {})}
+        counts = {"retryInMs": round(wait * 1000), "retryAttempt": attempt, "maxRetries": most}
+        return self._link(lines.system("api_error", level="error", error=error, **counts))
+
+    def noted(self, text: str, level: str = "info") -> str:
+        """Something that people should know and the model need not."""
+        return self._link(lines.system("informational", content=text, isMeta=False, level=level))
+
+    def turn_ended(self, milliseconds: int) -> None:
+        """The model has come to rest; what was written is safe from a power failure from here on."""
+        with self._lock:
+            counts = {"durationMs": milliseconds, "messageCount": self._links, "isMeta": False}
+            self._link(lines.system("turn_duration", **counts), flush=True, behind=self._describing)
+
+    def compacted(
+        self,
+        trigger: str,
+        before: int,
+        summary: str,
+        *,
+        after: int | None = None,
+        milliseconds: int | None = None,
+        tools: Sequence[str] = (),
+    ) -> str:
+        """A summary takes the place of all that was said; both lines come in one write, so none is alone."""
+        with self._lock:
+            self._begin()
+            from turnlog.edit.compress.compact import summary_text
+
+            content = summary_text(summary, tools, self.path, kept=False)
+            fields = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
+            edge = lines.boundary(trigger, before, after, milliseconds)
+            above, self.last = {"logicalParentUuid": self.last}, None
+            first = self._placed(edge, above)
+            second = self._placed(lines.user(content, self._prompt_id or new_id(), **fields))
+            self._write([first, second, *self._describing()], flush=True)
+            self._tell(first, second)
+            return str(self.last)
+
+    def progress(self, call: str, data: Object) -> None:
+        """How a call gets on."""
+        with self._lock:
+            self._begin()
+            before, self._steps = self.last, self._steps + 1
+            body = self._placed(lines.progress(call, self._steps - 1, data))
+            self.last = before
+            self._write([body])
+
+    # -- what describes the session
+
+    def title(self, text: str, *, by_model: bool = False) -> None:
+        """Name the session; it is said again behind every turn, where lists of sessions look."""
+        with self._lock:
+            self.titles = lines.titles(text, self.session_id, by_model=by_model)
+            if self._ledger.is_there:
+                self._write(self.titles)
+
+    def queued(self, operation: str, content: str | None = None, **fields: Any) -> None:
+        """A prompt waits for its turn (`enqueue`), gets it (`dequeue`), or goes (`remove`)."""
+        with self._lock:
+            said = {} if content is None else {"content": content}
+            body = {"type": "queue-operation", "operation": operation, "timestamp": self._now()}
+            self._write([{**body, "sessionId": self.session_id, **said, **fields}])
+
+    def permitting(self, mode: str) -> None:
+        """Another permission mode holds from now on."""
+        with self._lock:
+            self.mode = mode
+            if self._ledger.is_there:
+                self._write([{"type": "permission-mode", "permissionMode": mode, "sessionId": self.session_id}])
+
+    def snapshot(self, backups: Object) -> None:
+        """Which files had been kept when the last prompt was given."""
+        with self._lock:
+            if self._prompt is not None:
+                self._write([lines.snapshot(self._prompt, backups, self._now())])
+
+    # -- sub-agents
+
+    def agent(
+        self,
+        call: str,
+        agent_id: str,
+        agent_type: str,
+        prompt: str,
+        *,
+        description: str = "",
+        watch: Watch | None = None,
+    ) -> Record:
+        """The record of a sub-agent, which begins with its prompt: a file of its own in the session's folder."""
+        path = self.folder / "subagents" / f"agent-{agent_id}.jsonl"
+        writer.inside(path, self._ledger.root)
+        made = Record(Ledger(path, self._ledger.root), self.session_id, self.cwd, agent_id=agent_id, watch=watch)
+        made.mode, made.slug, made._branch, made._prompt_id = self.mode, self.slug, self._branch, self._prompt_id
+        made._depth = self._depth + 1
+        above = {"parentAgentId": self._agent_id} if self._agent_id else {}
+        known = {"description": description} if description else {}
+        made._meta = {"agentType": agent_type, **known, "toolUseId": call, "spawnDepth": made._depth, **above}
+        made._describe()
+        made._link(lines.user(prompt, self._prompt_id))
+        return made
+
+    def finished(self) -> None:
+        """The sub-agent has come to its end."""
+        self._meta["finished"] = True
+        self._describe()
+
+    def _describe(self) -> None:
+        """Write the file beside a sub-agent's, which says whose it is."""
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        writer.replace(self.path.with_suffix(".meta.json"), encoded(self._meta), root=self._ledger.root)
+
+
+def project_dir(config_dir: Path, cwd: Path) -> Path:
+    """The folder with the sessions of a working folder, which is named as it really is."""
+    return config_dir / "projects" / slug(normalize("NFC", str(cwd.resolve())))

@@ -1,0 +1,251 @@
+"""A session that is taken up again: what was said, where it goes on, and what the client has to know for that.
+
+    resumed     reads a session and changes nothing
+    taken_up    goes on with it in the same file
+    forked      goes on in a new file, which begins with copies of its lines (`--fork-session`)
+
+What is missing at the end (results of calls, an answer) is written down before the first new line, in the words of the
+real client: what was sent and what stands in the file are the same from then on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from turnlog.agent.record import lines
+from turnlog.agent.record.chain import Watch
+from turnlog.agent.record.record import Record
+from turnlog.agent.resume.fitting import OWN, fitted, for_model, thinkers
+from turnlog.agent.resume.seen import SeenFile, seen_files, todos
+from turnlog.agent.tools.tool import Result
+from turnlog.entries.entry import Entry, Item
+from turnlog.entries.patch import patched
+from turnlog.entries.reader import Transcript
+from turnlog.errors import Refused
+from turnlog.session.additions import FILLER, INTERRUPTED
+from turnlog.session.calls import Call, pair
+from turnlog.session.clock import moment
+from turnlog.session.conversation import of_thread
+from turnlog.session.prices import SYNTHETIC
+from turnlog.session.resume import thread
+from turnlog.session.rows import Rows, is_boundary
+from turnlog.session.session import Session
+
+Json = dict[str, Any]
+_PATIENCE = 1000
+"""So many entries are read in search of something that may not be there at all."""
+_LONGEST_TITLE = 500
+_PLAN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+){0,9}", re.ASCII)
+_WRITTEN = re.compile(r"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d\.\d{3}Z", re.ASCII)
+
+
+class Resumed(NamedTuple):
+    """A session as it stands, read for going on with it."""
+
+    path: Path
+    messages: list[Json]
+    """What is to be sent, but for the next prompt; see `sent_to`."""
+    leaf: str
+    model: str | None
+    """The model that answered last."""
+    cwd: Path | None
+    mode: str | None
+    """The permission mode that held; whether it holds again is a person's decision, not the transcript's."""
+    todos: list[Json]
+    files: tuple[SeenFile, ...]
+    warnings: tuple[str, ...]
+    open_calls: tuple[tuple[str, str], ...]
+    """Calls at the end that have no result: their ids, and the lines that they stand in."""
+    is_unanswered: bool
+    """Whether it ends with something that was not answered."""
+    size: int
+    """How far the file was read."""
+    since: datetime | None
+    """The newest time in it; what is written must be newer."""
+    is_branch: bool
+    """Whether it goes on elsewhere than where a client would."""
+    last_prompt: str
+    titles: tuple[Json, ...]
+    slug: str | None
+    thought_by: Mapping[str, str]
+    """Which model signed the thinking in it, by signature."""
+
+    def sent_to(self, model: str) -> list[Json]:
+        """What is to be sent to a model: without what others thought, which they signed."""
+        return for_model(self.messages, self.thought_by, model)
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session."""
+        return self.path.stem
+
+
+def resumed(path: Path, leaf: str | None = None) -> Resumed:
+    """Read a session for going on with it, behind its last line or behind another; Refused if nothing is there."""
+    with Session.open(path) as session:
+        file, found = session.file, session.thread(leaf)
+        if not found.leaf.uuid:
+            raise Refused(f"{path}: nothing can hang below its last entry, which has no uuid; `turnlog repair` helps")
+        sent = of_thread(file, found, as_sent=True, without=OWN).messages
+        bare = of_thread(file, found).messages
+        calls = [call for call in pair(session.entries).all if call.line.index <= found.leaf.index]
+        open_calls = tuple(_open_calls(calls, bare))
+        return Resumed(
+            path,
+            _settled(fitted(sent), open_calls),
+            found.leaf.uuid,
+            _model(found.rows),
+            _cwd(session, found.leaf),
+            _told(session, ("permission-mode", "user"), "permissionMode"),
+            todos(session, calls),
+            tuple(seen_files(session, calls)),
+            tuple(_warnings(session, len(open_calls))),
+            open_calls,
+            bool(open_calls) or (bool(bare) and bare[-1]["role"] != "assistant"),
+            _end(file),
+            _newest(session),
+            leaf is not None and found.leaf is not session.leaf(),
+            _told(session, ("last-prompt",), "lastPrompt") or "",
+            tuple(_titles(session)),
+            _plan(session),
+            thinkers(file, found.rows),
+        )
+
+
+def taken_up(found: Resumed, cwd: Path, *, watch: Watch | None = None) -> Record:
+    """Go on with a session in its own file."""
+    record = Record.going_on(
+        found.path,
+        found.leaf,
+        cwd=cwd,
+        size=found.size,
+        since=found.since,
+        is_branch=found.is_branch,
+        watch=watch,
+    )
+    record.titles = [*found.titles]
+    record.slug, record.before = found.slug, lambda: _completed(record, found)
+    return record
+
+
+def forked(
+    found: Resumed, config_dir: Path, cwd: Path, session_id: str | None = None, *, watch: Watch | None = None
+) -> Record:
+    """Go on with a session in a new file: its lines keep their ids and times, as the real client does it."""
+    record = Record.new(config_dir, cwd, session_id, since=found.since, watch=watch)
+    record.slug, record.before = found.slug, lambda: _copied(record, found)
+    return record
+
+
+def _completed(record: Record, found: Resumed) -> None:
+    """Write what is missing at the end."""
+    for call, line in found.open_calls:
+        record.result(call, Result(INTERRUPTED, is_error=True), line)
+    if found.is_unanswered:
+        record.made_up(FILLER)
+
+
+def _copied(record: Record, found: Resumed) -> None:
+    with Session.open(found.path) as session:
+        rows = {row.index: row for row in thread(session.file, found.leaf).rows}
+        rows |= {row.index: row for row in _boundaries(session, rows)}
+        changed = {"sessionId": record.session_id}
+        copies = [patched(session.file.raw(rows[at]).strip() + b"\n", changed) for at in sorted(rows)]
+    record.begin_with(b"".join(copies), found.leaf, found.last_prompt)
+    _completed(record, found)
+
+
+def _boundaries(session: Session, rows: dict[int, Entry]) -> Iterator[Entry]:
+    """The compaction that a conversation begins with: without it, its summary would hang in the air."""
+    parents = {row.parent_uuid for row in rows.values()}
+    yield from (row for row in Rows(session.file).rows.values() if is_boundary(row) and row.uuid in parents)
+
+
+# -- what a session says
+
+
+def _open_calls(calls: list[Call], messages: list[Json]) -> Iterator[tuple[str, str]]:
+    """The calls of the last answer that nothing answers."""
+    at = next((at for at in reversed(range(len(messages))) if messages[at]["role"] == "assistant"), len(messages))
+    behind = [block for message in messages[at + 1 :] for block in message["content"]]
+    answered = {block.get("tool_use_id") for block in behind if block["type"] == "tool_result"}
+    places = {call.id: call.line.uuid for call in calls}
+    for block in messages[at]["content"] if at < len(messages) else ():
+        name = block.get("id")
+        if (
+            block["type"] == "tool_use"
+            and isinstance(name, str)
+            and name not in answered
+            and (line := places.get(name))
+        ):
+            yield name, line
+
+
+def _settled(messages: list[Json], open_calls: tuple[tuple[str, str], ...]) -> list[Json]:
+    """Messages with the made-up results as `_completed` writes them: behind the others, and in the same words."""
+    late = {call for call, _ in open_calls}
+    for message in messages[-2:] if late else ():
+        given = [{**block, "content": INTERRUPTED} if _answers(block, late) else block for block in message["content"]]
+        message["content"] = sorted(given, key=lambda block: (block["type"] != "tool_result", _answers(block, late)))
+    return messages
+
+
+def _answers(block: Json, calls: set[str]) -> bool:
+    return block["type"] == "tool_result" and block.get("tool_use_id") in calls
+
+
+def _end(file: Transcript) -> int:
+    last: list[Item] = [*file.entries[-1:], *file.scraps[-1:]]
+    return max(item.end for item in last)
+
+
+def _model(rows: list[Entry]) -> str | None:
+    for row in reversed(rows):
+        if row.type == "assistant" and row.message and row.message.model not in (None, SYNTHETIC):
+            return row.message.model
+    return None
+
+
+def _cwd(session: Session, end: Entry) -> Path | None:
+    folder = end.cwd or next((row.cwd for row in reversed(session.entries) if row.cwd), None)
+    return Path(folder) if folder else None
+
+
+def _told(session: Session, kinds: tuple[str, ...], key: str) -> str | None:
+    """What entries of some kinds said last under a key."""
+    rows = (row for row in reversed(session.entries) if row.type in kinds)
+    bodies = (session.body(row) for row in islice(rows, _PATIENCE))
+    return next((value for body in bodies if isinstance(value := body.get(key), str) and value), None)
+
+
+def _warnings(session: Session, open_calls: int) -> Iterator[str]:
+    if scraps := len(session.file.scraps):
+        yield f"{scraps} damaged {'line is' if scraps == 1 else 'lines are'} left out; `turnlog check` tells which"
+    if open_calls:
+        ended = "call was" if open_calls == 1 else "calls were"
+        yield f"{open_calls} {ended} cut off when the session ended; what came of it is not known"
+
+
+def _newest(session: Session) -> datetime | None:
+    """The newest time, of those in the form in which clients write them: these can be compared as they stand."""
+    times = (row.timestamp for row in session.entries)
+    return moment(max((time for time in times if time and _WRITTEN.fullmatch(time)), default=None))
+
+
+def _titles(session: Session) -> Iterator[Json]:
+    """The lines that name it; what a person called it stands before what a model did."""
+    title = _told(session, ("custom-title",), "customTitle") or _told(session, ("ai-title",), "aiTitle")
+    if title and len(title) <= _LONGEST_TITLE:
+        by_model = _told(session, ("custom-title",), "customTitle") is None
+        yield from lines.titles(title, str(session.session_id), by_model=by_model)
+
+
+def _plan(session: Session) -> str | None:
+    """The name of its plan; a file is named by it, so it may be nothing but words."""
+    found = _told(session, ("user", "assistant"), "slug") or ""
+    return found if _PLAN.fullmatch(found) else None

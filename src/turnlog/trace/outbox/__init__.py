@@ -1,0 +1,1 @@
+"""The outbox: what is to be sent stays on disk until the backend has it."""

@@ -1,0 +1,201 @@
+"""The batches of the outbox on their way out: what is due, and what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import apsw
+
+from turnlog.store.lock import writing
+from turnlog.trace.outbox.ledger import explained
+from turnlog.trace.outbox.standing import pause, spans
+from turnlog.trace.wire.batch import Batch
+
+LATE = 5
+"""After so many attempts a batch is tried only when there is no other: it may be what the server stumbles over."""
+_FIRST = "SELECT tries >= ?, place, part, id FROM batch WHERE target = ? AND state = ? ORDER BY place, part LIMIT 1"
+
+
+class Pending(NamedTuple):
+    """A batch whose time has come."""
+
+    id: int
+    target: str
+    batch: Batch
+    tries: int
+    """How often it was begun."""
+    fails: int
+    """How often its target has failed since its last success."""
+
+
+class Outgoing:
+    """The batches that wait in an open outbox; for one thread, beside others that have their own."""
+
+    def __init__(self, db: apsw.Connection, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self.path = path
+        self._db = db
+        self._clock = clock
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Several changes as one: all of them or none, with one wait for the disk."""
+        with explained(self.path):
+            if self._db.in_transaction:
+                yield
+            else:
+                with writing(self._db):
+                    yield
+
+    def due(self, target: str, now: float) -> Pending | None:
+        """The oldest batch for a target, unless the target is to be left alone for now."""
+        if self.wait(target, now) != 0:
+            return None
+        sql = (
+            "SELECT trace, ids, bytes, tries, fails FROM batch JOIN target ON target.id = target"
+            " JOIN body ON body.batch = batch.id WHERE batch.id = ?"
+        )
+        with explained(self.path):
+            found = self._first(target)
+            row = self._db.execute(sql, (found,)).fetchone()
+        if found is None or row is None:  # somebody else was faster
+            return None
+        trace, ids, body, tries, fails = row
+        return Pending(found, target, Batch(trace, spans(ids), body), tries, fails)
+
+    def wait(self, target: str, now: float) -> float | None:
+        """In how many seconds the next batch for a target is due; None if there is none."""
+        with explained(self.path):
+            row = self._db.execute("SELECT since, until FROM target WHERE key = ?", (target,)).fetchone()
+            if row is None or self._first(target) is None:
+                return None
+        since, until = row
+        return pause(since, until, now)
+
+    def _first(self, target: str) -> int | None:
+        number = self._db.execute("SELECT id FROM target WHERE key = ?", (target,)).get
+        rows = [self._db.execute(_FIRST, (LATE, number, state)).fetchone() for state in ("flying", "waiting", "late")]
+        found = min(filter(None, rows), default=None)
+        return found[-1] if found else None
+
+    def begin(self, pending: Pending) -> bool:
+        """Mark a batch as being sent, before it is; False if it is no longer there.
+
+        One that is marked already was begun by somebody who died, and may have arrived: it is counted as a repeat.
+        """
+        sql = (
+            "UPDATE batch SET unsure = unsure OR state = 'flying', state = 'flying', tries = tries + 1"
+            " WHERE id = ? AND state <> 'quarantined' RETURNING target, unsure, spans"
+        )
+        with self.together():
+            row = self._db.execute(sql, (pending.id,)).fetchone()
+            if row is not None and row[1]:
+                self._db.execute(
+                    "UPDATE target SET repeats = repeats + 1, repeated_spans = repeated_spans + ? WHERE id = ?",
+                    (row[2], row[0]),
+                )
+        return row is not None
+
+    def sent(self, pending: Pending, words: str | None = None) -> None:
+        """The target has it; `words` is what it said if it took only a part."""
+        with self.together():
+            row = self._db.execute("DELETE FROM batch WHERE id = ? RETURNING target, spans", (pending.id,)).fetchone()
+            if row is None:
+                return  # recorded before
+            now = self._clock()
+            self._db.execute(
+                "UPDATE target SET sent = sent + 1, sent_spans = sent_spans + ?, succeeded = ?,"
+                " fails = 0, since = NULL, until = NULL WHERE id = ?",
+                (row[1], now, row[0]),
+            )
+            if words is not None:
+                self._db.execute(
+                    "UPDATE target SET partials = partials + 1, warned = ?, warning = ? WHERE id = ?",
+                    (now, storable(words), row[0]),
+                )
+
+    def later(self, pending: Pending, error: str, until: float, *, unsure: bool = False) -> None:
+        """The target does not take it now, and is left alone until then; `unsure` if it may have arrived."""
+        now = self._clock()
+        with self.together():
+            if not unsure:
+                self._did_not_arrive(pending)
+            self._db.execute(
+                "UPDATE batch SET state = iif(tries >= ?, 'late', 'waiting'), unsure = unsure OR ?"
+                " WHERE id = ? AND state = 'flying'",
+                (LATE, int(unsure), pending.id),
+            )
+            self._db.execute(
+                "UPDATE target SET fails = fails + 1, since = ?, until = ?, failed = ?, error = ? WHERE key = ?",
+                (now, until, now, storable(error), pending.target),
+            )
+
+    def refused(self, pending: Pending, error: str) -> None:
+        """The target will never take it: it goes into quarantine, with the server's words."""
+        now = self._clock()
+        with self.together():
+            self._did_not_arrive(pending)
+            self._db.execute(
+                "UPDATE batch SET state = 'quarantined', refused = ?, error = ? WHERE id = ?",
+                (now, storable(error), pending.id),
+            )
+            self._db.execute(
+                "UPDATE target SET fails = 0, since = NULL, until = NULL, failed = ?, error = ? WHERE key = ?",
+                (now, storable(error), pending.target),
+            )
+
+    def halved(self, pending: Pending, first: Batch, second: Batch) -> None:
+        """It is too large for the target: two smaller ones take its place."""
+        with self.together():
+            self._did_not_arrive(pending)
+            sql = "DELETE FROM batch WHERE id = ? RETURNING target, made, place, part, unsure"
+            row = self._db.execute(sql, (pending.id,)).fetchone()
+            if row is None:
+                return
+            target, made, place, part, unsure = row
+            for name, half in (("0", first), ("1", second)):
+                self._add(target, half, made, place, f"{part}{name}", unsure)
+
+    def _did_not_arrive(self, pending: Pending) -> None:
+        """The server said so itself: what was counted as a repeat when it was begun is none."""
+        self._db.execute(
+            "UPDATE target SET repeats = repeats - 1, repeated_spans = repeated_spans - batch.spans FROM batch"
+            " WHERE batch.id = ? AND target.id = batch.target AND batch.state = 'flying' AND batch.unsure",
+            (pending.id,),
+        )
+
+    def requeue(self, target: str) -> int:
+        """Try again what a target has refused; how many batches that are."""
+        sql = (
+            "UPDATE batch SET state = 'waiting', tries = 0, refused = NULL, error = NULL"
+            " WHERE state = 'quarantined' AND target = (SELECT id FROM target WHERE key = ?)"
+        )
+        with self.together():
+            self._db.execute(sql, (target,))
+            return self._db.changes()
+
+    def ask_again(self, target: str) -> None:
+        """Leave a target alone no longer."""
+        with self.together():
+            self._db.execute("UPDATE target SET fails = 0, since = NULL, until = NULL WHERE key = ?", (target,))
+
+    def _add(
+        self, number: int, batch: Batch, made: float, place: int | None = None, part: str = "", unsure: int = 0
+    ) -> None:
+        self._db.execute(
+            "INSERT INTO batch (target, state, unsure, place, part, made, spans, size, trace, ids)"
+            " VALUES (?, 'waiting', ?, ?, ?, ?, ?, ?, ?, ?)",
+            (number, unsure, place, part, made, len(batch.spans), len(batch.body), batch.trace, b"".join(batch.spans)),
+        )
+        last = self._db.last_insert_rowid()
+        self._db.execute("INSERT INTO body VALUES (?, ?)", (last, batch.body))
+        if place is None:
+            self._db.execute("UPDATE batch SET place = ? WHERE id = ?", (last, last))
+
+
+def storable(words: str) -> str:
+    """Words as SQLite can keep them: no half surrogate pairs."""
+    return words.encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,64 @@
+"""The tokens of an answer, in the words of each backend.
+
+OpenTelemetry counts all that came in as input, from the cache or not; Langfuse wants what has a price of its own by
+itself. What is written into the one-hour cache has one: Langfuse and MLflow have a word for it, OpenTelemetry none.
+"""
+
+from __future__ import annotations
+
+from turnlog.session.messages import Message
+from turnlog.session.prices import Tokens
+from turnlog.trace.spans.parts import json_of
+from turnlog.trace.spans.span import Value
+
+_MOST = 1 << 53
+
+
+def usage(message: Message) -> dict[str, Value]:
+    """The attributes that say what an answer used, and how far that can be believed."""
+    found: dict[str, Value] = {}
+    if message.quality != "final":
+        found["claude_code.usage_quality"] = message.quality
+    if message.terms is not None and message.terms.speed == "fast":
+        found["langfuse.observation.model.parameters"] = '{"speed":"fast"}'
+    if message.tokens is not None:
+        found |= _counts(Tokens(*map(fitting, message.tokens)))
+    return found
+
+
+def fitting(number: int) -> int:
+    """A number that fits into 64 bits together with others of its kind."""
+    return max(0, min(number, _MOST))
+
+
+def _counts(tokens: Tokens) -> dict[str, Value]:
+    written = tokens.cache_write_5m + tokens.cache_write_1h
+    total = tokens.input + tokens.cache_read + written
+    found: dict[str, Value] = {
+        "gen_ai.usage.input_tokens": total,
+        "gen_ai.usage.output_tokens": tokens.output,
+        "gen_ai.usage.cache_read.input_tokens": tokens.cache_read,
+        "gen_ai.usage.cache_creation.input_tokens": written,
+        "langfuse.observation.usage_details": json_of(_by_price(tokens)),
+    }
+    if tokens.cache_write_1h:
+        # Only then: MLflow makes the same out of the counts above, all but the last.
+        used = {
+            "input_tokens": total,
+            "output_tokens": tokens.output,
+            "total_tokens": total + tokens.output,
+            "cache_read_input_tokens": tokens.cache_read,
+            "cache_creation_input_tokens": written,
+            "cache_creation_input_tokens_above_1hr": tokens.cache_write_1h,
+        }
+        found["mlflow.chat.tokenUsage"] = json_of(used)
+    return found
+
+
+def _by_price(tokens: Tokens) -> dict[str, int]:
+    cached = {
+        "input_cached_tokens": tokens.cache_read,
+        "input_cache_creation_5m": tokens.cache_write_5m,
+        "input_cache_creation_1h": tokens.cache_write_1h,
+    }
+    return {"input": tokens.input, "output": tokens.output, **{name: count for name, count in cached.items() if count}}

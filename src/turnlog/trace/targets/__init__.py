@@ -1,0 +1,1 @@
+"""Where spans are sent: addresses, credentials and how much they may tell."""

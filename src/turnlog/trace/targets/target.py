@@ -1,0 +1,126 @@
+"""A target: where spans are sent, with which credentials, and how much of a session they may tell."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from turnlog.model.endpoint import shown
+
+if TYPE_CHECKING:
+    from turnlog.trace.spans.content import Content, Policy
+
+# Headers that say into which project of a backend something goes, and to whom that is no secret.
+_PLACES = (
+    "x-project-name",
+    "x-mlflow-experiment-id",
+    "x-mlflow-workspace",
+    "projectname",
+    "comet-workspace",
+    "x-bt-parent",
+    "langsmith-project",
+    "x-honeycomb-dataset",
+    "x-axiom-dataset",
+    "dash0-dataset",
+    "x-scope-orgid",
+)
+_PUBLIC = frozenset((*_PLACES, "x-langfuse-ingestion-version", "user-agent", "accept"))
+
+
+@dataclass(frozen=True)
+class Target:
+    """A backend, or one project of it."""
+
+    name: str
+    """What the user calls it."""
+    url: str = field(repr=False)
+    """Where requests are posted to."""
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    """What every request says beside what OTLP wants; names in small letters. Credentials are here."""
+    identity: str = ""
+    """What tells two projects of one backend apart and is no secret, such as the public key of Langfuse."""
+    content: Content = "redacted"
+    """How much of the texts is sent: full, redacted or none."""
+    limit: int = 20_000
+    """Characters that are sent of one text."""
+    nest: bool = False
+    """Whether a call stands under the generation that asked for it rather than beside it."""
+    user: str | None = None
+    """Whom the sessions belong to."""
+    timeout: float = 10.0
+    """Seconds that a server may say nothing."""
+    compress: bool = True
+    certificate: str | None = None
+    """A file with the certificates that are trusted instead of the usual ones."""
+    proxy: str | None = field(default=None, repr=False)
+    """The proxy to go through; its address may hold a password."""
+
+    @property
+    def policy(self) -> Policy:
+        """How much of a session its spans may tell."""
+        from turnlog.trace.spans.content import Policy
+
+        return Policy(self.content, self.limit)
+
+    @property
+    def key(self) -> str:
+        """Where it goes, the same for ever: another name, key or password for the same place changes nothing.
+
+        What is behind the server's name is hashed: some backends have tokens in their paths.
+        """
+        places = (self.headers.get(name, "") for name in _PLACES)
+        parts = "\n".join((urlsplit(self.url).path, self.identity, *places))
+        return f"{shown(urlsplit(self.url))} {sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+    @property
+    def shown(self) -> str:
+        """Its name and server, for people."""
+        return f"{self.name} ({shown(urlsplit(self.url))})"
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether requests bring credentials."""
+        return any(True for _ in self._secrets())
+
+    def without_secrets(self, words: str) -> str:
+        """Words of a server without what it was told in confidence."""
+        for secret in sorted({*self._secrets(), *self._tokens()}, key=len, reverse=True):
+            words = words.replace(secret, "[secret]")
+        return words
+
+    def _secrets(self) -> Iterator[str]:
+        """Every form in which a server could repeat a credential; what is shorter than one is left alone."""
+        for secret in self._credentials():
+            yield from (form for form in (secret, quote(secret, safe=""), unquote(secret)) if len(form) > 3)
+
+    def _tokens(self) -> Iterator[str]:
+        """What may be a token in the path: servers that don't know an address repeat it."""
+        return (part for part in urlsplit(self.url).path.split("/") if len(part) > 7 and not part.isalpha())
+
+    def _credentials(self) -> Iterator[str]:
+        for name, value in self.headers.items():
+            if name not in _PUBLIC:
+                yield value
+                yield from _within(value)
+        for address in (self.url, self.proxy or ""):
+            parts = urlsplit(address)
+            yield from (unquote(part) for part in (parts.username, parts.password) if part)
+            yield from (value for _, value in parse_qsl(parts.query))
+
+
+def _within(value: str) -> Iterator[str]:
+    """The token of `Bearer …`; the user and the password of `Basic …`."""
+    scheme, _, rest = value.partition(" ")
+    yield rest
+    if scheme.lower() == "basic":
+        try:
+            pair = b64decode(rest).decode()
+        except ValueError:
+            return
+        yield pair
+        yield pair.partition(":")[2]

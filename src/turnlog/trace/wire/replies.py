@@ -1,0 +1,86 @@
+"""What a tracing backend replies: how many spans it did not take, and why something failed.
+
+A server answers in the encoding of the request, protobuf. Some answer in JSON all the same, and a gateway on the way
+sends pages.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from turnlog.trace.wire.protobuf import fields
+
+_TAG = re.compile(r"<(style|script|title)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_PROTOBUF = ("application/x-protobuf", "application/protobuf", "application/vnd.google.protobuf")
+_NAMES = ("message", "error", "detail", "details", "errorMessage", "error_message", "title")
+
+
+def partial(raw: bytes, kind: str) -> str | None:
+    """What an ExportTraceServiceResponse says of rejected spans; None if it rejects none."""
+    count, said = _rejected(raw) if kind in _PROTOBUF else _rejected_in_json(raw)
+    return f"{count} of its spans rejected: {plain(said) or 'without a reason'}" if count else None
+
+
+def _rejected(raw: bytes) -> tuple[int, str]:
+    found = _by_number(_by_number(raw).get(1))
+    count = found.get(1)
+    return count if isinstance(count, int) else 0, _text(found.get(2))
+
+
+def _rejected_in_json(raw: bytes) -> tuple[int, str]:
+    found = _json(raw)
+    told = found.get("partialSuccess", found.get("partial_success")) if isinstance(found, dict) else None
+    if not isinstance(told, dict):
+        return 0, ""
+    count = told.get("rejectedSpans", told.get("rejected_spans"))
+    said = told.get("errorMessage", told.get("error_message"))
+    # 64-bit numbers are written as text in the JSON of protobuf.
+    is_number = isinstance(count, int) or (isinstance(count, str) and count.isdecimal() and len(count) < 20)
+    return int(count or 0) if is_number else 0, said if isinstance(said, str) else ""
+
+
+def words(raw: bytes, kind: str) -> str:
+    """The words of a reply, on one line and in visible characters; empty if it says nothing."""
+    if kind in _PROTOBUF:
+        said = _text(_by_number(raw).get(2))  # a google.rpc.Status
+        if said:
+            return plain(said)
+    found = _said(_json(raw))
+    return plain(found or _TAG.sub(" ", raw.decode("utf-8", "replace")))
+
+
+def _said(found: Any, depth: int = 3) -> str:
+    """The text in a JSON reply that people are to read."""
+    if isinstance(found, str) or depth == 0:
+        return found if isinstance(found, str) else ""
+    if isinstance(found, list):
+        return _said(found[0], depth - 1) if found else ""
+    if not isinstance(found, dict):
+        return ""
+    return next((said for name in _NAMES if (said := _said(found.get(name), depth - 1))), "")
+
+
+def plain(text: str) -> str:
+    """A text on one line, without what can't be seen."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def _by_number(message: int | bytes | None) -> dict[int, int | bytes]:
+    try:
+        return dict(fields(message)) if isinstance(message, bytes) else {}
+    except ValueError:
+        return {}
+
+
+def _text(value: int | bytes | None) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None

@@ -19,11 +19,13 @@ from turnlog.agent.permissions.decision import Decision, Mode, Verdict
 from turnlog.agent.person import Leave, Nobody, Person
 from turnlog.agent.record.record import Record
 from turnlog.agent.setup import AgentType, Limits, Setup
+from turnlog.agent.spending import tokens_of
 from turnlog.agent.tools.tool import Object, Place, Question, Result, Scene, Tool, ToolError
 from turnlog.model.answer import Answer
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import Rejected
 from turnlog.model.scripted import Late, Scripted, Step
+from turnlog.session.prices import cost
 from turnlog.session.session import Session
 
 USAGE = {"input_tokens": 10, "output_tokens": 5}
@@ -375,6 +377,34 @@ def test_a_sub_agent_works_in_a_file_of_its_own_and_reports(tmp_path: Path) -> N
         assert session.calls[0].agent_id == agent.agent_id
         assert [call.id for call in session.agent_session(agent).calls] == ["e"]
     assert desk.loop.spent.requests == 4
+
+
+def test_a_budget_is_one_for_a_session_and_its_sub_agents(tmp_path: Path) -> None:
+    def task(given: Object, scene: Scene) -> Result:
+        return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)
+
+    tool = Does("Task", task)
+    tool.schema = {"type": "object"}
+    price = cost("claude-opus-5", tokens_of(USAGE)).usd
+    assert price
+    desk = Desk(
+        tmp_path,
+        calling(use("t", "Task", subagent_type="Explore", prompt="look")),
+        *[calling(use(f"e{n}", x="1"), number=n) for n in range(2, 9)],
+        tools=(tool,),
+        agents={"Explore": AgentType("Explore", "looks", "You look around.")},
+        limits=Limits(dollars=2.5 * price),
+    )
+    assert desk.say().reason == "budget"
+    assert len(desk.model.requests) == 3
+
+
+def test_a_budget_for_a_model_without_a_price_ends_the_turn(tmp_path: Path) -> None:
+    answer = Answer((use("c", x="1"),), "tool_use", USAGE, "msg_1", "somebodys-model")
+    desk = Desk(tmp_path, answer, saying("never"), limits=Limits(dollars=5.0))
+    ended = desk.say()
+    assert (ended.reason, len(desk.model.requests)) == ("error", 1)
+    assert "No price is known for somebodys-model" in ended.text
 
 
 def test_an_unknown_kind_of_sub_agent_is_told(tmp_path: Path) -> None:

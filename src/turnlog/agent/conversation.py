@@ -54,11 +54,6 @@ class Conversation:
         self.cleared.clear()
         self.used = 0
 
-    def take_back(self) -> None:
-        """Forget what was said last and not answered: the request was not accepted."""
-        if self._messages and self._messages[-1]["role"] == "user":
-            self._messages.pop()
-
     def to_send(self, further: str = "") -> list[Block]:
         """The messages with preface and marks, and something further to be asked; what was said is not touched."""
         sent = [{"role": message["role"], "content": self._shown(message["content"])} for message in self._messages]

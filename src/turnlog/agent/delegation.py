@@ -35,7 +35,7 @@ class Delegation:
     def run(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> Result:
         """Let a sub-agent do what a call asks for, and give its report."""
         kind, prompt = self._type(str(given.get("subagent_type") or "general-purpose")), str(given.get("prompt") or "")
-        agent_id, began, spent = f"a{token_hex(8)}", time.monotonic(), Spent()
+        agent_id, began, spent = f"a{token_hex(8)}", time.monotonic(), Spent(self._loop.spent)
         description = str(given.get("description") or "")
         loop = self._loop
         record = loop.record.agent(call, agent_id, kind.name, prompt, description=description)
@@ -60,7 +60,6 @@ class Delegation:
             tools=self._tools(kind),
         )
         ended = inner.work(cancel)
-        loop.spent.join(spent)
         record.finished()
         if ended.reason == "interrupted":
             raise Cancelled("cancelled")
@@ -79,7 +78,7 @@ class Delegation:
         setup = self._loop.setup
         model = str(given.get("model") or kind.model or setup.name)
         system = [{"type": "text", "text": kind.prompt, "cache_control": {"type": "ephemeral"}}]
-        return replace(setup, system=system, name=setup.aliases.get(model, model), limits=Limits())
+        return replace(setup, system=system, name=setup.aliases.get(model, model), limits=Limits(dollars=setup.limits.dollars))
 
     def _tools(self, kind: AgentType) -> dict[str, Any]:
         allowed = {name: tool for name, tool in self._loop.setup.tools.items() if name not in ITSELF}

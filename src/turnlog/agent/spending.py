@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +14,7 @@ from turnlog.session.usage import context_of
 
 
 class Exhausted(Exception):
-    """A limit is reached; `reason` is `max_turns` or `budget`."""
+    """A limit is reached; `reason` is `max_turns` or `budget`; or it can't be kept (`error`)."""
 
     def __init__(self, reason: str, words: str) -> None:
         super().__init__(words)
@@ -28,14 +29,18 @@ class Used:
     dollars: float = 0.0
 
 
-@dataclass
 class Spent:
-    """What a session has used so far, sub-agents included."""
+    """What an actor has used so far: of a session all of it, sub-agents included."""
 
-    models: dict[str, Used] = field(default_factory=dict)
-    requests: int = 0
-    milliseconds: float = 0.0
-    """Time in which the model was at work."""
+    def __init__(self, above: Spent | None = None) -> None:
+        self.models: dict[str, Used] = {}
+        self.requests = 0
+        self.milliseconds = 0.0
+        """Time in which the model was at work."""
+        self._above = above
+        """The session's, to which everything that a sub-agent uses is added at once: its budget is one for all."""
+        self._unpriced: str | None = None
+        self._lock = threading.Lock()
 
     @property
     def dollars(self) -> float:
@@ -45,28 +50,29 @@ class Spent:
     def add(self, answer: Answer, milliseconds: float) -> None:
         """Take an answer into account."""
         tokens = tokens_of(answer.usage)
-        self._use(answer.model, Used(tokens, cost(answer.model, tokens).usd or 0.0))
-        self.requests += 1
-        self.milliseconds += milliseconds
-
-    def join(self, other: Spent) -> None:
-        """Take into account what a sub-agent has used."""
-        for model, used in other.models.items():
-            self._use(model, used)
-        self.requests += other.requests
-        self.milliseconds += other.milliseconds
-
-    def _use(self, model: str, more: Used) -> None:
-        used = self.models.setdefault(model, Used())
-        used.tokens = Tokens(*(one + another for one, another in zip(used.tokens, more.tokens, strict=True)))
-        used.dollars += more.dollars
+        price = cost(answer.model, tokens).usd
+        with self._lock:
+            used = self.models.setdefault(answer.model, Used())
+            used.tokens = Tokens(*(one + another for one, another in zip(used.tokens, tokens, strict=True)))
+            used.dollars += price or 0.0
+            self.requests += 1
+            self.milliseconds += milliseconds
+            if price is None:
+                self._unpriced = answer.model
+        if self._above is not None:
+            self._above.add(answer, milliseconds)
 
     def check(self, limits: Limits, turns: int) -> None:
-        """Raise where a limit is reached."""
+        """Raise where a limit is reached, or can't be kept."""
         if limits.turns is not None and turns >= limits.turns:
             raise Exhausted("max_turns", f"Reached the maximum number of turns ({limits.turns})")
-        if limits.dollars is not None and self.dollars >= limits.dollars:
-            raise Exhausted("budget", f"Reached the budget of ${limits.dollars:g}: ${self.dollars:.4f} spent")
+        if limits.dollars is None:
+            return
+        session = self._above or self
+        if session._unpriced:
+            raise Exhausted("error", f"No price is known for {session._unpriced}, so a budget can't be kept")
+        if session.dollars >= limits.dollars:
+            raise Exhausted("budget", f"Reached the budget of ${limits.dollars:g}: ${session.dollars:.4f} spent")
 
 
 def tokens_of(usage: Mapping[str, Any]) -> Tokens:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from turnlog.model.events import (
     BlockEnded,
@@ -22,14 +23,13 @@ from turnlog.model.failures import BrokenOff
 Object = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a model said."""
 
     content: tuple[Object, ...] = ()
     """The blocks, as the API has them."""
     stop_reason: str | None = "end_turn"
-    usage: Object = field(default_factory=dict)
+    usage: Object = {}
     id: str = ""
     model: str = ""
     stop_sequence: str | None = None

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import SplitResult, unquote, urlsplit
+
+from msgspec import Struct
 
 from turnlog.errors import UsageError
 
@@ -20,19 +21,22 @@ HOME = "https://api.anthropic.com"
 VERSION = "2023-06-01"
 
 
-@dataclass(frozen=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """A server that speaks the Messages API."""
 
     url: str = HOME
-    key: str | None = field(default=None, repr=False)
-    token: str | None = field(default=None, repr=False)
-    proxy: str | None = field(default=None, repr=False)
+    key: str | None = None
+    token: str | None = None
+    proxy: str | None = None
     """The proxy to go through; its address may hold a password."""
     connecting: float = 15.0
     """Seconds that making a connection may take."""
     silence: float = 300.0
     """Seconds that a server may say nothing; the Messages API sends a ping long before."""
+
+    def __repr__(self) -> str:
+        """Without what is secret."""
+        return f"Endpoint({self.url!r})"
 
     @classmethod
     def from_environment(

@@ -10,20 +10,19 @@ handed on as it came.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 Object = Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Event:
-    data: Object = field(default_factory=dict, repr=False, compare=False)
+class _Event(Struct, frozen=True, kw_only=True):
+    data: Object = {}
     """The event as the server sent it."""
 
 
-@dataclass(frozen=True)
-class Started(_Event):
+class Started(_Event, frozen=True):
     """The answer begins."""
 
     id: str
@@ -33,8 +32,7 @@ class Started(_Event):
     request_id: str | None = None
 
 
-@dataclass(frozen=True)
-class BlockStarted(_Event):
+class BlockStarted(_Event, frozen=True):
     """A block of content begins."""
 
     index: int
@@ -42,48 +40,42 @@ class BlockStarted(_Event):
     """The block, still without its content."""
 
 
-@dataclass(frozen=True)
-class TextPart(_Event):
+class TextPart(_Event, frozen=True):
     """More of a text."""
 
     index: int
     text: str
 
 
-@dataclass(frozen=True)
-class ThinkingPart(_Event):
+class ThinkingPart(_Event, frozen=True):
     """More of what the model thinks."""
 
     index: int
     text: str
 
 
-@dataclass(frozen=True)
-class SignaturePart(_Event):
+class SignaturePart(_Event, frozen=True):
     """The signature of a thinking block."""
 
     index: int
     signature: str
 
 
-@dataclass(frozen=True)
-class InputPart(_Event):
+class InputPart(_Event, frozen=True):
     """More of the input of a call, as JSON text."""
 
     index: int
     json: str
 
 
-@dataclass(frozen=True)
-class OtherPart(_Event):
+class OtherPart(_Event, frozen=True):
     """More of a block, of a kind that is not known here: a citation …"""
 
     index: int
     delta: Object
 
 
-@dataclass(frozen=True)
-class BlockEnded(_Event):
+class BlockEnded(_Event, frozen=True):
     """A block is complete."""
 
     index: int
@@ -91,8 +83,7 @@ class BlockEnded(_Event):
     """The whole block."""
 
 
-@dataclass(frozen=True)
-class Ended(_Event):
+class Ended(_Event, frozen=True):
     """The answer is complete."""
 
     stop_reason: str | None
@@ -101,8 +92,7 @@ class Ended(_Event):
     """All tokens of the answer."""
 
 
-@dataclass(frozen=True)
-class Retrying(_Event):
+class Retrying(_Event, frozen=True):
     """It went wrong and is tried again; what came so far is void."""
 
     attempt: int
@@ -112,8 +102,7 @@ class Retrying(_Event):
     reason: str
 
 
-@dataclass(frozen=True)
-class Noted(_Event):
+class Noted(_Event, frozen=True):
     """Anything else that the server said: a ping, or what is not known here."""
 
     name: str

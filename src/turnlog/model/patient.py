@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from turnlog.model.cancel import Cancel
 from turnlog.model.events import Event, Retrying
@@ -12,8 +13,7 @@ from turnlog.model.model import Model
 from turnlog.model.request import Request
 
 
-@dataclass(frozen=True)
-class Patience:
+class Patience(Struct, frozen=True):
     """How often and how long."""
 
     attempts: int = 8

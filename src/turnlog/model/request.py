@@ -6,15 +6,15 @@ Messages, tools and blocks are the API's own JSON: what turnlog does not underst
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 Object = Mapping[str, Any]
 Content = str | Sequence[Object]
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """One request to a model."""
 
     model: str
@@ -28,7 +28,7 @@ class Request:
     temperature: float | None = None
     stop_sequences: Sequence[str] = ()
     metadata: Object | None = None
-    extra: Object = field(default_factory=dict)
+    extra: Object = {}
     """Further fields of the body, as the API names them; they win over the fields above."""
     betas: Sequence[str] = ()
     """Values of the `anthropic-beta` header."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias, Union
 
 import msgspec
+from msgspec import Struct
 
 from turnlog.model.answer import Answer
 from turnlog.model.cancel import Cancel
@@ -44,16 +44,14 @@ PARTS = 3
 """Into so many parts each text is cut."""
 
 
-@dataclass(frozen=True)
-class Late:
+class Late(Struct, frozen=True):
     """A step that takes its time."""
 
     seconds: float
     step: Step
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """An answer that breaks off after some events."""
 
     answer: str | Answer

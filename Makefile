@@ -85,6 +85,7 @@ full: check test
 
 screenshots: setup
 	$(BIN)/python scripts/make_screenshots.py
+	$(BIN)/python scripts/make_chat_screenshot.py
 	$(if $(wildcard .backends/phoenix),$(BIN)/python scripts/make_trace_screenshot.py)
 
 lock:

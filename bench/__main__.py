@@ -9,10 +9,19 @@ from __future__ import annotations
 
 import argparse
 
-from . import edit, read, search, store, strip, trace, web
+from . import agent, edit, read, search, store, strip, trace, web
 from .measure import Failed
 
-PARTS = {**read.PARTS, **store.PARTS, **search.PARTS, **edit.PARTS, **strip.PARTS, **web.PARTS, **trace.PARTS}
+PARTS = {
+    **read.PARTS,
+    **store.PARTS,
+    **search.PARTS,
+    **edit.PARTS,
+    **strip.PARTS,
+    **web.PARTS,
+    **trace.PARTS,
+    **agent.PARTS,
+}
 
 
 def main() -> None:

@@ -34,6 +34,10 @@ class Program(NamedTuple):
     """The file that it reads from standard input."""
     prepare: Callable[[], object] = lambda: None
     """What must be done before each run; that is not measured."""
+    cwd: Path | None = None
+    """The folder that it runs in; ours without it."""
+    is_alone: bool = False
+    """It sees nothing of our environment but `environ`."""
 
 
 class Cost(NamedTuple):
@@ -65,13 +69,14 @@ def _best(costs: Sequence[Cost]) -> Cost:
 def run(program: Program) -> Cost:
     """Run a program once."""
     program.prepare()
-    environ = {**_environ(), **program.environ}
+    environ = {**({} if program.is_alone else _environ()), **program.environ}
     given = program.given or Path(os.devnull)
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints, given.open("rb") as source:
         start = time.perf_counter()
         process = subprocess.Popen(
             program.words,
             env=environ,
+            cwd=program.cwd,
             stdin=source,
             stdout=subprocess.DEVNULL if program.is_mute else output,
             stderr=complaints,

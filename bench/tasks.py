@@ -12,7 +12,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from . import edit_tasks, store_tasks
+from . import agent_tasks, edit_tasks, store_floor, store_tasks
 
 _WINDOW = 64 << 10
 
@@ -142,9 +142,11 @@ def main() -> None:
         "copy": edit_tasks.copy,
         "strip": edit_tasks.strip,
         "decode": store_tasks.decode,
+        "floor": store_floor.floor,
         "idle": store_tasks.idle,
         "search": store_tasks.search,
         "needles": store_tasks.needles,
+        "turns": agent_tasks.turns,
     }
     work = tasks[sys.argv[1]](*sys.argv[2:])
     gc.collect()

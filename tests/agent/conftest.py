@@ -1,4 +1,4 @@
-"""What tests of the console client share: a desk with a scripted server."""
+"""What tests of the console client share: a desk with a scripted server that looks at every request."""
 
 from __future__ import annotations
 
@@ -9,12 +9,19 @@ from typing import Any
 
 import pytest
 
+from tests.agent.api import Api
 from tests.agent.desk import Desk
-from tests.interop.mock_anthropic import MockAnthropic
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Callable[[dict[str, Any]], Desk]]:
     """Makes a desk for a scenario; each has a server, all of them one home."""
+    begun: list[Api] = []
     with ExitStack() as servers:
-        yield lambda scenario: Desk(tmp_path, servers.enter_context(MockAnthropic(scenario)))
+
+        def made(scenario: dict[str, Any]) -> Desk:
+            begun.append(Api(scenario=scenario))
+            return Desk(tmp_path, servers.enter_context(begun[-1]))
+
+        yield made
+    assert [reason for api in begun for reason in api.refused] == []

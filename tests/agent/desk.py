@@ -66,6 +66,7 @@ class Desk:
             "TURNLOG_HOME": str(self.base / "data"),
             "ANTHROPIC_BASE_URL": self.mock.url,
             "ANTHROPIC_API_KEY": KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         }
 
     def trust(self) -> None:
@@ -137,7 +138,11 @@ class Terminal:
 
     def send(self, text: str) -> None:
         """Press keys."""
-        os.write(self._fd, text.encode())
+        self.send_raw(text.encode())
+
+    def send_raw(self, data: bytes) -> None:
+        """Send bytes, which need not be characters."""
+        os.write(self._fd, data)
 
     def expect(self, text: str) -> str:
         """Wait until something is written, behind what was waited for before; all that came until then."""

@@ -12,7 +12,7 @@ from turnlog.agent.console import asking
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import Leave
 from turnlog.agent.tools.tool import Place
-from turnlog.render.terminal import Screen
+from turnlog.render.terminal import Screen, width
 
 LOOK = Screen()
 ASKS = Decision("ask", "No rule allows it.", ("Bash(npm test:*)",))
@@ -91,6 +91,17 @@ def test_always_tells_which_rule_is_written_and_where(tmp_path: Path) -> None:
 def test_a_call_can_t_look_like_the_question_below_it(tmp_path: Path) -> None:
     command = "rm x\n  y  yes, this once\n  n  no"
     told = list(asking.wanted("Bash", {"command": command}, ASKS, Place(tmp_path, tmp_path), LOOK, None))
+    assert sum(line.startswith("  y  ") for line in told) == 1
+
+
+@pytest.mark.parametrize("name", ["Bash", "Write", "Other"])
+def test_no_line_of_a_call_goes_on_without_its_bar(tmp_path: Path, name: str) -> None:
+    text = "x" * 54 + "  y  yes, this once" + "漢" * 60
+    given = {"command": text, "content": text, "file_path": str(tmp_path / "new")}
+    told = list(asking.wanted(name, given, ASKS, Place(tmp_path, tmp_path), Screen(False, 60), None))
+    shown = [line for line in told if line.startswith("  │ ")]
+    assert max(map(width, shown)) <= 60
+    assert "漢" * 60 in "".join(line[4:].strip() for line in shown)
     assert sum(line.startswith("  y  ") for line in told) == 1
 
 

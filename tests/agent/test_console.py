@@ -50,8 +50,8 @@ def texts(body: dict[str, Any]) -> list[str]:
     return [block["text"] for message in body["messages"] for block in message["content"]]
 
 
-def leave(terminal: Terminal) -> int:
-    terminal.expect(READY)
+def leave(terminal: Terminal, hint: str = READY) -> int:
+    terminal.expect(hint)
     terminal.send("\x04")
     return terminal.ended()
 
@@ -71,6 +71,7 @@ def test_a_prompt_is_answered_and_ctrl_d_leaves(trusted: MakeDesk) -> None:
 def test_a_prompt_of_the_command_line_is_said_first(trusted: MakeDesk) -> None:
     here = trusted(script("Hello."))
     with here.terminal("hi there") as terminal:
+        terminal.expect("> hi there")
         terminal.expect("Hello.")
         leave(terminal)
     assert said(here) == ["hi there"]
@@ -106,6 +107,7 @@ def test_a_call_is_asked_for_shown_and_made(trusted: MakeDesk) -> None:
         assert not (here.cwd / "a.txt").exists()
         terminal.send("y\r")
         terminal.expect("Write")
+        assert "allow? [y/a/n] y" in terminal.text
         terminal.expect("Written.")
         leave(terminal)
     assert (here.cwd / "a.txt").read_text() == "one\n"
@@ -175,6 +177,162 @@ def test_escape_and_ctrl_c_interrupt_the_turn(trusted: MakeDesk, key: str) -> No
     assert any("[Request interrupted by user]" in json.dumps(row) for row in here.session)
 
 
+@pytest.mark.parametrize("key", ["\x1b", "\x03", "\x04"])
+def test_whoever_turns_away_from_a_question_ends_the_turn(trusted: MakeDesk, key: str) -> None:
+    here = trusted(script(reply(call("Bash", command="touch x"), call("Bash", command="touch y")), "never"))
+    with here.terminal("go") as terminal:
+        terminal.expect("allow?")
+        terminal.send(key)
+        terminal.expect("interrupted")
+        leave(terminal)
+        assert terminal.text.count("allow?") == 1
+    assert len(here.asked) == 1
+    assert not list(here.cwd.iterdir())
+    assert any("[Request interrupted by user for tool use]" in json.dumps(row) for row in here.session)
+
+
+def test_a_question_of_a_sub_agent_that_is_turned_away_from_ends_the_whole_turn(trusted: MakeDesk) -> None:
+    task = call("Task", description="Look", prompt="look", subagent_type="general-purpose")
+    here = trusted(script(reply(task), "never"))
+    here.mock.scenario.conversations.insert(
+        0, {"kind": "agent", "replies": [reply(call("Bash", command="touch x")), "Seen."]}
+    )
+    with here.terminal("go") as terminal:
+        terminal.expect("A sub-agent wants")
+        terminal.expect("allow?")
+        terminal.send("\x1b")
+        terminal.expect("interrupted")
+        leave(terminal)
+    assert not (here.cwd / "x").exists()
+
+
+def test_an_answer_can_be_edited_and_words_behind_it_answer_nothing_else(trusted: MakeDesk) -> None:
+    here = trusted(script(reply(call("Bash", command="touch x"), call("Bash", command="touch y")), "never"))
+    with here.terminal("go") as terminal:
+        terminal.expect("allow?")
+        terminal.send("nonsense here\x17\x15yy\x7f\ry\r")
+        terminal.expect("touch y")
+        terminal.expect("allow?")
+        terminal.send("n\r")
+        terminal.expect("interrupted")
+        leave(terminal)
+    assert (here.cwd / "x").exists()
+    assert not (here.cwd / "y").exists()
+
+
+def test_shift_tab_changes_the_mode_and_the_model_is_told_of_plans(trusted: MakeDesk) -> None:
+    here = trusted(script("One.", "Two.", reply(call("Bash", command="mkdir made")), "Three."))
+    with here.terminal() as terminal:
+        terminal.expect(READY)
+        terminal.send("half\x1b[Z")
+        terminal.expect("acceptEdits > half")
+        terminal.send("\x1b[Z")
+        terminal.expect("plan > half")
+        terminal.send(" a line\r")
+        terminal.expect("One.")
+        terminal.expect("plan > ")
+        terminal.send("\x1b[Z")
+        terminal.expect(READY)
+        terminal.send("on\r")
+        terminal.expect("Two.")
+        terminal.expect(READY)
+        terminal.send("\x1b[Z")
+        terminal.expect("acceptEdits > ")
+        terminal.send("make it\r")
+        terminal.expect("Three.")
+        leave(terminal, "acceptEdits > ")
+    assert (here.cwd / "made").is_dir()
+    assert said(here) == ["half a line", "on", "make it"]
+    told = [texts(here.asked[at]) for at in (0, 1)]
+    assert sum("is in plan mode" in text for text in told[0]) == 1
+    assert sum("has ended plan mode" in text for text in told[1]) == 1
+    modes = [row["permissionMode"] for row in here.session if row["type"] == "permission-mode"]
+    assert modes == ["default", "acceptEdits"]
+    prompts = [row["permissionMode"] for row in here.session if row.get("promptSource")]
+    assert prompts == ["plan", "default", "acceptEdits"]
+
+
+def test_keys_that_ask_for_completions_change_no_mode(trusted: MakeDesk) -> None:
+    here = trusted(script("One."))
+    (here.home / ".inputrc").write_text("tab: menu-complete\n")
+    with here.terminal() as terminal:
+        terminal.expect(READY)
+        terminal.send("a\t\x1b?\x1b*b\r")
+        terminal.expect("One.")
+        leave(terminal)
+    assert said(here) == ["a\tb"]
+
+
+def test_shift_tab_during_a_turn_holds_for_the_calls_that_follow(trusted: MakeDesk) -> None:
+    here = trusted(script(reply(says("word " * 20), call("Bash", command="mkdir made"), pace=0.3), "Done."))
+    with here.terminal("go") as terminal:
+        terminal.expect("word")
+        terminal.send("\x1b[Z")
+        terminal.expect("Done.")
+        leave(terminal, "acceptEdits > ")
+    assert (here.cwd / "made").is_dir()
+
+
+def test_a_command_of_the_person_s_own_runs_unasked_and_is_told_to_the_model(trusted: MakeDesk) -> None:
+    here = trusted(script("I see."))
+    with here.terminal() as terminal:
+        terminal.expect(READY)
+        terminal.send("!mkdir made; echo it is made\r")
+        terminal.expect("it is made")
+        terminal.expect("I see.")
+        leave(terminal)
+    assert (here.cwd / "made").is_dir()
+    assert said(here) == [
+        "<bash-input>mkdir made; echo it is made</bash-input>",
+        "<bash-stdout>it is made</bash-stdout><bash-stderr></bash-stderr>",
+    ]
+    here.turnlog("-p", "next", "--continue")
+    assert said(here)[:2] == [text for text in said(here) if text.startswith("<bash-")]
+
+
+def test_an_own_command_that_takes_too_long_is_stopped(trusted: MakeDesk) -> None:
+    here = trusted(script("never"))
+    with here.terminal() as terminal:
+        terminal.expect(READY)
+        terminal.send("!echo begun; sleep 300\r")
+        terminal.expect("s · begun")
+        terminal.send("\x1b")
+        assert leave(terminal) == 0
+    assert here.asked == []
+
+
+def test_a_session_gets_a_title_that_lists_show(trusted: MakeDesk) -> None:
+    here = trusted(
+        {"conversations": [{"kind": "title", "replies": ['"Price test"\n']}, *script("One.")["conversations"]]}
+    )
+    with here.terminal(CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="0") as terminal:
+        terminal.expect(READY)
+        terminal.send("why does the price test fail?\r")
+        terminal.expect("One.")
+        terminal.expect(READY)
+        end = time.monotonic() + 20
+        while not any(row["type"] == "ai-title" for row in here.session) and time.monotonic() < end:
+            time.sleep(0.05)
+        terminal.send("/exit\r")
+        assert terminal.ended() == 0
+    assert {row["aiTitle"] for row in here.session if row["type"] == "ai-title"} == {"Price test"}
+    assert "Price test" in here.turnlog("ls").stdout
+    with here.terminal("--resume") as terminal:
+        terminal.expect("Price test")
+        terminal.send("\x1b")
+        assert terminal.ended() == 0
+
+
+def test_a_title_that_can_t_be_had_is_missed_by_nobody(trusted: MakeDesk) -> None:
+    wrong = {"error": {"status": 400, "type": "invalid_request_error", "message": "no titles"}}
+    here = trusted({"conversations": [{"kind": "title", "replies": [wrong]}, *script("One.")["conversations"]]})
+    with here.terminal("go", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="") as terminal:
+        terminal.expect("One.")
+        assert leave(terminal) == 0
+        assert "no titles" not in terminal.text
+    assert not any(row["type"] == "ai-title" for row in here.session)
+
+
 def test_an_arrow_key_interrupts_nothing(trusted: MakeDesk) -> None:
     here = trusted(script(slow(), "Second."))
     with here.terminal("go") as terminal:
@@ -195,6 +353,18 @@ def test_what_is_typed_during_a_turn_is_said_next(trusted: MakeDesk) -> None:
     assert said(here) == ["first", "second"]
     queue = [(row["operation"], row.get("content")) for row in here.session if row["type"] == "queue-operation"]
     assert queue == [("enqueue", "second"), ("dequeue", None)]
+
+
+def test_what_is_pasted_during_a_turn_is_one_piece(trusted: MakeDesk) -> None:
+    here = trusted(script(slow(), "Second."))
+    with here.terminal("first") as terminal:
+        terminal.expect("word")
+        terminal.send("\x1b[200~one\rtwo")
+        terminal.send(" more\x1b[201~!\r")
+        terminal.expect("will be said next: one two more!")
+        terminal.expect("Second.")
+        leave(terminal)
+    assert said(here) == ["first", "one\ntwo more!"]
 
 
 def test_what_was_typed_ahead_comes_back_when_the_turn_is_interrupted(trusted: MakeDesk) -> None:
@@ -254,7 +424,7 @@ def test_a_plan_that_is_agreed_to_ends_plan_mode(trusted: MakeDesk) -> None:
         assert not (here.cwd / "made").exists()
         terminal.send("a\r")
         terminal.expect("Made.")
-        leave(terminal)
+        leave(terminal, "acceptEdits > ")
     assert (here.cwd / "made").is_dir()
     assert "plan mode" in json.dumps(here.asked[0]["messages"][0])
     assert [row["permissionMode"] for row in here.session if row["type"] == "permission-mode"] == ["acceptEdits"]
@@ -287,6 +457,28 @@ def test_clear_begins_a_new_session_and_resume_takes_the_first_up_again(trusted:
         leave(terminal)
     assert [len(body["messages"]) for body in here.asked] == [1, 1, 3]
     assert said(here) == ["first", "third"]
+    assert len(list(here.config.glob("projects/*/*.jsonl"))) == 2
+
+
+def test_clear_keeps_model_and_mode_and_this_very_session_is_not_taken_up(trusted: MakeDesk) -> None:
+    here = trusted(script("One.", "Two."))
+    with here.terminal() as terminal:
+        for typed, answer in (("/model opus\r", "Set model"), ("\x1b[Z", "acceptEdits > "), ("first\r", "One.")):
+            terminal.send(typed)
+            terminal.expect(answer)
+        terminal.expect("acceptEdits > ")
+        terminal.send("/clear\r")
+        terminal.expect("A new session begins")
+        terminal.expect("acceptEdits > ")
+        terminal.send("second\r")
+        terminal.expect("Two.")
+        terminal.expect("acceptEdits > ")
+        terminal.send("/resume\r")
+        terminal.expect("number, words")
+        terminal.send("1\r")
+        terminal.expect("goes on as it was")
+        leave(terminal, "acceptEdits > ")
+    assert {body["model"] for body in here.asked} == {"claude-opus-5-5"}
     assert len(list(here.config.glob("projects/*/*.jsonl"))) == 2
 
 
@@ -361,13 +553,69 @@ def test_prompts_are_kept_for_next_time(trusted: MakeDesk, tmp_path: Path) -> No
     assert said(here)[-1] == "remember me"
 
 
+def test_a_dumb_terminal_is_sent_no_sequence(trusted: MakeDesk) -> None:
+    here = trusted(script(reply(says("word " * 20), call("Bash", command="touch x"), pace=0.3), "Done.", "Next."))
+    with here.terminal("go", TERM="dumb") as terminal:
+        terminal.expect("word")
+        terminal.send("ahead\r")
+        terminal.expect("allow?")
+        terminal.send("n use make\r")
+        terminal.expect("Done.")
+        terminal.expect("> ahead")
+        terminal.expect("Next.")
+        terminal.expect("> ")
+        terminal.send("\x04")
+        assert terminal.ended() == 0
+        assert "\x1b" not in terminal.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "environ"),
+    [(b"a\xffb\r", {}), ("hällo\r".encode(), {"LC_ALL": "POSIX"}), ("hällo\r".encode(), {"PYTHONIOENCODING": "ascii"})],
+)
+def test_characters_that_the_terminal_does_not_know_end_nothing(
+    trusted: MakeDesk, typed: bytes, environ: dict[str, Any]
+) -> None:
+    here = trusted(script("Wörter ● 漢字 there"))
+    with here.terminal(**environ) as terminal:
+        terminal.expect("> ")
+        terminal.send_raw(typed)
+        terminal.expect("there")
+        terminal.expect("> ")
+        terminal.send("\x04")
+        assert terminal.ended() == 0
+    assert len(here.asked) == 1
+
+
+def test_what_was_typed_ahead_is_still_there_behind_a_question(trusted: MakeDesk) -> None:
+    here = trusted(script(reply(says("word " * 20), call("Bash", command="touch x"), pace=0.3), slow(), "Third."))
+    with here.terminal("go") as terminal:
+        terminal.expect("word")
+        terminal.send("ahead")
+        terminal.expect("allow?")
+        terminal.send("y\r")
+        terminal.expect("> ahead")
+        terminal.send(" of it\r")
+        terminal.expect("Third.")
+        leave(terminal)
+    assert said(here)[-1] == "ahead of it"
+
+
+def test_that_a_command_in_the_background_has_ended_is_told(trusted: MakeDesk) -> None:
+    running = call("Bash", command="true", run_in_background=True, description="Wait a bit")
+    here = trusted(script(reply(running), reply(call("Bash", command="sleep 1")), "Well."))
+    with here.terminal("go", "--dangerously-skip-permissions") as terminal:
+        terminal.expect("Well.")
+        assert '· Background command "Wait a bit" completed' in terminal.text
+
+
 def test_the_end_of_the_terminal_ends_the_program_and_what_it_left_running(trusted: MakeDesk) -> None:
     here = trusted(
         script(reply(call("Bash", command="echo $$ > pid; exec sleep 300", run_in_background=True)), "Runs.")
     )
     with here.terminal("go", "--dangerously-skip-permissions") as terminal:
         terminal.expect("Runs.")
-        terminal.expect(READY)
+        terminal.expect("bypassPermissions > ")
         terminal.hang_up()
         assert terminal.ended() != 0
     assert is_gone(int((here.cwd / "pid").read_text()))

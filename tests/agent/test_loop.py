@@ -68,6 +68,9 @@ class Rule:
     def is_hidden(self, name: str) -> bool:
         return name == "Hidden"
 
+    def unreadable(self, place: Place) -> Callable[[Path], bool]:
+        return lambda path: path.name == "secret"
+
 
 class Says(Nobody):
     """A person who says the same to everything."""
@@ -137,7 +140,8 @@ class Desk:
 
 def test_an_answer_without_calls_ends_the_turn(tmp_path: Path) -> None:
     desk = Desk(tmp_path, saying("Hello."))
-    assert desk.say("hi")[:2] == ("finished", "Hello.")
+    ended = desk.say("hi")
+    assert (ended.reason, ended.text) == ("finished", "Hello.")
     sent = desk.model.requests[0]
     assert [block["text"] for block in sent.messages[0]["content"]] == [reminder("memory")["text"], "hi"]
     with Session.open(desk.record.path) as session:
@@ -283,7 +287,7 @@ def test_an_error_of_the_api_ends_the_turn_and_is_not_sent_again(tmp_path: Path)
     assert (ended.reason, ended.text) == ("error", "API Error: prompt is too long")
     assert any(line.get("isApiErrorMessage") for line in desk.lines)
     assert desk.say("second").text == "ok"
-    assert "API Error" not in json.dumps(desk.model.requests[-1].messages)
+    assert "API Error" not in json.dumps([*desk.model.requests[-1].messages])
 
 
 def test_limits_end_a_turn(tmp_path: Path) -> None:
@@ -345,7 +349,7 @@ def test_a_full_window_is_replaced_by_a_summary(tmp_path: Path) -> None:
     assert [event.trigger for event in desk.told(Compacted)] == ["auto"]
     asked = desk.model.requests[1]
     assert asked.system == desk.model.requests[0].system
-    sent = json.dumps(desk.model.requests[2].messages)
+    sent = json.dumps([*desk.model.requests[2].messages])
     assert "We said much." in sent
     assert "first" not in sent
     assert "second" in sent

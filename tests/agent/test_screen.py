@@ -32,9 +32,13 @@ def paper() -> Paper:
 
 
 def test_pieces_of_a_text_are_written_as_they_come(paper: Paper) -> None:
-    for part in ("Hel", "lo\nwor", "ld"):
+    shown = []
+    for part in ("Hel", "lo\nwor", "ld and", " so"):
         paper.screen.part(part)
-    assert paper.text == "Hello\nworld"
+        shown.append(paper.text)
+    assert shown == ["", "Hello\n", "Hello\nworld", "Hello\nworld and"]
+    paper.screen.finish()
+    assert paper.text == "Hello\nworld and so\n"
 
 
 def test_a_whole_line_ends_the_one_that_is_being_written(paper: Paper) -> None:
@@ -82,9 +86,47 @@ def test_a_line_that_was_begun_is_shown_when_nothing_is_typed_any_more(paper: Pa
 
 
 def test_typing_moves_below_a_line_that_is_being_written(paper: Paper) -> None:
-    paper.screen.part("half")
+    paper.screen.part("half ")
     paper.screen.typed("x")
     assert paper.lines == ["half", "> x"]
+
+
+def test_an_answer_stays_where_it_was_typed_and_what_came_meanwhile_stands_above(paper: Paper) -> None:
+    paper.screen.typed("", "allow? ", always=True)
+    assert paper.lines == ["allow? "]
+    paper.screen.typed("ye", "allow? ", always=True)
+    paper.screen.say("something else")
+    paper.screen.typed("yes", "allow? ", always=True)
+    paper.screen.settle()
+    paper.screen.settle()
+    paper.screen.say("next")
+    assert paper.lines == ["something else", "allow? yes", "next", ""]
+
+
+def test_an_answer_that_was_too_long_for_the_line_is_shown_whole_in_the_end() -> None:
+    paper = Paper(20)
+    paper.screen.typed("a" * 30, "? ", always=True)
+    paper.screen.settle()
+    assert paper.lines == ["? " + "a" * 30, ""]
+
+
+def test_news_stand_for_a_moment_and_never_in_a_line_that_is_being_written(paper: Paper) -> None:
+    paper.screen.news("3 s · building")
+    assert paper.lines == ["3 s · building"]
+    paper.screen.say("done")
+    assert paper.lines == ["done", ""]
+    paper.screen.part("half ")
+    paper.screen.news("4 s")
+    paper.screen.part("a line\n")
+    paper.screen.typed("x")
+    paper.screen.news("5 s")
+    assert paper.lines == ["done", "half a line", "> x"]
+
+
+def test_the_screen_is_as_wide_as_the_window_is_now() -> None:
+    widths = iter([30, 30, 12, 12])
+    screen = Screen(lambda _: None, terminal.Screen(False, 80), lambda: next(widths))
+    assert (screen.look.width, screen.look.width, screen.look.width) == (30, 30, 12)
 
 
 def test_of_a_long_line_that_is_typed_the_end_is_shown() -> None:

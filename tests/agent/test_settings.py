@@ -57,7 +57,7 @@ def test_of_other_values_the_highest_layer_counts(tmp_path: Path) -> None:
 
 def test_until_a_folder_is_trusted_its_own_files_forbid_and_do_nothing_else(tmp_path: Path) -> None:
     write(furnished(tmp_path) / ".claude" / "settings.json", {
-        "permissions": {"allow": ["Bash"], "deny": ["Read(.env)"], "ask": ["Edit"], "defaultMode": "bypassPermissions",
+        "permissions": {"allow": ["Bash"], "deny": ["Read(.env)"], "ask": ["Edit"], "defaultMode": "acceptEdits",
                         "additionalDirectories": ["/"]},
         "env": {"PATH": "."},
         "apiKeyHelper": "evil",
@@ -68,7 +68,15 @@ def test_until_a_folder_is_trusted_its_own_files_forbid_and_do_nothing_else(tmp_
     assert [rule.text for rule in settings.rules("ask")] == ["Edit"]
     assert (settings.mode(), settings.folders(), settings.value("apiKeyHelper", str)) == (None, [], None)
     assert settings.env() == {"A": "u", "B": "u"}
-    assert read(tmp_path).mode() == "bypassPermissions"
+    assert read(tmp_path).mode() == "acceptEdits"
+
+
+def test_the_mode_that_asks_nothing_is_not_for_a_project_to_choose(tmp_path: Path) -> None:
+    values = {"permissions": {"defaultMode": "bypassPermissions"}}
+    for name in ("settings.json", "settings.local.json"):
+        write(furnished(tmp_path) / ".claude" / name, values)
+    assert read(tmp_path).mode() is None
+    assert read(tmp_path, values).mode() == "bypassPermissions"
 
 
 @pytest.mark.parametrize("values", ["{", "[]", '"x"', "\0", "\xff", "[" * 100000])
@@ -81,7 +89,7 @@ def test_a_file_that_is_no_settings_is_told_and_ignored(tmp_path: Path, values: 
 
 def test_one_bad_key_spoils_nothing_else(tmp_path: Path) -> None:
     write(tmp_path / ".claude" / "settings.json", {
-        "permissions": {"allow": ["Bash(npm:*)", 5, "", None], "deny": "Bash", "ask": {}, "additionalDirectories": 5},
+        "permissions": {"allow": ["Bash(npm:*)", 5, "", None], "deny": 5, "ask": {}, "additionalDirectories": 5},
         "hooks": {"Unheard": 7},
         "model": 7,
         "env": [],
@@ -92,6 +100,18 @@ def test_one_bad_key_spoils_nothing_else(tmp_path: Path) -> None:
     assert (settings.value("model", str), settings.env()) == (None, {})
     assert len(settings.warnings) == 8
     assert all("settings.json" in warning for warning in settings.warnings)
+
+
+def test_what_forbids_is_not_lost_for_want_of_brackets_and_what_allows_is(tmp_path: Path) -> None:
+    write(
+        tmp_path / ".claude" / "settings.json", {"permissions": {"deny": "Bash(rm:*)", "ask": "Edit", "allow": "Read"}}
+    )
+    settings = read(tmp_path)
+    assert [[rule.text for rule in settings.rules(kind)] for kind in ("deny", "ask", "allow")] == [
+        ["Bash(rm:*)"],
+        ["Edit"],
+        [],
+    ]
 
 
 def test_permissions_of_a_wrong_type_are_told(tmp_path: Path) -> None:
@@ -112,6 +132,13 @@ def test_an_administrator_may_let_only_their_own_rules_count(tmp_path: Path) -> 
         tmp_path / "etc" / "managed.json", {"allowManagedPermissionRulesOnly": True, "permissions": {"allow": ["Read"]}}
     )
     assert [rule.text for rule in read(tmp_path).rules("allow")] == ["Read"]
+    assert [rule.text for rule in read(tmp_path).rules("deny")] == ["Read(.env)"]
+
+
+def test_what_an_administrator_wrote_is_not_passed_over_if_it_can_not_be_read(tmp_path: Path) -> None:
+    write(tmp_path / "etc" / "managed.json", "{")
+    with pytest.raises(TurnlogError, match="the administrator"):
+        read(tmp_path)
 
 
 def test_an_administrator_may_use_several_files(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.agent.test_screen import Paper
 from tests.cli.conftest import HOSTILE, harmful
 from turnlog.agent.console.showing import Showing, about
-from turnlog.agent.events import CallEnded, CallStarted, Compacted, Streamed, TurnEnded, Warned
+from turnlog.agent.events import CallEnded, CallProgress, CallStarted, Compacted, Said, Streamed, TurnEnded, Warned
 from turnlog.agent.tools.tool import Result
 from turnlog.model.events import BlockStarted, Retrying, TextPart
 
@@ -149,3 +149,59 @@ def test_nothing_of_a_call_can_act_on_the_terminal(turn: Watched) -> None:
 )
 def test_a_call_is_about_its_most_telling_field(given: dict[str, Any], expected: str) -> None:
     assert about(given, "/home/dana/shop") == expected
+
+
+def test_of_output_that_was_put_into_a_file_its_beginning_and_the_file_are_shown(turn: Watched) -> None:
+    facts = {"stdout": "1\n2\n3\n4\n5\n6", "persistedOutputPath": f"/r{HOSTILE}", "persistedOutputSize": 50_000}
+    turn.ended("Bash", {"command": "seq"}, Result("<persisted-output>\n…</persisted-output>", facts))
+    assert turn.text.splitlines()[1:6] == ["  1", "  2", "  3", "  4", "  5"]
+    assert "all of it (50 KB)" in turn.text
+    assert "persisted-output" not in turn.text
+    assert harmful(turn.text) == set()
+
+
+def test_of_a_sub_agent_its_report_and_what_it_took_are_shown(turn: Watched) -> None:
+    facts = {"content": [{"type": "text", "text": "Seen."}], "totalToolUseCount": 2, "totalTokens": 1200}
+    turn.ended("Task", {"description": "Look"}, Result([{"type": "text", "text": "agentId: a1"}], facts))
+    assert turn.text.splitlines() == ["● Task Look", "  Seen.", "  2 calls, 1.2k tokens"]
+
+
+def test_of_sub_agents_side_by_side_each_line_says_whose_it_is(turn: Watched) -> None:
+    for call, task in (("1", "Look"), ("2", "Write")):
+        turn.watch(CallStarted(call, "Task", {"description": task}))
+    turn.watch(CallStarted("i", "Bash", {"command": "ls"}, agent="2"))
+    turn.ended("Task", {"description": "Look"}, Result("Seen."), "1")
+    turn.watch(CallStarted("j", "Bash", {"command": "pwd"}, agent="2"))
+    told = turn.text.splitlines()
+    assert told[2] == "  ┆ Write · Bash ls"
+    assert told[-1] == "  ┆ Bash pwd"
+
+
+def test_a_call_that_was_turned_down_is_said_in_two_words(turn: Watched) -> None:
+    turn.ended("Bash", {"command": "ls"}, Result("The user doesn't want …", "User rejected tool use", is_error=True))
+    assert turn.text.splitlines() == ["● Bash ls", "  not done"]
+
+
+def test_of_questions_only_the_question_is_seen(turn: Watched) -> None:
+    for name in ("AskUserQuestion", "ExitPlanMode"):
+        turn.watch(CallStarted("c", name, {"plan": "x"}))
+        turn.ended(name, {"plan": "x"}, Result("User has approved"))
+    assert turn.text == ""
+
+
+def test_how_far_a_command_is_stands_for_a_moment(turn: Watched) -> None:
+    turn.watch(
+        CallProgress("c", {"type": "bash_progress", "output": f"a\nbuilding {HOSTILE}", "elapsedTimeSeconds": 3})
+    )
+    turn.watch(CallProgress("c", {"type": "agent_progress"}))
+    assert "  3 s · building" in turn.text
+    assert harmful(turn.text.replace("\r\x1b[K", "")) == set()
+
+
+def test_that_a_command_in_the_background_has_ended_is_noted(turn: Watched) -> None:
+    text = f"<task-notification>\n<summary>Background command {HOSTILE} completed</summary></task-notification>"
+    turn.watch(Said({"type": "user", "isMeta": True, "message": {"content": text}}))
+    turn.watch(Said({"type": "user", "message": {"content": text}}))
+    turn.watch(Said({"type": "system"}))
+    assert turn.text.count("· Background command") == 1
+    assert harmful(turn.text) == set()

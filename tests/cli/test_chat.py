@@ -94,7 +94,8 @@ def test_the_table_of_options_says_what_the_client_knows() -> None:
     assert chat_options.FORMS == FORMS
     assert chat_options.MODES == MODES
     names = {option.name for option in OPTIONS}
-    assert names - set(Wishes._fields) == {"is_printed", "form", "partial", "is_bypassed", "is_verbose"}
+    printed = {"is_printed", "form", "input_form", "is_replayed", "asked", "partial"}
+    assert names - set(Wishes._fields) == {*printed, "is_bypassed", "is_verbose"}
     assert set(Wishes._fields) <= names
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 
 from tests.cli.conftest import Turnlog
 from tests.conftest import Program
+from tests.interop.mock_anthropic import MockAnthropic
 from turnlog import __version__
+from turnlog.agent.toolbox import HOMES as TOOLS
 from turnlog.cli.table import COMMANDS, PIPED
 
 HEAVY = {
@@ -27,7 +33,31 @@ HEAVY = {
 }
 
 
-def started(*words: str) -> subprocess.CompletedProcess[str]:
+SELDOM = {
+    "anthropic",
+    "asyncio",
+    "click",
+    "concurrent.futures",
+    "dataclasses",
+    "html",
+    "httpx",
+    "inspect",
+    "logging",
+    "mcp",
+    "pygments",
+    "rich",
+    "secrets",
+    "shutil",
+    "subprocess",
+    "tempfile",
+    "tree_sitter",
+    "typing_extensions",
+}
+"""What a question that needs no tool is answered without."""
+FURTHER = ("edit", "export", "live", "redact", "store", "trace", "web", "agent.console", "agent.resume")
+
+
+def started(*words: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """A run of `turnlog`; on standard error stand the modules that are there at its end."""
     code = (
         "import sys; sys.argv[0] = 'turnlog'\n"
@@ -38,6 +68,8 @@ def started(*words: str) -> subprocess.CompletedProcess[str]:
     search = repr([path for path in sys.path if path])
     return subprocess.run(
         [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = {search}\n{code}", *words],
+        env={**os.environ, **(environ or {})},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
         check=True,
@@ -61,6 +93,57 @@ def test_version_among_other_words_is_printed_too(program: Program) -> None:
 
 def test_version_loads_no_framework() -> None:
     assert loaded_by("--version") & HEAVY == set()
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Callable[..., set[str]]:
+    """Asks a model that gives some answers, the last of which is "Done."; the modules that are there at the end."""
+    for folder in ("home", "config"):
+        (tmp_path / folder).mkdir()
+
+    def ask(*answers: dict[str, Any]) -> set[str]:
+        talk = {"kind": "main", "replies": [*({"content": [answer]} for answer in answers), "Done."]}
+        with MockAnthropic({"conversations": [talk]}) as mock:
+            environ = {
+                "HOME": str(tmp_path / "home"),
+                "CLAUDE_CONFIG_DIR": str(tmp_path / "config"),
+                "TURNLOG_HOME": str(tmp_path / "data"),
+                "ANTHROPIC_API_KEY": "a-key",
+                "ANTHROPIC_BASE_URL": mock.url,
+            }
+            done = started("-p", "Do it.", "--add-dir", str(tmp_path), environ=environ)
+        assert done.stdout == "Done.\n"
+        return set(done.stderr.split())
+
+    return ask
+
+
+def test_an_answer_needs_no_framework_and_no_tool(asked: Callable[..., set[str]]) -> None:
+    loaded = asked()
+    assert "turnlog.agent.loop" in loaded
+    assert loaded & SELDOM == set()
+    rooms = {f"turnlog.{room}" for room in FURTHER}
+    # Whether the archive is due is looked up in every run; that is all of it.
+    allowed = {"turnlog.store", "turnlog.store.archive", "turnlog.store.archive.schedule"}
+    assert {name for name in loaded - allowed if any(f"{name}.".startswith(f"{room}.") for room in rooms)} == set()
+    assert {name for name in loaded if name.startswith("turnlog.agent.tools.")} & set(map(home, TOOLS)) == set()
+
+
+def test_a_tool_is_loaded_when_it_is_called(asked: Callable[..., set[str]], tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("x\n")
+    call = {"type": "tool_use", "name": "Read", "input": {"file_path": str(tmp_path / "note.txt")}}
+    loaded = asked(call)
+    assert home("Read") in loaded
+    assert loaded & {home("Bash"), home("WebFetch"), "subprocess", "tree_sitter"} == set()
+
+
+def test_commands_are_taken_apart_by_what_is_loaded_for_them(asked: Callable[..., set[str]]) -> None:
+    assert "tree_sitter" in asked({"type": "tool_use", "name": "Bash", "input": {"command": "rm -rf nothing"}})
+
+
+def home(tool: str) -> str:
+    """The module of a tool."""
+    return f"turnlog.agent.tools.{TOOLS[tool]}"
 
 
 def test_help_loads_no_command_and_no_decoder() -> None:

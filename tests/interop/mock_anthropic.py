@@ -63,7 +63,7 @@ import time
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tests.interop.classify import Object, classify
 from tests.interop.scenario import Scenario, build_message, make_id, stream_events
@@ -174,6 +174,8 @@ class Handler(BaseHTTPRequestHandler):
 class MockAnthropic:
     """The server, on loopback only; a context manager for tests, `serve()` for the command line."""
 
+    handler = Handler
+
     def __init__(
         self,
         scenario: str | Path | Object | None = None,
@@ -186,7 +188,7 @@ class MockAnthropic:
         self.requests: list[Object] = []
         self._lock = threading.Lock()
         self._log = Path(log) if log else None
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), type("Bound", (Handler,), {"mock": self}))
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), type("Bound", (self.handler,), {"mock": self}))
         self._server.daemon_threads = True
         self.port: int = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -216,7 +218,7 @@ class MockAnthropic:
         """Answer until shut down."""
         self._server.serve_forever(poll_interval=0.05)
 
-    def __enter__(self) -> MockAnthropic:
+    def __enter__(self) -> Self:
         threading.Thread(target=self.serve, daemon=True).start()
         return self
 

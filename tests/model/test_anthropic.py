@@ -396,4 +396,4 @@ def test_a_plain_server_is_asked_through_a_proxy_by_its_whole_address() -> None:
 def test_the_end_of_an_answer_carries_what_it_used() -> None:
     with Raw(FINE) as server:
         last = list(Anthropic(endpoint(server.url)).stream(ASK))[-1]
-    assert last == Ended("end_turn", None, {"input_tokens": 3, "output_tokens": 7})
+    assert last == Ended("end_turn", None, {"input_tokens": 3, "output_tokens": 7}, data={"type": "message_stop"})

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.redact.test_properties import TEXTS
 from turnlog.redact import assignments, tokens
 from turnlog.redact.anchored import Anchored
+from turnlog.redact.doubt import strong
 from turnlog.redact.view import RUN, View
 
 
@@ -20,6 +21,11 @@ def test_an_anchored_expression_finds_what_the_expression_finds(anchor: str, res
     anchored = Anchored(anchor, rest)
     found = [match.span() for match in anchored.finditer(text)]
     assert found == [match.span() for match in re.finditer(f"{re.escape(anchor)}(?:{rest})", text)]
+
+
+def test_what_can_not_be_is_passed_over() -> None:
+    anchored = Anchored("ab", "c?", may_be=lambda text, at: text[at - 1 : at] == "x")
+    assert [match.span() for match in anchored.finditer("ab xabc abc xab")] == [(4, 7), (13, 15)]
 
 
 @given(st.one_of(TEXTS, st.text("aZ0+/_- .é\ud800", min_size=RUN, max_size=90)))
@@ -48,7 +54,15 @@ def test_small_letters_stand_where_the_large_ones_stood(text: str) -> None:
 @given(st.lists(st.sampled_from([*assignments._BEFORE, *"-_. \nx"]), max_size=6).map("".join))
 def test_what_makes_a_key_a_secret_ends_as_is_known(before: str) -> None:
     if assignments._BEFORE_KEY.search(before):
-        assert before[-2:] in assignments._ENDS
+        assert assignments._is_named(before + "key", len(before))
+
+
+@given(st.text("aZ1²_.,:;!?)(-\"'`\\ \n\u00a0é", max_size=40))
+def test_no_strong_value_stands_where_a_sentence_goes_on(text: str) -> None:
+    if assignments._PLAIN.match(text):
+        bare = assignments._BARE.match(text)
+        assert not bare or not strong(bare[0])
+        assert not {*"\"'`"} & {*re.split(r"\s", text)[0]}, "what is in quotes ends only after a space"
 
 
 @pytest.mark.parametrize("form", [form for form in tokens.FORMS if "~" not in form.start], ids=lambda form: form.start)

@@ -182,7 +182,12 @@ def _facets(db: apsw.Connection) -> dict[str, str]:
 def humps(folder: Path) -> set[tuple[Any, ...]]:
     """The parts of identifiers that the index in a folder knows; some may be of texts that are no longer there."""
     with Store.open(folder) as store:
-        return set(store.db.execute("SELECT part, word FROM hump").fetchall())
+        rows = store.db.execute("SELECT id, name FROM identifier").fetchall()
+        store.db.execute("CREATE VIRTUAL TABLE temp.part USING fts5vocab (main, hump, instance)")
+        parts: dict[Any, set[Any]] = {}
+        for part, number in store.db.execute("SELECT term, doc FROM temp.part"):
+            parts.setdefault(number, set()).add(part)
+        return {(name, *sorted(parts[number])) for number, name in rows}
 
 
 def recounted(db: apsw.Connection) -> Rows:

@@ -42,7 +42,7 @@ def test_an_identifier_falls_into_its_parts(word: str, expected: str) -> None:
 def taken(text: str) -> dict[str, str]:
     """The identifiers of a text as the index knows them, with their parts."""
     found: dict[str, str] = {}
-    for name in Names([]).unknown(identifiers(indexed(text))):
+    for name in Names([]).unknown(identifiers(indexed(text).encode())):
         for part, word in taken_apart(name):
             found[word] = f"{found[word]} {part}" if word in found else part
     return found

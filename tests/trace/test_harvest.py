@@ -260,3 +260,20 @@ def test_each_target_has_its_own_progress(tmp_path: Path, outbox: Outbox) -> Non
     path = written(tmp_path, talk(2))
     other = Target("other", "http://127.0.0.1:2/v1/traces")
     assert [harvest(path, outbox, target, OVER).put for target in (TARGET, other, TARGET, other)] == [8, 8, 0, 0]
+
+
+def test_a_server_on_this_machine_is_sent_the_same_as_another_but_not_made_small(outbox: Outbox) -> None:
+    session = max(RECORDED, key=lambda path: path.stat().st_size)
+    far = Target("far", "https://example.org/v1/traces")
+    bodies = []
+    for target in (TARGET, far):
+        harvest(session, outbox, target, OVER)
+        found = []
+        while pending := outbox.due(target.key, 0):
+            found.append(pending.batch.body)
+            outbox.sent(pending)
+        bodies.append(found)
+    near, small = bodies
+    assert near
+    assert [*map(decompressed, near)] == [*map(decompressed, small)]
+    assert sum(map(len, near)) > 2 * sum(map(len, small))

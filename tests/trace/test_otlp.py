@@ -175,6 +175,7 @@ SPANS = st.builds(
     end=st.integers(1, MOST),
     attributes=st.dictionaries(st.text(min_size=1, max_size=20), VALUES, max_size=5),
     error=st.none() | ANY,
+    shared=st.just({}),
 )
 
 
@@ -184,12 +185,28 @@ def test_the_official_library_writes_what_it_read_in_the_same_bytes(made: Span) 
     assert ExportTraceServiceRequest.FromString(body).SerializeToString() == body
 
 
+@given(st.lists(SPANS, min_size=1, max_size=4), st.dictionaries(st.text(min_size=1, max_size=20), VALUES, max_size=5))
+def test_what_spans_share_is_written_as_if_each_had_it_for_itself(made: list[Span], shared: dict[str, Value]) -> None:
+    each = [one._replace(attributes={**shared, **one.attributes}) for one in made]
+    together = [one._replace(shared=shared) for one in each]
+    assert request(together) == request(each)
+    assert request([*each, *together]) == request([*together, *each]) == request([*each, *each])
+
+
 def test_the_same_spans_give_the_same_bytes() -> None:
     spans = [span(number, 300) for number in range(9)]
     assert batches(spans) == batches(spans)
     body = compressed(request(spans))
     assert gzip.decompress(body) == decompressed(body) == request(spans)
     assert body[4:8] == bytes(4), "a clock's time stands in the header"
+
+
+def test_what_need_not_be_small_is_the_same_request_in_the_same_form() -> None:
+    spans = [span(number, 300) for number in range(9)]
+    (large,), (small,) = batches(spans, small=False), batches(spans)
+    assert gzip.decompress(large.body) == decompressed(large.body) == decompressed(small.body)
+    assert len(large.body) > len(request(spans)) > len(small.body)
+    assert large == batches(spans, small=False)[0]
 
 
 def test_a_batch_holds_what_fits_and_every_span_once_in_order() -> None:

@@ -322,6 +322,22 @@ def test_user_and_password_of_an_address_are_sent_as_a_header() -> None:
     assert (found.url, found.headers) == ("https://h:8443/in", {"authorization": basic("me:w@rd")})
 
 
+@pytest.mark.parametrize(
+    ("target", "is_near"),
+    [
+        (Target("a", "http://127.0.0.1:6006/v1/traces"), True),
+        (Target("a", "https://localhost/v1/traces"), True),
+        (Target("a", "http://[::1]:4318/v1/traces"), True),
+        (Target("a", "http://127.0.0.1:6006/v1/traces", proxy="http://proxy:8080"), False),
+        (Target("a", "http://192.168.1.2:6006/v1/traces"), False),
+        (Target("a", "https://cloud.langfuse.com/api/public/otel/v1/traces"), False),
+    ],
+    ids=["address", "name", "six", "proxy", "network", "internet"],
+)
+def test_near_is_what_is_on_this_machine_and_reached_without_a_proxy(target: Target, is_near: bool) -> None:
+    assert target.is_near == is_near
+
+
 def test_a_key_says_where_it_goes_and_does_not_change_with_a_secret() -> None:
     found = only(LANGFUSE)
     assert found.key == only({**LANGFUSE, "LANGFUSE_SECRET_KEY": "sk-lf-new"}).key

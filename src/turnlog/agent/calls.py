@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from turnlog.agent.events import CallEnded, CallProgress, CallStarted, Denied, Event
 from turnlog.agent.person import Person
+from turnlog.agent.record.lines import result as answering
 from turnlog.agent.record.record import Record
 from turnlog.agent.setup import Setup
 from turnlog.agent.tools.schema import checked
-from turnlog.agent.tools.tool import Object, Result, Scene, Tool, ToolError, Unfit
+from turnlog.agent.tools.tool import Object, Result, Scene, Tool, ToolError
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import Cancelled
 
@@ -38,7 +38,11 @@ class Call(NamedTuple):
 
 
 class Halted(Exception):
-    """The person wants the turn to end here."""
+    """The person wants the turn to end here; every call has a result nevertheless."""
+
+    def __init__(self, results: Sequence[Object]) -> None:
+        super().__init__("halted")
+        self.results = results
 
 
 class Calls:
@@ -83,9 +87,10 @@ class Calls:
             elif tool is not None:
                 self._done(call, *self._ran(call, tool, cancel), results)
         self._together(waiting, cancel, results)
+        blocks: list[Object] = [answering(call.id, results[call.id]) for call in calls]
         if halted or cancel.is_set:
-            raise Halted
-        return [_block(call.id, results[call.id]) for call in calls]
+            raise Halted(blocks)
+        return blocks
 
     def _admitted(
         self, call: Call, tools: Mapping[str, Tool], is_over: bool
@@ -96,7 +101,8 @@ class Calls:
         tool = tools.get(call.name)
         try:
             if tool is None:
-                raise Unfit(f"Error: No such tool available: {call.name}")
+                told = f"Error: No such tool available: {call.name}"
+                return call, None, Result(f"<tool_use_error>{told}</tool_use_error>", told, is_error=True)
             call = call._replace(given=checked(call.name, tool.schema, call.given))
         except ToolError as error:
             return call, None, error.result()
@@ -130,6 +136,8 @@ class Calls:
             for call, tool in some:
                 self._done(call, *self._ran(call, tool, cancel), results)
             return
+        from concurrent.futures import ThreadPoolExecutor  # brings logging along; most answers have a single call
+
         with ThreadPoolExecutor(min(len(some), _SIDE_BY_SIDE), "call") as pool:
             for (call, _), done in zip(
                 some, pool.map(lambda one: self._ran(one[0], one[1], cancel), some), strict=True
@@ -161,9 +169,3 @@ class Calls:
         self._record.cwd = self._setup.place.cwd
         self._record.result(call.id, result)
         self._watch(CallEnded(call.id, call.name, call.given, result, round(seconds * 1000), self._agent))
-
-
-def _block(call: str, result: Result) -> Object:
-    content = result.content if isinstance(result.content, str) else list(result.content)
-    block = {"type": "tool_result", "tool_use_id": call, "content": content or "(no output)"}
-    return {**block, "is_error": True} if result.is_error else block

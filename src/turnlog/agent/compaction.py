@@ -13,7 +13,6 @@ from turnlog.agent.conversation import Conversation
 from turnlog.agent.events import Compacted
 from turnlog.agent.setup import Setup
 from turnlog.agent.spending import filled
-from turnlog.edit.compress.compact import summary_text
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import ModelError
 from turnlog.session.prices import window
@@ -72,6 +71,8 @@ class Compaction:
 
     def summarised(self, trigger: str, instructions: str, cancel: Cancel) -> Compacted:
         """Replace all that was said by a summary."""
+        from turnlog.edit.compress.compact import summary_text  # knows all of a session; most come to their end without
+
         loop, began = self._loop, time.monotonic()
         before = loop.conversation.used
         asked = f"{INSTRUCTION}\n\nThe user adds: {instructions}" if instructions.strip() else INSTRUCTION

@@ -9,21 +9,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from turnlog.model.request import Messages
+
 Object = Mapping[str, Any]
 Block = dict[str, Any]
 Content = str | Sequence[Object]
 
 CLEARED = "[Old tool result content cleared]"
 _MARK = {"type": "ephemeral"}
-_UNMARKABLE = frozenset({"thinking", "redacted_thinking"})
+_THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 class Conversation:
     """The messages of one actor."""
 
-    def __init__(self, messages: Iterable[Object] = (), preface: Sequence[Object] = ()) -> None:
+    def __init__(
+        self,
+        messages: Iterable[Object] = (),
+        preface: Sequence[Object] = (),
+        thought_by: Mapping[str, str] | None = None,
+    ) -> None:
         self.preface = list(preface)
-        self._messages: list[dict[str, Any]] = []
+        self._thought_by = dict(thought_by or {})
+        """Which model thought what, by the seal of the thinking: no other takes it."""
+        self._messages: list[Block] = []
+        self._settled: list[Block] = []
+        """The first of them as they are sent, up to where marks begin: only added to."""
+        self._settled_for: tuple[object, ...] = ()
         self.cleared: set[str] = set()
         """Calls whose results are no longer sent."""
         self.used = 0
@@ -40,9 +52,11 @@ class Conversation:
         """A person, or the client, says something; directly behind results it joins them."""
         self._add("user", blocks(content))
 
-    def answered(self, content: Iterable[Object]) -> None:
-        """The model says something."""
-        self._add("assistant", [dict(block) for block in content if not _is_empty(block)])
+    def answered(self, content: Iterable[Object], model: str) -> None:
+        """A model says something; thinking that nothing follows is not sent back, the API does not take it."""
+        kept = ending(dict(block) for block in content if not _is_empty(block))
+        self._thought_by.update({seal(block): model for block in kept if block.get("type") in _THINKING})
+        self._add("assistant", kept)
 
     def resulted(self, results: Iterable[Object]) -> None:
         """Calls were answered; all results of one answer come together, in the order of the calls."""
@@ -51,22 +65,35 @@ class Conversation:
     def restart(self, summary: str) -> None:
         """A summary takes the place of all that was said."""
         self._messages = [{"role": "user", "content": blocks(summary)}]
+        self._settled = []
         self.cleared.clear()
         self.used = 0
 
-    def to_send(self, further: str = "") -> list[Block]:
-        """The messages with preface and marks, and something further to be asked; what was said is not touched."""
-        sent = [{"role": message["role"], "content": self._shown(message["content"])} for message in self._messages]
-        if further and sent and sent[-1]["role"] == "user":
-            sent[-1]["content"] += blocks(further)
+    def to_send(self, model: str, further: str = "") -> Messages:
+        """The messages for a model with preface and marks, and something further to be asked; none is changed."""
+        self._settle(model)
+        rest = [self._ready(place, model) for place in range(len(self._settled), len(self._messages))]
+        if further and rest and rest[-1]["role"] == "user":
+            rest[-1]["content"] += blocks(further)
         elif further:
-            sent.append({"role": "user", "content": blocks(further)})
-        if sent and self.preface:
-            sent[0] = {**sent[0], "content": [*self.preface, *sent[0]["content"]]}
-        users = [place for place, message in enumerate(sent) if message["role"] == "user"]
-        for place in users[-2:]:
-            sent[place]["content"] = _marked(sent[place]["content"])
-        return sent
+            rest.append({"role": "user", "content": blocks(further)})
+        for message in [message for message in rest if message["role"] == "user"][-2:]:
+            message["content"] = _marked(message["content"])
+        return Messages(self._settled, rest)
+
+    def _settle(self, model: str) -> None:
+        """Keep what will be sent in the same form again: all before the last two messages of the user's."""
+        wanted = (model, len(self.cleared), len(self.preface))
+        if wanted != self._settled_for:
+            self._settled, self._settled_for = [], wanted
+        begin = len(self._settled)
+        users = [place for place in range(begin, len(self._messages)) if self._messages[place]["role"] == "user"]
+        self._settled += [self._ready(place, model) for place in range(begin, users[-2] if len(users) > 1 else begin)]
+
+    def _ready(self, place: int, model: str) -> Block:
+        """A message as it is sent, without a mark."""
+        said, before = self._messages[place], self.preface if place == 0 else ()
+        return {"role": said["role"], "content": [*before, *self._shown(said["content"], model)]}
 
     def calls(self) -> list[Block]:
         """The results that are still sent in full, oldest first."""
@@ -76,9 +103,10 @@ class Conversation:
     def _is_kept(self, block: Object) -> bool:
         return block.get("tool_use_id") not in self.cleared
 
-    def _shown(self, content: Sequence[Block]) -> list[Block]:
+    def _shown(self, content: Sequence[Block], model: str) -> list[Block]:
+        content = [block for block in content if fits(block, self._thought_by, model)]
         if not self.cleared:
-            return list(content)
+            return content
         return [
             block if block.get("type") != "tool_result" or self._is_kept(block) else {**block, "content": CLEARED}
             for block in content
@@ -101,6 +129,31 @@ def blocks(content: Content) -> list[Block]:
     return [dict(block) for block in content if not _is_empty(block)]
 
 
+def ending(content: Iterable[Block]) -> list[Block]:
+    """An answer without thinking at its end: of an answer that was only thought, nothing is left."""
+    kept = list(content)
+    while kept and kept[-1].get("type") in _THINKING:
+        kept.pop()
+    return kept
+
+
+def fits(block: Object, thought_by: Mapping[str, str], model: str) -> bool:
+    """Whether a block may be sent to a model: others do not take what it thought."""
+    if block.get("type") not in _THINKING:
+        return True
+    signer = thought_by.get(seal(block), model)
+    if signer == model:
+        return True
+    from turnlog.session.prices import name  # only who changes the model pays for it
+
+    return name(signer).key == name(model).key
+
+
+def seal(block: Object) -> str:
+    """What thinking is known by."""
+    return str(block.get("signature") or block.get("data") or "")
+
+
 def reminder(text: str) -> Block:
     """Something that the client tells the model."""
     return {"type": "text", "text": f"<system-reminder>\n{text}\n</system-reminder>"}
@@ -112,6 +165,6 @@ def _is_empty(block: Object) -> bool:
 
 def _marked(content: Sequence[Block]) -> list[Block]:
     """Content up to whose end the model may remember what it read."""
-    if not content or content[-1].get("type") in _UNMARKABLE:
+    if not content or content[-1].get("type") in _THINKING:
         return list(content)
     return [*content[:-1], {**content[-1], "cache_control": _MARK}]

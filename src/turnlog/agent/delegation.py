@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from turnlog.agent.conversation import Conversation
 from turnlog.agent.events import CallEnded, Event
 from turnlog.agent.person import Person
 from turnlog.agent.setup import AgentType, Limits
-from turnlog.agent.spending import Spent
+from turnlog.agent.spending import Spent, filled
 from turnlog.agent.tools.tool import Object, Result, ToolError
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import Cancelled
@@ -35,7 +36,7 @@ class Delegation:
     def run(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> Result:
         """Let a sub-agent do what a call asks for, and give its report."""
         kind, prompt = self._type(str(given.get("subagent_type") or "general-purpose")), str(given.get("prompt") or "")
-        agent_id, began, spent = f"a{token_hex(8)}", time.monotonic(), Spent(self._loop.spent)
+        agent_id, began, spent = f"a{os.urandom(8).hex()}", time.monotonic(), Spent(self._loop.spent)
         description = str(given.get("description") or "")
         loop = self._loop
         record = loop.record.agent(call, agent_id, kind.name, prompt, description=description)
@@ -65,7 +66,7 @@ class Delegation:
             raise Cancelled("cancelled")
         if ended.reason == "error":
             raise ToolError(ended.text)
-        return _report(agent_id, prompt, ended.text, round((time.monotonic() - began) * 1000), uses, spent)
+        return _report(agent_id, prompt, ended.text, round((time.monotonic() - began) * 1000), uses, inner.usage)
 
     def _type(self, name: str) -> AgentType:
         found = self._loop.setup.agents.get(name)
@@ -78,32 +79,27 @@ class Delegation:
         setup = self._loop.setup
         model = str(given.get("model") or kind.model or setup.name)
         system = [{"type": "text", "text": kind.prompt, "cache_control": {"type": "ephemeral"}}]
-        return replace(setup, system=system, name=setup.aliases.get(model, model), limits=Limits(dollars=setup.limits.dollars))
+        return replace(
+            setup, system=system, name=setup.aliases.get(model, model), limits=Limits(dollars=setup.limits.dollars)
+        )
 
     def _tools(self, kind: AgentType) -> dict[str, Any]:
         allowed = {name: tool for name, tool in self._loop.setup.tools.items() if name not in ITSELF}
         return allowed if kind.tools is None else {name: tool for name, tool in allowed.items() if name in kind.tools}
 
 
-def _report(agent_id: str, prompt: str, text: str, milliseconds: int, uses: int, spent: Spent) -> Result:
+def _report(agent_id: str, prompt: str, text: str, milliseconds: int, uses: int, usage: Object) -> Result:
+    """What the model is told, and what is recorded; the tokens are those of the last answer, as in the real client."""
     said = {"type": "text", "text": text or "(no report)"}
     hint = {"type": "text", "text": f"agentId: {agent_id}"}
-    tokens = [used.tokens for used in spent.models.values()]
-    total = sum(sum(each[:5]) for each in tokens)
-    usage = {
-        "input_tokens": sum(each.input for each in tokens),
-        "cache_creation_input_tokens": sum(each.cache_write_5m + each.cache_write_1h for each in tokens),
-        "cache_read_input_tokens": sum(each.cache_read for each in tokens),
-        "output_tokens": sum(each.output for each in tokens),
-    }
     structured = {
         "status": "completed",
         "prompt": prompt,
         "agentId": agent_id,
         "content": [said],
         "totalDurationMs": milliseconds,
-        "totalTokens": total,
+        "totalTokens": filled(usage),
         "totalToolUseCount": uses,
-        "usage": usage,
+        "usage": dict(usage),
     }
     return Result([said, hint], structured)

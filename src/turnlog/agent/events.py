@@ -6,7 +6,9 @@ The record on disk is written by the loop itself, before the event that tells of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from turnlog.agent.tools.tool import Result
 from turnlog.model.events import Event as ModelEvent
@@ -14,7 +16,7 @@ from turnlog.model.events import Event as ModelEvent
 Object = Mapping[str, Any]
 
 
-class Streamed(NamedTuple):
+class Streamed(Struct, frozen=True):
     """A piece of the answer as it comes."""
 
     event: ModelEvent
@@ -22,14 +24,14 @@ class Streamed(NamedTuple):
     """The call of the sub-agent that it belongs to; None for the session itself."""
 
 
-class Said(NamedTuple):
+class Said(Struct, frozen=True):
     """An entry was written: a block of the answer, a result, something that the client itself says."""
 
     entry: Object
     agent: str | None = None
 
 
-class CallStarted(NamedTuple):
+class CallStarted(Struct, frozen=True):
     """A tool begins its work; it was allowed."""
 
     call: str
@@ -38,7 +40,7 @@ class CallStarted(NamedTuple):
     agent: str | None = None
 
 
-class CallProgress(NamedTuple):
+class CallProgress(Struct, frozen=True):
     """A tool gets on."""
 
     call: str
@@ -46,7 +48,7 @@ class CallProgress(NamedTuple):
     agent: str | None = None
 
 
-class CallEnded(NamedTuple):
+class CallEnded(Struct, frozen=True):
     """A tool has done its work, or was refused."""
 
     call: str
@@ -57,7 +59,7 @@ class CallEnded(NamedTuple):
     agent: str | None = None
 
 
-class Denied(NamedTuple):
+class Denied(Struct, frozen=True):
     """A call was not allowed."""
 
     call: str
@@ -67,7 +69,7 @@ class Denied(NamedTuple):
     agent: str | None = None
 
 
-class Compacted(NamedTuple):
+class Compacted(Struct, frozen=True):
     """Older messages were replaced by a summary, or old results were cleared."""
 
     trigger: str
@@ -77,13 +79,13 @@ class Compacted(NamedTuple):
     summary: str = ""
 
 
-class Warned(NamedTuple):
+class Warned(Struct, frozen=True):
     """Something that a person should know: a retry, a limit that is near, a setting that was ignored."""
 
     text: str
 
 
-class TurnEnded(NamedTuple):
+class TurnEnded(Struct, frozen=True):
     """The model has come to rest, or was made to."""
 
     reason: str

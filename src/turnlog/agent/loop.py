@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 from turnlog.agent.calls import Call, Calls, Halted
 from turnlog.agent.compaction import Compaction, is_due
 from turnlog.agent.context import Context, context
-from turnlog.agent.conversation import Content, Conversation
+from turnlog.agent.conversation import Content, Conversation, reminder
 from turnlog.agent.delegation import Delegation
 from turnlog.agent.events import Compacted, Event, Said, Streamed, TurnEnded, Warned
 from turnlog.agent.permissions.decision import Mode
@@ -62,6 +62,8 @@ class Loop:
         self.conversation = conversation
         self.spent = spent or Spent()
         self.shared = shared or Shared(record.folder)
+        self.usage: Object = {}
+        """Of the last answer."""
         self._person = person
         self._agent = agent
         self._tools = dict(tools if tools is not None else setup.tools)
@@ -114,15 +116,15 @@ class Loop:
             self.spent.check(self.setup.limits, asked)
             if asked:
                 self._make_room(cancel)
-            self._hear_shells()
+            self._hear_news()
             answer = self._asked(cancel)
             asked += 1
             calls = [Call(str(c.get("id")), str(c.get("name")), _object(c.get("input"))) for c in answer.calls]
             if calls:
                 try:
                     self.conversation.resulted(self.calls.run(calls, self.tools(), cancel))
-                except Halted:
-                    self._halted(calls)
+                except Halted as halted:
+                    self._halted(halted)
                     raise
             yield answer.text
             if calls:
@@ -133,19 +135,17 @@ class Loop:
             self.record.prompt(GO_ON, meta=True)
             self.conversation.said(GO_ON)
 
-    def _hear_shells(self) -> None:
-        """Tell the model which commands in the background have ended."""
-        for text in self.shared.shells.notices() if self._agent is None else ():
+    def _hear_news(self) -> None:
+        """Tell the model which commands in the background have ended, and what others did to files that it wrote."""
+        for text in self.shared.news() if self._agent is None else ():
             self.record.prompt(text, meta=True)
             self.conversation.said(text)
 
-    def _halted(self, calls: Sequence[Call]) -> None:
+    def _halted(self, halted: Halted) -> None:
         """The person stopped it while calls were at work: the model finds that out with the next prompt."""
-        from turnlog.agent.calls import STOP
         from turnlog.agent.record.lines import INTERRUPTED_CALL
 
-        results = [{"type": "tool_result", "tool_use_id": c.id, "content": STOP, "is_error": True} for c in calls]
-        self.conversation.resulted(results)
+        self.conversation.resulted(halted.results)
         self.record.interrupted(for_tool=True)
         self.conversation.said(INTERRUPTED_CALL)
 
@@ -164,7 +164,7 @@ class Loop:
         thinking = {"type": "enabled", "budget_tokens": self.setup.thinking} if self.setup.thinking else None
         return Request(
             self.setup.name,
-            self.conversation.to_send(further),
+            self.conversation.to_send(self.setup.name, further),
             self.setup.max_tokens,
             self.setup.system,
             offered,
@@ -187,9 +187,10 @@ class Loop:
             raise
         answer = folding.answer()
         self.record.answer(answer)
-        self.conversation.answered(answer.content)
+        self.conversation.answered(answer.content, self.setup.name)
         self.conversation.used = filled(answer.usage) or self.conversation.used
         self.spent.add(answer, (time.monotonic() - began) * 1000)
+        self.usage = answer.usage
         return answer
 
     def _broken_off(self, answer: Answer) -> None:
@@ -199,7 +200,7 @@ class Loop:
         said = [block for block in answer.content if block.get("type") == "text"]
         if said:
             self.record.answer(_partial(answer, said))
-            self.conversation.answered(said)
+            self.conversation.answered(said, self.setup.name)
         self.record.interrupted()
         self.conversation.said(INTERRUPTED)
 
@@ -273,6 +274,7 @@ class Loop:
             self.setup.environ,
             progress,
             shared.todos,
+            self.setup.guard.unreadable(self.setup.place),
         )
 
 
@@ -283,6 +285,14 @@ class Shared:
         self.files = Files()
         self.shells = Shells(folder / "background")
         self.todos: list[Object] = []
+
+    def news(self) -> Iterator[str]:
+        """What happened meanwhile, each time once."""
+        yield from self.shells.notices()
+        if self.files.written():
+            from turnlog.agent.tools.changes import changes
+
+            yield from (str(reminder(text)["text"]) for text in changes(self.files))
 
 
 def _object(value: object) -> Object:

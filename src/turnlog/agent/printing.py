@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from turnlog.agent.events import Denied, Event, Said, Streamed, TurnEnded
 from turnlog.agent.record.chain import VERSION
+from turnlog.agent.record.lines import made_up
 from turnlog.agent.spending import tokens_of
 from turnlog.session.prices import Tokens, lookup, window
 
@@ -28,6 +29,8 @@ Object = Mapping[str, Any]
 Json = dict[str, Any]
 
 FORMS: tuple[Form, ...] = ("text", "json", "stream-json")
+PRINTED = ("compact", "context", "cost", "help", "model")
+"""Commands of the client that make sense where nobody waits for the next prompt."""
 _SUBTYPES = {
     "finished": "success",
     "error": "success",  # so it is in the real client, and `is_error` tells them apart
@@ -54,13 +57,11 @@ class Printing:
         say: Callable[[str], None],
         *,
         partial: bool = False,
-        commands: tuple[str, ...] = (),
     ) -> None:
         self._form = form
         self._write = write
         self._say = say
         self._partial = partial
-        self._commands = commands
         self._lock = threading.Lock()
         self._session_id = ""
         self._denied: list[Json] = []
@@ -69,10 +70,11 @@ class Printing:
         self._stop: str | None = None
 
     def begin(self, loop: Loop, key_source: str = "none") -> None:
-        """Say what the turn has to work with."""
+        """Say what the turn has to work with; each turn is counted by itself."""
         self._session_id = loop.record.session_id
+        self._denied, self._results, self._usage, self._stop = [], 0, {}, None
         if self._form == "stream-json":
-            self._write(_init(loop, key_source, self._commands))
+            self._write(_init(loop, key_source))
 
     def watch(self, event: Event) -> None:
         """Take note of what happens, and tell it if everything is wanted; sub-agents call this at the same time."""
@@ -95,6 +97,24 @@ class Printing:
         else:
             self._write(self._result(loop, ended))
         return int(ended.reason != "finished")
+
+    def replay(self, content: Any, uuid: str | None = None) -> None:
+        """Say again what a program said."""
+        around = {"session_id": self._session_id, "parent_tool_use_id": None, "uuid": uuid or str(uuid4())}
+        self._write({"type": "user", "message": {"role": "user", "content": content}, **around, "isReplay": True})
+
+    def command(self, loop: Loop, name: str, text: str, milliseconds: int) -> int:
+        """Tell what a command of the client gave, in the place of a turn."""
+        if self._form == "text":
+            self._say(text)
+            return 0
+        if self._form == "stream-json" and text:
+            message = made_up(text, str(uuid4()))["message"]
+            around = {"parent_tool_use_id": None, "session_id": self._session_id, "uuid": str(uuid4())}
+            self._write({"type": "assistant", "message": message, **around})
+        told = self._result(loop, TurnEnded("finished", text, milliseconds, 0))
+        self._write({**told, "num_turns": 0, "stop_reason": None, "local_command": name})
+        return 0
 
     def _count(self, event: Said) -> None:
         entry = event.entry
@@ -139,7 +159,7 @@ class Printing:
         }
 
 
-def _init(loop: Loop, key_source: str, commands: tuple[str, ...]) -> Json:
+def _init(loop: Loop, key_source: str) -> Json:
     setup = loop.setup
     return {
         "type": "system",
@@ -150,7 +170,7 @@ def _init(loop: Loop, key_source: str, commands: tuple[str, ...]) -> Json:
         "mcp_servers": [],
         "model": setup.name,
         "permissionMode": setup.guard.mode,
-        "slash_commands": list(commands),
+        "slash_commands": list(PRINTED),
         "apiKeySource": key_source,
         "claude_code_version": VERSION,
         "output_style": "default",

@@ -15,12 +15,12 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from turnlog.entries.writer import read_whole, replace
 from turnlog.errors import TurnlogError
@@ -50,19 +50,18 @@ class WrittenRule(NamedTuple):
     layer: Layer
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """All layers, the highest first."""
 
     layers: tuple[Layer, ...] = ()
     is_trusted: bool = True
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = []
 
     def rules(self, kind: Kind) -> list[WrittenRule]:
         """The rules of one kind, with the layer that each is from."""
-        layers = self._trusted() if kind == "allow" else self.layers
+        layers: Sequence[Layer] = self._trusted() if kind == "allow" else self.layers
         managed = [layer for layer in layers if layer.name == "managed"]
-        if any(layer.values.get("allowManagedPermissionRulesOnly") is True for layer in managed):
+        if kind == "allow" and any(layer.values.get("allowManagedPermissionRulesOnly") is True for layer in managed):
             layers = managed
         return [WrittenRule(text, layer) for layer in layers for text in self._listed(layer, kind)]
 
@@ -72,9 +71,10 @@ class Settings:
         return [Path(os.path.normpath(layer.root / Path(text).expanduser())) for layer, text in found]
 
     def mode(self) -> str | None:
-        """The mode to begin with (`permissions.defaultMode`)."""
-        found = (self._permissions(layer).get("defaultMode") for layer in self._trusted())
-        return next((mode for mode in found if isinstance(mode, str)), None)
+        """The mode to begin with (`permissions.defaultMode`); a project can't choose the one that asks nothing."""
+        found = ((layer.name, self._permissions(layer).get("defaultMode")) for layer in self._trusted())
+        refused = [(name, "bypassPermissions") for name in _OWN]
+        return next((mode for name, mode in found if isinstance(mode, str) and (name, mode) not in refused), None)
 
     def may_bypass(self) -> bool:
         """Whether the mode that asks nothing may be used."""
@@ -119,6 +119,8 @@ class Settings:
 
     def _listed(self, layer: Layer, name: str) -> Iterator[str]:
         found = self._permissions(layer).get(name, [])
+        if isinstance(found, str) and name in ("deny", "ask"):  # what forbids must not be lost for want of brackets
+            found = [found]
         if not isinstance(found, Sequence) or isinstance(found, str):
             self._warn(layer, f"permissions.{name} is no list")
             return
@@ -171,11 +173,13 @@ def _file(name: str, path: Path, root: Path, warnings: list[str]) -> Layer | Non
     try:
         if path.stat().st_size > _LARGEST:
             raise OSError(None, "it is too large")
-        values = _object(path.read_bytes())
+        values = decoded(path.read_bytes())
     except FileNotFoundError:
         return None
     except OSError as error:
         values = error.strerror or "it can't be read"
+    if isinstance(values, str) and name == "managed":  # what an administrator forbids must not be lost
+        raise TurnlogError(f"{path}: {values}; the administrator of this machine must put it right")
     if isinstance(values, str):
         warnings.append(f"{path}: {values}; the file is ignored")
         return None
@@ -185,14 +189,14 @@ def _file(name: str, path: Path, root: Path, warnings: list[str]) -> Layer | Non
 def _flag(flag: str | Mapping[str, Any], root: Path, warnings: list[str]) -> Layer | None:
     if isinstance(flag, str) and not flag.lstrip().startswith("{"):
         return _file("flags", root / Path(flag).expanduser(), root, warnings)
-    values = flag if isinstance(flag, Mapping) else _object(flag.encode("utf-8", "surrogatepass"))
+    values = flag if isinstance(flag, Mapping) else decoded(flag.encode("utf-8", "surrogatepass"))
     if isinstance(values, str):
         warnings.append(f"the settings that were given: {values}; they are ignored")
         return None
     return Layer("flags", "the settings that were given", values, root)
 
 
-def _object(data: bytes) -> Mapping[str, Any] | str:
+def decoded(data: bytes) -> Mapping[str, Any] | str:
     """The object that a text holds, or what is wrong with it."""
     try:
         found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf").strip() or b"{}")
@@ -203,26 +207,32 @@ def _object(data: bytes) -> Mapping[str, Any] | str:
 
 def add_rules(path: Path, kind: Kind, rules: Sequence[str], *, root: Path) -> None:
     """Add rules to a file of settings, and leave all else in it as it is; the file must stay within `root`."""
+
+    def added(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        permissions = values.get("permissions", {})
+        listed = permissions.get(kind, []) if isinstance(permissions, dict) else None
+        if not isinstance(listed, list):
+            return None
+        new = [rule for rule in dict.fromkeys(rules) if rule not in listed]
+        return {**values, "permissions": {**permissions, kind: [*listed, *new]}} if new else values
+
     path.parent.mkdir(parents=True, exist_ok=True)
+    rewrite(path, added, f"permissions.{kind} is no list", root=root)
+
+
+def rewrite(
+    path: Path, change: Callable[[Mapping[str, Any]], Mapping[str, Any] | None], trouble: str, *, root: Path
+) -> None:
+    """Change the object that a file holds, in the file's own style; nothing is written if it is not as it should be."""
     old = read_whole(path) if path.exists() else None
-    text = old.data.decode("utf-8-sig", "replace") if old else ""
-    values = _object(old.data) if old else {}
-    if isinstance(values, str):
-        raise TurnlogError(f"{path}: {values}; put it right first, nothing was written")
-    permissions = values.get("permissions", {})
-    listed = permissions.get(kind, []) if isinstance(permissions, dict) else None
-    if not isinstance(permissions, dict) or not isinstance(listed, list):
-        raise TurnlogError(f"{path}: permissions.{kind} is no list; put it right first, nothing was written")
-    new = [rule for rule in dict.fromkeys(rules) if rule not in listed]
-    if not new:
+    text = old.data.decode("utf-8-sig", "replace") if old else "\n"
+    values = decoded(old.data) if old else {}
+    changed = values if isinstance(values, str) else change(values)
+    if changed is None or isinstance(changed, str):
+        raise TurnlogError(f"{path}: {changed or trouble}; put it right first, nothing was written")
+    if changed == values:
         return
-    values = {**values, "permissions": {**permissions, kind: [*listed, *new]}}
-    data = json.dumps(values, indent=_indent(text), ensure_ascii=False) + (
-        "\n" if text.endswith("\n") or not old else ""
-    )
+    indent = re.search(r"\n([ \t]+)\"", text)
+    data = json.dumps(changed, indent=indent[1] if indent else 2, ensure_ascii=False)
+    data += "\n" if text.endswith("\n") else ""
     replace(path, data.encode("utf-8", "surrogatepass"), root=root, expected=old.checkpoint if old else None)
-
-
-def _indent(text: str) -> int | str:
-    found = re.search(r"\n([ \t]+)\"", text)
-    return found[1] if found else 2

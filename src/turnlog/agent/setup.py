@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from turnlog.agent.permissions.decision import Guard
 from turnlog.agent.tools.tool import Object, Place, Tool
 from turnlog.model.model import Model
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How far a turn may go."""
 
     turns: int | None = None
@@ -22,8 +22,7 @@ class Limits:
     """Cost of the session (`--max-budget-usd`)."""
 
 
-@dataclass(frozen=True)
-class AgentType:
+class AgentType(Struct, frozen=True):
     """A kind of sub-agent: built in, or of `.claude/agents`."""
 
     name: str
@@ -37,8 +36,7 @@ class AgentType:
     source: Path | None = None
 
 
-@dataclass
-class Setup:
+class Setup(Struct):
     """A session's surroundings."""
 
     model: Model
@@ -55,9 +53,9 @@ class Setup:
     guard: Guard
     place: Place
     environ: Mapping[str, str]
-    agents: Mapping[str, AgentType] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
-    aliases: Mapping[str, str] = field(default_factory=dict)
+    agents: Mapping[str, AgentType] = {}
+    limits: Limits = Limits()
+    aliases: Mapping[str, str] = {}
     """Models by their short names: opus, sonnet, haiku."""
     max_tokens: int = 32_000
     thinking: int = 0
@@ -66,5 +64,5 @@ class Setup:
     """The context window if it is not that of the model."""
     compact_at: float = 0.85
     """When so much of the window is filled, older messages are replaced by a summary."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = {}
     """Further fields of each request."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from turnlog.agent.setup import Limits
 from turnlog.model.answer import Answer
 from turnlog.session.prices import Tokens, cost
-from turnlog.session.usage import context_of
 
 
 class Exhausted(Exception):
@@ -21,11 +21,10 @@ class Exhausted(Exception):
         self.reason = reason
 
 
-@dataclass
-class Used:
+class Used(Struct):
     """What one model has used."""
 
-    tokens: Tokens = field(default_factory=Tokens)
+    tokens: Tokens = Tokens()
     dollars: float = 0.0
 
 
@@ -100,5 +99,4 @@ def tokens_of(usage: Mapping[str, Any]) -> Tokens:
 
 def filled(usage: Mapping[str, Any]) -> int:
     """How many tokens of the window a request and its answer take."""
-    tokens = tokens_of(usage)
-    return context_of(tokens) + tokens.output
+    return sum(tokens_of(usage)[:5])  # all that are tokens: without the searches

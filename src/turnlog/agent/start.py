@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
+import msgspec
+
 from turnlog.agent.briefing.agents import agent_types
 from turnlog.agent.briefing.memory import may_leave, memories
 from turnlog.agent.briefing.memory import reminder as remembered
+from turnlog.agent.briefing.planning import PLANNING
 from turnlog.agent.briefing.prompt import system
-from turnlog.agent.briefing.surroundings import PLANNING, surroundings
+from turnlog.agent.briefing.surroundings import surroundings
 from turnlog.agent.conversation import Conversation, reminder
 from turnlog.agent.loop import Loop, Shared, Watch
 from turnlog.agent.models import aliases, chosen, most_tokens, small
@@ -25,7 +28,7 @@ from turnlog.agent.setup import Limits, Setup
 from turnlog.agent.toolbox import tools
 from turnlog.agent.tools.tool import Place
 from turnlog.entries.layout import config_candidates, config_dirs
-from turnlog.errors import NotFound, TurnlogError, UsageError
+from turnlog.errors import NotFound, Refused, TurnlogError, UsageError
 
 if TYPE_CHECKING:
     from turnlog.agent.record.owner import Owner
@@ -176,7 +179,10 @@ class Starting:
         path = find(wishes.resume, folders) if wishes.resume else latest(folders, self.cwd)
         if is_demo(path):
             raise NotFound(f"{wishes.resume}: is a session of the demo, which nothing is added to")
-        return resumed(path)
+        try:
+            return resumed(path)
+        except Refused as reason:
+            raise Refused(str(reason) if str(path) in str(reason) else f"{path}: {reason}") from None
 
     def _remarks(self, found: Resumed | None) -> Iterator[str]:
         """What a person should know of a session that is taken up."""
@@ -205,7 +211,9 @@ class Starting:
 
     def _loop(self, setup: Setup, record: Record, found: Resumed | None, watch: Watch, person: Person) -> Loop:
         shared = Shared(record.folder)
-        conversation = Conversation(found.sent_to(setup.name) if found else (), setup.preface)
+        said, thought_by = (found.messages, found.thought_by) if found else ([], None)
+        conversation = Conversation(said, setup.preface, thought_by)
+        conversation.used = found.used if found else 0
         for seen in found.files if found else ():
             _recall(shared, Path(seen.path), seen)
         if found:
@@ -219,9 +227,11 @@ def another(wishes: Wishes, resume: str | None = None) -> Wishes:
 
 
 def _recall(shared: Shared, path: Path, seen: Any) -> None:
-    """Let the tools know what the model saw of a file; that only helps as long as nobody changed it since."""
+    """Let the tools know what the model saw of a file; what stands there is what it saw, if nobody wrote it since."""
     try:
-        text = path.read_text(encoding="utf-8") if seen.is_whole and path.stat().st_size < 1 << 20 else None
+        status = path.stat()
+        is_same = status.st_mtime <= seen.time.timestamp() and status.st_size < 1 << 20
+        text = path.read_text(encoding="utf-8") if seen.is_whole and is_same else None
     except (OSError, ValueError):
         return
     shared.files.recall(path, seen.time, text)
@@ -240,9 +250,24 @@ def _flags(wishes: Wishes) -> Sequence[str | Mapping[str, Any]]:
     permissions = {"allow": _rules(wishes.allowed), "deny": _rules(wishes.disallowed)}
     given = {kind: rules for kind, rules in permissions.items() if rules}
     for text in wishes.settings:
-        if not text.lstrip().startswith("{") and not Path(text).expanduser().is_file():
-            raise TurnlogError(f"--settings {text}: there is no such file")
+        _check(text)
     return [*wishes.settings, *([{"permissions": given}] if given else [])]
+
+
+def _check(given: str) -> None:
+    """Raise if settings that were given can't be read: what is asked for by name must hold, or nothing be done."""
+    is_file = not given.lstrip().startswith("{")
+    name = f"--settings {given}" if is_file else "--settings"
+    try:
+        values = msgspec.json.decode(Path(given).expanduser().read_bytes() if is_file else given)
+    except FileNotFoundError:
+        raise TurnlogError(f"{name}: there is no such file") from None
+    except OSError as error:
+        raise TurnlogError(f"{name}: {error.strerror or error}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise TurnlogError(f"{name}: it is no JSON ({error})") from None
+    if not isinstance(values, dict):
+        raise TurnlogError(f"{name}: it is no object")
 
 
 def _rules(texts: Sequence[str]) -> list[str]:
@@ -255,6 +280,7 @@ def _rules(texts: Sequence[str]) -> list[str]:
             if depth <= 0 and char in ", ":
                 found.append(text[begin:at].strip())
                 begin = at + 1
+        found.append(text[begin:].strip())  # a bracket that is never closed: whoever reads the rule says so
     return [rule for rule in found if rule]
 
 

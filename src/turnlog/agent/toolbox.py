@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 
 from turnlog.agent.briefing.prompt import ORDER
 from turnlog.agent.setup import AgentType
-from turnlog.agent.tools.tool import Tool
+from turnlog.agent.tools.offered import Offered
+from turnlog.agent.tools.task import Task
+from turnlog.agent.tools.tool import Object, Result, Scene, Tool
+from turnlog.errors import UsageError
 
-_HOMES = {
+HOMES = {
     "Bash": "bash",
     "BashOutput": "bash_output",
     "KillShell": "kill_shell",
@@ -24,19 +28,48 @@ _HOMES = {
     "TodoWrite": "todo",
     "AskUserQuestion": "ask",
     "ExitPlanMode": "plan",
-    "Task": "task",
 }
+"""The modules of tools that are loaded late."""
 
 
 def tools(
     agents: Mapping[str, AgentType], is_readonly: Callable[[str], bool], wanted: str | None = None
 ) -> dict[str, Tool]:
     """All tools by their names; `wanted` names some of them (`--tools`), separated by commas or blanks."""
-    names = ORDER if wanted is None else [name for name in ORDER if name in wanted.replace(",", " ").split()]
-    given: dict[str, tuple[object, ...]] = {"Bash": (is_readonly,), "Task": (agents,)}
-    return {name: _tool(name, *given.get(name, ())) for name in names}
+    names = ORDER if wanted is None else _chosen(wanted.replace(",", " ").split())
+    given = {"Bash": (is_readonly,)}
+    return {name: Task(agents) if name == "Task" else Late(name, *given.get(name, ())) for name in names}
 
 
-def _tool(name: str, *given: object) -> Tool:
-    made: Tool = getattr(import_module(f"turnlog.agent.tools.{_HOMES[name]}"), name)(*given)
-    return made
+def _chosen(wanted: Sequence[str]) -> list[str]:
+    if "default" in wanted:
+        return [*ORDER]
+    if unknown := [name for name in wanted if name not in ORDER]:
+        raise UsageError(f"--tools: there is no {', '.join(unknown)}; there are {', '.join(ORDER)}")
+    return [name for name in ORDER if name in wanted]
+
+
+class Late(Offered):
+    """A tool that is loaded when it is called for the first time: most sessions use a few of them, many none."""
+
+    def __init__(self, name: str, *given: object) -> None:
+        self._name = name
+        self._given = given
+
+    @property
+    def name(self) -> str:
+        """The name of the tool."""
+        return self._name
+
+    def is_safe(self, given: Object) -> bool:
+        """Whether the tool says so of a call."""
+        return self._tool.is_safe(given)
+
+    def run(self, given: Object, scene: Scene) -> Result:
+        """Let the tool do it."""
+        return self._tool.run(given, scene)
+
+    @cached_property
+    def _tool(self) -> Tool:
+        made: Tool = getattr(import_module(f"turnlog.agent.tools.{HOMES[self._name]}"), self._name)(*self._given)
+        return made

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 FORMS = ("text", "json", "stream-json")
+FORMS_IN = ("text", "stream-json")
 MODES = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk")
 
 
@@ -28,6 +29,14 @@ class Option(NamedTuple):
 OPTIONS = (
     Option("is_printed", ("-p", "--print"), "Answer on standard output and end; nobody is asked.", "flag"),
     Option("form", ("--output-format",), "How print mode answers.", choices=FORMS),
+    Option("input_form", ("--input-format",), "How print mode is asked; stream-json: many prompts.", choices=FORMS_IN),
+    Option("is_replayed", ("--replay-user-messages",), "With stream-json both ways: say each prompt again.", "flag"),
+    Option(
+        "asked",
+        ("--permission-prompt-tool",),
+        "With stream-json both ways: whom to ask for leave.",
+        choices=("stdio",),
+    ),
     Option("partial", ("--include-partial-messages",), "With stream-json: every piece as it comes.", "flag"),
     Option("model", ("--model",), "The model: opus, sonnet, haiku, or a full name."),
     Option("is_continued", ("-c", "--continue"), "Take up the newest session of this folder.", "flag"),

@@ -7,19 +7,22 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turnlog.errors import UsageError
 
 if TYPE_CHECKING:
+    from turnlog.agent.loop import Loop
+    from turnlog.agent.printing import Printing
     from turnlog.agent.start import Starting, Wishes
     from turnlog.model.cancel import Cancel
 
 _LARGEST = 64 << 20
 _SILENCE = 3
-_ENDS = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+ENDS = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 """What tells a program to end: somebody, or a terminal that is closed."""
 
 
@@ -30,11 +33,14 @@ def chatted(said: Mapping[str, Any]) -> int:
 
     starting = Starting(Path(os.path.realpath(Path.cwd())), data_dir())
     wishes = _wishes(said)
-    if said.get("is_printed"):
+    # Programs that give prompts as lines of JSON leave the word for print mode out.
+    if said.get("is_printed") or said.get("input_form") == "stream-json":
         return _printed(starting, wishes, said)
-    if said.get("form") or said.get("partial"):
-        raise UsageError("--output-format and --include-partial-messages need -p")
-    return _talked(starting, wishes, said)
+    if any(said.get(name) for name in ("form", "partial", "input_form", "is_replayed", "asked")):
+        raise UsageError("--output-format, --input-format and what belongs to them need -p")
+    from turnlog.cli.chat_terminal import talked
+
+    return talked(starting, wishes, said.get("prompt"))
 
 
 def _wishes(said: Mapping[str, Any]) -> Wishes:
@@ -59,24 +65,75 @@ def _wishes(said: Mapping[str, Any]) -> Wishes:
 
 
 def _printed(starting: Starting, wishes: Wishes, said: Mapping[str, Any]) -> int:
-    from turnlog.agent.person import Nobody
     from turnlog.agent.printing import Printing
-    from turnlog.model.cancel import Cancel
 
-    prompt = _prompt(said.get("prompt"))
+    is_fed = _is_fed(said)
+    prompt = None if is_fed else _prompt(said.get("prompt"))
     if wishes.resume == "":
         raise UsageError("--resume needs the id of a session in print mode; --continue takes the newest")
     printing = Printing(said.get("form") or "text", _write_json, _write_text, partial=bool(said.get("partial")))
-    begun = starting.begin(wishes, printing.watch, Nobody())
-    try:
-        for warning in begun.warnings:
-            _remark(warning)
-        cancel = Cancel()
-        with _interrupting(cancel):
+    if prompt is None:
+        return _fed(starting, wishes, said, printing)
+    from turnlog.agent.person import Nobody
+    from turnlog.model.cancel import Cancel
+
+    with contextlib.closing(starting.begin(wishes, printing.watch, Nobody())) as begun:
+        _remark(*begun.warnings)
+        with _interrupting(cancel := Cancel()):
             printing.begin(begun.loop, starting.key_source)
-            return printing.end(begun.loop, begun.loop.turn(prompt, cancel, typed=False))
-    finally:
-        begun.close()
+            return _taken(begun.loop, printing, prompt, cancel)
+
+
+def _taken(loop: Loop, printing: Printing, prompt: Any, cancel: Cancel) -> int:
+    """Take one prompt, or a command of the client; the exit status."""
+    if isinstance(prompt, str) and prompt.startswith("/"):
+        from turnlog.agent.console.slash import printed
+        from turnlog.agent.events import TurnEnded
+        from turnlog.model.failures import ModelError
+
+        began = time.monotonic()
+        try:
+            told = printed(loop, prompt, cancel)
+        except ModelError as error:
+            return printing.end(loop, TurnEnded("error", f"API Error: {error}", 0, 0))
+        if told is not None:
+            return printing.command(loop, *told, round((time.monotonic() - began) * 1000))
+    return printing.end(loop, loop.turn(prompt, cancel, typed=False))
+
+
+def _is_fed(said: Mapping[str, Any]) -> bool:
+    """Whether the prompts come as lines of JSON."""
+    is_fed = said.get("input_form") == "stream-json"
+    if is_fed and said.get("form") != "stream-json":
+        raise UsageError("--input-format stream-json needs --output-format stream-json")
+    if not is_fed and (said.get("is_replayed") or said.get("asked")):
+        raise UsageError("--replay-user-messages and --permission-prompt-tool need --input-format stream-json")
+    if is_fed and said.get("prompt"):
+        raise UsageError("with --input-format stream-json the prompts come on standard input, not as an argument")
+    return is_fed
+
+
+def _fed(starting: Starting, wishes: Wishes, said: Mapping[str, Any], printing: Printing) -> int:
+    """Take prompts until there are no more; the exit status of the last."""
+    from turnlog.agent.person import Nobody
+    from turnlog.cli.chat_asking import Program
+    from turnlog.cli.chat_feed import Feed
+
+    program, status = Program(_write_json) if said.get("asked") else None, 0
+    with contextlib.closing(starting.begin(wishes, printing.watch, program or Nobody())) as begun:
+        _remark(*begun.warnings)
+        feed = Feed(begun.loop, sys.stdin.buffer, _write_json, program)
+        while (message := feed.next()) is not None:
+            with _interrupting(cancel := feed.cancel()) as heard:
+                printing.begin(begun.loop, starting.key_source)
+                if said.get("is_replayed"):
+                    printing.replay(*message)
+                feed.planning.tell()
+                status = _taken(begun.loop, printing, message.content, cancel)
+                feed.planning.heard()
+            if heard:
+                break
+    return status
 
 
 def _prompt(given: str | None) -> str:
@@ -134,100 +191,32 @@ def _write_text(text: str) -> None:
     sys.stdout.flush()
 
 
-def _remark(text: str) -> None:
-    from turnlog.render.terminal import line
+def _remark(*texts: str) -> None:
+    if texts and sys.stderr is not None:
+        from turnlog.render.terminal import line
 
-    if sys.stderr is not None:
-        sys.stderr.write(f"turnlog: {line(text)}\n")
+        sys.stderr.write("".join(f"turnlog: {line(text)}\n" for text in texts))
 
 
 @contextlib.contextmanager
-def _interrupting(cancel: Cancel) -> Iterator[None]:
-    """Let Ctrl-C and the end of the process take the turn back; the second time they end the program."""
+def _interrupting(cancel: Cancel) -> Iterator[list[int]]:
+    """Let Ctrl-C and the end of the process take the turn back; the second time they end the program.
+
+    Gives the signals that came.
+    """
+    heard: list[int] = []
 
     def stop(number: int, _frame: object) -> None:
+        heard.append(number)
         signal.signal(number, before[signal.Signals(number)])
         # Not here: the thread that is interrupted may hold what this needs.
         threading.Thread(target=cancel.set).start()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, *_ENDS)}
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as it is while the program starts
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, *ENDS)}
     try:
-        yield
+        yield heard
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-# -- the console
-
-
-def _talked(starting: Starting, wishes: Wishes, said: Mapping[str, Any]) -> int:
-    if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
-        raise UsageError("a conversation needs a terminal; `turnlog -p PROMPT` answers without one")
-    from turnlog.agent.console.console import Console, pick_one
-    from turnlog.agent.console.keyboard import Keyboard
-    from turnlog.agent.console.screen import Screen
-    from turnlog.cli import config, terminal
-
-    screen = Screen(_terminal_write, terminal.screen(config.load().color))
-    keyboard = Keyboard(starting.data / "chat_history")
-    if not _trusts(starting, screen, keyboard):
-        return 1
-    if wishes.resume == "":
-        chosen = pick_one(starting, lambda hint: _line(keyboard, hint), screen)
-        if chosen is None:
-            return 0
-        wishes = wishes._replace(resume=chosen)
-    console = Console(starting, wishes, screen, keyboard)
-    _end_with(console.close)
-    return console.run(said.get("prompt"))
-
-
-def _end_with(close: Callable[[], None]) -> None:
-    """When the program is told to end, let go of everything first: what runs in the background ends, too."""
-    if os.name == "nt":
-        return
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-
-    def wait() -> None:
-        while (number := os.read(reader, 1)[0]) not in _ENDS:
-            pass
-        close()
-        os._exit(128 + number)
-
-    # Another thread does it: the main one may wait in the line editor, which a signal does not always wake.
-    for number in _ENDS:
-        signal.signal(number, lambda *_: None)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    threading.Thread(target=wait, name="end", daemon=True).start()
-
-
-def _terminal_write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
-
-
-def _line(keyboard: Any, hint: str) -> str | None:
-    try:
-        return str(keyboard.line(hint))
-    except (EOFError, KeyboardInterrupt):
-        return None
-
-
-def _trusts(starting: Starting, screen: Any, keyboard: Any) -> bool:
-    """Whether the person trusts the folder; asked once for each."""
-    if starting.is_trusted:
-        return True
-    from turnlog.agent.permissions.trust import trust
-    from turnlog.render.terminal import visible
-
-    screen.say(
-        f"You begin to work in {visible(str(starting.cwd))}.",
-        "Its settings, instructions and files will be read, and may lead the model to act. Do you trust it?",
-    )
-    said = _line(keyboard, "  y: I trust this folder   n: leave   [y/n] ")
-    if said is None or said.strip().lower() not in ("y", "yes"):
-        return False
-    trust(starting.cwd, starting.config_dir)
-    return True

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import sys
 
+TYPE_CHECKING = False  # as in typing, whose import costs as much as all of this
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 
 def usage(words: list[str]) -> int | None:
     """Answer `turnlog usage [--json]` and return the exit status; None for any other form."""
     if words not in ([], ["--json"]):
         return None
     try:
+        _load_decoder()
         from turnlog.cli.start import begin
         from turnlog.cli.usage_report import Words, print_usage
 
@@ -26,12 +32,28 @@ def usage(words: list[str]) -> int | None:
 
 def chat(words: list[str]) -> int | None:
     """Answer `turnlog -p …` in its plain forms and return the exit status; None for any other form."""
+    import _signal as signal  # type: ignore[import-not-found]  # what `signal` stands on: is loaded with the interpreter
+
+    hears = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if hears:
+        # Before and behind the turn there is nothing to tidy up, and an exception amid imports may crash them.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     from turnlog.cli.chat_options import plain
 
     said = plain(words)
     if said is None or not said.get("is_printed"):
+        if hears:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         return None
+    status = _printed(said)
+    if hears:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return status
+
+
+def _printed(said: Mapping[str, Any]) -> int:
     try:
+        _load_decoder()
         from turnlog.cli.chatting import chatted
         from turnlog.cli.start import begin
 
@@ -44,3 +66,14 @@ def chat(words: list[str]) -> int | None:
 
         return ended(error)
     return status
+
+
+def _load_decoder() -> None:
+    """Load msgspec without typing_extensions, of which it takes nothing that `typing` lacks: a tenth of a start."""
+    if "typing_extensions" in sys.modules or "msgspec" in sys.modules:
+        return
+    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # what an import of it finds missing
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        del sys.modules["typing_extensions"]

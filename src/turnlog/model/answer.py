@@ -22,6 +22,9 @@ from turnlog.model.failures import BrokenOff
 
 Object = Mapping[str, Any]
 
+CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
+"""Why an answer ends that was not finished."""
+
 
 class Answer(Struct, frozen=True):
     """What a model said."""
@@ -48,7 +51,7 @@ class Answer(Struct, frozen=True):
     @property
     def is_cut(self) -> bool:
         """Whether it ended because it became too long."""
-        return self.stop_reason in ("max_tokens", "model_context_window_exceeded")
+        return self.stop_reason in CUT
 
 
 class Folding:
@@ -58,7 +61,7 @@ class Folding:
         self._start: Started | None = None
         self._end: Ended | None = None
         self._blocks: dict[int, Object] = {}
-        self._open: dict[int, str] = {}
+        self._open: dict[int, list[str]] = {}
 
     def add(self, event: Event) -> None:
         """Take the next event."""
@@ -70,7 +73,7 @@ class Folding:
             self._blocks[event.index] = event.block
         elif isinstance(event, TextPart | ThinkingPart | InputPart):
             text = event.json if isinstance(event, InputPart) else event.text
-            self._open[event.index] = self._open.get(event.index, "") + text
+            self._open.setdefault(event.index, []).append(text)
         elif isinstance(event, BlockEnded):
             self._blocks[event.index] = event.block
             self._open.pop(event.index, None)
@@ -100,7 +103,7 @@ class Folding:
         block = self._blocks[index]
         if index not in self._open:
             return block
-        text = self._open[index]
+        text = "".join(self._open[index])
         return {**block, "text": str(block.get("text") or "") + text} if block.get("type") == "text" and text else None
 
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import json
 import re
-import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
@@ -26,7 +24,9 @@ import msgspec
 
 from turnlog.errors import UsageError
 from turnlog.model.cancel import Cancel
-from turnlog.model.endpoint import Endpoint, checked, credentials, shown
+from turnlog.model.connecting import connection, cut, to_proxy
+from turnlog.model.encoding import Encoder
+from turnlog.model.endpoint import Endpoint, checked, shown
 from turnlog.model.events import Event
 from turnlog.model.failures import BrokenOff, ModelError, Rejected, Unreachable, failure
 from turnlog.model.model import Model
@@ -52,11 +52,12 @@ class Anthropic(Model):
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self._parts = checked(endpoint.url)
+        self._encoder = Encoder()
 
     def stream(self, request: Request, cancel: Cancel | None = None) -> Iterator[Event]:
         """Answer, event by event."""
-        body = {**request.body(), "stream": True}
-        with self._asked("/v1/messages", body, request, cancel or Cancel()) as answer:
+        head = {**request.head(), "stream": True}
+        with self._asked("/v1/messages", head, request, cancel or Cancel()) as answer:
             kind = answer.headers.get_content_type()
             if kind != "text/event-stream":
                 raise self._strange(answer, kind)
@@ -64,8 +65,8 @@ class Anthropic(Model):
 
     def count_tokens(self, request: Request, cancel: Cancel | None = None) -> int:
         """How many tokens a request has."""
-        body = {key: value for key, value in request.body().items() if key not in _NOT_COUNTED}
-        with self._asked("/v1/messages/count_tokens", body, request, cancel or Cancel()) as answer:
+        head = {key: value for key, value in request.head().items() if key not in _NOT_COUNTED}
+        with self._asked("/v1/messages/count_tokens", head, request, cancel or Cancel()) as answer:
             found = _object(answer.read(LARGEST_REFUSAL))
             count = found.get("input_tokens")
             if not isinstance(count, int):
@@ -74,20 +75,20 @@ class Anthropic(Model):
 
     @contextmanager
     def _asked(
-        self, path: str, body: dict[str, Any], request: Request, cancel: Cancel
+        self, path: str, head: dict[str, Any], request: Request, cancel: Cancel
     ) -> Iterator[http.client.HTTPResponse]:
         """The accepted request: its answer, not yet read. The connection ends with it, or when it is cancelled."""
         cancel.check()
-        connection = self._connection()
+        made = self._connection()
         with contextlib.ExitStack() as ended:
-            ended.callback(connection.close)
+            ended.callback(made.close)
             try:
-                connection.connect()
-                held = connection.sock  # the connection itself forgets it once the answer begins
+                made.connect()
+                held = made.sock  # the connection itself forgets it once the answer begins
                 held.settimeout(self.endpoint.silence)
-                ended.enter_context(cancel.then(lambda: _cut(held)))
-                self._send(connection, path, body, request)
-                answer = ended.enter_context(connection.getresponse())
+                ended.enter_context(cancel.then(lambda: cut(held)))
+                self._send(made, path, head, request)
+                answer = ended.enter_context(made.getresponse())
                 if answer.status != 200:
                     raise self._refusal(answer)
                 yield answer
@@ -99,16 +100,8 @@ class Anthropic(Model):
                 raise
 
     def _connection(self) -> http.client.HTTPConnection:
-        parts, proxy, limit = self._parts, self._proxy, self.endpoint.connecting
-        is_safe, host = parts.scheme == "https", parts.hostname or ""
-        port = parts.port or (443 if is_safe else 80)
-        at, by = (proxy.hostname or "", proxy.port or 8080) if proxy else (host, port)
-        if not is_safe:
-            return http.client.HTTPConnection(at, by, timeout=limit)
-        connection = http.client.HTTPSConnection(at, by, timeout=limit, context=self._trust)
-        if proxy is not None:
-            connection.set_tunnel(host, port, _to_proxy(proxy))
-        return connection
+        trust = self._trust if self._parts.scheme == "https" else None
+        return connection(self._parts, self._proxy, self.endpoint.connecting, trust)
 
     @cached_property
     def _trust(self) -> ssl.SSLContext:
@@ -125,14 +118,16 @@ class Anthropic(Model):
             )
         return proxy
 
-    def _send(self, connection: http.client.HTTPConnection, path: str, body: dict[str, Any], request: Request) -> None:
+    def _send(self, connection: http.client.HTTPConnection, path: str, head: dict[str, Any], request: Request) -> None:
         headers, target = self.endpoint.headers(), self._parts.path.rstrip("/") + path
         if request.betas:
             headers["anthropic-beta"] = ",".join(request.betas)
         if self._proxy is not None and self._parts.scheme == "http":
-            headers |= _to_proxy(self._proxy)
+            headers |= to_proxy(self._proxy)
             target = shown(self._parts) + target
-        connection.request("POST", target, _encoded(body), headers)
+        with self._encoder.pieces(head, request.messages) as pieces:
+            headers["content-length"] = str(sum(map(len, pieces)))
+            connection.request("POST", target, pieces, headers)
 
     def _fault(self, error: Exception) -> ModelError:
         where = shown(self._parts)
@@ -153,7 +148,7 @@ class Anthropic(Model):
         kind, words = told.get("type"), told.get("message")
         if answer.status in (301, 302, 303, 307, 308):
             words = "it wants to send us elsewhere; name that address in ANTHROPIC_BASE_URL"
-        text = words if isinstance(words, str) and words else _plain(raw) or answer.reason
+        text = (" ".join(words.split()) if isinstance(words, str) else "") or _plain(raw) or answer.reason
         return failure(
             answer.status,
             f"{shown(self._parts)}: {answer.status}: {text[:500]}",
@@ -173,29 +168,9 @@ class Anthropic(Model):
 _NOT_COUNTED = frozenset({"max_tokens", "temperature", "stop_sequences", "metadata", "stream"})
 
 
-def _to_proxy(proxy: SplitResult) -> dict[str, str]:
-    pair = credentials(proxy)
-    return {"Proxy-Authorization": pair} if pair else {}
-
-
 def _chunks(answer: http.client.HTTPResponse) -> Iterator[bytes]:
     while chunk := answer.read1(CHUNK):
         yield chunk
-
-
-def _cut(held: socket.socket) -> None:
-    """End a connection that another thread reads from; closing alone would leave it waiting."""
-    with contextlib.suppress(OSError):
-        held.shutdown(socket.SHUT_RDWR)
-
-
-def _encoded(body: dict[str, Any]) -> bytes:
-    """The bytes of a request; half of a surrogate pair becomes U+FFFD."""
-    try:
-        return msgspec.json.encode(body)
-    except (UnicodeEncodeError, TypeError, RecursionError):
-        text = json.dumps(body, ensure_ascii=False)
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
 def _object(raw: bytes) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from turnlog.model.answer import CUT
 from turnlog.model.events import (
     BlockEnded,
     BlockStarted,
@@ -24,6 +25,7 @@ from turnlog.model.failures import BrokenOff, failure
 from turnlog.model.sse import Sent
 
 Data = dict[str, Any]
+_FAULTS = (msgspec.DecodeError, ValueError, RecursionError)
 _GROWING = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 _PARTS: dict[str, type[TextPart | ThinkingPart | SignaturePart]] = {
     "text_delta": TextPart,
@@ -41,6 +43,8 @@ class Reading:
         self._grown: dict[int, dict[str, list[str]]] = {}
         self._usage: Data = {}
         self._stop: Data = {}
+        self._flaw = ""
+        """What is wrong with a call; a call that was cut because the answer became too long may be wrong."""
 
     def events(self, stream: Iterable[Sent]) -> Iterator[Event]:
         """The events of an answer up to its end; BrokenOff if that does not come."""
@@ -57,8 +61,8 @@ class Reading:
 
     def _event(self, item: Sent) -> Event:
         try:
-            data = msgspec.json.decode(item.data)
-        except (msgspec.DecodeError, ValueError, RecursionError):
+            data = _decoded(item.data)
+        except _FAULTS:
             raise self._unreadable("an event is no JSON") from None
         if not isinstance(data, dict):
             raise self._unreadable("an event is no object")
@@ -73,7 +77,7 @@ class Reading:
         """The answer begins."""
         message = _object(data.get("message"))
         self._usage = dict(_object(message.get("usage")))
-        self._stop, self._blocks, self._grown = {}, {}, {}
+        self._stop, self._blocks, self._grown, self._flaw = {}, {}, {}, ""
         return Started(
             str(message.get("id") or ""),
             str(message.get("model") or ""),
@@ -121,13 +125,17 @@ class Reading:
                 block[key] = str(block.get(key) or "") + text
             elif text.strip():
                 block["input"] = self._input(text)
+        if block.get("type") == "tool_use" and not isinstance(block.get("input"), dict):
+            self._flaw = self._flaw or "the input of a call is no object"
+            block["input"] = {}
         return BlockEnded(index, block, data=data)
 
     def _input(self, text: str) -> Any:
         try:
-            return msgspec.json.decode(text)
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            raise self._unreadable("the input of a call is no JSON") from None
+            return _decoded(text)
+        except _FAULTS:
+            self._flaw = "the input of a call is no JSON"
+            return {}
 
     def message_delta(self, data: Data) -> Event:
         """Why the answer ends, and what it used."""
@@ -140,12 +148,14 @@ class Reading:
         reason, sequence = self._stop.get("stop_reason"), self._stop.get("stop_sequence")
         if not isinstance(reason, str):
             raise self._unreadable("it ends without a reason")
+        if self._flaw and reason not in CUT:
+            raise self._unreadable(self._flaw)
         return Ended(reason, sequence if isinstance(sequence, str) else None, dict(self._usage), data=data)
 
     def error(self, data: Data) -> Event:
         """It failed on the way."""
         error = _object(data.get("error"))
-        kind, words = error.get("type"), str(error.get("message") or "error")[:500]
+        kind, words = error.get("type"), " ".join(str(error.get("message") or "error").split())[:500]
         raise failure(
             200, f"the model failed while answering: {words}", str(kind or "api_error"), request_id=self._request_id
         )
@@ -155,6 +165,19 @@ class Reading:
         if not isinstance(index, int) or isinstance(index, bool):
             raise self._unreadable("a block has no number")
         return index
+
+
+def _decoded(text: str) -> Any:
+    """A JSON value; half of a surrogate pair in it becomes U+FFFD, as it is no fault of the model's words."""
+    try:
+        return msgspec.json.decode(text)
+    except _FAULTS:
+        if "\\u" not in text:
+            raise
+    import json
+
+    whole = json.dumps(json.loads(text), ensure_ascii=False)
+    return msgspec.json.decode(whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
 
 
 def _object(value: object) -> Data:

@@ -5,13 +5,42 @@ Messages, tools and blocks are the API's own JSON: what turnlog does not underst
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, overload
 
 from msgspec import Struct
 
 Object = Mapping[str, Any]
 Content = str | Sequence[Object]
+
+
+class Messages(Sequence[Object]):
+    """The messages of a conversation that goes on.
+
+    The settled ones are sent in the same form in all further requests, and so need to be encoded only once: nothing in
+    them changes, and the list only grows at its end. Whoever wants one of them otherwise makes another list.
+    """
+
+    def __init__(self, settled: Sequence[Object], rest: Sequence[Object]) -> None:
+        self.settled = settled
+        self.taken = len(settled)
+        """So many of them belong to this request, however long the list becomes."""
+        self.rest = rest
+
+    def __len__(self) -> int:
+        return self.taken + len(self.rest)
+
+    def __iter__(self) -> Iterator[Object]:
+        yield from islice(self.settled, self.taken)
+        yield from self.rest
+
+    @overload
+    def __getitem__(self, at: int) -> Object: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Object]: ...
+    def __getitem__(self, at: int | slice) -> Object | Sequence[Object]:
+        return list(self)[at]
 
 
 class Request(Struct, frozen=True):
@@ -34,7 +63,12 @@ class Request(Struct, frozen=True):
     """Values of the `anthropic-beta` header."""
 
     def body(self) -> dict[str, Any]:
-        """The JSON object to send, without what was not given, in a fixed order."""
+        """The JSON object to send, without what was not given, in a fixed order: what grows stands at the end."""
+        head = self.head()
+        return head if "messages" in head else {**head, "messages": list(self.messages)}
+
+    def head(self) -> dict[str, Any]:
+        """All of it but the messages."""
         given = {
             "model": self.model,
             "max_tokens": self.max_tokens,
@@ -45,7 +79,6 @@ class Request(Struct, frozen=True):
             "temperature": self.temperature,
             "stop_sequences": list(self.stop_sequences),
             "metadata": self.metadata,
-            "messages": list(self.messages),
         }
         kept = {key: value for key, value in given.items() if value is not None and value != "" and value != []}
         return {**kept, **self.extra}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from turnlog.redact.addresses import is_login
 from turnlog.redact.anchored import Anchored
@@ -25,24 +26,26 @@ _NAME = re.compile(
 )
 # Most words lack what must follow a name.
 _FOLLOWS = r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?(?:\s{0,8}+[:=-]|\s?[,(]\s?\\*[\"'`]|>|\s))"
-# Most texts lack `pass`: one look for it saves three.
-_PASS = (
-    Anchored("passw", "(?:or[dt]|d)" + _FOLLOWS),
-    Anchored("passphrase", _FOLLOWS),
-    Anchored("passcode", _FOLLOWS),
-)
+_ENDS = frozenset((word + joint)[-4:] for word in _BEFORE for joint in ("", *"-_. \n", "-\n", "_\n", ".\n", " \n"))
+"""How everything ends in which `_BEFORE_KEY` finds something; `$` fits before a last line end, too."""
+_SHORTEST = tuple(word for word in _BEFORE if len(word) < 4)
+
+
+def _is_named(lower: str, key: int) -> bool:
+    """Whether one of the words may stand before `key` that make it a secret."""
+    return lower[max(0, key - 4) : key] in _ENDS or lower.endswith(_SHORTEST, 0, key)
+
+
 _OTHERS = (
     Anchored("pwd", _FOLLOWS),
     Anchored("secret", _FOLLOWS),
     Anchored("token", _FOLLOWS),
     Anchored("credential", _FOLLOWS),
     Anchored("auth", "(?![a-z0-9_-])" + _FOLLOWS),
-    Anchored("key", _FOLLOWS),
+    Anchored("key", _FOLLOWS, may_be=_is_named),
 )
-_WORDS = (*_PASS, *_OTHERS)
+_WORDS = (Anchored("pass", "(?:w(?:or[dt]|d)|phrase|code)" + _FOLLOWS), *_OTHERS)
 _BEFORE_KEY = re.compile(_KEYS + "$")
-_ENDS = frozenset((word + joint)[-2:] for word in _BEFORE for joint in ("", *"-_. \n", "-\n", "_\n", ".\n", " \n"))
-"""How everything ends in which `_BEFORE_KEY` finds something; `$` fits before a last line end, too."""
 _PASSWORDS = ("passw", "passp", "passc", "pwd")
 _NO_VALUE = frozenset(
     "name names id ids type types count counts env var vars variable field fields file files path paths dir"
@@ -64,6 +67,8 @@ _JOINED = re.compile(
     r"|(?P<space>\s{1,3}+)"
     r")(?P<open>\\*+[\"'`]{0,3})"
 )
+_PLAIN = re.compile(r"[A-Za-z_.,:;!?)(-]*+(?:\s|$)")
+"""What goes on in a sentence: no digit before the next space, so no strong value, in quotes or not."""
 _BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]\\|&]{1,1024}+")
 _FLAG = re.compile(r"(?:^|[\s\"'`(=])--?[a-z0-9_-]{0,40}$")
 _NUMBER = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
@@ -92,12 +97,18 @@ class Assignments:
 
 def named(name: str, value: str) -> str | None:
     """The rule by which a value of a JSON object is a secret, from its key."""
-    for match in _NAME.finditer(name.lower()):
+    for match in _words(name):
         rest = _REST.match(name, match.end())
         holds = rest and _may_hold(name[: match.end()] + rest[0], name[match.end() :]) and not re.search(r"\s", value)
         if holds and _is_value(match[0], value, quoted=True, sure=True):
             return kind(match[0])
     return None
+
+
+@lru_cache(maxsize=1 << 10)
+def _words(name: str) -> tuple[re.Match[str], ...]:
+    """The words in a key that may make its value a secret; a session has few keys, and each very often."""
+    return tuple(_NAME.finditer(name.lower()))
 
 
 def kind(word: str) -> str:
@@ -118,8 +129,7 @@ def _start(lower: str, match: re.Match[str]) -> int | None:
     """Where the name of a secret begins that ends in this word; None if the word alone says nothing."""
     start = match.start()
     if match[0] == "key":
-        before = lower[max(0, start - 24) : start]
-        found = _BEFORE_KEY.search(before) if before[-2:] in _ENDS else None
+        found = _BEFORE_KEY.search(lower[max(0, start - 24) : start])
         return start - len(found[0]) if found else None
     if match[0] == "auth" and start > 0 and lower[start - 1].isalpha():
         return None
@@ -131,13 +141,17 @@ def _value(text: str, start: int, end: int) -> tuple[int, int] | None:
     joined = _JOINED.match(text, rest.end()) if rest else None
     if not rest or not joined:
         return None
+    flag = bool(joined["space"]) and _is_flag(text, start)
+    # Most names stand where a sentence or a list may go on: that doubt comes first.
+    doubtful = bool(joined["comma"] or joined["said"] or (joined["space"] and not flag))
+    if doubtful and _PLAIN.match(text, joined.end()):
+        return None
     quoted = bool(joined["open"])
     span = _quoted(text, joined) if quoted else _bare(text, joined)
     if not span:
         return None
-    value, flag = unescaped(text[slice(*span)]), bool(joined["space"]) and _is_flag(text, start)
-    # Most names stand where a sentence or a list may go on: that doubt comes first.
-    if (joined["comma"] or joined["said"] or (joined["space"] and not flag)) and not strong(value):
+    value = unescaped(text[slice(*span)])
+    if doubtful and not strong(value):
         return None
     name = _whole_name(text, start) + text[start : rest.end()]
     # Nothing but a value can follow an option, or a variable of the shell without spaces.

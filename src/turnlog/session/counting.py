@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
-from ..entries.decode import fit
+from ..entries.decode import NO_FIT, fit
 from ..entries.entry import Body, Usage
 from .messages import Quality, quality
 from .prices import SYNTHETIC, Tokens
@@ -147,7 +147,11 @@ def count_echo(found: dict[str, Best], entry: Body, name: str, offset: int) -> B
     if not isinstance(inner, dict):
         return None
     version = entry.get("version")
-    line = fit(Echo, inner | {"version": version if isinstance(version, str) else None, "is_sidechain": True})
+    stated = inner | {"version": version if isinstance(version, str) else None, "is_sidechain": True}
+    try:
+        line = convert(stated, Echo)
+    except NO_FIT:
+        line = fit(Echo, stated)
     best = count(found, line, name, offset, ECHO)
     message = inner.get("message")
     if best is not None and isinstance(message, dict):

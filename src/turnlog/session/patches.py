@@ -119,15 +119,21 @@ def compared(before: str, after: str) -> tuple[Hunk, ...]:
     old, new = split(before), split(after)
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
-    changes = _changes(old, new, head, tail)
-    return tuple(_hunk(old, new, group) for group in _grouped(changes))
+    return hunks(old, new, _changes(old, new, head, tail))
 
 
-class _Change(NamedTuple):
+class Change(NamedTuple):
+    """Lines of the old text that give way to lines of the new one: where they begin, and where they end."""
+
     old: int
     old_end: int
     new: int
     new_end: int
+
+
+def hunks(old: list[str], new: list[str], changes: Iterable[Change], context: int = CONTEXT) -> tuple[Hunk, ...]:
+    """Changes with some lines around them."""
+    return tuple(_hunk(old, new, group, context) for group in _grouped(changes, context))
 
 
 def _common(old: list[str], new: list[str]) -> int:
@@ -135,19 +141,19 @@ def _common(old: list[str], new: list[str]) -> int:
     return next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
 
 
-def _changes(old: list[str], new: list[str], head: int, tail: int) -> list[_Change]:
+def _changes(old: list[str], new: list[str], head: int, tail: int) -> list[Change]:
     old_end, new_end = len(old) - tail, len(new) - tail
     if (old_end - head) * (new_end - head) > _LARGE:
-        return [_Change(head, old_end, head, new_end)]
+        return [Change(head, old_end, head, new_end)]
     codes = SequenceMatcher(None, old[head:old_end], new[head:new_end], autojunk=False).get_opcodes()
-    return [_Change(head + a, head + b, head + c, head + d) for tag, a, b, c, d in codes if tag != "equal"]
+    return [Change(head + a, head + b, head + c, head + d) for tag, a, b, c, d in codes if tag != "equal"]
 
 
-def _grouped(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
+def _grouped(changes: Iterable[Change], context: int) -> Iterator[list[Change]]:
     """Changes so near to each other that they share their context."""
-    group: list[_Change] = []
+    group: list[Change] = []
     for change in changes:
-        if group and change.old - group[-1].old_end > 2 * CONTEXT:
+        if group and change.old - group[-1].old_end > 2 * context:
             yield group
             group = []
         group.append(change)
@@ -155,8 +161,8 @@ def _grouped(changes: Iterable[_Change]) -> Iterator[list[_Change]]:
         yield group
 
 
-def _hunk(old: list[str], new: list[str], group: list[_Change]) -> Hunk:
-    begin, end = max(group[0].old - CONTEXT, 0), min(group[-1].old_end + CONTEXT, len(old))
+def _hunk(old: list[str], new: list[str], group: list[Change], context: int) -> Hunk:
+    begin, end = max(group[0].old - context, 0), min(group[-1].old_end + context, len(old))
     lines: list[str] = []
     at = begin
     for change in group:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -98,8 +97,7 @@ class Source(NamedTuple):
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """One model's prices, limits and provenance; a multiplier that is None has no published value."""
 
     model: str
@@ -119,19 +117,19 @@ class Price:
     agree: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class PriceTable:
+class PriceTable(NamedTuple):
     """All prices, with the day they were collected and a digest of the content."""
 
     date: str
     sources: tuple[Source, ...]
     models: Mapping[str, Price]
-    _text: str = field(repr=False)
+    text: str
+    """The content itself."""
 
     @property
     def digest(self) -> str:
         """The SHA-256 of the content."""
-        return digest(self._text)
+        return digest(self.text)
 
 
 class ModelName(NamedTuple):

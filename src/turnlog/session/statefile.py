@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ..entries.writer import read_whole
-from .symptoms import Symptom
+
+if TYPE_CHECKING:
+    from .symptoms import Symptom
 
 NAME = ".claude.json"
 
@@ -21,6 +24,8 @@ def state_file(config_dir: Path) -> Path | None:
 
 def state(config_dir: Path) -> list[Symptom]:
     """Whether the client can read its state file."""
+    from .symptoms import Symptom  # most callers only want to know where the file is
+
     path = state_file(config_dir)
     try:
         data = read_whole(path).data if path else b"{}"

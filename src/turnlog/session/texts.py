@@ -44,6 +44,7 @@ _TYPED = frozenset({"command", "bash", None})
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _ASKED = frozenset({"oldString", "newString", "edits", "prompt"})
 """What a structured result repeats of the input of its call."""
+_ASKED_TO_WRITE = _ASKED | {"content"}
 _WRITTEN = ("create", "update")
 _KNOWN = frozenset({"text", "thinking", "tool_use", "tool_result"})
 # Fields of an entry that say what it is and where it belongs.
@@ -102,7 +103,7 @@ def texts(placed: Placed, familiar: Familiar = _NOTHING) -> list[Text]:
     line = placed.line
     kind, said = line.type, line.message
     if said is None or kind not in ("user", "assistant"):
-        return list(_other(kind or "", placed.body))
+        return _other(kind or "", placed.body)
     content = said.content
     if isinstance(content, str):
         found = [_plain(line, content)]
@@ -225,27 +226,29 @@ def _beyond(found: Body, told: str, repeated: Container[str]) -> list[str]:
     for key, value in found.items():
         if key in repeated or key in _OPAQUE:
             continue
-        if isinstance(value, str):
+        shape = type(value)
+        if shape is str:
             if value and value not in told and not _is_encoded(value):
                 kept.append(value)
-        elif key == "file" and isinstance(value, dict):
+        elif shape is dict and key == "file":
             kept += _file(value, told)
-        elif isinstance(value, list | dict):
+        elif shape is dict or shape is list:
             kept += [text for text in strings(value) if text not in told]
     return kept
 
 
 def _repeated(found: Body, call: str | None, familiar: Familiar) -> Container[str]:
     """The fields of a structured result that repeat the call, or a file that was shown before."""
-    fields: set[str] = set()
+    asked = _NOTHING_OPAQUE
     if call is not None and call in familiar.calls and not found.get("userModified"):
-        fields |= _ASKED if found.get("type") not in _WRITTEN else _ASKED | {"content"}
-    original = found.get("originalFile")
-    if isinstance(original, str):
-        if isinstance(path := found.get("filePath"), str) and path in familiar.files:
-            fields.add("originalFile")
-        if isinstance(found.get("newString"), str) or isinstance(found.get("content"), str):
-            fields.add("structuredPatch")  # its lines are those of the file before, and the new ones
+        asked = _ASKED if found.get("type") not in _WRITTEN else _ASKED_TO_WRITE
+    if not isinstance(found.get("originalFile"), str):
+        return asked
+    fields = set(asked)
+    if isinstance(path := found.get("filePath"), str) and path in familiar.files:
+        fields.add("originalFile")
+    if isinstance(found.get("newString"), str) or isinstance(found.get("content"), str):
+        fields.add("structuredPatch")  # its lines are those of the file before, and the new ones
     return fields
 
 
@@ -287,25 +290,24 @@ def _is_told(content: str, told: str) -> bool:
 
 
 def _paths(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, dict):
+    if not isinstance(given, dict) or _PATHS.isdisjoint(given):
         return ()
     return tuple(path for key, path in given.items() if key in _PATHS and isinstance(path, str) and path)
 
 
-def _other(kind: str, body: Body) -> Iterator[Text]:
+def _other(kind: str, body: Body) -> list[Text]:
     """The texts of an entry that is no message."""
     if field := _TITLES.get(kind):
-        if isinstance(title := body.get(field), str) and title:
-            yield Text("title", title)
-        return
+        title = body.get(field)
+        return [Text("title", title)] if isinstance(title, str) and title else []
     name = kind if kind in ("attachment", "system") else "other"
     inner = body.get("attachment")
     paths = _paths(inner) if isinstance(inner, dict) else _tracked(body)
     inside = [value for key, value in body.items() if key not in _ENVELOPE]
     words = "\n".join(dict.fromkeys(strings(inside)))
-    if words or paths:
-        failed = kind == "system" and body.get("subtype") == "api_error"
-        yield Text(name, words, paths, failed=failed)
+    if not words and not paths:
+        return []
+    return [Text(name, words, paths, None, None, kind == "system" and body.get("subtype") == "api_error")]
 
 
 def _tracked(body: Body) -> tuple[str, ...]:
@@ -318,18 +320,22 @@ def _tracked(body: Body) -> tuple[str, ...]:
 def strings(value: Any, opaque: frozenset[str] = _OPAQUE) -> list[str]:
     """The texts inside a JSON value, in order, without fields that are not for people, and without encoded files."""
     found: list[str] = []
-    waiting = [value]
+    waiting = [iter((value,))]
     while waiting:
-        item = waiting.pop()
-        kind = type(item)  # exact: it is what a decoder gave, and much of it
-        if kind is str:
-            if item and (len(item) <= _ENCODED_SIZE or not _is_encoded(item)):
-                found.append(item)
-        elif kind is dict:
-            hidden = opaque | _DATA if "media_type" in item or item.get("type") in _UNREADABLE else opaque
-            waiting += [inner for key, inner in item.items() if key not in hidden][::-1]
-        elif kind is list:
-            waiting += item[::-1]
+        for item in waiting[-1]:
+            kind = type(item)  # exact: it is what a decoder gave, and much of it
+            if kind is str:
+                if item and (len(item) <= _ENCODED_SIZE or not _is_encoded(item)):
+                    found.append(item)
+            elif kind is dict:
+                hidden = opaque | _DATA if "media_type" in item or item.get("type") in _UNREADABLE else opaque
+                waiting.append(iter([inner for key, inner in item.items() if key not in hidden]))
+                break
+            elif kind is list:
+                waiting.append(iter(item))
+                break
+        else:
+            waiting.pop()
     return found
 
 

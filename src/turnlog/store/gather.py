@@ -187,6 +187,7 @@ class _Reader:
         self.in_agent = task.kind == "agent"
         self.facet = partial(facets, session=task.session, project=task.project)
         self.facets: dict[tuple[object, ...], str] = {}
+        self.models: dict[str, int] = {}
 
     def forget(self) -> None:
         """Begin again: the file is another one now."""
@@ -211,7 +212,7 @@ class _Reader:
                     self._entry(placed)
         said, done = self.words
         # In one go: identifiers are looked for in fewer, longer texts, and each is written once.
-        met = identifiers("\n".join([row[1] for rows in self.words for row in rows]))
+        met = identifiers(b"\n".join([row[1].encode() for rows in self.words for row in rows]))
         return Batch(
             self.task.file,
             self.task.session,
@@ -242,8 +243,11 @@ class _Reader:
             self.task.files.add(shown)
         model = None
         if line.type == "assistant" and said is not None:
-            self._answered(placed, found)
-            model = self.names.number("model", said.model) if said.model else None
+            best = count(self.answers, line, self.task.path, placed.offset)
+            if best is not None:
+                best.letters += sum([len(text.words) for text in found])
+            if said.model:
+                model = self.models.get(said.model) or self._numbered(said.model)
         elif line.type == "progress" and b'"agent_progress"' in placed.raw:
             echo = count_echo(self.answers, placed.body, self.task.path, placed.offset)
             if echo is not None and echo.model:
@@ -254,17 +258,13 @@ class _Reader:
         if found:
             self._found(placed, found, model, shown)
 
-    def _answered(self, placed: Placed, found: list[Text]) -> None:
-        line = placed.line
-        count(self.answers, line, self.task.path, placed.offset)
-        best = self.answers.get(line.message.id or line.uuid or "") if line.message else None
-        if best is not None:
-            for text in found:
-                best.letters += len(text.words)
+    def _numbered(self, model: str) -> int:
+        number = self.models[model] = self.names.number("model", model)
+        return number
 
     def _found(self, placed: Placed, found: list[Text], model: int | None, shown: str | None) -> None:
         """Give the texts of an entry their words; this is run for every text, so it asks for nothing twice."""
-        line, offset = placed.line, placed.offset
+        line, offset, file = placed.line, placed.offset, self.task.file
         time = seconds(line.timestamp)
         in_agent = self.in_agent or bool(line.is_sidechain)
         day = time // 86_400
@@ -285,11 +285,10 @@ class _Reader:
                 facet = self.facets[key] = self.facet(
                     kind=place, tool=tool_id, model=model, failed=failed, in_agent=in_agent, time=time
                 )
-            words = indexed(words if len(words) < LONGEST else words[:LONGEST])
-            files = indexed("\n".join(paths)) if paths else ""
             number = next(self.numbers)
-            self.places.append((number, self.task.file, offset, place, time))
-            self.words[place not in _SAID].append((number, words, files, facet))
+            files = indexed("\n".join(paths)) if paths else ""
+            self.places.append((number, file, offset, place, time))
+            self.words[place not in _SAID].append((number, indexed(words[:LONGEST]), files, facet))
 
     def _called(self, key: str, tool: str, time: str | None, words: str, paths: tuple[str, ...]) -> None:
         """Note a call."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -15,7 +15,7 @@ from .query import Query
 from .scope import Fits, named, projects, sessions
 from .syntax import All, Either, Filter, Node, Not, QueryError, Term, Value, wanted
 from .tokens import has_words
-from .words import folded, parts, spaced
+from .words import folded, joined, parts, spaced
 
 ROLES = {
     "user": ("prompt",),
@@ -138,11 +138,14 @@ class _Maker:
         if not self.is_wide:
             return []
         pieces = [piece for word in _WORD.findall(spaced(given.text)) for piece in parts(word) or [folded(word)]]
-        *first, last = pieces
-        until = f"{last}\U0010ffff" if given.is_prefix else last
-        found = self.db.execute("SELECT word FROM hump WHERE part BETWEEN ? AND ? LIMIT ?", (last, until, _WIDEST))
+        query = (
+            "SELECT name FROM identifier WHERE id IN"
+            " (SELECT rowid FROM hump WHERE hump MATCH ? ORDER BY rowid DESC LIMIT ?)"
+        )
+        found: list[Any] = self.db.execute(query, (_starred(pieces[-1], given.is_prefix), _WIDEST)).fetchall()
+        words = dict.fromkeys(word for (name,) in found for word in joined(name))
         whole = "".join(pieces)
-        return [word for (word,) in found if not first or whole in word]
+        return [word for word in words if whole in word]
 
     def _value(self, given: Filter, value: Value) -> str:
         match given.name:
@@ -218,9 +221,12 @@ def term(given: Term) -> str:
 
 
 def _phrases(variants: Iterable[str], is_prefix: bool) -> str:
-    star = " *" if is_prefix else ""
     unlike = {" ".join(_WORD.findall(text)).lower(): text for text in reversed([*variants])}
-    return _either(quoted(text) + star for text in reversed(unlike.values()))
+    return _either(_starred(text, is_prefix) for text in reversed(unlike.values()))
+
+
+def _starred(text: str, is_prefix: bool) -> str:
+    return quoted(text) + (" *" if is_prefix else "")
 
 
 def quoted(text: str) -> str:

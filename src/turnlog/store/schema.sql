@@ -141,11 +141,10 @@ CREATE VIRTUAL TABLE done USING fts5 (
     content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2"
 );
 
--- Of which parts the camelCase identifiers are made that stand in the texts: (user, getusername). A word that is no
--- longer in any text may stay.
-CREATE TABLE hump (part TEXT NOT NULL, word TEXT NOT NULL, PRIMARY KEY (part, word)) WITHOUT ROWID;
+-- The camelCase identifiers that stand in the texts, as they are written. One that is no longer in any may stay.
+CREATE TABLE identifier (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
--- The identifiers whose parts are in `hump`, as they are written: looking one up is cheaper than taking it apart.
-CREATE TABLE identifier (name TEXT PRIMARY KEY) WITHOUT ROWID;
+-- Of which parts they are made: get, user, name. `id` of `identifier` is the rowid.
+CREATE VIRTUAL TABLE hump USING fts5 (parts, content='', detail=none, columnsize=0, tokenize=ascii);
 
 CREATE TABLE fact (name TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;

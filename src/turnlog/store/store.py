@@ -16,10 +16,11 @@ import apsw
 
 from ..errors import TurnlogError
 from .lock import locked, log_ahead, writing
+from .pieces import prepare
 from .place import USUAL
 from .refresh import Progress, Refreshed, refresh, unheard
 
-VERSION = 7
+VERSION = 8
 """Of the tables and of what is put into them; an index of another version is made again."""
 BUSY_MS = 10_000
 _DAMAGED = (apsw.CorruptError, apsw.NotADBError)
@@ -168,10 +169,7 @@ def _create(db: apsw.Connection) -> None:
         if db.execute("SELECT count(*) FROM sqlite_schema").get:
             return  # another process was faster
         db.execute(schema)
-        for table in ("said", "done"):
-            # Large pieces in memory, few merges: a merge of everything, which 16 pieces would force, takes seconds.
-            for option, value in (("hashsize", 48 << 20), ("automerge", 8), ("crisismerge", 500)):
-                db.execute(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", (option, value))
+        prepare(db)
         db.pragma("user_version", VERSION)
 
 

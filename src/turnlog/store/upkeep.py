@@ -32,10 +32,9 @@ def empty(db: apsw.Connection) -> int:
         db.execute("DELETE FROM session WHERE id NOT IN (SELECT session FROM file)")
         db.execute("DELETE FROM text")
         db.execute("DELETE FROM folder")
-        db.execute("DELETE FROM hump")
         db.execute("DELETE FROM identifier")
         db.execute("DELETE FROM fact WHERE name = 'archive'")
-        for table in ("said", "done"):
+        for table in ("said", "done", "hump"):
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
         db.execute("DROP TABLE again")
         renew(db, None)

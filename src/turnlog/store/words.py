@@ -59,9 +59,8 @@ def indexed(text: str) -> str:
     return _UNSPACED.sub(_apart, text) if b"C" in data.translate(_SHAPES) else text
 
 
-def identifiers(text: str) -> set[bytes]:
+def identifiers(data: bytes) -> set[bytes]:
     """The words of an indexed text that have a capital behind a small letter or inside of an acronym, as written."""
-    data = text.encode()
     shape = data.translate(_SHAPES)
     before = shape.rfind
     return {data[before(b" ", 0, start) + 1 : end] for start, end in map(re.Match.span, _HUMP.finditer(shape))}
@@ -76,6 +75,19 @@ def taken_apart(name: str) -> list[tuple[str, str]]:
             token = folded(word)
             found += [(piece, token) for piece in dict.fromkeys(pieces)]
     return found
+
+
+def parted(name: str) -> str:
+    """The parts of what `identifiers` gave, between spaces; nothing for a random id."""
+    if not name.isascii():
+        return " ".join(dict.fromkeys(part for part, _ in taken_apart(name)))
+    pieces = _PART.findall(name)
+    return " ".join(pieces).lower() if 1 < len(pieces) <= _MOST_PARTS else ""
+
+
+def joined(name: str) -> list[str]:
+    """The words of the index that what `identifiers` gave is, its parts together."""
+    return [name.lower()] if name.isascii() else [word for _, word in taken_apart(name)]
 
 
 def folded(word: str) -> str:

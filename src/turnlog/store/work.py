@@ -23,6 +23,7 @@ from .changes import Changed, session_number
 from .gather import SMALLEST, Batch, Task, batches
 from .lock import writing
 from .names import Names
+from .pieces import join_said, merging
 from .refresh import Progress
 from .spend import UNKNOWN, Stale, renew, touched
 from .write import answers_of, drop_words, release, write, write_identifiers
@@ -204,18 +205,6 @@ def reserve(db: apsw.Connection, count: int) -> int:
     first: Any = db.execute("SELECT value FROM fact WHERE name = 'next_text'").get or 1
     db.execute("INSERT OR REPLACE INTO fact VALUES ('next_text', ?)", (first + count,))
     return int(first)
-
-
-def merging(db: apsw.Connection, *, is_on: bool) -> None:
-    """Say whether full-text tables shall merge their pieces little by little while they are written."""
-    for table in ("said", "done"):
-        db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('automerge', ?)", (8 if is_on else 0,))
-
-
-def join_said(db: apsw.Connection) -> None:
-    """Make one piece of what people said: it is asked first, by every search, and is small."""
-    with writing(db):
-        db.execute("INSERT INTO said (said) VALUES ('optimize')")
 
 
 class Step(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from itertools import chain
+from typing import Any
 
 import apsw
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from ..session.outline import Outline
 from .gather import Batch, Call
 from .names import Name
-from .words import taken_apart
+from .words import parted
 
 _OUTLINE = [field.name for field in msgspec.structs.fields(Outline)]
 _CHECKPOINT = ["offset", "inode", "size", "mtime_ns", "head_hash", "tail_hash", "generation"]
@@ -66,15 +66,18 @@ def write(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> bool:
 
 
 def write_identifiers(db: apsw.Connection, names: Collection[str]) -> None:
-    """Add the parts of identifiers that are new to the index, in the order in which they are kept."""
+    """Add the parts of identifiers that are new to the index."""
     if not names:
         return
-    query = "SELECT value FROM json_each(?) WHERE value NOT IN identifier ORDER BY value"
-    found = db.execute(query, (json.dumps(list(names)),)).fetchall()
-    fresh = {str(name): taken_apart(str(name)) for (name,) in found}
+    query = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT name FROM identifier) ORDER BY value"
+    found: list[Any] = db.execute(query, (json.dumps(list(names)),)).fetchall()
     # What has no parts is a random id: there is no end of those.
-    db.executemany("INSERT OR IGNORE INTO identifier VALUES (?)", ((name,) for name, pairs in fresh.items() if pairs))
-    db.executemany("INSERT OR IGNORE INTO hump VALUES (?, ?)", sorted(chain.from_iterable(fresh.values())))
+    fresh = [(name, parts) for (name,) in found if (parts := parted(name))]
+    last: Any = db.execute("SELECT coalesce(max(id), 0) FROM identifier").get
+    numbers = range(last + 1, last + 1 + len(fresh))
+    db.executemany("INSERT INTO identifier VALUES (?, ?)", zip(numbers, (name for name, _ in fresh), strict=True))
+    parts = zip(numbers, (parts for _, parts in fresh), strict=True)
+    db.executemany("INSERT INTO hump (rowid, parts) VALUES (?, ?)", parts)
 
 
 def answers_of(db: apsw.Connection, file: int) -> set[str]:

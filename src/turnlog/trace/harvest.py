@@ -57,12 +57,13 @@ def _harvested(path: Path, outbox: Outbox, target: Target, told: Told) -> Harves
     seen = state(path)
     with closing(read(path, before)) as reading:
         found = reading.traces(told)
+        claims = outbox.claimed(target.key, _final(found))
         put = known = size = 0
         full: list[Batch] = []
         for trace in found:
-            fresh, old = unsent(trace, outbox, target.key)
+            fresh, old = unsent(trace, claims)
             put, known = put + len(fresh), known + old
-            made = batches(spans(reading, trace, fresh, target)) if fresh else []
+            made = batches(spans(reading, trace, fresh, target), small=not target.is_near) if fresh else []
             full += made
             size += sum(len(batch.body) for batch in made)
             if size > _PUT_AT:
@@ -80,26 +81,31 @@ def preview(path: Path, outbox: Outbox, target: Target, told: Told, shown: Claim
     """What `harvest` would put into the outbox; `shown` is kept from one session to the next, for copies."""
     shown = {} if shown is None else shown
     with closing(read(path, None)) as reading:
-        for trace in reading.traces(told):
-            fresh, _ = unsent(trace, outbox, target.key, shown)
+        found = reading.traces(told)
+        claims = outbox.claimed(target.key, _final(found))
+        claims |= {span: shown[span] for span in _final(found) if span in shown}
+        for trace in found:
+            fresh, _ = unsent(trace, claims)
             shown.update((node.id, trace.id) for node in fresh)
             yield from spans(reading, trace, fresh, target)
 
 
-def unsent(trace: Trace, outbox: Outbox, target: str, shown: Claims | None = None) -> tuple[list[Node], int]:
-    """The nodes of a trace that are final and new to a target, and how many it has already.
+def _final(found: Sequence[Trace]) -> Iterator[bytes]:
+    return (node.id for trace in found for node in trace.nodes if node.final)
+
+
+def unsent(trace: Trace, claims: Claims) -> tuple[list[Node], int]:
+    """The nodes of a trace that are final and new to a target that has some already, and how many of it those are.
 
     A copy of a session with uuids of its own has the messages and calls of the original: those stay where they are,
     and a turn of which nothing else is left is not sent at all.
     """
     final = [node for node in trace.nodes if node.final]
-    claimed = outbox.claimed(target, [node.id for node in final])
-    claimed |= {node.id: shown[node.id] for node in final if node.id in shown} if shown else {}
-    fresh = [node for node in final if node.id not in claimed]
-    elsewhere = any(owner != trace.id for owner in claimed.values())
+    fresh = [node for node in final if node.id not in claims]
+    elsewhere = any(claims.get(node.id, trace.id) != trace.id for node in final)
     if elsewhere and all(node.kind == "agent" for node in fresh):
         return [], len(final)
-    return fresh, len(claimed)
+    return fresh, len(final) - len(fresh)
 
 
 def spans(reading: Reading, trace: Trace, nodes: Sequence[Node], target: Target) -> Iterator[Span]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ SIDE = {".modelUsage.claude-haiku-4-5-20251001"}
 
 
 def real(
-    version: str, base: Path, scenario: Json, *words: str, at: str | None = None
+    version: str, base: Path, scenario: Json, *words: str, at: str | None = None, stdin: str = ""
 ) -> tuple[subprocess.CompletedProcess[str], MockAnthropic]:
     """Run a real client in the project of a desk."""
     home, cwd = base / (f"home-{version}" if at is None else at), base / "project"
@@ -57,7 +58,7 @@ def real(
             [str(client(version)), *words, "--model", MODEL],
             cwd=cwd,
             env=environment(home, mock.url),
-            stdin=subprocess.DEVNULL,
+            input=stdin,
             capture_output=True,
             text=True,
             timeout=90,
@@ -65,9 +66,11 @@ def real(
     return done, mock
 
 
-def ours(base: Path, scenario: Json, *words: str) -> tuple[subprocess.CompletedProcess[str], MockAnthropic]:
+def ours(
+    base: Path, scenario: Json, *words: str, stdin: str | None = None
+) -> tuple[subprocess.CompletedProcess[str], MockAnthropic]:
     with MockAnthropic(scenario) as mock:
-        return Desk(base, mock).turnlog(*words, "--model", MODEL), mock
+        return Desk(base, mock).turnlog(*words, "--model", MODEL, stdin=stdin), mock
 
 
 def lines(done: subprocess.CompletedProcess[str]) -> list[Json]:
@@ -135,6 +138,35 @@ def test_text_is_the_same(tmp_path: Path, version: str, scenario: Json, more: tu
         assert mine.returncode == theirs.returncode
 
 
+@pytest.mark.parametrize("version", [OLD, NEWEST])
+def test_messages_on_standard_input_are_answered_with_the_same_lines(tmp_path: Path, version: str) -> None:
+    words = ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+    given = [{"type": "user", "message": {"role": "user", "content": text}} for text in ("one", [says("two")])]
+    stdin = "".join(json.dumps(line) + "\n" for line in given)
+    for more in ((), ("--replay-user-messages",)):
+        theirs = lines(real(version, tmp_path, script("A.", "B."), *words, *more, stdin=stdin)[0])
+        mine = lines(ours(tmp_path, script("A.", "B."), *words, *more, stdin=stdin)[0])
+        assert kinds(mine) == kinds(theirs)
+        replayed = [
+            [(line["message"], line["isReplay"]) for line in told if line["type"] == "user"] for told in (mine, theirs)
+        ]
+        assert replayed[0] == replayed[1]
+        results = [
+            [(line["result"], line["num_turns"]) for line in told if line["type"] == "result"]
+            for told in (mine, theirs)
+        ]
+        assert results[0] == results[1]
+
+
+def test_a_command_is_told_with_the_keys_of_the_newest_client(tmp_path: Path) -> None:
+    words = ("-p", "/cost", "--output-format", "stream-json", "--verbose")
+    theirs, mine = lines(real(NEWEST, tmp_path, script(), *words)[0]), lines(ours(tmp_path, script(), *words)[0])
+    assert kinds(mine) == kinds(theirs)
+    same = ("type", "subtype", "is_error", "num_turns", "stop_reason", "local_command")
+    assert [mine[-1][key] for key in same] == [theirs[-1][key] for key in same]
+    assert [line["message"]["model"] for line in (mine[1], theirs[1])] == ["<synthetic>"] * 2
+
+
 MEMORY = {
     "project/CLAUDE.md": "SHOP @docs/a.md `@docs/code.md`\n```\n@docs/fence.md\n```\n- @docs/item.md\n@../out.md @x.md",
     "project/CLAUDE.local.md": "LOCAL @docs/sp\\ ace.md",
@@ -184,6 +216,8 @@ def spoken(mock: MockAnthropic) -> list[Json]:
         for block in blocks(message["content"]):
             if message["role"] != "system" and not str(block.get("text")).startswith("<system-reminder>"):
                 kept = {key: value for key, value in block.items() if key not in ("cache_control", "is_error")}
+                if "text" in kept:
+                    kept["text"] = kept["text"].rstrip("\n")  # the newest client ends lines where texts meet
                 found.append({"role": message["role"], **kept})
     return found
 
@@ -202,3 +236,38 @@ def test_a_session_goes_from_client_to_client(tmp_path: Path, version: str) -> N
     assert gone[: len(begun)] == begun
     assert come[: len(gone)] == gone
     assert [block["text"] for block in come[-3:]] == ["go on", "Theirs.", "and back"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("version", [OLD, NEWEST])
+def test_what_was_done_at_the_console_is_taken_up_by_the_real_client(tmp_path: Path, version: str) -> None:
+    base = tmp_path.resolve()
+    ask = reply(call("Bash", command="touch x", description="Touch"))
+    with MockAnthropic(script("One.", "I see.", ask, "After.")) as mock:
+        here = Desk(base, mock)
+        here.trust()
+        words = ("--model", MODEL)
+        with here.terminal(*words, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="") as terminal:
+            for typed, told in (
+                ("first\r", "One."),
+                ("\x1b[Z", "acceptEdits > "),
+                ("\x1b[Z", "plan > "),
+                ("\x1b[Z", "\x1b[?2004h> "),
+                ("!echo own\r", "I see."),
+                ("touch it\r", "allow?"),
+                ("\x1b", "interrupted"),
+            ):
+                terminal.send(typed)
+                terminal.expect(told)
+            terminal.expect("> ")
+            terminal.send("and?\r")
+            terminal.expect("After.")
+            terminal.expect("> ")
+            terminal.send("\x04")
+            assert terminal.ended() == 0
+    (path,) = here.config.glob("projects/*/*.jsonl")
+    assert '"ai-title"' in path.read_text()
+    there = real(version, base, script("Theirs."), "-p", "go on", "--resume", path.stem, at="home")
+    assert there[0].stdout.strip() == "Theirs."
+    begun, gone = spoken(mock), spoken(there[1])
+    assert gone[: len(begun)] == begun

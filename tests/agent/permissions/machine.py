@@ -47,7 +47,15 @@ def groups() -> list[Group]:
 def furnish(base: Path) -> Path:
     """Make a project (`proj`), a home and things around them below a folder; give the project."""
     home, cwd = base / "home", base / "proj"
-    for folder in (home / ".claude", home / "tmp", cwd / ".claude", cwd / ".git", cwd / "sub", base / "extra"):
+    for folder in (
+        home / ".claude",
+        home / "tmp",
+        cwd / ".claude",
+        cwd / ".git",
+        cwd / "sub",
+        cwd / "lure/deep",
+        base / "extra",
+    ):
         folder.mkdir(parents=True)
     texts = {
         "a.txt": "a",
@@ -60,7 +68,8 @@ def furnish(base: Path) -> Path:
     for name, text in texts.items():
         (cwd / name).write_text(f"{text}\n")
     (home / "h.txt").write_text("h\n")
-    for link, target in {"link.txt": "outside.txt", "linkdir": ".", "seclink.txt": "proj/secret.txt"}.items():
+    links = {"link.txt": "outside.txt", "linkdir": ".", "seclink.txt": "proj/secret.txt", "inner": "proj/lure/deep"}
+    for link, target in {**links, "lure/away": "outside.txt", "lure/a.txt": "outside.txt"}.items():
         (cwd / link).symlink_to(base / target)
     return cwd
 

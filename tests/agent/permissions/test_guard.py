@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from turnlog.agent.permissions.decision import Guard
-from turnlog.agent.permissions.guard import SettingsGuard, is_mode
+from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.settings import Settings, load
 from turnlog.agent.tools.tool import Place
 from turnlog.errors import TurnlogError
@@ -202,11 +202,6 @@ def test_a_file_whose_name_is_an_option_is_not_given_to_a_command_unasked(tmp_pa
     assert verdict(judge(tmp_path), "Bash", {"command": "sort ./*"}, tmp_path) == "allow"
 
 
-def test_modes_are_known_by_name() -> None:
-    assert is_mode("plan")
-    assert not is_mode("auto")
-
-
 @pytest.mark.parametrize(
     "command", ["if a; then rm x", "rm x\nif a", "ls \\ #b; rm x", "echo 'x\nrm x", "rm\u00a0x; rm x"]
 )
@@ -215,3 +210,126 @@ def test_a_denied_command_is_denied_in_a_line_that_can_not_be_parsed_and_in_any_
 ) -> None:
     guard = judge(tmp_path, "bypassPermissions", deny=["Bash(rm:*)"])
     assert verdict(guard, "Bash", {"command": command}, tmp_path) == "deny"
+
+
+def test_a_folder_that_git_would_take_for_a_repository_is_not_left_to_git(tmp_path: Path) -> None:
+    guard = judge(tmp_path, allow=["Bash(git status:*)"])
+    inner = tmp_path / "sub"
+    (inner / "objects").mkdir(parents=True)
+    for command in ("git log", "git status", "timeout 5 git log"):
+        assert guard.decide("Bash", {"command": command}, Place(tmp_path, inner)).verdict == "allow"
+    (inner / "HEAD").write_text("ref: refs/heads/main\n")
+    for command in ("git log", "git status", "timeout 5 git log"):
+        assert guard.decide("Bash", {"command": command}, Place(tmp_path, inner)).verdict == "ask", command
+    (inner / ".git").mkdir()
+    assert guard.decide("Bash", {"command": "git log"}, Place(tmp_path, inner)).verdict == "ask"  # no repository
+    (inner / ".git" / "HEAD").touch()
+    assert guard.decide("Bash", {"command": "git log"}, Place(tmp_path, inner)).verdict == "allow"
+
+
+@pytest.mark.parametrize("command", ["sort *", "git diff *", "find *", "jq . *", "cat * | wc"])
+def test_a_pattern_that_stands_for_an_option_is_asked_about(tmp_path: Path, command: str) -> None:
+    (tmp_path / "a").touch()
+    assert verdict(judge(tmp_path), "Bash", {"command": command}, tmp_path) == "allow"
+    (tmp_path / "-ox").touch()
+    assert verdict(judge(tmp_path), "Bash", {"command": command}, tmp_path) == "ask"
+
+
+def test_a_name_with_a_sign_in_it_is_never_suggested_as_a_rule(tmp_path: Path) -> None:
+    guard, place = judge(tmp_path), Place(tmp_path, tmp_path)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("WebFetch", {"url": "http://*/x"}),
+        ("WebFetch", {"url": "http://*.test/x"}),
+        ("Skill", {"skill": "*"}),
+        ("Write", {"file_path": str(tmp_path / "*" / "x")}),
+        ("Read", {"file_path": str(tmp_path.parent / "[a]" / "x")}),
+        ("Bash", {"command": "git -c alias.x='!y' x *"}),
+    ]
+    assert [guard.decide(name, given, place).suggested for name, given in calls] == [()] * len(calls)
+
+
+def test_a_rule_that_is_suggested_is_no_wider_than_what_was_seen(tmp_path: Path) -> None:
+    guard, place = judge(tmp_path), Place(tmp_path, tmp_path)
+    found = {
+        command: guard.decide("Bash", {"command": command}, place).suggested
+        for command in ("git -c x.y=z fetch", "go run ./x", "curl http://x", "uv run pytest", "gh api -X DELETE")
+    }
+    assert found == {
+        "git -c x.y=z fetch": ("Bash(git -c x.y=z fetch)",),
+        "go run ./x": ("Bash(go run ./x)",),
+        "curl http://x": ("Bash(curl http://x)",),
+        "uv run pytest": ("Bash(uv run pytest)",),
+        "gh api -X DELETE": ("Bash(gh api:*)",),
+    }
+
+
+def test_a_folder_is_not_removed_or_moved_if_a_rule_speaks_of_anything_in_it(tmp_path: Path) -> None:
+    (tmp_path / "sub" / "deep").mkdir(parents=True)
+    (tmp_path / "many").mkdir()
+    (tmp_path / "sub" / "deep" / ".env").touch()
+    for number in range(2100):
+        (tmp_path / "many" / str(number)).touch()
+    for mode in ("acceptEdits", "bypassPermissions"):
+        guard = judge(tmp_path, mode, deny=["Read(.env)"])
+        for command, expected in {
+            "rm -r sub": "deny",
+            "mv sub x": "deny",
+            "rm -r sub/deep": "deny",
+            "rm -r many": "ask",
+            "rm many/1": "allow",
+        }.items():
+            assert verdict(guard, "Bash", {"command": command}, tmp_path) == expected, (mode, command)
+    asking = judge(tmp_path, "bypassPermissions", ask=["Edit(.env)"])
+    assert verdict(asking, "Bash", {"command": "rm -r sub"}, tmp_path) == "ask"
+
+
+def test_who_says_nothing_about_the_kind_of_agent_gets_the_usual_one_and_the_rules_for_it(tmp_path: Path) -> None:
+    guard = judge(tmp_path, deny=["Agent(general-purpose)"])
+    assert verdict(guard, "Task", {"prompt": "p"}, tmp_path) == "deny"
+    assert verdict(guard, "Task", {"prompt": "p", "subagent_type": "Explore"}, tmp_path) == "allow"
+
+
+def test_rules_that_say_nothing_are_told(tmp_path: Path) -> None:
+    guard = judge(tmp_path, allow=["Bash()", "Bash(:*)", "Edit(*)", "Read()", "WebFetch(example.com)", "Edit(**)"])
+    assert len(guard.warnings) == 5
+    assert verdict(guard, "Edit", {"file_path": "x"}, tmp_path) == "allow"
+    assert verdict(guard, "Edit", {"file_path": "../x"}, tmp_path) == "ask"
+    strict = judge(tmp_path, deny=["Bash()", "Read(**)"])
+    assert strict.is_hidden("Bash")
+    assert strict.is_hidden("Read")
+
+
+def test_the_home_of_another_is_elsewhere(tmp_path: Path) -> None:
+    for name in ("~root/x", "~", "~/x"):
+        for tool in ("Read", "Write", "Edit"):
+            assert verdict(judge(tmp_path, "acceptEdits"), tool, {"file_path": name}, tmp_path) == "ask", (tool, name)
+    assert (
+        verdict(judge(tmp_path, "acceptEdits"), "Write", {"file_path": "~nobody-of-this-name/x"}, tmp_path) == "allow"
+    )
+
+
+def test_a_name_is_seen_as_the_tools_see_it_also_where_links_and_dots_are_mixed(tmp_path: Path) -> None:
+    root = tmp_path / "proj"
+    for folder in ("a/deep", "b", "a/b"):
+        (root / folder).mkdir(parents=True)
+    (root / "into").symlink_to(root / "a" / "deep")
+    (root / "b" / "away").symlink_to(tmp_path)
+    for name in ("into/../b/away/x", str(root / "into/../b/away/x")):
+        assert verdict(judge(root), "Read", {"file_path": name}, root) == "ask"
+
+
+@pytest.mark.parametrize("rules", [{"deny": ["Bash(rm:*)"]}, {"deny": ["Read(.env)"]}, {"ask": ["Bash(git push:*)"]}])
+def test_a_line_with_too_many_words_hides_nothing_in_any_mode(tmp_path: Path, rules: dict[str, list[str]]) -> None:
+    for command in (f"echo {'x ' * 1500}; rm y; cat .env; git push", f"echo {'x' * 70000}; rm y; cat .env; git push"):
+        assert verdict(judge(tmp_path, "bypassPermissions", **rules), "Bash", {"command": command}, tmp_path) != "allow"
+        assert verdict(judge(tmp_path, "bypassPermissions"), "Bash", {"command": command}, tmp_path) == "allow"
+
+
+def test_what_a_rule_wants_asked_is_asked_in_every_mode_and_though_another_allows_it(tmp_path: Path) -> None:
+    for mode in ("default", "acceptEdits", "bypassPermissions"):
+        guard = judge(tmp_path, mode, allow=["Read", "Edit", "Bash"], ask=["Read(notes/**)", "Edit(src/**)"])
+        for tool, path in (("Read", "notes/x"), ("Edit", "src/x"), ("Write", "src/x")):
+            assert verdict(guard, tool, {"file_path": path}, tmp_path) == "ask", (mode, tool)
+        for command in ("cat notes/x", "echo x > src/x", "cp a src"):
+            assert verdict(guard, "Bash", {"command": command}, tmp_path) == "ask", (mode, command)
+        assert verdict(guard, "Read", {"file_path": "src/x"}, tmp_path) == "allow"

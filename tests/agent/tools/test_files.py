@@ -76,11 +76,3 @@ def test_a_file_of_an_earlier_run_that_is_gone_is_not_known(tmp_path: Path) -> N
     files = Files()
     files.recall(tmp_path / "a", NOW, "x")
     assert not files.is_known(tmp_path / "a")
-
-
-def test_the_last_seen_comes_first(tmp_path: Path) -> None:
-    files = noted(tmp_path / "a", "x")
-    for name in ("b", "a"):
-        (tmp_path / name).write_text("x")
-        files.saw(tmp_path / name, (tmp_path / name).stat(), "x")
-    assert [path.name for path in files.recent()] == ["a", "b"]

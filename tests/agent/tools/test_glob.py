@@ -54,6 +54,12 @@ def test_a_pattern_can_be_an_absolute_path(room: Room) -> None:
     assert room.call("Glob", pattern=f"{room.folder}/nowhere/*").content == "No files found"
 
 
+def test_files_that_must_not_be_read_are_not_shown(room: Room) -> None:
+    room.scene.is_unreadable = lambda path: path.name == "a.py"
+    assert room.call("Glob", pattern="[ab].py").content == "sub/b.py"
+    assert room.call("Glob", pattern=f"{room.folder}/a.py").content == "No files found"
+
+
 def test_a_folder_that_is_none_is_told(room: Room) -> None:
     here = f"Note: your current working directory is {room.folder}."
     assert room.call("Glob", pattern="*", path="nope").content == f"Directory does not exist: nope. {here}"

@@ -174,6 +174,21 @@ def test_a_path_that_is_not_there_is_told(room: Room) -> None:
     ]
 
 
+def test_files_that_must_not_be_read_are_not_shown(room: Room) -> None:
+    room.scene.is_unreadable = lambda path: path.name in ("a.py", "main.rs") or "deep" in path.parts
+    names = "wide.txt crlf.txt long.txt colon:1-2-x.txt .hidden.py keep.log sub/b.py"
+    assert told(room) == ["Found 7 files", *names.split()]
+    assert told(room, "def|Hello", output_mode="content", _A=1, _B=1) == ["sub/b.py-4-z", "sub/b.py:5:Hello"]
+    assert told(room, "hit", output_mode="content", glob="{keep.log,main.rs,a.py,sub/b.py}", _A=1) == [
+        "keep.log:1:hit",
+        "--",
+        "sub/b.py:1:hello hit",
+        "sub/b.py-2-x",
+    ]
+    assert told(room, output_mode="count")[-1] == "Found 7 total occurrences across 7 files."
+    assert told(room, type="rust") == ["No files found"]
+
+
 def test_a_pattern_that_looks_like_an_option_is_a_pattern(room: Room) -> None:
     room.write("dash.txt", "--files -x\n")
     assert told(room, "--files") == ["Found 1 file", "dash.txt"]

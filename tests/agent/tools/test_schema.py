@@ -9,22 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.tools.room import TOOLS
-from turnlog.agent.tools import schema
 from turnlog.agent.tools.schema import InvalidInput, checked
 
-SCHEMA = schema.parameters(
-    {
-        "name": schema.text("a name", filled=True),
-        "mode": schema.text("a mode", ("a", "b")),
-        "size": schema.number("a size"),
-        "loud": schema.flag("whether"),
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "mode": {"type": "string", "enum": ["a", "b"]},
+        "size": {"type": "number"},
+        "loud": {"type": "boolean"},
+        "page": {"type": "string", "format": "uri", "minLength": 2},
         "rows": {
             "type": "array",
             "items": {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]},
+            "minItems": 1,
+            "maxItems": 2,
         },
     },
-    ["name"],
-)
+    "required": ["name"],
+    "additionalProperties": False,
+}
 
 
 def complaint(value: Any) -> str:
@@ -76,6 +80,20 @@ def test_a_value_that_is_none_of_the_choices_is_told_as_the_issue_itself() -> No
 
 def test_a_text_that_must_be_filled_is_not_empty() -> None:
     assert '"code": "too_small"' in complaint({"name": ""})
+    assert '"message": "Name cannot be empty"' in complaint({"name": ""})
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"rows": []}, "Too small: expected array to have >=1 items"),
+        ({"rows": [{"x": "1"}] * 3}, "Too big: expected array to have <=2 items"),
+        ({"page": "x"}, "Too small: expected string to have >=2 characters"),
+        ({"page": "no address"}, "Invalid URL"),
+    ],
+)
+def test_sizes_and_forms_are_told_as_the_issue_itself(value: Any, message: str) -> None:
+    assert f'"message": "{message}"' in complaint({"name": "n"} | value)
 
 
 def test_the_record_holds_the_issues_and_the_model_reads_the_sentences() -> None:

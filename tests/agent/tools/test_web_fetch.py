@@ -14,10 +14,10 @@ import pytest
 from tests.agent.tools.workshop import Clerk, Workshop
 from turnlog.agent.tools import fetching, web_fetch
 from turnlog.agent.tools.fetching import address
-from turnlog.agent.tools.page import text_of
 from turnlog.agent.tools.tool import Result, ToolError
 from turnlog.agent.tools.web_fetch import WebFetch
 from turnlog.model.failures import Cancelled
+from turnlog.render.readable import text_of
 
 Answers = dict[str, tuple[int, bytes, dict[str, str]]]
 PAGE = """<!doctype html><html><head><title>A &amp; B</title><style>p{}</style><script>if (a<b) bad("</p>")</script>
@@ -227,10 +227,17 @@ def test_a_long_page_is_read_in_parts(site: Callable[[Answers], Site], shop: Wor
         "[WebFetch note: this page's text is 100005 characters long and the answer above covers only characters 0 to "
         "100000; the final 5 were not read — to read on, call WebFetch again with the same url and offset: 100000.]"
     )
-    assert seen(shop) == "a" * 100_000
+    assert seen(shop).startswith("a" * 100_000 + "\n\n[")
     last = fetch(shop, f"{here.url}/a", tool, offset=100_000)
-    assert str(last.content).endswith("characters 100000 to 100005.]")
+    assert last.content == "It is good."
     assert seen(shop) == "bbbbb"
+
+
+def test_behind_the_end_of_a_page_there_is_nothing_to_ask(site: Callable[[Answers], Site], shop: Workshop) -> None:
+    here = site({"/a": (200, b"short", {"content-type": "text/plain"})})
+    told = "Nothing left to read from offset 5: this page's text is 5 characters long."
+    assert fetch(shop, f"{here.url}/a", offset=5).content == told
+    assert shop.clerk.consulted == []
 
 
 def test_a_packed_page_is_unpacked(site: Callable[[Answers], Site], shop: Workshop) -> None:

@@ -9,12 +9,6 @@ from pathlib import Path
 
 from turnlog.agent.record.branch import DETACHED, branch
 
-PLANNING = (
-    "The session begins in plan mode: until the person has agreed to a plan, nothing may be changed, and calls that"
-    " would change something are denied. Find out what is needed, ask what is open, and then show the plan with"
-    " ExitPlanMode."
-)
-
 
 def surroundings(
     cwd: Path, further: Sequence[Path] = (), model: str = "", environ: Mapping[str, str] | None = None, day: str = ""

@@ -7,11 +7,11 @@ and nothing is left out, however long it is.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from turnlog.agent.console.showing import difference
+from turnlog.agent.console.showing import difference, rows
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import Leave
 from turnlog.agent.tools.tool import Place
@@ -24,6 +24,8 @@ Ask = Callable[[str], str | None]
 """Asks for a line; None if the person turns away."""
 
 _LARGEST = 4 << 20
+_WIDEST = 10_000
+_BAR = 5
 
 
 # -- leave for a call
@@ -33,8 +35,7 @@ def wanted(name: str, given: Object, decision: Decision, place: Place, look: Loo
     """What the person has to know before they say yes."""
     who = "A sub-agent wants" if agent else "The model wants"
     yield look.paint(f"{who} to use {visible(name)}:", "yellow")
-    # The bar shows where the call ends: what it holds could look like the lines below.
-    yield from (f"  │ {text}" for text in exactly(name, given, look))
+    yield from barred(exactly(name, given, look))
     if decision.reason:
         yield look.paint(f"  {line(decision.reason)}", "dim")
     yield "  y  yes, this once"
@@ -44,29 +45,36 @@ def wanted(name: str, given: Object, decision: Decision, place: Place, look: Loo
     yield "  n  no; or say what should be done instead"
 
 
+def barred(texts: Iterable[str]) -> Iterator[str]:
+    """Lines of a stranger behind a bar, which shows where they end: they could look like what stands below."""
+    return (f"  │ {text}" for text in texts)
+
+
 def exactly(name: str, given: Object, look: Look) -> Iterator[str]:
-    """A call, whole."""
+    """A call, whole; no line is longer than the terminal, which would go on without the bar."""
+    room = max((look.width or _WIDEST) - _BAR, _BAR)
     if name == "Bash" and isinstance(command := given.get("command"), str):
-        yield from _spelled(command)
+        yield from _spelled(command, room)
         rest = {key: value for key, value in given.items() if key != "command"}
     elif (hunks := change(name, given)) is not None:
         path = given.get("file_path") or given.get("notebook_path")
-        yield visible(str(path))
+        yield from _spelled(str(path), room)
         yield from difference(hunks, look, None)
         rest = {key: value for key, value in given.items() if key not in _SHOWN_BY_DIFF}
     else:
         rest = dict(given)
     for key, value in rest.items():
-        text = _spelled(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
-        yield f"{visible(str(key))}: {text[0]}"
-        yield from (f"    {further}" for further in text[1:])
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        first, *further = _spelled(f"{key}: {text}", room - 4)
+        yield first
+        yield from (f"    {part}" for part in further)
 
 
 _SHOWN_BY_DIFF = frozenset({"file_path", "notebook_path", "old_string", "new_string", "content", "new_source"})
 
 
-def _spelled(text: str) -> list[str]:
-    return [visible(part) for part in text.split("\n")]
+def _spelled(text: str, room: int) -> list[str]:
+    return [row for part in text.split("\n") for row in rows(visible(part), room)]
 
 
 def change(name: str, given: Object) -> tuple[Hunk, ...] | None:
@@ -161,7 +169,8 @@ def _chosen(said: str, options: list[Object], *, many: bool) -> list[str]:
 
 def plan(given: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
     """Whether the person agrees with a plan, and how the work goes on; None if they turn away."""
-    say(look.paint("The plan:", "yellow"), *(f"  │ {text}" for text in _spelled(str(given.get("plan") or ""))))
+    room = max((look.width or _WIDEST) - _BAR, _BAR)
+    say(look.paint("The plan:", "yellow"), *barred(_spelled(str(given.get("plan") or ""), room)))
     say("  y  go ahead, and ask before each change", "  a  go ahead, and change files without asking")
     say("  n  keep planning; or say what should be different")
     while True:

@@ -13,18 +13,38 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ESCAPE, ENTER, BACKSPACE, CLEAR = "escape", "enter", "backspace", "clear"
+from turnlog.agent.console.history import History
+
+ESCAPE, ENTER, BACKSPACE, WORD, CLEAR, END, MODE = "escape", "enter", "backspace", "word", "clear", "end", "mode"
 _PAUSE = 0.05
 """Seconds within which the rest of a key's sequence comes."""
 _TICK = 0.1
-_SEQUENCE = re.compile("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|O.|[^\\[O\x1b])")
-_NAMED = {"\r": ENTER, "\n": ENTER, "\x7f": BACKSPACE, "\x08": BACKSPACE, "\x15": CLEAR, "\x1b": ESCAPE}
-_LINES = 1000
-"""So many lines of history are kept."""
+_PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
+_SEQUENCE = re.compile(
+    "\x1b\\[200~(?P<pasted>.*?)\x1b\\[201~|\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|O.|[^\\[O\x1b])|(?P<char>.)", re.DOTALL
+)
+_NAMED = {
+    "\r": ENTER,
+    "\n": ENTER,
+    "\x7f": BACKSPACE,
+    "\x08": BACKSPACE,
+    "\x17": WORD,
+    "\x15": CLEAR,
+    "\x04": END,
+    "\x1b": ESCAPE,
+    "\x1b[Z": MODE,
+}
+_MENU = ord("%")
+"""How the line editor calls the kind of completion that the key for the mode asks for."""
+_LONGEST_PASTE = 16 << 20
+
+
+class ModeKey(Exception):
+    """The key for the next permission mode was pressed at the prompt; its text is what was typed so far."""
 
 
 class Key(NamedTuple):
@@ -36,11 +56,14 @@ class Key(NamedTuple):
 
 
 def keys(text: str) -> Iterator[Key]:
-    """The keys in what a terminal sent; sequences of keys that mean nothing here are left out."""
-    for char in _SEQUENCE.sub("", text):
-        if char in _NAMED:
-            yield Key(char, _NAMED[char])
-        elif char.isprintable() or char == "\t":
+    """The keys in what a terminal sent, pasted text as one; sequences of keys that mean nothing here are left out."""
+    for found in _SEQUENCE.finditer(text):
+        char, pasted = found["char"] or "", found["pasted"]
+        if name := _NAMED.get(found[0]):
+            yield Key(found[0], name)
+        elif pasted is not None:
+            yield Key(pasted.replace("\r\n", "\n").replace("\r", "\n"))
+        elif char and (char.isprintable() or char == "\t"):
             yield Key(char)
 
 
@@ -48,14 +71,25 @@ class Keyboard:
     """Reads from the terminal that standard input is."""
 
     def __init__(self, history: Path | None = None) -> None:
-        self._history = history
+        self._history = History(history) if history is not None else None
+        self._is_mode_key = False
+        """Whether it was the key for the mode that ended the line."""
+        self._rest = ""
+        """The beginning of a pasted text whose end has not come yet."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
-        self._readline = _editor(history)
+        self._readline = _editor(self._history, self._mode_key)
         self._lock = threading.Lock()
         self._waker: tuple[int, int] | None = None
         self._usual = _state()
         """How the terminal was found."""
+        if (reconfigure := getattr(sys.stdin, "reconfigure", None)) is not None:
+            reconfigure(errors="replace")
         _keep_typed()
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether single keys can be read."""
+        return self._usual is not None
 
     # -- lines
 
@@ -63,7 +97,7 @@ class Keyboard:
         """Read a line; EOFError at the end of input, KeyboardInterrupt if it is given up.
 
         A line that ends with a backslash goes on; so does one in which Esc and Enter are pressed. `keep`: it belongs
-        into the history.
+        into the history, and the key for the mode raises ModeKey.
         """
         editor = self._readline
         if editor is not None:
@@ -80,9 +114,19 @@ class Keyboard:
             if editor is not None:
                 editor.set_startup_hook(None)
         text = "\n".join(parts)
+        is_mode_key, self._is_mode_key = self._is_mode_key, False
+        if keep and is_mode_key:
+            raise ModeKey(text)
         if keep and editor is not None and text.strip():
-            editor.add_history(text)
+            _remember(editor, text)
+            if self._history is not None:
+                self._history.add(text)
         return text
+
+    def _mode_key(self, _text: str, _state: int) -> None:
+        # Other keys may ask for completions, too; none of them in this way.
+        if self._readline.get_completion_type() == _MENU:
+            self._is_mode_key = True
 
     def forget(self) -> None:
         """Drop what was typed and not read yet: it can't be an answer to a question that was not asked yet."""
@@ -93,16 +137,9 @@ class Keyboard:
                 termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
     def close(self) -> None:
-        """Give the terminal back as it was, and keep the history for next time."""
+        """Give the terminal back as it was."""
         if self._usual is not None:
             _set_state(self._usual)
-        if self._readline is None or self._history is None:
-            return
-        with contextlib.suppress(OSError):
-            self._history.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._history.touch(mode=0o600)
-            self._readline.set_history_length(_LINES)
-            self._readline.write_history_file(str(self._history))
 
     # -- keys
 
@@ -118,9 +155,11 @@ class Keyboard:
         now[3] &= ~(termios.ICANON | termios.ECHO)
         self._waker = os.pipe()
         _set_state(now)
+        _marking_paste("h")
         try:
             yield
         finally:
+            _marking_paste("l")
             _set_state(before)
             with self._lock:  # or somebody would write into what is opened next under these numbers
                 for end in self._waker:
@@ -133,10 +172,10 @@ class Keyboard:
             if self._waker is not None:
                 os.write(self._waker[1], b".")
 
-    def wait(self, over: threading.Event) -> list[Key]:
+    def wait(self, over: threading.Event | None = None) -> list[Key]:
         """The keys that came, none if there was something else to look at; EOFError if the terminal is gone."""
         if self._waker is None:  # no keys can be read here
-            over.wait(_TICK)
+            (over or threading.Event()).wait(_TICK)
             return []
         import select
 
@@ -148,7 +187,10 @@ class Keyboard:
         raw = _read(fd)
         if raw.endswith(b"\x1b") and select.select([fd], [], [], _PAUSE)[0]:
             raw += os.read(fd, 4096)
-        return list(keys(self._decoder.decode(raw)))
+        text = self._rest + self._decoder.decode(raw)
+        is_whole = text.rfind(_PASTE) <= text.rfind(_PASTED) or len(text) > _LONGEST_PASTE
+        text, self._rest = (text, "") if is_whole else ("", text)
+        return list(keys(text))
 
 
 def _state() -> Any:
@@ -186,15 +228,37 @@ def _read(fd: int) -> bytes:
     return raw
 
 
-def _editor(history: Path | None) -> Any:
+def _is_dumb() -> bool:
+    return os.environ.get("TERM", "dumb") == "dumb"
+
+
+def _marking_paste(switch: str) -> None:
+    """Have the terminal say where a pasted text begins and ends (`h`), or no longer (`l`)."""
+    if not _is_dumb() and sys.stdout is not None and sys.stdout.isatty():
+        sys.stdout.write(f"\x1b[?2004{switch}")
+        sys.stdout.flush()
+
+
+def _editor(history: History | None, mode_key: Callable[[str, int], None]) -> Any:
     """The line editor of the system, if there is one."""
     try:
         import readline
     except ImportError:
         return None
     readline.parse_and_bind(r'"\e\C-m": "\C-v\C-j"')
-    readline.parse_and_bind("set enable-bracketed-paste on")
-    if history is not None:
-        with contextlib.suppress(OSError):
-            readline.read_history_file(str(history))
+    readline.parse_and_bind(f"set enable-bracketed-paste {'off' if _is_dumb() else 'on'}")
+    if "libedit" not in (readline.__doc__ or ""):
+        # The only thing of ours that a key can call is what completes words; behind it comes Enter.
+        readline.set_completer(mode_key)
+        readline.parse_and_bind("set bell-style none")
+        readline.parse_and_bind("tab: tab-insert")
+        readline.parse_and_bind(r'"\C-x\C-y": menu-complete')
+        readline.parse_and_bind(r'"\e[Z": "\C-x\C-y\C-e\C-m"')
+    for text in history.load() if history is not None else ():
+        _remember(readline, text)
     return readline
+
+
+def _remember(editor: Any, text: str) -> None:
+    with contextlib.suppress(UnicodeError):  # the editor knows the characters of the locale alone
+        editor.add_history(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
+from turnlog.agent.record.branch import DETACHED
 from turnlog.agent.resume.choices import Choice
 from turnlog.render.figures import count, size
 from turnlog.render.terminal import Screen, cut, line
@@ -43,7 +44,8 @@ def matches(choice: Choice, words: str) -> bool:
 
 def _listed(choices: Sequence[Choice], look: Screen) -> Iterator[str]:
     for number, choice in enumerate(choices[:SHOWN], 1):
-        facts = (ago(choice.time), size(choice.size), line(choice.branch or ""), line((choice.cwd or "")[-_LONGEST:]))
+        branch = "" if choice.branch == DETACHED else line(choice.branch or "")
+        facts = (ago(choice.time), size(choice.size), branch, line((choice.cwd or "")[-_LONGEST:]))
         told = " · ".join(fact for fact in facts if fact)
         title = cut(line(choice.title[:_LONGEST]), max((look.width or 100) - 6, 20))
         yield f"{number:>3}  {look.paint(title, 'bold')}"

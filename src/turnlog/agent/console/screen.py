@@ -6,10 +6,12 @@ meanwhile comes line by line above it. No sequence that clears the screen or mov
 
 from __future__ import annotations
 
+import os
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
+from turnlog.agent.console.prose import Prose
 from turnlog.render import terminal
 
 _AGAIN = "\r\x1b[K"
@@ -21,19 +23,33 @@ _UNSETTLED = re.compile("[\u2000-\U0010ffff]+\\Z")
 class Screen:
     """Writes to a terminal; may be called by several threads."""
 
-    def __init__(self, write: Callable[[str], object], look: terminal.Screen) -> None:
-        self.look = look
+    def __init__(
+        self, write: Callable[[str], object], look: terminal.Screen, measure: Callable[[], int] | None = None
+    ) -> None:
+        self._look = look
+        self._measure = measure
+        """How wide the terminal is now: windows change their size."""
+        self._prose = Prose(lambda: self.look)
+        self._is_dumb = os.environ.get("TERM") == "dumb"
         self._write = write
         self._lock = threading.RLock()
         self._is_open = False
         """Whether the line at the bottom holds text that is still growing."""
         self._held = ""
         """Streamed text that is not yet shown."""
+        self._is_typed = False
         self._below = ""
         """What the person types while something is written above it."""
         self._hint = ""
         self._waiting = ""
         """The beginning of a line that will stand above that."""
+        self._news = ""
+        """What stands for a moment where the next line will."""
+
+    @property
+    def look(self) -> terminal.Screen:
+        """The terminal as it is now."""
+        return self._look if self._measure is None else self._look._replace(width=self._measure())
 
     def say(self, *lines: str) -> None:
         """Write whole lines; texts of strangers in them must have been made visible."""
@@ -41,59 +57,107 @@ class Screen:
             self.finish()
             self._put("".join(f"{line}\n" for line in lines))
 
-    def part(self, text: str, *styles: str) -> None:
+    def begin(self) -> None:
+        """Another text of a model begins."""
+        with self._lock:
+            self.finish()
+            self._prose.begin()
+
+    def part(self, text: str) -> None:
         """Write more of a text as it comes from a model."""
         with self._lock:
             text = self._held + text
             unsettled = _UNSETTLED.search(text)
             self._held = unsettled[0][-8:] if unsettled else ""
-            self._flow(text[: len(text) - len(self._held)], styles)
+            self._flow(text[: len(text) - len(self._held)])
 
     def finish(self) -> None:
         """End the line that is being written."""
         with self._lock:
             held, self._held = self._held, ""
-            self._flow(held, ())
-            if self._is_open:
+            self._flow(held)
+            self._put(self._prose.end())
+            if self._is_open or self._prose.is_open:
                 self._put("\n")
+                self._prose.add("\n")
             self._is_open = False
 
-    def typed(self, text: str, hint: str = "> ") -> None:
-        """Show what the person has typed ahead, below everything else; nothing takes it away."""
+    def typed(self, text: str, hint: str = "> ", *, always: bool = False) -> None:
+        """Show what the person types, below everything else; nothing takes it away. `always`: also while it is empty.
+
+        The cursor stands behind it.
+        """
         with self._lock:
-            before, self._below, self._hint = self._below, text, hint
-            if text == before:
+            shown = self._bottom() if self._is_typed else None
+            self._below, self._hint, self._is_typed = text, hint, bool(text) or always
+            if self._is_typed:
+                self._draw(shown)
+            elif shown is not None:
+                waiting, self._waiting = self._waiting, ""
+                self._write(self._again() + waiting)
+
+    def settle(self) -> None:
+        """What was typed is said: it stays where it stands."""
+        with self._lock:
+            if not self._is_typed:
                 return
-            if text and not before and self._is_open:
+            whole = self._hint + terminal.visible(self._below)
+            again = "" if whole == self._bottom() else self._again() + whole
+            waiting, self._waiting, self._is_typed = self._waiting, "", False
+            self._write(f"{again}\n{waiting}")
+
+    def _draw(self, shown: str | None) -> None:
+        """Draw the line at the bottom; of what already stands there, only what was added."""
+        bottom = self._bottom()
+        if shown is None:
+            self._forget_news()
+            if self._is_open:
                 self._write("\n")
                 self._is_open = False
-            if text:
-                self._write(_AGAIN + self._bottom())
-            elif before:
-                waiting, self._waiting = self._waiting, ""
-                self._write(_AGAIN + waiting)
+            self._write(self._again() + bottom)
+        elif bottom != shown:
+            self._write(bottom[len(shown) :] if bottom.startswith(shown) else self._again() + bottom)
 
-    def _flow(self, text: str, styles: Iterable[str]) -> None:
-        if not text:
-            return
+    def news(self, text: str) -> None:
+        """Show how something gets on, where the next line will stand; a visible text. Not while a line is written."""
+        with self._lock:
+            if self._is_dumb or self._is_typed or self._is_open or self._held or self._prose.is_open:
+                return
+            self._news = self.look.fit(text, 1)
+            self._write(_AGAIN + self.look.paint(self._news, "dim"))
+
+    def _forget_news(self) -> None:
+        if self._news:
+            self._news = ""
+            self._write(_AGAIN)
+
+    def _again(self) -> str:
+        """What empties the line at the bottom."""
+        return f"\r{' ' * ((self.look.width or 80) - 1)}\r" if self._is_dumb else _AGAIN
+
+    def _flow(self, text: str) -> None:
         parts = text.replace("\r\n", "\n").expandtabs(4).split("\n")
-        shown = "\n".join(self.look.paint(terminal.visible(part), *styles) for part in parts)
-        self._is_open = bool(parts[-1]) or (self._is_open and len(parts) == 1)
+        shown = self._prose.add("\n".join(map(terminal.visible, parts)))
+        if shown:
+            self._is_open = not shown.endswith("\n")
         self._put(shown)
 
     def _put(self, text: str) -> None:
         """Write a visible text; above what the person types, only whole lines come."""
-        if not self._below:
+        if not text:
+            return
+        if not self._is_typed:
+            self._forget_news()
             self._write(text)
             return
         whole, end, self._waiting = (self._waiting + text).rpartition("\n")
         if end:
-            self._write(f"{_AGAIN}{whole}\n{self._bottom()}")
+            self._write(f"{self._again()}{whole}\n{self._bottom()}")
 
     def _bottom(self) -> str:
         """The end of what the person types, on one line."""
-        text = terminal.visible(self._below)
-        room = (self.look.width or 80) - len(self._hint) - 1
+        room = max((self.look.width or 80) - terminal.width(self._hint) - 1, 4)
+        text = terminal.visible(self._below[-4 * room :].replace("\n", "⏎"))
         while terminal.width(text) > room:
             text = text[1:]
         return self._hint + text

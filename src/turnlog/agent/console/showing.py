@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnlog.agent.console.screen import Screen
-from turnlog.agent.events import CallEnded, CallStarted, Compacted, Event, Streamed, TurnEnded, Warned
+from turnlog.agent.events import (
+    CallEnded,
+    CallProgress,
+    CallStarted,
+    Compacted,
+    Event,
+    Said,
+    Streamed,
+    TurnEnded,
+    Warned,
+)
 from turnlog.agent.record.lines import text_of
 from turnlog.model.events import BlockStarted, Retrying, TextPart
-from turnlog.render.figures import count, duration, thousands
+from turnlog.render.figures import count, duration, size, thousands
 from turnlog.render.terminal import Screen as Look
-from turnlog.render.terminal import cut, first_lines, line, visible
+from turnlog.render.terminal import cut, first_lines, line, visible, width
 from turnlog.session.patches import Hunk, recorded
 
 Object = Mapping[str, Any]
@@ -24,6 +35,10 @@ _LONGEST = 400
 # The fields that say best what a call is about, in this order.
 _TELLING = ("command", "file_path", "notebook_path", "pattern", "url", "query", "description", "bash_id", "shell_id")
 _MARKS = {"completed": "[x]", "in_progress": "[>]"}
+REJECTED = "User rejected tool use"
+_ASKING = frozenset({"AskUserQuestion", "ExitPlanMode"})
+"""Their question is what is seen of them."""
+_SUMMARY = re.compile("<summary>(.*?)</summary>", re.DOTALL)
 _ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
 
 
@@ -32,10 +47,15 @@ class Showing:
 
     def __init__(self, screen: Screen, cwd: str = "") -> None:
         self._screen = screen
-        self._look = screen.look
         self._cwd = cwd
         self._call = ""
         """The call whose line stands at the end."""
+        self._agents: dict[str, str] = {}
+        """What the sub-agents that are at work are to do, by their calls."""
+
+    @property
+    def _look(self) -> Look:
+        return self._screen.look
 
     def watch(self, event: Event) -> None:
         """Show what happens."""
@@ -43,8 +63,12 @@ class Showing:
             self._streamed(event)
         elif isinstance(event, CallStarted):
             self._started(event)
+        elif isinstance(event, CallProgress):
+            self._progress(event.data)
         elif isinstance(event, CallEnded):
             self._ended(event)
+        elif isinstance(event, Said):
+            self._said(event.entry)
         elif isinstance(event, Compacted):
             self._note(_compacted(event), "cyan")
         elif isinstance(event, Warned):
@@ -60,29 +84,50 @@ class Showing:
             self._call = ""
             self._screen.part(event.text)
         elif isinstance(event, BlockStarted):
-            self._screen.finish()
+            self._screen.begin()
             if event.block.get("type") in ("thinking", "redacted_thinking"):
                 self._note("thinking", "dim")
         elif isinstance(event, Retrying):
             self._screen.finish()
 
     def _started(self, event: CallStarted) -> None:
+        if event.name in _ASKING:
+            return
+        if event.name == "Task":
+            self._agents[event.call] = line(str(event.given.get("description") or "")[:_LONGEST])
         self._call = event.call
         self._screen.say(self._head(event))
 
     def _head(self, event: CallStarted | CallEnded) -> str:
-        look, inner = self._look, event.agent is not None
-        gist = look.fit(about(event.given, self._cwd), len(event.name) + (6 if inner else 4))
-        name = visible(event.name)
-        return f"  ┆ {look.paint(f'{name} {gist}', 'dim')}" if inner else f"● {look.paint(name, 'bold')} {gist}"
+        look, name = self._look, visible(event.name)
+        gist = about(event.given, self._cwd)
+        if event.agent is None:
+            return f"● {look.paint(name, 'bold')} {look.fit(gist, len(name) + 4)}"
+        whose = f"{self._agents.get(event.agent, '')} · " if len(self._agents) > 1 else ""
+        return f"  ┆ {look.paint(look.fit(f'{whose}{name} {gist}', 5), 'dim')}"
+
+    def _progress(self, data: Object) -> None:
+        seconds = data.get("elapsedTimeSeconds")
+        if isinstance(seconds, int):
+            _, _, last = str(data.get("output") or "").rpartition("\n")
+            self._screen.news(" · ".join(filter(None, (f"  {seconds} s", line(last[:_LONGEST])))))
 
     def _ended(self, event: CallEnded) -> None:
-        if event.agent is not None and not event.result.is_error:
+        self._agents.pop(event.call, None)
+        if (event.agent is not None or event.name in _ASKING) and not event.result.is_error:
             return
         if self._call != event.call:
             self._screen.say(self._head(event))
         self._call = ""
         self._screen.say(*(f"  {text}" for text in outcome(event, self._look)))
+
+    def _said(self, entry: Object) -> None:
+        """Of what the client tells the model, people want to know which commands in the background have ended."""
+        message = entry.get("message")
+        content = message.get("content") if isinstance(message, Mapping) and entry.get("isMeta") else None
+        if isinstance(content, str) and content.startswith("<task-notification>"):
+            found = _SUMMARY.search(content)
+            self._note(line(found[1][:_LONGEST]) if found else "a command in the background has ended", "cyan")
 
     def _over(self, event: TurnEnded) -> None:
         self._screen.finish()
@@ -121,7 +166,9 @@ def outcome(event: CallEnded, look: Look) -> Iterator[str]:
     structured = event.result.structured
     facts = structured if isinstance(structured, dict) else {}
     text = text_of(event.result.content)
-    if event.result.is_error:
+    if structured == REJECTED:
+        yield look.paint("not done", "yellow")
+    elif event.result.is_error:
         yield from (look.paint(look.fit(part, 4), "red") for part in _first(_untagged(text)))
     elif hunks := recorded(facts.get("structuredPatch")):
         yield from difference(hunks, look)
@@ -132,8 +179,20 @@ def outcome(event: CallEnded, look: Look) -> Iterator[str]:
     elif isinstance(file := facts.get("file"), dict) and isinstance(number := file.get("numLines"), int):
         yield look.paint(count(number, "line"), "dim")
     else:
-        took = f" ({duration(event.milliseconds)})" if event.milliseconds >= 10_000 else ""
-        yield from (look.paint(look.fit(part, 4), "dim") for part in _first(text or "(no output)", took))
+        yield from (look.paint(look.fit(part, 4), "dim") for part in _plain(event, facts))
+
+
+def _plain(event: CallEnded, facts: Object) -> list[str]:
+    """The beginning of a text, and what else is known of it."""
+    took = f" ({duration(event.milliseconds)})" if event.milliseconds >= 10_000 else ""
+    if path := facts.get("persistedOutputPath"):
+        shown, _ = first_lines(str(facts.get("stdout") or ""), SHOWN, _LONGEST)
+        return [*shown, f"… all of it ({size(int(facts.get('persistedOutputSize') or 0))}){took}: {line(str(path))}"]
+    if isinstance(uses := facts.get("totalToolUseCount"), int):
+        report = "\n".join(str(block.get("text")) for block in facts.get("content") or ())
+        used = int(facts.get("totalTokens") or 0)
+        return [*_first(report), f"{count(uses, 'call')}, {thousands(used)} tokens{took}"]
+    return _first(text_of(event.result.content) or "(no output)", took)
 
 
 def _first(text: str, more: str = "") -> list[str]:
@@ -154,16 +213,33 @@ def _todos(given: Object) -> Iterator[str]:
 
 def difference(hunks: tuple[Hunk, ...], look: Look, longest: int | None = LONGEST_DIFF) -> Iterator[str]:
     """The lines of a diff, with their numbers; those that come are green, those that go red."""
-    rows = [row for number, hunk in enumerate(hunks) for row in _rows(hunk, is_first=number == 0)]
-    kept = rows if longest is None else rows[:longest]
+    found = [row for number, hunk in enumerate(hunks) for row in _rows(hunk, is_first=number == 0)]
+    kept = found if longest is None else found[:longest]
     wide = max((len(str(number)) for _, number, _ in kept if number), default=0)
+    room = max((look.width or _LONGEST) - 5, 10)
     for sign, number, text in kept:
         told = f"{number or '':>{wide}} {sign} {visible(text.rstrip(chr(13)).expandtabs(4))}"
-        if longest is not None:
-            told = cut(told, max((look.width or _LONGEST) - 4, 10))
-        yield look.paint(told, *{"+": ("green",), "-": ("red",)}.get(sign, ("dim",)))
-    if len(rows) > len(kept):
-        yield look.paint(f"… {count(len(rows) - len(kept), 'more line')}", "dim")
+        style = {"+": "green", "-": "red"}.get(sign, "dim")
+        # What is left out where somebody only looks is shown where they decide.
+        shown = [cut(told, room)] if longest is not None else rows(told, room if look.width else len(told))
+        yield from (look.paint(row, style) for row in shown)
+    if len(found) > len(kept):
+        yield look.paint(f"… {count(len(found) - len(kept), 'more line')}", "dim")
+
+
+def rows(text: str, cells: int) -> list[str]:
+    """A visible text in lines of at most so many cells; nothing is left out."""
+    if width(text) <= cells:
+        return [text]
+    found, used = [""], 0
+    for char in text:
+        needed = width(char)
+        if used + needed > cells and used:
+            found.append("")
+            used = 0
+        found[-1] += char
+        used += needed
+    return found
 
 
 def _rows(hunk: Hunk, *, is_first: bool) -> Iterator[tuple[str, int | None, str]]:

@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 from turnlog.agent.loop import Loop
+from turnlog.agent.printing import PRINTED
 from turnlog.agent.record import lines as written
+from turnlog.model.cancel import Cancel
 from turnlog.render.figures import count, dollars, duration, thousands
 from turnlog.render.terminal import line, visible
 
@@ -61,6 +63,41 @@ def is_command(text: str) -> bool:
     """Whether a text is meant as a command: a slash and a word, not a path."""
     first = text.split(maxsplit=1)[0] if text.strip() else ""
     return first.startswith("/") and len(first) > 1 and "/" not in first[1:] and "." not in first
+
+
+class Printed(NamedTuple):
+    """A session in print mode; what needs a person is not there."""
+
+    loop: Loop
+    cancel: Cancel
+
+    def clear(self) -> None:
+        """Not here."""
+
+    def resume(self, _name: str) -> bool:
+        """Not here."""
+        return False
+
+    def compact(self, instructions: str) -> bool:
+        """Replace the conversation by a summary."""
+        self.loop.compact(instructions, self.cancel)
+        return True
+
+    def leave(self) -> None:
+        """Not here."""
+
+
+def printed(loop: Loop, text: str, cancel: Cancel) -> tuple[str, str] | None:
+    """The name of a command that was given in print mode, and what it gives; None for what is a prompt there."""
+    name, _, words = text.strip().removeprefix("/").partition(" ")
+    if not is_command(text) or name not in COMMANDS:
+        return None
+    if name not in PRINTED:
+        return name, f"/{name} is not available in print mode"
+    told = "\n".join(carried_out(Printed(loop, cancel), text) or ())
+    if name not in SILENT and loop.record.path.exists():
+        loop.record.local_command(name, words, told, is_sent=False)
+    return name, told
 
 
 def unknown(text: str) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.agent.permissions.decision import Mode
 from turnlog.agent.permissions.modes import ALLOWED, Finding
@@ -13,11 +16,12 @@ from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules
 from turnlog.agent.settings import Kind
 from turnlog.agent.tools.tool import Place
 
-_HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+_MOST = 2000
+"""So many files of a folder are held against the rules."""
 
 
-@dataclass
-class Access:
+class Access(Struct):
     """The rules for files, in one place and one mode."""
 
     rules: Rules
@@ -26,41 +30,48 @@ class Access:
     mode: Mode = "default"
     further: Sequence[Path] = ()
     """Folders that may be read and not changed: what belongs to the session itself."""
+    spelled: dict[tuple[str, Path], tuple[Path, ...]] = {}
+    """The names of files that were looked at for this decision."""
 
     @property
     def folders(self) -> list[Path]:
         """The working folders."""
         return [self.place.root, *self.place.further]
 
+    def names(self, name: str, base: Path | None = None) -> tuple[Path, ...]:
+        """All names of a file."""
+        key = (name, base or self.place.cwd)
+        if key not in self.spelled:
+            self.spelled[key] = spellings(*key, self.home)
+        return self.spelled[key]
+
     def read(self, name: str, base: Path | None = None, tool: str = "Read") -> Finding:
         """Whether a file may be read."""
-        paths = spellings(name, base or self.place.cwd, self.home)
+        paths = self.names(name, base)
         if rule := self._any("deny", paths, READERS) or self.rules.bare("deny", tool):
             return Finding("deny", f"Permission to read {paths[0]} has been denied by the rule {rule}.")
         if rule := self._any("ask", paths, READERS) or self.rules.bare("ask", tool):
             return Finding("ask", f"The rule {rule} wants reading {paths[0]} to be asked.", is_firm=True)
-        if self._all(paths, READERS, tool) or all(lies_within(path, [*self.folders, *self.further]) for path in paths):
+        if self._all(paths, "Read", tool) or all(lies_within(path, [*self.folders, *self.further]) for path in paths):
             return ALLOWED
         return Finding(
             "ask",
             f"Reading {_shown(paths)} needs permission: it lies outside of the working folders.",
-            (f"Read({_pattern(paths[-1].parent)}/**)",) if len(paths[-1].parent.parts) > 2 else (),
+            _suggested("Read", paths[-1].parent),
         )
 
     def write(self, name: str, base: Path | None = None, tool: str = "Edit") -> Finding:
         """Whether a file may be changed."""
-        paths = spellings(name, base or self.place.cwd, self.home)
-        return self._write(paths, tool)._replace(changes=True)
+        return self._write(self.names(name, base), tool)._replace(changes=True)
 
     def _write(self, paths: tuple[Path, ...], tool: str) -> Finding:
-        forbidding = self._any("deny", paths, EDITORS | READERS) or self.rules.bare("deny", tool)
-        if forbidding:
-            return Finding("deny", f"Permission to change {paths[0]} has been denied by the rule {forbidding}.")
-        if rule := self._any("ask", paths, EDITORS) or self.rules.bare("ask", tool):
+        if rule := self._any("deny", paths, EDITORS | READERS) or self.rules.bare("deny", tool or "Edit"):
+            return Finding("deny", f"Permission to change {paths[0]} has been denied by the rule {rule}.")
+        if rule := self._any("ask", paths, EDITORS) or self.rules.bare("ask", tool or "Edit"):
             return Finding("ask", f"The rule {rule} wants changing {paths[0]} to be asked.", is_firm=True)
         if any(is_protected(path) for path in paths):
             return Finding("ask", f"Changing {_shown(paths)} needs permission: it decides what other programs run.")
-        if self._all(paths, EDITORS, tool):
+        if self._all(paths, "Edit", tool):
             return ALLOWED
         is_inside = all(lies_within(path, self.folders) for path in paths)
         if is_inside and self.mode == "acceptEdits":
@@ -69,16 +80,34 @@ class Access:
         return Finding(
             "ask",
             f"Changing {_shown(paths)} needs permission: {where}.",
-            (f"Edit({_pattern(paths[-1].parent)}/**)",) if len(paths[-1].parent.parts) > 2 else (),
+            _suggested("Edit", paths[-1].parent),
         )
 
     def write_by_command(self, name: str, base: Path | None = None) -> Finding:
-        """Whether a command may write to a file."""
-        return ALLOWED if name in _HARMLESS else self.write(name, base)
+        """Whether a command may write to a file: a rule that names no files speaks of the tools that edit alone."""
+        return ALLOWED if name in HARMLESS else self.write(name, base, "")
 
     def write_within(self, name: str, base: Path) -> Finding:
         """Whether a command that is allowed may write to a file: within the working folders it may."""
         return replace(self, mode="acceptEdits").write_by_command(name, base)
+
+    def remove(self, name: str, base: Path) -> Finding:
+        """Whether rules forbid to remove or move a file or folder, because of anything that is in it."""
+        tools = EDITORS | READERS
+        if not (self.rules.specific("deny", tools) or self.rules.specific("ask", tools)):
+            return ALLOWED
+        number = 0
+        for folder, folders, files in os.walk(os.path.normpath(base / name)):
+            number += len(folders) + len(files)
+            if number > _MOST:
+                return Finding(
+                    "ask", f"It can't be told whether a rule forbids to change files in {name}.", is_firm=True
+                )
+            for path in (Path(folder, one) for one in (*folders, *files)):
+                for kind in ("deny", "ask"):
+                    if rule := self._any(kind, [path], tools):
+                        return Finding(kind, f"Changing {path} needs permission: {rule}.", is_firm=True)
+        return ALLOWED
 
     def is_hidden(self, path: Path) -> bool:
         """Whether a rule forbids reading a file, so that a search must not show it."""
@@ -91,17 +120,14 @@ class Access:
     def _any(self, kind: Kind, paths: Sequence[Path], tools: frozenset[str]) -> Rule | None:
         """What forbids needs one name of the file, from any folder that a pattern may begin in."""
         bases = [self.place.root, self.place.cwd]
-        for rule in self.rules.specific(kind, tools):
-            if any(matches(rule, path, bases, self.home) for path in paths):
-                return rule
-        return None
+        rules = self.rules.specific(kind, tools)
+        return next((rule for rule in rules for path in paths if matches(rule, path, bases, self.home)), None)
 
-    def _all(self, paths: Sequence[Path], tools: frozenset[str], tool: str) -> bool:
+    def _all(self, paths: Sequence[Path], kind: str, tool: str) -> bool:
         """What allows needs all names of the file: a link must not lead out of what is allowed."""
         if self.rules.bare("allow", tool):
             return True
-        spoken = {"Read"} if tools is READERS else {"Edit"}
-        rules = self.rules.specific("allow", spoken | {tool})
+        rules = self.rules.specific("allow", {kind, tool})
         return all(any(matches(rule, path, [self.place.root], self.home) for rule in rules) for path in paths)
 
 
@@ -109,5 +135,7 @@ def _shown(paths: tuple[Path, ...]) -> str:
     return str(paths[0]) if len(paths) == 1 else f"{paths[0]} (a link to {paths[-1]})"
 
 
-def _pattern(folder: Path) -> str:
-    return f"/{folder.as_posix()}"
+def _suggested(tool: str, folder: Path) -> tuple[str, ...]:
+    """A rule for all of a folder; nothing if it is near the root, or its name would be a pattern."""
+    is_plain = len(folder.parts) > 2 and not set("*?[]!#()\\\n") & set(folder.as_posix())
+    return (f"{tool}(/{folder.as_posix()}/**)",) if is_plain else ()

@@ -8,8 +8,8 @@ places is given all the same, because a rule that denies holds there too.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from turnlog.agent.permissions.words import Word, is_odd, split
@@ -18,12 +18,22 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 LONGEST = 65536
+MOST_WORDS = 1000
 _DEEPEST = 200
-_OPEN = frozenset(
-    "program list pipeline if_statement elif_clause else_clause while_statement do_group negated_command".split()
+_KNOWN = frozenset(
+    # what only puts commands in an order
+    "program list pipeline if_statement elif_clause else_clause while_statement do_group negated_command for_statement "
+    # what is looked at here
+    "command redirected_statement variable_assignment test_command declaration_command unset_command "
+    "variable_assignments comment file_redirect heredoc_redirect "
+    # pieces of words, which hold no command of themselves
+    "word string raw_string string_content concatenation number variable_name simple_expansion special_variable_name "
+    "command_name file_descriptor heredoc_start heredoc_body heredoc_end heredoc_content subscript array ansi_c_string "
+    "translated_string unary_expression binary_expression test_operator regex extglob_pattern".split()
 )
-"""What only puts commands in an order."""
-_ASSIGNING = frozenset({"declaration_command", "unset_command", "variable_assignments"})
+_SIMPLE = frozenset(
+    {"command", "variable_assignment", "test_command", "declaration_command", "unset_command", "variable_assignments"}
+)
 _DOUBTS = {
     "&": "the background operator & lets it run on after it was checked",
     "subshell": "a subshell can't be checked before it runs",
@@ -34,12 +44,14 @@ _DOUBTS = {
     "process_substitution": "a nested command can't be checked before it runs",
     "expansion": "a variable in braces can't be checked before it runs",
     "arithmetic_expansion": "arithmetic can't be checked before it runs",
+    "herestring_redirect": "a here-string can't be checked before it runs",
     "ERROR": "it can't be parsed",
 }
 _COMPUTED = frozenset(
     "command_substitution process_substitution expansion arithmetic_expansion herestring_redirect ansi_c_string".split()
 )
-_LOOP_VARIABLE = re.compile(r"[a-z_][a-z0-9_]{0,30}")
+_LOOP_VARIABLE = re.compile(r"[a-z][a-z0-9]{0,30}")
+"""Nothing like `http_proxy`, which other programs heed."""
 _QUOTED_MARK = re.compile(r"""(['"])(\w+)\1""", re.ASCII)
 _DUPLICATES = re.compile(r"\d*[<>]&\s*(?:\d+-?|-)")
 _ARROW = re.compile(r"(\d*|\{\w+\})\s*(&>>?|>>|>\||>&|<&|<>|>|<)")
@@ -85,12 +97,15 @@ class Line(NamedTuple):
 
 def parse(text: str) -> Line:
     """Take a line of bash apart."""
+    too_long = Line(text, (), ("it is too long to be checked",), is_opaque=True)
     if len(text) > LONGEST:
-        return Line(text, (), ("it is too long to be checked",), is_opaque=True)
+        return too_long
     data = text.encode("utf-8", "surrogatepass")
     walk = _Walk(data)
     root = _parser().parse(data).root_node
     walk.visit(root, 0)
+    if sum(len(part.words) for part in walk.parts) > MOST_WORDS:
+        return too_long
     if root.has_error:
         walk.doubt(_DOUBTS["ERROR"], hides=True)
     if is_odd(text):
@@ -125,84 +140,65 @@ class _Walk:
 
     def visit(self, node: Node, depth: int, redirects: tuple[Redirect, ...] = ()) -> None:
         """Gather what is in a node."""
-        self.has_loop |= node.type == "do_group"
-        self._leaf(node)
         if depth > _DEEPEST:
             self.doubt("it is nested too deeply to be checked", hides=True)
-        elif node.type == "command":
-            self._command(node, depth, redirects)
+            return
+        self._judge(node)
+        body = None
+        if node.type in _SIMPLE:
+            self.parts.append(self._part(node, redirects))
+            redirects = ()
         elif node.type == "redirected_statement":
-            self._redirected(node, depth, redirects)
-        elif node.type == "variable_assignment":
-            self.parts.append(Part(_text(node), (), (_assignment(node),), redirects))
-            self._children(node, depth)
-        elif node.type == "for_statement":
-            self._loop(node, depth, redirects)
-        elif node.type == "test_command":
-            self.parts.append(Part(_text(node), _words(node), (), redirects))
-            self._within(node, depth)
-        else:
-            self._other(node, depth, redirects)
+            redirects = (*self._redirects(node), *redirects)
+            body = node.child_by_field_name("body")
+            if body is None:
+                self.parts.append(Part("", (), (), redirects))
+        for child in self._within(node):
+            is_outside = node.type == "redirected_statement" and child != body
+            self.visit(child, depth + 1, () if is_outside else redirects)
 
-    def _other(self, node: Node, depth: int, redirects: tuple[Redirect, ...]) -> None:
+    def _within(self, node: Node) -> Iterator[Node]:
+        """What is in a node; what is set for a command is no part of the line by itself."""
+        for child in node.children:
+            yield from child.children if (node.type, child.type) == ("command", "variable_assignment") else [child]
+
+    def _judge(self, node: Node) -> None:
+        """Note what about a node can't be checked."""
+        self.has_loop |= node.type == "do_group"
         if node.type in _DOUBTS:
             self.doubt(_DOUBTS[node.type])
-        elif node.type == "comment":
-            self._comment(node)
-        elif node.type in _ASSIGNING:
-            self.parts.append(Part(_text(node), _words(node), (), redirects))
-        elif node.is_named and node.type not in _OPEN and depth and not _is_value(node):
+        elif node.is_named and node.type not in _KNOWN:
             self.doubt(f"{node.type.replace('_', ' ')} can't be checked before it runs")
-        self._children(node, depth, redirects)
+        elif node.type in ("word", "number", "simple_expansion"):
+            if len(split(_text(node)) or ()) != 1:  # the grammar takes `$ a` for a variable
+                self.doubt("its words can't be told before it runs", hides=True)
+        elif node.type == "comment":
+            # To bash, a comment begins where a word might; what stands elsewhere is a word, and hides nothing.
+            before = self.data[: node.start_byte]
+            if before and (before[-1:] not in b" \t\n;&|" or before[-2:-1] == b"\\"):
+                self.doubt("a comment in it can't be checked before it runs", hides=True)
+        elif node.type == "for_statement":
+            name = node.child_by_field_name("variable")
+            if node.children[0].type != "for" or name is None or not _LOOP_VARIABLE.fullmatch(_text(name)):
+                self.doubt("a loop of this kind can't be checked before it runs")
+        elif node.type == "heredoc_redirect":
+            self._heredoc(node)
 
-    def _children(self, node: Node, depth: int, redirects: tuple[Redirect, ...] = ()) -> None:
-        for child in node.children:
-            self.visit(child, depth + 1, redirects)
-
-    def _leaf(self, node: Node) -> None:
-        """The grammar takes `$ a` for a variable; whatever it takes for a word must be one."""
-        text = _text(node) if node.type in ("word", "number", "simple_expansion") else ""
-        if text and (len(split(text) or ()) != 1):
-            self.doubt("its words can't be told before it runs", hides=True)
-
-    def _loop(self, node: Node, depth: int, redirects: tuple[Redirect, ...]) -> None:
-        name = node.child_by_field_name("variable")
-        if node.children[0].type != "for" or name is None or not _LOOP_VARIABLE.fullmatch(_text(name)):
-            self.doubt("a loop of this kind can't be checked before it runs")
-        self._children(node, depth, redirects)
-
-    def _redirected(self, node: Node, depth: int, outer: tuple[Redirect, ...]) -> None:
-        found, further = self._redirects(node, depth)
-        body = node.child_by_field_name("body")
-        if further:  # words behind a redirect belong to the command: `a > b c`
-            self.doubt("words after a redirect can't be checked before it runs", hides=True)
-        if body is None:
-            self.parts.append(Part("", (), (), (*found, *outer)))
-        else:
-            self.visit(body, depth + 1, (*found, *outer))
-
-    def _redirects(self, node: Node, depth: int) -> tuple[list[Redirect], bool]:
-        """The redirects of a statement, and whether words of the command stand among them."""
+    def _redirects(self, node: Node) -> list[Redirect]:
+        """The redirects of a statement; words behind one belong to the command: `a > b c`."""
         found: list[Redirect] = []
-        further = False
+        is_followed = False
         for child in node.children_by_field_name("redirect"):
             if child.type == "file_redirect":
-                further |= len(child.children_by_field_name("destination")) > 1
-                found += _file_redirect(child)
-            elif child.type == "heredoc_redirect":
-                self._heredoc(child)
-                inner, more = self._redirects(child, depth)
-                found, further = found + inner, further or more or _is_followed(child)
-            else:
-                self.doubt("a here-string can't be checked before it runs")
-            self._children(child, depth)
-        return found, further
-
-    def _comment(self, node: Node) -> None:
-        """To bash, a comment begins where a word might; what stands elsewhere is a word, and hides nothing."""
-        before = self.data[: node.start_byte]
-        if before and (before[-1:] not in b" \t\n;&|" or before[-2:-1] == b"\\"):
-            self.doubt("a comment in it can't be checked before it runs", hides=True)
+                is_followed |= len(child.children_by_field_name("destination")) > 1
+                found.append(_file_redirect(child))
+            elif child.type == "heredoc_redirect":  # also `cat <<'A' b`, `cat <<'A' && b`
+                allowed = {"<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end", "file_redirect"}
+                is_followed |= any(one.type not in allowed for one in child.children)
+                found += self._redirects(child)
+        if is_followed:
+            self.doubt("words after a redirect can't be checked before it runs", hides=True)
+        return found
 
     def _heredoc(self, node: Node) -> None:
         """A here-document is plain text if its mark is quoted, and if it ends where bash sees its end."""
@@ -214,37 +210,20 @@ class _Walk:
         elif found.get("heredoc_end") != mark[2] or mark[2] in lines or self.data.count(b"<<") != 1:
             self.doubt("a here-document in it can't be checked before it runs", hides=True)
 
-    def _command(self, node: Node, depth: int, redirects: tuple[Redirect, ...]) -> None:
+    def _part(self, node: Node, redirects: tuple[Redirect, ...]) -> Part:
+        if node.type == "variable_assignment":
+            return Part(_text(node), (), (_assignment(node),), redirects)
+        if node.type != "command":
+            unknown = [Word(_text(node.children[0])), Word(_text(node), is_known=False)]
+            return Part(_text(node), tuple(split(_text(node)) or unknown), (), redirects)
         settings = [child for child in node.children if child.type == "variable_assignment"]
         rest = [child for child in node.children if child.type != "variable_assignment"]
         source = node.text or b""
         text = source[rest[0].start_byte - node.start_byte :].decode("utf-8", "replace") if rest else ""
         words = tuple(_word(child) for child in rest)
-        if split(text) != list(words) or not _stand_apart(text, rest):
+        if split(text) != list(words):
             self.doubt("its words can't be told before it runs", hides=not any(map(_is_computed, rest)))
-        assigned = tuple(_assignment(child) for child in settings)
-        self.parts.append(Part(text.strip(), words, assigned, redirects))
-        for child in node.children:
-            self._within(child, depth + 1)
-
-    def _within(self, node: Node, depth: int) -> None:
-        """Look for commands in the words of a command."""
-        self._leaf(node)
-        if depth > _DEEPEST:
-            self.doubt("it is nested too deeply to be checked", hides=True)
-        elif node.type in _DOUBTS and node.is_named:
-            self.visit(node, depth)
-        elif node.type == "herestring_redirect":
-            self.doubt("a here-string can't be checked before it runs")
-            self._children(node, depth)
-        else:
-            for child in node.children:
-                self._within(child, depth + 1)
-
-
-def _words(node: Node) -> tuple[Word, ...]:
-    """The words of a statement with a form of its own; one that is unknown if they can't be told."""
-    return tuple(split(_text(node)) or [Word(_text(node), is_known=False, raw=_text(node))])
+        return Part(text.strip(), words, tuple(map(_assignment, settings)), redirects)
 
 
 def _word(node: Node) -> Word:
@@ -252,53 +231,25 @@ def _word(node: Node) -> Word:
     return words[0] if words and len(words) == 1 else Word(_text(node), is_known=False, raw=_text(node))
 
 
-def _stand_apart(text: str, nodes: list[Node]) -> bool:
-    """Whether there is nothing but blanks between the words, and some."""
-    pieces = text.encode("utf-8", "surrogatepass")
-    base = nodes[0].start_byte
-    gaps = [pieces[left.end_byte - base : right.start_byte - base] for left, right in pairwise(nodes)]
-    return all(gap and not gap.replace(b"\\\n", b"").strip(b" \t") for gap in gaps)
-
-
 def _is_computed(node: Node) -> bool:
     return node.type in _COMPUTED or any(map(_is_computed, node.children))
 
 
-def _file_redirect(node: Node) -> list[Redirect]:
+def _file_redirect(node: Node) -> Redirect:
     text = _text(node)
     if _DUPLICATES.fullmatch(text):
-        return []
+        return Redirect(Word("/dev/null"), True)
     arrow = _ARROW.match(text)
     target = next(iter(node.children_by_field_name("destination")), None)
     words = split(_text(target)) if target is not None else None
-    word = words[0] if words and len(words) == 1 else None
     if arrow is None or arrow[1].startswith("{"):
-        return [Redirect(None, True)]
-    return [Redirect(word, arrow[2] not in ("<", "<&"))]
+        return Redirect(None, True)
+    return Redirect(words[0] if words and len(words) == 1 else None, arrow[2] not in ("<", "<&"))
 
 
 def _assignment(node: Node) -> tuple[str, str]:
     name, equals, value = _text(node).partition("=")
     return (name if equals else "", value)
-
-
-def _is_value(node: Node) -> bool:
-    """Whether a node is a piece of a word, which holds no command of itself."""
-    return (
-        node.type
-        in (
-            "word string raw_string string_content concatenation number variable_name simple_expansion "
-            "special_variable_name command_name file_redirect file_descriptor heredoc_start heredoc_body heredoc_end "
-            "heredoc_content subscript array ansi_c_string variable_assignment herestring_redirect heredoc_redirect "
-            "translated_string"
-        ).split()
-    )
-
-
-def _is_followed(node: Node) -> bool:
-    """Whether a here-document has words or commands behind its start: `cat <<'A' b`, `cat <<'A' && b`."""
-    allowed = {"<<", "<<-", "heredoc_start", "heredoc_body", "heredoc_end", "file_redirect"}
-    return any(child.type not in allowed for child in node.children)
 
 
 def _text(node: Node) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from turnlog.agent.tools.tool import Place
@@ -36,4 +37,8 @@ class Guard(Protocol):
 
     def is_hidden(self, name: str) -> bool:
         """Whether a tool is denied as a whole, and so is not offered."""
+        ...
+
+    def unreadable(self, place: Place) -> Callable[[Path], bool]:
+        """Says of files whether a rule forbids to read them: a search leaves them out."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,8 @@ from urllib.parse import urlsplit
 
 from turnlog.agent.permissions.access import Access
 from turnlog.agent.permissions.decision import Decision, Mode
-from turnlog.agent.permissions.modes import ALLOWED, MODES, Finding, settle
+from turnlog.agent.permissions.modes import ALLOWED, Finding, settle
 from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules, matches_host, matches_name
-from turnlog.agent.permissions.shell import Shell
 from turnlog.agent.settings import Settings, add_rules
 from turnlog.agent.tools.tool import Place
 
@@ -20,13 +20,13 @@ _FREE = frozenset(
 )
 """They change nothing of themselves, or ask by themselves; what an agent does is decided call by call."""
 _PATHS = {
-    "NotebookEdit": "notebook_path",
-    "NotebookRead": "notebook_path",
     "Glob": "path",
     "Grep": "path",
     "LS": "path",
+    "NotebookEdit": "notebook_path",
+    "NotebookRead": "notebook_path",
 }
-_SEARCHED = "pattern"
+_BROKEN = "What the call was given can't be checked."
 
 
 class SettingsGuard:
@@ -55,9 +55,7 @@ class SettingsGuard:
         try:
             finding = self._finding(name, given, self._access(place, mode))
         except (OSError, ValueError, RecursionError) as error:  # a name with a NUL, a circle of links
-            finding = Finding(
-                "ask", f"{name} needs permission: what it was given can't be checked ({error}).", is_firm=True
-            )
+            finding = Finding("ask", f"{_BROKEN} ({error})", is_firm=True)
         return settle(finding, mode)
 
     def remember(self, rules: tuple[str, ...], place: Place) -> str:
@@ -88,6 +86,8 @@ class SettingsGuard:
 
     def _finding(self, name: str, given: Mapping[str, Any], access: Access) -> Finding:
         if name == "Bash":
+            from turnlog.agent.permissions.shell import Shell  # takes its time, and many sessions run no command
+
             command = given.get("command")
             return Shell(self.rules, access).decide(command) if isinstance(command, str) else Finding("ask", _BROKEN)
         if name in READERS:
@@ -106,7 +106,7 @@ class SettingsGuard:
         if not isinstance(path, str):
             return Finding("ask", _BROKEN)
         found = access.read(path or ".", tool=name)
-        pattern = given.get(_SEARCHED) if name == "Glob" else None
+        pattern = given.get("pattern") if name == "Glob" else None
         if found.verdict == "allow" and isinstance(pattern, str) and _leads_away(pattern):
             return access.read(pattern.split("*")[0] or "/", tool=name)
         return found
@@ -116,15 +116,16 @@ class SettingsGuard:
         host = urlsplit(url).hostname if isinstance(url, str) else None
         if not host:
             return Finding("ask", _BROKEN)
-        return self._spoken("WebFetch", ["WebFetch"], lambda rule: matches_host(rule, host)) or Finding(
-            "ask", f"WebFetch needs permission to talk to {host}.", (f"WebFetch(domain:{host})",)
+        spoken = self._spoken("WebFetch", ["WebFetch"], lambda rule: matches_host(rule, host))
+        return spoken or Finding(
+            "ask", f"WebFetch needs permission to talk to {host}.", _rule("WebFetch", "domain:", host)
         )
 
     def _named(self, name: str, given: Mapping[str, Any]) -> Finding:
         tool = "Skill" if name == "Skill" else "Task"
-        chosen = str(given.get("skill" if tool == "Skill" else "subagent_type", ""))
+        chosen = str(given.get("skill") or "" if tool == "Skill" else given.get("subagent_type") or "general-purpose")
         spoken = self._spoken(tool, [tool], lambda rule: matches_name(rule, chosen))
-        asking = Finding("ask", f"{name} needs permission to use {chosen}.", (f"{tool}({chosen})",))
+        asking = Finding("ask", f"{name} needs permission to use {chosen}.", _rule(tool, "", chosen))
         return spoken or (ALLOWED if tool == "Task" else asking)
 
     def _other(self, name: str) -> Finding:
@@ -134,22 +135,17 @@ class SettingsGuard:
     def _spoken(self, name: str, tools: Sequence[str], fits: Callable[[Rule], bool]) -> Finding | None:
         """What the rules say of a call, in their order."""
         for kind in ("deny", "ask", "allow"):
-            rule = next((one for one in self.rules.specific(kind, tools) if fits(one)), None) or self.rules.bare(
-                kind, name
-            )
-            if rule:
+            named = next((rule for rule in self.rules.specific(kind, tools) if fits(rule)), None)
+            if rule := named or self.rules.bare(kind, name):
                 return Finding(kind, "" if kind == "allow" else f"The rule {rule} says so.", is_firm=kind == "ask")
         return None
 
 
-_BROKEN = "What the call was given can't be checked."
+def _rule(tool: str, before: str, name: str) -> tuple[str, ...]:
+    """The rule to suggest for a name that the model gave; nothing if it would speak of more than this one."""
+    return (f"{tool}({before}{name})",) if re.fullmatch(r"[\w.:-]+", name) else ()
 
 
 def _leads_away(pattern: str) -> bool:
     """Whether a pattern for names may lead out of the folder that it begins in."""
     return pattern.startswith(("/", "~", "\\")) or ".." in pattern.replace("\\", "/").split("/") or pattern[1:2] == ":"
-
-
-def is_mode(name: str) -> bool:
-    """Whether there is a mode of that name."""
-    return name in MODES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -25,10 +26,11 @@ PROTECTED_FILES = frozenset(
 
 
 def spellings(name: str, base: Path, home: Path) -> tuple[Path, ...]:
-    """A file by its name, and by the name that it has when all links are followed; `..` is resolved in both ways."""
+    """A file by its name, and by the names that it has when links are followed, before `..` is resolved and after."""
     text = str(home) + name[1:] if name == "~" or name.startswith(("~/", "~\\")) else name
-    path = base / text
-    return tuple(dict.fromkeys((Path(os.path.normpath(path)), Path(os.path.realpath(path)))))
+    path = base / (os.path.expanduser(text) if text.startswith("~") else text)  # noqa: PTH111 - leaves who is unknown
+    plain = os.path.normpath(path)
+    return tuple(dict.fromkeys(map(Path, (plain, os.path.realpath(plain), os.path.realpath(path)))))
 
 
 def lies_within(path: Path, folders: Iterable[Path]) -> bool:
@@ -38,15 +40,17 @@ def lies_within(path: Path, folders: Iterable[Path]) -> bool:
 
 def is_protected(path: Path) -> bool:
     """Whether a file is one of those by which other programs are told what to run."""
-    names = [_plain(part) for part in path.parts]
-    if sys.platform == "win32" and any(":" in part for part in path.parts[1:]):
-        return True
+    names = [plain(part).rstrip(". ") for part in path.parts]
+    if sys.platform == "win32" and any(":" in part or re.search(r"~\d", part) for part in path.parts[1:]):
+        return True  # streams and short names
     return not PROTECTED_FOLDERS.isdisjoint(names) or not PROTECTED_FILES.isdisjoint(names[-1:])
 
 
-def _plain(name: str) -> str:
-    """A name as a file system may see it that knows no case and drops what is at its end."""
-    return unicodedata.normalize("NFKC", name).casefold().rstrip(". ") or name
+def plain(name: str) -> str:
+    """A name as a file system may see it that knows no case, no forms of letters and no marks without a width."""
+    return "".join(
+        char for char in unicodedata.normalize("NFKC", name).casefold() if unicodedata.category(char) != "Cf"
+    )
 
 
 def matches(rule: Rule, path: Path, bases: Sequence[Path], home: Path) -> bool:
@@ -73,7 +77,7 @@ def _fits(pattern: str, relative: str, is_strict: bool) -> bool:
     """What forbids holds for names in any case: some file systems see no difference."""
     if _spec(pattern).match_file(relative):
         return True
-    return is_strict and _spec(pattern.casefold()).match_file(relative.casefold())
+    return is_strict and _spec(plain(pattern)).match_file(plain(relative))
 
 
 @cache

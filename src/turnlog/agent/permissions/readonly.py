@@ -6,22 +6,33 @@ value of an option: a number taken for a file lies in the working folder and doe
 
 from __future__ import annotations
 
+import glob
 import re
+import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from turnlog.agent.permissions.words import Word
 
 _DOUBLE = re.compile(r"--[a-z][a-z0-9-]*", re.ASCII)
+_ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)"
 _PRINT = re.compile(r"(?:\d+|\$)(?:,(?:\d+|\$))?p(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*")
 _SUBSTITUTION = re.compile(r"s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpi0-9]*")
+_SED = re.compile(rf"(?:{_ADDRESS}(?:,{_ADDRESS})?)?(?:[pdq=]|{_SUBSTITUTION.pattern})")
+"""One command for sed that writes to no other file and runs nothing."""
+_JQ = re.compile(
+    r"(?!.*\b(?:env|ENV|import|include|input|inputs|input_filename|modulemeta|debug|stderr)\b)[^$@]*", re.DOTALL
+)
+_LONGEST_OPTION = 40
 
 
 class Forbidden(NamedTuple):
     """Options that make a command do more than it seems."""
 
     letters: str = ""
-    names: tuple[str, ...] = ()
+    names: str = ""
+    """As they are written in full; what may stand for one is forbidden too."""
 
 
 class Use(NamedTuple):
@@ -30,171 +41,189 @@ class Use(NamedTuple):
     reads: tuple[Word, ...] = ()
     writes: tuple[Word, ...] = ()
     is_recursive: bool = False
-    """It reads whatever lies below a folder."""
-    moves: bool = False
-    """It goes to another folder, which is what it reads."""
+    """It means whatever lies below a folder, or in the history, too."""
 
 
-_F0 = ("files0-from",)
+_F0 = "files0-from"
 _FILES: dict[str, Forbidden] = {
-    **dict.fromkeys("ls cat head stat cut paste nl tac rev comm cmp od realpath readlink fold".split(), Forbidden()),
-    **dict.fromkeys("expand md5sum sha1sum sha256sum sha512sum column hexdump tsort pr fmt".split(), Forbidden()),
+    **dict.fromkeys("cat head tail stat cut paste nl tac rev comm cmp od realpath readlink fold".split(), Forbidden()),
+    **dict.fromkeys("expand unexpand column tsort pr fmt df".split(), Forbidden()),
+    **dict.fromkeys("md5sum sha1sum sha256sum sha512sum".split(), Forbidden("c", "check")),
+    "ls": Forbidden("L", "dereference"),
     "wc": Forbidden("", _F0),
-    "tail": Forbidden(),
-    "base64": Forbidden("o", ("output",)),
-    "du": Forbidden("X", (*_F0, "exclude-from")),
-    "df": Forbidden(),
-    "file": Forbidden("mCfz", ("magic-file", "compile", "files-from", "uncompress")),
-    "tree": Forbidden("oRl", ("fromfile", "output")),
-    "diff": Forbidden("rlFN", ("recursive", "paginate", "from-file", "to-file", "exclude-from", "starting-file")),
-    "sort": Forbidden("oTS", ("output", "compress-program", "temporary-directory", "buffer-size", *_F0)),
+    "hexdump": Forbidden("f", "format-file"),
+    "base64": Forbidden("o", "output"),
+    "du": Forbidden("XL", f"{_F0} exclude-from dereference"),
+    "file": Forbidden("mMCfzZ", "magic-file compile files-from uncompress uncompress-noreport"),
+    "tree": Forbidden("oRl", "fromfile fromtabfile output"),
+    "diff": Forbidden("rlFNX", "recursive paginate from-file to-file exclude-from starting-file"),
+    "sort": Forbidden("oTS", f"output compress-program temporary-directory buffer-size {_F0}"),
 }
+_GREP = Forbidden("RfP", "dereference-recursive file exclude-from")
 _SEARCHES: dict[str, Forbidden] = {
-    "grep": Forbidden("RfP", ("dereference-recursive", "file", "exclude-from")),
-    "rg": Forbidden(
-        "Lfz", ("pre", "pre-glob", "hostname-bin", "follow", "file", "search-zip", "ignore-file", "hyperlink")
-    ),
+    **dict.fromkeys(("grep", "egrep", "fgrep"), _GREP),
+    "rg": Forbidden("Lfz", "pre pre-glob hostname-bin follow file search-zip ignore-file hyperlink-format files"),
 }
-_PLAIN = {
-    *"pwd whoami id uname true false sleep basename dirname seq expr nproc tr uptime free arch groups ps".split(),
-    *"locale which type echo printf date hostname uniq".split(),
+_PLAIN = frozenset(
+    "pwd whoami id uname true false sleep basename dirname seq expr nproc tr uptime free groups locale which type "
+    "numfmt cal".split()
+)
+_EACH = {
+    "date": r"\+.*|-u|--utc|-I|-R|--iso-8601",
+    "ps": r"aux|ax|-ef|-e|-A|-f|-p|-u|\d+",  # not `e`, which shows what is set for each process
+    "hostname": r"-[ac-zA-EG-Z]",
+    "uniq": r"-[a-zA-Z]",
+    "arch": r"(?!)",  # on some systems it runs what it is given
 }
+"""What each word must be."""
 _TOLD = frozenset({"$HOME", "$PWD", "$USER", "$?"})
-_PS = re.compile(r"aux|ax|-ef|-e|-A|-f|-p|-u|\d+")
-"""Not `e`, which shows what is set for each process."""
 _TESTS = frozenset({"test", "[", "[["})
-_FIND = ("-exec", "-ok", "-delete", "-fprint", "-fls", "-files0-from")
+_NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_FIND = re.compile(r"-(?:exec|ok|delete|fprint|fls|files0-from|follow|L$).*", re.DOTALL)
 _VERSIONS = {"node": ("--version", "-v"), "python": ("--version", "-V"), "python3": ("--version", "-V")}
-_GIT: dict[str, re.Pattern[str]] = {
-    name: re.compile(f"(?:{options})(?:=.*)?", re.DOTALL)
-    for name, options in {
-        "status": r"-s|-b|-sb|-v|-u|--short|--branch|--porcelain|--long|--untracked-files|--ignored|--show-stash",
-        "log": r"-\d+|-n\d*|-p|-[SG].*|--oneline|--stat|--graph|--all|--decorate|--format|--pretty|--max-count|--since|"
-        r"--until|--after|--before|--author|--grep|--name-only|--name-status|--follow|--first-parent|--no-merges|--merges|"
-        r"--abbrev-commit|--date|--shortstat|--numstat|--patch|--reverse|--branches|--tags|--remotes|--topo-order",
-        "diff": r"--stat|--cached|--staged|--name-only|--name-status|--numstat|--shortstat|-w|-b|-U\d+|--unified|"
-        r"--check|--summary|--word-diff|--color|--no-color|-M|-C|--find-renames|--diff-filter|-p|--patch|--raw",
-        "show": r"--stat|--name-only|--name-status|--format|--pretty|--oneline|-s|--no-patch|--shortstat|-p",
-        "blame": r"-L|-L.*|-w|-C|-M|-l|-s|-e|--date|--porcelain|--show-email",
-        "rev-parse": r"--abbrev-ref|--short|--show-toplevel|--git-dir|--verify|--is-inside-work-tree|--show-prefix|-q",
-        "ls-files": r"-[cdmoist]|--cached|--deleted|--modified|--others|--ignored|--stage|--exclude-standard",
-        "describe": r"--tags|--always|--dirty|--abbrev|--long|--all|--exact-match|--match",
-        "branch": r"-a|-r|-v|-vv|--list|--all|--remotes|--show-current|--verbose|--no-color",
-        "remote": r"-v|--verbose",
-        "tag": r"-l|--list|-n\d*|--sort",
-        "reflog": r"-\d+|-n\d+|--oneline|--date",
-        "shortlog": r"-s|-n|-sn|-sne|-e|--summary|--numbered|--email",
-    }.items()
+_HISTORY = (
+    r"-\d+|-n\d*|-[pswbMCle]|-[SGL].*|-U\d+|-sn|-sne|--(?:oneline|stat|graph|all|decorate|format|pretty|max-count|since|"
+    r"until|after|before|author|grep|name-only|name-status|follow|first-parent|no-merges|merges|abbrev-commit|date|patch|"
+    r"shortstat|numstat|reverse|branches|tags|remotes|topo-order|cached|staged|unified|check|summary|word-diff|color|"
+    r"no-color|find-renames|diff-filter|raw|no-patch|porcelain|show-email|numbered|email|count|always|dirty|abbrev|long|"
+    r"exact-match|match)"
+)
+"""What commands that show the history may be told; none of it does anything else for any of them."""
+_GIT = {
+    **dict.fromkeys("log diff show blame shortlog rev-list describe".split(), _HISTORY),
+    "status": r"-s|-b|-sb|-v|-u|--short|--branch|--porcelain|--long|--untracked-files|--ignored|--show-stash",
+    "rev-parse": r"--abbrev-ref|--short|--show-toplevel|--git-dir|--verify|--is-inside-work-tree|--show-prefix|-q",
+    "ls-files": r"-[cdmoist]|--cached|--deleted|--modified|--others|--ignored|--stage|--exclude-standard",
+    "branch": r"-a|-r|-v|-vv|--list|--all|--remotes|--show-current|--verbose|--no-color|--contains",
+    "remote": r"-v|--verbose",
+    "tag": r"-l|--list|-n\d*|--sort",
+    "reflog": r"-\d+|-n\d+|--oneline|--date",
+    "cat-file": r"-[pts]",
+    "merge-base": r"--all|--is-ancestor",
+    "for-each-ref": r"--format|--sort|--count",
 }
+_GIT_WHOLE = ("stash list", "stash show", "worktree list")
 _LISTING = frozenset({"branch", "remote", "tag", "reflog"})
-"""Given a name, these make something."""
+"""Given a name, these make something; unless they are told to list."""
+_SUMMARY = ("--stat", "--name-", "--shortstat", "--numstat", "--summary", "-s", "--no-patch", "--check")
 _CHANGING: dict[str, Forbidden] = {
-    "mkdir": Forbidden("", ("context",)),
+    "mkdir": Forbidden("", "context"),
     "touch": Forbidden(),
     "rmdir": Forbidden(),
-    "rm": Forbidden("", ("no-preserve-root",)),
-    "mv": Forbidden("tSZ", ("suffix", "backup", "context", "target")),
-    "cp": Forbidden(
-        "trRaSZlsLPd", ("recursive", "archive", "suffix", "backup", "link", "symbolic", "parents", "target")
-    ),
+    "rm": Forbidden("", "no-preserve-root"),
+    "mv": Forbidden("tSZ", "suffix backup context target-directory"),
+    "cp": Forbidden("trRaSZlsLPd", "recursive archive suffix backup link symbolic-link parents target-directory"),
 }
+_WRITING = frozenset({*_CHANGING, *"tee sed dd truncate install ln chmod chown".split()})
+_BOTH = frozenset("cp mv sed dd install ln".split())
+_READING = frozenset(
+    "find git uniq jq awk gawk less more xxd b2sum cksum sum split csplit join look bat view vi vim nano ed source . "
+    "base32 strings zcat zgrep bzcat xzcat ag ack iconv dd tar zip gzip curl wget scp rsync openssl".split()
+)
 
 
 def reading(words: Sequence[Word]) -> Use | None:
     """What a command reads, if it does nothing else; None if it may do more."""
     name, rest = words[0].text, words[1:]
+    texts = [word.text for word in rest]
     if name == "echo":
         good = all(word.is_known or word.raw.strip('"') in _TOLD for word in rest)
         return Use() if good and not any(word.pattern and "/" in word.text for word in rest) else None
     if not all(word.is_known for word in rest):
         return None
     if name in _FILES:
-        return Use(_operands(rest)) if _harmless(rest, _FILES[name]) else None
+        files = _operands(rest)
+        if name == "diff":  # of a folder it reads all files
+            files += tuple(Word(f"{one.text}/*", pattern=f"{one.pattern or glob.escape(one.text)}/*") for one in files)
+        return Use(files) if _harmless(rest, _FILES[name]) else None
     if name in _SEARCHES:
         return _search(name, rest)
-    if name in _PLAIN or name in _TESTS:
-        return _plain(name, [word.text for word in rest])
-    return _special(name, rest)
-
-
-def _special(name: str, rest: Sequence[Word]) -> Use | None:
-    texts = [word.text for word in rest]
-    if name == "cd":
-        return Use(tuple(rest), moves=True) if len(rest) == 1 and not texts[0].startswith("-") else None
     if name == "git":
         return _git(rest)
+    if name == "jq":
+        return _jq(rest)
     if name == "find":
-        return None if any(text.startswith(_FIND) for text in texts) else Use(_operands(rest))
+        return Use(_operands(rest)) if _harmless(rest, Forbidden()) and not any(map(_FIND.match, texts)) else None
+    if name == "cd":
+        return Use(tuple(rest)) if len(rest) == 1 and texts[0][:1] != "-" and rest[0].pattern is None else None
     if name == "sed" and texts[:1] == ["-n"] and len(texts) > 1 and _PRINT.fullmatch(texts[1]):
         return Use(_operands(rest[2:])) if not any(text.startswith("-") for text in texts[2:]) else None
-    if name in _VERSIONS:
-        return Use() if len(texts) == 1 and texts[0] in _VERSIONS[name] else None
-    return None
+    has_pattern = name != "[[" and any(word.pattern for word in rest)  # a file's name may be an option, or a variable's
+    return Use() if _is_plain(name, texts) and not has_pattern else None
 
 
-def _plain(name: str, texts: Sequence[str]) -> Use | None:
+def _is_plain(name: str, texts: Sequence[str]) -> bool:
+    """Whether a command reads no files, and only says something."""
     if name in _TESTS:
-        # `-v` and arithmetic look into an index, which may hold a command.
-        good = not any("[" in text or "$" in text or "`" in text or text == "-v" for text in texts)
-    elif name == "date":
-        good = all(text.startswith("+") or text in ("-u", "--utc", "-I", "-R", "--iso-8601") for text in texts)
-    elif name == "printf":
-        good = texts[:1] != [] and not texts[0].startswith("-") and "%n" not in texts[0]
-    elif name == "ps":
-        good = all(_PS.fullmatch(text) for text in texts)
-    elif name in ("hostname", "uniq"):
-        good = all(re.fullmatch(r"-[a-zA-Z]", text) for text in texts) and "-F" not in texts and "-b" not in texts
-    else:
-        good = True
-    return Use() if good else None
+        # `-v` and arithmetic look into an index, which may hold a command; so may the variable that a word names.
+        is_numeric = name == "[[" and not _NUMERIC.isdisjoint(texts)
+        is_named = is_numeric and not all(re.fullmatch(r"-?\d+|-[a-z]{2}|\]\]", text) for text in texts)
+        return not is_named and not any(set("[$`") & set(text) or text == "-v" for text in texts)
+    if name == "printf":
+        return texts[:1] != [] and not re.match(r"-|.*%[-+ #'0-9.*$]*[hlLjztq]*n", texts[0], re.DOTALL)
+    if name in _VERSIONS:
+        return len(texts) == 1 and texts[0] in _VERSIONS[name]
+    return name in _PLAIN or (name in _EACH and all(re.fullmatch(_EACH[name], text) for text in texts))
 
 
 def _search(name: str, rest: Sequence[Word]) -> Use | None:
-    """A search: the first word that is no option is what is looked for."""
+    """A search: the first word that is no option is what is looked for, if it is sure that no option says that."""
     if not _harmless(rest, _SEARCHES[name]):
         return None
     texts = [word.text for word in rest]
-    is_named = any(re.match(r"-[a-zA-Z]*e|--regexp", text) for text in texts)
-    is_recursive = name == "rg" or any(
-        re.match(r"-[a-zA-Z]*r|--recursive|-[a-zA-Z]*d|--directories", text) for text in texts
+    end = texts.index("--") if "--" in texts else len(texts)
+    options = [text for text in texts[:end] if text.startswith("-") and text != "-"]
+    short = "".join(text[1:] for text in options if text[1] != "-")
+    is_recursive = (
+        name == "rg" or bool(set("rd") & set(short)) or any(text.startswith(("--r", "--d")) for text in options)
     )
-    files = _operands(rest)
-    plain = [word for word in rest if not word.text.startswith("-")]
-    if plain and not is_named and not _has_value_option(texts):
-        files = tuple(word for word in files if word is not plain[0])
-    return Use(files, is_recursive=is_recursive)
+    takes_value = set("efABCmgtTdDEjMr" if name == "rg" else "efABCmdD") & set(short)
+    is_sure = not takes_value and all(
+        text[1] != "-" or re.match(r"--(?:in|ex)clude\S*=|--colou?r", text) for text in options
+    )
+    at = next((at for at, text in enumerate(texts) if at > end or text == "-" or text[:1] != "-"), len(texts))
+    if is_sure and not any(word.pattern for word in rest[at : at + 1]):
+        rest = [*rest[:at], *rest[at + 1 :]]
+    return Use(_operands(rest), is_recursive=is_recursive)
 
 
-def _has_value_option(texts: Sequence[str]) -> bool:
-    """Whether an option takes the next word, which then is not what is looked for."""
-    return any(re.fullmatch(r"-[a-zA-Z]*[ABCmgtTdDEjM]|--[a-z-]+", text) for text in texts)
+def _jq(rest: Sequence[Word]) -> Use | None:
+    """A query of JSON: the first word that is no option is what is asked for."""
+    plain = [word for word in rest if not re.fullmatch(r"-[rcesSMCj]+", word.text)]
+    if not plain or any(word.text.startswith("-") for word in plain) or plain[0].pattern:
+        return None
+    return Use(tuple(plain[1:])) if _JQ.fullmatch(plain[0].text) else None
 
 
 def _git(rest: Sequence[Word]) -> Use | None:
     texts = [word.text for word in rest]
-    if texts == ["stash", "list"] or (len(texts) == 3 and texts[:2] == ["config", "--get"] and texts[2][:1] != "-"):
+    is_asked = len(texts) == 3 and texts[:2] == ["config", "--get"] and texts[2][:1] != "-"
+    if " ".join(texts) in _GIT_WHOLE or is_asked:
         return Use()
-    options = _GIT.get(texts[0]) if texts else None
-    if options is None or rest[0].pattern:
+    if not texts or texts[0] not in _GIT or rest[0].pattern:
         return None
-    given = texts[1 : texts.index("--")] if "--" in texts else texts[1:]
-    if not all(options.fullmatch(text) for text in given if text.startswith("-")):
+    given = [text for text in texts[1:] if text.startswith("-") and text != "--"]
+    if not all(re.fullmatch(f"(?:{_GIT[texts[0]]})(?:=.*)?", text, re.DOTALL) for text in given):
         return None
-    if texts[0] in _LISTING and any(not text.startswith("-") for text in texts[1:]):
+    named = [word for word in rest[1:] if word.text[:1] != "-"]
+    if texts[0] in _LISTING and named and not {"-l", "--list", "--contains"} & set(given):
         return None
-    named = tuple(word for word in rest[1:] if word.text[:1] != "-")
-    return Use((*named, *(Word(word.text.partition(":")[2]) for word in named if ":" in word.text)))
+    is_whole = any(re.match(r"-[pSGULv]|--patch|--unified|--word-diff", text) for text in given)
+    is_whole |= texts[0] in ("diff", "show", "cat-file") and not any(text.startswith(_SUMMARY) for text in given)
+    in_history = (Word(word.text[at + 1 :]) for word in rest[1:] for at, char in enumerate(word.text) if char == ":")
+    return Use((*named, *in_history), is_recursive=is_whole)
 
 
 def changing(words: Sequence[Word]) -> Use | None:
     """What a command changes, if it only changes the files that it names; None if it may do more."""
     name, rest = words[0].text, words[1:]
-    if not all(word.is_known for word in rest):
+    if not all(word.is_known and word.pattern is None for word in rest):  # a file may be named like an option
         return None
     if name in _CHANGING:
-        return Use(writes=_operands(rest)) if _harmless(rest, _CHANGING[name]) else None
+        return touched(words) if _harmless(rest, _CHANGING[name]) else None
     texts = [word.text for word in rest]
-    if name == "sed" and texts[:1] == ["-i"] and len(texts) > 2 and _SUBSTITUTION.fullmatch(texts[1]):
+    is_gnu = sys.platform != "darwin"  # where `-i` takes the next word, and the script is the one after it
+    if name == "sed" and is_gnu and texts[:1] == ["-i"] and len(texts) > 2 and _SUBSTITUTION.fullmatch(texts[1]):
         return Use(writes=tuple(rest[2:])) if not any(text.startswith("-") for text in texts[2:]) else None
     return None
 
@@ -203,55 +232,78 @@ def touched(words: Sequence[Word]) -> Use:
     """The files that a command may read and change, as far as can be told: what rules that forbid are held against."""
     known = [word for word in words[1:] if word.is_known]
     name = words[0].text.rsplit("/", 1)[-1] if words else ""
-    if name in _CHANGING or name in ("tee", "sed", "dd", "truncate", "install", "ln", "chmod", "chown"):
-        named = (
-            *_operands(known),
-            *(word._replace(text=word.text[3:]) for word in known if word.text.startswith("of=")),
-        )
-        is_pure = name not in ("cp", "mv", "sed", "dd", "install", "ln")
-        return Use(() if is_pure else named, named)
-    is_reader = name in _FILES or name in _SEARCHES or name in _READING
-    return Use(_operands(known)) if is_reader else Use()
+    named = _operands(known)
+    if name == "sed" and is_tame(words):
+        named = tuple(word for word in named if not _SED.fullmatch(word.text))
+    if name in _WRITING:
+        named += tuple(word._replace(text=word.text[3:]) for word in known if word.text.startswith("of="))
+        if name in ("cp", "mv", "install") and len(named) > 1:  # into a folder, where a link may be
+            named += tuple(_inside(named[-1], word) for word in named[:-1])
+        return Use(named if name in _BOTH else (), named, is_recursive=name in ("rm", "mv"))
+    if name in _FILES or name in _SEARCHES or name in _READING:
+        return Use(named, _written(name, known))
+    return Use()
 
 
-_READING = frozenset(
-    "find git uniq jq awk gawk less more xxd b2sum cksum sum split csplit join look bat view vi vim nano ed source . "
-    "base32 strings zcat zgrep bzcat xzcat egrep fgrep ag ack iconv dd tar zip gzip curl wget scp rsync openssl".split()
-)
+def _inside(folder: Word, word: Word) -> Word:
+    name = word.text.rstrip("/").rsplit("/", 1)[-1]
+    if folder.pattern is None and word.pattern is None:
+        return Word(f"{folder.text}/{name}", has_tilde=folder.has_tilde)
+    ending = name if word.pattern else glob.escape(name)
+    return Word(f"{folder.text}/{name}", pattern=f"{folder.pattern or glob.escape(folder.text)}/{ending}")
+
+
+def _written(name: str, words: Sequence[Word]) -> tuple[Word, ...]:
+    """What a command that reads writes to all the same, if it is told to."""
+    if name not in ("git", "sort", "tree", "base64", "curl", "wget"):
+        return ()
+    found: list[Word] = []
+    short = r"(?!)" if name == "git" else r"-[a-zA-Z]*?[oO](.*)"
+    for word, following in pairwise([*words, Word("")]):
+        told = re.fullmatch(rf"--o(?:u(?:t(?:p(?:ut?)?)?)?)?(?:=(.*))?|{short}", word.text, re.DOTALL)
+        if told:
+            stuck = "".join(filter(None, told.groups()))
+            found.append(Word(stuck) if stuck else following)
+    return tuple(found)
+
+
+def is_tame(words: Sequence[Word]) -> bool:
+    """Whether sed is told nothing that writes to other files or runs commands."""
+    texts = [word.text for word in words[1:]]
+    plain = [text for text in texts if not re.fullmatch(r"-[nErsuz]+|-i(?:\.\w+)?|-e", text)]
+    scripts = [text for before, text in pairwise(texts) if before == "-e"] or plain[:1]
+    may_be_option = any(text.startswith("-") for text in plain) or any(
+        word.pattern and word.text[0] in "*?[" for word in words
+    )
+    return not may_be_option and all(map(_SED.fullmatch, scripts))
 
 
 def _operands(rest: Sequence[Word]) -> tuple[Word, ...]:
-    """The files among the words of a command, also those that are stuck to an option."""
+    """The files among the words of a command, also those that may be stuck to an option."""
     found: list[Word] = []
-    is_over = False
-    for word in rest:
-        if is_over or not word.text.startswith("-") or word.text == "-":
-            found += [] if word.text == "-" else [word]
-        elif word.text == "--":
-            is_over = True
-        else:
-            stuck = word.text.partition("=")[2] if word.text.startswith("--") else word.text[2:]
-            found += [Word(stuck)] if stuck else []
+    for place, word in enumerate(rest):
+        text = word.text
+        if not text.startswith("-") or any(one.text == "--" for one in rest[:place]):
+            found.append(word)
+        if text.startswith("--"):
+            found += [Word(value)] if (value := text.partition("=")[2]) else []
+        elif text.startswith("-"):
+            found += [Word(text[start:]) for start in range(2, min(len(text), _LONGEST_OPTION))]
     return tuple(found)
 
 
 def _harmless(rest: Sequence[Word], forbidden: Forbidden) -> bool:
-    for word in rest:
+    for word in rest:  # also behind a `--`: it may be the value of an option
         text = word.text
-        if text == "--":
-            return True
-        if text.startswith("--") and not _is_good_name(text, forbidden.names):
+        if not text.startswith("-") or text == "--":
+            continue
+        is_long = text[1:2] != "-" and len(text) > _LONGEST_OPTION
+        if is_long or (word.pattern and not re.match(r"--[a-z-]+=", text)):
             return False
-        if text.startswith("-") and not text.startswith("--") and set(text[1:]) & set(forbidden.letters):
-            return False
-        if word.pattern and text.startswith("-") and not re.match(r"--[a-z-]+=", text):
+        name = text.partition("=")[0]
+        if not text.startswith("--"):
+            if set(text[1:]) & set(forbidden.letters):
+                return False
+        elif not _DOUBLE.fullmatch(name) or any(bad.startswith(name[2:]) for bad in forbidden.names.split()):
             return False
     return True
-
-
-def _is_good_name(text: str, forbidden: Sequence[str]) -> bool:
-    """Whether a long option is none of the forbidden, nor the beginning of one."""
-    name = text.partition("=")[0]
-    if not _DOUBLE.fullmatch(name):
-        return False
-    return not any(bad.startswith(name[2:]) or name[2:].startswith(bad) for bad in forbidden)

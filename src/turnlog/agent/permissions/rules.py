@@ -22,7 +22,9 @@ READERS = frozenset({"Read", "Glob", "Grep", "NotebookRead", "LS"})
 EDITORS = frozenset({"Edit", "Write", "NotebookEdit", "MultiEdit"})
 _FORM = re.compile(r"([\w*-]+)(?:\((.*)\))?", re.DOTALL)
 _SAME = {"Agent": "Task", "KillBash": "KillShell"}
-_EVERYTHING = ("", "*", ":*", "**")
+_EVERYTHING = frozenset({"", "*", ":*", "**"})
+_NOTHING = frozenset({"", "*", ":*"})
+"""Left of these, what would allow: the real client takes them for nothing too. (`Edit(**)` is the project.)"""
 
 
 class Rule(NamedTuple):
@@ -46,9 +48,8 @@ class Rules:
 
     def __init__(self, settings: Settings) -> None:
         self.warnings: list[str] = []
-        self.deny = tuple(self._read(settings, "deny"))
-        self.ask = tuple(self._read(settings, "ask"))
-        self.allow = tuple(self._read(settings, "allow"))
+        kinds: tuple[Kind, ...] = ("deny", "ask", "allow")
+        self._of = {kind: tuple(self._read(settings, kind)) for kind in kinds}
 
     def _read(self, settings: Settings, kind: Kind) -> Iterator[Rule]:
         for text, layer in settings.rules(kind):
@@ -57,21 +58,22 @@ class Rules:
                 self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} is no rule; it is ignored")
                 continue
             tool = _SAME.get(form[1], form[1])
-            spec = None if form[2] is None or form[2].strip() in _EVERYTHING else form[2].strip()
+            spec = None if form[2] is None else form[2].strip()
+            if spec in _EVERYTHING and (kind != "allow" or (spec == "*" and tool not in READERS | EDITORS)):
+                spec = None
+            if spec in _NOTHING or (tool == "WebFetch" and not (spec or "domain:").startswith("domain:")):
+                self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} says nothing; it is ignored")
+                continue
             yield Rule(kind, tool, spec, text, layer.name, layer.root)
-
-    def of(self, kind: Kind) -> tuple[Rule, ...]:
-        """The rules of one kind."""
-        return {"deny": self.deny, "ask": self.ask, "allow": self.allow}[kind]
 
     def bare(self, kind: Kind, tool: str) -> Rule | None:
         """The rule that speaks of a tool as a whole."""
-        return next((rule for rule in self.of(kind) if rule.spec is None and _names(rule, tool)), None)
+        return next((rule for rule in self._of[kind] if rule.spec is None and _names(rule, tool)), None)
 
     def specific(self, kind: Kind, tools: Iterable[str]) -> list[Rule]:
         """The rules that speak of certain uses of tools."""
         wanted = set(tools)
-        return [rule for rule in self.of(kind) if rule.spec is not None and rule.tool in wanted]
+        return [rule for rule in self._of[kind] if rule.spec is not None and rule.tool in wanted]
 
 
 def _names(rule: Rule, tool: str) -> bool:
@@ -98,14 +100,19 @@ def matches_name(rule: Rule, name: str) -> bool:
 
 def matches_host(rule: Rule, host: str) -> bool:
     """Whether a rule for the web speaks of a host."""
-    spec = (rule.spec or "").lower()
-    if not spec.startswith("domain:"):
-        return False
-    wanted = spec.removeprefix("domain:").strip().rstrip(".")
-    host = host.lower().rstrip(".")
+    wanted, host = (_plain_host(text) for text in ((rule.spec or "").partition(":")[2], host))
     if wanted.startswith("*."):
         return host.endswith(wanted[1:])
-    return bool(wanted) and host == wanted
+    return wanted == "*" or (bool(wanted) and host == wanted)
+
+
+def _plain_host(name: str) -> str:
+    """A host as it is asked for: without a dot at the end, other letters than those of ASCII encoded."""
+    name = name.strip().lower().rstrip(".")
+    try:
+        return name if name.isascii() else name.encode("idna").decode()
+    except UnicodeError:
+        return name
 
 
 def matches_command(rule: Rule, text: str) -> bool:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from turnlog.agent.permissions.access import Access
+from msgspec import Struct
+
+from turnlog.agent.permissions.access import HARMLESS, Access
 from turnlog.agent.permissions.commands import Line, Part, parse
 from turnlog.agent.permissions.modes import ALLOWED, Finding, worst
 from turnlog.agent.permissions.paths import is_protected, spellings
-from turnlog.agent.permissions.readonly import Use, changing, reading, touched
-from turnlog.agent.permissions.rules import Rule, Rules, is_exact, matches_command
+from turnlog.agent.permissions.readonly import Use, changing, is_tame, reading, touched
+from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules, is_exact, matches_command
 from turnlog.agent.permissions.words import Word
 from turnlog.agent.permissions.wrappers import (
     RUNNING,
@@ -29,12 +31,14 @@ from turnlog.agent.permissions.wrappers import (
 )
 
 _MOST_NAMES = 500
-_MOST_FOLDERS = 8
+_MOST_FOLDERS = 16
 _FIND = ("-exec", "-ok", "-delete", "-fprint", "-fls")
+_REPOSITORY = frozenset({"head", "objects", "refs", "hooks", "config"})
+"""What git looks for; a folder that has it is a repository, and its settings say what git runs."""
+_NEEDS = "This command needs permission"
 
 
-@dataclass
-class Shell:
+class Shell(Struct):
     """The rules for commands, in one place and one mode."""
 
     rules: Rules
@@ -46,12 +50,12 @@ class Shell:
         parts = list(nested(line))
         if line.is_opaque:  # whatever may be hidden in it
             parts.append(Part(command, (Word(command, is_known=False),)))
-        found = self._forbidden(command, parts) or self._removal(parts) or self._permitted(line, parts)
-        return found._replace(changes=found.changes or _changes(parts))
+        found = self._forbidden(line, command, parts) or self._permitted(line, parts)
+        return found._replace(changes=found.changes or any(map(_changes, parts)))
 
     # -- what forbids
 
-    def _forbidden(self, command: str, parts: Sequence[Part]) -> Finding | None:
+    def _forbidden(self, line: Line, command: str, parts: Sequence[Part]) -> Finding | None:
         if rule := self._spoken("deny", command, parts):
             return Finding("deny", f"Permission to use Bash with command {command} has been denied by the rule {rule}.")
         files = list(self._files(parts))
@@ -59,7 +63,14 @@ class Shell:
             return denied
         if rule := self._spoken("ask", command, parts) or self.rules.bare("ask", "Bash"):
             return Finding("ask", f"The rule {rule} wants it to be asked.", is_firm=True)
-        return next((finding for finding in files if finding.is_firm), None)
+        is_unnamed = any(part.words and part.name is None for part in line.parts)
+        is_unseen = line.is_opaque and not line.parts
+        if (is_unnamed and self._has_rules("Bash")) or (is_unseen and self._has_rules("Bash", *READERS, *EDITORS)):
+            return Finding("ask", f"{_NEEDS}: it can't be told whether a rule forbids it.", is_firm=True)
+        return next((finding for finding in files if finding.is_firm), None) or self._removal(parts)
+
+    def _has_rules(self, *tools: str) -> bool:
+        return bool(self.rules.specific("deny", tools) or self.rules.specific("ask", tools))
 
     def _spoken(self, kind: str, command: str, parts: Sequence[Part]) -> Rule | None:
         """The first rule of those that forbid or ask that speaks of the line or anything in it."""
@@ -71,33 +82,26 @@ class Shell:
 
     def _files(self, parts: Sequence[Part]) -> Iterator[Finding]:
         """What the rules for files say of all that a line may read or change, wherever it may go before."""
-        bases = self._bases(parts)
-        for part in parts:
-            for words in candidates(part.words):
-                use = touched(words)
-                yield from (self.access.read(name, base) for base in bases for name in _names(use.reads, base))
-                yield from (self.access.write(name, base) for base in bases for name in _names(use.writes, base))
-            for redirect in part.redirects:
-                ask = self.access.write_by_command if redirect.is_written else self.access.read
-                words = [redirect.target] if redirect.target else []
-                yield from (ask(name, base) for base in bases for name in _names(words, base))
+        for base in self._bases(parts):
+            for use in (use for part in parts for use in _uses(part)):
+                yield from (self.access.read(name, base) for name in _names(use.reads, base))
+                for name in _names(use.writes, base):
+                    yield self.access.write_by_command(name, base)
+                    if use.is_recursive:
+                        yield self.access.remove(name, base)
 
     def _removal(self, parts: Sequence[Part]) -> Finding | None:
         """Whether a working folder, a home or a whole disk would be removed."""
-        for part in parts:
-            for words in candidates(part.words):
-                if words and words[0].text.rsplit("/", 1)[-1] == "rm" and _is_recursive(words):
-                    for name in (name for base in self._bases(parts) for name in self._roots(words[1:], base)):
-                        return Finding("ask", f"It would remove {name}, which must always be asked.", is_firm=True)
-        return None
-
-    def _roots(self, words: Sequence[Word], base: Path) -> Iterator[str]:
         kept = [self.access.home, *self.access.folders]
-        for word in words:
-            name = word.text.removesuffix("*") if word.pattern else word.text
-            path = Path(os.path.normpath(base / _at_home(name, word, self.access.home)))
-            if len(path.parts) <= 2 or any(folder.is_relative_to(path) for folder in kept):
-                yield word.text
+        for words in (words for part in parts for words in candidates(part.words)):
+            if not words or words[0].text.rsplit("/", 1)[-1] != "rm" or not _is_recursive(words):
+                continue
+            for base, word in ((base, word) for base in self._bases(parts) for word in words[1:]):
+                name = word.text.removesuffix("*") if word.pattern else word.text
+                path = Path(os.path.normpath(base / self._at_home(name, word)))
+                if len(path.parts) <= 2 or any(folder.is_relative_to(path) for folder in kept):
+                    return Finding("ask", f"It would remove {word.text}, which must always be asked.", is_firm=True)
+        return None
 
     # -- what allows
 
@@ -106,88 +110,93 @@ class Shell:
             return self._with_all(line, parts)
         if not line.is_opaque and any(is_exact(rule) and rule.spec == line.text for rule in self._allowing()):
             return ALLOWED
-        if line.doubts:
-            return Finding("ask", f"This command needs permission: {line.doubts[0]}.")
-        if not line.parts:
-            return ALLOWED
+        if reason := next(iter(line.doubts), None) or self._doubt(line):
+            return Finding("ask", f"{_NEEDS}: {reason}.")
         bases = self._bases(line.parts)
-        moving = [part for part in line.parts if part.name == "cd"]
-        if moving and (len(moving) > 1 or line.has_loop or self._may_not_move(line)):
-            return Finding("ask", "This command needs permission: it goes to another folder and does more there.")
         return worst(self._part(part, bases, len(line.parts) == 1) for part in line.parts)
 
     def _with_all(self, line: Line, parts: Sequence[Part]) -> Finding:
         """All commands are allowed; what is left is what others run later, and what rules can't see."""
-        has_rules = self.rules.specific("deny", ["Bash"]) or self.rules.specific("ask", ["Bash"])
-        if has_rules and (line.is_opaque or any(is_opaque(part) for part in parts)):
-            return Finding("ask", "This command needs permission: it can't be told whether a rule forbids it.")
-        if self.access.hides() and any(_reads_unknown(part) for part in parts):
-            return Finding("ask", "This command needs permission: it may read files that a rule forbids to read.")
+        if self._has_rules("Bash") and (line.is_opaque or any(is_opaque(part) for part in parts)):
+            return Finding("ask", f"{_NEEDS}: it can't be told whether a rule forbids it.")
+        if self.access.hides() and (self._is_lost(parts) or any(_reads_unknown(part) for part in parts)):
+            return Finding("ask", f"{_NEEDS}: it may read files that a rule forbids to read.")
         if any("background" in doubt for doubt in line.doubts):
-            return Finding("ask", f"This command needs permission: {line.doubts[0]}.")
-        for name, base in self._written_files(parts):
-            if any(map(is_protected, spellings(name, base, self.access.home))):
-                return self.access.write(name, base)
+            return Finding("ask", f"{_NEEDS}: {line.doubts[0]}.")
+        for base in self._bases(parts):
+            for name in (name for part in parts for use in _uses(part) for name in _names(use.writes, base)):
+                if any(map(is_protected, self.access.names(name, base))):
+                    return self.access.write_by_command(name, base)
         return ALLOWED
 
-    def _written_files(self, parts: Sequence[Part]) -> Iterator[tuple[str, Path]]:
-        for base in self._bases(parts):
-            for part in parts:
-                words = [word for inner in candidates(part.words) for word in touched(inner).writes]
-                words += [one.target for one in part.redirects if one.is_written and one.target]
-                yield from ((name, base) for name in _names(words, base))
-
-    def _may_not_move(self, line: Line) -> bool:
-        """Writing and git mean something else in another folder."""
-        return any(part.name == "git" or changing(part.words) or _written(part) for part in line.parts if part.words)
+    def _doubt(self, line: Line) -> str | None:
+        """What one command of a line may do to the meaning of another."""
+        names = [_run(part) for part in line.parts]
+        moving = [part for part in line.parts if part.words and _goes(part) and self._leaves(part)]
+        writes = [part for part in line.parts if _changes(part)]
+        if moving and (len(moving) > 1 or line.has_loop or writes or "git" in names):
+            return "it goes to another folder and does more there"
+        cwd = self.access.place.cwd
+        made = {Path(word.text).name.casefold() for part in writes for use in _uses(part) for word in use.writes}
+        if "git" in names and (_is_bare(cwd) or made & _REPOSITORY):
+            return "git may find settings there that run other programs"
+        words = [word for part in line.parts for word in part.words]
+        if len(line.parts) > 1 and writes and any(word.pattern and word.text[0] in "*?[-" for word in words):
+            return "names of files that it makes may be taken for options"
+        moved = [word for part in writes if _run(part) in ("mv", "cp", "ln") for word in part.words[1:]]
+        there = [cwd / name for name in _names(moved[:-1], cwd)]
+        if len(line.parts) > 1 and any(path.is_dir() or path.is_symlink() for path in there):
+            return "what it moves may hold links that then lead elsewhere"
+        return None
 
     def _part(self, part: Part, bases: Sequence[Path], is_alone: bool) -> Finding:
         found = [self._command(part, bases, is_alone)]
         for redirect in part.redirects:
             if redirect.target is None or not redirect.target.is_known:
-                return Finding("ask", "This command needs permission: it can't be told which file it is redirected to.")
+                return Finding("ask", f"{_NEEDS}: it can't be told which file it is redirected to.")
             ask = self.access.write_by_command if redirect.is_written else self.access.read
             found += [ask(name, base) for base in bases for name in _names([redirect.target], base)]
         return worst(found)
 
     def _command(self, part: Part, bases: Sequence[Path], is_alone: bool) -> Finding:
         if not part.words:
-            return ALLOWED if is_alone else Finding("ask", "This command needs permission.")
-        asking = Finding("ask", f"This command needs permission: {part.text}", _suggested(part))
+            return ALLOWED if is_alone else Finding("ask", f"{_NEEDS}.")
+        rule = suggestion(part)
+        asking = Finding("ask", f"{_NEEDS}: {part.text}", (rule,) if rule else ())
         if part.name is None or not has_safe_settings(part):
             return asking._replace(suggested=())
-        words = unwrapped(part.words, TIMING)
-        use = reading(words)
+        use = reading(unwrapped(part.words, TIMING))
         if use is None and not all(word.is_known for word in part.words):
-            return Finding("ask", "This command needs permission: a variable in it can't be checked before it runs.")
+            return Finding("ask", f"{_NEEDS}: a variable in it can't be checked before it runs.")
         if self._allowed_by_rule(part):
-            return self._confined(use or touched(unwrapped(part.words, RUNNING)), bases)
+            return self._confined(part, use, bases) or asking._replace(suggested=())
         if use is not None:
             return self._reading(use, bases, asking)
         use = changing(unwrapped(part.words, frozenset({"timeout"})))
         if use is not None and self.access.mode == "acceptEdits":
-            return worst(self.access.write(name, base) for base in bases for name in _names(use.writes, base))
+            return worst(self.access.write(name, base, "") for base in bases for name in _names(use.writes, base))
         return asking._replace(suggested=() if use else asking.suggested)
 
-    def _confined(self, use: Use, bases: Sequence[Path]) -> Finding:
+    def _confined(self, part: Part, use: Use | None, bases: Sequence[Path]) -> Finding | None:
         """A rule allows a command, not the files that it names: those must be within the working folders."""
+        inner = unwrapped(part.words, RUNNING)
+        is_unseen = not all(word.is_known for word in inner) and touched((inner[0], Word("."))) != Use()
+        if (is_unseen and use is None) or (inner[0].text == "sed" and not is_tame(inner)):
+            return None
+        use = use or touched(inner)
         found = [self.access.read(name, base) for base in bases for name in _names(use.reads, base)]
         found += [self.access.write_within(name, base) for base in bases for name in _names(use.writes, base)]
         return worst(found)
 
     def _reading(self, use: Use, bases: Sequence[Path], asking: Finding) -> Finding:
-        if use.is_recursive and self.access.hides():
-            return Finding("ask", "This command needs permission: it may read files that a rule forbids to read.")
-        names = [(base, name) for base in bases for name in _names(use.reads, base)]
-        if any(
-            name.startswith("-")
-            for word in use.reads
-            if word.pattern
-            for base in bases
-            for name in _names([word], base)
-        ):
+        patterns = [word for word in use.reads if word.pattern]
+        if any(name.startswith("-") for base in bases for name in _names(patterns, base)):
             return asking
-        return worst(self.access.read(name, base) for base, name in names)
+        found = worst(self.access.read(name, base) for base in bases for name in _names(use.reads, base))
+        if found.verdict == "allow" and use.is_recursive and self.access.hides():
+            reason = f"{_NEEDS}: it may read files that a rule forbids to read."
+            return Finding("ask", reason, asking.suggested)
+        return found
 
     def _allowed_by_rule(self, part: Part) -> bool:
         texts = {_written_as(words) for words in (part.words, unwrapped(part.words, RUNNING))}
@@ -199,11 +208,71 @@ class Shell:
     # -- folders
 
     def _bases(self, parts: Sequence[Part]) -> list[Path]:
-        """The folders that a line may be in: where it begins, and where it goes."""
+        """The folders that a line may be in: where it begins, and where it goes from there."""
+        found = [self.access.place.cwd]
+        for target in filter(None, map(_goes, parts)):
+            name = self._at_home(target.text, target)
+            there = [path for base in found for path in spellings(name, base, self.access.home)]
+            found = list(dict.fromkeys([*found, *there]))[:_MOST_FOLDERS]
+        return found
+
+    def _is_lost(self, parts: Sequence[Part]) -> bool:
+        """Whether it can't be told which folders a line goes to."""
+        targets = [target for target in map(_goes, parts) if target]
+        return len(self._bases(parts)) == _MOST_FOLDERS or any(
+            not target.is_known or target.pattern or target.text.startswith("-") for target in targets
+        )
+
+    def _leaves(self, part: Part) -> bool:
+        target = _goes(part)
         cwd = self.access.place.cwd
-        moved = [part.words[1] for part in parts if part.name in ("cd", "pushd") and len(part.words) == 2]
-        found = [Path(os.path.realpath(cwd / _at_home(word.text, word, self.access.home))) for word in moved]
-        return list(dict.fromkeys([cwd, *found]))[:_MOST_FOLDERS]
+        return target is not None and os.path.realpath(cwd / self._at_home(target.text, target)) != os.path.realpath(
+            cwd
+        )
+
+    def _at_home(self, name: str, word: Word) -> str:
+        return f"{self.access.home}{name[1:]}" if word.has_tilde and (name == "~" or name.startswith("~/")) else name
+
+
+def _run(part: Part) -> str:
+    """The name of what a command runs in the end."""
+    words = unwrapped(part.words, RUNNING | TIMING)
+    return words[0].text.rsplit("/", 1)[-1] if words else ""
+
+
+def _goes(part: Part) -> Word | None:
+    """Where a command goes, if it goes anywhere."""
+    words = unwrapped(part.words, TIMING)
+    if not words or words[0].text not in ("cd", "pushd"):
+        return None
+    targets = [word for word in words[1:] if word.text not in ("-P", "-L", "-e", "-@", "--")]
+    return targets[0] if targets else Word("~", has_tilde=True)
+
+
+def _is_bare(folder: Path) -> bool:
+    """Whether git would take a folder, or one above it, for a repository though it has no `.git`."""
+    for path in (folder, *folder.parents):
+        if (path / ".git").is_file() or (path / ".git" / "HEAD").exists():
+            return False
+        if (path / "HEAD").exists() and (path / "objects").exists():
+            return True
+    return False
+
+
+def _uses(part: Part) -> Iterator[Use]:
+    """All that a command, or one that it runs, may read and change."""
+    for words in filter(None, candidates(part.words)):
+        yield touched(words)
+        yield reading(words) or Use()
+    for redirect in part.redirects:
+        targets = (redirect.target or Word("…"),)
+        yield Use(writes=targets) if redirect.is_written else Use(reads=targets)
+
+
+def _changes(part: Part) -> bool:
+    """Whether a command plainly changes files, or is given those that it changes by another one."""
+    given = (touched((word, Word("."))) for word in part.words if part.name in ("xargs", "parallel"))
+    return any(word.text not in HARMLESS for use in (*given, *_uses(part)) for word in use.writes)
 
 
 def _reads_unknown(part: Part) -> bool:
@@ -211,11 +280,6 @@ def _reads_unknown(part: Part) -> bool:
     use = reading(part.words) if part.words else None
     is_reader = use is not None or touched((*part.words[:1], Word("."))).reads
     return bool(is_reader) and (not all(word.is_known for word in part.words) or bool(use and use.is_recursive))
-
-
-def _suggested(part: Part) -> tuple[str, ...]:
-    rule = suggestion(part)
-    return (rule,) if rule else ()
 
 
 def _may(rule: Rule, part: Part) -> bool:
@@ -236,23 +300,14 @@ def _written_as(words: Sequence[Word]) -> str:
 def _texts(part: Part) -> Iterator[str]:
     """All texts that a rule that forbids may mean: with quotes and without, with a program's folder and without."""
     yield part.text
-    for words in candidates(part.words):
-        if words:
-            plain = [word.text for word in words]
-            name = plain[0].rsplit("/", 1)[-1]
-            yield _written_as(words)
-            yield " ".join(plain)
-            yield " ".join([name, *plain[1:]])
-    if not all(word.is_known for word in part.words):
-        pieces = [piece for piece in _plain_pieces(part.text) if piece]
+    for words in filter(None, candidates(part.words)):
+        plain = [word.text for word in words]
+        yield _written_as(words)
+        yield " ".join(plain)
+        yield " ".join([plain[0].rsplit("/", 1)[-1], *plain[1:]])
+    if not all(word.is_known for word in part.words):  # its words as well as can be
+        pieces = re.sub(r"[\"'`$(){};|&<>\s\\]", " ", part.text).split()
         yield from (" ".join(pieces[start:]) for start in range(min(len(pieces), _MOST_NAMES)))
-
-
-def _plain_pieces(text: str) -> list[str]:
-    """The words of a command that can't be read, as well as can be."""
-    for char in "\"'`$(){};|&<>\n\t\\":
-        text = text.replace(char, " ")
-    return text.split(" ")
 
 
 def _names(words: Sequence[Word], base: Path) -> Iterator[str]:
@@ -268,27 +323,5 @@ def _names(words: Sequence[Word], base: Path) -> Iterator[str]:
             yield "/"  # too many to look at: as if all were meant
 
 
-def _at_home(name: str, word: Word, home: Path) -> str:
-    return f"{home}{name[1:]}" if word.has_tilde and (name == "~" or name.startswith("~/")) else name
-
-
 def _is_recursive(words: Sequence[Word]) -> bool:
-    return any(
-        word.text.startswith("--r")
-        or (word.text.startswith("-") and word.text[1:2] != "-" and set(word.text) & set("rR"))
-        for word in words[1:]
-    )
-
-
-def _written(part: Part) -> bool:
-    return any(redirect.is_written for redirect in part.redirects)
-
-
-def _changes(parts: Sequence[Part]) -> bool:
-    """Whether a line plainly changes files."""
-    for part in parts:
-        if any(use.writes for words in candidates(part.words) if words and (use := touched(words))):
-            return True
-        if any(one.is_written and (one.target is None or one.target.text[:5] != "/dev/") for one in part.redirects):
-            return True
-    return False
+    return any(re.match(r"--r|-(?!-).*[rR]", word.text, re.DOTALL) for word in words[1:])

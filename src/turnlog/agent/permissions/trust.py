@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from turnlog.entries.writer import read_whole, replace
-from turnlog.errors import TurnlogError
+from turnlog.agent.settings import decoded, rewrite
 from turnlog.session.statefile import NAME, state_file
 
 _ACCEPTED = "hasTrustDialogAccepted"
@@ -18,48 +15,33 @@ _ACCEPTED = "hasTrustDialogAccepted"
 
 def trusted(folder: Path, config_dir: Path) -> bool:
     """Whether a folder, or one above it, is trusted."""
+    path = state_file(config_dir)
     try:
-        projects = _state(state_file(config_dir)).get("projects")
-    except TurnlogError:
+        state = decoded(path.read_bytes()) if path else {}
+    except OSError:
         return False
+    projects = state.get("projects") if isinstance(state, Mapping) else None
     if not isinstance(projects, dict):
         return False
-    return any(_accepted(projects.get(_key(path))) for path in (folder, *folder.parents))
+    found = (projects.get(_key(path)) for path in (folder, *folder.parents))
+    return any(isinstance(project, dict) and project.get(_ACCEPTED) is True for project in found)
 
 
 def trust(folder: Path, config_dir: Path) -> Path:
     """Note that a folder is trusted, as the real client does; give the file."""
-    path = state_file(config_dir) or _place(config_dir)
-    old = read_whole(path) if path.exists() else None
-    state = _state(path if old else None)
-    projects = state.get("projects", {})
-    project = projects.get(_key(folder), {}) if isinstance(projects, dict) else None
-    if not isinstance(projects, dict) or not isinstance(project, dict):
-        raise TurnlogError(f"{path}: projects is not what it should be; nothing was written")
-    state = {**state, "projects": {**projects, _key(folder): {**project, _ACCEPTED: True}}}
-    data = json.dumps(state, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    replace(path, data, root=path.parent, expected=old.checkpoint if old else None)
+
+    def accepted(state: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        projects = state.get("projects", {})
+        project = projects.get(_key(folder), {}) if isinstance(projects, dict) else None
+        if not isinstance(project, dict):
+            return None
+        return {**state, "projects": {**projects, _key(folder): {**project, _ACCEPTED: True}}}
+
+    usual = config_dir.parent if config_dir.name == ".claude" else config_dir
+    path = state_file(config_dir) or usual / NAME
+    rewrite(path, accepted, "projects is not what it should be", root=path.parent)
     return path
-
-
-def _accepted(project: Any) -> bool:
-    return isinstance(project, dict) and project.get(_ACCEPTED) is True
 
 
 def _key(folder: Path) -> str:
     return unicodedata.normalize("NFC", folder.as_posix())
-
-
-def _place(config_dir: Path) -> Path:
-    folder = config_dir.parent if config_dir.name == ".claude" else config_dir
-    return folder / NAME
-
-
-def _state(path: Path | None) -> dict[str, Any]:
-    try:
-        found = msgspec.json.decode(path.read_bytes().strip() or b"{}") if path else {}
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise TurnlogError(f"{path}: can't be read ({error}); nothing was written") from None
-    if not isinstance(found, dict):
-        raise TurnlogError(f"{path}: holds no object; nothing was written")
-    return found

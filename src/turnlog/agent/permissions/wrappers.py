@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from turnlog.agent.permissions.commands import Line, Part, parse
 from turnlog.agent.permissions.words import Word, split
@@ -12,22 +13,31 @@ SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"})
 EVALUATORS = frozenset({*SHELLS, *"eval exec source . alias trap let shopt enable set complete bind fc coproc".split()})
 """What they are given is run as shell code, or changes what later words mean."""
 _RUNNERS = frozenset(
-    "timeout time nice nohup stdbuf xargs command builtin exec env sudo doas setsid ionice chrt taskset watch parallel "
-    "busybox unshare chroot strace ltrace script flock su runuser ! coproc then do else elif if while until {".split()
+    "timeout gtimeout time nice nohup stdbuf xargs command builtin exec env sudo doas setsid ionice chrt taskset watch "
+    "parallel busybox unshare nsenter chroot strace ltrace script flock su runuser setpriv pkexec gosu fakeroot "
+    "prlimit systemd-run caffeinate ssh entr npx uvx uv pipx poetry pipenv bundle direnv mise xvfb-run find ! coproc "
+    "then do else elif if while until {".split()
 )
 _INTERPRETERS = frozenset(
-    "python python3 node perl ruby php lua deno bun ssh docker podman kubectl npx uvx pipx make awk find rm dd".split()
+    "python python3 node perl ruby php lua deno bun docker podman kubectl make awk sed rm dd".split()
 )
 _SAFE_NAMES = frozenset(
     "NODE_ENV PYTHONUNBUFFERED PYTHONDONTWRITEBYTECODE RUST_BACKTRACE RUST_LOG FORCE_COLOR NO_COLOR TERM TZ CI GOOS "
     "GOARCH CGO_ENABLED COLUMNS LS_COLORS".split()
 )
 _SAFE_VALUE = re.compile(r"[\w.,:=+-]*", re.ASCII)
-_DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?", re.ASCII)
-_BUFFERING = re.compile(r"-[ioe](?:0|L|\d+[KMG]?)", re.ASCII)
+_OPTIONS = {
+    "timeout": r"(?:-[sk] \S+ |--foreground |--preserve-status |-v )*\d+(?:\.\d+)?[smhd]? ",
+    "nice": r"(?:-\d+ |-n -?\d+ )?",
+    "stdbuf": r"(?:-[ioe](?:0|L|\d+[KMG]?) )*",
+}
+"""What stands between such a command and the one that it runs, a blank behind each word; for others nothing does."""
 _DEEPEST = 5
 _MOST_WORDS = 100
 """Whoever puts more words before a command hides it."""
+TIMING = frozenset({"timeout", "command", "builtin"})
+RUNNING = frozenset({"timeout", "time", "nice", "nohup", "stdbuf", "xargs", "command"})
+_MORE = Word("…", is_known=False, raw="…")
 
 
 def has_safe_settings(part: Part) -> bool:
@@ -48,35 +58,22 @@ def unwrapped(words: Sequence[Word], names: frozenset[str]) -> Sequence[Word]:
     return words
 
 
-TIMING = frozenset({"timeout", "command", "builtin"})
-RUNNING = frozenset({"timeout", "time", "nice", "nohup", "stdbuf", "xargs", "command"})
-
-
 def _inner(words: Sequence[Word]) -> Sequence[Word]:
-    name, texts = words[0].text, [word.text for word in words]
-    skip = 1
-    if name == "timeout":
-        while skip < len(texts) and texts[skip].startswith("-"):
-            if texts[skip] not in ("-s", "-k", "--foreground", "--preserve-status", "-v"):
-                return ()
-            skip += 2 if texts[skip] in ("-s", "-k") else 1
-        skip += 1 if skip < len(texts) and _DURATION.fullmatch(texts[skip]) else len(texts)
-    elif name == "nice" and re.fullmatch(r"-\d+", texts[1] if len(texts) > 1 else ""):
-        skip = 2
-    elif name == "nice" and texts[1:2] == ["-n"] and re.fullmatch(r"-?\d+", "".join(texts[2:3])):
-        skip = 3
-    elif name == "stdbuf":
-        while skip < len(texts) and _BUFFERING.fullmatch(texts[skip]):
-            skip += 1
+    """What a command runs; nothing if that is in doubt. To what xargs runs, more is added that nobody sees before."""
+    name = words[0].text
+    texts = takewhile(lambda text: re.fullmatch(r"\S+", text), (word.text for word in words[1:]))
+    told = re.match(_OPTIONS.get(name, ""), "".join(f"{text} " for text in texts))
+    skip = 1 + told[0].count(" ") if told else len(words)
     rest = words[skip:]
-    return () if not rest or rest[0].text.startswith("-") or not all(word.is_known for word in words[:skip]) else rest
+    if not rest or rest[0].text.startswith("-") or not all(word.is_known for word in words[:skip]):
+        return ()
+    return [*rest, _MORE] if name == "xargs" else rest
 
 
 def candidates(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
     """A command, and all that it may run in turn: for rules that forbid, so rather too many."""
     yield words
-    name = words[0].text.rsplit("/", 1)[-1] if words else ""
-    if name in _RUNNERS or name == "find":
+    if _base(words) in _RUNNERS:
         yield from (words[start:] for start in range(1, min(len(words), _MOST_WORDS)))
 
 
@@ -92,35 +89,39 @@ def nested(line: Line, depth: int = 0) -> Iterator[Part]:
 
 def _script(words: Sequence[Word]) -> str:
     """The shell code in the words of a command."""
-    name, rest = words[0].text.rsplit("/", 1)[-1] if words else "", words[1:]
-    if name == "eval":
+    rest = words[1:]
+    if _base(words) == "eval":
         return " ".join(word.text for word in rest)
-    if name in SHELLS:
-        options = (place for place, word in enumerate(rest) if re.fullmatch(r"-[a-z]*c[a-z]*", word.text))
-        place = next(options, len(rest))
-        return rest[place + 1].text if place + 1 < len(rest) else ""
-    return ""
+    options = (place for place, word in enumerate(rest) if re.fullmatch(r"-[a-z]*c[a-z]*", word.text))
+    place = next(options, len(rest)) if _base(words) in SHELLS else len(rest)
+    return rest[place + 1].text if place + 1 < len(rest) else ""
+
+
+def _base(words: Sequence[Word]) -> str:
+    """The name of what is run, without its folder."""
+    return words[0].text.rsplit("/", 1)[-1] if words else ""
 
 
 def is_opaque(part: Part) -> bool:
     """Whether it can't be told what a command runs."""
-    inner = list(unwrapped(part.words, RUNNING))
+    inner = unwrapped(part.words, RUNNING)
     name = part._replace(words=tuple(inner)).name if inner else ""
-    if name is None or name.rsplit("/", 1)[-1] in EVALUATORS:
+    is_unread = any(not word.is_known and not word.raw for word in part.words)
+    if is_unread or name is None or name.rsplit("/", 1)[-1] in EVALUATORS:
         return True
-    return len(part.words) > _MOST_WORDS and part.words[0].text.rsplit("/", 1)[-1] in {*_RUNNERS, "find"}
+    return len(part.words) > _MOST_WORDS and _base(part.words) in _RUNNERS
 
 
 def suggestion(part: Part) -> str | None:
-    """A rule that would allow a command, and others that are like it."""
+    """A rule that would allow a command, and others that are like it if it is plain what those would be."""
     words = unwrapped(part.words, RUNNING)
     if part.assigned or not words or not all(word.is_known and word.pattern is None for word in words):
         return None
     texts = [word.text for word in words]
-    written = " ".join([texts[0], *(word.raw for word in words[1:])])
-    name = texts[0].rsplit("/", 1)[-1]
-    if name in EVALUATORS or name in _RUNNERS or name in _INTERPRETERS:
-        return f"Bash({written})" if "*" not in written and "\n" not in written else None
     longest = 3 if texts[1:2] in (["run"], ["exec"]) else 2
-    told = [texts[0], *(text for text in texts[1:longest] if re.fullmatch(r"[a-z][a-z0-9:_-]*", text))]
-    return f"Bash({' '.join(told)}:*)" if re.fullmatch(r"[\w./@+-]+", texts[0]) else None
+    told = [text for text in texts[1:longest] if re.fullmatch(r"[a-z][a-z0-9:_-]*", text)]
+    is_plain = re.fullmatch(r"[\w./@+-]+", texts[0]) and len(told) == longest - 1
+    if is_plain and _base(words) not in EVALUATORS | _RUNNERS | _INTERPRETERS:
+        return f"Bash({' '.join([texts[0], *told])}:*)"
+    written = " ".join([texts[0], *(word.raw for word in words[1:])])
+    return f"Bash({written})" if not set("*\n") & set(written) else None

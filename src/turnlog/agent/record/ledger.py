@@ -13,7 +13,6 @@ from typing import Any
 
 from turnlog.entries import writer
 from turnlog.entries.patch import encoded
-from turnlog.entries.reader import scan
 from turnlog.entries.window import lines_of, open_regular, read_at
 from turnlog.errors import Busy, Changed, TurnlogError
 
@@ -71,6 +70,8 @@ class Ledger:
             self._size = status.st_size
 
     def _look_at(self, start: int, end: int) -> None:
+        from turnlog.entries.reader import scan  # seldom: only where somebody else wrote
+
         fd, _ = open_regular(self.path)
         try:
             added = read_at(fd, start, end - start)

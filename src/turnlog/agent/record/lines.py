@@ -25,6 +25,7 @@ CAVEAT = (
 )
 INTERRUPTED = "[Request interrupted by user]"
 INTERRUPTED_CALL = "[Request interrupted by user for tool use]"
+NOTHING = "(no output)"
 _NO_TOKENS = {
     "input_tokens": 0,
     "output_tokens": 0,
@@ -85,9 +86,11 @@ def made_up(text: str, message_id: str, **fields: Any) -> Body:
 
 
 def result(call: str, given: Result) -> Body:
-    """The block that answers a call."""
-    content = given.content if isinstance(given.content, str) else [*given.content]
-    block = {"tool_use_id": call, "type": "tool_result", "content": content}
+    """The block that answers a call, on disk as in requests; the API takes no empty texts in it."""
+    content: Content = given.content
+    if not isinstance(content, str):
+        content = [block for block in content if block.get("type") != "text" or str(block.get("text") or "").strip()]
+    block = {"tool_use_id": call, "type": "tool_result", "content": content or NOTHING}
     return {**block, "is_error": True} if given.is_error else block
 
 

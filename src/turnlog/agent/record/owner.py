@@ -14,15 +14,16 @@ import contextlib
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from turnlog.agent.record.chain import ENTRYPOINT, VERSION
 from turnlog.agent.record.lock import Lock
-from turnlog.edit.busy import Sign, signs
-from turnlog.edit.target import Target
 from turnlog.entries.clients import identity, row
 from turnlog.entries.patch import encoded
 from turnlog.errors import Busy
+
+if TYPE_CHECKING:
+    from turnlog.edit.busy import Sign
 
 _DEEPEST = 64
 _PROC = Path("/proc")
@@ -64,14 +65,14 @@ class Owner:
 def owned(path: Path, cwd: Path, locks: Path, *, is_new: bool = False) -> Owner:
     """Take a session for this process; Busy if another one has it. `locks` is a folder of turnlog's own."""
     projects = path.parent.parent
-    found = Target(path, path.stem, projects.parent if projects.name == "projects" else None)
+    config_dir = projects.parent if projects.name == "projects" else None
     lock = Lock.of(path, locks)
     try:
-        told = [] if is_new else _others(found)
+        told = [] if is_new else _others(path, config_dir)
         if certain := [sign for sign in told if sign.is_certain]:
             raise Busy(f"{path.stem}: {certain[0].words}; end that first, or go on in a copy (--fork-session)")
-        said = _registration(found, cwd)
-        place = None if found.config_dir is None else found.config_dir / "sessions" / f"{os.getpid()}.json"
+        said = _registration(path.stem, cwd)
+        place = None if config_dir is None else config_dir / "sessions" / f"{os.getpid()}.json"
         made = Owner(path, lock, place, said)
         made.warnings = tuple(sign.words for sign in told if sign.kind == "elsewhere")
         made.says("idle")
@@ -81,11 +82,11 @@ def owned(path: Path, cwd: Path, locks: Path, *, is_new: bool = False) -> Owner:
     return made
 
 
-def _registration(found: Target, cwd: Path) -> dict[str, Any]:
+def _registration(session_id: str, cwd: Path) -> dict[str, Any]:
     pid = os.getpid()
     return {
         "pid": pid,
-        "sessionId": found.session_id,
+        "sessionId": session_id,
         "cwd": str(cwd),
         "startedAt": _now(),
         **identity(pid),
@@ -105,10 +106,14 @@ def _put(path: Path, said: dict[str, Any]) -> None:
         temporary.replace(path)
 
 
-def _others(found: Target) -> list[Sign]:
+def _others(path: Path, config_dir: Path | None) -> list[Sign]:
     """What tells of other processes; who started this one may name the session in its command for that alone."""
+    from turnlog.edit.busy import signs  # nobody else can have a new session: most runs do without
+    from turnlog.edit.target import Target
+
     above = set(_ancestors())
-    return [sign for sign in signs(found) if not (sign.kind == "command" and sign.pid in above)]
+    told = signs(Target(path, path.stem, config_dir))
+    return [sign for sign in told if not (sign.kind == "command" and sign.pid in above)]
 
 
 def _ancestors() -> list[int]:

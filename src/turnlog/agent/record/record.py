@@ -36,6 +36,7 @@ class Record(Chain):
         """The lines of calls that have no result yet."""
         self._blocks: tuple[str, int] = "", 0
         """The answer that is being written, and how many blocks of it are."""
+        self._answers: set[str] = set()
         self._steps = 0
         self._depth = 0
         self._meta: Body = {}
@@ -128,8 +129,10 @@ class Record(Chain):
             return uuid
 
     def answer(self, answer: Answer) -> list[str]:
-        """A whole answer, block by block."""
-        start = Started(answer.id, answer.model, answer.usage, answer.request_id)
+        """A whole answer, block by block; lines of one id are one answer, so it gets an id that no other has."""
+        name = answer.id if answer.id and answer.id not in self._answers else f"msg_{new_id()}"
+        self._answers.add(name)
+        start = Started(name, answer.model, answer.usage, answer.request_id)
         return [
             self.block(start, block, answer.usage, answer.stop_reason, answer.stop_sequence) for block in answer.content
         ]
@@ -143,6 +146,10 @@ class Record(Chain):
             if caller:
                 more["sourceToolAssistantUUID"] = caller
             return self._link(lines.user([lines.result(call, result)], self._prompt_id, **more, **fields))
+
+    def added(self, content: Content) -> str:
+        """More that was said under the same prompt: what came of a command of the person's own."""
+        return self._link(lines.user(content, self._prompt_id))
 
     def interrupted(self, *, for_tool: bool = False) -> str:
         """A person stopped the turn."""

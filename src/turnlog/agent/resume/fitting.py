@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from turnlog.agent.conversation import ending, fits, seal
+from turnlog.agent.record.lines import NOTHING
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.prices import name
+from turnlog.session.additions import EMPTY
 from turnlog.session.refusals import THINKING, thinking_fault
 
 Json = dict[str, Any]
@@ -32,12 +34,16 @@ def fitted(messages: Iterable[Json]) -> list[Json]:
     out: list[Json] = []
     for message in messages:
         role, blocks = message["role"], [kept for block in message["content"] if (kept := _block(block))]
+        if role == "assistant":
+            blocks = ending(_paired(blocks))
         if role == "system":  # not every model takes it in the middle of a conversation
             role, blocks = "user", [{**block, "text": _reminder(str(block.get("text")))} for block in blocks]
         if out and out[-1]["role"] == role:
             out[-1]["content"] += blocks
         elif blocks:
             out.append({"role": role, "content": blocks})
+    if out and out[0]["role"] != "user":  # the beginning of its chain is lost
+        out.insert(0, {"role": "user", "content": [{"type": "text", "text": EMPTY}]})
     return out
 
 
@@ -47,14 +53,37 @@ def _block(block: Json) -> Json | None:
         return None if thinking_fault(block) else block
     if kind == "tool_use" and block.get("name") in _NAMES:
         return {**block, "name": _NAMES[str(block["name"])]}
-    if kind == "tool_result" and isinstance(content := block.get("content"), list):
-        kept = [inner for inner in content if not _is_reference(inner)]
-        return block if len(kept) == len(content) else {**block, "content": kept or [_GONE]}
-    return block
+    return _result(block) if kind == "tool_result" else block
+
+
+def _result(block: Json) -> Json:
+    """A result without references and empty texts; an error is never without words."""
+    content = block.get("content")
+    if isinstance(content, list):
+        kept = [inner for inner in content if not _is_reference(inner) and not _is_blank(inner)]
+        gone = [_GONE] if any(map(_is_reference, content)) else []
+        content = content if len(kept) == len(content) else kept or gone
+    if not content and block.get("is_error"):
+        content = NOTHING
+    return block if content is block.get("content") else {**block, "content": content}
+
+
+def _paired(blocks: list[Json]) -> list[Json]:
+    """Blocks without what tools of the server's found, where their call is not sent: the client leaves it out."""
+    called = {block.get("id") for block in blocks if str(block.get("type")).endswith("tool_use")}
+    return [
+        block
+        for block in blocks
+        if not str(block.get("type")).endswith("_tool_result") or block.get("tool_use_id") in called
+    ]
 
 
 def _is_reference(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") == "tool_reference"
+
+
+def _is_blank(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and not str(block.get("text") or "").strip()
 
 
 def _reminder(text: str) -> str:
@@ -69,22 +98,13 @@ def thinkers(file: Transcript, rows: Iterable[Entry]) -> dict[str, str]:
         kinds = row.message.content if model and row.message else ()
         if isinstance(kinds, list) and any(block.type in THINKING for block in kinds):
             blocks = file.body(row)["message"]["content"]
-            found.update({_seal(block): str(model) for block in blocks if block.get("type") in THINKING})
+            found.update({seal(block): str(model) for block in blocks if block.get("type") in THINKING})
     return found
 
 
 def for_model(messages: Iterable[Json], thought_by: Mapping[str, str], model: str) -> list[Json]:
     """Messages without the thinking of other models; an answer is never nothing but thinking."""
-    own = name(model).key
     return [
-        {**message, "content": [block for block in message["content"] if _is_fit(block, thought_by, own)]}
+        {**message, "content": [block for block in message["content"] if fits(block, thought_by, model)]}
         for message in messages
     ]
-
-
-def _is_fit(block: Json, thought_by: Mapping[str, str], own: str) -> bool:
-    return block.get("type") not in THINKING or name(thought_by.get(_seal(block), own)).key == own
-
-
-def _seal(block: Json) -> str:
-    return str(block.get("signature") or block.get("data") or "")

@@ -22,6 +22,7 @@ from turnlog.agent.record.chain import Watch
 from turnlog.agent.record.record import Record
 from turnlog.agent.resume.fitting import OWN, fitted, for_model, thinkers
 from turnlog.agent.resume.seen import SeenFile, seen_files, todos
+from turnlog.agent.spending import filled
 from turnlog.agent.tools.tool import Result
 from turnlog.entries.entry import Entry, Item
 from turnlog.entries.patch import patched
@@ -74,6 +75,8 @@ class Resumed(NamedTuple):
     slug: str | None
     thought_by: Mapping[str, str]
     """Which model signed the thinking in it, by signature."""
+    used: int
+    """Tokens that its last request and the answer took: how full the window is."""
 
     def sent_to(self, model: str) -> list[Json]:
         """What is to be sent to a model: without what others thought, which they signed."""
@@ -114,6 +117,7 @@ def resumed(path: Path, leaf: str | None = None) -> Resumed:
             tuple(_titles(session)),
             _plan(session),
             thinkers(file, found.rows),
+            _used(session, found.rows),
         )
 
 
@@ -209,6 +213,15 @@ def _model(rows: list[Entry]) -> str | None:
         if row.type == "assistant" and row.message and row.message.model not in (None, SYNTHETIC):
             return row.message.model
     return None
+
+
+def _used(session: Session, rows: list[Entry]) -> int:
+    """What the last answer says of it; none before a summary counts."""
+    for row in reversed(rows):
+        if row.type == "assistant" and row.message and row.message.model not in (None, SYNTHETIC):
+            usage = session.body(row)["message"].get("usage")
+            return filled(usage) if isinstance(usage, dict) else 0
+    return 0
 
 
 def _cwd(session: Session, end: Entry) -> Path | None:

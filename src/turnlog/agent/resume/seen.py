@@ -21,7 +21,7 @@ class SeenFile(NamedTuple):
     path: str
     time: datetime
     is_whole: bool
-    """Whether all of it was seen."""
+    """Whether all of it was seen in one call; what an edit made of it was not, in the real client neither."""
 
 
 def _given(session: Session, calls: Sequence[Call], names: Container[str]) -> list[tuple[Call, Json]]:
@@ -45,6 +45,6 @@ def seen_files(session: Session, calls: Sequence[Call]) -> Iterator[SeenFile]:
     for call, given in _given(session, calls, PATH_FIELDS):
         path, time = named_path(given, call.name), moment(call.ended)
         if path is not None and time is not None:
-            is_part = call.name in READS and not given.keys().isdisjoint(_PARTS)
-            found[path] = SeenFile(path, time, not is_part)
+            is_whole = call.name == "Write" or (call.name in READS and given.keys().isdisjoint(_PARTS))
+            found[path] = SeenFile(path, time, is_whole)
     yield from found.values()

@@ -10,10 +10,11 @@ import contextlib
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from turnlog.agent.tools import exit_codes, output
 from turnlog.agent.tools.command import GRACE, LARGEST
+from turnlog.agent.tools.offered import Offered
 from turnlog.agent.tools.shells import Shell
 from turnlog.agent.tools.tool import Object, Place, Result, Scene, ToolError
 from turnlog.model.failures import Cancelled
@@ -31,33 +32,8 @@ _MEDDLING = frozenset({"BASH_ENV", "ENV", "CDPATH"})
 _ADDED = {"CLAUDECODE": "1", "GIT_EDITOR": "true"}
 
 
-class Bash:
+class Bash(Offered):
     """Runs commands."""
-
-    name = "Bash"
-    description = (
-        "Run a command in bash and get what it writes.\n"
-        "Each call is a fresh shell: the folder is carried over from call to call, variables and aliases are not. "
-        "Nothing can be typed into it: standard input is empty.\n"
-        f"`timeout` is in milliseconds: {DEFAULT_TIMEOUT} unless given, at most {LONGEST_TIMEOUT}; a command that "
-        "takes longer goes on in the background.\n"
-        "`run_in_background` is for servers and long builds: you are told when it ends; BashOutput shows what it "
-        "wrote, KillShell ends it.\n"
-        f"More than {output.LIMIT} characters of output are kept in a file, of which you are shown the beginning.\n"
-        "Quote paths that have spaces. To read, find, write or edit files, use the tools made for that."
-    )
-    schema: ClassVar[Object] = {
-        "type": "object",
-        "properties": {
-            "command": {"type": "string", "description": "The command"},
-            "timeout": {"type": "number", "description": f"Milliseconds it may take (at most {LONGEST_TIMEOUT})"},
-            "description": {"type": "string", "description": "What it does, in five to ten plain words"},
-            "run_in_background": {"type": "boolean", "description": "Don't wait for its end"},
-            "dangerouslyDisableSandbox": {"type": "boolean", "description": "Without effect: there is no sandbox"},
-        },
-        "required": ["command"],
-        "additionalProperties": False,
-    }
 
     def __init__(self, is_readonly: Callable[[str], bool] = lambda _: False) -> None:
         self._is_readonly = is_readonly

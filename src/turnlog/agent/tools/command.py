@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import selectors
-import shutil
 import signal
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from turnlog.agent.tools.tool import ToolError
+
+if TYPE_CHECKING:
+    import subprocess
 
 LARGEST = 1 << 30
 """So many bytes may be written; a command that writes more is ended, before the disk is full."""
@@ -42,7 +43,6 @@ class Command:
         output: Path,
         then: Callable[[], None] = lambda: None,
     ) -> None:
-        self.output = output
         self.began = time.monotonic()
         self.ended = threading.Event()
         """Set when the shell is over and all that it wrote is in the file."""
@@ -101,6 +101,8 @@ class Command:
             return self._process.returncode is not None
 
     def _carry(self, pipe: int, write: Callable[[bytes], object]) -> None:
+        import selectors  # like others below: sessions that run no command start without it
+
         with self._opened, selectors.DefaultSelector() as selector:
             selector.register(pipe, selectors.EVENT_READ)
             is_open = True
@@ -137,6 +139,8 @@ class Command:
 
 
 def _started(script: str, cwd: Path, environ: Mapping[str, str], mouth: int) -> subprocess.Popen[bytes]:
+    import subprocess
+
     try:
         return subprocess.Popen(
             [_bash(environ), "-c", script],
@@ -154,6 +158,8 @@ def _started(script: str, cwd: Path, environ: Mapping[str, str], mouth: int) -> 
 def _bash(environ: Mapping[str, str]) -> str:
     if os.name != "posix":
         raise ToolError("Bash is not available on this system. Run turnlog inside of WSL to run commands.")
+    import shutil
+
     found = "/bin/bash" if os.access("/bin/bash", os.X_OK) else shutil.which("bash", path=environ.get("PATH"))
     if found is None:
         raise ToolError("There is no bash on this machine; commands can't be run until it is installed.")

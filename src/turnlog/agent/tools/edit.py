@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.agent.tools import schema
 from turnlog.agent.tools.files import CHANGED, UNREAD, Files, located, missing
+from turnlog.agent.tools.offered import Offered
 from turnlog.agent.tools.patch import patch
 from turnlog.agent.tools.textfile import Splice, TextFile, store
 from turnlog.agent.tools.tool import Object, Result, Scene, Unfit
@@ -29,31 +29,8 @@ class Wish(NamedTuple):
     everywhere: bool
 
 
-class Edit:
+class Edit(Offered):
     """The tool."""
-
-    name = "Edit"
-    description = (
-        "Replaces a string in a file by another.\n"
-        "- The file must have been read first.\n"
-        "- `old_string` must stand in the file exactly as given, indentation included, without the line numbers and"
-        " tabs that Read puts before lines; and only once, unless `replace_all` is true.\n"
-        "- To make a new file, give an empty `old_string`.\n"
-        "- Spaces at the ends of lines of `new_string` are dropped, except in Markdown."
-    )
-    schema = schema.parameters(
-        {
-            "file_path": schema.text("Absolute path of the file"),
-            "old_string": schema.text("The text to replace"),
-            "new_string": schema.text("The text to put in its place; must differ from old_string"),
-            "replace_all": {**schema.flag("Replace it wherever it stands"), "default": False},
-        },
-        ["file_path", "old_string", "new_string"],
-    )
-
-    def is_safe(self, given: Object) -> bool:
-        """Never: it changes a file."""
-        return False
 
     def run(self, given: Object, scene: Scene) -> Result:
         """Edit it."""
@@ -78,7 +55,7 @@ def _wish(given: Object, path: Path) -> Wish:
 
 
 def _made(path: Path, shown: str, wish: Wish, files: Files) -> Result:
-    files.saw(path, store(path, wish.new, None), wish.new)
+    files.saw(path, store(path, wish.new, None), wish.new, is_written=True)
     return _result(shown, "", wish.new, wish, CURRENT, {})
 
 
@@ -91,7 +68,7 @@ def _edited(before: TextFile, path: Path, given: Object, wish: Wish, scene: Scen
     text = before.spliced(splices)
     whole = not before.shown or (scene.files.is_whole(path) and not stale)
     after = text.replace("\r\n", "\n")
-    scene.files.saw(path, store(path, text, before), after if whole else None)
+    scene.files.saw(path, store(path, text, before), after if whole else None, is_written=True)
     extra = {"staleRecovered": True} if stale else {}
     extra |= {} if whole else {"contentNotInModelContext": True}
     return _result(given["file_path"], before.text, after, wish, _STALE if stale else CURRENT if whole else "", extra)

@@ -5,13 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 
-_NOTHING_FOUND = "No matches found"
 _MEANINGS = {
-    "grep": _NOTHING_FOUND,
-    "egrep": _NOTHING_FOUND,
-    "fgrep": _NOTHING_FOUND,
-    "rg": _NOTHING_FOUND,
-    "git grep": _NOTHING_FOUND,
+    **dict.fromkeys(("grep", "egrep", "fgrep", "rg", "git grep"), "No matches found"),
     "find": "Some directories were inaccessible",
     "diff": "Files differ",
     "git diff": "Files differ",

@@ -6,16 +6,17 @@ import contextlib
 import http.client
 import os
 import re
-import socket
 import ssl
 import time
 import zlib
 from typing import NamedTuple
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
+from turnlog._version import __version__
 from turnlog.agent.tools.tool import ToolError
 from turnlog.model.cancel import Cancel
-from turnlog.model.endpoint import credentials, is_loopback, proxy_for
+from turnlog.model.connecting import connection, cut
+from turnlog.model.endpoint import is_loopback, proxy_for
 
 LARGEST = 10 << 20
 SECONDS = 60.0
@@ -95,13 +96,15 @@ def _is_same_place(parts: SplitResult, there: str) -> bool:
 
 def _get(parts: SplitResult, cancel: Cancel, until: float) -> Page:
     cancel.check()
-    connection = _connection(parts)
+    proxy = proxy_for(parts, os.environ)
+    made = connection(parts, urlsplit(proxy) if proxy else None, SILENCE)
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        connection.connect()
-        held = connection.sock
-        with contextlib.closing(connection), cancel.then(lambda: _cut(held)):
-            connection.request("GET", _target(parts), headers=_headers(parts))
-            return _page(connection.getresponse(), until)
+        made.connect()
+        held = made.sock
+        with contextlib.closing(made), cancel.then(lambda: cut(held)):
+            made.request("GET", target, headers=_headers(parts))
+            return _page(made.getresponse(), until)
     except ssl.SSLCertVerificationError as error:
         raise ToolError(f"{parts.hostname}: its certificate is not accepted: {error.verify_message}") from None
     except (OSError, ValueError, http.client.HTTPException) as error:
@@ -109,33 +112,7 @@ def _get(parts: SplitResult, cancel: Cancel, until: float) -> Page:
         raise ToolError(f"{parts.hostname} can't be reached: {str(error) or type(error).__name__}") from None
 
 
-def _cut(held: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        held.shutdown(socket.SHUT_RDWR)
-
-
-def _connection(parts: SplitResult) -> http.client.HTTPConnection:
-    host, is_safe = parts.hostname or "", parts.scheme == "https"
-    port = parts.port or (443 if is_safe else 80)
-    found = proxy_for(parts, os.environ)
-    proxy = urlsplit(found) if found else None
-    at, by = (proxy.hostname or "", proxy.port or 8080) if proxy else (host, port)
-    if not is_safe:
-        return http.client.HTTPConnection(at, by, timeout=SILENCE)
-    connection = http.client.HTTPSConnection(at, by, timeout=SILENCE, context=ssl.create_default_context())
-    if proxy:
-        word = credentials(proxy)
-        connection.set_tunnel(host, port, {"proxy-authorization": word} if word else {})
-    return connection
-
-
-def _target(parts: SplitResult) -> str:
-    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-
-
 def _headers(parts: SplitResult) -> dict[str, str]:
-    from turnlog._version import __version__
-
     return {
         "accept": "text/markdown, text/html, */*",
         "accept-encoding": "gzip, deflate",

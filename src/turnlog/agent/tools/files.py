@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
-from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,14 +21,14 @@ MEANWHILE = "File has been unexpectedly modified. Read it again before attemptin
 
 _WORDS: Mapping[int, str] = {
     errno.EISDIR: "illegal operation on a directory",
-    errno.ENOTDIR: "not a directory",
-    errno.EACCES: "permission denied",
-    errno.EPERM: "operation not permitted",
     errno.ELOOP: "too many symbolic links encountered",
     errno.ENAMETOOLONG: "name too long",
-    errno.ENOSPC: "no space left on device",
-    errno.EROFS: "read-only file system",
 }
+"""What the real client's runtime says in other words than the system."""
+
+
+class Missing(ToolError):
+    """There is no such file."""
 
 
 class Sight(NamedTuple):
@@ -36,8 +36,10 @@ class Sight(NamedTuple):
 
     mtime_ns: int
     size: int
-    digest: bytes | None
-    """Of its text; None if only a part was seen."""
+    text: str | None
+    """None if only a part was seen."""
+    is_written: bool = False
+    """Whether the model wrote it, and so is told when somebody else changes it."""
 
 
 class Files:
@@ -47,21 +49,20 @@ class Files:
         self._seen: dict[Path, Sight] = {}
         self._lock = threading.Lock()
 
-    def saw(self, path: Path, status: os.stat_result, text: str | None) -> None:
+    def saw(self, path: Path, status: os.stat_result, text: str | None, *, is_written: bool = False) -> None:
         """Note a file that was read or written; without a text, only a part of it is known."""
-        self._note(path, Sight(status.st_mtime_ns, status.st_size, None if text is None else _digest(text)))
+        self._note(path, Sight(status.st_mtime_ns, status.st_size, text, is_written))
 
     def recall(self, path: Path, moment: datetime, text: str | None) -> None:
         """Note a file that was seen in an earlier run: unchanged if nobody wrote it since, or its text is the same."""
-        digest = None if text is None else _digest(text)
         try:
             status = path.stat()
         except OSError:
             return
         if status.st_mtime <= moment.timestamp():
-            self._note(path, Sight(status.st_mtime_ns, status.st_size, digest))
+            self._note(path, Sight(status.st_mtime_ns, status.st_size, text))
         else:
-            self._note(path, Sight(0, -1, digest))
+            self._note(path, Sight(0, -1, text))
 
     def is_known(self, path: Path) -> bool:
         """Whether it was seen at all."""
@@ -70,24 +71,25 @@ class Files:
     def is_whole(self, path: Path) -> bool:
         """Whether all of it was seen."""
         sight = self._seen.get(_real(path))
-        return sight is not None and sight.digest is not None
+        return sight is not None and sight.text is not None
 
     def is_changed(self, path: Path, status: os.stat_result, text: str) -> bool:
         """Whether a file that was seen has another content now; being touched is no change."""
         sight = self._seen[_real(path)]
         if (status.st_mtime_ns, status.st_size) == (sight.mtime_ns, sight.size):
             return False
-        return sight.digest != _digest(text)
+        return sight.text != text
 
-    def recent(self) -> list[Path]:
-        """All of them, the last seen first."""
+    def written(self) -> list[tuple[Path, Sight]]:
+        """Those that the model wrote, and knows whole."""
         with self._lock:
-            return list(reversed(self._seen))
+            return [(path, sight) for path, sight in self._seen.items() if sight.is_written and sight.text is not None]
 
     def _note(self, path: Path, sight: Sight) -> None:
         with self._lock:
-            self._seen.pop(_real(path), None)
-            self._seen[_real(path)] = sight
+            before = self._seen.pop(_real(path), None)
+            is_written = sight.is_written or (before is not None and before.is_written)
+            self._seen[_real(path)] = sight._replace(is_written=is_written)
 
 
 def located(given: str, place: Place) -> Path:
@@ -111,16 +113,17 @@ def missing(path: Path, place: Place) -> str:
     return f"{told} Did you mean {near[0]}?" if near else told
 
 
-def trouble(error: OSError, deed: str, path: Path) -> ToolError:
-    """Word a failure of the system as the real client's runtime words it."""
-    number = error.errno or 0
-    words = _WORDS.get(number) or (error.strerror or "failed").lower()
-    return ToolError(f"{errno.errorcode.get(number, 'EIO')}: {words}, {deed} '{path}'")
+@contextmanager
+def telling(deed: str, path: Path) -> Iterator[None]:
+    """Word failures of the system as the real client's runtime words them."""
+    try:
+        yield
+    except OSError as error:
+        number = error.errno or 0
+        words = _WORDS.get(number) or (error.strerror or "failed").lower()
+        kind = Missing if number == errno.ENOENT else ToolError
+        raise kind(f"{errno.errorcode.get(number, 'EIO')}: {words}, {deed} '{path}'") from None
 
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
-
-
-def _digest(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -7,36 +7,19 @@ import re
 import time
 from pathlib import Path
 
-from turnlog.agent.tools import schema
 from turnlog.agent.tools.files import located
-from turnlog.agent.tools.ripgrep import must_have_searched, relative, search
+from turnlog.agent.tools.offered import Offered
+from turnlog.agent.tools.ripgrep import by_age, relative, search
 from turnlog.agent.tools.tool import Object, Result, Scene, ToolError
 
 MOST = 100
 _SPECIAL = re.compile(r"[*?\[{]")
 
 
-class Glob:
+class Glob(Offered):
     """The tool."""
 
-    name = "Glob"
-    description = (
-        'Finds files by the pattern of their names: "**/*.js", "src/**/*.{ts,tsx}".\n'
-        "- A pattern without a slash fits names in any folder.\n"
-        "- Hidden and ignored files are found too. Files are listed by the time of their last change,"
-        " the oldest first; at most 100."
-    )
-    schema = schema.parameters(
-        {
-            "pattern": schema.text("The pattern of the names"),
-            "path": schema.text("The folder to search in; leave it out for the current folder"),
-        },
-        ["pattern"],
-    )
-
-    def is_safe(self, given: Object) -> bool:
-        """Always: it changes nothing."""
-        return True
+    only_reads = True
 
     def run(self, given: Object, scene: Scene) -> Result:
         """Find them."""
@@ -86,15 +69,8 @@ def _names(folder: Path, pattern: str, scene: Scene) -> list[str]:
     if not folder.is_dir():
         return []
     if pattern.startswith("/") and not _SPECIAL.search(pattern):
-        return [pattern[1:]] if (folder / pattern[1:]).is_file() else []
-    found = search(["--files", "--hidden", "--no-ignore", "--null", f"--glob={pattern}"], folder, scene)
-    must_have_searched(found)
-    names = [name for name in found.out.split("\0") if name]
-    return sorted(names, key=lambda name: (_changed(folder / name), name))
-
-
-def _changed(path: Path) -> int:
-    try:
-        return path.lstat().st_mtime_ns
-    except OSError:
-        return 0
+        names = [pattern[1:]] if (folder / pattern[1:]).is_file() else []
+    else:
+        out = search(["--files", "--hidden", "--no-ignore", "--null", f"--glob={pattern}"], folder, scene)
+        names = out.split("\0")
+    return by_age(names, folder, scene)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.agent.tools import schema
 from turnlog.agent.tools.files import located
-from turnlog.agent.tools.ripgrep import must_have_searched, relative, search
+from turnlog.agent.tools.offered import Offered
+from turnlog.agent.tools.ripgrep import by_age, relative, search
 from turnlog.agent.tools.tool import Object, Result, Scene, ToolError
 
 LIMIT = 250
 _OTHERS = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")
 """Folders of version control, which are not searched."""
 _WIDEST = 500
+_GAP = "--"
+"""Stands between lines of which some were left out."""
+_NAMED = re.compile(r"(.*?)(?:\0|: binary file matches \()")
 _NUMBERED = re.compile(r"\d+(?:([-:])|$)")
 
 
@@ -41,42 +45,10 @@ class Page(NamedTuple):
         return {name: value for name, value in parts.items() if value is not None}
 
 
-class Grep:
+class Grep(Offered):
     """The tool."""
 
-    name = "Grep"
-    description = (
-        "Searches files for a regular expression, with ripgrep; use it rather than grep or rg in a shell.\n"
-        r'- Patterns are as in ripgrep: "log.*Error", "function\s+\w+"; braces are escaped: "interface\{\}".'
-        "\n"
-        '- Filter files by `glob` ("*.js", "**/*.tsx") or `type` ("js", "py").\n'
-        "- `output_mode`: files_with_matches (the default) gives paths, content gives lines, count gives numbers.\n"
-        "- A pattern fits within a line; with `multiline` it may go over several.\n"
-        "- Ignored files (.gitignore) are left out; hidden ones are searched."
-    )
-    schema = schema.parameters(
-        {
-            "pattern": schema.text("The regular expression"),
-            "path": schema.text("File or folder to search; the current folder if left out"),
-            "glob": schema.text('Search only files that fit this pattern, such as "*.js" or "*.{ts,tsx}"'),
-            "output_mode": schema.text("What to give", ("content", "files_with_matches", "count")),
-            "-B": schema.number("Lines before each match; for content"),
-            "-A": schema.number("Lines after each match; for content"),
-            "-C": schema.number("The same as context"),
-            "context": schema.number("Lines before and after each match; for content"),
-            "-n": schema.flag("Show line numbers; for content, true if left out"),
-            "-i": schema.flag("Take capital and small letters as equal"),
-            "type": schema.text("Search only files of this type, such as js, py, rust, go"),
-            "head_limit": schema.number(f"Give the first N lines or entries; {LIMIT} if left out, 0 for all"),
-            "offset": schema.number("Leave out the first N lines or entries"),
-            "multiline": schema.flag("Let matches go over several lines, and . fit line ends"),
-        },
-        ["pattern"],
-    )
-
-    def is_safe(self, given: Object) -> bool:
-        """Always: it changes nothing."""
-        return True
+    only_reads = True
 
     def run(self, given: Object, scene: Scene) -> Result:
         """Search."""
@@ -85,11 +57,14 @@ class Grep:
         if not target.exists():
             raise ToolError(f"Path does not exist: {given['path']}. Note: your current working directory is {here}.")
         mode = given.get("output_mode", "files_with_matches")
-        found = search([*_words(given, mode), f"--regexp={given['pattern']}", "--", str(target)], here, scene)
-        must_have_searched(found)
-        if mode == "content":
-            return _content(_lines(found.out, here, is_bare=target.is_file(), numbered=given.get("-n", True)), given)
-        return _count(found.out, given, here) if mode == "count" else _files(found.out, given, here)
+        out = search([*_words(given, mode), f"--regexp={given['pattern']}", "--", str(target)], here, scene)
+        if mode == "files_with_matches":
+            return _files(by_age(out.split("\0"), here, scene, newest_first=True), given, here)
+        lines = _readable(out, scene)
+        if mode == "count":
+            return _count([_line(line, here) for line in lines], given)
+        is_bare, is_numbered = target.is_file(), given.get("-n", True)
+        return _content([_line(line, here, is_bare=is_bare, is_numbered=is_numbered) for line in lines], given)
 
 
 def _words(given: Object, mode: str) -> list[str]:
@@ -131,8 +106,7 @@ def _page(lines: Sequence[str], given: Object) -> Page:
     return Page(shown, len(lines), limit if len(shown) < len(rest) else None, offset or None)
 
 
-def _files(out: str, given: Object, here: Path) -> Result:
-    paths = sorted((path for path in out.split("\0") if path), key=lambda path: (-_changed(path), path))
+def _files(paths: Sequence[str], given: Object, here: Path) -> Result:
     page = _page([relative(path, here) for path in paths], given)
     structured = {
         "mode": "files_with_matches",
@@ -159,8 +133,7 @@ def _content(lines: Sequence[str], given: Object) -> Result:
     return Result(told, structured | {"numLines": len(page.shown), "totalLines": page.total, **page.applied})
 
 
-def _count(out: str, given: Object, here: Path) -> Result:
-    entries = _lines(out, here)
+def _count(entries: Sequence[str], given: Object) -> Result:
     page = _page(entries, given)
     text = "\n".join(page.shown)
     matches = sum(int(entry.rpartition(":")[2]) for entry in entries)
@@ -171,26 +144,25 @@ def _count(out: str, given: Object, here: Path) -> Result:
     return Result(told, {**structured, **page.applied})
 
 
-def _lines(out: str, here: Path, *, is_bare: bool = False, numbered: bool = True) -> list[str]:
-    """The lines of ripgrep's output, with paths as the model is told of them; without, if a single file is searched."""
-    lines = out.removesuffix("\n").split("\n") if out else []
-    return [_line(line.removesuffix("\r"), here, is_bare, numbered) for line in lines]
+def _readable(out: str, scene: Scene) -> list[str]:
+    """The lines of ripgrep's output, without those of files that must not be read."""
+    kept: list[str] = []
+    is_unreadable = cache(lambda path: scene.is_unreadable(scene.place.cwd / path))
+    for line in out.removesuffix("\n").split("\n") if out else ():
+        named = _NAMED.match(line)
+        if not is_unreadable(named[1]) if named else kept and kept[-1] != _GAP:
+            kept.append(line.removesuffix("\r"))
+    return kept[:-1] if kept and kept[-1] == _GAP else kept
 
 
-def _line(line: str, here: Path, is_bare: bool, numbered: bool) -> str:
+def _line(line: str, here: Path, *, is_bare: bool = False, is_numbered: bool = True) -> str:
+    """A line with its path as the model is told of it; without, if a single file is searched."""
     path, mark, rest = line.partition("\0")
     found = _NUMBERED.match(rest)
     if not mark or not found:
-        return line  # where lines were left out
-    rest = rest if numbered else rest[found.end() :]
+        return line
+    rest = rest if is_numbered else rest[found.end() :]
     return rest if is_bare else f"{relative(path, here)}{found[1] or ':'}{rest}"
-
-
-def _changed(path: str) -> int:
-    try:
-        return Path(path).stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 def _counted(count: int, noun: str) -> str:

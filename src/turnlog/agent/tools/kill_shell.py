@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import ClassVar
 
 from turnlog.agent.tools.bash_output import found
 from turnlog.agent.tools.command import GRACE
+from turnlog.agent.tools.offered import Offered
 from turnlog.agent.tools.tool import Object, Result, Scene, Unfit
 
 
-class KillShell:
+class KillShell(Offered):
     """Ends background commands."""
-
-    name = "KillShell"
-    description = (
-        "End a command that runs in the background, with all that it started. `shell_id` is the ID that Bash gave."
-    )
-    schema: ClassVar[Object] = {
-        "type": "object",
-        "properties": {"shell_id": {"type": "string", "description": "The ID of the background command"}},
-        "required": ["shell_id"],
-        "additionalProperties": False,
-    }
-
-    def is_safe(self, given: Object) -> bool:
-        """It ends something."""
-        return False
 
     def run(self, given: Object, scene: Scene) -> Result:
         """End it."""

@@ -8,8 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from turnlog.agent.tools import notebook_text, schema
-from turnlog.agent.tools.files import CHANGED, UNREAD, located
+from turnlog.agent.tools import notebook_text
+from turnlog.agent.tools.files import CHANGED, UNREAD, Missing, located
+from turnlog.agent.tools.offered import Offered
 from turnlog.agent.tools.textfile import TextFile, load, store
 from turnlog.agent.tools.tool import Object, Result, Scene, ToolError, Unfit
 
@@ -26,30 +27,8 @@ class Change(NamedTuple):
     """The cell's source before; None if it is new."""
 
 
-class NotebookEdit:
+class NotebookEdit(Offered):
     """The tool."""
-
-    name = "NotebookEdit"
-    description = (
-        "Changes one cell of a Jupyter notebook (.ipynb), which must have been read first.\n"
-        "- `edit_mode` replace (the default) gives the cell a new source; its outputs are dropped.\n"
-        "- insert adds a cell behind the one with `cell_id`, or as the first; delete removes one.\n"
-        "- Cells without an id are called cell-0, cell-1 and so on."
-    )
-    schema = schema.parameters(
-        {
-            "notebook_path": schema.text("Absolute path of the notebook"),
-            "cell_id": schema.text("Id of the cell; a new cell is put behind it, or first without one"),
-            "new_source": schema.text("The new source of the cell"),
-            "cell_type": schema.text("What kind of cell; needed for insert", ("code", "markdown")),
-            "edit_mode": schema.text("What to do", ("replace", "insert", "delete")),
-        },
-        ["notebook_path", "new_source"],
-    )
-
-    def is_safe(self, given: Object) -> bool:
-        """Never: it changes a file."""
-        return False
 
     def run(self, given: Object, scene: Scene) -> Result:
         """Edit it."""
@@ -65,7 +44,7 @@ class NotebookEdit:
             raise Unfit(UNREAD)
         try:
             before = load(path)
-        except FileNotFoundError:
+        except Missing:
             raise Unfit("Notebook file does not exist.") from None
         if scene.files.is_changed(path, before.status, before.text):
             raise Unfit(CHANGED)
@@ -73,7 +52,7 @@ class NotebookEdit:
         notebook = notebook_text.parsed(before.shown)
         change = _changed(notebook, mode, given)
         after = _spelled(notebook, before)
-        scene.files.saw(path, store(path, before.replaced(after), before), before.replaced(after))
+        scene.files.saw(path, store(path, before.replaced(after), before), before.replaced(after), is_written=True)
         return _result(change, given, mode, notebook, before, after)
 
 
@@ -136,20 +115,16 @@ def _spelled(notebook: Object, before: TextFile) -> str:
 
 
 def _result(change: Change, given: Object, mode: str, notebook: Object, before: TextFile, after: str) -> Result:
-    structured: dict[str, Any] = {"new_source": given["new_source"]}
-    if change.before is not None:
-        structured["old_source"] = change.before
-    structured |= {
+    structured = {
+        "new_source": given["new_source"],
+        "old_source": change.before,
         "cell_type": change.kind,
         "language": notebook_text.language(notebook),
         "edit_mode": mode,
-    }
-    if change.cell is not None:
-        structured["cell_id"] = change.cell
-    structured |= {
+        "cell_id": change.cell,
         "error": "",
         "notebook_path": given["notebook_path"],
         "original_file": before.text,
         "updated_file": after,
     }
-    return Result(change.told, structured)
+    return Result(change.told, {key: value for key, value in structured.items() if value is not None})

@@ -77,9 +77,5 @@ def size(count: int) -> str:
     """A number of bytes for people: `38KB`, `1.5MB`."""
     if count < 1024:
         return f"{count} bytes"
-    value, unit = float(count), ""
-    for unit in ("KB", "MB", "GB"):
-        value /= 1024
-        if value < 1024 or unit == "GB":
-            break
-    return f"{value:.1f}".removesuffix(".0") + unit
+    power = 1 + (count >= 1 << 20) + (count >= 1 << 30)
+    return f"{count / 1024**power:.1f}".removesuffix(".0") + ("KB", "MB", "GB")[power - 1]

@@ -6,76 +6,45 @@ which the real client uses. So the hunks are the same.
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-_CONTEXT = 3
+from turnlog.session.patches import CONTEXT, Change, Hunk, hunks, split
+
 _EFFORT = 600
 """Texts that differ in more lines than this are shown as one block: the search is quadratic."""
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_NO_END = "\\ No newline at end of file"
-
 
 _Run = tuple[str, int, Any]
 """So many lines in a row that are kept (` `), removed (`-`) or added (`+`), and the run before them."""
 
 
-class _Change(NamedTuple):
-    """A line of either text, or of both."""
-
-    kind: str
-    old: int
-    new: int
-    line: str
+def patch(before: str, after: str, context: int = CONTEXT) -> list[dict[str, Any]]:
+    """Give the hunks that lead from one text to another, with some lines around each change."""
+    old, new = (split(text.replace("\r\n", "\n")) for text in (before, after))
+    return [_recorded(hunk) for hunk in hunks(old, new, _changes(old, new), context)]
 
 
-def patch(before: str, after: str) -> list[dict[str, Any]]:
-    """Give the hunks that lead from one text to another."""
-    old, new = (_LINE.findall(text.replace("\r\n", "\n")) for text in (before, after))
-    changes = list(_changes(old, new))
-    return [_hunk(changes[first:last]) for first, last in _spans(changes)]
-
-
-def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[_Change]:
-    at_old = at_new = 0
-    for kind, count in _runs(old, new):
-        for _ in range(count):
-            yield _Change(kind, at_old, at_new, new[at_new] if kind == "+" else old[at_old])
-            at_old += kind != "+"
-            at_new += kind != "-"
-
-
-def _spans(changes: Sequence[_Change]) -> Iterator[tuple[int, int]]:
-    """Where hunks begin and end: changes with the lines around them, joined where these touch."""
-    first = last = -1
-    for at, change in enumerate(changes):
-        if change.kind == " ":
-            continue
-        if first < 0:
-            first = max(0, at - _CONTEXT)
-        elif at - _CONTEXT > last:
-            yield first, last
-            first = at - _CONTEXT
-        last = min(len(changes), at + 1 + _CONTEXT)
-    if first >= 0:
-        yield first, last
-
-
-def _hunk(changes: Sequence[_Change]) -> dict[str, Any]:
-    lines = []
-    for change in changes:
-        lines.append(change.kind + change.line.removesuffix("\n"))
-        if not change.line.endswith("\n"):
-            lines.append(_NO_END)
+def _recorded(hunk: Hunk) -> dict[str, Any]:
+    """A hunk as it is written down; where there is no line, the client counts from 1."""
     return {
-        "oldStart": changes[0].old + 1,
-        "oldLines": sum(change.kind != "+" for change in changes),
-        "newStart": changes[0].new + 1,
-        "newLines": sum(change.kind != "-" for change in changes),
-        "lines": lines,
+        "oldStart": hunk.old_start + (hunk.old_count == 0),
+        "oldLines": hunk.old_count,
+        "newStart": hunk.new_start + (hunk.new_count == 0),
+        "newLines": hunk.new_count,
+        "lines": list(hunk.lines),
     }
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
+    """What stands between runs of lines that are kept."""
+    at_old = at_new = last_old = last_new = 0
+    for kind, count in [*_runs(old, new), (" ", 0)]:
+        if kind == " ":
+            if (at_old, at_new) != (last_old, last_new):
+                yield Change(last_old, at_old, last_new, at_new)
+            last_old, last_new = at_old + count, at_new + count
+        at_old += count * (kind != "+")
+        at_new += count * (kind != "-")
 
 
 def _runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int]]:
@@ -85,8 +54,6 @@ def _runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int]]:
     ways: dict[int, tuple[int, _Run | None]] = {0: (at, (" ", at, None) if at else None)}
     if at == olds == news:
         return _told(ways[0][1])
-    if _least(old, new) > _EFFORT:
-        return _block(old, new)
     for effort in range(1, min(_EFFORT, olds + news) + 1):
         for diagonal in range(-effort, effort + 1, 2):
             left, right = ways.pop(diagonal - 1, None), ways.get(diagonal + 1)
@@ -114,12 +81,6 @@ def _kept(old: Sequence[str], new: Sequence[str], at: int, diagonal: int) -> int
 
 def _longer(run: _Run | None, kind: str) -> _Run:
     return (kind, run[1] + 1, run[2]) if run is not None and run[0] == kind else (kind, 1, run)
-
-
-def _least(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many lines differ at least."""
-    before, after = Counter(old), Counter(new)
-    return (before - after).total() + (after - before).total()
 
 
 def _told(run: _Run | None) -> list[tuple[str, int]]:

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
+from turnlog.agent.tools.offered import Offered
 from turnlog.agent.tools.tool import Object, Question, Result, Scene, ToolError
 
 _APPROVED = "User has approved your plan. You can now start coding. Start with updating your todo list if applicable"
 
 
-class ExitPlanMode:
+class ExitPlanMode(Offered):
     """Asks for agreement to a plan."""
-
-    name = "ExitPlanMode"
-    description = (
-        "In plan mode, when you know what is to be done: show the plan and ask whether to begin.\n"
-        "`plan` is Markdown, short, with what will be changed and how it will be checked. Don't use this for "
-        "questions, nor for tasks that change nothing."
-    )
-    schema: ClassVar[Object] = {
-        "type": "object",
-        "properties": {"plan": {"type": "string", "description": "The plan, in Markdown"}},
-        "required": [],
-        "additionalProperties": True,
-    }
-
-    def is_safe(self, given: Object) -> bool:
-        """A person can be asked one thing at a time."""
-        return False
 
     def run(self, given: Object, scene: Scene) -> Result:
         """Ask. The desk answers with `approved`, and with `plan` if it was edited or `words` if it was refused."""

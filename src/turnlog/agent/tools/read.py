@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.agent.tools import notebook_text, schema
-from turnlog.agent.tools.files import located, missing, trouble
-from turnlog.agent.tools.textfile import decoded, load, note, regular
+from turnlog.agent.tools import notebook_text
+from turnlog.agent.tools.files import Missing, located, missing, telling
+from turnlog.agent.tools.offered import Offered
+from turnlog.agent.tools.textfile import decoded, is_utf_16, load, note, regular
 from turnlog.agent.tools.tool import Object, Result, Scene, ToolError, Unfit
 
 LARGEST = 256 * 1024
@@ -41,30 +42,10 @@ class Part(NamedTuple):
     flaw: str | None
 
 
-class Read:
+class Read(Offered):
     """The tool."""
 
-    name = "Read"
-    description = (
-        "Reads a file and gives its text, each line behind its number and a tab.\n"
-        "- `file_path` should be absolute; a relative one starts at the current folder.\n"
-        "- Without `offset` and `limit` the whole file is read, if it is not above 256 KB.\n"
-        "- Jupyter notebooks (.ipynb) are given cell by cell, with their outputs.\n"
-        "- It reads files, not folders; list a folder with `ls`.\n"
-        "- Read a file before you edit or overwrite it. Read several files at once if you may need them all."
-    )
-    schema = schema.parameters(
-        {
-            "file_path": schema.text("Absolute path of the file"),
-            "offset": schema.number("Number of the first line to read; for files that are too large to read at once"),
-            "limit": schema.number("How many lines to read; for files that are too large to read at once"),
-        },
-        ["file_path"],
-    )
-
-    def is_safe(self, given: Object) -> bool:
-        """Always: it changes nothing."""
-        return True
+    only_reads = True
 
     def run(self, given: Object, scene: Scene) -> Result:
         """Read it."""
@@ -75,7 +56,7 @@ class Read:
                 return _notebook(path, given["file_path"], scene)
             offset, limit = max(1, int(given.get("offset", 1))), max(0, int(given.get("limit", 0)))
             return _result(_read(path, offset, limit, scene), given["file_path"], is_page=offset == 1 and not limit)
-        except FileNotFoundError:
+        except Missing:
             raise ToolError(missing(path, scene.place)) from None
 
 
@@ -98,7 +79,7 @@ def _read(path: Path, offset: int, limit: int, scene: Scene) -> Part:
     if status.st_size > LARGEST and not limit:
         size = f"{status.st_size / 1024:.1f}".removesuffix(".0")
         raise ToolError(f"File content ({size}KB) exceeds maximum allowed size (256KB). {_ADVICE}")
-    if status.st_size > LARGEST and not _starts_with(path, b"\xff\xfe"):
+    if status.st_size > LARGEST and not is_utf_16(path):
         part = _streamed(path, status, offset, limit)
         scene.files.saw(path, status, None)
         return part
@@ -113,25 +94,14 @@ def _read(path: Path, offset: int, limit: int, scene: Scene) -> Part:
 def _streamed(path: Path, status: os.stat_result, offset: int, limit: int) -> Part:
     """Read some lines of a large file; only these are held."""
     kept, line = bytearray(), 1
-    try:
-        with path.open("rb") as file:
-            while piece := file.readline(_PIECE):
-                if offset <= line < offset + limit and len(kept) < 4 * _PIECE:
-                    kept += piece
-                line += piece.endswith(b"\n")
-    except OSError as error:
-        raise trouble(error, "read", path) from None
+    with telling("read", path), path.open("rb") as file:
+        while piece := file.readline(_PIECE):
+            if offset <= line < offset + limit and len(kept) < 4 * _PIECE:
+                kept += piece
+            line += piece.endswith(b"\n")
     part = decoded(path, status, bytes(kept))
     text = part.shown if offset + limit > line else part.shown.removesuffix("\n")
     return Part(text, offset, line, part.flaw)
-
-
-def _starts_with(path: Path, mark: bytes) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(mark)) == mark
-    except OSError as error:
-        raise trouble(error, "open", path) from None
 
 
 def _result(part: Part, shown: str, *, is_page: bool) -> Result:
@@ -151,9 +121,7 @@ def _result(part: Part, shown: str, *, is_page: bool) -> Result:
         return Result(told, {"type": "text", "file": file})
     if not is_page:
         tokens = len(part.text) // _CHARACTERS
-        raise ToolError(
-            f"File content ({tokens} tokens) exceeds maximum allowed tokens ({MOST_TOKENS}). {_ADVICE}",
-        )
+        raise ToolError(f"File content ({tokens} tokens) exceeds maximum allowed tokens ({MOST_TOKENS}). {_ADVICE}")
     return _page(part, file)
 
 

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
-from turnlog.agent.tools.files import trouble
+from turnlog.agent.tools.files import telling
 from turnlog.agent.tools.tool import Scene, ToolError
 
 SECONDS = 20.0
@@ -20,16 +20,8 @@ _MOST = 20 * 1024 * 1024
 """Bytes of output that are taken."""
 
 
-class Found(NamedTuple):
-    """What a search printed."""
-
-    status: int
-    out: str
-    err: str
-
-
-def search(words: Sequence[str], folder: Path, scene: Scene, seconds: float = SECONDS) -> Found:
-    """Run it in a folder; it can be cancelled, and does not run for ever."""
+def search(words: Sequence[str], folder: Path, scene: Scene, seconds: float = SECONDS) -> str:
+    """Run it in a folder, and give what it printed; it can be cancelled, and does not run for ever."""
     with tempfile.TemporaryFile() as errors:
         process = _started([*program(scene.environ.get("PATH")), *words], folder, scene, errors)
         timer = threading.Timer(seconds, process.kill)
@@ -50,18 +42,17 @@ def search(words: Sequence[str], folder: Path, scene: Scene, seconds: float = SE
             told = f"The search took longer than {seconds:g} seconds and was stopped."
             raise ToolError(f"{told} Try a more specific path or pattern.")
         errors.seek(0)
-        err = errors.read(10_000)
-    return Found(status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+        if status == 2 and not out:
+            _must_have_searched(errors.read(10_000).decode("utf-8", "replace"))
+    return out.decode("utf-8", "replace")
 
 
 def _started(command: Sequence[str], folder: Path, scene: Scene, errors: IO[bytes]) -> subprocess.Popen[bytes]:
     environ = {**scene.environ, "LC_ALL": "C.UTF-8"}
-    try:
+    with telling("spawn", folder):
         return subprocess.Popen(
             command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
         )
-    except OSError as error:
-        raise trouble(error, "spawn", folder) from None
 
 
 def program(path: str | None) -> list[str]:
@@ -73,14 +64,28 @@ def program(path: str | None) -> list[str]:
     return [sys.executable, "-I", str(Path(__file__).with_name("standin.py"))]
 
 
-def must_have_searched(found: Found) -> None:
+def _must_have_searched(complaints: str) -> None:
     """Raise if the search was refused; files that can't be read are no refusal."""
-    lines = [line for line in found.err.splitlines() if not line.endswith(")") or "(os error " not in line]
-    if found.status == 2 and lines and not found.out:
+    lines = [line for line in complaints.splitlines() if not line.endswith(")") or "(os error " not in line]
+    if lines:
         told = "\n".join(lines).strip().removeprefix("rg: ")
         raise ToolError(
             f"Search failed — ripgrep rejected the pattern, glob, or file type without searching:\nrg: {told}"
         )
+
+
+def by_age(names: Iterable[str], folder: Path, scene: Scene, *, newest_first: bool = False) -> list[str]:
+    """The files that may be shown, by the time of their last change; those of one time by their names."""
+    sign = -1 if newest_first else 1
+    shown = (name for name in names if name and not scene.is_unreadable(folder / name))
+    return sorted(shown, key=lambda name: (sign * _changed(folder / name), name))
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def relative(path: str, place: Path) -> str:

@@ -1,4 +1,4 @@
-"""Inputs of tools: writing down what a tool wants, and seeing that a call gives it.
+"""Inputs of tools: seeing that a call gives what the tool wants.
 
 The complaints are worded as Claude Code words them; models know these sentences.
 """
@@ -12,33 +12,13 @@ from typing import Any, NamedTuple
 
 from turnlog.agent.tools.tool import Object, Result, Unfit
 
+_Steps = tuple[str | int, ...]
+"""The way to a part of an input: names, and places in lists."""
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
+_CAPITAL = re.compile("([A-Z])")
+_MISSING = object()
 _JSON_TYPES = {str: "string", bool: "boolean", int: "number", float: "number", list: "array", type(None): "null"}
-
-
-def text(description: str, choices: Sequence[str] = (), *, filled: bool = False) -> Object:
-    """A parameter that is a string, perhaps one of a few, perhaps not empty."""
-    schema: dict[str, Any] = {"type": "string", "description": description}
-    if choices:
-        schema["enum"] = list(choices)
-    if filled:
-        schema["minLength"] = 1
-    return schema
-
-
-def number(description: str) -> Object:
-    """A parameter that is a number."""
-    return {"type": "number", "description": description}
-
-
-def flag(description: str) -> Object:
-    """A parameter that is true or false."""
-    return {"type": "boolean", "description": description}
-
-
-def parameters(properties: Object, required: Sequence[str]) -> Object:
-    """The input of a tool: these parameters and no others."""
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
 
 
 class InvalidInput(Unfit):
@@ -47,6 +27,12 @@ class InvalidInput(Unfit):
     def __init__(self, message: str, issues: str) -> None:
         super().__init__(f"InputValidationError: {message}")
         self.issues = issues
+
+    @classmethod
+    def of(cls, *details: Object) -> InvalidInput:
+        """What is wrong, for which there are no sentences."""
+        told = json.dumps(details, indent=2, ensure_ascii=False)
+        return cls(told, told)
 
     def result(self) -> Result:
         """The same; what is recorded are the issues in full."""
@@ -100,73 +86,73 @@ def _unquoted(wanted: object, value: str) -> Any:
     return value
 
 
-def _issues(schema: Object, value: Any, path: tuple[str | int, ...]) -> Iterator[Issue]:
-    wanted = schema.get("type")
-    kind = _kind(value)
-    if wanted and kind != wanted:
-        yield _wrong_type(wanted, kind, path)
+def _issues(schema: Object, value: Any, path: _Steps) -> Iterator[Issue]:
+    wanted, choices = schema.get("type"), schema.get("enum")
+    kind = "object" if isinstance(value, Mapping) else _JSON_TYPES.get(type(value), "undefined")
+    if choices and value not in choices:  # the same if it is missing
+        options = "|".join(json.dumps(option) for option in choices)
+        yield _invalid(path, f"Invalid option: expected one of {options}", code="invalid_value", values=choices)
+    elif wanted and kind != wanted:
+        yield _mistyped(wanted, kind, path)
     elif wanted == "object":
         yield from _object_issues(schema, value, path)
     elif wanted == "array":
         for at, item in enumerate(value):
             yield from _issues(schema.get("items", {}), item, (*path, at))
-    elif "enum" in schema and value not in schema["enum"]:
-        options = "|".join(json.dumps(option) for option in schema["enum"])
-        yield _invalid({"code": "invalid_value", "values": schema["enum"]}, f"expected one of {options}", path)
-    elif wanted == "string" and not value and schema.get("minLength"):
-        detail = {"origin": "string", "code": "too_small", "minimum": 1, "inclusive": True}
-        yield _invalid(detail, "cannot be empty", path)
+        yield from _size_issues("array", "items", len(value), schema.get("minItems", 0), schema.get("maxItems"), path)
+    elif wanted == "string":
+        yield from _size_issues("string", "characters", len(value), schema.get("minLength", 0), None, path)
+        if schema.get("format") == "uri" and not _ADDRESS.match(value):
+            yield _invalid(path, "Invalid URL", code="invalid_format", format="url")
 
 
-def _object_issues(schema: Object, value: Object, path: tuple[str | int, ...]) -> Iterator[Issue]:
+def _object_issues(schema: Object, value: Object, path: _Steps) -> Iterator[Issue]:
     properties = schema.get("properties", {})
     for key, inner in properties.items():
-        if key in value:
-            yield from _issues(inner, value[key], (*path, key))
-        elif key in schema.get("required", ()):
-            yield _missing(inner, (*path, key))
+        if key in value or key in schema.get("required", ()):
+            yield from _issues(inner, value.get(key, _MISSING), (*path, key))
     extra = [key for key in value if key not in properties]
     if extra and schema.get("additionalProperties") is False:
         quoted = ", ".join(json.dumps(key, ensure_ascii=False) for key in extra)
         message = f"Unrecognized key{'s' if len(extra) > 1 else ''}: {quoted}"
         sentences = [f"An unexpected parameter `{key}` was provided" for key in extra]
-        detail = {"code": "unrecognized_keys", "keys": extra, "path": list(path), "message": message}
-        yield Issue(1, sentences, detail)
+        yield Issue(1, sentences, {"code": "unrecognized_keys", "keys": extra, "path": path, "message": message})
 
 
-def _missing(schema: Object, path: tuple[str | int, ...]) -> Issue:
-    wanted = schema.get("type", "value")
-    return Issue(0, [f"The required parameter `{_spelled(path)}` is missing"], _type_detail(wanted, "undefined", path))
+def _size_issues(kind: str, unit: str, size: int, least: int, most: int | None, path: _Steps) -> Iterator[Issue]:
+    if size < least:
+        message = f"Too small: expected {kind} to have >={least} {unit}"
+        if kind == "string" and least == 1:
+            message = _CAPITAL.sub(r" \1", str(path[-1])).capitalize() + " cannot be empty"
+        yield _invalid(path, message, origin=kind, code="too_small", minimum=least, inclusive=True)
+    elif most is not None and size > most:
+        message = f"Too big: expected {kind} to have <={most} {unit}"
+        yield _invalid(path, message, origin=kind, code="too_big", maximum=most, inclusive=True)
 
 
-def _wrong_type(wanted: str, kind: str, path: tuple[str | int, ...]) -> Issue:
-    sentence = f"The parameter `{_spelled(path)}` type is expected as `{wanted}` but provided as `{kind}`"
-    return Issue(2, [sentence], _type_detail(wanted, kind, path))
-
-
-def _type_detail(wanted: str, kind: str, path: tuple[str | int, ...]) -> Object:
+def _mistyped(wanted: str, kind: str, path: _Steps) -> Issue:
+    is_missing, name = kind == "undefined", _spelled(path)
+    sentence = f"The parameter `{name}` type is expected as `{wanted}` but provided as `{kind}`"
+    if is_missing:
+        sentence = f"The required parameter `{name}` is missing"
     message = f"Invalid input: expected {wanted}, received {kind}"
-    return {"expected": wanted, "code": "invalid_type", "path": list(path), "message": message}
+    detail = {"expected": wanted, "code": "invalid_type", "path": path, "message": message}
+    return Issue(0 if is_missing else 2, [sentence], detail)
 
 
-def _invalid(detail: Object, why: str, path: tuple[str | int, ...]) -> Issue:
-    sentence = f"The parameter `{_spelled(path)}` is invalid: Invalid option: {why}"
-    return Issue(3, [sentence], {**detail, "path": list(path), "message": f"Invalid option: {why}"})
+def _invalid(path: _Steps, message: str, **detail: Any) -> Issue:
+    sentence = f"The parameter `{_spelled(path)}` is invalid: {message}"
+    return Issue(3, [sentence], {**detail, "path": path, "message": message})
 
 
 def _complaint(name: str, issues: Sequence[Issue]) -> InvalidInput:
-    details = json.dumps([issue.detail for issue in issues], indent=2, ensure_ascii=False)
+    found = InvalidInput.of(*(issue.detail for issue in issues))
     if all(issue.rank == 3 for issue in issues):  # the real client has no sentences for these alone
-        return InvalidInput(details, details)
+        return found
     sentences = [sentence for issue in sorted(issues, key=lambda issue: issue.rank) for sentence in issue.sentences]
-    plural = "s" if len(sentences) > 1 else ""
     told = "\n".join(sentences)
-    return InvalidInput(f"{name} failed due to the following issue{plural}:\n{told}", details)
+    return InvalidInput(f"{name} failed due to the following issue{'s' * (len(sentences) > 1)}:\n{told}", found.issues)
 
 
-def _spelled(path: tuple[str | int, ...]) -> str:
+def _spelled(path: _Steps) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
-
-
-def _kind(value: Any) -> str:
-    return "object" if isinstance(value, Mapping) else _JSON_TYPES.get(type(value), "undefined")

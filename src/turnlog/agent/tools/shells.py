@@ -7,13 +7,11 @@ ends, there is a notice for the model, in the words that Claude Code has for it.
 from __future__ import annotations
 
 import contextlib
-import secrets
 import threading
 import time
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import Literal
 
 from turnlog.agent.tools.command import GRACE, LARGEST, Command
@@ -34,6 +32,8 @@ class Shell:
     """One command of the session."""
 
     def __init__(self, command: str, call: str, description: str, folder: Path) -> None:
+        import secrets  # as below: sessions that run no command start without it
+
         self.id = "b" + "".join(secrets.choice(_LETTERS) for _ in range(8))
         self.command = command
         self.call = call
@@ -96,6 +96,8 @@ class Shells:
 
     def start(self, command: str, *, call: str, cwd: Path, environ: Mapping[str, str], description: str = "") -> Shell:
         """Start a command; unless it is kept, whoever started it waits for it and forgets it."""
+        from shlex import quote
+
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         shell = Shell(command, call, description, self.folder)
         shell.path.touch(mode=0o600, exist_ok=False)

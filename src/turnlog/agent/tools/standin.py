@@ -2,12 +2,13 @@
 
 It is run as a program, so that a slow pattern can be stopped; it stands alone, with the standard library only.
 Of what ripgrep leaves out it knows .gitignore, .ignore and .rgignore files and .git/info/exclude, but not the ignore
-file of the user's git settings. Patterns are those of Python, with POSIX classes.
+file of the user's git settings. Patterns are those of Python, with POSIX classes; types of files are the usual ones.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
@@ -16,205 +17,118 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-_BINARY = 65536
+_IGNORE_FILES = (".git/info/exclude", ".gitignore", ".ignore", ".rgignore")
+"""The last one counts most; the first two count where a folder is under version control."""
 _TYPES = """
-asm *.asm *.s *.S|c *.[chH] *.[chH].in *.cats|clojure *.clj *.cljc *.cljs *.cljx|cmake *.cmake CMakeLists.txt
-|config *.cfg *.conf *.config *.ini|cs *.cs|csharp *.cs|css *.css *.scss|csv *.csv|dart *.dart|diff *.diff *.patch
-|cpp *.[ChH] *.[ChH].in *.[ch]pp *.[ch]pp.in *.[ch]xx *.[ch]xx.in *.cc *.cc.in *.hh *.hh.in *.inl
-|docker *Dockerfile*|elisp *.el|elixir *.ex *.eex *.exs|erlang *.erl *.hrl|fish *.fish|fsharp *.fs *.fsx *.fsi|go *.go
-|gradle *.gradle|graphql *.graphql *.graphqls|groovy *.groovy *.gradle|h *.h *.hh *.hpp|haskell *.hs *.lhs *.cpphs
-|html *.htm *.html *.ejs|java *.java *.jsp *.jspx *.properties|jl *.jl|js *.js *.jsx *.vue *.cjs *.mjs|jsonl *.jsonl
-|json *.json composer.lock *.sarif|julia *.jl|jupyter *.ipynb *.jpynb|kotlin *.kt *.kts|less *.less|lock *.lock
-|log *.log|lua *.lua|make *.mk *.mak [Mm]akefile [Gg][Nn][Uu]makefile [Mm]akefile.am [Mm]akefile.in
-|markdown *.markdown *.md *.mdown *.mdwn *.mkd *.mkdn *.mdx|md *.markdown *.md *.mdown *.mdwn *.mkd *.mkdn *.mdx
-|nim *.nim *.nimble *.nims|nix *.nix|objc *.h *.m|ocaml *.ml *.mli *.mll *.mly|org *.org|perl *.perl *.pl *.pm *.t
-|php *.php *.php3 *.php4 *.php5 *.php7 *.php8 *.phtml|protobuf *.proto|ps *.ps1 *.psd1 *.psm1|py *.py *.pyi
-|python *.py *.pyi|r *.R *.r *.Rmd *.Rnw *.rmd|rst *.rst|ruby *.rb *.rbw *.gemspec .irbrc Gemfile Rakefile config.ru
-|rust *.rs|sass *.sass *.scss|scala *.scala *.sbt|sh *.sh *.bash *.zsh *.ksh *.csh *.tcsh .bashrc .profile .zshrc
-|sql *.sql *.psql|svelte *.svelte|svg *.svg|swift *.swift|tcl *.tcl|tex *.tex *.ltx *.cls *.sty *.bib *.dtx *.ins
-|tf *.tf *.tfvars|toml *.toml Cargo.lock|ts *.ts *.tsx *.cts *.mts|txt *.txt|typescript *.ts *.tsx *.cts *.mts
-|verilog *.v *.vh *.sv *.svh|vim *.vim .vimrc|vue *.vue|xml *.xml *.xsd *.xsl *.xslt *.dtd *.xhtml|yaml *.yaml *.yml
-|zig *.zig|zsh *.zsh .zshrc .zprofile .zshenv"""
-_CROSSES = re.compile(r"\.|\[\^|\\[nrsDWx]|\n")
-"""What lets a pattern go over the end of a line; without it, lines are counted also in multiline mode."""
-_POSIX = {
-    "[:alpha:]": "a-zA-Z",
-    "[:digit:]": "0-9",
-    "[:alnum:]": "a-zA-Z0-9",
-    "[:upper:]": "A-Z",
-    "[:lower:]": "a-z",
-    "[:space:]": r"\s",
-    "[:punct:]": r"!-/:-@\[-`{-~",
-    "[:xdigit:]": "0-9a-fA-F",
-    "[:word:]": r"\w",
-}
+c [chH] [chH].in|clojure clj cljc cljs|cmake cmake /CMakeLists.txt|cpp [ChH] [ch]pp [ch]xx cc hh inl|cs cs|css css scss
+|csv csv|dart dart|diff diff patch|docker /*Dockerfile*|elixir ex eex exs|erlang erl hrl|fsharp fs fsx fsi|go go
+|gradle gradle|graphql graphql graphqls|groovy groovy gradle|h h hh hpp|haskell hs lhs|html htm html ejs
+|java java jsp jspx properties|js js jsx vue cjs mjs|json json sarif /composer.lock|jsonl jsonl|jl jl|julia jl
+|jupyter ipynb|kotlin kt kts|less less|log log|lua lua|make mk mak /[Mm]akefile /[Gg][Nn][Uu]makefile
+|markdown markdown md mdown mdwn mkd mkdn mdx|md markdown md mdown mdwn mkd mkdn mdx|nim nim|nix nix|objc h m
+|ocaml ml mli mll mly|org org|perl perl pl pm t|php php phtml|protobuf proto|ps ps1 psd1 psm1|py py pyi|python py pyi
+|r R r Rmd rmd|rst rst|ruby rb rbw gemspec /Gemfile /Rakefile /config.ru|rust rs|sass sass scss|scala scala sbt
+|sh sh bash zsh ksh /.bashrc /.profile /.zshrc|sql sql psql|svelte svelte|svg svg|swift swift|tex tex cls sty bib
+|tf tf tfvars|toml toml /Cargo.lock|ts ts tsx cts mts|txt txt|typescript ts tsx cts mts|vim vim /.vimrc|vue vue
+|xml xml xsd xsl xslt dtd xhtml|yaml yaml yml|zig zig"""
+_POSIX = r"""
+alpha a-zA-Z|digit 0-9|alnum a-zA-Z0-9|upper A-Z|lower a-z|space \s|punct !-/:-@\[-`{-~|xdigit 0-9a-fA-F|word \w"""
+_PART = re.compile(r"(?:(?<=/)|^)\*\*(?:/|$)|\[[!^]?\]?[^\]]*\]|(,)(?=[^{}]*\})|\\.|.", re.DOTALL)
+_MEANT = {"**/": "(?:.*/)?", "**": ".+", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", "[": "["}
+_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 
 
-class Refused(Exception):
-    """Words that can't be followed."""
-
-
-# -- patterns of names
+# -- names
 
 
 class Rule(NamedTuple):
-    """One pattern."""
+    """One pattern of an ignore file, or of the call."""
 
     fits: re.Pattern[str]
     """Of paths below the folder of the rule."""
     is_exception: bool
     only_folders: bool
-
-
-class Rules(NamedTuple):
-    """The patterns of one file, or of the call."""
-
     folder: str
-    rules: Sequence[Rule]
 
-    def verdict(self, path: str, is_folder: bool) -> bool | None:
-        """Whether the last pattern that fits is a plain one (True) or an exception (False); None if none fits."""
-        if not path.startswith(self.folder):
-            return None
-        inner = path[len(self.folder) :].lstrip("/")
-        for rule in reversed(self.rules):
-            if (is_folder or not rule.only_folders) and rule.fits.fullmatch(inner):
-                return not rule.is_exception
-        return None
+    def says(self, path: str, is_folder: bool) -> bool:
+        """Whether it speaks of a path."""
+        inner = path[len(self.folder) :].lstrip("/") if path.startswith(self.folder) else ""
+        return (is_folder or not self.only_folders) and self.fits.fullmatch(inner) is not None
 
 
-def rule(pattern: str) -> Rule | None:
-    """Read a line of an ignore file; None if it says nothing."""
-    line = pattern if pattern.endswith("\\ ") else pattern.rstrip()
-    if not line or line.startswith("#"):
-        return None
+def rule(line: str, folder: str) -> Rule:
+    """Read a line of an ignore file; `re.error` if it is no pattern."""
     is_exception = line.startswith("!")
-    line = line.removeprefix("!").removeprefix("\\") if line.startswith(("!", "\\!", "\\#")) else line
-    only_folders = line.endswith("/")
-    line = line.rstrip("/")
-    glob = line.removeprefix("/") if "/" in line else f"**/{line}"
-    return Rule(re.compile(expression(glob), re.DOTALL), is_exception, only_folders)
+    name = line.removeprefix("!").removeprefix("\\") if line.startswith(("!", "\\!", "\\#")) else line
+    glob = name.rstrip("/")
+    glob = glob.removeprefix("/") if "/" in glob else f"**/{glob}"
+    return Rule(re.compile(_PART.sub(_expression, glob), re.DOTALL), is_exception, name.endswith("/"), folder)
 
 
-def expression(glob: str) -> str:
-    """The regular expression of a pattern of paths."""
-    made, at, open_braces = [], 0, 0
-    while at < len(glob):
-        rest, sign = glob[at:], glob[at]
-        if rest.startswith("**/") and (at == 0 or glob[at - 1] == "/"):
-            made.append("(?:.*/)?")
-            at += 3
+def _expression(found: re.Match[str]) -> str:
+    """The regular expression of a part of a pattern; one that is not closed stays so, and is refused as a whole."""
+    part = found[0]
+    if len(part) > 1 and part[0] == "[":
+        inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+        return f"[^{inner[1:]}]" if inner[0] in "!^" else f"[{inner}]"
+    return "|" if found[1] else _MEANT.get(part) or re.escape(part[-1])
+
+
+def verdict(rules: Sequence[Rule], path: str, is_folder: bool) -> bool | None:
+    """Whether the last rule that speaks of a path is a plain one (True) or an exception; None if none does."""
+    return next((not one.is_exception for one in reversed(rules) if one.says(path, is_folder)), None)
+
+
+def ignored(folder: str, has_git: bool) -> Iterator[Rule]:
+    """The rules of the ignore files in a folder."""
+    for name in _IGNORE_FILES if has_git else _IGNORE_FILES[2:]:
+        try:
+            lines = Path(folder, name).read_text(encoding="utf-8", errors="replace").split("\n")
+        except OSError:
             continue
-        if rest == "**" and (at == 0 or glob[at - 1] == "/"):
-            made.append(".*" if at == 0 else ".+")
-            at += 2
-            continue
-        if sign == "[":
-            at, part = _class(glob, at)
-        elif sign == "\\":
-            at += 1
-            part = re.escape(glob[at : at + 1])
-        elif sign == "," and open_braces:
-            part = "|"
-        else:
-            open_braces += (sign == "{") - (sign == "}")
-            part = {"*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")"}.get(sign) or re.escape(sign)
-        made.append(part)
-        at += 1
-        if open_braces < 0:
-            break
-    if open_braces:
-        raise Refused(f"error parsing glob '{glob}': unclosed or unopened alternate group")
-    return "".join(made)
+        for line in lines:
+            text = line if line.endswith("\\ ") else line.rstrip()
+            with contextlib.suppress(re.error):
+                if text and not text.startswith("#"):
+                    yield rule(text, folder)
 
 
-def _class(glob: str, at: int) -> tuple[int, str]:
-    end = glob.find("]", at + (3 if glob[at + 1 : at + 2] in ("!", "^") else 2))
-    if end < 0:
-        raise Refused(f"error parsing glob '{glob}': unclosed character class; missing ']'")
-    inner = glob[at + 1 : end].replace("\\", "\\\\").replace("[", "\\[")
-    return end, f"[^{inner[1:]}]" if inner[:1] in ("!", "^") else f"[{inner}]"
+class Wanted(NamedTuple):
+    """Which files the call is about."""
 
-
-# -- files
-
-
-class Level(NamedTuple):
-    """A folder on the way, with the ignore files in it."""
-
-    kinds: Sequence[Rules | None]
-    """.rgignore, .ignore, .gitignore and .git/info/exclude."""
-    has_git: bool
-
-
-class Filter(NamedTuple):
-    """What is searched."""
-
-    chosen: Rules
-    """The patterns of the call."""
-    kinds: Rules | None
-    """The types of the call."""
+    chosen: Sequence[Rule]
+    kinds: Sequence[Rule] | None
+    """The patterns of a type of files."""
     ignores: bool
 
-    def leaves_out(self, path: str, is_folder: bool, levels: Sequence[Level]) -> bool:
-        """Whether a file or folder is passed over."""
-        verdict = self.chosen.verdict(path, is_folder)
-        if verdict is not None:
-            return not verdict
-        if not is_folder and any(not one.is_exception for one in self.chosen.rules):
-            return True
-        if self.ignores and _is_ignored(path, is_folder, levels):
-            return True
-        return self.kinds is not None and not is_folder and not self.kinds.verdict(path, is_folder=False)
-
-
-def _is_ignored(path: str, is_folder: bool, levels: Sequence[Level]) -> bool:
-    for kind in range(4):
-        if kind >= 2 and not any(level.has_git for level in levels):
+    def has(self, path: str, is_folder: bool, ignored: Sequence[Rule]) -> bool:
+        """Whether a file or folder is searched."""
+        is_chosen = verdict(self.chosen, path, is_folder)
+        if is_chosen is not None:
+            return is_chosen
+        if not is_folder and not all(one.is_exception for one in self.chosen):
             return False
-        for level in reversed(levels):
-            rules = level.kinds[kind]
-            verdict = rules.verdict(path, is_folder) if rules else None
-            if verdict is not None:
-                return verdict
-            if kind >= 2 and level.has_git:
-                break
-    return False
+        if verdict(ignored, path, is_folder):
+            return False
+        return is_folder or self.kinds is None or bool(verdict(self.kinds, path, is_folder))
 
 
-def _level(folder: str) -> Level:
-    names = (".rgignore", ".ignore", ".gitignore", ".git/info/exclude")
-    return Level([_ignore_file(folder, name) for name in names], Path(folder, ".git").exists())
-
-
-def _ignore_file(folder: str, name: str) -> Rules | None:
-    try:
-        lines = Path(folder, name).read_text(encoding="utf-8", errors="replace").split("\n")
-    except OSError:
-        return None
-    rules = []
-    for line in lines:
-        try:
-            rules.append(rule(line))
-        except (Refused, re.error):
-            continue
-    return Rules(folder, [one for one in rules if one])
-
-
-def files(target: str, wanted: Filter) -> Iterator[str]:
+def files(target: str, wanted: Wanted) -> Iterator[str]:
     """All files below a folder that are to be searched, in the order of their names."""
     start = Path(target).absolute()
-    levels = [_level(str(folder)) for folder in (*reversed(start.parents), start)] if wanted.ignores else []
-    waiting = [(target, str(start), levels, True)]
+    root = next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
+    above = reversed(start.parents) if wanted.ignores else ()
+    known = [one for folder in above for one in ignored(str(folder), bool(root and folder.is_relative_to(root)))]
+    waiting = [(target, str(start), known, True)]
     while waiting:
-        shown, path, levels, is_folder = waiting.pop()
+        shown, path, known, is_folder = waiting.pop()
         if not is_folder:
             yield shown
             continue
-        inner = [*levels, _level(path)] if wanted.ignores and path != str(start) else levels
+        inner = [*known, *ignored(path, root is not None)] if wanted.ignores else known
         for entry in sorted(_entries(path), key=lambda entry: os.fsencode(entry.name), reverse=True):
             opens = entry.is_dir(follow_symlinks=False)
-            if (opens or entry.is_file(follow_symlinks=False)) and not wanted.leaves_out(entry.path, opens, inner):
+            if (opens or entry.is_file(follow_symlinks=False)) and wanted.has(entry.path, opens, inner):
                 name = f"{shown.rstrip(os.sep)}{os.sep}{entry.name}" if shown != "." else entry.name
                 waiting.append((name, entry.path, inner, opens))
 
@@ -224,8 +138,12 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
         with os.scandir(folder) as found:
             return list(found)
     except OSError as error:
-        print(f"rg: {folder}: {error.strerror} (os error {error.errno})", file=sys.stderr)
+        _complain(folder, error)
         return []
+
+
+def _complain(path: str, error: OSError) -> None:
+    print(f"rg: {path}: {error.strerror} (os error {error.errno})", file=sys.stderr)
 
 
 # -- lines
@@ -234,14 +152,11 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 def pattern(words: argparse.Namespace) -> re.Pattern[str]:
     """The regular expression of the call."""
     source = words.regexp
-    for name, signs in _POSIX.items():
-        source = source.replace(name, signs)
+    for name, signs in (entry.split() for entry in _POSIX.split("|")):
+        source = source.replace(f"[:{name}:]", signs)
     source = re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", source).replace(r"\z", r"\Z")
     flags = re.MULTILINE | (re.IGNORECASE if words.ignore_case else 0) | (re.DOTALL if words.multiline else 0)
-    try:
-        return re.compile(source, flags)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise Refused(f"regex parse error:\n    (?:{words.regexp})\n    ^\nerror: {error}") from None
+    return re.compile(source, flags)
 
 
 class Matches(NamedTuple):
@@ -251,22 +166,17 @@ class Matches(NamedTuple):
     hits: Sequence[int]
     """Numbers of lines, from 0."""
     total: int
-    nul: int
-    """Where a NUL stands in the text; -1 if there is none."""
 
 
-def matches(path: str, fits: re.Pattern[str], words: argparse.Namespace) -> Matches:
-    """Search a file."""
-    text = _text(path, is_named=path == words.target)
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    if not words.multiline or not _CROSSES.search(words.regexp):
+def matches(text: str, fits: re.Pattern[str], words: argparse.Namespace) -> Matches:
+    """Search a text."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    if not words.multiline:
         hits = [at for at, line in enumerate(lines) if fits.search(line)]
-        return Matches(lines, hits, len(hits), text.find("\0"))
+        return Matches(lines, hits, len(hits))
     spans = [found.span() for found in fits.finditer(text) if found.start() < len(text)]
     touched = {at for first, end in spans for at in _lines_of(text, first, end)}
-    return Matches(lines, sorted(touched), len(spans), text.find("\0"))
+    return Matches(lines, sorted(touched), len(spans))
 
 
 def _lines_of(text: str, first: int, end: int) -> range:
@@ -275,18 +185,16 @@ def _lines_of(text: str, first: int, end: int) -> range:
 
 
 def _text(path: str, is_named: bool) -> str:
+    """What a file says; nothing if it is no text, unless it was named."""
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
-        print(f"rg: {path}: {error.strerror} (os error {error.errno})", file=sys.stderr)
+        _complain(path, error)
         return ""
-    for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8")):
+    for mark, encoding in _MARKS:
         if raw.startswith(mark):
             return raw[len(mark) :].decode(encoding, "replace")
-    end = raw.find(b"\0")
-    if 0 <= end < _BINARY and not is_named:
-        return ""
-    return (raw if end < 0 or is_named else raw[: raw.rfind(b"\n", 0, end) + 1]).decode("utf-8", "replace")
+    return raw.decode("utf-8", "replace") if is_named or b"\0" not in raw else ""
 
 
 def shown(path: str, found: Matches, words: argparse.Namespace) -> Iterator[str]:
@@ -296,12 +204,11 @@ def shown(path: str, found: Matches, words: argparse.Namespace) -> Iterator[str]
     hits, last = set(found.hits), None
     for at in sorted(near):
         if last is not None and at > last + 1 and (before or after):
-            yield "--"
-        last = at
-        kind, line = ("matching", found.lines[at]) if at in hits else ("context", found.lines[at])
+            yield "--\n"
+        last, line = at, found.lines[at]
         if words.max_columns and len(line.encode("utf-8", "replace")) > words.max_columns:
-            line = f"[Omitted long {kind} line]"
-        yield f"{path}\0{at + 1}{':' if at in hits else '-'}{line}"
+            line = f"[Omitted long {'matching' if at in hits else 'context'} line]"
+        yield f"{path}\0{at + 1}{':' if at in hits else '-'}{line}\n"
 
 
 # -- the program
@@ -310,9 +217,8 @@ def shown(path: str, found: Matches, words: argparse.Namespace) -> Iterator[str]
 def parsed(argv: Sequence[str]) -> argparse.Namespace:
     """The words of the call."""
     parser = argparse.ArgumentParser("rg", allow_abbrev=False)
-    for name in ("files", "hidden", "no-ignore", "null", "no-heading", "ignore-case", "multiline", "multiline-dotall"):
-        parser.add_argument(f"--{name}", action="store_true")
-    for name in ("line-number", "with-filename", "count", "files-with-matches"):
+    switches = "files hidden no-ignore null no-heading ignore-case multiline multiline-dotall line-number with-filename"
+    for name in (*switches.split(), "count", "files-with-matches"):
         parser.add_argument(f"--{name}", action="store_true")
     for name in ("context", "before-context", "after-context", "max-columns"):
         parser.add_argument(f"--{name}", type=int, default=0)
@@ -323,16 +229,15 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def wanted(words: argparse.Namespace) -> Filter:
+def wanted(words: argparse.Namespace) -> Wanted:
     """Which files the call is about."""
-    chosen = [rule(glob) for glob in words.glob]
     kinds = None
     if words.type:
-        table = dict(line.strip().split(" ", 1) for line in _TYPES.replace("\n", "").split("|"))
+        table = {name: ends for name, *ends in (line.split() for line in _TYPES.replace("\n", "").split("|"))}
         if words.type not in table:
-            raise Refused(f"unrecognized file type: {words.type}")
-        kinds = Rules("", [one for name in table[words.type].split() if (one := rule(name))])
-    return Filter(Rules(str(Path.cwd()), [one for one in chosen if one]), kinds, ignores=not words.no_ignore)
+            raise LookupError(f"unrecognized file type: {words.type}")
+        kinds = [rule(f"**{end}" if end[0] == "/" else f"*.{end}", "") for end in table[words.type]]
+    return Wanted([rule(glob, str(Path.cwd())) for glob in words.glob], kinds, not words.no_ignore)
 
 
 def output(words: argparse.Namespace) -> Iterator[str]:
@@ -341,21 +246,22 @@ def output(words: argparse.Namespace) -> Iterator[str]:
     if words.files:
         yield from (f"{path}\0" for path in found)
         return
-    fits, is_first = pattern(words), True
+    fits, around = pattern(words), words.context or words.before_context or words.after_context
+    is_first = True
     for path in found:
-        hit = matches(path, fits, words)
+        text = _text(path, is_named=path == words.target)
+        hit = matches(text, fits, words)
         if not hit.hits:
             continue
         if words.files_with_matches:
             yield f"{path}\0"
         elif words.count:
             yield f"{path}\0{hit.total}\n"
-        elif hit.nul >= 0:
-            yield f'{path}: binary file matches (found "\\0" byte around offset {hit.nul})\n'
+        elif "\0" in text:
+            yield f'{path}: binary file matches (found "\\0" byte around offset {text.index(chr(0))})\n'
         else:
-            around = words.context or words.before_context or words.after_context
             yield "--\n" if around and not is_first else ""
-            yield from (f"{line}\n" for line in shown(path, hit, words))
+            yield from shown(path, hit, words)
         is_first = False
 
 
@@ -368,7 +274,7 @@ def main(argv: Sequence[str]) -> int:
             sys.stdout.buffer.write(part.encode("utf-8", "surrogateescape"))
             wrote = wrote or bool(part)
         sys.stdout.buffer.flush()
-    except (Refused, re.error) as error:
+    except (LookupError, re.error, RecursionError, OverflowError) as error:
         print(f"rg: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:

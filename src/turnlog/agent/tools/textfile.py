@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.agent.tools.files import MEANWHILE, trouble
+from turnlog.agent.tools.files import MEANWHILE, telling
 from turnlog.agent.tools.tool import ToolError, Unfit
 
 LARGEST = 64 * 1024 * 1024
@@ -91,33 +91,30 @@ class TextFile(NamedTuple):
 
 
 def load(path: Path) -> TextFile:
-    """Read a file; `FileNotFoundError` if there is none."""
+    """Read a file; `Missing` if there is none."""
     real = Path(os.path.realpath(path))
     status = regular(real)
     if status.st_size > LARGEST:
         raise ToolError(f"File is too large ({status.st_size // 2**20} MB). Use a shell command for it.")
-    try:
-        raw = real.read_bytes()
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise trouble(error, "open", path) from None
-    return decoded(real, status, raw)
+    with telling("open", path):
+        return decoded(real, status, real.read_bytes())
 
 
 def regular(path: Path) -> os.stat_result:
     """Give the status of a file that can be read to its end; no folder, device or pipe."""
-    try:
+    with telling("open", path):
         status = path.stat()
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise trouble(error, "open", path) from None
     if stat.S_ISDIR(status.st_mode):
         raise ToolError(f"EISDIR: illegal operation on a directory, read '{path}'")
     if not stat.S_ISREG(status.st_mode) or _SYSTEM.match(os.path.realpath(path)):
         raise Unfit(f"Cannot read '{path}': this path names a device or process file that this tool does not read.")
     return status
+
+
+def is_utf_16(path: Path) -> bool:
+    """Whether a file begins with the mark of UTF-16."""
+    with telling("open", path), path.open("rb") as file:
+        return file.read(len(_UTF_16)) == _UTF_16
 
 
 def decoded(path: Path, status: os.stat_result, raw: bytes) -> TextFile:
@@ -144,34 +141,21 @@ def store(path: Path, text: str, before: TextFile | None) -> os.stat_result:
     real = Path(os.path.realpath(path))
     raw = _encodable(text).encode(before.encoding if before else "utf-8")
     temporary = real.with_name(f".turnlog-{os.urandom(6).hex()}.tmp")
-    try:
+    with telling("open", path), contextlib.ExitStack() as failed:
         real.parent.mkdir(parents=True, exist_ok=True)
-        _write(temporary, raw, before.status if before else None)
-        try:
-            _must_be(real, before)
-            temporary.replace(real)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        return real.stat()
-    except OSError as error:
-        raise trouble(error, "open", path) from None
-
-
-def _write(path: Path, raw: bytes, like: os.stat_result | None) -> None:
-    fd = os.open(path, _NEW, 0o666)
-    try:
+        fd = os.open(temporary, _NEW, 0o666)
+        failed.callback(temporary.unlink, missing_ok=True)
         with os.fdopen(fd, "wb") as file:
             file.write(raw)
             file.flush()
             os.fsync(fd)
-        if like is not None:
-            path.chmod(stat.S_IMODE(like.st_mode))
+        if before is not None:
+            temporary.chmod(stat.S_IMODE(before.status.st_mode))
             with contextlib.suppress(OSError, AttributeError):  # only root may give files away; Windows has no owners
-                os.chown(path, like.st_uid, like.st_gid)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+                os.chown(temporary, before.status.st_uid, before.status.st_gid)
+        _must_be(real, before)
+        temporary.replace(real)
+        return real.stat()
 
 
 def _must_be(real: Path, before: TextFile | None) -> None:

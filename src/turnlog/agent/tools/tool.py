@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from turnlog.model.cancel import Cancel
 
@@ -67,8 +68,7 @@ class Desk(Protocol):
         ...
 
 
-@dataclass
-class Place:
+class Place(Struct):
     """Where the work is done; a shell may move within it."""
 
     root: Path
@@ -78,8 +78,7 @@ class Place:
     """Other folders that may be worked in (`--add-dir`)."""
 
 
-@dataclass
-class Scene:
+class Scene(Struct):
     """One call's surroundings."""
 
     call: str
@@ -98,8 +97,10 @@ class Scene:
     """The environment of commands; credentials of the client are not in it."""
     progress: Callable[[Object], None] = lambda _: None
     """Is told how a long call gets on: the `data` of a progress entry."""
-    todos: list[Object] = field(default_factory=list)
+    todos: list[Object] = []
     """The task list as it stands; one list for the session, changed in place."""
+    is_unreadable: Callable[[Path], bool] = lambda _: False
+    """Whether a rule forbids to read a file, so that a search must not show it."""
 
 
 class Tool(Protocol):

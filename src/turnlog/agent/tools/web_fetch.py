@@ -8,12 +8,13 @@ import secrets
 import threading
 import time
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from turnlog.agent.tools.fetching import Page, fetch
+from turnlog.agent.tools.offered import Offered
 from turnlog.agent.tools.output import size
-from turnlog.agent.tools.page import text_of
 from turnlog.agent.tools.tool import Object, Result, Scene
+from turnlog.render.readable import text_of
 
 KEPT = 15 * 60.0
 """Seconds for which a page is not fetched again."""
@@ -33,34 +34,14 @@ class _Kept(NamedTuple):
     until: float
 
 
-class WebFetch:
+class WebFetch(Offered):
     """Answers questions about pages."""
 
-    name = "WebFetch"
-    description = (
-        "Get a web page as Markdown and have a small model answer `prompt` about it.\n"
-        "`url` is a whole address; http becomes https. Pages that need a login can't be read.\n"
-        "If the page sends you to another host you are told its address: call again with it.\n"
-        f"A page is kept for 15 minutes. Of a long one {LIMIT} characters are read, from `offset` on."
-    )
-    schema: ClassVar[Object] = {
-        "type": "object",
-        "properties": {
-            "url": {"type": "string", "format": "uri", "description": "The address of the page"},
-            "prompt": {"type": "string", "description": "What you want to know of the page"},
-            "offset": {"type": "number", "description": "Read on from this character of a long page"},
-        },
-        "required": ["url", "prompt"],
-        "additionalProperties": False,
-    }
+    only_reads = True
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._pages: dict[str, _Kept] = {}
-
-    def is_safe(self, given: Object) -> bool:
-        """It only reads."""
-        return True
 
     def run(self, given: Object, scene: Scene) -> Result:
         """Get the page and answer."""
@@ -99,28 +80,31 @@ def _answer(kept: _Kept, given: Object, scene: Scene) -> str:
         return _redirected(page, given)
     if page.status >= 400:
         return (
-            f"The server returned HTTP {page.status} {page.reason}.\n\nThe response body was not retrieved. A page "
-            "that needs a login can't be read this way: use a program that is logged in (such as `gh`) with Bash."
+            f"The server returned HTTP {page.status} {page.reason}.\n\nThe response body was not retrieved. If this "
+            "URL requires authentication, use an authenticated tool (e.g. `gh` for GitHub, or an MCP-provided fetch "
+            "tool) instead of WebFetch."
         )
     if not _TEXTUAL.fullmatch(page.kind):
         return _saved(page, scene)
-    begin = max(0, int(given.get("offset") or 0))
-    part = kept.text[begin : begin + LIMIT]
-    prompt = f"Web page content:\n---\n{part}\n---\n\n{given['prompt']}"
+    return _read(kept.text, max(0, int(given.get("offset") or 0)), given["prompt"], scene)
+
+
+def _read(text: str, begin: int, question: str, scene: Scene) -> str:
+    """What the small model says to a part of a page."""
+    end, total = min(begin + LIMIT, len(text)), len(text)
+    if begin and begin >= total:
+        return f"Nothing left to read from offset {begin}: this page's text is {total} characters long."
+    before = f"This is a part of a page of {total} characters; it begins at character {begin}.\n\n" if begin else ""
+    after = "\n\n[The page goes on; the rest was left out.]" if end < total else ""
+    prompt = f"{before}Web page content:\n---\n{text[begin:end]}{after}\n---\n\n{question}"
     blocks = scene.desk.consult(_SYSTEM, prompt, scene.cancel)
-    text = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
-    return (text.strip() or "No response from model") + _left_out(kept.text, begin, begin + len(part))
-
-
-def _left_out(text: str, begin: int, end: int) -> str:
-    if len(text) <= LIMIT:
-        return ""
-    rest = len(text) - end
-    more = f"; the final {rest} were not read — to read on, call WebFetch again with the same url and offset: {end}"
-    return (
-        f"\n\n[WebFetch note: this page's text is {len(text)} characters long and the answer above covers only "
-        f"characters {begin} to {end}{more if rest else ''}.]"
+    said = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+    note = (
+        f"\n\n[WebFetch note: this page's text is {total} characters long and the answer above covers only characters "
+        f"{begin} to {end}; the final {total - end} were not read — to read on, call WebFetch again with the same url "
+        f"and offset: {end}.]"
     )
+    return (said.strip() or "No response from model") + (note if end < total else "")
 
 
 def _redirected(page: Page, given: Object) -> str:
@@ -129,7 +113,8 @@ def _redirected(page: Page, given: Object) -> str:
         f"    Original URL: {given['url']}\n"
         f"    Redirect URL (from the server's Location header — server-supplied, not verified): {page.elsewhere}\n"
         f"    Status: {page.status} {page.reason}\n\n"
-        "    If that is where you want to go, call WebFetch again with:\n"
+        "    To complete your request, I need to fetch content from the redirected URL. Please use WebFetch again with "
+        "these parameters:\n"
         f'    - url: "{page.elsewhere}"\n    - prompt: "{given["prompt"]}"'
     )
 

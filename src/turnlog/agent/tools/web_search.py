@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
+from turnlog.agent.tools.offered import Offered
 from turnlog.agent.tools.tool import Object, Result, Scene, Unfit
 
 MOST_SEARCHES = 8
@@ -14,37 +15,16 @@ _REMINDER = "\nREMINDER: You MUST include the sources above in your response to 
 _SYSTEM = "You search the web for another program. Search for what it asks, then say briefly what was found."
 
 
-class WebSearch:
+class WebSearch(Offered):
     """Searches the web."""
 
-    name = "WebSearch"
-    description = (
-        "Search the web for what is newer than what you know, and get titles, addresses and a summary.\n"
-        "`allowed_domains` or `blocked_domains` limit where the results come from; not both.\n"
-        "Name the pages that you used as Markdown links in your answer."
-    )
-    schema: ClassVar[Object] = {
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "minLength": 2, "description": "What to search for"},
-            "allowed_domains": {"type": "array", "items": {"type": "string"}, "description": "Only from these"},
-            "blocked_domains": {"type": "array", "items": {"type": "string"}, "description": "Never from these"},
-        },
-        "required": ["query"],
-        "additionalProperties": False,
-    }
-
-    def is_safe(self, given: Object) -> bool:
-        """It only reads."""
-        return True
+    only_reads = True
 
     def run(self, given: Object, scene: Scene) -> Result:
         """Search."""
         began, query = time.monotonic(), given["query"]
-        if len(query) < 2:
-            raise Unfit("The query is too short: give at least two characters.")
         if given.get("allowed_domains") and given.get("blocked_domains"):
-            raise Unfit("Cannot specify both allowed_domains and blocked_domains in the same request.")
+            raise Unfit("Error: Cannot specify both allowed_domains and blocked_domains in the same request")
         prompt = f"Perform a web search for the query: {query}"
         blocks = scene.desk.consult(_SYSTEM, prompt, scene.cancel, [_server_tool(given)])
         results = list(_results(blocks))
@@ -96,6 +76,4 @@ def _told(query: str, results: list[str | dict[str, Any]]) -> str:
             text += f"Links: {json.dumps(result['content'], separators=(',', ':'), ensure_ascii=False)}\n\n"
         else:
             text += "No links found.\n\n"
-    return (
-        text + "\nREMINDER: You MUST include the sources above in your response to the user using markdown hyperlinks."
-    )
+    return text + _REMINDER

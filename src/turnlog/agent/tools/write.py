@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from turnlog.agent.tools import schema
-from turnlog.agent.tools.files import CHANGED, UNREAD, Files, located
+from turnlog.agent.tools.files import CHANGED, UNREAD, Files, Missing, located
+from turnlog.agent.tools.offered import Offered
 from turnlog.agent.tools.patch import patch
 from turnlog.agent.tools.textfile import TextFile, load, store
 from turnlog.agent.tools.tool import Object, Result, Scene, ToolError, Unfit
@@ -15,28 +15,8 @@ CURRENT = " (file state is current in your context — no need to Read it back)"
 _TRAILING = re.compile(r"[^\S\n]+(?=\n|$)")
 
 
-class Write:
+class Write(Offered):
     """The tool."""
-
-    name = "Write"
-    description = (
-        "Writes a file: a new one, or a whole new content for one that is there.\n"
-        "- A file that is there must have been read first, and not have changed since.\n"
-        "- To change a part of a file, use Edit.\n"
-        "- Folders on the way are made. Spaces at the ends of lines are dropped, except in Markdown.\n"
-        "- Write documentation only if the user asks for it."
-    )
-    schema = schema.parameters(
-        {
-            "file_path": schema.text("Absolute path of the file"),
-            "content": schema.text("The content of the file"),
-        },
-        ["file_path", "content"],
-    )
-
-    def is_safe(self, given: Object) -> bool:
-        """Never: it changes a file."""
-        return False
 
     def run(self, given: Object, scene: Scene) -> Result:
         """Write it."""
@@ -51,7 +31,7 @@ class Write:
         if before is not None:
             _must_be_known(before, path, scene.files)
         text = before.replaced(content) if before else content
-        scene.files.saw(path, store(path, text, before), text.replace("\r\n", "\n"))
+        scene.files.saw(path, store(path, text, before), text.replace("\r\n", "\n"), is_written=True)
         return _result(shown, content, before)
 
 
@@ -64,7 +44,7 @@ def standing(path: Path) -> TextFile | None:
     """Give the file as it stands; None if there is none."""
     try:
         return load(path)
-    except FileNotFoundError:
+    except Missing:
         return None
 
 

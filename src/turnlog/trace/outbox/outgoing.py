@@ -32,6 +32,14 @@ class Pending(NamedTuple):
     """How often its target has failed since its last success."""
 
 
+class _First(NamedTuple):
+    """The batch that comes next."""
+
+    id: int
+    wait: float
+    """Seconds until its target may be asked."""
+
+
 class Outgoing:
     """The batches that wait in an open outbox; for one thread, beside others that have their own."""
 
@@ -52,34 +60,32 @@ class Outgoing:
 
     def due(self, target: str, now: float) -> Pending | None:
         """The oldest batch for a target, unless the target is to be left alone for now."""
-        if self.wait(target, now) != 0:
-            return None
         sql = (
             "SELECT trace, ids, bytes, tries, fails FROM batch JOIN target ON target.id = target"
             " JOIN body ON body.batch = batch.id WHERE batch.id = ?"
         )
         with explained(self.path):
-            found = self._first(target)
-            row = self._db.execute(sql, (found,)).fetchone()
+            found = self._first(target, now)
+            row = self._db.execute(sql, (found.id,)).fetchone() if found is not None and found.wait == 0 else None
         if found is None or row is None:  # somebody else was faster
             return None
         trace, ids, body, tries, fails = row
-        return Pending(found, target, Batch(trace, spans(ids), body), tries, fails)
+        return Pending(found.id, target, Batch(trace, spans(ids), body), tries, fails)
 
     def wait(self, target: str, now: float) -> float | None:
         """In how many seconds the next batch for a target is due; None if there is none."""
         with explained(self.path):
-            row = self._db.execute("SELECT since, until FROM target WHERE key = ?", (target,)).fetchone()
-            if row is None or self._first(target) is None:
-                return None
-        since, until = row
-        return pause(since, until, now)
+            found = self._first(target, now)
+        return found.wait if found is not None else None
 
-    def _first(self, target: str) -> int | None:
-        number = self._db.execute("SELECT id FROM target WHERE key = ?", (target,)).get
+    def _first(self, target: str, now: float) -> _First | None:
+        row = self._db.execute("SELECT id, since, until FROM target WHERE key = ?", (target,)).fetchone()
+        if row is None:
+            return None
+        number, since, until = row
         rows = [self._db.execute(_FIRST, (LATE, number, state)).fetchone() for state in ("flying", "waiting", "late")]
         found = min(filter(None, rows), default=None)
-        return found[-1] if found else None
+        return _First(found[-1], pause(since, until, now)) if found else None
 
     def begin(self, pending: Pending) -> bool:
         """Mark a batch as being sent, before it is; False if it is no longer there.

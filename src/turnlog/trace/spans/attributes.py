@@ -27,7 +27,8 @@ Attributes = dict[str, Value]
 
 def span(node: Node, trace: Trace, contents: Contents, *, nest: bool = False, user: str | None = None) -> Span:
     """A node with all that is sent of it."""
-    attributes = _common(node, trace, contents, user)
+    shared = _shared(trace, contents, user)
+    attributes = {**shared, **_own(node)}
     match node.kind:
         case "agent":
             error = _agent(node, trace, contents, attributes)
@@ -36,20 +37,17 @@ def span(node: Node, trace: Trace, contents: Contents, *, nest: bool = False, us
         case "tool":
             error = _tool(node, contents, attributes)
     parent = node.nested if nest else node.parent
-    return Span(trace.id, node.id, parent, node.kind, node.name, node.start, node.end, attributes, error)
-
-
-def _common(node: Node, trace: Trace, contents: Contents, user: str | None) -> Attributes:
-    if (shared := contents.shared.get((trace.id, user))) is None:
-        shared = contents.shared[trace.id, user] = _shared(trace, contents, user)
-    found = {**shared, "openinference.span.kind": _KINDS[node.kind], "langfuse.observation.type": node.kind}
-    if node.times.borrowed or node.times.clamped:
-        found["claude_code.time"] = "borrowed" if node.times.borrowed else "clamped"
-    return found
+    return Span(trace.id, node.id, parent, node.kind, node.name, node.start, node.end, attributes, error, shared)
 
 
 def _shared(trace: Trace, contents: Contents, user: str | None) -> Attributes:
     """What every span of a trace says: some backends look at each span by itself."""
+    if (shared := contents.shared.get((trace.id, user))) is None:
+        shared = contents.shared[trace.id, user] = _of_trace(trace, contents, user)
+    return shared
+
+
+def _of_trace(trace: Trace, contents: Contents, user: str | None) -> Attributes:
     about, session = contents.about(trace), trace.session.session_id or ""
     found: dict[str, Value | None] = {
         "session.id": session,
@@ -66,6 +64,13 @@ def _shared(trace: Trace, contents: Contents, user: str | None) -> Attributes:
         "langfuse.version": about.version,
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _own(node: Node) -> Attributes:
+    found: Attributes = {"openinference.span.kind": _KINDS[node.kind], "langfuse.observation.type": node.kind}
+    if node.times.borrowed or node.times.clamped:
+        found["claude_code.time"] = "borrowed" if node.times.borrowed else "clamped"
+    return found
 
 
 # -- agents

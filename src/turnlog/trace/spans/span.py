@@ -6,7 +6,8 @@ calls (`tool`); a sub-agent is an agent under the call that started it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 Kind = Literal["agent", "generation", "tool"]
@@ -30,6 +31,8 @@ class Span(NamedTuple):
     attributes: dict[str, Value]
     error: str | None = None
     """Why it failed; None if it did not."""
+    shared: Mapping[str, Value] = MappingProxyType({})
+    """What all spans of its trace say, as one object; the attributes begin with it."""
 
 
 class Told(NamedTuple):

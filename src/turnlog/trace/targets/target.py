@@ -5,12 +5,13 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from turnlog.model.endpoint import shown
+from turnlog.model.endpoint import is_loopback, shown
 
 if TYPE_CHECKING:
     from turnlog.trace.spans.content import Content, Policy
@@ -67,7 +68,7 @@ class Target:
 
         return Policy(self.content, self.limit)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Where it goes, the same for ever: another name, key or password for the same place changes nothing.
 
@@ -76,6 +77,11 @@ class Target:
         places = (self.headers.get(name, "") for name in _PLACES)
         parts = "\n".join((urlsplit(self.url).path, self.identity, *places))
         return f"{shown(urlsplit(self.url))} {sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+    @cached_property
+    def is_near(self) -> bool:
+        """Whether it is on this machine: making smaller what is sent there would cost more than sending it."""
+        return self.proxy is None and is_loopback(urlsplit(self.url).hostname or "")
 
     @property
     def shown(self) -> str:

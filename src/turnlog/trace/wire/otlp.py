@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from turnlog._version import __version__
@@ -37,12 +37,12 @@ _MESSAGE, _FAILED = tag(2), tag(3, VARINT) + b"\x02"
 
 def request(spans: Iterable[Span], version: str = __version__) -> bytes:
     """The request that brings some spans, not compressed."""
-    return _request(map(_span, spans), *_around(version))
+    return _request((part for _, part in _encoded(spans)), *_around(version))
 
 
-def compressed(body: bytes) -> bytes:
-    """A request as it is sent: the same bytes for the same request."""
-    return zlib.compress(body, 1, _GZIP)
+def compressed(body: bytes, *, small: bool = True) -> bytes:
+    """A request as it is sent: the same bytes for the same request; not `small`, it is only put into that form."""
+    return zlib.compress(body, 1 if small else 0, _GZIP)
 
 
 def decompressed(body: bytes) -> bytes:
@@ -50,7 +50,9 @@ def decompressed(body: bytes) -> bytes:
     return zlib.decompress(body, _GZIP)
 
 
-def batches(spans: Iterable[Span], largest: int = LARGEST, version: str = __version__) -> list[Batch]:
+def batches(
+    spans: Iterable[Span], largest: int = LARGEST, version: str = __version__, *, small: bool = True
+) -> list[Batch]:
     """Spans as requests of one trace each; where a span is given twice, its first form counts."""
     unique: dict[bytes, Span] = {}
     for span in spans:
@@ -58,7 +60,7 @@ def batches(spans: Iterable[Span], largest: int = LARGEST, version: str = __vers
     around = _around(version)
     room = largest - sum(map(len, around)) - 16
     return [
-        Batch(trace, tuple(ids), compressed(_request(parts, *around)))
+        Batch(trace, tuple(ids), compressed(_request(parts, *around), small=small))
         for trace, found in groupby(unique.values(), key=lambda span: span.trace)
         for ids, parts in _portions(found, room)
     ]
@@ -69,8 +71,7 @@ def _portions(spans: Iterable[Span], room: int) -> Iterator[tuple[list[bytes], l
     ids: list[bytes] = []
     parts: list[bytes] = []
     used = 0
-    for span in spans:
-        part = _span(span)
+    for span, part in _encoded(spans):
         if parts and used + len(part) > room:
             yield ids, parts
             ids, parts, used = [], [], 0
@@ -78,6 +79,15 @@ def _portions(spans: Iterable[Span], room: int) -> Iterator[tuple[list[bytes], l
         parts.append(part)
         used += len(part)
     yield ids, parts
+
+
+def _encoded(spans: Iterable[Span]) -> Iterator[tuple[Span, bytes]]:
+    """Spans with their bytes; what spans of a trace share is encoded once."""
+    shared, head = None, b""
+    for span in spans:
+        if span.shared is not shared:
+            shared, head = span.shared, b"".join(_pairs(_PAIR, span.shared.items()))
+        yield span, _span(span, head)
 
 
 def halves(batch: Batch) -> tuple[Batch, Batch] | None:
@@ -148,45 +158,64 @@ def _around(version: str) -> tuple[bytes, bytes]:
         "telemetry.sdk.language": "python",
         "telemetry.sdk.version": version,
     }
-    pairs = b"".join(_pair(_ONE, key, value) for key, value in resource.items())
+    pairs = b"".join(_pairs(_ONE, resource.items()))
     return chunk(_ONE, pairs), chunk(_ONE, chunk(_ONE, b"turnlog") + chunk(_TWO, text(version)))
 
 
 def _request(parts: Iterable[bytes], resource: bytes, scope: bytes) -> bytes:
-    return chunk(_ONE, resource + chunk(_TWO, b"".join((scope, *parts))))
+    spans = [scope, *parts]
+    size = sum(map(len, spans))
+    around = [resource, _TWO, varint(size)]
+    return b"".join((_ONE, varint(sum(map(len, around)) + size), *around, *spans))
 
 
-def _span(span: Span) -> bytes:
+def _span(span: Span, head: bytes) -> bytes:
     """A span, with the tag that it has in its scope."""
     parts = [chunk(_TRACE, span.trace), chunk(_ID, span.id)]
     if span.parent:
         parts.append(chunk(_PARENT, span.parent))
     parts += (chunk(_NAME, text(span.name)), _KIND, varint(_KINDS[span.kind]))
     parts += (_START, struct.pack("<Q", _moment(span.start)), _END, struct.pack("<Q", _moment(span.end)))
-    parts += [
-        _short(key, value) if type(value) is str and len(value) <= _SHORT else _pair(_PAIR, key, value)
-        for key, value in span.attributes.items()
-    ]
+    parts.append(head)
+    parts += _pairs(_PAIR, islice(span.attributes.items(), len(span.shared), None))
     if span.error is not None:
         parts.append(chunk(_STATUS, chunk(_MESSAGE, text(span.error)) + _FAILED))
-    return chunk(_TWO, b"".join(parts))
+    return b"".join((_TWO, varint(sum(map(len, parts))), *parts))
 
 
-@lru_cache(maxsize=1 << 14)
-def _short(key: str, value: str) -> bytes:
-    """An attribute that many spans share, most likely: what it is, where it was, in which session."""
-    return _pair(_PAIR, key, value)
+def _pairs(before: bytes, items: Iterable[tuple[str, Value]]) -> list[bytes]:
+    """Attributes in pieces, to be joined once: most of what is sent are long texts."""
+    found: list[bytes] = []
+    for key, value in items:
+        if isinstance(value, str):
+            content = text(value)
+            size = len(content)
+            found += (_up_to_text if size < _SHORT else _before_text)(before, key, size), content
+        else:
+            content = _value(value)
+            found += _up_to_value(before, key, len(content)), content
+    return found
 
 
-def _pair(before: bytes, key: str, value: Value) -> bytes:
-    name, content = _key(key), _value(value)
-    size = varint(len(content))
-    return b"".join((before, varint(len(name) + 1 + len(size) + len(content)), name, _TWO, size, content))
+def _before_text(before: bytes, key: str, size: int) -> bytes:
+    """What stands before a text of some bytes in an attribute."""
+    inner = varint(size)
+    return _before_value(before, key, 1 + len(inner) + size) + _ONE + inner
+
+
+def _before_value(before: bytes, key: str, size: int) -> bytes:
+    name, inner = _key(key), varint(size)
+    return b"".join((before, varint(len(name) + len(inner) + size), name, inner))
+
+
+_up_to_text = lru_cache(maxsize=1 << 12)(_before_text)
+_up_to_value = lru_cache(maxsize=1 << 12)(_before_value)
 
 
 @lru_cache(maxsize=1 << 10)
 def _key(key: str) -> bytes:
-    return chunk(_ONE, text(key))
+    """The name of an attribute, and the tag of its value."""
+    return chunk(_ONE, text(key)) + _TWO
 
 
 def _value(value: Value) -> bytes:

@@ -31,6 +31,7 @@ _SECONDS = re.compile(r"\d{1,12}(\.\d+)?")
 _PASSING = frozenset({407, 408, 425, 429})
 _UNSURE = frozenset({500, 502, 504})
 """Something failed, perhaps after the spans were taken: a gateway does not know what became of a request."""
+_PAGES = frozenset({"text/html", "application/xhtml+xml"})
 _PROXY_PORT = 8080
 
 
@@ -139,14 +140,12 @@ class Poster:
 
     def _verdict(self, answer: http.client.HTTPResponse, raw: bytes) -> Verdict:
         status, kind = answer.status, answer.headers.get_content_type()
-        said = self.target.without_secrets(words(raw, kind) or plain(answer.reason))[:500]
-        if 200 <= status < 300:
-            if kind in ("text/html", "application/xhtml+xml"):
-                return Refused(
-                    status, f"a page came back where a tracing backend answers; is the address right? {said}"
-                )
+        if 200 <= status < 300 and kind not in _PAGES:
             rejected = partial(raw, kind)
             return Accepted(rejected and self.target.without_secrets(rejected)[:500])
+        said = self.target.without_secrets(words(raw, kind) or plain(answer.reason))[:500]
+        if 200 <= status < 300:
+            return Refused(status, f"a page came back where a tracing backend answers; is the address right? {said}")
         if status == 413:
             return TooLarge(f"{status}: {said}")
         if status in _PASSING or status >= 500:

@@ -7,7 +7,7 @@ nothing else; the standard library's parser takes minutes for a page of 300 KB t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import unescape
 
 _HIDDEN = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "title"})
@@ -16,7 +16,10 @@ _BLOCKS = frozenset(
     " h6 header hr html li main nav ol p pre section summary table tbody tfoot thead ul".split()
 )
 _LINES = frozenset({"li", "dt", "dd", "tbody", "thead", "tfoot"})
+_LISTS = frozenset({"ul", "ol"})
 _MARKS = {"b": "**", "strong": "**", "i": "_", "em": "_", "code": "`"}
+_OPENING = {**_MARKS, "hr": "* * *", "tr": "| ", **{f"h{level}": "#" * level + " " for level in range(1, 7)}}
+_CLOSING = {**_MARKS, "td": " | ", "th": " | "}
 _TAG = re.compile(r"(/?)([a-zA-Z][a-zA-Z0-9]*)")
 _GIVEN = re.compile(r"""\b(href|src|alt)\s*=\s*("[^"]*"|'[^']*'|[^\s"']+)""", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\r\n\f]+")
@@ -96,41 +99,29 @@ class _Reader:
 
     def begin(self, tag: str, given: dict[str, str]) -> None:
         """An element begins."""
-        if tag in _BLOCKS:
-            self._break(1 if tag in _LINES else 2)
-        if tag in ("ul", "ol"):
+        if tag in _BLOCKS or tag in ("br", "tr"):
+            self._break(2 if tag in _BLOCKS and tag not in _LINES else 1)
+        if tag in _LISTS:
             self._lists.append(0 if tag == "ol" else None)
         elif tag == "li":
             self._item()
         elif tag == "blockquote":
             self._quotes += 1
         elif tag == "pre":
-            self._pre += 1
             self._put("```\n")
+            self._pre += 1
         elif tag == "a":
             self._link = (given.get("href", ""), len(self._parts))
         elif tag == "img" and given.get("alt"):
             self._put(f"![{given['alt']}]({given.get('src', '')})")
         else:
-            self._mark(tag)
-
-    def _mark(self, tag: str) -> None:
-        if tag == "br":
-            self._break(1)
-        elif tag == "hr":
-            self._put("* * *")
+            self._mark(_OPENING, tag)
+        if tag == "hr":
             self._break(2)
-        elif tag == "tr":
-            self._break(1)
-            self._put("| ")
-        elif len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
-            self._put("#" * int(tag[1]) + " ")
-        elif tag in _MARKS and not self._pre:
-            self._put(_MARKS[tag])
 
     def end(self, tag: str) -> None:
         """An element ends."""
-        if tag in ("ul", "ol") and self._lists:
+        if tag in _LISTS and self._lists:
             self._lists.pop()
         elif tag == "blockquote" and self._quotes:
             self._quotes -= 1
@@ -140,12 +131,14 @@ class _Reader:
             self._put("```")
         elif tag == "a":
             self._end_link()
-        elif tag in ("td", "th"):
-            self._put(" | ")
-        elif tag in _MARKS and not self._pre:
-            self._put(_MARKS[tag])
+        else:
+            self._mark(_CLOSING, tag)
         if tag in _BLOCKS and tag != "li":
-            self._break(1 if tag in _LINES or (tag in ("ul", "ol") and self._lists) else 2)
+            self._break(1 if tag in _LINES or (tag in _LISTS and self._lists) else 2)
+
+    def _mark(self, marks: Mapping[str, str], tag: str) -> None:
+        if tag in marks and not (self._pre and tag in _MARKS):
+            self._put(marks[tag])
 
     def data(self, text: str) -> None:
         """Some text."""

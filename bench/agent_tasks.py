@@ -1,0 +1,76 @@
+"""What is measured of the client, as tasks for `bench.tasks`."""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from turnlog.agent.loop import Loop
+    from turnlog.model.answer import Answer
+
+_MODEL = "claude-sonnet-4-5"
+_USED = {"input_tokens": 20, "output_tokens": 40}
+
+
+def turns(place: str, url: str, count: str, stretch: str) -> Callable[[], Any]:
+    """Turns of a session, each with a call of a tool: CPU seconds of the last ones, and the bytes that each wrote.
+
+    In turns with the last ones those of a new session are measured, so that a busy moment hurts both alike. An empty
+    `url` means the scripted model, which answers within the process; else a server is asked, which must call for
+    `read.txt` in every other answer.
+    """
+    from turnlog.agent.person import Nobody
+    from turnlog.agent.start import Starting, Wishes
+    from turnlog.model.scripted import Scripted
+
+    cwd, home = Path(place).resolve(), Path(tempfile.mkdtemp(dir=place))
+    environ = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home), "ANTHROPIC_API_KEY": "bench"}
+    scripted = Scripted(_answers(cwd / "read.txt"))
+    starting = Starting(cwd, home, {**environ, "ANTHROPIC_BASE_URL": url}, None if url else scripted)
+
+    def work() -> Any:
+        gc.set_threshold(100_000, 50, 100)  # as the program does
+        old, new = (starting.begin(Wishes(), lambda _: None, Nobody()) for _ in range(2))
+        sizes, cpu = [0], list[tuple[float, float]]()
+        for number in range(int(count)):
+            took = _turn(old.loop)
+            sizes.append(old.loop.record.path.stat().st_size)
+            if number >= int(count) - int(stretch):
+                cpu.append((took, _turn(new.loop)))
+            scripted.requests.clear()
+        old.close()
+        new.close()
+        return {"cpu": cpu, "written": [after - before for before, after in pairwise(sizes)]}
+
+    return work
+
+
+def _turn(loop: Loop) -> float:
+    """The CPU seconds of one turn."""
+    from turnlog.model.cancel import Cancel
+
+    before = time.process_time()
+    ended = loop.turn("What does read.txt say? Answer in a few words.", Cancel())
+    took = time.process_time() - before
+    if (ended.reason, ended.turns) != ("finished", 2):
+        raise ValueError(f"a turn ended otherwise: {ended}")
+    return took
+
+
+def _answers(path: Path) -> Iterator[Answer]:
+    """A call for a file, an answer, a call …"""
+    from turnlog.model.answer import Answer
+
+    number = 0
+    while True:
+        number += 1
+        call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Read", "input": {"file_path": str(path)}}
+        yield Answer((call,), "tool_use", _USED, f"msg_{number}_a", _MODEL)
+        text = {"type": "text", "text": "It says so in a line of it."}
+        yield Answer((text,), "end_turn", _USED, f"msg_{number}_b", _MODEL)

@@ -1,0 +1,147 @@
+"""The least that a full-text index of a collection costs on this machine: decode, take the texts, load one table.
+
+One process, one FTS5 table and two small ones, everything in one transaction; nothing can be found again by filter,
+file or part of a name, and nothing can be brought up to date. What an index takes beyond this is the price of that.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+from msgspec import Struct
+
+_SCHEMA = """
+    CREATE TABLE text (id INTEGER PRIMARY KEY, file INTEGER, offset INTEGER, type TEXT, time TEXT);
+    CREATE TABLE answer (
+        key TEXT PRIMARY KEY, file INTEGER, model TEXT, time TEXT, input INTEGER, output INTEGER, read INTEGER,
+        written INTEGER
+    ) WITHOUT ROWID;
+    CREATE VIRTUAL TABLE bare USING fts5 (
+        words, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2"
+    );
+"""
+_OPTIONS = (("hashsize", 64 << 20), ("automerge", 0), ("crisismerge", 500))
+
+
+class _Usage(Struct, gc=False):
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+
+
+class _Block(Struct, gc=False):
+    text: str | None = None
+    thinking: str | None = None
+    name: str | None = None
+    input: Any = None
+    content: Any = None
+
+
+class _Message(Struct, gc=False):
+    model: str | None = None
+    id: str | None = None
+    content: str | list[_Block] | None = None
+    usage: _Usage | None = None
+
+
+class _Line(Struct, gc=False):
+    message: _Message | None = None
+    attachment: Any = None
+    data: Any = None
+    content: Any = None
+    summary: str | None = None
+    type: str | None = None
+    uuid: str | None = None
+    timestamp: str | None = None
+
+
+class _Loaded(NamedTuple):
+    texts: int
+    letters: int
+
+
+def floor(root: str, place: str) -> Callable[[], Any]:
+    """Load the texts of a collection, without what the client keeps a second time beside each result."""
+    db = apsw.Connection(str(Path(place) / "floor.db"))
+    db.pragma("journal_mode", "wal")
+    db.pragma("synchronous", "normal")
+    db.execute(_SCHEMA)
+    for option in _OPTIONS:
+        db.execute("INSERT INTO bare (bare, rank) VALUES (?, ?)", option)
+    paths = sorted((Path(root) / "projects").rglob("*.jsonl"))
+
+    def work() -> Any:
+        gc.disable()
+        with db:
+            found = _load(db, paths)
+        db.close()
+        return found._asdict()
+
+    return work
+
+
+def _load(db: apsw.Connection, paths: list[Path]) -> _Loaded:
+    number = letters = 0
+    for file, path in enumerate(paths):
+        texts: list[tuple[Any, ...]] = []
+        words: list[tuple[int, str]] = []
+        answers: dict[str | None, tuple[Any, ...]] = {}
+        for offset, line in _lines(path):
+            if text := _text(line):
+                number += 1
+                letters += len(text)
+                texts.append((number, file, offset, line.type, line.timestamp))
+                words.append((number, text))
+            said = line.message
+            if said is not None and said.usage is not None:
+                key = said.id or line.uuid
+                answers[key] = (key, file, said.model, line.timestamp, *msgspec.structs.astuple(said.usage))
+        db.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?)", texts)
+        db.executemany("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", answers.values())
+        db.executemany("INSERT INTO bare (rowid, words) VALUES (?, ?)", words)
+    return _Loaded(number, letters)
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+def _lines(path: Path) -> Iterator[tuple[int, _Line]]:
+    offset = 0
+    with path.open("rb", buffering=1 << 20) as file:
+        for line in file:
+            with suppress(msgspec.DecodeError):  # torn, or of a shape that is not known here
+                yield offset, _decode(line)
+            offset += len(line)
+
+
+def _text(line: _Line) -> str:
+    found: list[str] = []
+    if line.message is None:
+        _collect([line.summary, line.attachment, line.data, line.content], found)
+    elif isinstance(line.message.content, str):
+        return line.message.content
+    else:
+        for block in line.message.content or ():
+            _collect([block.text, block.thinking, block.name, block.input, block.content], found)
+    return "\n".join(found)
+
+
+def _collect(value: Any, found: list[str]) -> None:
+    kind = type(value)
+    if kind is str:
+        found.append(value)
+    elif kind is list:
+        for inner in value:
+            if inner is not None:
+                _collect(inner, found)
+    elif kind is dict:
+        for key, inner in value.items():
+            if key not in ("data", "signature"):
+                _collect(inner, found)

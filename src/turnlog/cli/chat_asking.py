@@ -1,0 +1,78 @@
+"""A program in the place of the person: it is asked for leave over standard output, and answers on standard input.
+
+Claude Code's SDKs do so (`can_use_tool`). What a program would change in a call can't be changed here: the call is
+then not made, and the model is told.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from turnlog.agent.permissions.decision import Decision
+from turnlog.agent.person import Leave
+from turnlog.agent.tools.tool import Question
+
+Object = Mapping[str, Any]
+_GONE = {"behavior": "deny", "message": "nobody is there to be asked any more"}
+_CHANGED = "The program that was asked wants to change what the call is given, which this client can't do."
+
+
+class Program:
+    """Somebody who is asked in lines of JSON; several threads may ask at the same time."""
+
+    def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
+        self._write = write
+        self._lock = threading.Condition()
+        self._waiting: set[str] = set()
+        self._answers: dict[str, Object] = {}
+        self._is_gone = False
+
+    def permit(self, name: str, given: Object, decision: Decision, agent: str | None) -> Leave:
+        """Whether a call may be made."""
+        request = {"subtype": "can_use_tool", "tool_name": name, "input": dict(given), "permission_suggestions": []}
+        more = {"decision_reason": decision.reason} if decision.reason else {}
+        answer = self._asked({**request, **more})
+        if answer.get("behavior") == "allow":
+            changed = answer.get("updatedInput")
+            return Leave("once") if changed is None or changed == dict(given) else Leave("no", _CHANGED)
+        if answer.get("interrupt") is True:
+            return Leave("no")
+        return Leave("no", str(answer.get("message") or "The program that was asked does not allow it."))
+
+    def answer(self, question: Question) -> Object | None:
+        """Nobody answers questions of the model."""
+        return None
+
+    def heard(self, response: Object) -> None:
+        """Take an answer that came."""
+        told = response.get("response") if response.get("subtype") == "success" else None
+        failure = {"behavior": "deny", "message": str(response.get("error") or "The program that was asked failed.")}
+        with self._lock:
+            if (name := str(response.get("request_id"))) in self._waiting:
+                self._answers[name] = told if isinstance(told, Mapping) else failure
+                self._lock.notify_all()
+
+    def withdraw(self) -> None:
+        """Whoever waits for an answer does so no longer: the turn is over."""
+        with self._lock:
+            self._answers |= {name: {"behavior": "deny", "interrupt": True} for name in self._waiting}
+            self._lock.notify_all()
+
+    def left(self) -> None:
+        """No more answers will come."""
+        with self._lock:
+            self._is_gone = True
+            self._lock.notify_all()
+
+    def _asked(self, request: dict[str, Any]) -> Object:
+        name = str(uuid4())
+        with self._lock:
+            self._waiting.add(name)
+        self._write({"type": "control_request", "request_id": name, "request": request})
+        with self._lock:
+            self._lock.wait_for(lambda: name in self._answers or self._is_gone)
+            self._waiting.discard(name)
+            return self._answers.pop(name, _GONE)

@@ -1,0 +1,38 @@
+"""Connections to servers: directly, or through a proxy; another thread may end them."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import ssl
+from urllib.parse import SplitResult
+
+from turnlog.model.endpoint import credentials
+
+
+def connection(
+    parts: SplitResult, proxy: SplitResult | None, seconds: float, trust: ssl.SSLContext | None = None
+) -> http.client.HTTPConnection:
+    """A connection to the server of an address, not yet made; `trust` says whose certificates are accepted."""
+    is_safe, host = parts.scheme == "https", parts.hostname or ""
+    port = parts.port or (443 if is_safe else 80)
+    at, by = (proxy.hostname or "", proxy.port or 8080) if proxy else (host, port)
+    if not is_safe:
+        return http.client.HTTPConnection(at, by, timeout=seconds)
+    made = http.client.HTTPSConnection(at, by, timeout=seconds, context=trust or ssl.create_default_context())
+    if proxy is not None:
+        made.set_tunnel(host, port, to_proxy(proxy))
+    return made
+
+
+def to_proxy(proxy: SplitResult) -> dict[str, str]:
+    """What a proxy is told beside where to go."""
+    pair = credentials(proxy)
+    return {"Proxy-Authorization": pair} if pair else {}
+
+
+def cut(held: socket.socket) -> None:
+    """End a connection that another thread reads from; closing alone would leave it waiting."""
+    with contextlib.suppress(OSError):
+        held.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,53 @@
+"""What the model is told of the tools is true, and the same for all who tell it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from turnlog.agent.toolbox import tools
+from turnlog.agent.tools import bash, glob, grep, offered, output, read, web_fetch
+
+
+@pytest.fixture
+def words() -> dict[str, Any]:
+    """The file, tool by tool."""
+    path = Path(offered.__file__).with_name("offered.json")
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def test_every_tool_is_described_and_nothing_else(words: dict[str, Any]) -> None:
+    assert list(words) == list(tools({}, lambda _: False))
+
+
+def test_a_description_is_short_and_has_no_blank_lines(words: dict[str, Any]) -> None:
+    for name, told in words.items():
+        assert all(line.strip() == line != "" for line in told["description"]), name
+        assert sum(map(len, told["description"])) < 800, name
+
+
+def test_all_that_must_be_given_is_described(words: dict[str, Any]) -> None:
+    for name, told in words.items():
+        schema = told["input_schema"]
+        assert schema["type"] == "object", name
+        assert set(schema["required"]) <= set(schema["properties"]), name
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("Bash", bash.DEFAULT_TIMEOUT),
+        ("Bash", bash.LONGEST_TIMEOUT),
+        ("Bash", output.LIMIT),
+        ("Glob", glob.MOST),
+        ("Grep", grep.LIMIT),
+        ("Read", read.LARGEST // 1024),
+        ("WebFetch", web_fetch.LIMIT),
+        ("WebFetch", int(web_fetch.KEPT // 60)),
+    ],
+)
+def test_the_limits_that_are_told_are_those_that_hold(words: dict[str, Any], name: str, number: int) -> None:
+    assert str(number) in json.dumps(words[name])

@@ -1,0 +1,278 @@
+"""Print mode for programs: many prompts as lines of JSON, requests about the session, commands of the client."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.desk import PATIENCE, Desk, call, reply, says, script
+from tests.interop.mock_anthropic import MockAnthropic
+
+Json = dict[str, Any]
+MakeDesk = Callable[[Json], Desk]
+STREAMS = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[MakeDesk]:
+    with ExitStack() as servers:
+        yield lambda scenario: Desk(tmp_path, servers.enter_context(MockAnthropic(scenario)))
+
+
+def user(content: Any, **more: Any) -> Json:
+    return {"type": "user", "message": {"role": "user", "content": content}, **more}
+
+
+def control(name: str, **request: Any) -> Json:
+    return {"type": "control_request", "request_id": name, "request": request}
+
+
+def fed(here: Desk, *messages: Json, more: tuple[str, ...] = ()) -> list[Json]:
+    """What is answered to messages that come all at once."""
+    done = here.turnlog(*STREAMS, *more, stdin="".join(json.dumps(message) + "\n" for message in messages))
+    assert done.stderr == ""
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def kinds(told: list[Json]) -> list[str]:
+    return [line.get("subtype") or line["type"] for line in told]
+
+
+def test_each_message_is_a_turn_of_one_session(desk: MakeDesk) -> None:
+    here = desk(script("One.", reply(call("Bash", command="echo hi")), "Two."))
+    told = fed(here, user("first"), {"type": "unheard-of"}, user([says("second"), says("part")]))
+    assert kinds(told) == ["init", "assistant", "success", "init", "assistant", "user", "assistant", "success"]
+    results = [line for line in told if line["type"] == "result"]
+    assert [line["result"] for line in results] == ["One.", "Two."]
+    assert [line["num_turns"] for line in results] == [1, 2]
+    assert results[1]["total_cost_usd"] > results[0]["total_cost_usd"]
+    assert len({line["session_id"] for line in told}) == 1
+    texts = [block.get("text") for message in here.asked[-1]["messages"] for block in message["content"]]
+    assert [text for text in texts if text in ("first", "second", "part")] == ["first", "second", "part"]
+
+
+def test_messages_are_said_again_on_request(desk: MakeDesk) -> None:
+    name = "11111111-2222-4333-8444-555555555555"
+    told = fed(desk(script("One.")), user("first", uuid=name), more=("--replay-user-messages",))
+    assert kinds(told) == ["init", "user", "assistant", "success"]
+    assert told[1]["isReplay"] is True
+    assert (told[1]["message"], told[1]["uuid"]) == ({"role": "user", "content": "first"}, name)
+
+
+def test_requests_about_the_session_are_answered(desk: MakeDesk) -> None:
+    here = desk(script("One."))
+    told = fed(
+        here,
+        control("a", subtype="initialize"),
+        control("b", subtype="set_model", model="opus"),
+        control("c", subtype="set_permission_mode", mode="plan"),
+        control("d", subtype="set_permission_mode", mode="nonsense"),
+        control("e", subtype="unheard-of"),
+        user("first"),
+    )
+    answers = {line["response"]["request_id"]: line["response"] for line in told if line["type"] == "control_response"}
+    assert [answers[name]["subtype"] for name in "abcde"] == ["success"] * 3 + ["error"] * 2
+    assert "compact" in [command["name"] for command in answers["a"]["response"]["commands"]]
+    (init,) = [line for line in told if line.get("subtype") == "init"]
+    assert (init["model"], init["permissionMode"]) == ("claude-opus-5-5", "plan")
+    assert "is in plan mode" in json.dumps(here.asked[-1]["messages"])
+
+
+class Talk:
+    """A program that talks with turnlog in lines of JSON."""
+
+    def __init__(self, here: Desk, *words: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "turnlog", "chat", *STREAMS[1:], *words],
+            cwd=here.cwd, env=here.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        self.told: list[Json] = []
+
+    def say(self, *messages: Json) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write("".join(json.dumps(message) + "\n" for message in messages))
+        self._process.stdin.flush()
+
+    def until(self, kind: str) -> Json:
+        """Read until something of a kind comes."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.told.append(json.loads(line))
+            if self.told[-1]["type"] == kind:
+                return self.told[-1]
+        raise AssertionError(f"no {kind} in {self.told}")
+
+    def asked(self) -> Json:
+        """Wait until leave is asked for."""
+        return self.until("control_request")
+
+    def answer(self, asked: Json, **response: Any) -> None:
+        told = {"subtype": "success", "request_id": asked["request_id"], "response": response}
+        self.say({"type": "control_response", "response": told})
+
+    def end(self) -> int:
+        self._process.communicate(timeout=PATIENCE)
+        return self._process.wait(PATIENCE)
+
+
+def test_a_program_interrupts_a_turn_and_goes_on(desk: MakeDesk) -> None:
+    talk = Talk(desk(script(reply(says("word " * 40), pace=0.7), "Second.")), "--include-partial-messages")
+    talk.say(user("first"))
+    talk.until("stream_event")
+    talk.say(control("x", subtype="interrupt"), user("second"))
+    assert talk.until("result")["subtype"] == "error_during_execution"
+    assert talk.until("result")["result"] == "Second."
+    assert talk.end() == 0
+
+
+def made(here: Desk) -> bool:
+    return (here.cwd / "made").exists()
+
+
+def test_a_program_is_asked_for_leave_and_gives_it(desk: MakeDesk) -> None:
+    here = desk(script(reply(call("Bash", command="mkdir made")), "Done."))
+    talk = Talk(here, "--permission-prompt-tool", "stdio")
+    talk.say(control("i", subtype="initialize"), user("go"))
+    asked = talk.asked()
+    assert (asked["request"]["subtype"], asked["request"]["tool_name"]) == ("can_use_tool", "Bash")
+    assert asked["request"]["input"] == {"command": "mkdir made"}
+    assert not made(here)
+    talk.answer(asked, behavior="allow", updatedInput={"command": "mkdir made"})
+    assert talk.until("result")["result"] == "Done."
+    assert talk.end() == 0
+    assert made(here)
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ({"behavior": "deny", "message": "use make"}, "use make"),
+        ({"behavior": "deny"}, "does not allow it"),
+        ({"behavior": "allow", "updatedInput": {"command": "mkdir other"}}, "can't do"),
+        ({}, "does not allow it"),
+    ],
+)
+def test_what_a_program_does_not_allow_is_not_done_and_the_model_is_told(
+    desk: MakeDesk, response: Json, expected: str
+) -> None:
+    here = desk(script(reply(call("Bash", command="mkdir made")), "Well."))
+    talk = Talk(here, "--permission-prompt-tool", "stdio")
+    talk.say(user("go"))
+    talk.answer(talk.asked(), **response)
+    assert talk.until("result")["result"] == "Well."
+    talk.end()
+    assert list(here.cwd.iterdir()) == []
+    assert expected in json.dumps(here.asked[-1]["messages"][-1])
+
+
+@pytest.mark.parametrize("how", ["answer", "interrupt"])
+def test_a_program_that_is_asked_can_end_the_turn(desk: MakeDesk, how: str) -> None:
+    here = desk(script(reply(call("Bash", command="mkdir made")), "never"))
+    talk = Talk(here, "--permission-prompt-tool", "stdio")
+    talk.say(user("go"))
+    asked = talk.asked()
+    if how == "answer":
+        talk.answer(asked, behavior="deny", interrupt=True)
+    else:
+        talk.say(control("x", subtype="interrupt"))
+    assert talk.until("result")["subtype"] == "error_during_execution"
+    talk.end()
+    assert not made(here)
+    assert len(here.asked) == 1
+
+
+def test_a_program_that_is_gone_allows_nothing(desk: MakeDesk) -> None:
+    here = desk(script(reply(call("Bash", command="mkdir made")), "Well."))
+    talk = Talk(here, "--permission-prompt-tool", "stdio")
+    talk.say(user("go"))
+    talk.asked()
+    assert talk.end() == 0
+    assert not made(here)
+
+
+def test_hooks_that_would_not_be_called_are_refused(desk: MakeDesk) -> None:
+    told = fed(desk(script()), control("i", subtype="initialize", hooks={"PreToolUse": [{"hookCallbackIds": ["a"]}]}))
+    assert told[0]["response"]["subtype"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("nonsense", "line 1: no JSON"),
+        ('{"type":"user"}', "without content"),
+        ('{"type":"user","message":{"content":" "}}', "without content"),
+    ],
+)
+def test_what_is_no_message_ends_the_program_with_a_word(desk: MakeDesk, line: str, expected: str) -> None:
+    done = desk(script("never")).turnlog(*STREAMS, stdin=line + "\n")
+    assert done.returncode == 1
+    assert expected in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-p", "--input-format", "stream-json"),
+        ("-p", "x", "--replay-user-messages"),
+        (*STREAMS, "a prompt"),
+        ("-p", "x", "--permission-prompt-tool", "stdio"),
+        ("chat", "--output-format", "json"),
+    ],
+)
+def test_words_that_contradict_each_other_are_refused(desk: MakeDesk, words: tuple[str, ...]) -> None:
+    done = desk(script()).turnlog(*words)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+# -- commands of the client
+
+
+@pytest.mark.parametrize("name", ["cost", "context", "help", "model"])
+def test_a_command_is_carried_out_in_print_mode(desk: MakeDesk, name: str) -> None:
+    here = desk(script("never"))
+    done = here.turnlog("-p", f"/{name}", "--output-format", "json")
+    told = json.loads(done.stdout)
+    assert (told["local_command"], told["num_turns"], told["is_error"]) == (name, 0, False)
+    assert told["result"] == here.turnlog("-p", f"/{name}").stdout.rstrip("\n")
+    assert here.asked == []
+
+
+def test_compact_in_print_mode_replaces_the_conversation(desk: MakeDesk) -> None:
+    here = desk(script("One.", "<summary>They spoke.</summary>", "Two."))
+    here.turnlog("-p", "first")
+    assert here.turnlog("-p", "/compact keep names", "--continue").returncode == 0
+    assert "keep names" in json.dumps(here.asked[1]["messages"][-1])
+    assert any(row.get("isCompactSummary") for row in here.session)
+    here.turnlog("-p", "second", "--continue")
+    assert "They spoke." in json.dumps(here.asked[2]["messages"])
+
+
+def test_a_summary_that_fails_is_told_as_a_turn_that_failed(desk: MakeDesk) -> None:
+    wrong = {"error": {"status": 400, "type": "invalid_request_error", "message": "no summaries"}}
+    here = desk(script("One.", wrong))
+    told = fed(here, user("first"), user("/compact"))
+    assert [line["is_error"] for line in told if line["type"] == "result"] == [False, True]
+    assert "no summaries" in told[-1]["result"]
+
+
+def test_what_needs_a_person_is_not_available_and_what_is_unknown_is_a_prompt(desk: MakeDesk) -> None:
+    here = desk(script("Read."))
+    assert here.turnlog("-p", "/clear").stdout == "/clear is not available in print mode\n"
+    assert here.asked == []
+    assert here.turnlog("-p", "/etc/hosts is what?").stdout == "Read.\n"
+
+
+def test_a_command_in_a_stream_is_told_like_an_answer(desk: MakeDesk) -> None:
+    told = fed(desk(script("One.")), user("/cost"))
+    assert kinds(told) == ["init", "assistant", "success"]
+    assert told[1]["message"]["model"] == "<synthetic>"
+    assert told[1]["message"]["content"][0]["text"] == told[2]["result"]

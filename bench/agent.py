@@ -32,7 +32,7 @@ _STRETCH = 100
 
 
 def oneshot(runs: int, _: float) -> Report:
-    """One prompt, one answer, whole wall time; against a bare script that sends the same request, and the real client."""
+    """One prompt, one answer, whole wall time; against a bare script with the same request, and the real client."""
     with tempfile.TemporaryDirectory(prefix="turnlog-bench-", ignore_cleanup_errors=True) as name:
         place = Path(name).resolve()
         body = place / "body.json"

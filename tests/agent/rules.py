@@ -14,6 +14,7 @@ from itertools import chain, pairwise
 
 from tests.interop.classify import Object, first_user_text
 from turnlog.agent.conversation import CLEARED
+from turnlog.session.prices import lookup
 from turnlog.session.refusals import THINKING, image_fault, thinking_fault
 
 IDS = re.compile(r"[a-zA-Z0-9_-]+")
@@ -79,6 +80,9 @@ def _fields(body: Object) -> Iterator[str]:
         yield "model"
     if not _is_count(body.get("max_tokens")):
         yield "max_tokens"
+    most = lookup(body["model"])
+    if most and most.max_output and body["max_tokens"] > most.max_output:
+        yield f"max_tokens: {body['max_tokens']} > {most.max_output}, which is the maximum for {body['model']}"
     if body.get("stream") is not True:
         yield "stream"
     thinking = body.get("thinking") or {"type": "disabled"}

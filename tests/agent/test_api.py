@@ -96,6 +96,7 @@ WRONG: dict[str, tuple[Callable[[Body], object], str]] = {
     "a field": (lambda b: b.update(nope=1), "fields that there are not: nope"),
     "no model": (lambda b: b.pop("model"), "model"),
     "max_tokens": (lambda b: b.update(max_tokens=0), "max_tokens"),
+    "max_tokens of the model": (lambda b: b.update(model="claude-3-haiku", max_tokens=5000), "5000 > 4096"),
     "no stream": (lambda b: b.pop("stream"), "stream"),
     "a budget above the limit": (
         lambda b: b.update(thinking={"type": "enabled", "budget_tokens": 5000}),

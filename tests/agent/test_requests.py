@@ -321,6 +321,19 @@ def test_a_summary_because_the_window_is_full(at: Callable[..., Any], is_within:
         assert INSTRUCTION in json.dumps(client.api.bodies[len(first)]["messages"][-1]).replace("\\n", "\n")
 
 
+def test_results_that_would_not_fit_into_the_window_are_summed_up_before_they_are_sent(
+    at: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "big.txt").write_text("word " * 5000)
+    look = reply(call("Bash", command="cat big.txt"), usage={"input_tokens": 40_000})
+    with at(look, SUMMARY, "Done.", "Yes.") as desk, Client(desk) as client:
+        client.loop.setup.window = 50_000
+        assert client.say("first").text == "Done."
+        assert [event.trigger for event in client.told(Compacted)] == ["auto"]
+        client.say("second")
+
+
 def test_a_summary_that_fails_leaves_everything_as_it_was(at: Callable[..., Any]) -> None:
     full = {"input_tokens": 990_000}
     refusal = {"error": {"status": 400, "type": "invalid_request_error", "message": "prompt is too long"}}
@@ -398,6 +411,20 @@ def test_another_model_is_not_sent_what_the_first_one_thought(at: Callable[..., 
             assert seals(client.api.bodies[-1]) == set()
             client.command("/model sonnet")
             assert seals(client.loop.sent()) == {"b3RoZXI="}
+
+
+def test_an_answer_may_be_as_long_as_its_model_lets_it_be(at: Callable[..., Any]) -> None:
+    with at("One.", "Two.", "Three.", reply(task("One")), "Four.", agents={"One": ["Seen."]}) as desk:
+        folder = desk.cwd / ".claude" / "agents"
+        folder.mkdir(parents=True)
+        (folder / "Explore.md").write_text("---\nname: Explore\ndescription: x\nmodel: claude-3-haiku\n---\nLook.")
+        with Client(desk, model="claude-3-haiku") as client:
+            for model in ("claude-3-5-haiku", "opus", "minimax-m2"):
+                client.say("go")
+                client.command(f"/model {model}")
+            client.say("go")
+            most = [body["max_tokens"] for body in client.api.bodies]
+            assert most == [4096, 8192, 32000, 8192, 4096, 8192]
 
 
 def seals(body: Mapping[str, Any]) -> set[str]:

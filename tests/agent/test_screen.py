@@ -144,3 +144,16 @@ def test_nothing_that_was_written_is_ever_cleared(paper: Paper) -> None:
     left = paper.text.replace("\r\x1b[K", "")
     assert "\x1b" not in left
     assert "\r" not in left
+
+
+def test_a_dumb_terminal_gets_blanks_and_no_news() -> None:
+    written: list[str] = []
+    screen = Screen(written.append, terminal.Screen(False, 20), is_dumb=True)
+    screen.news("3 s")
+    screen.typed("ab")
+    screen.typed("a")
+    screen.say("line")
+    screen.typed("")
+    text = "".join(written)
+    assert "\x1b" not in text
+    assert [line.rpartition("\r")[2] for line in text.split("\n")] == ["line", ""]

@@ -323,19 +323,29 @@ def test_user_and_password_of_an_address_are_sent_as_a_header() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "is_near"),
+    ("address", "more", "is_far"),
     [
-        (Target("a", "http://127.0.0.1:6006/v1/traces"), True),
-        (Target("a", "https://localhost/v1/traces"), True),
-        (Target("a", "http://[::1]:4318/v1/traces"), True),
-        (Target("a", "http://127.0.0.1:6006/v1/traces", proxy="http://proxy:8080"), False),
-        (Target("a", "http://192.168.1.2:6006/v1/traces"), False),
-        (Target("a", "https://cloud.langfuse.com/api/public/otel/v1/traces"), False),
+        ("http://127.0.0.1:6006/v1/traces", {}, False),
+        ("https://localhost/v1/traces", {"compress": False}, False),
+        ("http://[::1]:4318/v1/traces", {"compress": True}, True),
+        ("http://127.0.0.1:6006/v1/traces", {"proxy": "http://proxy:8080"}, True),
+        ("http://192.168.1.2:6006/v1/traces", {}, True),
+        ("https://cloud.langfuse.com/api/public/otel/v1/traces", {"compress": False}, True),
     ],
-    ids=["address", "name", "six", "proxy", "network", "internet"],
 )
-def test_near_is_what_is_on_this_machine_and_reached_without_a_proxy(target: Target, is_near: bool) -> None:
-    assert target.is_near == is_near
+def test_what_is_on_this_machine_is_not_far_unless_compression_is_asked_for(
+    address: str, more: dict[str, Any], is_far: bool
+) -> None:
+    assert Target("a", address, **more).is_far == is_far
+
+
+def test_compression_is_what_was_said_of_it() -> None:
+    said = [{}, {"compression": "gzip"}, {"compression": "none"}]
+    tables = {f"t{number}": {"endpoint": f"http://{number}.example", **more} for number, more in enumerate(said)}
+    assert [target.compress for target in configured({"targets": tables}, {})] == [None, True, False]
+    spoken = [{}, {"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip"}, {"OTEL_EXPORTER_OTLP_COMPRESSION": "none"}]
+    address = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://one.example"}
+    assert [configured({}, address | more)[0].compress for more in spoken] == [None, True, False]
 
 
 def test_a_key_says_where_it_goes_and_does_not_change_with_a_secret() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from turnlog.agent.conversation import Conversation
 from turnlog.agent.events import Compacted
@@ -27,6 +27,8 @@ _WORTH = 0.1
 """Clearing must free so much of the window, or a summary is better."""
 _CHARACTERS = 4
 """Characters of one token, about."""
+_PICTURE = 6000
+"""As many characters a picture is worth."""
 _SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
 
 INSTRUCTION = """The conversation is about to be replaced by a summary of it, written by you now and for yourself: you
@@ -43,7 +45,20 @@ write between <summary> and </summary>, in this order:
 
 def is_due(setup: Setup, conversation: Conversation) -> bool:
     """Whether the window is so full that room must be made."""
-    return conversation.used >= setup.compact_at * room(setup)
+    return conversation.used + _added(conversation) >= setup.compact_at * room(setup)
+
+
+def _added(conversation: Conversation) -> int:
+    """Tokens that were said since the last answer, about: the API has not counted them yet."""
+    last = conversation.messages[-1] if conversation.messages else {"role": "assistant"}
+    return sum(map(_length, last["content"])) // _CHARACTERS if last["role"] == "user" else 0
+
+
+def _length(block: Any) -> int:
+    if block.get("type") == "image":
+        return _PICTURE
+    content = block.get("text") or block.get("content") or ""
+    return len(content) if isinstance(content, str) else sum(map(_length, content))
 
 
 def room(setup: Setup) -> int:

@@ -18,6 +18,7 @@ from turnlog.agent.context import Context, context
 from turnlog.agent.conversation import Content, Conversation, reminder
 from turnlog.agent.delegation import Delegation
 from turnlog.agent.events import Compacted, Event, Said, Streamed, TurnEnded, Warned
+from turnlog.agent.models import most_tokens
 from turnlog.agent.permissions.decision import Mode
 from turnlog.agent.person import Person
 from turnlog.agent.record.record import Record
@@ -165,7 +166,7 @@ class Loop:
         return Request(
             self.setup.name,
             self.conversation.to_send(self.setup.name, further),
-            self.setup.max_tokens,
+            self.setup.max_tokens or most_tokens(self.setup.name, self.setup.environ),
             self.setup.system,
             offered,
             thinking=thinking,
@@ -255,7 +256,8 @@ class Loop:
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
         """Ask the small model, outside of the conversation."""
         began = time.monotonic()
-        request = Request(self.setup.small, [{"role": "user", "content": prompt}], 8192, system, tools)
+        limit = min(8192, most_tokens(self.setup.small, self.setup.environ))
+        request = Request(self.setup.small, [{"role": "user", "content": prompt}], limit, system, tools)
         answer = self.setup.model.complete(request, cancel)
         self.spent.add(answer, (time.monotonic() - began) * 1000)
         return answer.content

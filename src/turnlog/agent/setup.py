@@ -57,7 +57,8 @@ class Setup(Struct):
     limits: Limits = Limits()
     aliases: Mapping[str, str] = {}
     """Models by their short names: opus, sonnet, haiku."""
-    max_tokens: int = 32_000
+    max_tokens: int | None = None
+    """How long an answer may be, if not as long as its model and the environment let it be."""
     thinking: int = 0
     """Tokens that the model may think; 0: as it likes."""
     window: int | None = None

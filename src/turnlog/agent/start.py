@@ -17,7 +17,7 @@ from turnlog.agent.briefing.prompt import system
 from turnlog.agent.briefing.surroundings import surroundings
 from turnlog.agent.conversation import Conversation, reminder
 from turnlog.agent.loop import Loop, Shared, Watch
-from turnlog.agent.models import aliases, chosen, most_tokens, small
+from turnlog.agent.models import aliases, chosen, small
 from turnlog.agent.permissions.decision import Mode
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.permissions.trust import trusted
@@ -141,7 +141,6 @@ class Starting:
             agents=agents,
             limits=Limits(wishes.turns, wishes.dollars),
             aliases=known,
-            max_tokens=most_tokens(name, environ),
         )
 
     def _connected(self, environ: Mapping[str, str], url: str | None) -> Model:

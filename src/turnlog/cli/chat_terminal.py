@@ -13,7 +13,7 @@ from functools import partial
 
 from turnlog.agent.console.answer import answered
 from turnlog.agent.console.console import Console, pick_one
-from turnlog.agent.console.keyboard import Keyboard
+from turnlog.agent.console.keyboard import Keyboard, is_dumb
 from turnlog.agent.console.screen import Screen
 from turnlog.agent.permissions.trust import trust
 from turnlog.agent.start import Starting, Wishes
@@ -27,7 +27,8 @@ def talked(starting: Starting, wishes: Wishes, first: str | None) -> int:
     """Talk until the person leaves; the exit status."""
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
         raise UsageError("a conversation needs a terminal; `turnlog -p PROMPT` answers without one")
-    screen = Screen(_terminal_write, terminal.screen(config.load().color), lambda: shutil.get_terminal_size().columns)
+    look, measure = terminal.screen(config.load().color), lambda: shutil.get_terminal_size().columns
+    screen = Screen(_terminal_write, look, measure, is_dumb=is_dumb())
     keyboard = Keyboard(starting.data / "chat_history")
     with contextlib.closing(keyboard):
         ask = partial(answered, keyboard, screen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 TYPE_CHECKING = False  # as in typing, whose import costs as much as all of this
@@ -27,6 +28,7 @@ def usage(words: list[str]) -> int | None:
         from turnlog.cli.program import ended
 
         return ended(error)
+    _spare_the_end()
     return 0
 
 
@@ -65,6 +67,7 @@ def _printed(said: Mapping[str, Any]) -> int:
         from turnlog.cli.program import ended
 
         return ended(error)
+    _spare_the_end()
     return status
 
 
@@ -77,3 +80,8 @@ def _load_decoder() -> None:
         import msgspec  # noqa: F401
     finally:
         del sys.modules["typing_extensions"]
+
+
+def _spare_the_end() -> None:
+    """Let nothing be looked through for garbage when the process ends: that takes a tenth of a short run."""
+    gc.freeze()

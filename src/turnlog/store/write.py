@@ -76,8 +76,8 @@ def write_identifiers(db: apsw.Connection, names: Collection[str]) -> None:
     last: Any = db.execute("SELECT coalesce(max(id), 0) FROM identifier").get
     numbers = range(last + 1, last + 1 + len(fresh))
     db.executemany("INSERT INTO identifier VALUES (?, ?)", zip(numbers, (name for name, _ in fresh), strict=True))
-    parts = zip(numbers, (parts for _, parts in fresh), strict=True)
-    db.executemany("INSERT INTO hump (rowid, parts) VALUES (?, ?)", parts)
+    pieces = zip(numbers, (parts for _, parts in fresh), strict=True)
+    db.executemany("INSERT INTO hump (rowid, parts) VALUES (?, ?)", pieces)
 
 
 def answers_of(db: apsw.Connection, file: int) -> set[str]:

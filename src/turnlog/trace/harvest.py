@@ -63,7 +63,7 @@ def _harvested(path: Path, outbox: Outbox, target: Target, told: Told) -> Harves
         for trace in found:
             fresh, old = unsent(trace, claims)
             put, known = put + len(fresh), known + old
-            made = batches(spans(reading, trace, fresh, target), small=not target.is_near) if fresh else []
+            made = batches(spans(reading, trace, fresh, target), small=target.is_far) if fresh else []
             full += made
             size += sum(len(batch.body) for batch in made)
             if size > _PUT_AT:

@@ -228,13 +228,14 @@ def _read(fd: int) -> bytes:
     return raw
 
 
-def _is_dumb() -> bool:
-    return os.environ.get("TERM", "dumb") == "dumb"
+def is_dumb() -> bool:
+    """Whether the terminal knows no sequences."""
+    return os.name != "nt" and os.environ.get("TERM", "dumb") == "dumb"
 
 
 def _marking_paste(switch: str) -> None:
     """Have the terminal say where a pasted text begins and ends (`h`), or no longer (`l`)."""
-    if not _is_dumb() and sys.stdout is not None and sys.stdout.isatty():
+    if not is_dumb() and sys.stdout is not None and sys.stdout.isatty():
         sys.stdout.write(f"\x1b[?2004{switch}")
         sys.stdout.flush()
 
@@ -246,7 +247,7 @@ def _editor(history: History | None, mode_key: Callable[[str, int], None]) -> An
     except ImportError:
         return None
     readline.parse_and_bind(r'"\e\C-m": "\C-v\C-j"')
-    readline.parse_and_bind(f"set enable-bracketed-paste {'off' if _is_dumb() else 'on'}")
+    readline.parse_and_bind(f"set enable-bracketed-paste {'off' if is_dumb() else 'on'}")
     if "libedit" not in (readline.__doc__ or ""):
         # The only thing of ours that a key can call is what completes words; behind it comes Enter.
         readline.set_completer(mode_key)

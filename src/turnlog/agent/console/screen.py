@@ -6,7 +6,6 @@ meanwhile comes line by line above it. No sequence that clears the screen or mov
 
 from __future__ import annotations
 
-import os
 import re
 import threading
 from collections.abc import Callable
@@ -24,13 +23,19 @@ class Screen:
     """Writes to a terminal; may be called by several threads."""
 
     def __init__(
-        self, write: Callable[[str], object], look: terminal.Screen, measure: Callable[[], int] | None = None
+        self,
+        write: Callable[[str], object],
+        look: terminal.Screen,
+        measure: Callable[[], int] | None = None,
+        *,
+        is_dumb: bool = False,
     ) -> None:
         self._look = look
         self._measure = measure
         """How wide the terminal is now: windows change their size."""
         self._prose = Prose(lambda: self.look)
-        self._is_dumb = os.environ.get("TERM") == "dumb"
+        self._is_dumb = is_dumb
+        """Whether it knows no sequences."""
         self._write = write
         self._lock = threading.RLock()
         self._is_open = False

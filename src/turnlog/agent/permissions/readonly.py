@@ -13,6 +13,26 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from turnlog.agent.permissions.programs import (
+    BOTH,
+    CHANGING,
+    EACH,
+    FILES,
+    FIND,
+    GIT,
+    GIT_WHOLE,
+    LISTING,
+    NUMERIC,
+    PLAIN,
+    READING,
+    SEARCHES,
+    SUMMARY,
+    TESTS,
+    TOLD,
+    VERSIONS,
+    WRITING,
+    Forbidden,
+)
 from turnlog.agent.permissions.words import Word
 
 _DOUBLE = re.compile(r"--[a-z][a-z0-9-]*", re.ASCII)
@@ -27,14 +47,6 @@ _JQ = re.compile(
 _LONGEST_OPTION = 40
 
 
-class Forbidden(NamedTuple):
-    """Options that make a command do more than it seems."""
-
-    letters: str = ""
-    names: str = ""
-    """As they are written in full; what may stand for one is forbidden too."""
-
-
 class Use(NamedTuple):
     """What a command reads and changes."""
 
@@ -44,106 +56,28 @@ class Use(NamedTuple):
     """It means whatever lies below a folder, or in the history, too."""
 
 
-_F0 = "files0-from"
-_FILES: dict[str, Forbidden] = {
-    **dict.fromkeys("cat head tail stat cut paste nl tac rev comm cmp od realpath readlink fold".split(), Forbidden()),
-    **dict.fromkeys("expand unexpand column tsort pr fmt df".split(), Forbidden()),
-    **dict.fromkeys("md5sum sha1sum sha256sum sha512sum".split(), Forbidden("c", "check")),
-    "ls": Forbidden("L", "dereference"),
-    "wc": Forbidden("", _F0),
-    "hexdump": Forbidden("f", "format-file"),
-    "base64": Forbidden("o", "output"),
-    "du": Forbidden("XL", f"{_F0} exclude-from dereference"),
-    "file": Forbidden("mMCfzZ", "magic-file compile files-from uncompress uncompress-noreport"),
-    "tree": Forbidden("oRl", "fromfile fromtabfile output"),
-    "diff": Forbidden("rlFNX", "recursive paginate from-file to-file exclude-from starting-file"),
-    "sort": Forbidden("oTS", f"output compress-program temporary-directory buffer-size {_F0}"),
-}
-_GREP = Forbidden("RfP", "dereference-recursive file exclude-from")
-_SEARCHES: dict[str, Forbidden] = {
-    **dict.fromkeys(("grep", "egrep", "fgrep"), _GREP),
-    "rg": Forbidden("Lfz", "pre pre-glob hostname-bin follow file search-zip ignore-file hyperlink-format files"),
-}
-_PLAIN = frozenset(
-    "pwd whoami id uname true false sleep basename dirname seq expr nproc tr uptime free groups locale which type "
-    "numfmt cal".split()
-)
-_EACH = {
-    "date": r"\+.*|-u|--utc|-I|-R|--iso-8601",
-    "ps": r"aux|ax|-ef|-e|-A|-f|-p|-u|\d+",  # not `e`, which shows what is set for each process
-    "hostname": r"-[ac-zA-EG-Z]",
-    "uniq": r"-[a-zA-Z]",
-    "arch": r"(?!)",  # on some systems it runs what it is given
-}
-"""What each word must be."""
-_TOLD = frozenset({"$HOME", "$PWD", "$USER", "$?"})
-_TESTS = frozenset({"test", "[", "[["})
-_NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
-_FIND = re.compile(r"-(?:exec|ok|delete|fprint|fls|files0-from|follow|L$).*", re.DOTALL)
-_VERSIONS = {"node": ("--version", "-v"), "python": ("--version", "-V"), "python3": ("--version", "-V")}
-_HISTORY = (
-    r"-\d+|-n\d*|-[pswbMCle]|-[SGL].*|-U\d+|-sn|-sne|--(?:oneline|stat|graph|all|decorate|format|pretty|max-count|since|"
-    r"until|after|before|author|grep|name-only|name-status|follow|first-parent|no-merges|merges|abbrev-commit|date|patch|"
-    r"shortstat|numstat|reverse|branches|tags|remotes|topo-order|cached|staged|unified|check|summary|word-diff|color|"
-    r"no-color|find-renames|diff-filter|raw|no-patch|porcelain|show-email|numbered|email|count|always|dirty|abbrev|long|"
-    r"exact-match|match)"
-)
-"""What commands that show the history may be told; none of it does anything else for any of them."""
-_GIT = {
-    **dict.fromkeys("log diff show blame shortlog rev-list describe".split(), _HISTORY),
-    "status": r"-s|-b|-sb|-v|-u|--short|--branch|--porcelain|--long|--untracked-files|--ignored|--show-stash",
-    "rev-parse": r"--abbrev-ref|--short|--show-toplevel|--git-dir|--verify|--is-inside-work-tree|--show-prefix|-q",
-    "ls-files": r"-[cdmoist]|--cached|--deleted|--modified|--others|--ignored|--stage|--exclude-standard",
-    "branch": r"-a|-r|-v|-vv|--list|--all|--remotes|--show-current|--verbose|--no-color|--contains",
-    "remote": r"-v|--verbose",
-    "tag": r"-l|--list|-n\d*|--sort",
-    "reflog": r"-\d+|-n\d+|--oneline|--date",
-    "cat-file": r"-[pts]",
-    "merge-base": r"--all|--is-ancestor",
-    "for-each-ref": r"--format|--sort|--count",
-}
-_GIT_WHOLE = ("stash list", "stash show", "worktree list")
-_LISTING = frozenset({"branch", "remote", "tag", "reflog"})
-"""Given a name, these make something; unless they are told to list."""
-_SUMMARY = ("--stat", "--name-", "--shortstat", "--numstat", "--summary", "-s", "--no-patch", "--check")
-_CHANGING: dict[str, Forbidden] = {
-    "mkdir": Forbidden("", "context"),
-    "touch": Forbidden(),
-    "rmdir": Forbidden(),
-    "rm": Forbidden("", "no-preserve-root"),
-    "mv": Forbidden("tSZ", "suffix backup context target-directory"),
-    "cp": Forbidden("trRaSZlsLPd", "recursive archive suffix backup link symbolic-link parents target-directory"),
-}
-_WRITING = frozenset({*_CHANGING, *"tee sed dd truncate install ln chmod chown".split()})
-_BOTH = frozenset("cp mv sed dd install ln".split())
-_READING = frozenset(
-    "find git uniq jq awk gawk less more xxd b2sum cksum sum split csplit join look bat view vi vim nano ed source . "
-    "base32 strings zcat zgrep bzcat xzcat ag ack iconv dd tar zip gzip curl wget scp rsync openssl".split()
-)
-
-
 def reading(words: Sequence[Word]) -> Use | None:
     """What a command reads, if it does nothing else; None if it may do more."""
     name, rest = words[0].text, words[1:]
     texts = [word.text for word in rest]
     if name == "echo":
-        good = all(word.is_known or word.raw.strip('"') in _TOLD for word in rest)
+        good = all(word.is_known or word.raw.strip('"') in TOLD for word in rest)
         return Use() if good and not any(word.pattern and "/" in word.text for word in rest) else None
     if not all(word.is_known for word in rest):
         return None
-    if name in _FILES:
+    if name in FILES:
         files = _operands(rest)
         if name == "diff":  # of a folder it reads all files
             files += tuple(Word(f"{one.text}/*", pattern=f"{one.pattern or glob.escape(one.text)}/*") for one in files)
-        return Use(files) if _harmless(rest, _FILES[name]) else None
-    if name in _SEARCHES:
+        return Use(files) if _harmless(rest, FILES[name]) else None
+    if name in SEARCHES:
         return _search(name, rest)
     if name == "git":
         return _git(rest)
     if name == "jq":
         return _jq(rest)
     if name == "find":
-        return Use(_operands(rest)) if _harmless(rest, Forbidden()) and not any(map(_FIND.match, texts)) else None
+        return Use(_operands(rest)) if _harmless(rest, Forbidden()) and not any(map(FIND.match, texts)) else None
     if name == "cd":
         return Use(tuple(rest)) if len(rest) == 1 and texts[0][:1] != "-" and rest[0].pattern is None else None
     if name == "sed" and texts[:1] == ["-n"] and len(texts) > 1 and _PRINT.fullmatch(texts[1]):
@@ -154,21 +88,21 @@ def reading(words: Sequence[Word]) -> Use | None:
 
 def _is_plain(name: str, texts: Sequence[str]) -> bool:
     """Whether a command reads no files, and only says something."""
-    if name in _TESTS:
+    if name in TESTS:
         # `-v` and arithmetic look into an index, which may hold a command; so may the variable that a word names.
-        is_numeric = name == "[[" and not _NUMERIC.isdisjoint(texts)
+        is_numeric = name == "[[" and not NUMERIC.isdisjoint(texts)
         is_named = is_numeric and not all(re.fullmatch(r"-?\d+|-[a-z]{2}|\]\]", text) for text in texts)
         return not is_named and not any(set("[$`") & set(text) or text == "-v" for text in texts)
     if name == "printf":
         return texts[:1] != [] and not re.match(r"-|.*%[-+ #'0-9.*$]*[hlLjztq]*n", texts[0], re.DOTALL)
-    if name in _VERSIONS:
-        return len(texts) == 1 and texts[0] in _VERSIONS[name]
-    return name in _PLAIN or (name in _EACH and all(re.fullmatch(_EACH[name], text) for text in texts))
+    if name in VERSIONS:
+        return len(texts) == 1 and texts[0] in VERSIONS[name]
+    return name in PLAIN or (name in EACH and all(re.fullmatch(EACH[name], text) for text in texts))
 
 
 def _search(name: str, rest: Sequence[Word]) -> Use | None:
     """A search: the first word that is no option is what is looked for, if it is sure that no option says that."""
-    if not _harmless(rest, _SEARCHES[name]):
+    if not _harmless(rest, SEARCHES[name]):
         return None
     texts = [word.text for word in rest]
     end = texts.index("--") if "--" in texts else len(texts)
@@ -198,18 +132,18 @@ def _jq(rest: Sequence[Word]) -> Use | None:
 def _git(rest: Sequence[Word]) -> Use | None:
     texts = [word.text for word in rest]
     is_asked = len(texts) == 3 and texts[:2] == ["config", "--get"] and texts[2][:1] != "-"
-    if " ".join(texts) in _GIT_WHOLE or is_asked:
+    if " ".join(texts) in GIT_WHOLE or is_asked:
         return Use()
-    if not texts or texts[0] not in _GIT or rest[0].pattern:
+    if not texts or texts[0] not in GIT or rest[0].pattern:
         return None
     given = [text for text in texts[1:] if text.startswith("-") and text != "--"]
-    if not all(re.fullmatch(f"(?:{_GIT[texts[0]]})(?:=.*)?", text, re.DOTALL) for text in given):
+    if not all(re.fullmatch(f"(?:{GIT[texts[0]]})(?:=.*)?", text, re.DOTALL) for text in given):
         return None
     named = [word for word in rest[1:] if word.text[:1] != "-"]
-    if texts[0] in _LISTING and named and not {"-l", "--list", "--contains"} & set(given):
+    if texts[0] in LISTING and named and not {"-l", "--list", "--contains"} & set(given):
         return None
     is_whole = any(re.match(r"-[pSGULv]|--patch|--unified|--word-diff", text) for text in given)
-    is_whole |= texts[0] in ("diff", "show", "cat-file") and not any(text.startswith(_SUMMARY) for text in given)
+    is_whole |= texts[0] in ("diff", "show", "cat-file") and not any(text.startswith(SUMMARY) for text in given)
     in_history = (Word(word.text[at + 1 :]) for word in rest[1:] for at, char in enumerate(word.text) if char == ":")
     return Use((*named, *in_history), is_recursive=is_whole)
 
@@ -219,8 +153,8 @@ def changing(words: Sequence[Word]) -> Use | None:
     name, rest = words[0].text, words[1:]
     if not all(word.is_known and word.pattern is None for word in rest):  # a file may be named like an option
         return None
-    if name in _CHANGING:
-        return touched(words) if _harmless(rest, _CHANGING[name]) else None
+    if name in CHANGING:
+        return touched(words) if _harmless(rest, CHANGING[name]) else None
     texts = [word.text for word in rest]
     is_gnu = sys.platform != "darwin"  # where `-i` takes the next word, and the script is the one after it
     if name == "sed" and is_gnu and texts[:1] == ["-i"] and len(texts) > 2 and _SUBSTITUTION.fullmatch(texts[1]):
@@ -235,12 +169,12 @@ def touched(words: Sequence[Word]) -> Use:
     named = _operands(known)
     if name == "sed" and is_tame(words):
         named = tuple(word for word in named if not _SED.fullmatch(word.text))
-    if name in _WRITING:
+    if name in WRITING:
         named += tuple(word._replace(text=word.text[3:]) for word in known if word.text.startswith("of="))
         if name in ("cp", "mv", "install") and len(named) > 1:  # into a folder, where a link may be
             named += tuple(_inside(named[-1], word) for word in named[:-1])
-        return Use(named if name in _BOTH else (), named, is_recursive=name in ("rm", "mv"))
-    if name in _FILES or name in _SEARCHES or name in _READING:
+        return Use(named if name in BOTH else (), named, is_recursive=name in ("rm", "mv"))
+    if name in FILES or name in SEARCHES or name in READING:
         return Use(named, _written(name, known))
     return Use()
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.agent.permissions.access import HARMLESS, Access
+from turnlog.agent.permissions.access import Access
 from turnlog.agent.permissions.commands import Line, Part, parse
 from turnlog.agent.permissions.modes import ALLOWED, Finding, worst
 from turnlog.agent.permissions.paths import is_protected, spellings
 from turnlog.agent.permissions.readonly import Use, changing, is_tame, reading, touched
 from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules, is_exact, matches_command
+from turnlog.agent.permissions.uses import changes, goes, is_bare, names, reads_unknown, run_in_the_end, uses
 from turnlog.agent.permissions.words import Word
 from turnlog.agent.permissions.wrappers import (
     RUNNING,
@@ -30,7 +29,7 @@ from turnlog.agent.permissions.wrappers import (
     unwrapped,
 )
 
-_MOST_NAMES = 500
+_MOST_PIECES = 500
 _MOST_FOLDERS = 16
 _FIND = ("-exec", "-ok", "-delete", "-fprint", "-fls")
 _REPOSITORY = frozenset({"head", "objects", "refs", "hooks", "config"})
@@ -51,7 +50,7 @@ class Shell(Struct):
         if line.is_opaque:  # whatever may be hidden in it
             parts.append(Part(command, (Word(command, is_known=False),)))
         found = self._forbidden(line, command, parts) or self._permitted(line, parts)
-        return found._replace(changes=found.changes or any(map(_changes, parts)))
+        return found._replace(changes=found.changes or any(map(changes, parts)))
 
     # -- what forbids
 
@@ -83,9 +82,9 @@ class Shell(Struct):
     def _files(self, parts: Sequence[Part]) -> Iterator[Finding]:
         """What the rules for files say of all that a line may read or change, wherever it may go before."""
         for base in self._bases(parts):
-            for use in (use for part in parts for use in _uses(part)):
-                yield from (self.access.read(name, base) for name in _names(use.reads, base))
-                for name in _names(use.writes, base):
+            for use in (use for part in parts for use in uses(part)):
+                yield from (self.access.read(name, base) for name in names(use.reads, base))
+                for name in names(use.writes, base):
                     yield self.access.write_by_command(name, base)
                     if use.is_recursive:
                         yield self.access.remove(name, base)
@@ -119,32 +118,32 @@ class Shell(Struct):
         """All commands are allowed; what is left is what others run later, and what rules can't see."""
         if self._has_rules("Bash") and (line.is_opaque or any(is_opaque(part) for part in parts)):
             return Finding("ask", f"{_NEEDS}: it can't be told whether a rule forbids it.")
-        if self.access.hides() and (self._is_lost(parts) or any(_reads_unknown(part) for part in parts)):
+        if self.access.hides() and (self._is_lost(parts) or any(reads_unknown(part) for part in parts)):
             return Finding("ask", f"{_NEEDS}: it may read files that a rule forbids to read.")
         if any("background" in doubt for doubt in line.doubts):
             return Finding("ask", f"{_NEEDS}: {line.doubts[0]}.")
         for base in self._bases(parts):
-            for name in (name for part in parts for use in _uses(part) for name in _names(use.writes, base)):
+            for name in (name for part in parts for use in uses(part) for name in names(use.writes, base)):
                 if any(map(is_protected, self.access.names(name, base))):
                     return self.access.write_by_command(name, base)
         return ALLOWED
 
     def _doubt(self, line: Line) -> str | None:
         """What one command of a line may do to the meaning of another."""
-        names = [_run(part) for part in line.parts]
-        moving = [part for part in line.parts if part.words and _goes(part) and self._leaves(part)]
-        writes = [part for part in line.parts if _changes(part)]
-        if moving and (len(moving) > 1 or line.has_loop or writes or "git" in names):
+        programs = [run_in_the_end(part) for part in line.parts]
+        moving = [part for part in line.parts if part.words and goes(part) and self._leaves(part)]
+        writes = [part for part in line.parts if changes(part)]
+        if moving and (len(moving) > 1 or line.has_loop or writes or "git" in programs):
             return "it goes to another folder and does more there"
         cwd = self.access.place.cwd
-        made = {Path(word.text).name.casefold() for part in writes for use in _uses(part) for word in use.writes}
-        if "git" in names and (_is_bare(cwd) or made & _REPOSITORY):
+        made = {Path(word.text).name.casefold() for part in writes for use in uses(part) for word in use.writes}
+        if "git" in programs and (is_bare(cwd) or made & _REPOSITORY):
             return "git may find settings there that run other programs"
         words = [word for part in line.parts for word in part.words]
         if len(line.parts) > 1 and writes and any(word.pattern and word.text[0] in "*?[-" for word in words):
             return "names of files that it makes may be taken for options"
-        moved = [word for part in writes if _run(part) in ("mv", "cp", "ln") for word in part.words[1:]]
-        there = [cwd / name for name in _names(moved[:-1], cwd)]
+        moved = [word for part in writes if run_in_the_end(part) in ("mv", "cp", "ln") for word in part.words[1:]]
+        there = [cwd / name for name in names(moved[:-1], cwd)]
         if len(line.parts) > 1 and any(path.is_dir() or path.is_symlink() for path in there):
             return "what it moves may hold links that then lead elsewhere"
         return None
@@ -155,7 +154,7 @@ class Shell(Struct):
             if redirect.target is None or not redirect.target.is_known:
                 return Finding("ask", f"{_NEEDS}: it can't be told which file it is redirected to.")
             ask = self.access.write_by_command if redirect.is_written else self.access.read
-            found += [ask(name, base) for base in bases for name in _names([redirect.target], base)]
+            found += [ask(name, base) for base in bases for name in names([redirect.target], base)]
         return worst(found)
 
     def _command(self, part: Part, bases: Sequence[Path], is_alone: bool) -> Finding:
@@ -174,7 +173,7 @@ class Shell(Struct):
             return self._reading(use, bases, asking)
         use = changing(unwrapped(part.words, frozenset({"timeout"})))
         if use is not None and self.access.mode == "acceptEdits":
-            return worst(self.access.write(name, base, "") for base in bases for name in _names(use.writes, base))
+            return worst(self.access.write(name, base, "") for base in bases for name in names(use.writes, base))
         return asking._replace(suggested=() if use else asking.suggested)
 
     def _confined(self, part: Part, use: Use | None, bases: Sequence[Path]) -> Finding | None:
@@ -184,15 +183,15 @@ class Shell(Struct):
         if (is_unseen and use is None) or (inner[0].text == "sed" and not is_tame(inner)):
             return None
         use = use or touched(inner)
-        found = [self.access.read(name, base) for base in bases for name in _names(use.reads, base)]
-        found += [self.access.write_within(name, base) for base in bases for name in _names(use.writes, base)]
+        found = [self.access.read(name, base) for base in bases for name in names(use.reads, base)]
+        found += [self.access.write_within(name, base) for base in bases for name in names(use.writes, base)]
         return worst(found)
 
     def _reading(self, use: Use, bases: Sequence[Path], asking: Finding) -> Finding:
         patterns = [word for word in use.reads if word.pattern]
-        if any(name.startswith("-") for base in bases for name in _names(patterns, base)):
+        if any(name.startswith("-") for base in bases for name in names(patterns, base)):
             return asking
-        found = worst(self.access.read(name, base) for base in bases for name in _names(use.reads, base))
+        found = worst(self.access.read(name, base) for base in bases for name in names(use.reads, base))
         if found.verdict == "allow" and use.is_recursive and self.access.hides():
             reason = f"{_NEEDS}: it may read files that a rule forbids to read."
             return Finding("ask", reason, asking.suggested)
@@ -210,7 +209,7 @@ class Shell(Struct):
     def _bases(self, parts: Sequence[Part]) -> list[Path]:
         """The folders that a line may be in: where it begins, and where it goes from there."""
         found = [self.access.place.cwd]
-        for target in filter(None, map(_goes, parts)):
+        for target in filter(None, map(goes, parts)):
             name = self._at_home(target.text, target)
             there = [path for base in found for path in spellings(name, base, self.access.home)]
             found = list(dict.fromkeys([*found, *there]))[:_MOST_FOLDERS]
@@ -218,13 +217,13 @@ class Shell(Struct):
 
     def _is_lost(self, parts: Sequence[Part]) -> bool:
         """Whether it can't be told which folders a line goes to."""
-        targets = [target for target in map(_goes, parts) if target]
+        targets = [target for target in map(goes, parts) if target]
         return len(self._bases(parts)) == _MOST_FOLDERS or any(
             not target.is_known or target.pattern or target.text.startswith("-") for target in targets
         )
 
     def _leaves(self, part: Part) -> bool:
-        target = _goes(part)
+        target = goes(part)
         cwd = self.access.place.cwd
         return target is not None and os.path.realpath(cwd / self._at_home(target.text, target)) != os.path.realpath(
             cwd
@@ -232,54 +231,6 @@ class Shell(Struct):
 
     def _at_home(self, name: str, word: Word) -> str:
         return f"{self.access.home}{name[1:]}" if word.has_tilde and (name == "~" or name.startswith("~/")) else name
-
-
-def _run(part: Part) -> str:
-    """The name of what a command runs in the end."""
-    words = unwrapped(part.words, RUNNING | TIMING)
-    return words[0].text.rsplit("/", 1)[-1] if words else ""
-
-
-def _goes(part: Part) -> Word | None:
-    """Where a command goes, if it goes anywhere."""
-    words = unwrapped(part.words, TIMING)
-    if not words or words[0].text not in ("cd", "pushd"):
-        return None
-    targets = [word for word in words[1:] if word.text not in ("-P", "-L", "-e", "-@", "--")]
-    return targets[0] if targets else Word("~", has_tilde=True)
-
-
-def _is_bare(folder: Path) -> bool:
-    """Whether git would take a folder, or one above it, for a repository though it has no `.git`."""
-    for path in (folder, *folder.parents):
-        if (path / ".git").is_file() or (path / ".git" / "HEAD").exists():
-            return False
-        if (path / "HEAD").exists() and (path / "objects").exists():
-            return True
-    return False
-
-
-def _uses(part: Part) -> Iterator[Use]:
-    """All that a command, or one that it runs, may read and change."""
-    for words in filter(None, candidates(part.words)):
-        yield touched(words)
-        yield reading(words) or Use()
-    for redirect in part.redirects:
-        targets = (redirect.target or Word("…"),)
-        yield Use(writes=targets) if redirect.is_written else Use(reads=targets)
-
-
-def _changes(part: Part) -> bool:
-    """Whether a command plainly changes files, or is given those that it changes by another one."""
-    given = (touched((word, Word("."))) for word in part.words if part.name in ("xargs", "parallel"))
-    return any(word.text not in HARMLESS for use in (*given, *_uses(part)) for word in use.writes)
-
-
-def _reads_unknown(part: Part) -> bool:
-    """Whether a command that reads files does not say plainly which."""
-    use = reading(part.words) if part.words else None
-    is_reader = use is not None or touched((*part.words[:1], Word("."))).reads
-    return bool(is_reader) and (not all(word.is_known for word in part.words) or bool(use and use.is_recursive))
 
 
 def _may(rule: Rule, part: Part) -> bool:
@@ -307,20 +258,7 @@ def _texts(part: Part) -> Iterator[str]:
         yield " ".join([plain[0].rsplit("/", 1)[-1], *plain[1:]])
     if not all(word.is_known for word in part.words):  # its words as well as can be
         pieces = re.sub(r"[\"'`$(){};|&<>\s\\]", " ", part.text).split()
-        yield from (" ".join(pieces[start:]) for start in range(min(len(pieces), _MOST_NAMES)))
-
-
-def _names(words: Sequence[Word], base: Path) -> Iterator[str]:
-    """The files that words stand for, as the shell would put them in the place of a pattern."""
-    for word in words:
-        if word.pattern is None:
-            yield word.text if word.has_tilde or not word.text.startswith("~") else f"./{word.text}"
-            continue
-        names = glob.iglob(word.pattern, root_dir=base, include_hidden=True)  # noqa: PTH207 - as the shell does it
-        found = list(islice(names, _MOST_NAMES + 1))
-        yield from found or [word.text]
-        if len(found) > _MOST_NAMES:
-            yield "/"  # too many to look at: as if all were meant
+        yield from (" ".join(pieces[start:]) for start in range(min(len(pieces), _MOST_PIECES)))
 
 
 def _is_recursive(words: Sequence[Word]) -> bool:

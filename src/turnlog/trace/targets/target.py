@@ -55,7 +55,8 @@ class Target:
     """Whom the sessions belong to."""
     timeout: float = 10.0
     """Seconds that a server may say nothing."""
-    compress: bool = True
+    compress: bool | None = None
+    """Whether requests are compressed; None: yes, but not where that costs more than it saves."""
     certificate: str | None = None
     """A file with the certificates that are trusted instead of the usual ones."""
     proxy: str | None = field(default=None, repr=False)
@@ -79,9 +80,10 @@ class Target:
         return f"{shown(urlsplit(self.url))} {sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
     @cached_property
-    def is_near(self) -> bool:
-        """Whether it is on this machine: making smaller what is sent there would cost more than sending it."""
-        return self.proxy is None and is_loopback(urlsplit(self.url).hostname or "")
+    def is_far(self) -> bool:
+        """Whether what it is sent should be small: not on this machine, unless it is asked for; it may be a tunnel."""
+        is_here = self.proxy is None and is_loopback(urlsplit(self.url).hostname or "")
+        return bool(self.compress) or not is_here
 
     @property
     def shown(self) -> str:

@@ -194,7 +194,7 @@ def _made(name: str, table: Table, environ: Mapping[str, str], shared: Table) ->
 
 def _built(name: str, own: Table, environ: Mapping[str, str], where: str) -> Target:
     rest = {key: own[key] for key in ("content", "limit", "nest", "user", "timeout") if key in own}
-    rest["compress"] = own.get("compression", "gzip") == "gzip"
+    rest["compress"] = own["compression"] == "gzip" if "compression" in own else None
     rest["certificate"] = address.certificate(own.get("certificate"), where)
     headers = address.headers(own.get("headers", {}), where)
     is_langfuse = own.get("kind") == "langfuse"

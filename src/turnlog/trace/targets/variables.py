@@ -5,7 +5,7 @@
     OTEL_EXPORTER_OTLP_ENDPOINT           the address, to which /v1/traces is added
     OTEL_EXPORTER_OTLP[_TRACES]_HEADERS   name=value,name=value, percent-encoded
     OTEL_EXPORTER_OTLP[_TRACES]_TIMEOUT   milliseconds; 10000 without it
-    OTEL_EXPORTER_OTLP[_TRACES]_COMPRESSION    gzip (as it is without it) or none
+    OTEL_EXPORTER_OTLP[_TRACES]_COMPRESSION    gzip or none; without it gzip, but not on this machine
     OTEL_EXPORTER_OTLP[_TRACES]_PROTOCOL       http/protobuf; there is no other
     OTEL_EXPORTER_OTLP[_TRACES]_CERTIFICATE    a file of certificates to trust
     OTEL_SDK_DISABLED=true, OTEL_TRACES_EXPORTER=none    there is no such target
@@ -149,8 +149,10 @@ def _timeout(environ: Environ) -> float:
     return int(value) / 1000
 
 
-def _compresses(environ: Environ) -> bool:
-    name, value = _otel(environ, "COMPRESSION") or ("", "gzip")
+def _compresses(environ: Environ) -> bool | None:
+    if (found := _otel(environ, "COMPRESSION")) is None:
+        return None
+    name, value = found
     if value not in ("gzip", "none"):
         raise UsageError(f"{name}={value}: expected gzip or none")
     return value == "gzip"

@@ -110,7 +110,7 @@ class Poster:
             "content-type": "application/x-protobuf",
             "user-agent": f"turnlog/{__version__}",
         }
-        if self.target.compress:
+        if self.target.compress is not False:
             headers["content-encoding"] = "gzip"
         else:
             body = decompressed(body)

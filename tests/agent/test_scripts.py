@@ -99,7 +99,8 @@ def done(client: Client, kind: str, *words: Any) -> Client:
     elif kind == "command":
         with contextlib.suppress(ModelError):  # of a summary that fails, the conversation knows nothing
             client.command(words[0])
-        client.must_be_sound()
+        if client.path.exists():  # a fork is not written before something is said in it
+            client.must_be_sound()
     else:
         client.__exit__()
         return Client(client.desk, **{"is_continued": True, **words[0]})

@@ -11,6 +11,7 @@ import pytest
 from tests.session.build import Build
 from tests.store.index_build import ODD, ONE, SLUG, TWO, Desk, content, main, recounted, said
 from turnlog.store import work
+from turnlog.store.pieces import MOST, TABLES, merging
 from turnlog.store.store import Store
 
 
@@ -282,6 +283,18 @@ def test_the_parts_of_identifiers_are_written_once(desk: Desk) -> None:
     with desk.open() as store:
         query = "SELECT name FROM identifier WHERE id IN (SELECT rowid FROM hump WHERE hump MATCH 'get OR set')"
         assert store.db.execute(query).fetchall() == [("setItem",)]
+
+
+def test_pieces_are_merged_again_after_a_build_that_was_killed(desk: Desk) -> None:
+    desk.write(main(), said("one"))
+    desk.refresh()
+    with desk.open() as store:
+        merging(store.db, is_on=False)
+    desk.append(main(), said("two"))
+    desk.refresh()
+    with desk.open() as store:
+        for table in TABLES:
+            assert store.db.execute(f"SELECT v FROM {table}_config WHERE k = 'automerge'").get == MOST
 
 
 def test_many_steps_leave_what_was_said_in_one_piece(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from turnlog.store.facets import MARK, facets
 from turnlog.store.names import Names
-from turnlog.store.words import identifiers, indexed, parts, spaced, taken_apart
+from turnlog.store.words import identifiers, indexed, joined, parted, parts, spaced, taken_apart
 
 TOKENIZER = "unicode61 remove_diacritics 2"
 
@@ -51,6 +51,13 @@ def taken(text: str) -> dict[str, str]:
 def test_each_identifier_of_a_text_is_taken_apart_once() -> None:
     text = "setItem, getUserName; setItem(getUserName)"
     assert taken(text) == {"setitem": "set item", "getusername": "get user name"}
+
+
+@pytest.mark.parametrize("name", ["getUserName", "HTTPServer2", "größeWert", "aB" * 9, "naïveBayes"])
+def test_the_index_keeps_the_parts_and_the_words_that_an_identifier_falls_into(name: str) -> None:
+    pairs = taken_apart(name)
+    assert set(parted(name).split()) == {part for part, _ in pairs}
+    assert not pairs or set(joined(name)) == {word for _, word in pairs}
 
 
 def test_plain_words_are_no_identifiers() -> None:

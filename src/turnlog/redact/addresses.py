@@ -18,9 +18,12 @@ _DATABASES = frozenset(
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,30}$")
 _AUTHORITY = Anchored("://", r"([^\s/?#\"'`<>\\|,;(){}]{3,400}+)")
-_HEADERS = (
+_SCHEMES = (
     Anchored("bearer", r"[ +]{1,4}+"),
     Anchored("basic", r"[ +]{1,4}+"),
+)
+_HEADERS = (
+    *_SCHEMES,
     Anchored(
         "authorization",
         r"\\*+[\"']?\s{0,4}+[:=]\s{0,4}+\\*+[\"']?(?:(?:token|apikey|key) {1,4}+)?(?!bearer|basic)",
@@ -57,7 +60,7 @@ class Headers:
     def find(self, view: View) -> Iterator[Finding]:
         """Find credentials in the headers of a text."""
         lower = view.lower
-        for header in _HEADERS:
+        for header in _HEADERS if view.says("auth") else _SCHEMES:
             scheme = header.anchor
             if scheme not in lower:
                 continue

@@ -25,6 +25,14 @@ _FORMS = (
     ("pass", Anchored("machine", r"\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+" + _VALUE)),
 )
 """Commands, in small letters, each after a part of its expression that most texts lack: one look for `-p` saves six."""
+_FOR = {
+    (option, password): tuple(
+        command for needed, command in _FORMS if not needed or (option if needed == "-p" else password)
+    )
+    for option in (True, False)
+    for password in (True, False)
+}
+"""The commands to look for, by whether `-p` and `pass` stand in a text."""
 
 
 class Commands:
@@ -35,9 +43,8 @@ class Commands:
     def find(self, view: View) -> Iterator[Finding]:
         """Find passwords of command lines in a text."""
         lower = view.lower
-        lacking = [needed for needed in ("-p", "pass") if not view.says(needed)]
-        for needed, command in _FORMS:
-            if needed in lacking or command.anchor not in lower:
+        for command in _FOR[view.says("-p"), view.says("pass")]:
+            if command.anchor not in lower:
                 continue
             for match in command.finditer(lower):
                 value = view.text[slice(*match.span("value"))]

@@ -147,15 +147,31 @@ def _suspects(text: str, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """The runs with the start of a token in or before them, and those of which no quick look can tell."""
     if not runs:
         return []
+    seen = _looked_at(text, runs)
     begins = _quick().search
-    blind = _BLIND.search if any(map(text.__contains__, "~%\\")) else None
+    is_there = begins(seen) is not None
+    is_blind = any(map(seen.__contains__, "~%\\")) and _BLIND.search(seen) is not None
+    if not is_there and not is_blind:
+        return []
     return [
         (start, end)
         for start, end in runs
         # The quick look wants a character before the token.
-        if (begins(text, start - _BEFORE - 1, end) if start > _BEFORE else begins(" " + text[:end]))
-        or (blind and blind(text, max(0, start - _BEFORE - _ESCAPE), end))
+        if (is_there and (begins(text, start - _BEFORE - 1, end) if start > _BEFORE else begins(" " + text[:end])))
+        or (is_blind and _BLIND.search(text, max(0, start - _BEFORE - _ESCAPE), end))
     ]
+
+
+def _looked_at(text: str, runs: list[tuple[int, int]]) -> str:
+    """The runs and what stands before each as one text: one look at all of them, for most texts have no token."""
+    parts, first, last = [""], 0, 0
+    for start, end in runs:
+        if start - _BEFORE - _ESCAPE > last:
+            parts.append(text[first:last])
+            first = start - _BEFORE - _ESCAPE
+        last = end
+    parts.append(text[first:last])
+    return "\n".join(parts)
 
 
 def _escapes(text: str, start: int, end: int) -> bool:

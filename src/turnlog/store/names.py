@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import apsw
 
-from .words import LONGEST
-
+_LONGEST = 64
+"""What has more bytes is no identifier that anybody looks for by its parts."""
 _MOST = 300_000
 """So many identifiers are remembered: they save writing what is written already."""
 
@@ -53,7 +53,7 @@ class Names:
         """Those identifiers that were not asked for before; not all are remembered for ever."""
         found = identifiers - self._identifiers
         self._remember(found)
-        return sorted(name.decode("utf-8", "ignore") for name in found if len(name) <= LONGEST)
+        return sorted(name.decode("utf-8", "ignore") for name in found if len(name) <= _LONGEST)
 
     def learn(self, names: Iterable[Name], identifiers: Iterable[str]) -> None:
         """Take over what another process has numbered and met."""

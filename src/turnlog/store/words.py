@@ -15,8 +15,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-LONGEST = 64
-"""What has more bytes is no identifier that anybody looks for by its parts."""
 _MOST_PARTS = 8
 """What has more parts is a random id or a hash, whose parts nobody looks for."""
 

@@ -16,8 +16,6 @@ from turnlog.errors import Busy, TurnlogError
 from turnlog.store.lock import log_ahead, writing
 
 VERSION = 1
-LOG_PAGES = 4_000
-"""So large the log of changes grows before it is brought home: what is put and sent meanwhile is written once less."""
 BUSY_MS = 30_000
 """So long a process waits for another one that writes."""
 
@@ -49,7 +47,6 @@ def _set_up(db: apsw.Connection, path: Path) -> None:
         db.pragma("auto_vacuum", "incremental")  # later it would have no effect
     log_ahead(db)
     db.pragma("synchronous", "full")
-    db.pragma("wal_autocheckpoint", LOG_PAGES)
     if is_new:
         _create(db)
     if (version := db.pragma("user_version")) != VERSION:

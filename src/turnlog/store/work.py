@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
-import msgspec
 
 from ..entries.agents import owner
 from ..entries.reader import collector_off
@@ -36,7 +35,7 @@ MUCH = 24 << 20
 """So many bytes are written without merging what is there: the next step would have to do it again."""
 _FEW_STEPS = 3
 """So many leave few enough pieces of a full-text table for a search that is fast."""
-_OUTLINE = [field.name for field in msgspec.structs.fields(Outline)]
+_OUTLINE = Outline.__struct_fields__
 
 
 class Work:

@@ -14,7 +14,7 @@ from .gather import Batch, Call
 from .names import Name
 from .words import parted
 
-_OUTLINE = [field.name for field in msgspec.structs.fields(Outline)]
+_OUTLINE = Outline.__struct_fields__
 _CHECKPOINT = ["offset", "inode", "size", "mtime_ns", "head_hash", "tail_hash", "generation"]
 _COLUMNS = ", ".join(f"{name} = ?" for name in ["session", *_CHECKPOINT, *_OUTLINE])
 _FILE = f"UPDATE file SET gone = NULL, {_COLUMNS} WHERE id = ?"

@@ -11,7 +11,7 @@ from uuid import uuid4
 from turnlog.agent.record.record import Record
 from turnlog.agent.tools.tool import Result
 from turnlog.model.answer import Answer
-from turnlog.model.events import Started
+from turnlog.model.events import Retrying
 
 MODEL = "claude-opus-5-5"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -90,7 +90,7 @@ def errors(record: Record) -> None:
 def failure(record: Record) -> None:
     """A request that failed, was tried again and failed for good; then it works."""
     record.prompt("Are you there?")
-    record.retrying(1, 0.5, "529 overloaded", 10, 529)
+    record.retrying(Retrying(2, 0.5, "529 overloaded", 11, 529))
     record.failed("API Error: 529 overloaded", "server_error", 529, "overloaded_error")
     record.turn_ended(5)
     record.prompt("And now?")
@@ -101,8 +101,7 @@ def failure(record: Record) -> None:
 def interrupt(record: Record) -> None:
     """A person stops the model while it speaks, then a tool that runs; and asks again."""
     record.prompt("Tell me a long story")
-    start = Started("msg_1", MODEL, USAGE, "req_1")
-    record.block(start, text("Once upon a"), USAGE, None)
+    record.answer(Answer((text("Once upon a"),), None, USAGE, "msg_1", MODEL, request_id="req_1"))
     record.interrupted()
     record.prompt("Run something")
     record.answer(answer("Now.", use("toolu_i1", "sleep 60")))
@@ -124,7 +123,6 @@ def commands(record: Record) -> None:
     record.prompt("Go on")
     record.prompt("A reminder of the client's", meta=True)
     record.answer(answer("I do."))
-    record.noted("The window is nearly full", "warning")
     record.turn_ended(5)
 
 
@@ -138,7 +136,6 @@ def progress(record: Record) -> None:
     record.progress("toolu_g2", {"type": "bash_progress", "output": "x", "elapsedTimeSeconds": 1})
     record.result("toolu_g2", Result("more", {"stdout": "more", "stderr": ""}))
     record.answer(answer("Made."))
-    record.snapshot({})
     record.turn_ended(5)
 
 
@@ -170,12 +167,12 @@ def agents(record: Record) -> None:
 def compaction(record: Record) -> None:
     """A summary takes the place of what was said, twice; and it goes on."""
     plain(record)
-    record.compacted("manual", 5000, "They asked about the shop.", after=900, milliseconds=70, tools=["Bash"])
+    record.compacted("manual", 5000, "They asked about the shop.", 70)
     record.local_command("/compact", "", "Compacted")
     record.prompt("Go on")
     record.answer(answer("With pleasure."))
     record.turn_ended(5)
-    record.compacted("auto", 6000, "They asked to go on.")
+    record.compacted("auto", 6000, "They asked to go on.", 70)
     record.prompt("Again")
     record.answer(answer("Here I am."))
     record.turn_ended(5)

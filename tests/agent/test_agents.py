@@ -41,7 +41,6 @@ def test_a_file_describes_a_kind(tmp_path: Path) -> None:
         ("Read", "Grep"),
         "haiku",
     )
-    assert kind.source == tmp_path / ".claude" / "agents" / "r.md"
 
 
 def test_a_kind_without_tools_gets_all_and_one_that_inherits_gets_the_model_of_the_session(tmp_path: Path) -> None:

@@ -252,6 +252,16 @@ def test_shift_tab_changes_the_mode_and_the_model_is_told_of_plans(trusted: Make
     assert prompts == ["plan", "default", "acceptEdits"]
 
 
+@pytest.mark.parametrize("mode", ["bypassPermissions", "dontAsk"])
+def test_shift_tab_leads_back_to_the_mode_that_the_settings_begin_with(trusted: MakeDesk, mode: str) -> None:
+    here = trusted(script())
+    (here.config / "settings.json").write_text(json.dumps({"permissions": {"defaultMode": mode}}))
+    with here.terminal() as terminal:
+        for shown in (f"{mode} > ", f"\n{READY}", "acceptEdits > ", "plan > ", f"{mode} > "):
+            terminal.expect(shown)
+            terminal.send("\x1b[Z")
+
+
 def test_keys_that_ask_for_completions_change_no_mode(trusted: MakeDesk) -> None:
     here = trusted(script("One."))
     (here.home / ".inputrc").write_text("tab: menu-complete\n")

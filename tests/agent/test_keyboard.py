@@ -8,7 +8,7 @@ import pytest
 
 from turnlog.agent.console.draft import Draft
 from turnlog.agent.console.history import KEPT, History
-from turnlog.agent.console.keyboard import Key, keys
+from turnlog.agent.console.keys import Key, keys
 
 
 @pytest.mark.parametrize(

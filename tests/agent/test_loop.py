@@ -23,7 +23,7 @@ from turnlog.agent.spending import tokens_of
 from turnlog.agent.tools.tool import Object, Place, Question, Result, Scene, Tool, ToolError
 from turnlog.model.answer import Answer
 from turnlog.model.cancel import Cancel
-from turnlog.model.failures import Rejected
+from turnlog.model.failures import Busied, ModelError, RateLimited, Rejected, Unauthorised, Unreachable
 from turnlog.model.scripted import Late, Scripted, Step
 from turnlog.session.prices import cost
 from turnlog.session.session import Session
@@ -223,6 +223,7 @@ def test_a_denied_call_is_told_and_the_turn_goes_on(tmp_path: Path) -> None:
 def test_where_nobody_can_be_asked_a_call_is_denied(tmp_path: Path) -> None:
     desk = Desk(tmp_path, calling(use("c")), saying("Then not."), guard=Rule("ask"))
     desk.say()
+    assert desk.results()[0]["content"] == "Echo needs leave"
     assert len(desk.loop.calls.denials) == 1
 
 
@@ -282,12 +283,28 @@ def test_a_call_that_is_stopped_has_a_result(tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_api_ends_the_turn_and_is_not_sent_again(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, Rejected("prompt is too long", status=400, kind="invalid_request_error"), saying("ok"))
+    desk = Desk(tmp_path, Rejected("no such model", status=400, kind="invalid_request_error"), saying("ok"))
     ended = desk.say("first")
-    assert (ended.reason, ended.text) == ("error", "API Error: prompt is too long")
-    assert any(line.get("isApiErrorMessage") for line in desk.lines)
+    assert (ended.reason, ended.text) == ("error", "API Error: no such model")
+    (line,) = (line for line in desk.lines if line.get("isApiErrorMessage"))
+    assert (line["error"], line["apiErrorStatus"], line["apiErrorType"]) == ("unknown", 400, "invalid_request_error")
     assert desk.say("second").text == "ok"
     assert "API Error" not in json.dumps([*desk.model.requests[-1].messages])
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (RateLimited("no", status=429), "rate_limit"),
+        (Busied("no", status=529), "server_error"),
+        (Unauthorised("no", status=401), "authentication_failed"),
+        (Unreachable("no"), "unknown"),
+    ],
+)
+def test_a_failure_is_called_what_the_real_client_calls_it(tmp_path: Path, error: ModelError, name: str) -> None:
+    desk = Desk(tmp_path, error)
+    desk.say()
+    assert [line["error"] for line in desk.lines if line.get("isApiErrorMessage")] == [name]
 
 
 def test_limits_end_a_turn(tmp_path: Path) -> None:
@@ -338,6 +355,17 @@ def test_old_results_are_cleared_before_anything_is_summed_up(tmp_path: Path) ->
     desk.say()
     assert [event.trigger for event in desk.told(Compacted)] == ["micro"]
     assert [len(block["content"]) < 100 for block in desk.results()] == [True] * 3 + [False] * 5
+
+
+def test_a_picture_frees_what_it_is_worth_and_not_its_bytes(tmp_path: Path) -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "x" * 400_000}}
+    shows = Does("Shows", lambda given, scene: Result([image]))
+    calls = [calling(use(f"c{n}", "Shows"), number=n) for n in range(8)]
+    full = Answer(calls[7].content, "tool_use", {"input_tokens": 190_000, "output_tokens": 5}, "m7", "claude-opus-5")
+    summary = saying("<summary>Pictures.</summary>", 9)
+    desk = Desk(tmp_path, *calls[:7], full, summary, saying("ok", 10), tools=(shows,), window=200_000)
+    assert desk.say().text == "ok"
+    assert [event.trigger for event in desk.told(Compacted)] == ["auto"]
 
 
 def test_a_full_window_is_replaced_by_a_summary(tmp_path: Path) -> None:
@@ -431,7 +459,7 @@ def test_what_fills_the_window_adds_up(tmp_path: Path) -> None:
     assert {name for name, _ in found.parts} >= {
         "system prompt",
         "tools",
-        "project memory",
+        "memory and surroundings",
         "messages",
         "calls",
         "results",

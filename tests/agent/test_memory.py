@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.agent.briefing.memory import DEEPEST, INTRODUCTION, imports, may_leave, memories, reminder
+from turnlog.agent.briefing.memory import DEEPEST, INTRODUCTION, imports, memories, reminder
+from turnlog.agent.permissions.trust import may_import
 
 
 class Home:
@@ -197,4 +198,4 @@ def test_a_person_may_agree_that_files_from_elsewhere_are_brought_in(
 ) -> None:
     if state is not None:
         home.put("home/.claude.json", state.replace("@", home.cwd.as_posix()))
-    assert may_leave(home.cwd, home.config) is expected
+    assert may_import(home.cwd, home.config) is expected

@@ -125,6 +125,13 @@ def test_an_error_of_the_api_is_the_result_and_exit_status_1(desk: MakeDesk) -> 
     assert "bad thing" in here.turnlog("-p", "hi").stdout
 
 
+def test_that_a_busy_server_is_asked_again_is_told_on_standard_error(desk: MakeDesk) -> None:
+    busy = {"error": {"status": 529, "type": "overloaded_error", "message": "busy"}}
+    done = desk(script(busy, "Done.")).turnlog("-p", "hi")
+    assert (done.returncode, done.stdout) == (0, "Done.\n")
+    assert (done.stderr.count("\n"), "trying again" in done.stderr) == (1, True)
+
+
 def test_standard_input_stands_behind_the_prompt(desk: MakeDesk) -> None:
     here = desk(script("ok", when_done="repeat"))
     here.turnlog("-p", "review this", stdin="the diff\n")

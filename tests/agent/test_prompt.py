@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from turnlog.agent.briefing.prompt import GUIDE, IDENTITY, ORDER, system
+from turnlog.agent.briefing.prompt import GUIDE, IDENTITY, system
 from turnlog.agent.briefing.surroundings import surroundings
 
 
@@ -37,10 +37,6 @@ def test_a_person_may_replace_the_prompt_or_add_to_it() -> None:
 def test_an_empty_prompt_leaves_the_first_line_alone() -> None:
     (only,) = system("")
     assert only == {"type": "text", "text": IDENTITY, "cache_control": {"type": "ephemeral"}}
-
-
-def test_no_tool_is_named_twice() -> None:
-    assert len(set(ORDER)) == len(ORDER)
 
 
 def test_the_surroundings_tell_folder_branch_and_day(tmp_path: Path) -> None:

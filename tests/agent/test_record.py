@@ -19,7 +19,7 @@ from turnlog.agent.record.record import Record
 from turnlog.agent.tools.tool import Result
 from turnlog.entries.slug import slug
 from turnlog.errors import Busy, Changed, TurnlogError, UsageError
-from turnlog.model.events import Started
+from turnlog.model.answer import Answer
 from turnlog.session.check import check
 from turnlog.session.session import Session
 
@@ -53,7 +53,6 @@ def test_a_session_lies_in_the_folder_of_its_project(tmp_path: Path, record: Rec
 def test_nothing_is_made_before_the_first_line(tmp_path: Path, record: Record) -> None:
     record.title("A name")
     record.permitting("plan")
-    record.snapshot({})
     assert not (tmp_path / "config").exists()
 
 
@@ -233,15 +232,23 @@ def test_an_answer_that_was_stopped_in_the_middle_says_so(tmp_path: Path) -> Non
     assert found[0]["message"]["stop_reason"] is None
 
 
-def test_the_blocks_of_another_answer_are_counted_anew(record: Record) -> None:
+def test_an_answer_whose_id_is_missing_or_taken_gets_one_of_its_own(record: Record) -> None:
     record.prompt("hello")
-    for name in ("msg_1", "msg_2"):
-        start = Started(name, "m", {})
-        record.block(start, text("x"), {}, "end_turn")
-        record.block(start, text("y"), {}, "end_turn")
+    for name in ("msg_1", "msg_1", ""):
+        record.answer(Answer((text("x"), text("y")), "end_turn", {}, name, "m"))
     found = of_type(record.path, "assistant")
-    assert [row["apiBlockIndex"] for row in found] == [0, 1, 0, 1]
+    names = [row["message"]["id"] for row in found]
+    assert names[:2] == ["msg_1", "msg_1"]
+    assert (names[2], names[4]) == (names[3], names[5])
+    assert len(set(names)) == 3
+    assert [row["apiBlockIndex"] for row in found] == [0, 1, 0, 1, 0, 1]
     assert "requestId" not in found[0]
+
+
+def test_a_retry_says_which_it_is_and_how_many_there_are_at_most(tmp_path: Path) -> None:
+    found = next(row for row in rows(written(tmp_path, STORIES["failure"]).path) if row.get("subtype") == "api_error")
+    assert (found["retryAttempt"], found["maxRetries"], found["retryInMs"]) == (1, 10, 500)
+    assert found["error"]["status"] == 529
 
 
 def test_a_result_names_the_line_of_its_call_and_what_the_client_kept(tmp_path: Path) -> None:
@@ -304,12 +311,24 @@ def test_a_compaction_is_a_boundary_and_a_summary_that_names_the_transcript(tmp_
     at = next(at for at, row in enumerate(found) if row.get("subtype") == "compact_boundary")
     boundary, summary, last = found[at : at + 3]
     assert boundary["parentUuid"] is None
-    assert boundary["compactMetadata"] == {"trigger": "manual", "preTokens": 5000, "postTokens": 900, "durationMs": 70}
+    assert boundary["compactMetadata"] == {"trigger": "manual", "preTokens": 5000, "durationMs": 70}
     assert summary["parentUuid"] == boundary["uuid"]
     assert summary["isCompactSummary"] is summary["isVisibleInTranscriptOnly"] is True
     assert "They asked about the shop." in summary["message"]["content"]
     assert str(path) in summary["message"]["content"]
     assert last["leafUuid"] == summary["uuid"]
+
+
+@pytest.mark.parametrize("deed", ["prompt", "compacted"])
+def test_what_could_not_be_written_is_nowhere_in_the_chain(record: Record, deed: str) -> None:
+    plain(record)
+    away = record.path.rename(record.path.with_suffix(".away"))
+    with pytest.raises(TurnlogError, match="was not written"):
+        record.prompt("lost") if deed == "prompt" else record.compacted("manual", 10, "Lost.", 1)
+    away.rename(record.path)
+    last = links(record.path)[-1]["uuid"]
+    record.prompt("again")
+    assert links(record.path)[-1]["parentUuid"] == last
 
 
 def test_a_command_that_the_model_hears_of_stands_in_prompts_and_another_does_not(tmp_path: Path) -> None:
@@ -333,7 +352,8 @@ def test_whoever_watches_is_told_every_link_after_it_was_written(tmp_path: Path)
         told.append(entry)
         assert entry in links(made.path)
 
-    made = Record.new(tmp_path, tmp_path, watch=watch)
+    made = Record.new(tmp_path, tmp_path)
+    made.watch = watch
     STORIES["compaction"](made)
     assert told == links(made.path)
 

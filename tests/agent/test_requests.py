@@ -131,10 +131,29 @@ def test_what_the_server_s_own_tools_said_goes_back_as_it_was(at: Callable[..., 
     with at(reply(says("I search."), *SEARCH, cited, ECHO), "Done.", "Yes.") as desk, Client(desk) as client:
         client.loop.turn("search", Cancel())
         client.loop.turn("and", Cancel())
-        kinds = [block["type"] for block in client.api.bodies[-1]["messages"][1]["content"]]
-        assert kinds == ["text", "server_tool_use", "web_search_tool_result", "text", "tool_use"]
+        said = client.api.bodies[-1]["messages"][1]["content"]
+        assert [block["type"] for block in said] == [
+            "text",
+            "server_tool_use",
+            "web_search_tool_result",
+            "text",
+            "tool_use",
+        ]
     with at("More.") as desk, Client(desk, is_continued=True) as client:
         assert client.say("again").text == "More."
+        assert client.api.bodies[-1]["messages"][1]["content"] == said
+
+
+def test_thinking_between_calls_stays_there_when_a_session_is_taken_up(at: Callable[..., Any]) -> None:
+    other = {**THOUGHT, "signature": "bW9yZQ=="}
+    with at(reply(THOUGHT, ECHO, other, ECHO), "Done.", "More.") as desk:
+        with Client(desk) as client:
+            client.say("first")
+        with Client(desk, is_continued=True) as client:
+            client.say("again")
+            first, again = (body["messages"][1]["content"] for body in client.api.bodies[1:])
+            assert [block["type"] for block in again] == ["thinking", "tool_use"] * 2
+            assert again == first
 
 
 def test_pictures_go_with_results(at: Callable[..., Any], tmp_path: Path) -> None:

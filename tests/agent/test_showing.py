@@ -66,7 +66,7 @@ def test_an_edit_is_shown_as_a_difference_with_line_numbers(turn: Watched) -> No
 
 
 def test_colours_are_red_and_green() -> None:
-    from turnlog.agent.console.showing import difference
+    from turnlog.agent.console.difference import difference
     from turnlog.render.terminal import Screen
     from turnlog.session.patches import compared
 
@@ -107,7 +107,7 @@ def test_of_a_sub_agent_only_its_calls_and_errors_are_shown(turn: Watched) -> No
 
 def test_what_a_person_should_know_is_noted(turn: Watched) -> None:
     turn.watch(Streamed(TextPart(0, "half")))
-    turn.watch(Streamed(Retrying(2, 1.0, "overloaded")))
+    turn.watch(Streamed(Retrying(2, 1.0, "overloaded", 8)))
     turn.watch(Warned("trying again"))
     turn.watch(Compacted("auto", 150_000, "s"))
     turn.watch(Compacted("micro", 150_000))

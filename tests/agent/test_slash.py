@@ -95,6 +95,21 @@ def test_commands_about_sessions_are_handed_to_the_console(room: Room) -> None:
     assert room.asked == ["clear", "resume ", "resume 7f3a", "compact keep names", "leave"]
 
 
+@pytest.mark.parametrize("text", ["/resume 7f3a", " /resume   7f3a ", "/resume\t7f3a", "/resume\n7f3a"])
+def test_any_blank_ends_the_name_of_a_command(room: Room, text: str) -> None:
+    assert is_command(text)
+    room.told(text)
+    assert room.asked == ["resume 7f3a"]
+
+
+def test_a_command_leaves_a_remark_in_a_session_that_has_begun(room: Room) -> None:
+    room.told("/cost")
+    assert not room.loop.record.path.exists()
+    room.loop.turn("hi", Cancel())
+    room.told("/cost")
+    assert room.loop.record.path.read_text("utf-8").count("/cost</command-name>") == 1
+
+
 def test_a_new_model_is_asked_from_then_on_and_the_session_says_so(room: Room) -> None:
     room.loop.turn("hi", Cancel())
     assert room.told("/model haiku").startswith("Set model to claude-haiku-")

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from turnlog.agent.briefing.prompt import ORDER
 from turnlog.agent.models import aliases, chosen, most_tokens, small
+from turnlog.agent.permissions.rules import listed
 from turnlog.agent.person import Nobody
-from turnlog.agent.start import Begun, Starting, Wishes, _rules, another
-from turnlog.errors import Busy, NotFound, TurnlogError, UsageError
+from turnlog.agent.start import Begun, Starting, Wishes, another
+from turnlog.agent.toolbox import ORDER
+from turnlog.errors import Busy, NotFound, UsageError
 from turnlog.model.cancel import Cancel
 from turnlog.model.scripted import Scripted
 
@@ -104,10 +105,11 @@ def test_answers_are_as_long_as_the_model_allows() -> None:
         (["Bash(git log:*),Read Edit"], ["Bash(git log:*)", "Read", "Edit"]),
         (["Bash(echo (a), b), Read"], ["Bash(echo (a), b)", "Read"]),
         (["", " , "], []),
+        (["Read, Bash(echo"], ["Read", "Bash(echo"]),
     ],
 )
 def test_rules_are_given_one_by_one_or_with_commas(texts: list[str], expected: list[str]) -> None:
-    assert _rules(texts) == expected
+    assert listed(texts) == expected
 
 
 def test_settings_environment_reaches_commands_and_the_model(machine: Machine) -> None:
@@ -155,8 +157,23 @@ def test_settings_of_the_command_line_are_a_file_or_json(machine: Machine) -> No
     file.write_text('{"model": "claude-of-a-file"}')
     assert machine.begin(settings=(str(file),)).loop.setup.name == "claude-of-a-file"
     assert machine.begin(settings=('{"model": "claude-of-json"}',)).loop.setup.name == "claude-of-json"
-    with pytest.raises(TurnlogError, match="no such file"):
-        machine.begin(settings=("missing.json",))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("missing.json", "--settings missing.json: there is no such file"),
+        ("list.json", "--settings list.json: it holds no object"),
+        ("{broken", "--settings: it is no JSON"),
+        (".", "directory"),
+    ],
+)
+def test_settings_that_were_asked_for_and_can_t_be_read_let_nothing_begin(
+    machine: Machine, given: str, expected: str
+) -> None:
+    (machine.cwd / "list.json").write_text("[1]")
+    with pytest.raises(UsageError, match=expected):
+        machine.begin(settings=(given,))
 
 
 def test_bad_settings_are_warned_of_and_ignored(machine: Machine) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from tests.conftest import Program
 from tests.interop.mock_anthropic import MockAnthropic
-from turnlog.agent.permissions.modes import MODES
-from turnlog.agent.printing import FORMS
+from turnlog.agent.permissions.decision import MODES
+from turnlog.agent.printing.printing import FORMS
 from turnlog.agent.start import Wishes
 from turnlog.cli import chat_options
 from turnlog.cli.chat import chat
@@ -116,6 +116,9 @@ def test_every_option_is_a_parameter_of_the_command() -> None:
         (["hi"], "turnlog -p"),
         (["-p", "hi", "--permission-mode", "yolo"], "yolo"),
         (["-p", "hi", "--session-id", "x"], "no session id"),
+        (["-p", "hi", "--max-budget-usd", "nan"], "number of dollars"),
+        (["-p", "hi", "--max-budget-usd", "inf"], "number of dollars"),
+        (["-p", "hi", "--settings", "missing.json"], "no such file"),
     ],
 )
 def test_words_that_make_no_sense_are_told(program: Program, words: list[str], message: str) -> None:

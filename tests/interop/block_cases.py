@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.interop.case_rows import base, call, called, changed, content, image, raw, result, text, without
+from tests.interop.case_rows import base, call, called, changed, content, image, raw, result, row, text, uid, without
 from tests.interop.classify import Object
 
 STRANGE: Object = {"type": "wombat", "x": 1}
+SEARCH: Object = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "q"}}
+FOUND: Object = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": []}
 
 
 def block_cases() -> dict[str, bytes]:
     """Name and bytes of each file."""
-    made = messages() | blocks() | results() | orders() | calls()
+    made = messages() | blocks() | results() | orders() | calls() | thoughts() | served()
     return {name: raw(rows) for name, rows in made.items()}
 
 
@@ -114,4 +116,48 @@ def calls() -> dict[str, list[Object]]:
         "call-without-name": using(name=...),
         "call-unknown-name": using(name="Zorgle"),
         "call-task": using(name="Task", input={"prompt": "p", "x": 1}),
+    }
+
+
+def spread(*blocks: Object) -> list[Object]:
+    """A session with an answer in a row for each block, and results of its calls, instead of a1 and u2."""
+    rows = base()
+    made, parent = rows[:1], 1
+    for number, block in enumerate(blocks, 50):
+        made.append(row(number, parent, "assistant", [block], timestamp=f"2026-01-01T10:02:{number - 50:02d}.000Z"))
+        made[-1]["message"]["id"], parent = "msg_2", number
+    if answers := [result(block["id"]) for block in blocks if block["type"] == "tool_use"]:
+        made.append(row(60, parent, "user", answers, timestamp="2026-01-01T10:02:30.000Z"))
+        parent = 60
+    rows[3]["parentUuid"] = uid(parent)
+    return made + rows[3:]
+
+
+def thoughts() -> dict[str, list[Object]]:
+    """Thinking, texts and calls in one answer."""
+    one, two = ({"type": "thinking", "thinking": name, "signature": f"c2ln{name}"} for name in "AB")
+    first, second, words = call(), call(id="c2"), text("x")
+    return {
+        "thoughts-around-a-call": spread(one, first, two, second, words),
+        "thoughts-around-a-call-then-text": spread(one, first, two, words),
+        "thoughts-behind-a-call": spread(first, one, two, words, second),
+        "thoughts-apart-by-a-text": spread(one, words, first, two, text("y"), second),
+        "thought-before-a-call": spread(one, first, words, second),
+        "thought-between-calls": spread(first, one, words, second),
+    }
+
+
+def served() -> dict[str, list[Object]]:
+    """Calls of the server's own tools."""
+    advice: Object = {"type": "advisor_tool_result", "tool_use_id": "s1", "content": {"text": "x"}}
+    other: Object = {"type": "mcp_tool_use", "id": "s1", "name": "x", "server_name": "s", "input": {}}
+    back: Object = {"type": "mcp_tool_result", "tool_use_id": "s1", "is_error": False, "content": []}
+    return {
+        "served-search": spread(text("x"), SEARCH, FOUND, text("y")),
+        "served-search-beside-a-call": spread(SEARCH, FOUND, call(), text("y")),
+        "served-search-without-a-result": spread(text("x"), SEARCH, text("y")),
+        "served-result-without-a-search": spread(text("x"), FOUND, text("y")),
+        "served-advice": spread(text("x"), {**SEARCH, "name": "advisor", "input": {}}, advice, text("y")),
+        "served-mcp": spread(text("x"), other, back, text("y")),
+        "served-mcp-without-a-result": spread(text("x"), other, text("y")),
     }

@@ -20,8 +20,7 @@ Applied to both sides. (C) = added by the client, cannot be derived from the fil
    message. It is dropped when it ends the last assistant message. Earlier ones are rows of the file and are
    compared.
  6 tool_reference blocks and "[Tool references removed ..." are dropped (C: depends on the tools at hand),
-   and so are thinking and redacted_thinking (depends on the model now used), server_tool_use,
-   advisor_tool_result.
+   and so are thinking and redacted_thinking (depends on the model now used), and advisor_tool_result.
  7 A tool_use without tool_result and the reverse are dropped. The client itself drops them, or adds a
    result "[Tool call interrupted ..." (last call of the session) or "[Tool result missing ..." (result not
    in the next message) (C).
@@ -44,7 +43,7 @@ FILLER = "No response requested."
 INJECTED = ("(no content)", "Tool loaded.", "[Tool references removed", "[Orphaned tool result removed")
 INTERRUPTED = ("[Tool call interrupted", "[Tool result missing")
 STOPPED = "finish before the previous session ended"
-IGNORED = {"thinking", "redacted_thinking", "tool_reference", "server_tool_use", "advisor_tool_result"}
+IGNORED = {"thinking", "redacted_thinking", "tool_reference", "advisor_tool_result"}
 ALIASES = {"Task": "Agent"}
 SENT_KEYS = {"SendMessage": {"to", "summary", "message"}}
 ID_KEYS = {"tool_use": "id", "tool_result": "tool_use_id"}

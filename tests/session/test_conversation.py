@@ -262,6 +262,24 @@ def test_rule_24_calls_come_last_in_an_answer() -> None:
     assert build.said()[1] == "A words + call c1"
 
 
+def thinks(*answers: Any) -> list[str]:
+    """The kinds of the blocks of an answer in rows of one block each, with calls c1, c2 …"""
+    build = Build()
+    build.prompt("go")
+    for block in answers:
+        build.answer(block, id="m")
+    build.prompt([outcome(block["id"]) for block in answers if block["type"] == "tool_use"])
+    return [block.get("thinking") or block.get("id") or block["text"] for block in messages(build)[1]["content"]]
+
+
+def test_rule_24_calls_stay_where_thoughts_would_meet_that_were_apart() -> None:
+    one, two = ({"type": "thinking", "thinking": name, "signature": name} for name in "AB")
+    assert thinks(one, use("c1"), two, use("c2"), text("x")) == ["A", "c1", "B", "c2", "x"]
+    assert thinks(one, text("x"), use("c1"), two, use("c2")) == ["A", "x", "B", "c1", "c2"]
+    assert thinks(one, two, use("c1"), text("x")) == ["A", "B", "x", "c1"]
+    assert thinks(use("c1"), one, two) == ["A", "c1", "B"]
+
+
 def test_rule_24_of_a_call_that_is_written_twice_the_later_one_stays() -> None:
     build = Build()
     build.prompt("go")
@@ -339,9 +357,25 @@ def test_rule_27_an_id_that_is_an_object_equals_nothing() -> None:
     assert build.said() == ["U go", "A done"]
 
 
-@pytest.mark.parametrize("kind", ["server_tool_use", "advisor_tool_result"])
-def test_rule_27_what_the_server_did_is_not_sent(kind: str) -> None:
-    assert replied([{"type": kind}, text("a2 text")]) == BASE
+@pytest.mark.parametrize("kind", ["server_tool_use", "mcp_tool_use", "advisor_tool_result"])
+def test_rule_27_a_call_of_the_server_s_without_a_result_is_not_sent_nor_is_advice(kind: str) -> None:
+    assert replied([{"type": kind, "id": "s1", "tool_use_id": "s1"}, text("a2 text")]) == BASE
+
+
+def test_rule_27_what_a_tool_of_the_server_s_found_is_sent_with_its_call() -> None:
+    build = Build()
+    build.prompt("go")
+    for block in ({"type": "server_tool_use", "id": "s1"}, {"type": "web_search_tool_result", "tool_use_id": "s1"}):
+        build.answer(block, id="m")
+    assert [block["type"] for block in messages(build)[1]["content"]] == ["server_tool_use", "web_search_tool_result"]
+
+
+def test_rule_27_an_answer_of_a_server_s_call_alone_is_nothing() -> None:
+    build = Build()
+    build.prompt("go")
+    build.answer({"type": "server_tool_use", "id": "s1"}, id="m")
+    build.prompt("again")
+    assert build.said() == ["U go + again"]
 
 
 # -- results

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from turnlog.agent.events import CallEnded, CallProgress, CallStarted, Denied, Event
-from turnlog.agent.person import Person
+from turnlog.agent.person import Leave, Person
 from turnlog.agent.record.lines import result as answering
 from turnlog.agent.record.record import Record
 from turnlog.agent.setup import Setup
@@ -113,15 +113,15 @@ class Calls:
         decision = self._setup.guard.decide(call.name, call.given, self._setup.place)
         if decision.verdict == "allow":
             return None
-        if decision.verdict == "deny":
+        leave = Leave("nobody")
+        if decision.verdict == "ask":
+            leave = self._person.permit(call.name, call.given, decision, self._agent)
+        if leave.verdict == "nobody":
             return self._denied(call, decision.reason or f"Permission to use {call.name} has been denied.")
-        leave = self._person.permit(call.name, call.given, decision, self._agent)
         if leave.verdict == "always":
             self._setup.guard.remember(decision.suggested, self._setup.place)
         if leave.verdict != "no":
             return None
-        if leave.words == decision.reason:  # nobody was there
-            return self._denied(call, leave.words)
         text = INSTEAD + leave.words if leave.words else STOP
         return Result(text, "User rejected tool use", is_error=True)
 

@@ -1,20 +1,24 @@
 """Making room in the window: old results are cleared first; if that is not enough, a summary takes the place of all.
 
-The request for the summary is the conversation itself with one more message, so that the prompt cache holds.
+The request for the summary is the conversation itself with one more message, so that the prompt cache holds. Where the
+API finds that too long, it is asked of ever less: without results, then of the newer half, of a quarter.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from turnlog.agent.conversation import Conversation
 from turnlog.agent.events import Compacted
 from turnlog.agent.setup import Setup
 from turnlog.agent.spending import filled
+from turnlog.model.answer import Answer
 from turnlog.model.cancel import Cancel
-from turnlog.model.failures import ModelError
+from turnlog.model.failures import Cancelled, ModelError, Rejected
 from turnlog.session.prices import window
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ _CHARACTERS = 4
 """Characters of one token, about."""
 _PICTURE = 6000
 """As many characters a picture is worth."""
+_TOO_LONG = re.compile(r"(?:prompt|input) is too long|exceeds? (?:the )?context (?:limit|window)", re.IGNORECASE)
 _SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
 
 INSTRUCTION = """The conversation is about to be replaced by a summary of it, written by you now and for yourself: you
@@ -41,6 +46,17 @@ write between <summary> and </summary>, in this order:
 5. What the user said, message by message, as far as it still matters.
 6. What is still to be done.
 7. What was being done just now, and the very next step, with quotations that show where it was left off."""
+
+
+HINT = (
+    "It is longer than what the model can take at once, and could not be made shorter: /clear begins anew, /model "
+    "takes a model with a larger window, `turnlog clone {session}` makes a copy without old results"
+)
+
+
+def is_too_long(error: Exception) -> bool:
+    """Whether the API refused a request because of its length."""
+    return isinstance(error, Rejected) and (error.status == 413 or _TOO_LONG.search(str(error)) is not None)
 
 
 def is_due(setup: Setup, conversation: Conversation) -> bool:
@@ -76,7 +92,7 @@ class Compaction:
         """Clear old results; whether that frees enough to go on without a summary."""
         conversation, setup = self._loop.conversation, self._loop.setup
         old = conversation.calls()[:-_KEPT_RESULTS]
-        freed = sum(len(str(block.get("content"))) for block in old) // _CHARACTERS
+        freed = sum(map(_length, old)) // _CHARACTERS
         if freed < _WORTH * room(setup):
             return False
         conversation.cleared.update(str(block.get("tool_use_id")) for block in old)
@@ -86,18 +102,40 @@ class Compaction:
 
     def summarised(self, trigger: str, instructions: str, cancel: Cancel) -> Compacted:
         """Replace all that was said by a summary."""
-        from turnlog.edit.compress.compact import summary_text  # knows all of a session; most come to their end without
-
         loop, began = self._loop, time.monotonic()
         before = loop.conversation.used
         asked = f"{INSTRUCTION}\n\nThe user adds: {instructions}" if instructions.strip() else INSTRUCTION
-        answer = loop.setup.model.complete(loop.request(asked), cancel)
+        answer = self._summing_up(asked, cancel)
         found = _SUMMARY.search(answer.text)
         summary = (found[1] if found else answer.text).strip()
         if not summary:
             raise ModelError("the model gave no summary; the conversation stays as it is")
         took = round((time.monotonic() - began) * 1000)
         loop.spent.add(answer, took)
-        loop.record.compacted(trigger, before or filled(answer.usage), summary, milliseconds=took)
-        loop.conversation.restart(summary_text(summary, (), loop.record.path, kept=False))
+        loop.conversation.restart(loop.record.compacted(trigger, before or filled(answer.usage), summary, took))
         return Compacted(trigger, before, summary)
+
+    def _summing_up(self, asked: str, cancel: Cancel) -> Answer:
+        """Let the model sum up what was said, or as much of it as it can take."""
+        loop = self._loop
+        shortened = loop.conversation.shortened()
+        conversation: Conversation | None = loop.conversation
+        while True:
+            try:
+                return loop.setup.model.complete(loop.request(asked, conversation), cancel)
+            except Rejected as error:
+                conversation = next(shortened, None) if is_too_long(error) else None
+                if conversation is None:
+                    raise
+
+    def rescued(self, ask: Callable[[], Answer], cancel: Cancel) -> Answer:
+        """Ask again what was too long: with old results cleared, and if that is not enough, with a summary of all."""
+        if self.cleared_enough():
+            try:
+                return ask()
+            except Rejected as error:
+                if not is_too_long(error):
+                    raise
+        with suppress(Cancelled):  # whoever stopped it is heard when it is asked
+            self._loop.tell(self.summarised("auto", "", cancel))
+        return ask()

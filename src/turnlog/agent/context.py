@@ -27,7 +27,7 @@ class Context(NamedTuple):
 def context(setup: Setup, conversation: Conversation, request: Request) -> Context:
     """What fills the window now."""
     sizes = {"system prompt": _size(request.system), "tools": _size(request.tools)}
-    sizes["project memory"] = _size(conversation.preface)
+    sizes["memory and surroundings"] = _size(conversation.preface)
     for message in conversation.messages:
         for block in message["content"]:
             sizes[_kind(block)] = sizes.get(_kind(block), 0) + _size(block)

@@ -6,7 +6,7 @@ the first prompt (`preface`), or behind what was said last. Marks for the cache 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from turnlog.model.request import Messages
@@ -16,6 +16,7 @@ Block = dict[str, Any]
 Content = str | Sequence[Object]
 
 CLEARED = "[Old tool result content cleared]"
+LEFT_OUT = "[What was said before is left out here, and so are results: all of it would be too long]"
 _MARK = {"type": "ephemeral"}
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 
@@ -68,6 +69,18 @@ class Conversation:
         self._settled = []
         self.cleared.clear()
         self.used = 0
+
+    def shortened(self) -> Iterator[Conversation]:
+        """Ever less of it: all without results, then the newer half, a quarter …; never the last message alone."""
+        results = self.cleared | {str(block.get("tool_use_id")) for block in self.calls()}
+        answers = [place for place, message in enumerate(self._messages) if message["role"] == "assistant"]
+        kept: list[Block] = self._messages
+        while answers:
+            made = Conversation(kept, self.preface, self._thought_by)
+            made.cleared = results
+            yield made
+            answers = answers[(len(answers) + 1) // 2 :]
+            kept = [{"role": "user", "content": LEFT_OUT}, *self._messages[answers[0] if answers else 0 :]]
 
     def to_send(self, model: str, further: str = "") -> Messages:
         """The messages for a model with preface and marks, and something further to be asked; none is changed."""

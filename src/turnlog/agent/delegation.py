@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from turnlog.agent.conversation import Conversation
 from turnlog.agent.events import CallEnded, Event
 from turnlog.agent.person import Person
-from turnlog.agent.setup import AgentType, Limits
+from turnlog.agent.setup import AgentType, Limits, Setup
 from turnlog.agent.spending import Spent, filled
-from turnlog.agent.tools.tool import Object, Result, ToolError
+from turnlog.agent.tools.tool import Object, Result, Tool, ToolError
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import Cancelled
 
@@ -46,7 +46,7 @@ class Delegation:
             nonlocal uses
             if isinstance(event, CallEnded):
                 uses += 1
-                progress({"type": "agent_progress", "prompt": prompt, "agentId": agent_id, "toolUses": uses})
+                progress({"type": "agent_progress", "prompt": prompt, "agentId": agent_id})
             self._watch(event)
 
         inner = type(loop)(
@@ -75,7 +75,7 @@ class Delegation:
             raise ToolError(f"Agent type '{name}' not found. Available agents: {known}")
         return found
 
-    def _setup(self, kind: AgentType, given: Object) -> Any:
+    def _setup(self, kind: AgentType, given: Object) -> Setup:
         setup = self._loop.setup
         model = str(given.get("model") or kind.model or setup.name)
         system = [{"type": "text", "text": kind.prompt, "cache_control": {"type": "ephemeral"}}]
@@ -83,7 +83,7 @@ class Delegation:
             setup, system=system, name=setup.aliases.get(model, model), limits=Limits(dollars=setup.limits.dollars)
         )
 
-    def _tools(self, kind: AgentType) -> dict[str, Any]:
+    def _tools(self, kind: AgentType) -> dict[str, Tool]:
         allowed = {name: tool for name, tool in self._loop.setup.tools.items() if name not in ITSELF}
         return allowed if kind.tools is None else {name: tool for name, tool in allowed.items() if name in kind.tools}
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
+from msgspec.structs import replace
+
 from turnlog.agent.calls import Call, Calls, Halted
-from turnlog.agent.compaction import Compaction, is_due
+from turnlog.agent.compaction import HINT, Compaction, is_due, is_too_long
 from turnlog.agent.context import Context, context
 from turnlog.agent.conversation import Content, Conversation, reminder
 from turnlog.agent.delegation import Delegation
@@ -21,6 +24,7 @@ from turnlog.agent.events import Compacted, Event, Said, Streamed, TurnEnded, Wa
 from turnlog.agent.models import most_tokens
 from turnlog.agent.permissions.decision import Mode
 from turnlog.agent.person import Person
+from turnlog.agent.record.lines import INTERRUPTED, INTERRUPTED_CALL
 from turnlog.agent.record.record import Record
 from turnlog.agent.setup import Setup
 from turnlog.agent.spending import Exhausted, Spent, filled
@@ -30,7 +34,7 @@ from turnlog.agent.tools.tool import Object, Question, Result, Scene, Tool
 from turnlog.model.answer import Answer, Folding
 from turnlog.model.cancel import Cancel
 from turnlog.model.events import Retrying
-from turnlog.model.failures import Cancelled, ModelError
+from turnlog.model.failures import Busied, Cancelled, ModelError, RateLimited, Rejected, Unauthorised
 from turnlog.model.request import Request
 
 GO_ON = (
@@ -109,7 +113,7 @@ class Loop:
             self.tell(ended)
         return ended
 
-    def _steps(self, cancel: Cancel) -> Any:
+    def _steps(self, cancel: Cancel) -> Iterator[str]:
         """The text of each answer; a step is a request, and the calls of its answer."""
         longer = 0
         asked = 0
@@ -144,8 +148,6 @@ class Loop:
 
     def _halted(self, halted: Halted) -> None:
         """The person stopped it while calls were at work: the model finds that out with the next prompt."""
-        from turnlog.agent.record.lines import INTERRUPTED_CALL
-
         self.conversation.resulted(halted.results)
         self.record.interrupted(for_tool=True)
         self.conversation.said(INTERRUPTED_CALL)
@@ -156,8 +158,9 @@ class Loop:
         """The tools that may be used, in their order."""
         return {name: tool for name, tool in self._tools.items() if not self.setup.guard.is_hidden(name)}
 
-    def request(self, further: str = "") -> Request:
+    def request(self, further: str = "", conversation: Conversation | None = None) -> Request:
         """What would be sent now; `further` is asked beyond what was said, without becoming a part of it."""
+        said = conversation or self.conversation
         offered = [
             {"name": name, "description": tool.description, "input_schema": dict(tool.schema)}
             for name, tool in self.tools().items()
@@ -165,7 +168,7 @@ class Loop:
         thinking = {"type": "enabled", "budget_tokens": self.setup.thinking} if self.setup.thinking else None
         return Request(
             self.setup.name,
-            self.conversation.to_send(self.setup.name, further),
+            said.to_send(self.setup.name, further),
             self.setup.max_tokens or most_tokens(self.setup.name, self.setup.environ),
             self.setup.system,
             offered,
@@ -174,13 +177,23 @@ class Loop:
         )
 
     def _asked(self, cancel: Cancel) -> Answer:
+        """Ask the model; what the API finds too long is made shorter and asked again."""
+        try:
+            return self._answer(cancel)
+        except Rejected as error:
+            if not is_too_long(error) or len(self.conversation.messages) < 2:
+                raise
+            self.tell(Warned(f"{error}; room is made in the conversation"))
+        return Compaction(self).rescued(partial(self._answer, cancel), cancel)
+
+    def _answer(self, cancel: Cancel) -> Answer:
         """Ask the model; the answer is written block by block when it is complete, or as far as it came."""
         folding, began = Folding(), time.monotonic()
         try:
             for event in self.setup.model.stream(self.request(), cancel):
                 folding.add(event)
                 if isinstance(event, Retrying):
-                    self.record.retrying(event.attempt - 1, event.wait, event.reason, event.attempt)
+                    self.record.retrying(event)
                     self.tell(Warned(f"{event.reason}; trying again in {event.wait:.0f} s"))
                 self.tell(Streamed(event, self._agent))
         except Cancelled:
@@ -196,18 +209,18 @@ class Loop:
 
     def _broken_off(self, answer: Answer) -> None:
         """The person stopped it while the model spoke: what was said stays."""
-        from turnlog.agent.record.lines import INTERRUPTED
-
-        said = [block for block in answer.content if block.get("type") == "text"]
+        said = tuple(block for block in answer.content if block.get("type") == "text")
         if said:
-            self.record.answer(_partial(answer, said))
+            self.record.answer(replace(answer, content=said, stop_reason=None, stop_sequence=None))
             self.conversation.answered(said, self.setup.name)
         self.record.interrupted()
         self.conversation.said(INTERRUPTED)
 
     def _failed(self, error: ModelError) -> str:
         text = f"API Error: {error}"
-        self.record.failed(text, error.kind or "unknown", error.status, error.kind)
+        if is_too_long(error):
+            text = f"{text}. {HINT.format(session=self.record.session_id)}"
+        self.record.failed(text, _named(error), error.status, error.kind)
         return text
 
     # -- the window
@@ -297,9 +310,11 @@ class Shared:
             yield from (str(reminder(text)["text"]) for text in changes(self.files))
 
 
+def _named(error: ModelError) -> str:
+    """What the real client calls a failure."""
+    known = ((RateLimited, "rate_limit"), (Busied, "server_error"), (Unauthorised, "authentication_failed"))
+    return next((name for kind, name in known if isinstance(error, kind)), "unknown")
+
+
 def _object(value: object) -> Object:
     return value if isinstance(value, Mapping) else {}
-
-
-def _partial(answer: Answer, blocks: Sequence[Object]) -> Answer:
-    return Answer(tuple(blocks), None, answer.usage, answer.id, answer.model, None, answer.request_id)

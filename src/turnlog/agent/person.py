@@ -12,8 +12,8 @@ from turnlog.agent.tools.tool import Question
 class Leave(NamedTuple):
     """What a person says to a call that needs their leave."""
 
-    verdict: Literal["once", "always", "no"]
-    """`always` writes the suggested rules."""
+    verdict: Literal["once", "always", "no", "nobody"]
+    """`always` writes the suggested rules; `nobody` was there to say anything."""
     words: str = ""
     """What they want instead; with `no`, the model is told and goes on, without words the turn ends."""
 
@@ -35,7 +35,7 @@ class Nobody:
 
     def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> Leave:
         """No; the model is told why, and goes on."""
-        return Leave("no", decision.reason or "nobody is there to be asked")
+        return Leave("nobody")
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
         """Nobody answers."""

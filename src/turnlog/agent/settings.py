@@ -5,8 +5,9 @@
     user      <config>/settings.json
 
 Lists of all layers are joined; of other values the highest layer's counts. What is malformed is left out with a warning
-and spoils nothing else. The project's own files (local and project) come with a checkout: until the folder is trusted
-they can forbid, but not allow, and none of their other values count.
+and spoils nothing else; only what an administrator wrote, and what was given by name, must be readable. The project's
+own files (local and project) come with a checkout: until the folder is trusted they can forbid, but not allow, and none
+of their other values count.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.entries.writer import read_whole, replace
-from turnlog.errors import TurnlogError
+from turnlog.errors import TurnlogError, UsageError
 
 Kind = Literal["allow", "ask", "deny"]
 Value = TypeVar("Value")
@@ -148,7 +149,7 @@ def load(
     warnings: list[str] = []
     managed = managed or managed_file()
     layers = [_file("managed", path, root, warnings) for path in [*_further(managed), managed]]
-    layers += [_flag(flag, root, warnings) for flag in reversed(flags)]
+    layers += [_flag(flag, root) for flag in reversed(flags)]
     layers.append(_file("local", root / ".claude" / "settings.local.json", root, warnings))
     layers.append(_file("project", root / ".claude" / "settings.json", root, warnings))
     layers.append(_file("user", config_dir / "settings.json", config_dir, warnings))
@@ -170,30 +171,36 @@ def _further(managed: Path) -> list[Path]:
 
 
 def _file(name: str, path: Path, root: Path, warnings: list[str]) -> Layer | None:
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise OSError(None, "it is too large")
-        values = decoded(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        values = error.strerror or "it can't be read"
+    values = _values(path)
     if isinstance(values, str) and name == "managed":  # what an administrator forbids must not be lost
         raise TurnlogError(f"{path}: {values}; the administrator of this machine must put it right")
     if isinstance(values, str):
         warnings.append(f"{path}: {values}; the file is ignored")
-        return None
-    return Layer(name, str(path), values, root)
+    return Layer(name, str(path), values, root) if isinstance(values, Mapping) else None
 
 
-def _flag(flag: str | Mapping[str, Any], root: Path, warnings: list[str]) -> Layer | None:
-    if isinstance(flag, str) and not flag.lstrip().startswith("{"):
-        return _file("flags", root / Path(flag).expanduser(), root, warnings)
-    values = flag if isinstance(flag, Mapping) else decoded(flag.encode("utf-8", "surrogatepass"))
-    if isinstance(values, str):
-        warnings.append(f"the settings that were given: {values}; they are ignored")
+def _values(path: Path) -> Mapping[str, Any] | str | None:
+    """What a file holds, or what is wrong with it; None if there is none."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            return "it is too large"
+        return decoded(path.read_bytes())
+    except FileNotFoundError:
         return None
-    return Layer("flags", "the settings that were given", values, root)
+    except OSError as error:
+        return error.strerror or "it can't be read"
+
+
+def _flag(flag: str | Mapping[str, Any], root: Path) -> Layer:
+    """What was given when the client was started: that holds, or nothing is done."""
+    if isinstance(flag, Mapping):
+        return Layer("flags", "the settings that were given", flag, root)
+    is_text = flag.lstrip().startswith("{")
+    where = "--settings" if is_text else f"--settings {flag}"
+    found = decoded(flag.encode("utf-8", "surrogatepass")) if is_text else _values(root / Path(flag).expanduser())
+    if not isinstance(found, Mapping):
+        raise UsageError(f"{where}: {found or 'there is no such file'}")
+    return Layer("flags", where, found, root)
 
 
 def decoded(data: bytes) -> Mapping[str, Any] | str:

@@ -1,9 +1,8 @@
-"""What does not change while a session is at work: who answers, what it can do, and how far it may go."""
+"""What a session works with: who answers, what it can do, and how far it may go."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -33,11 +32,10 @@ class AgentType(Struct, frozen=True):
     """The tools it may use; None: all."""
     model: str | None = None
     """A model, an alias, or None: that of the session."""
-    source: Path | None = None
 
 
 class Setup(Struct):
-    """A session's surroundings."""
+    """All of it; while the session is at work only the model's name changes, and the guard's mode."""
 
     model: Model
     name: str
@@ -47,7 +45,7 @@ class Setup(Struct):
     system: Sequence[Object]
     """The system prompt, as blocks; the same bytes for the whole session."""
     preface: Sequence[Object]
-    """What stands before the first prompt: project memory, environment; as blocks of text."""
+    """What stands before the first prompt: project memory, surroundings; as blocks of text."""
     tools: Mapping[str, Tool]
     """In the order in which the model is told of them."""
     guard: Guard

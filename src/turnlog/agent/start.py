@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
-
-import msgspec
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.agent.briefing.agents import agent_types
-from turnlog.agent.briefing.memory import may_leave, memories
+from turnlog.agent.briefing.memory import memories
 from turnlog.agent.briefing.memory import reminder as remembered
 from turnlog.agent.briefing.planning import PLANNING
 from turnlog.agent.briefing.prompt import system
@@ -18,9 +16,10 @@ from turnlog.agent.briefing.surroundings import surroundings
 from turnlog.agent.conversation import Conversation, reminder
 from turnlog.agent.loop import Loop, Shared, Watch
 from turnlog.agent.models import aliases, chosen, small
-from turnlog.agent.permissions.decision import Mode
-from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.permissions.trust import trusted
+from turnlog.agent.permissions.decision import MODES, Mode
+from turnlog.agent.permissions.guard import SettingsGuard, is_readonly
+from turnlog.agent.permissions.rules import listed
+from turnlog.agent.permissions.trust import may_import, trusted
 from turnlog.agent.person import Person
 from turnlog.agent.record.record import Record
 from turnlog.agent.settings import Settings, load
@@ -28,11 +27,12 @@ from turnlog.agent.setup import Limits, Setup
 from turnlog.agent.toolbox import tools
 from turnlog.agent.tools.tool import Place
 from turnlog.entries.layout import config_candidates, config_dirs
-from turnlog.errors import NotFound, Refused, TurnlogError, UsageError
+from turnlog.errors import NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
     from turnlog.agent.record.owner import Owner
     from turnlog.agent.resume.resume import Resumed
+    from turnlog.agent.resume.seen import SeenFile
     from turnlog.model.model import Model
 
 
@@ -106,7 +106,7 @@ class Starting:
         """Begin a session, or take one up again."""
         settings = load(self.cwd, self.config_dir, is_trusted=self.is_trusted, flags=_flags(wishes))
         environ = {**self.environ, **settings.env()}
-        mode = _mode(wishes.mode or settings.mode() or "default", settings)
+        mode = _mode(wishes.mode or settings.mode() or "default")
         found = self._found(wishes)
         record = self._record(wishes, mode, found)
         guard = SettingsGuard(settings, mode, further=[record.folder])
@@ -134,7 +134,7 @@ class Starting:
             small=small(environ, known),
             system=system(wishes.system_prompt, wishes.appended_prompt),
             preface=self._preface(place, name, environ, guard.mode),
-            tools=tools(agents, _is_readonly(place), wishes.tools),
+            tools=tools(agents, is_readonly(place), wishes.tools),
             guard=guard,
             place=place,
             environ=environ,
@@ -159,7 +159,7 @@ class Starting:
 
     def _preface(self, place: Place, model: str, environ: Mapping[str, str], mode: Mode) -> list[dict[str, Any]]:
         around = surroundings(self.cwd, place.further, model, environ)
-        memory = memories(self.cwd, self.config_dir, external=may_leave(self.cwd, self.config_dir))
+        memory = memories(self.cwd, self.config_dir, external=may_import(self.cwd, self.config_dir))
         texts = [remembered(memory), around, PLANNING if mode == "plan" else ""]
         return [reminder(text) for text in texts if text]
 
@@ -214,7 +214,7 @@ class Starting:
         conversation = Conversation(said, setup.preface, thought_by)
         conversation.used = found.used if found else 0
         for seen in found.files if found else ():
-            _recall(shared, Path(seen.path), seen)
+            _recall(shared, seen)
         if found:
             shared.todos[:] = found.todos
         return Loop(setup, record, conversation, watch, person, shared=shared)
@@ -225,8 +225,9 @@ def another(wishes: Wishes, resume: str | None = None) -> Wishes:
     return wishes._replace(resume=resume, is_continued=False, is_forked=False, session_id=None)
 
 
-def _recall(shared: Shared, path: Path, seen: Any) -> None:
+def _recall(shared: Shared, seen: SeenFile) -> None:
     """Let the tools know what the model saw of a file; what stands there is what it saw, if nobody wrote it since."""
+    path = Path(seen.path)
     try:
         status = path.stat()
         is_same = status.st_mtime <= seen.time.timestamp() and status.st_size < 1 << 20
@@ -236,54 +237,14 @@ def _recall(shared: Shared, path: Path, seen: Any) -> None:
     shared.files.recall(path, seen.time, text)
 
 
-def _mode(name: str, settings: Settings) -> Mode:
-    for mode in get_args(Mode):
-        if mode == name:
-            if mode == "bypassPermissions" and not settings.may_bypass():
-                raise UsageError("the settings do not allow the mode bypassPermissions")
-            return mode  # type: ignore[no-any-return]
-    raise UsageError(f"{name}: no permission mode; there are {', '.join(get_args(Mode))}")
+def _mode(name: str) -> Mode:
+    mode = next((mode for mode in MODES if mode == name), None)
+    if mode is None:
+        raise UsageError(f"{name}: no permission mode; there are {', '.join(MODES)}")
+    return mode
 
 
-def _flags(wishes: Wishes) -> Sequence[str | Mapping[str, Any]]:
-    permissions = {"allow": _rules(wishes.allowed), "deny": _rules(wishes.disallowed)}
+def _flags(wishes: Wishes) -> list[str | Mapping[str, Any]]:
+    permissions = {"allow": listed(wishes.allowed), "deny": listed(wishes.disallowed)}
     given = {kind: rules for kind, rules in permissions.items() if rules}
-    for text in wishes.settings:
-        _check(text)
     return [*wishes.settings, *([{"permissions": given}] if given else [])]
-
-
-def _check(given: str) -> None:
-    """Raise if settings that were given can't be read: what is asked for by name must hold, or nothing be done."""
-    is_file = not given.lstrip().startswith("{")
-    name = f"--settings {given}" if is_file else "--settings"
-    try:
-        values = msgspec.json.decode(Path(given).expanduser().read_bytes() if is_file else given)
-    except FileNotFoundError:
-        raise TurnlogError(f"{name}: there is no such file") from None
-    except OSError as error:
-        raise TurnlogError(f"{name}: {error.strerror or error}") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise TurnlogError(f"{name}: it is no JSON ({error})") from None
-    if not isinstance(values, dict):
-        raise TurnlogError(f"{name}: it is no object")
-
-
-def _rules(texts: Sequence[str]) -> list[str]:
-    """Rules as they are given on the command line: several words, or one with commas and blanks between rules."""
-    found: list[str] = []
-    for text in texts:
-        depth, begin = 0, 0
-        for at, char in enumerate([*text, ","]):
-            depth += (char == "(") - (char == ")")
-            if depth <= 0 and char in ", ":
-                found.append(text[begin:at].strip())
-                begin = at + 1
-        found.append(text[begin:].strip())  # a bracket that is never closed: whoever reads the rule says so
-    return [rule for rule in found if rule]
-
-
-def _is_readonly(place: Place) -> Callable[[str], bool]:
-    """Says of commands whether they would run without any rule: because all that they do is read."""
-    guard = SettingsGuard(Settings())
-    return lambda command: guard.decide("Bash", {"command": command}, place).verdict == "allow"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 
-from turnlog.agent.briefing.prompt import ORDER
 from turnlog.agent.setup import AgentType
 from turnlog.agent.tools.offered import Offered
 from turnlog.agent.tools.task import Task
@@ -30,6 +29,8 @@ HOMES = {
     "ExitPlanMode": "plan",
 }
 """The modules of tools that are loaded late."""
+ORDER = ("Task", *HOMES)
+"""The order in which the model is told of its tools; it never changes within a session."""
 
 
 def tools(

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from functools import partial
 
 from turnlog.agent.console.answer import answered
-from turnlog.agent.console.console import Console, pick_one
+from turnlog.agent.console.console import Console
 from turnlog.agent.console.keyboard import Keyboard, is_dumb
+from turnlog.agent.console.picker import choose
 from turnlog.agent.console.screen import Screen
 from turnlog.agent.permissions.trust import trust
 from turnlog.agent.start import Starting, Wishes
@@ -35,7 +36,7 @@ def talked(starting: Starting, wishes: Wishes, first: str | None) -> int:
         if not _trusts(starting, screen, ask):
             return 1
         if wishes.resume == "":
-            chosen = pick_one(starting, ask, screen)
+            chosen = choose(starting, ask, screen)
             if chosen is None:
                 return 0
             wishes = wishes._replace(resume=chosen)

@@ -9,14 +9,16 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turnlog.errors import UsageError
 
 if TYPE_CHECKING:
-    from turnlog.agent.loop import Loop
-    from turnlog.agent.printing import Printing
+    from turnlog.agent.events import Event
+    from turnlog.agent.loop import Loop, Watch
+    from turnlog.agent.printing.printing import Printing
     from turnlog.agent.start import Starting, Wishes
     from turnlog.model.cancel import Cancel
 
@@ -53,6 +55,8 @@ def _wishes(said: Mapping[str, Any]) -> Wishes:
         given["mode"] = "bypassPermissions"
     if given.get("is_continued") and given.get("resume") is not None:
         raise UsageError("--continue and --resume contradict each other")
+    if not isfinite(given.get("dollars", 0)):
+        raise UsageError("--max-budget-usd must be a number of dollars")
     takes_up = given.get("is_continued") or given.get("resume") is not None
     if given.get("is_forked") and not takes_up:
         raise UsageError("--fork-session needs --continue or --resume")
@@ -65,7 +69,7 @@ def _wishes(said: Mapping[str, Any]) -> Wishes:
 
 
 def _printed(starting: Starting, wishes: Wishes, said: Mapping[str, Any]) -> int:
-    from turnlog.agent.printing import Printing
+    from turnlog.agent.printing.printing import Printing
 
     is_fed = _is_fed(said)
     prompt = None if is_fed else _prompt(said.get("prompt"))
@@ -77,7 +81,7 @@ def _printed(starting: Starting, wishes: Wishes, said: Mapping[str, Any]) -> int
     from turnlog.agent.person import Nobody
     from turnlog.model.cancel import Cancel
 
-    with contextlib.closing(starting.begin(wishes, printing.watch, Nobody())) as begun:
+    with contextlib.closing(starting.begin(wishes, _watching(printing), Nobody())) as begun:
         _remark(*begun.warnings)
         with _interrupting(cancel := Cancel()):
             printing.begin(begun.loop, starting.key_source)
@@ -101,6 +105,18 @@ def _taken(loop: Loop, printing: Printing, prompt: Any, cancel: Cancel) -> int:
     return printing.end(loop, loop.turn(prompt, cancel, typed=False))
 
 
+def _watching(printing: Printing) -> Watch:
+    """Have a turn told; what a person should know, as that a busy server is asked again, on standard error, too."""
+    from turnlog.agent.events import Warned
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Warned):
+            _remark(event.text)
+        printing.watch(event)
+
+    return watch
+
+
 def _is_fed(said: Mapping[str, Any]) -> bool:
     """Whether the prompts come as lines of JSON."""
     is_fed = said.get("input_form") == "stream-json"
@@ -115,22 +131,24 @@ def _is_fed(said: Mapping[str, Any]) -> bool:
 
 def _fed(starting: Starting, wishes: Wishes, said: Mapping[str, Any], printing: Printing) -> int:
     """Take prompts until there are no more; the exit status of the last."""
+    from turnlog.agent.briefing.planning import Planning
     from turnlog.agent.person import Nobody
-    from turnlog.cli.chat_asking import Program
-    from turnlog.cli.chat_feed import Feed
+    from turnlog.agent.printing.feed import Feed
+    from turnlog.agent.printing.program import Program
 
     program, status = Program(_write_json) if said.get("asked") else None, 0
-    with contextlib.closing(starting.begin(wishes, printing.watch, program or Nobody())) as begun:
+    with contextlib.closing(starting.begin(wishes, _watching(printing), program or Nobody())) as begun:
         _remark(*begun.warnings)
+        planning = Planning(begun.loop)  # before the first line, which may change the mode, is read
         feed = Feed(begun.loop, sys.stdin.buffer, _write_json, program)
         while (message := feed.next()) is not None:
             with _interrupting(cancel := feed.cancel()) as heard:
                 printing.begin(begun.loop, starting.key_source)
                 if said.get("is_replayed"):
                     printing.replay(*message)
-                feed.planning.tell()
+                planning.tell()
                 status = _taken(begun.loop, printing, message.content, cancel)
-                feed.planning.heard()
+                planning.heard()
             if heard:
                 break
     return status

@@ -58,7 +58,11 @@ class Folding:
     """An answer on its way: takes events, and can say at any moment what there is of it."""
 
     def __init__(self) -> None:
-        self._start: Started | None = None
+        self._begin(None)
+
+    def _begin(self, start: Started | None) -> None:
+        """Begin anew: what came before is void."""
+        self._start = start
         self._end: Ended | None = None
         self._blocks: dict[int, Object] = {}
         self._open: dict[int, list[str]] = {}
@@ -66,9 +70,7 @@ class Folding:
     def add(self, event: Event) -> None:
         """Take the next event."""
         if isinstance(event, Retrying | Started):
-            self.__init__()  # type: ignore[misc]  # what came before is void
-        if isinstance(event, Started):
-            self._start = event
+            self._begin(event if isinstance(event, Started) else None)
         elif isinstance(event, BlockStarted):
             self._blocks[event.index] = event.block
         elif isinstance(event, TextPart | ThinkingPart | InputPart):

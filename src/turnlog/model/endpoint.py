@@ -39,9 +39,7 @@ class Endpoint(Struct, frozen=True):
         return f"Endpoint({self.url!r})"
 
     @classmethod
-    def from_environment(
-        cls, environment: Mapping[str, str] | None = None, *, allow_plain: bool = False, url: str | None = None
-    ) -> Endpoint:
+    def from_environment(cls, environment: Mapping[str, str] | None = None, *, url: str | None = None) -> Endpoint:
         """What the environment names; UsageError if there is no key, or if it would be sent for all to read."""
         given = os.environ if environment is None else environment
         key, token = (_secret(given, name) for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))
@@ -49,8 +47,8 @@ class Endpoint(Struct, frozen=True):
             raise UsageError("no key for the model: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN for a gateway)")
         address = url or given.get("ANTHROPIC_BASE_URL", "").strip() or HOME
         parts = checked(address)
-        if parts.scheme == "http" and not allow_plain and not is_loopback(parts.hostname or ""):
-            raise UsageError(f"{shown(parts)}: the key would be sent unencrypted; use https, or allow it explicitly")
+        if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+            raise UsageError(f"{shown(parts)}: the key would be sent unencrypted; use https")
         return cls(address.rstrip("/"), key, token, proxy_for(parts, given))
 
     def headers(self) -> dict[str, str]:

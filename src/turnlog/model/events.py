@@ -100,6 +100,10 @@ class Retrying(_Event, frozen=True):
     wait: float
     """Seconds until then."""
     reason: str
+    attempts: int
+    """So many are made at most."""
+    status: int | None = None
+    """The HTTP status, if there was one."""
 
 
 class Noted(_Event, frozen=True):

@@ -56,8 +56,8 @@ class Patient(Model):
             except ModelError as error:
                 failed += 1
                 pause = self._pause(failed, error)
-                reason = str(error)
-            yield Retrying(failed + 1, pause, reason)
+                again = Retrying(failed + 1, pause, str(error), self.patience.attempts, error.status)
+            yield again
             cancel.pause(pause)
 
     def count_tokens(self, request: Request, cancel: Cancel | None = None) -> int:

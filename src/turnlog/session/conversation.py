@@ -6,7 +6,8 @@ would add. The numbers in brackets are the rules of docs/format.md, "How a sessi
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..entries.entry import Entry
@@ -17,6 +18,7 @@ from .resume import Thread, thread
 
 Json = dict[str, Any]
 _THINKING = ("thinking", "redacted_thinking")
+_SERVED = ("server_tool_use", "mcp_tool_use")
 
 
 class Conversation(NamedTuple):
@@ -96,8 +98,10 @@ def _joined(parts: list[Part]) -> list[Part]:
     for said in out:
         if said.role != "assistant":
             _join_user(spoken, said)
-        elif any(block["type"] not in _THINKING for block in said.blocks):
-            spoken.append(said)
+            continue
+        blocks = served(said.blocks)
+        if any(block["type"] not in _THINKING for block in blocks):
+            spoken.append(said._replace(blocks=blocks))
     return spoken
 
 
@@ -117,16 +121,32 @@ def _order(block: Json) -> int:
 
 
 def _join_assistant(out: list[Part], said: Part) -> None:
-    """Add to the message with the same id, unless a prompt stands in between; calls come last [23, 24]."""
+    """Add to the message with the same id, unless a prompt stands in between [23]."""
     for earlier in reversed(out):
         if earlier.role == "user" and not _ids(earlier, "tool_result"):
             break
         if earlier.role == "assistant" and said.identity and earlier.identity == said.identity:
-            given = _ids(said, "tool_use")
-            kept = [b for b in earlier.blocks if b["type"] != "tool_use" or _id(b, "id") not in given]
-            earlier.blocks[:] = sorted([*kept, *said.blocks], key=lambda block: block["type"] == "tool_use")
+            earlier.blocks[:] = grown(earlier.blocks, said.blocks)
             return
     out.append(Part("assistant", list(said.blocks), said.identity))
+
+
+def grown(blocks: Sequence[Json], more: Sequence[Json]) -> list[Json]:
+    """An answer and more of it; calls come last, unless thoughts would meet that were apart [24]."""
+    again = {_id(block, "id") for block in more if block["type"] == "tool_use"}
+    whole = [block for block in blocks if block["type"] != "tool_use" or _id(block, "id") not in again] + [*more]
+    moved = sorted(whole, key=lambda block: block["type"] == "tool_use")
+    return whole if _thoughts_that_meet(moved) > _thoughts_that_meet(whole) else moved
+
+
+def _thoughts_that_meet(blocks: Sequence[Json]) -> int:
+    return sum(one["type"] in _THINKING and other["type"] in _THINKING for one, other in pairwise(blocks))
+
+
+def served(blocks: Sequence[Json]) -> list[Json]:
+    """An answer without calls of the server's own tools that have no result beside them [27]."""
+    found = {_id(block, "tool_use_id") for block in blocks if block["type"].endswith("_tool_result")}
+    return [block for block in blocks if block["type"] not in _SERVED or _id(block, "id") in found]
 
 
 # -- results directly behind their calls [25, 26]

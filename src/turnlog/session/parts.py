@@ -15,7 +15,7 @@ from .additions import is_notification, rendered, wrapped
 from .prices import SYNTHETIC
 
 Json = dict[str, Any]
-_NOT_SENT = frozenset({"server_tool_use", "advisor_tool_result"})
+_NOT_SENT = "advisor_tool_result"
 _RENAMED = {"Task": "Agent"}
 _DEPTH = 600
 """How deep values are followed; what lies deeper is cut off, because encoding it again could exhaust the stack."""
@@ -41,7 +41,7 @@ def part(row: Entry, body: Body, *, as_sent: bool) -> Part | None:
     message = body.get("message")
     if not isinstance(message, dict):
         return None
-    blocks = [block for block in _blocks(message.get("content")) if block["type"] not in _NOT_SENT]
+    blocks = [block for block in _blocks(message.get("content")) if block["type"] != _NOT_SENT]
     if row.type == "user":
         return Part("user", wrapped(blocks, body) if as_sent and is_notification(body) else blocks)
     if body.get("isApiErrorMessage") and message.get("model") == SYNTHETIC:

@@ -34,6 +34,15 @@ _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _TIMES = ("after", "before")
 
 
+class Wide(NamedTuple):
+    """What else to ask the index for."""
+
+    expression: str | None = None
+    """For the same words as parts of identifiers too; None if no identifier has such parts."""
+    pieces: tuple[str, ...] = ()
+    """An expression for each thing that a text must hold, where that is more than one."""
+
+
 class Plan(NamedTuple):
     """What to ask the index for."""
 
@@ -43,10 +52,8 @@ class Plan(NamedTuple):
     before: int | None = None
     terms: tuple[Term, ...] = ()
     """What to show in the texts that are found."""
-    pieces: tuple[str, ...] = ()
-    """An expression for each thing that a text must hold, where that is more than one."""
-    wider: str | None = None
-    """An expression for the same words as parts of identifiers too; None if no identifier has such parts."""
+    wide: Callable[[], Wide] = Wide
+    """Where that finds little; it costs as much as finding, so it is made when it is wanted."""
 
     def holds(self, time: int) -> bool:
         """Whether a time is within the bounds."""
@@ -73,11 +80,14 @@ class _Maker:
         looked_for = [item for item in rest if any(isinstance(node, Term) for node in wanted(item))]
         limits = [item for item in rest if item not in looked_for]
         expression = self._all(rest, days)
-        self.is_wide = True
-        wider = self._all(rest, days)
-        pieces = [self._all([item, *limits], days) for item in looked_for] if len(looked_for) > 1 else []
-        terms = (*self.query.terms, *self._paths())
-        return Plan(expression, self.after, self.before, terms, tuple(pieces), wider if wider != expression else None)
+
+        def wide() -> Wide:
+            self.is_wide = True
+            wider = self._all(rest, days)
+            pieces = [self._all([item, *limits], days) for item in looked_for] if len(looked_for) > 1 else []
+            return Wide(wider if wider != expression else None, tuple(pieces))
+
+        return Plan(expression, self.after, self.before, (*self.query.terms, *self._paths()), wide)
 
     def _is_bound(self, item: Node) -> bool:
         """Take a bound of the time out of the tree: it is checked to the second."""

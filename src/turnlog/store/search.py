@@ -8,7 +8,7 @@ from the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import log
 from typing import Any, NamedTuple
 
@@ -125,16 +125,28 @@ class _Engine:
 
     def found(self) -> Found:
         rows = self._fitting(self.plan.expression)
-        is_hopeless = not rows and self._lacks_a_piece()
-        if self.plan.wider and not is_hopeless and (self.wish.newest or len(self._sessions(rows)) < self.wish.limit):
-            rows = list(dict.fromkeys(rows + self._fitting(self.plan.wider)))
-        is_scattered = not rows and not is_hopeless and len(self.plan.pieces) > 1
-        if is_scattered:
-            rows = self._scattered()
+        is_scattered = False
+        if self.wish.newest or len(self._sessions(rows)) < self.wish.limit:
+            rows, is_scattered = self._widened(rows)
         groups = self._groups(rows)
         shown = [self._shown(group) for group in self._best(groups)]
         unread = sum(hit.snippet is None for group in shown for hit in group.hits)
-        return Found(shown, len(rows), len(groups), self.is_bounded, is_scattered and bool(rows), unread)
+        return Found(shown, len(rows), len(groups), self.is_bounded, is_scattered, unread)
+
+    def _widened(self, rows: list[Row]) -> tuple[list[Row], bool]:
+        """What fits with what fits by parts of identifiers; where nothing does, what sessions have all of somewhere.
+
+        The second value says whether it is the latter.
+        """
+        wide = self.plan.wide()
+        if not rows and self._lacks_one(wide.pieces):
+            return [], False
+        if wide.expression:
+            rows = list(dict.fromkeys(rows + self._fitting(wide.expression)))
+        if rows or len(wide.pieces) < 2:
+            return rows, False
+        found = self._scattered(wide.pieces)
+        return found, bool(found)
 
     def _fitting(self, expression: str) -> list[Row]:
         """The newest texts that fit, and those of more sessions if they are of few."""
@@ -171,19 +183,17 @@ class _Engine:
         self.is_bounded |= 1 < len(found) == most
         return found
 
-    def _lacks_a_piece(self) -> bool:
+    def _lacks_one(self, pieces: Sequence[str]) -> bool:
         """Whether something that is looked for is nowhere at all; what is asked for shortly is asked first."""
-        pieces = sorted(self.plan.pieces, key=len)
-        return not all(any(self._newest(table, piece, 1) for table in _TABLES) for piece in pieces)
+        shortest_first = sorted(pieces, key=len)
+        return not all(any(self._newest(table, piece, 1) for table in _TABLES) for piece in shortest_first)
 
-    def _scattered(self) -> list[Row]:
+    def _scattered(self, pieces: Sequence[str]) -> list[Row]:
         """Texts with single pieces of what is looked for, in sessions that have all of them."""
-        pieces = [
-            [row for table in _TABLES for row in self._newest(table, piece, _TOGETHER)] for piece in self.plan.pieces
-        ]
-        common = set.intersection(*map(self._sessions, pieces))
-        files = self.passages.files(row[1] for rows in pieces for row in rows)
-        return list(dict.fromkeys(row for rows in pieces for row in rows if files[row[1]].session in common))
+        found = [[row for table in _TABLES for row in self._newest(table, piece, _TOGETHER)] for piece in pieces]
+        common = set.intersection(*map(self._sessions, found))
+        files = self.passages.files(row[1] for rows in found for row in rows)
+        return list(dict.fromkeys(row for rows in found for row in rows if files[row[1]].session in common))
 
     def _sessions(self, rows: Iterable[Row]) -> set[int]:
         numbers = {row[1] for row in rows}

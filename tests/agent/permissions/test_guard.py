@@ -12,7 +12,7 @@ from turnlog.agent.permissions.decision import Guard
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.settings import Settings, load
 from turnlog.agent.tools.tool import Place
-from turnlog.errors import TurnlogError
+from turnlog.errors import TurnlogError, UsageError
 
 from .machine import flags
 
@@ -171,7 +171,12 @@ def test_asking_nothing_can_be_forbidden(tmp_path: Path) -> None:
         flags=[{"permissions": {"disableBypassPermissionsMode": "disable"}}],
         managed=tmp_path / "none",
     )
-    assert verdict(SettingsGuard(settings, "bypassPermissions"), "Bash", {"command": "make"}, tmp_path) == "ask"
+    with pytest.raises(UsageError, match="do not allow"):
+        SettingsGuard(settings, "bypassPermissions")
+    guard = SettingsGuard(settings)
+    with pytest.raises(UsageError, match="do not allow"):
+        guard.mode = "bypassPermissions"
+    assert verdict(guard, "Bash", {"command": "make"}, tmp_path) == "ask"
     assert verdict(SettingsGuard(Settings(), "bypassPermissions"), "Bash", {"command": "make"}, tmp_path) == "allow"
 
 

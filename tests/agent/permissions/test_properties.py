@@ -14,7 +14,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.settings import Settings
 from turnlog.agent.tools.tool import Place
 
 from .machine import flags
@@ -166,7 +165,3 @@ def test_a_command_that_no_rule_names_is_never_allowed_wherever_it_stands(wrappi
 def test_any_text_gets_a_decision(text: str) -> None:
     assert decided(text) in ("allow", "ask", "deny")
     assert decided(text, deny=("Bash(rm:*)",), allow=("Bash",)) in ("allow", "ask", "deny")
-
-
-def test_without_rules_the_settings_are_empty() -> None:
-    assert Settings().rules("allow") == []

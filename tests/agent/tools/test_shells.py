@@ -84,10 +84,8 @@ def test_when_it_ends_there_is_one_notice(
     shop: Workshop, text: str, given: dict[str, object], status: str, about: str, end: str
 ) -> None:
     shell = start(shop, text, **given)
-    assert shop.shells.wait(30)
-    assert shop.shells.notices() == [NOTICE.format(shell=shell, status=status, about=about, end=end)]
+    assert shop.notices() == [NOTICE.format(shell=shell, status=status, about=about, end=end)]
     assert shop.shells.notices() == []
-    assert not shop.shells.wait(0)
     assert list(shop.shells.folder.iterdir()) == [shell.path]
 
 
@@ -96,8 +94,7 @@ def test_a_command_that_would_fill_the_disk_is_ended_and_that_is_told(
 ) -> None:
     monkeypatch.setattr(command, "LARGEST", 1 << 20)
     start(shop, "yes")
-    assert shop.shells.wait(30)
-    assert "<status>killed</status>" in shop.shells.notices()[0]
+    assert "<status>killed</status>" in shop.notices()[0]
 
 
 def test_with_the_client_all_commands_end_with_all_that_they_started(shop: Workshop) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -81,6 +82,13 @@ class Workshop:
             return tool.run(checked(tool.name, tool.schema, given), self.scene())
         except ToolError as error:
             return error.result()
+
+    def notices(self) -> list[str]:
+        """What the model is told of commands that ended, as soon as there is something."""
+        end = time.monotonic() + 30
+        while not (found := self.shells.notices()) and time.monotonic() < end:
+            time.sleep(0.005)
+        return found
 
     def shell(self, result: Result) -> Shell:
         """The background command that a result tells of."""

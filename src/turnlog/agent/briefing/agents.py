@@ -93,5 +93,4 @@ def _read(path: Path) -> AgentType | None:
         document.body.strip() or _REPORT,
         None if tools is None or "*" in tools else tuple(tools),
         None if model in ("", "inherit") else model,
-        path,
     )

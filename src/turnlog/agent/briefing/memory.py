@@ -17,10 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
-from turnlog.session.statefile import state_file
-
 DEEPEST = 5
 LARGEST = 4 << 20
 """Bytes; no instructions for a model are larger."""
@@ -65,17 +61,6 @@ def memories(cwd: Path, config_dir: Path, *, external: bool = False, home: Path 
                 found += search.file(path, "project")
         found += search.file(folder / "CLAUDE.local.md", "local")
     return found
-
-
-def may_leave(cwd: Path, config_dir: Path) -> bool:
-    """Whether the person has agreed that instructions of a project bring in files from elsewhere."""
-    path = state_file(config_dir)
-    try:
-        state = msgspec.json.decode(path.read_bytes()) if path else {}
-        project = state["projects"][cwd.as_posix()]
-        return project["hasClaudeMdExternalIncludesApproved"] is True
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError):
-        return False
 
 
 def reminder(found: list[Memory]) -> str:

@@ -10,12 +10,6 @@ from typing import Any
 
 IDENTITY = "You are turnlog, an interactive agent in a terminal that helps people with work on software."
 
-ORDER = (
-    "Task", "Bash", "BashOutput", "KillShell", "Glob", "Grep", "Read", "Edit", "Write", "NotebookEdit", "WebFetch",
-    "WebSearch", "TodoWrite", "AskUserQuestion", "ExitPlanMode",
-)  # fmt: skip
-"""The order in which the model is told of its tools; it never changes within a session."""
-
 GUIDE = """# Surroundings
 - What you write outside of calls is shown to the person, in a terminal, as it comes. Markdown is fine; keep it
   plain.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from turnlog.agent.console.draft import Draft
-from turnlog.agent.console.keyboard import END, ENTER, ESCAPE, Keyboard
+from turnlog.agent.console.keyboard import Keyboard
+from turnlog.agent.console.keys import END, ENTER, ESCAPE
 from turnlog.agent.console.screen import Screen
 from turnlog.render.terminal import width
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from turnlog.agent.console.showing import difference, rows
+from turnlog.agent.console.difference import difference, rows
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import Leave
 from turnlog.agent.tools.tool import Place
@@ -26,6 +26,9 @@ Ask = Callable[[str], str | None]
 _LARGEST = 4 << 20
 _WIDEST = 10_000
 _BAR = 5
+_LETTERS = {"y": "y", "yes": "y", "a": "a", "always": "a", "n": "n", "no": "n"}
+_SLIP = 3
+"""What is no longer than this and no answer was mistyped, and is asked again."""
 
 
 # -- leave for a call
@@ -106,20 +109,29 @@ def _content(path: str) -> str:
 
 def leave(decision: Decision, ask: Ask) -> Leave:
     """What the person says to it; whoever turns away says no."""
-    may_remember = bool(decision.suggested)
+    letter, words = _consent(ask, "allow?", "ya" if decision.suggested else "y") or ("n", "")
+    if letter == "n":
+        return Leave("no", words)
+    return Leave("once" if letter == "y" else "always")
+
+
+def _consent(ask: Ask, question: str, letters: str) -> tuple[str, str] | None:
+    """The letter that stands for what is said, `n` with the words for it; None if the person turns away.
+
+    Only the plain word is a yes: with more words it is about something else.
+    """
     while True:
-        said = ask("  allow? [y/a/n] " if may_remember else "  allow? [y/n] ")
+        said = ask(f"  {question} [{'/'.join(f'{letters}n')}] ")
         if said is None:
-            return Leave("no")
+            return None
         word, _, rest = said.strip().partition(" ")
-        if not rest and word.lower() in ("y", "yes"):
-            return Leave("once")
-        if not rest and word.lower() in ("a", "always") and may_remember:
-            return Leave("always")
-        if word.lower() in ("n", "no"):
-            return Leave("no", rest.strip())
-        if len(said.strip()) > 3:
-            return Leave("no", said.strip())
+        letter = _LETTERS.get(word.lower(), "")
+        if letter == "n":
+            return "n", rest.strip()
+        if letter and letter in letters and not rest:
+            return letter, ""
+        if len(said.strip()) > _SLIP:
+            return "n", said.strip()
 
 
 # -- questions of the model
@@ -173,14 +185,10 @@ def plan(given: Object, ask: Ask, say: Callable[..., None], look: Look) -> Objec
     say(look.paint("The plan:", "yellow"), *barred(_spelled(str(given.get("plan") or ""), room)))
     say("  y  go ahead, and ask before each change", "  a  go ahead, and change files without asking")
     say("  n  keep planning; or say what should be different")
-    while True:
-        said = ask("  go ahead? [y/a/n] ")
-        if said is None:
-            return None
-        word, _, rest = said.strip().partition(" ")
-        if not rest and word.lower() in ("y", "yes", "a"):
-            return {"approved": True, "mode": "acceptEdits" if word.lower() == "a" else "default"}
-        if word.lower() in ("n", "no"):
-            return {"approved": False, "words": rest.strip()}
-        if len(said.strip()) > 3:
-            return {"approved": False, "words": said.strip()}
+    consent = _consent(ask, "go ahead?", "ya")
+    if consent is None:
+        return None
+    letter, words = consent
+    if letter == "n":
+        return {"approved": False, "words": words}
+    return {"approved": True, "mode": "acceptEdits" if letter == "a" else "default"}

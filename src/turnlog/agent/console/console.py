@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from turnlog.agent.briefing.planning import Planning
 from turnlog.agent.console import asking, title
 from turnlog.agent.console.keyboard import Keyboard, ModeKey
 from turnlog.agent.console.own_command import run
+from turnlog.agent.console.picker import choose
 from turnlog.agent.console.screen import Screen
 from turnlog.agent.console.showing import Showing
-from turnlog.agent.console.slash import SILENT, carried_out, is_command, unknown
+from turnlog.agent.console.slash import carried_out, is_command, unknown
 from turnlog.agent.console.work import Work
 from turnlog.agent.loop import Loop
 from turnlog.agent.permissions.decision import Decision, Mode
@@ -31,6 +32,7 @@ _MEANING: dict[str, str] = {
     "acceptEdits": "files in the working folders are changed without asking",
     "plan": "nothing is changed until you agree to a plan",
     "bypassPermissions": "nothing is asked",
+    "dontAsk": "what no rule allows is denied",
 }
 _BYE = "Ctrl-C again, or Ctrl-D, leaves."
 
@@ -49,6 +51,8 @@ class Console:
         self._naming: Cancel | None = None
         """Ends the search for a title, once it was begun."""
         self._planning = Planning(self.loop)
+        self._modes = tuple(dict.fromkeys((*MODES_BY_KEY, self.loop.setup.guard.mode)))
+        """Those that the key leads to; any other only where the client was begun with it."""
         self._greet(self._begun)
 
     # -- the conversation
@@ -127,19 +131,14 @@ class Console:
                 is_warned = True
 
     def _command(self, text: str) -> None:
-        name, _, words = text.strip().removeprefix("/").partition(" ")
         told = carried_out(self, text)
         self._screen.say(*([unknown(text)] if told is None else told))
-        if told is not None and name not in SILENT and self.loop.record.path.exists():
-            self.loop.record.local_command(name, words, "\n".join(told), is_sent=False)
 
     def _next_mode(self) -> None:
         """Go on to the next permission mode, as the real client does it with the same key."""
         guard = self.loop.setup.guard
-        more: tuple[Mode, ...] = ("bypassPermissions",) if self._wishes.mode == "bypassPermissions" else ()
-        modes = (*MODES_BY_KEY, *more)
-        at = modes.index(guard.mode) + 1 if guard.mode in modes else 0
-        guard.mode = modes[at % len(modes)]
+        at = self._modes.index(guard.mode) + 1 if guard.mode in self._modes else 0
+        guard.mode = self._modes[at % len(self._modes)]
         self.loop.record.permitting(guard.mode)
         self._screen.say(self._dim(f"· {guard.mode}: {_MEANING[guard.mode]}"))
 
@@ -171,7 +170,7 @@ class Console:
 
     def resume(self, name: str) -> bool:
         """Take up another session."""
-        chosen = name or pick_one(self._starting, self._work.answered, self._screen)
+        chosen = name or choose(self._starting, self._work.answered, self._screen)
         if not chosen or find(chosen, config_dirs(self._starting.environ)) == self.loop.record.path:
             return False
         self._become(another(self._kept, chosen))
@@ -237,17 +236,3 @@ def last_words(begun: Begun) -> list[str]:
     ]
     prompt = [f"{HINT}{line(found.last_prompt[:400])}"] if found.last_prompt else []
     return [*prompt, *([f"{line(texts[-1][:400])}"] if texts else [])]
-
-
-def pick_one(starting: Starting, ask: Callable[[str], str | None], screen: Screen) -> str | None:
-    """Let the person choose a session of the folder; of all folders, where it has none."""
-    from turnlog.agent.console.picker import pick
-    from turnlog.agent.resume.choices import choices
-
-    folders = config_dirs(starting.environ)
-    found = choices(folders, starting.cwd) or choices(folders, None, limit=200)
-    if not found:
-        screen.say("There is no session yet.")
-        return None
-    chosen = pick(found, ask, screen.say, screen.look)
-    return str(chosen.path) if chosen else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnlog.agent.console.keyboard import BACKSPACE, CLEAR, WORD, Key
+from turnlog.agent.console.keys import BACKSPACE, CLEAR, WORD, Key
 
 
 class Draft:

@@ -10,34 +10,18 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
-import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from turnlog.agent.console.history import History
+from turnlog.agent.console.keys import PASTE, PASTED, Key, keys
 
-ESCAPE, ENTER, BACKSPACE, WORD, CLEAR, END, MODE = "escape", "enter", "backspace", "word", "clear", "end", "mode"
 _PAUSE = 0.05
 """Seconds within which the rest of a key's sequence comes."""
 _TICK = 0.1
-_PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
-_SEQUENCE = re.compile(
-    "\x1b\\[200~(?P<pasted>.*?)\x1b\\[201~|\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|O.|[^\\[O\x1b])|(?P<char>.)", re.DOTALL
-)
-_NAMED = {
-    "\r": ENTER,
-    "\n": ENTER,
-    "\x7f": BACKSPACE,
-    "\x08": BACKSPACE,
-    "\x17": WORD,
-    "\x15": CLEAR,
-    "\x04": END,
-    "\x1b": ESCAPE,
-    "\x1b[Z": MODE,
-}
 _MENU = ord("%")
 """How the line editor calls the kind of completion that the key for the mode asks for."""
 _LONGEST_PASTE = 16 << 20
@@ -45,26 +29,6 @@ _LONGEST_PASTE = 16 << 20
 
 class ModeKey(Exception):
     """The key for the next permission mode was pressed at the prompt; its text is what was typed so far."""
-
-
-class Key(NamedTuple):
-    """One key, or a character."""
-
-    text: str
-    name: str = ""
-    """What it does; empty for a character."""
-
-
-def keys(text: str) -> Iterator[Key]:
-    """The keys in what a terminal sent, pasted text as one; sequences of keys that mean nothing here are left out."""
-    for found in _SEQUENCE.finditer(text):
-        char, pasted = found["char"] or "", found["pasted"]
-        if name := _NAMED.get(found[0]):
-            yield Key(found[0], name)
-        elif pasted is not None:
-            yield Key(pasted.replace("\r\n", "\n").replace("\r", "\n"))
-        elif char and (char.isprintable() or char == "\t"):
-            yield Key(char)
 
 
 class Keyboard:
@@ -188,7 +152,7 @@ class Keyboard:
         if raw.endswith(b"\x1b") and select.select([fd], [], [], _PAUSE)[0]:
             raw += os.read(fd, 4096)
         text = self._rest + self._decoder.decode(raw)
-        is_whole = text.rfind(_PASTE) <= text.rfind(_PASTED) or len(text) > _LONGEST_PASTE
+        is_whole = text.rfind(PASTE) <= text.rfind(PASTED) or len(text) > _LONGEST_PASTE
         text, self._rest = (text, "") if is_whole else ("", text)
         return list(keys(text))
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from turnlog.agent.console.difference import difference
 from turnlog.agent.console.screen import Screen
 from turnlog.agent.events import (
     CallEnded,
@@ -23,14 +24,13 @@ from turnlog.agent.record.lines import text_of
 from turnlog.model.events import BlockStarted, Retrying, TextPart
 from turnlog.render.figures import count, duration, size, thousands
 from turnlog.render.terminal import Screen as Look
-from turnlog.render.terminal import cut, first_lines, line, visible, width
-from turnlog.session.patches import Hunk, recorded
+from turnlog.render.terminal import first_lines, line, visible
+from turnlog.session.patches import recorded
 
 Object = Mapping[str, Any]
 
 SHOWN = 5
 """Lines of a result."""
-LONGEST_DIFF = 60
 _LONGEST = 400
 # The fields that say best what a call is about, in this order.
 _TELLING = ("command", "file_path", "notebook_path", "pattern", "url", "query", "description", "bash_id", "shell_id")
@@ -209,50 +209,6 @@ def _todos(given: Object) -> Iterator[str]:
     for todo in todos if isinstance(todos, list) else []:
         if isinstance(todo, Mapping):
             yield f"{_MARKS.get(str(todo.get('status')), '[ ]')} {line(str(todo.get('content') or '')[:_LONGEST])}"
-
-
-def difference(hunks: tuple[Hunk, ...], look: Look, longest: int | None = LONGEST_DIFF) -> Iterator[str]:
-    """The lines of a diff, with their numbers; those that come are green, those that go red."""
-    found = [row for number, hunk in enumerate(hunks) for row in _rows(hunk, is_first=number == 0)]
-    kept = found if longest is None else found[:longest]
-    wide = max((len(str(number)) for _, number, _ in kept if number), default=0)
-    room = max((look.width or _LONGEST) - 5, 10)
-    for sign, number, text in kept:
-        told = f"{number or '':>{wide}} {sign} {visible(text.rstrip(chr(13)).expandtabs(4))}"
-        style = {"+": "green", "-": "red"}.get(sign, "dim")
-        # What is left out where somebody only looks is shown where they decide.
-        shown = [cut(told, room)] if longest is not None else rows(told, room if look.width else len(told))
-        yield from (look.paint(row, style) for row in shown)
-    if len(found) > len(kept):
-        yield look.paint(f"… {count(len(found) - len(kept), 'more line')}", "dim")
-
-
-def rows(text: str, cells: int) -> list[str]:
-    """A visible text in lines of at most so many cells; nothing is left out."""
-    if width(text) <= cells:
-        return [text]
-    found, used = [""], 0
-    for char in text:
-        needed = width(char)
-        if used + needed > cells and used:
-            found.append("")
-            used = 0
-        found[-1] += char
-        used += needed
-    return found
-
-
-def _rows(hunk: Hunk, *, is_first: bool) -> Iterator[tuple[str, int | None, str]]:
-    if not is_first:
-        yield "…", None, ""
-    old, new = hunk.old_start, hunk.new_start
-    for text in hunk.lines:
-        sign = text[0]
-        if sign == "\\":
-            yield "\\", None, text[2:]
-            continue
-        yield sign, old if sign == "-" else new, text[1:]
-        old, new = old + (sign != "+"), new + (sign != "-")
 
 
 def _compacted(event: Compacted) -> str:

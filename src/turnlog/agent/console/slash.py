@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
 from turnlog.agent.loop import Loop
-from turnlog.agent.printing import PRINTED
+from turnlog.agent.printing.printing import PRINTED
 from turnlog.agent.record import lines as written
 from turnlog.model.cancel import Cancel
 from turnlog.render.figures import count, dollars, duration, thousands
@@ -53,10 +53,20 @@ class Command(NamedTuple):
 
 
 def carried_out(talk: Talk, text: str) -> list[str] | None:
-    """The lines that a command gives; None if there is no such command."""
-    name, _, words = text.strip().removeprefix("/").partition(" ")
-    command = COMMANDS.get(name)
-    return None if command is None else list(command.run(talk, words.strip()))
+    """The lines that a command gives, which the session is told of; None if there is no such command."""
+    name, words = _read(text)
+    if name not in COMMANDS:
+        return None
+    told = list(COMMANDS[name].run(talk, words))
+    if name not in SILENT and talk.loop.record.path.exists():
+        talk.loop.record.local_command(name, words, "\n".join(told), is_sent=False)
+    return told
+
+
+def _read(text: str) -> tuple[str, str]:
+    """The name of a command, and the words behind it."""
+    name, *words = text.strip().removeprefix("/").split(maxsplit=1)
+    return name, "".join(words)
 
 
 def is_command(text: str) -> bool:
@@ -89,15 +99,11 @@ class Printed(NamedTuple):
 
 def printed(loop: Loop, text: str, cancel: Cancel) -> tuple[str, str] | None:
     """The name of a command that was given in print mode, and what it gives; None for what is a prompt there."""
-    name, _, words = text.strip().removeprefix("/").partition(" ")
-    if not is_command(text) or name not in COMMANDS:
+    if not is_command(text) or (name := _read(text)[0]) not in COMMANDS:
         return None
     if name not in PRINTED:
         return name, f"/{name} is not available in print mode"
-    told = "\n".join(carried_out(Printed(loop, cancel), text) or ())
-    if name not in SILENT and loop.record.path.exists():
-        loop.record.local_command(name, words, told, is_sent=False)
-    return name, told
+    return name, "\n".join(carried_out(Printed(loop, cancel), text) or ())
 
 
 def unknown(text: str) -> str:
@@ -109,6 +115,8 @@ def unknown(text: str) -> str:
 def _help(_talk: Talk, _words: str) -> Iterator[str]:
     for name, command in COMMANDS.items():
         yield f"  /{f'{name} {command.words}'.strip():<24} {command.help}"
+    yield f"  {'!COMMAND':<25} run a command yourself; the model sees what came of it"
+    yield "  Shift-Tab changes what is asked before a call: default, acceptEdits, plan."
     yield "  Esc or Ctrl-C interrupts a turn; what is typed meanwhile is said next. Ctrl-D leaves."
     yield "  A line that ends with \\ goes on on the next one; so does one with Esc and Enter in it."
 

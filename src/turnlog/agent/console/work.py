@@ -12,7 +12,8 @@ from typing import Any, Generic, TypeVar
 
 from turnlog.agent.console.answer import answered
 from turnlog.agent.console.draft import Draft
-from turnlog.agent.console.keyboard import ENTER, ESCAPE, MODE, Key, Keyboard
+from turnlog.agent.console.keyboard import Keyboard
+from turnlog.agent.console.keys import ENTER, ESCAPE, MODE, Key
 from turnlog.agent.console.screen import Screen
 from turnlog.agent.start import Begun
 from turnlog.model.cancel import Cancel

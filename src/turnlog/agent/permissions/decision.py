@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 from turnlog.agent.tools.tool import Place
 
 Mode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 Verdict = Literal["allow", "ask", "deny"]
 
 

@@ -14,6 +14,7 @@ from turnlog.agent.permissions.modes import ALLOWED, Finding, settle
 from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules, matches_host, matches_name
 from turnlog.agent.settings import Settings, add_rules
 from turnlog.agent.tools.tool import Place
+from turnlog.errors import UsageError
 
 _FREE = frozenset(
     "TodoWrite Task AskUserQuestion ExitPlanMode EnterPlanMode BashOutput KillShell TaskOutput TaskStop".split()
@@ -35,12 +36,23 @@ class SettingsGuard:
     def __init__(
         self, settings: Settings, mode: Mode = "default", *, home: Path | None = None, further: Sequence[Path] = ()
     ) -> None:
-        self.mode: Mode = mode
-        self.rules = Rules(settings)
         self.settings = settings
+        self.mode = mode
+        self.rules = Rules(settings)
         self.home = home or Path.home()
         self.further = tuple(further)
         self._given: list[str] = []
+
+    @property
+    def mode(self) -> Mode:
+        """How much is asked."""
+        return self._mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        if mode == "bypassPermissions" and not self.settings.may_bypass():
+            raise UsageError("the settings do not allow the mode bypassPermissions")
+        self._mode: Mode = mode
 
     @property
     def warnings(self) -> list[str]:
@@ -49,7 +61,7 @@ class SettingsGuard:
 
     def decide(self, name: str, given: Mapping[str, Any], place: Place) -> Decision:
         """Whether a call may be made; what can't be decided is never allowed."""
-        mode = self.mode if self.settings.may_bypass() or self.mode != "bypassPermissions" else "default"
+        mode = self.mode  # the person may change it meanwhile
         if rule := self.rules.bare("deny", name):
             return Decision("deny", f"Permission to use {name} has been denied by the rule {rule}.")
         try:
@@ -139,6 +151,12 @@ class SettingsGuard:
             if rule := named or self.rules.bare(kind, name):
                 return Finding(kind, "" if kind == "allow" else f"The rule {rule} says so.", is_firm=kind == "ask")
         return None
+
+
+def is_readonly(place: Place) -> Callable[[str], bool]:
+    """Says of commands whether they would run without any rule: because all that they do is read."""
+    guard = SettingsGuard(Settings())
+    return lambda command: guard.decide("Bash", {"command": command}, place).verdict == "allow"
 
 
 def _rule(tool: str, before: str, name: str) -> tuple[str, ...]:

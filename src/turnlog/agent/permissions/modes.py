@@ -14,8 +14,6 @@ from typing import NamedTuple
 
 from turnlog.agent.permissions.decision import Decision, Mode, Verdict
 
-MODES: tuple[Mode, ...] = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk")
-
 
 class Finding(NamedTuple):
     """What rules and the nature of a call say of it, before the mode is looked at."""

@@ -33,7 +33,7 @@ from turnlog.agent.permissions.programs import (
     WRITING,
     Forbidden,
 )
-from turnlog.agent.permissions.words import Word
+from turnlog.agent.permissions.words import Word, program
 
 _DOUBLE = re.compile(r"--[a-z][a-z0-9-]*", re.ASCII)
 _ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)"
@@ -165,7 +165,7 @@ def changing(words: Sequence[Word]) -> Use | None:
 def touched(words: Sequence[Word]) -> Use:
     """The files that a command may read and change, as far as can be told: what rules that forbid are held against."""
     known = [word for word in words[1:] if word.is_known]
-    name = words[0].text.rsplit("/", 1)[-1] if words else ""
+    name = program(words)
     named = _operands(known)
     if name == "sed" and is_tame(words):
         named = tuple(word for word in named if not _SED.fullmatch(word.text))

@@ -10,7 +10,7 @@ Task(name) Skill(name)  one agent, one skill; `mcp__server` all tools of a serve
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -90,6 +90,20 @@ def _fits(rule: Rule, tool: str) -> bool:
     if rule.kind == "allow" and not re.match(r"mcp__[^*]+__", rule.tool):
         return False
     return "*" in rule.tool and fnmatchcase(tool, rule.tool)
+
+
+def listed(texts: Sequence[str]) -> list[str]:
+    """Rules as they are given on the command line: several words, or one with commas and blanks between rules."""
+    found: list[str] = []
+    for text in texts:
+        depth, begin = 0, 0
+        for at, char in enumerate([*text, ","]):
+            depth += (char == "(") - (char == ")")
+            if depth <= 0 and char in ", ":
+                found.append(text[begin:at].strip())
+                begin = at + 1
+        found.append(text[begin:].strip())  # a bracket that is never closed: whoever reads the rule says so
+    return [rule for rule in found if rule]
 
 
 def matches_name(rule: Rule, name: str) -> bool:

@@ -16,7 +16,7 @@ from turnlog.agent.permissions.paths import is_protected, spellings
 from turnlog.agent.permissions.readonly import Use, changing, is_tame, reading, touched
 from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules, is_exact, matches_command
 from turnlog.agent.permissions.uses import changes, goes, is_bare, names, reads_unknown, run_in_the_end, uses
-from turnlog.agent.permissions.words import Word
+from turnlog.agent.permissions.words import Word, program, written
 from turnlog.agent.permissions.wrappers import (
     RUNNING,
     SHELLS,
@@ -28,6 +28,7 @@ from turnlog.agent.permissions.wrappers import (
     suggestion,
     unwrapped,
 )
+from turnlog.agent.settings import Kind
 
 _MOST_PIECES = 500
 _MOST_FOLDERS = 16
@@ -71,9 +72,9 @@ class Shell(Struct):
     def _has_rules(self, *tools: str) -> bool:
         return bool(self.rules.specific("deny", tools) or self.rules.specific("ask", tools))
 
-    def _spoken(self, kind: str, command: str, parts: Sequence[Part]) -> Rule | None:
+    def _spoken(self, kind: Kind, command: str, parts: Sequence[Part]) -> Rule | None:
         """The first rule of those that forbid or ask that speaks of the line or anything in it."""
-        rules = self.rules.specific("deny" if kind == "deny" else "ask", ["Bash"])
+        rules = self.rules.specific(kind, ["Bash"])
         if not rules:
             return None
         texts = {command.strip(), *(text for part in parts for text in _texts(part))}
@@ -93,7 +94,7 @@ class Shell(Struct):
         """Whether a working folder, a home or a whole disk would be removed."""
         kept = [self.access.home, *self.access.folders]
         for words in (words for part in parts for words in candidates(part.words)):
-            if not words or words[0].text.rsplit("/", 1)[-1] != "rm" or not _is_recursive(words):
+            if program(words) != "rm" or not _is_recursive(words):
                 continue
             for base, word in ((base, word) for base in self._bases(parts) for word in words[1:]):
                 name = word.text.removesuffix("*") if word.pattern else word.text
@@ -198,7 +199,7 @@ class Shell(Struct):
         return found
 
     def _allowed_by_rule(self, part: Part) -> bool:
-        texts = {_written_as(words) for words in (part.words, unwrapped(part.words, RUNNING))}
+        texts = {written(words) for words in (part.words, unwrapped(part.words, RUNNING))}
         return any(matches_command(rule, text) and _may(rule, part) for rule in self._allowing() for text in texts)
 
     def _allowing(self) -> list[Rule]:
@@ -244,18 +245,14 @@ def _may(rule: Rule, part: Part) -> bool:
     return "find" not in words or not any(text.startswith(_FIND) and text not in spec for text in words)
 
 
-def _written_as(words: Sequence[Word]) -> str:
-    return " ".join([words[0].text, *(word.raw for word in words[1:])]) if words else ""
-
-
 def _texts(part: Part) -> Iterator[str]:
     """All texts that a rule that forbids may mean: with quotes and without, with a program's folder and without."""
     yield part.text
     for words in filter(None, candidates(part.words)):
         plain = [word.text for word in words]
-        yield _written_as(words)
+        yield written(words)
         yield " ".join(plain)
-        yield " ".join([plain[0].rsplit("/", 1)[-1], *plain[1:]])
+        yield " ".join([program(words), *plain[1:]])
     if not all(word.is_known for word in part.words):  # its words as well as can be
         pieces = re.sub(r"[\"'`$(){};|&<>\s\\]", " ", part.text).split()
         yield from (" ".join(pieces[start:]) for start in range(min(len(pieces), _MOST_PIECES)))

@@ -10,7 +10,7 @@ from pathlib import Path
 from turnlog.agent.permissions.access import HARMLESS
 from turnlog.agent.permissions.commands import Part
 from turnlog.agent.permissions.readonly import Use, reading, touched
-from turnlog.agent.permissions.words import Word
+from turnlog.agent.permissions.words import Word, program
 from turnlog.agent.permissions.wrappers import RUNNING, TIMING, candidates, unwrapped
 
 _MOST_NAMES = 500
@@ -18,8 +18,7 @@ _MOST_NAMES = 500
 
 def run_in_the_end(part: Part) -> str:
     """The name of what a command runs in the end."""
-    words = unwrapped(part.words, RUNNING | TIMING)
-    return words[0].text.rsplit("/", 1)[-1] if words else ""
+    return program(unwrapped(part.words, RUNNING | TIMING))
 
 
 def goes(part: Part) -> Word | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _VARIABLE = r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\}|[0-9?#@*!$-])"
@@ -40,6 +41,16 @@ class Word(NamedTuple):
     """It begins with an unquoted `~`."""
     raw: str = ""
     """As it is written, with its quotes."""
+
+
+def program(words: Sequence[Word]) -> str:
+    """The name of what is run, without its folder."""
+    return words[0].text.rsplit("/", 1)[-1] if words else ""
+
+
+def written(words: Sequence[Word]) -> str:
+    """A command as it is held against rules: its words as they are written, its name without quotes."""
+    return " ".join([words[0].text, *(word.raw for word in words[1:])]) if words else ""
 
 
 def is_odd(text: str) -> bool:

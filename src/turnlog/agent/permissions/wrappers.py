@@ -1,4 +1,4 @@
-"""Commands that run another command: what they run, and what the model is offered to have remembered."""
+"""Commands that run another command: what they run, and which rule the person is offered to have remembered."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from turnlog.agent.permissions.commands import Line, Part, parse
-from turnlog.agent.permissions.words import Word, split
+from turnlog.agent.permissions.words import Word, program, split, written
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"})
 EVALUATORS = frozenset({*SHELLS, *"eval exec source . alias trap let shopt enable set complete bind fc coproc".split()})
@@ -73,7 +73,7 @@ def _inner(words: Sequence[Word]) -> Sequence[Word]:
 def candidates(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
     """A command, and all that it may run in turn: for rules that forbid, so rather too many."""
     yield words
-    if _base(words) in _RUNNERS:
+    if program(words) in _RUNNERS:
         yield from (words[start:] for start in range(1, min(len(words), _MOST_WORDS)))
 
 
@@ -90,16 +90,11 @@ def nested(line: Line, depth: int = 0) -> Iterator[Part]:
 def _script(words: Sequence[Word]) -> str:
     """The shell code in the words of a command."""
     rest = words[1:]
-    if _base(words) == "eval":
+    if program(words) == "eval":
         return " ".join(word.text for word in rest)
     options = (place for place, word in enumerate(rest) if re.fullmatch(r"-[a-z]*c[a-z]*", word.text))
-    place = next(options, len(rest)) if _base(words) in SHELLS else len(rest)
+    place = next(options, len(rest)) if program(words) in SHELLS else len(rest)
     return rest[place + 1].text if place + 1 < len(rest) else ""
-
-
-def _base(words: Sequence[Word]) -> str:
-    """The name of what is run, without its folder."""
-    return words[0].text.rsplit("/", 1)[-1] if words else ""
 
 
 def is_opaque(part: Part) -> bool:
@@ -109,7 +104,7 @@ def is_opaque(part: Part) -> bool:
     is_unread = any(not word.is_known and not word.raw for word in part.words)
     if is_unread or name is None or name.rsplit("/", 1)[-1] in EVALUATORS:
         return True
-    return len(part.words) > _MOST_WORDS and _base(part.words) in _RUNNERS
+    return len(part.words) > _MOST_WORDS and program(part.words) in _RUNNERS
 
 
 def suggestion(part: Part) -> str | None:
@@ -121,7 +116,7 @@ def suggestion(part: Part) -> str | None:
     longest = 3 if texts[1:2] in (["run"], ["exec"]) else 2
     told = [text for text in texts[1:longest] if re.fullmatch(r"[a-z][a-z0-9:_-]*", text)]
     is_plain = re.fullmatch(r"[\w./@+-]+", texts[0]) and len(told) == longest - 1
-    if is_plain and _base(words) not in EVALUATORS | _RUNNERS | _INTERPRETERS:
+    if is_plain and program(words) not in EVALUATORS | _RUNNERS | _INTERPRETERS:
         return f"Bash({' '.join([texts[0], *told])}:*)"
-    written = " ".join([texts[0], *(word.raw for word in words[1:])])
-    return f"Bash({written})" if not set("*\n") & set(written) else None
+    text = written(words)
+    return f"Bash({text})" if not set("*\n") & set(text) else None

@@ -8,7 +8,8 @@ what was written until then, and that can be resumed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,6 @@ VERSION = f"{ENTRYPOINT}/{__version__}"
 """Who wrote a line. Both clients resume and list sessions in which this stands in the place of their own version."""
 TICK = timedelta(milliseconds=1)
 
-Watch = Callable[[Object], None]
-"""Is told every link of the chain, after it was written."""
-
 
 class Chain:
     """The links of one file, and what all of them say."""
@@ -42,7 +40,6 @@ class Chain:
         since: datetime | None = None,
         is_branch: bool = False,
         agent_id: str | None = None,
-        watch: Watch | None = None,
     ) -> None:
         self.session_id = session_id
         self.cwd = cwd
@@ -53,7 +50,8 @@ class Chain:
         """The name of the session's plan, where it has one."""
         self.last = last
         """The uuid of the last link of the chain."""
-        self.watch = watch or (lambda _: None)
+        self.watch: Callable[[Object], None] = lambda _: None
+        """Is told every link of the chain, after it was written."""
         self.titles: list[Body] = []
         """The lines that name the session; they are said again behind every turn, where lists of sessions look."""
         self.before: Callable[[], object] | None = None
@@ -65,7 +63,6 @@ class Chain:
         self._branch = branch(cwd)
         self._branches_off = is_branch
         self._prompt_id: str | None = None
-        self._prompt: str | None = None
         self._said = ""
         self._links = 0
 
@@ -83,15 +80,21 @@ class Chain:
         """Write a link behind the last one."""
         with self._lock:
             self._begin()
-            before = self.last, self._time
-            whole = self._placed(body)
-            try:
+            with self._unless_it_fails():
+                whole = self._placed(body)
                 self._write([whole, *behind()], flush=flush)
-            except BaseException:
-                self.last, self._time = before
-                raise
             self._tell(whole)
             return str(whole["uuid"])
+
+    @contextmanager
+    def _unless_it_fails(self) -> Iterator[None]:
+        """Go on from what is placed meanwhile; where it could not be written, from what was there before."""
+        before = self.last, self._time, self._links
+        try:
+            yield
+        except BaseException:
+            self.last, self._time, self._links = before
+            raise
 
     def _begin(self) -> None:
         begin, self.before = self.before, None

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from turnlog.agent.tools.tool import Result
-from turnlog.model.events import Started
+from turnlog.model.answer import Answer
 
 Object = Mapping[str, Any]
 Body = dict[str, Any]
@@ -63,26 +63,26 @@ def user(content: Content, prompt_id: str | None, **fields: Any) -> Body:
     return {"promptId": prompt_id, "type": "user", "message": message, **fields}
 
 
-def assistant(start: Started, blocks: Sequence[Object], usage: Object, stop: str | None, sequence: str | None) -> Body:
+def assistant(answer: Answer, block: Object) -> Body:
     """A part of an answer: the client writes a line for each block, and the same around all of them."""
     message = {
-        "id": start.id,
+        "id": answer.id,
         "type": "message",
         "role": "assistant",
-        "model": start.model,
-        "content": [*blocks],
-        "stop_reason": stop,
-        "stop_sequence": sequence,
-        "usage": {**usage},
+        "model": answer.model,
+        "content": [block],
+        "stop_reason": answer.stop_reason,
+        "stop_sequence": answer.stop_sequence,
+        "usage": {**answer.usage},
     }
-    named = {"requestId": start.request_id} if start.request_id else {}
+    named = {"requestId": answer.request_id} if answer.request_id else {}
     return {"message": message, **named, "type": "assistant"}
 
 
 def made_up(text: str, message_id: str, **fields: Any) -> Body:
     """An answer that no model gave."""
-    start = Started(message_id, SYNTHETIC, _NO_TOKENS)
-    return {**assistant(start, [{"type": "text", "text": text}], _NO_TOKENS, "stop_sequence", ""), **fields}
+    answer = Answer((), "stop_sequence", _NO_TOKENS, message_id, SYNTHETIC, "")
+    return {**assistant(answer, {"type": "text", "text": text}), **fields}
 
 
 def result(call: str, given: Result) -> Body:
@@ -109,12 +109,11 @@ def system(subtype: str, **fields: Any) -> Body:
     return {"type": "system", "subtype": subtype, **fields}
 
 
-def boundary(trigger: str, before: int, after: int | None, milliseconds: int | None) -> Body:
+def boundary(trigger: str, before: int, milliseconds: int) -> Body:
     """The line behind which a summary takes the place of all that was said."""
-    facts = {"trigger": trigger, "preTokens": before, "postTokens": after, "durationMs": milliseconds}
-    known = {key: value for key, value in facts.items() if value is not None}
+    facts = {"trigger": trigger, "preTokens": before, "durationMs": milliseconds}
     return system(
-        "compact_boundary", content="Conversation compacted", isMeta=False, level="info", compactMetadata=known
+        "compact_boundary", content="Conversation compacted", isMeta=False, level="info", compactMetadata=facts
     )
 
 
@@ -155,12 +154,6 @@ def titles(text: str, session_id: str, *, by_model: bool) -> list[Body]:
         {"type": "custom-title", "customTitle": text, "sessionId": session_id},
         {"type": "agent-name", "agentName": text, "sessionId": session_id},
     ]
-
-
-def snapshot(prompt: str, backups: Object, time: str) -> Body:
-    """Which files had been kept when a prompt was given."""
-    kept = {"messageId": prompt, "trackedFileBackups": {**backups}, "timestamp": time}
-    return {"type": "file-history-snapshot", "messageId": prompt, "snapshot": kept, "isSnapshotUpdate": False}
 
 
 def text_of(content: Content) -> str:

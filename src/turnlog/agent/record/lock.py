@@ -40,8 +40,9 @@ class Lock:
                 os.close(fd)  # its owner removed it in the moment before it was locked
         except OSError as error:
             raise TurnlogError(f"{folder}: {error.strerror or error}; TURNLOG_HOME names another folder") from None
-        os.ftruncate(fd, 0)
-        os.write(fd, f"{os.getpid()}\n".encode())
+        with contextlib.suppress(OSError):  # a full disk keeps nobody from holding it; only who does is not said
+            os.ftruncate(fd, 0)
+            os.write(fd, f"{os.getpid()}\n".encode())
         return cls(path, fd)
 
     def release(self) -> None:

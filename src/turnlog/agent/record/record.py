@@ -6,15 +6,16 @@ Every method writes before it returns. Results of parallel calls stand one behin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+from msgspec.structs import replace
+
 from turnlog.agent.record import lines
 from turnlog.agent.record.branch import branch
-from turnlog.agent.record.chain import Chain, Watch, new_id
+from turnlog.agent.record.chain import Chain, new_id
 from turnlog.agent.record.ledger import Ledger
 from turnlog.agent.record.lines import Body, Content, Object
 from turnlog.agent.tools.tool import Result
@@ -24,7 +25,7 @@ from turnlog.entries.patch import encoded
 from turnlog.entries.slug import slug
 from turnlog.errors import UsageError
 from turnlog.model.answer import Answer
-from turnlog.model.events import Started
+from turnlog.model.events import Retrying
 
 
 class Record(Chain):
@@ -34,8 +35,6 @@ class Record(Chain):
         super().__init__(ledger, session_id, cwd, **chain)
         self._calls: dict[str, str] = {}
         """The lines of calls that have no result yet."""
-        self._blocks: tuple[str, int] = "", 0
-        """The answer that is being written, and how many blocks of it are."""
         self._answers: set[str] = set()
         self._steps = 0
         self._depth = 0
@@ -50,7 +49,6 @@ class Record(Chain):
         *,
         mode: str = "default",
         since: datetime | None = None,
-        watch: Watch | None = None,
     ) -> Record:
         """A new session of a folder; its file appears with the first line."""
         name = session_id or new_id()
@@ -59,7 +57,7 @@ class Record(Chain):
         path = project_dir(config_dir, cwd) / f"{name}.jsonl"
         if path.exists():
             raise UsageError(f"the session id {name} is in use; resume that session, or take another id")
-        made = cls(Ledger(path, config_dir / "projects"), name, cwd, since=since, watch=watch)
+        made = cls(Ledger(path, config_dir / "projects"), name, cwd, since=since)
         made.mode = mode
         return made
 
@@ -73,7 +71,6 @@ class Record(Chain):
         size: int,
         since: datetime | None = None,
         is_branch: bool = False,
-        watch: Watch | None = None,
     ) -> Record:
         """A session that goes on behind a link of its chain; `resume.taken_up` knows all that is asked for here.
 
@@ -81,7 +78,7 @@ class Record(Chain):
         """
         root = path.parent.parent if path.parent.parent.name == "projects" else path.parent
         ledger = Ledger(path, root, size)
-        return cls(ledger, path.stem, cwd, last=leaf, since=since, is_branch=is_branch, watch=watch)
+        return cls(ledger, path.stem, cwd, last=leaf, since=since, is_branch=is_branch)
 
     def begin_with(self, copies: bytes, leaf: str, prompt: str) -> None:
         """Begin with lines of another session, as they are, and go on behind one of them."""
@@ -103,9 +100,9 @@ class Record(Chain):
             source = {"permissionMode": self.mode, **origin, "promptSource": "typed" if typed else "sdk"}
             before, own, behind = lines.parted(content)
             self._said_by_client(before, {"turnCompanion": True})
-            self._prompt = self._link(lines.user(own, self._prompt_id, **{**source, **fields}))
+            prompt = self._link(lines.user(own, self._prompt_id, **{**source, **fields}))
             self._said_by_client(behind, {"turnCompanion": True})
-            return self._prompt
+            return prompt
 
     def _said_by_client(self, content: Content, fields: Body) -> str:
         """A line for each block: 2.1.29 writes a session anew, and so twice, in which a line has several."""
@@ -113,29 +110,17 @@ class Record(Chain):
         uuids = [self._link(lines.user(part, self._prompt_id, isMeta=True, **fields)) for part in parts]
         return uuids[-1] if uuids else str(self.last)
 
-    def block(
-        self, start: Started, block: Object, usage: Object, stop_reason: str | None, stop_sequence: str | None = None
-    ) -> str:
-        """A block of an answer; all of one answer repeat its usage and the reason for its end, None if it was cut."""
+    def answer(self, answer: Answer) -> None:
+        """An answer, block by block; lines of one id are one answer, so it gets an id that no other has."""
+        if not answer.id or answer.id in self._answers:
+            answer = replace(answer, id=f"msg_{new_id()}")
+        cut = {"isAbortedMidStream": True} if answer.stop_reason is None else {}
         with self._lock:
-            message, count = self._blocks
-            index = count if message == start.id else 0
-            self._blocks = start.id, index + 1
-            body = lines.assistant(start, [block], usage, stop_reason, stop_sequence)
-            cut = {"isAbortedMidStream": True} if stop_reason is None else {}
-            uuid = self._link({**body, "apiBlockIndex": index, **cut})
-            if block.get("type") == "tool_use":
-                self._calls[str(block.get("id"))] = uuid
-            return uuid
-
-    def answer(self, answer: Answer) -> list[str]:
-        """A whole answer, block by block; lines of one id are one answer, so it gets an id that no other has."""
-        name = answer.id if answer.id and answer.id not in self._answers else f"msg_{new_id()}"
-        self._answers.add(name)
-        start = Started(name, answer.model, answer.usage, answer.request_id)
-        return [
-            self.block(start, block, answer.usage, answer.stop_reason, answer.stop_sequence) for block in answer.content
-        ]
+            self._answers.add(answer.id)
+            for index, block in enumerate(answer.content):
+                uuid = self._link({**lines.assistant(answer, block), "apiBlockIndex": index, **cut})
+                if block.get("type") == "tool_use":
+                    self._calls[str(block.get("id"))] = uuid
 
     def result(self, call: str, result: Result, source: str | None = None, **fields: Any) -> str:
         """What came of a call; `source` is the line of the call, if it was not written by this record."""
@@ -178,15 +163,14 @@ class Record(Chain):
 
     # -- what the client tells of itself
 
-    def retrying(self, attempt: int, wait: float, reason: str, most: int, status: int | None = None) -> str:
-        """A request failed and is tried again."""
-        error = {"message": reason, "formatted": reason, **({"status": status} if status is not None else {})}
-        counts = {"retryInMs": round(wait * 1000), "retryAttempt": attempt, "maxRetries": most}
-        return self._link(lines.system("api_error", level="error", error=error, **counts))
-
-    def noted(self, text: str, level: str = "info") -> str:
-        """Something that people should know and the model need not."""
-        return self._link(lines.system("informational", content=text, isMeta=False, level=level))
+    def retrying(self, event: Retrying) -> str:
+        """A request failed and is tried again; the first attempt is no retry."""
+        status = {} if event.status is None else {"status": event.status}
+        error = {"message": event.reason, "formatted": event.reason, **status}
+        counts = {"retryAttempt": event.attempt - 1, "maxRetries": event.attempts - 1}
+        return self._link(
+            lines.system("api_error", level="error", error=error, retryInMs=round(event.wait * 1000), **counts)
+        )
 
     def turn_ended(self, milliseconds: int) -> None:
         """The model has come to rest; what was written is safe from a power failure from here on."""
@@ -194,30 +178,24 @@ class Record(Chain):
             counts = {"durationMs": milliseconds, "messageCount": self._links, "isMeta": False}
             self._link(lines.system("turn_duration", **counts), flush=True, behind=self._describing)
 
-    def compacted(
-        self,
-        trigger: str,
-        before: int,
-        summary: str,
-        *,
-        after: int | None = None,
-        milliseconds: int | None = None,
-        tools: Sequence[str] = (),
-    ) -> str:
-        """A summary takes the place of all that was said; both lines come in one write, so none is alone."""
+    def compacted(self, trigger: str, before: int, summary: str, milliseconds: int) -> str:
+        """A summary takes the place of all that was said; both lines come in one write, so none is alone.
+
+        Gives the text that stands there: that is what the model is told from now on.
+        """
+        from turnlog.edit.compress.compact import summary_text  # knows all of a session; most end without a summary
+
         with self._lock:
             self._begin()
-            from turnlog.edit.compress.compact import summary_text
-
-            content = summary_text(summary, tools, self.path, kept=False)
+            content = summary_text(summary, (), self.path, kept=False)
             fields = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
-            edge = lines.boundary(trigger, before, after, milliseconds)
-            above, self.last = {"logicalParentUuid": self.last}, None
-            first = self._placed(edge, above)
-            second = self._placed(lines.user(content, self._prompt_id or new_id(), **fields))
-            self._write([first, second, *self._describing()], flush=True)
+            with self._unless_it_fails():
+                above, self.last = {"logicalParentUuid": self.last}, None
+                first = self._placed(lines.boundary(trigger, before, milliseconds), above)
+                second = self._placed(lines.user(content, self._prompt_id or new_id(), **fields))
+                self._write([first, second, *self._describing()], flush=True)
             self._tell(first, second)
-            return str(self.last)
+            return content
 
     def progress(self, call: str, data: Object) -> None:
         """How a call gets on."""
@@ -251,12 +229,6 @@ class Record(Chain):
             if self._ledger.is_there:
                 self._write([{"type": "permission-mode", "permissionMode": mode, "sessionId": self.session_id}])
 
-    def snapshot(self, backups: Object) -> None:
-        """Which files had been kept when the last prompt was given."""
-        with self._lock:
-            if self._prompt is not None:
-                self._write([lines.snapshot(self._prompt, backups, self._now())])
-
     # -- sub-agents
 
     def agent(
@@ -267,12 +239,11 @@ class Record(Chain):
         prompt: str,
         *,
         description: str = "",
-        watch: Watch | None = None,
     ) -> Record:
         """The record of a sub-agent, which begins with its prompt: a file of its own in the session's folder."""
         path = self.folder / "subagents" / f"agent-{agent_id}.jsonl"
         writer.inside(path, self._ledger.root)
-        made = Record(Ledger(path, self._ledger.root), self.session_id, self.cwd, agent_id=agent_id, watch=watch)
+        made = Record(Ledger(path, self._ledger.root), self.session_id, self.cwd, agent_id=agent_id)
         made.mode, made.slug, made._branch, made._prompt_id = self.mode, self.slug, self._branch, self._prompt_id
         made._depth = self._depth + 1
         above = {"parentAgentId": self._agent_id} if self._agent_id else {}

@@ -6,10 +6,10 @@ what the API would refuse: thinking that another model signed, references to too
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from turnlog.agent.conversation import ending, fits, seal
+from turnlog.agent.conversation import ending, seal
 from turnlog.agent.record.lines import NOTHING
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
@@ -69,7 +69,7 @@ def _result(block: Json) -> Json:
 
 
 def _paired(blocks: list[Json]) -> list[Json]:
-    """Blocks without what tools of the server's found, where their call is not sent: the client leaves it out."""
+    """Blocks without what tools of the server's found, where their call is lost: the API refuses that."""
     called = {block.get("id") for block in blocks if str(block.get("type")).endswith("tool_use")}
     return [
         block
@@ -100,11 +100,3 @@ def thinkers(file: Transcript, rows: Iterable[Entry]) -> dict[str, str]:
             blocks = file.body(row)["message"]["content"]
             found.update({seal(block): str(model) for block in blocks if block.get("type") in THINKING})
     return found
-
-
-def for_model(messages: Iterable[Json], thought_by: Mapping[str, str], model: str) -> list[Json]:
-    """Messages without the thinking of other models; an answer is never nothing but thinking."""
-    return [
-        {**message, "content": [block for block in message["content"] if fits(block, thought_by, model)]}
-        for message in messages
-    ]

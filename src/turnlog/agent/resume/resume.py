@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.agent.record import lines
-from turnlog.agent.record.chain import Watch
 from turnlog.agent.record.record import Record
-from turnlog.agent.resume.fitting import OWN, fitted, for_model, thinkers
+from turnlog.agent.resume.fitting import OWN, fitted, thinkers
 from turnlog.agent.resume.seen import SeenFile, seen_files, todos
 from turnlog.agent.spending import filled
 from turnlog.agent.tools.tool import Result
@@ -50,7 +49,7 @@ class Resumed(NamedTuple):
 
     path: Path
     messages: list[Json]
-    """What is to be sent, but for the next prompt; see `sent_to`."""
+    """What is to be sent, but for the next prompt; with thinking, of which each model takes only its own."""
     leaf: str
     model: str | None
     """The model that answered last."""
@@ -78,10 +77,6 @@ class Resumed(NamedTuple):
     used: int
     """Tokens that its last request and the answer took: how full the window is."""
 
-    def sent_to(self, model: str) -> list[Json]:
-        """What is to be sent to a model: without what others thought, which they signed."""
-        return for_model(self.messages, self.thought_by, model)
-
     @property
     def session_id(self) -> str:
         """The id of the session."""
@@ -98,11 +93,13 @@ def resumed(path: Path, leaf: str | None = None) -> Resumed:
         bare = of_thread(file, found).messages
         calls = [call for call in pair(session.entries).all if call.line.index <= found.leaf.index]
         open_calls = tuple(_open_calls(calls, bare))
+        answer = _last_answer(session, found.rows)
+        usage = answer.get("usage")
         return Resumed(
             path,
             _settled(fitted(sent), open_calls),
             found.leaf.uuid,
-            _model(found.rows),
+            answer.get("model"),
             _cwd(session, found.leaf),
             _told(session, ("permission-mode", "user"), "permissionMode"),
             todos(session, calls),
@@ -117,31 +114,23 @@ def resumed(path: Path, leaf: str | None = None) -> Resumed:
             tuple(_titles(session)),
             _plan(session),
             thinkers(file, found.rows),
-            _used(session, found.rows),
+            filled(usage) if isinstance(usage, dict) else 0,
         )
 
 
-def taken_up(found: Resumed, cwd: Path, *, watch: Watch | None = None) -> Record:
+def taken_up(found: Resumed, cwd: Path) -> Record:
     """Go on with a session in its own file."""
     record = Record.going_on(
-        found.path,
-        found.leaf,
-        cwd=cwd,
-        size=found.size,
-        since=found.since,
-        is_branch=found.is_branch,
-        watch=watch,
+        found.path, found.leaf, cwd=cwd, size=found.size, since=found.since, is_branch=found.is_branch
     )
     record.titles = [*found.titles]
     record.slug, record.before = found.slug, lambda: _completed(record, found)
     return record
 
 
-def forked(
-    found: Resumed, config_dir: Path, cwd: Path, session_id: str | None = None, *, watch: Watch | None = None
-) -> Record:
+def forked(found: Resumed, config_dir: Path, cwd: Path, session_id: str | None = None) -> Record:
     """Go on with a session in a new file: its lines keep their ids and times, as the real client does it."""
-    record = Record.new(config_dir, cwd, session_id, since=found.since, watch=watch)
+    record = Record.new(config_dir, cwd, session_id, since=found.since)
     record.slug, record.before = found.slug, lambda: _copied(record, found)
     return record
 
@@ -208,20 +197,13 @@ def _end(file: Transcript) -> int:
     return max(item.end for item in last)
 
 
-def _model(rows: list[Entry]) -> str | None:
+def _last_answer(session: Session, rows: list[Entry]) -> Json:
+    """The last message that a model gave; none before a summary counts."""
     for row in reversed(rows):
         if row.type == "assistant" and row.message and row.message.model not in (None, SYNTHETIC):
-            return row.message.model
-    return None
-
-
-def _used(session: Session, rows: list[Entry]) -> int:
-    """What the last answer says of it; none before a summary counts."""
-    for row in reversed(rows):
-        if row.type == "assistant" and row.message and row.message.model not in (None, SYNTHETIC):
-            usage = session.body(row)["message"].get("usage")
-            return filled(usage) if isinstance(usage, dict) else 0
-    return 0
+            message: Json = session.body(row)["message"]
+            return message
+    return {}
 
 
 def _cwd(session: Session, end: Entry) -> Path | None:
@@ -252,10 +234,10 @@ def _newest(session: Session) -> datetime | None:
 
 def _titles(session: Session) -> Iterator[Json]:
     """The lines that name it; what a person called it stands before what a model did."""
-    title = _told(session, ("custom-title",), "customTitle") or _told(session, ("ai-title",), "aiTitle")
+    own = _told(session, ("custom-title",), "customTitle")
+    title = own or _told(session, ("ai-title",), "aiTitle")
     if title and len(title) <= _LONGEST_TITLE:
-        by_model = _told(session, ("custom-title",), "customTitle") is None
-        yield from lines.titles(title, str(session.session_id), by_model=by_model)
+        yield from lines.titles(title, str(session.session_id), by_model=own is None)
 
 
 def _plan(session: Session) -> str | None:

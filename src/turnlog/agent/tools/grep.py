@@ -56,6 +56,8 @@ class Grep(Offered):
         here = scene.place.cwd
         if not target.exists():
             raise ToolError(f"Path does not exist: {given['path']}. Note: your current working directory is {here}.")
+        if not target.is_file() and not target.is_dir():
+            raise ToolError(f"Cannot search {given['path']}: it is a device or a pipe, which has no end.")
         mode = given.get("output_mode", "files_with_matches")
         out = search([*_words(given, mode), f"--regexp={given['pattern']}", "--", str(target)], here, scene)
         if mode == "files_with_matches":

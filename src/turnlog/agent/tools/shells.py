@@ -92,7 +92,7 @@ class Shells:
         self._limits: list[threading.Timer] = []
         self._notices: list[str] = []
         self._told: set[str] = set()
-        self._news = threading.Condition()
+        self._lock = threading.Lock()
 
     def start(self, command: str, *, call: str, cwd: Path, environ: Mapping[str, str], description: str = "") -> Shell:
         """Start a command; unless it is kept, whoever started it waits for it and forgets it."""
@@ -112,7 +112,7 @@ class Shells:
 
     def keep(self, shell: Shell, limit: float) -> None:
         """Let a command go on in the background, for at most so many seconds."""
-        with self._news:
+        with self._lock:
             self._kept[shell.id] = shell
         timer = threading.Timer(limit, shell.stop, ("limit",))
         timer.daemon = True
@@ -131,14 +131,9 @@ class Shells:
 
     def notices(self) -> list[str]:
         """What the model has not been told yet of commands that ended; each is given once."""
-        with self._news:
+        with self._lock:
             found, self._notices = self._notices, []
             return found
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for a notice; whether there is one."""
-        with self._news:
-            return self._news.wait_for(lambda: bool(self._notices), seconds)
 
     def close(self) -> None:
         """End all commands; what they wrote stays, for whoever resumes the session."""
@@ -152,12 +147,11 @@ class Shells:
             shell.process.ended.wait(max(0.0, until - time.monotonic()))
 
     def _tell_end(self, shell: Shell) -> None:
-        with self._news:
-            if shell.id in self._kept:
-                with contextlib.suppress(OSError):
-                    shell.whereabouts.unlink(missing_ok=True)
-            if shell.id not in self._kept or shell.id in self._told or shell.stopped in ("model", "client"):
+        with self._lock:
+            if shell.id not in self._kept:
                 return
-            self._told.add(shell.id)
-            self._notices.append(shell.notice())
-            self._news.notify_all()
+            with contextlib.suppress(OSError):
+                shell.whereabouts.unlink(missing_ok=True)
+            if shell.id not in self._told and shell.stopped not in ("model", "client"):
+                self._told.add(shell.id)
+                self._notices.append(shell.notice())

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.reader import Transcript
+from turnlog.session.conversation import grown, served
 from turnlog.session.parts import part
 
 Json = dict[str, Any]
-_NOT_SENT = ("server_tool_use", "advisor_tool_result")
+_NOT_SENT = "advisor_tool_result"
 _THINKING = ("thinking", "redacted_thinking")
 
 
@@ -84,7 +85,7 @@ def _part(row: Entry, body: Body) -> _Part | None:
 
 
 def _is_sent(block: object, role: str) -> bool:
-    if not isinstance(block, dict) or not isinstance(kind := block.get("type"), str) or kind in _NOT_SENT:
+    if not isinstance(block, dict) or not isinstance(kind := block.get("type"), str) or kind == _NOT_SENT:
         return False
     if kind == "text":
         return isinstance(text := block.get("text"), str) and bool(text.strip())
@@ -180,7 +181,7 @@ def _answer(group: _Group, unanswered: set[Any], *, is_last: bool) -> Iterator[S
     left = [block for block in blocks if block["type"] == "tool_use" and _id(block, "id") in unanswered]
     kept = [block for block in blocks if not any(block is one for one in left)]
     message = {**first.message, **last.message}
-    is_changed = len(group.parts) > 1 or first.is_changed or bool(left)
+    is_changed = len(group.parts) > 1 or first.is_changed or kept != first.blocks
     if not isinstance(message.get("id"), str) or not message["id"]:
         message["id"], is_changed = f"msg_{(first.entry.uuid or '').replace('-', '')}", True
     if any(block["type"] not in _THINKING for block in kept) or (kept and is_last):
@@ -190,10 +191,8 @@ def _answer(group: _Group, unanswered: set[Any], *, is_last: bool) -> Iterator[S
 
 
 def _joined(parts: list[_Part]) -> list[Json]:
-    """The blocks of an answer: calls come last, and of a call that is written twice the later one."""
+    """The blocks of an answer, in the order in which they are sent."""
     blocks = list(parts[0].blocks)
     for said in parts[1:]:
-        given = said.ids("tool_use")
-        kept = [block for block in blocks if block["type"] != "tool_use" or _id(block, "id") not in given]
-        blocks = sorted([*kept, *said.blocks], key=lambda block: block["type"] == "tool_use")
-    return blocks
+        blocks = grown(blocks, said.blocks)
+    return served(blocks)

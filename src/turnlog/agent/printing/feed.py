@@ -9,21 +9,20 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from turnlog.agent.briefing.planning import Planning
+from turnlog.agent.console.slash import COMMANDS
+from turnlog.agent.loop import Loop
+from turnlog.agent.permissions.decision import MODES
+from turnlog.agent.printing.printing import PRINTED
+from turnlog.agent.printing.program import Program
 from turnlog.errors import TurnlogError
 from turnlog.model.cancel import Cancel
 
-if TYPE_CHECKING:
-    from turnlog.agent.loop import Loop
-    from turnlog.cli.chat_asking import Program
-
 Object = Mapping[str, Any]
 Write = Callable[[dict[str, Any]], None]
-MODES = ("default", "acceptEdits", "plan", "bypassPermissions", "dontAsk")
 
 
 class Message(NamedTuple):
@@ -44,7 +43,6 @@ class Feed:
         """Who is asked for leave, if anybody."""
         self._waiting: queue.SimpleQueue[Message | TurnlogError | None] = queue.SimpleQueue()
         self._cancel = Cancel()
-        self.planning = Planning(loop)
         threading.Thread(target=self._read, name="feed", daemon=True).start()
 
     def next(self) -> Message | None:
@@ -116,15 +114,12 @@ class Feed:
             mode = next((mode for mode in MODES if mode == request.get("mode")), None)
             if mode is None:
                 raise TurnlogError(f"Cannot set permission mode: must be one of {', '.join(MODES)}")
-            setup.guard.mode = mode  # type: ignore[assignment]
+            setup.guard.mode = mode
             self._loop.record.permitting(mode)
             return {"mode": mode}
         raise TurnlogError(f"Unsupported control request subtype: {kind}")
 
     def _known(self) -> dict[str, Any]:
-        from turnlog.agent.console.slash import COMMANDS
-        from turnlog.agent.printing import PRINTED
-
         setup = self._loop.setup
         return {
             "commands": [

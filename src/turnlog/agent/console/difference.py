@@ -1,0 +1,57 @@
+"""The lines of a diff in a terminal: cut where somebody only looks, whole where they decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from turnlog.render.figures import count
+from turnlog.render.terminal import Screen as Look
+from turnlog.render.terminal import cut, visible, width
+from turnlog.session.patches import Hunk
+
+LONGEST = 60
+"""Lines that somebody who only looks is shown."""
+_WIDEST = 400
+
+
+def difference(hunks: tuple[Hunk, ...], look: Look, longest: int | None = LONGEST) -> Iterator[str]:
+    """The lines of a diff, with their numbers; those that come are green, those that go red. `longest` None: whole."""
+    found = [row for number, hunk in enumerate(hunks) for row in _numbered(hunk, is_first=number == 0)]
+    kept = found if longest is None else found[:longest]
+    wide = max((len(str(number)) for _, number, _ in kept if number), default=0)
+    room = max((look.width or _WIDEST) - 5, 10)
+    for sign, number, text in kept:
+        told = f"{number or '':>{wide}} {sign} {visible(text.rstrip(chr(13)).expandtabs(4))}"
+        style = {"+": "green", "-": "red"}.get(sign, "dim")
+        shown = [cut(told, room)] if longest is not None else rows(told, room if look.width else len(told))
+        yield from (look.paint(row, style) for row in shown)
+    if len(found) > len(kept):
+        yield look.paint(f"… {count(len(found) - len(kept), 'more line')}", "dim")
+
+
+def rows(text: str, cells: int) -> list[str]:
+    """A visible text in lines of at most so many cells; nothing is left out."""
+    if width(text) <= cells:
+        return [text]
+    found, used = [""], 0
+    for char in text:
+        needed = width(char)
+        if used + needed > cells and used:
+            found.append("")
+            used = 0
+        found[-1] += char
+        used += needed
+    return found
+
+
+def _numbered(hunk: Hunk, *, is_first: bool) -> Iterator[tuple[str, int | None, str]]:
+    if not is_first:
+        yield "…", None, ""
+    old, new = hunk.old_start, hunk.new_start
+    for text in hunk.lines:
+        sign = text[0]
+        if sign == "\\":
+            yield "\\", None, text[2:]
+            continue
+        yield sign, old if sign == "-" else new, text[1:]
+        old, new = old + (sign != "+"), new + (sign != "-")

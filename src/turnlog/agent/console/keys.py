@@ -1,0 +1,44 @@
+"""What a terminal sends, as keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+ESCAPE, ENTER, BACKSPACE, WORD, CLEAR, END, MODE = "escape", "enter", "backspace", "word", "clear", "end", "mode"
+PASTE, PASTED = "\x1b[200~", "\x1b[201~"
+_SEQUENCE = re.compile(
+    "\x1b\\[200~(?P<pasted>.*?)\x1b\\[201~|\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|O.|[^\\[O\x1b])|(?P<char>.)", re.DOTALL
+)
+_NAMED = {
+    "\r": ENTER,
+    "\n": ENTER,
+    "\x7f": BACKSPACE,
+    "\x08": BACKSPACE,
+    "\x17": WORD,
+    "\x15": CLEAR,
+    "\x04": END,
+    "\x1b": ESCAPE,
+    "\x1b[Z": MODE,
+}
+
+
+class Key(NamedTuple):
+    """One key, or a character."""
+
+    text: str
+    name: str = ""
+    """What it does; empty for a character."""
+
+
+def keys(text: str) -> Iterator[Key]:
+    """The keys in what a terminal sent, pasted text as one; sequences of keys that mean nothing here are left out."""
+    for found in _SEQUENCE.finditer(text):
+        char, pasted = found["char"] or "", found["pasted"]
+        if name := _NAMED.get(found[0]):
+            yield Key(found[0], name)
+        elif pasted is not None:
+            yield Key(pasted.replace("\r\n", "\n").replace("\r", "\n"))
+        elif char and (char.isprintable() or char == "\t"):
+            yield Key(char)

@@ -98,9 +98,9 @@ def _medians(programs: Mapping[str, Program], runs: int) -> dict[str, Cost]:
 
 
 def backfill(_: int, scale: float) -> Report:
-    """2 GB of sessions to a server on this machine that takes everything: bytes a CPU second, and memory."""
+    """1 GB of sessions to a server on this machine that takes everything: bytes a CPU second, and memory."""
     costs = {}
-    for words, size in (("a tenth", 0.1 * scale), ("all", scale)):
+    for words, size in (("a tenth", 0.05 * scale), ("all", 0.5 * scale)):
         home = corpus("many", scale=size)
         with _sink("up") as url:
             costs[words] = _sent(home, url)

@@ -54,7 +54,6 @@ FAULTS = {
     "400": Fault(error(400, "invalid_request_error", "no\nsuch\tthing"), False, "400: no such thing"),
     "401": Fault(error(401, "authentication_error", "invalid x-api-key"), False, "401: invalid x-api-key"),
     "403": Fault(error(403, "permission_error"), False, "403: so it is"),
-    "413": Fault(error(413, "request_too_large", "Request exceeds the maximum size"), False, "413: Request exceeds"),
     "reset": Fault(does(reset), True, "127.0.0.1"),
     "nothing": Fault(does(page(200, "text/event-stream", "")), True, "ended before the answer did"),
     "cut at the beginning": Fault(does(cut("message_start")), True, "ended before the answer did"),
@@ -263,7 +262,7 @@ def test_who_stops_it_while_it_waits_to_try_again_does_not_wait(tmp_path: Path) 
 
 # -- as a process
 
-SEEN = ("400", "401", "413", "429 for an hour", "JSON instead", "a page that says 404", "refused while answering")
+SEEN = ("400", "401", "429 for an hour", "JSON instead", "a page that says 404", "refused while answering")
 
 
 @pytest.mark.parametrize("name", SEEN)

@@ -347,6 +347,29 @@ def test_thinking_is_kept_with_its_signature(tmp_path: Path) -> None:
     assert desk.model.requests[1].messages[1]["content"][0] == thought
 
 
+@pytest.mark.parametrize(
+    ("environ", "budget"),
+    [
+        ({}, None),
+        ({"MAX_THINKING_TOKENS": "0"}, None),
+        ({"MAX_THINKING_TOKENS": "much"}, None),
+        ({"MAX_THINKING_TOKENS": "5000"}, 5000),
+        ({"MAX_THINKING_TOKENS": "7"}, 1024),
+        ({"MAX_THINKING_TOKENS": "90000"}, 31_999),
+        ({"MAX_THINKING_TOKENS": "5000", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "900"}, None),
+    ],
+    ids=str,
+)
+def test_a_model_thinks_as_long_as_the_environment_lets_it(
+    tmp_path: Path, environ: dict[str, str], budget: int | None
+) -> None:
+    desk = Desk(tmp_path, saying("ok"), environ=environ)
+    desk.say()
+    (request,) = desk.model.requests
+    assert request.thinking == (None if budget is None else {"type": "enabled", "budget_tokens": budget})
+    assert bool(request.betas) is (budget is not None)
+
+
 def test_old_results_are_cleared_before_anything_is_summed_up(tmp_path: Path) -> None:
     big = Does("Big", lambda given, scene: Result("x" * 40_000))
     calls = [calling(use(f"c{n}", "Big"), number=n) for n in range(8)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -159,6 +160,23 @@ def test_a_folder_for_locks_that_can_not_be_made_is_told(session: Path, tmp_path
     (tmp_path / "data").write_text("a file")
     with pytest.raises(TurnlogError, match="TURNLOG_HOME"):
         owned(session, tmp_path, tmp_path / "data" / "locks")
+
+
+@linux
+def test_a_full_disk_keeps_nobody_from_holding_a_session(session: Path, locks: Path) -> None:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))  # nothing can be written, as on a full disk
+    try:
+        lock = Lock.of(session, locks)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    with pytest.raises(Busy, match="another turnlog has it open"):
+        Lock.of(session, locks)
+    lock.release()
 
 
 def test_a_registration_of_somebody_else_is_not_removed(session: Path, locks: Path, tmp_path: Path) -> None:

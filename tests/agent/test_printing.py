@@ -146,6 +146,18 @@ def test_without_a_prompt_there_is_nothing_to_do(desk: MakeDesk) -> None:
     assert "needs a prompt" in done.stderr
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a folder in use can't be removed")
+def test_that_the_folder_is_gone_is_told(desk: MakeDesk) -> None:
+    here = desk(script("never"))
+    gone = here.cwd / "gone"
+    gone.mkdir()
+    command = f'rmdir "{gone}" && exec "{sys.executable}" -m turnlog -p hi'
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=gone, env=here.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (1, "turnlog: the folder that this runs in is gone\n")
+
+
 def test_memory_and_surroundings_stand_before_the_first_prompt(desk: MakeDesk) -> None:
     here = desk(script("ok"))
     (here.cwd / "CLAUDE.md").write_text("Use tabs.")
@@ -216,6 +228,28 @@ def test_an_interrupt_ends_the_turn_and_the_session_says_so(desk: MakeDesk) -> N
     told = json.loads(out.splitlines()[-1])
     assert (process.returncode, told["subtype"], told["is_error"]) == (1, "error_during_execution", True)
     assert any("[Request interrupted by user]" in json.dumps(row) for row in here.session)
+
+
+@pytest.mark.parametrize("form", ["json", "stream-json"])
+def test_programs_are_told_of_a_turn_that_could_not_begin(desk: MakeDesk, form: str) -> None:
+    here, nobody = desk(script("ok")), "487f21e9-69d7-480e-b9d8-929d035babf8"
+    done = here.turnlog("-p", "hi", "--resume", nobody, "--output-format", form, "--verbose")
+    (told,) = lines(done.stdout)
+    assert (done.returncode, told["type"], told["subtype"]) == (1, "result", "error_during_execution")
+    assert nobody in told["errors"][0]
+    assert told["errors"][0] in done.stderr
+    assert told["is_error"]
+
+
+def test_programs_are_told_of_a_session_that_another_process_went_on_with(desk: MakeDesk) -> None:
+    line = json.dumps({"type": "user", "uuid": "d2719a3e-5b0c-4f3e-9c43-2f4f3c1f8a11", "message": {}})
+    meddling = call("Bash", command=f"for file in ../home/.claude/projects/*/*.jsonl; do echo '{line}' >> $file; done")
+    here = desk(script(reply(meddling), "ok"))
+    done = here.turnlog("-p", "hi", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions")
+    told = lines(done.stdout)
+    assert (done.returncode, told[0]["subtype"], told[-1]["subtype"]) == (1, "init", "error_during_execution")
+    assert told[-1]["session_id"] == told[0]["session_id"]
+    assert "another process goes on" in told[-1]["errors"][0]
 
 
 def test_a_pipe_that_nobody_closes_is_not_waited_for(desk: MakeDesk) -> None:

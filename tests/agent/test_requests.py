@@ -355,7 +355,7 @@ def test_results_that_would_not_fit_into_the_window_are_summed_up_before_they_ar
 
 def test_a_summary_that_fails_leaves_everything_as_it_was(at: Callable[..., Any]) -> None:
     full = {"input_tokens": 990_000}
-    refusal = {"error": {"status": 400, "type": "invalid_request_error", "message": "prompt is too long"}}
+    refusal = {"error": {"status": 400, "type": "invalid_request_error", "message": "no such thing"}}
     with at(reply(says("One."), usage=full), refusal, "Two.", "Three.") as desk, Client(desk) as client:
         client.say("first")
         assert client.say("second").text == "Two."

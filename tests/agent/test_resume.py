@@ -315,6 +315,21 @@ def test_a_session_that_is_only_looked_at_stays_as_it_is(tmp_path: Path) -> None
     assert len(list(record.path.parent.glob("*.jsonl"))) == 1
 
 
+def test_a_turn_that_an_older_client_hung_beside_the_end_is_told_of(tmp_path: Path) -> None:
+    record = written(tmp_path, plain)
+    lines = rows(record.path)
+    assert resumed(record.path).warnings == ()
+    first, *_, last = (line for line in lines if line["type"] in ("user", "assistant"))
+    asked = {**first, "uuid": "f86f94e2-6014-4eb6-bdf9-06f1d8b357e3", "parentUuid": last["uuid"]}
+    said = {**last["message"], "id": "msg_other"}
+    answered = {**last, "uuid": "9d8158c1-4033-44e4-97aa-8b2f005f796e", "parentUuid": asked["uuid"], "message": said}
+    with record.path.open("a") as file:
+        file.writelines(json.dumps(line) + "\n" for line in (asked, answered))
+    (warning,) = resumed(record.path).warnings
+    assert warning.startswith("2 later messages stand on a branch")
+    assert f"--at {answered['uuid']}`" in warning
+
+
 def test_calls_that_were_cut_off_get_a_result_that_says_so(tmp_path: Path) -> None:
     record = written(tmp_path, cut_off)
     found = resumed(record.path)

@@ -87,6 +87,15 @@ def test_a_file_that_is_no_settings_is_told_and_ignored(tmp_path: Path, values: 
     assert "settings.json" in settings.warnings[-1]
 
 
+@pytest.mark.parametrize("mode", ["of a later version", 5, []])
+def test_a_mode_that_is_not_known_is_told_and_the_next_layer_s_counts(tmp_path: Path, mode: Any) -> None:
+    write(furnished(tmp_path) / ".claude" / "settings.json", {"permissions": {"defaultMode": mode}})
+    write(tmp_path / "home" / ".claude" / "settings.json", {"permissions": {"defaultMode": "plan"}})
+    settings = read(tmp_path)
+    assert settings.mode() == "plan"
+    assert [str(mode) in warning for warning in settings.warnings] == [True]
+
+
 def test_one_bad_key_spoils_nothing_else(tmp_path: Path) -> None:
     write(tmp_path / ".claude" / "settings.json", {
         "permissions": {"allow": ["Bash(npm:*)", 5, "", None], "deny": 5, "ask": {}, "additionalDirectories": 5},

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.interop.block_cases import block_cases
 from tests.interop.digest import difference, digests
 from tests.interop.linear import main_rows
 from tests.session.build import DATA, Build, outcome, said, stamp, use
@@ -88,6 +89,12 @@ def test_parallel_calls_become_one_answer_with_its_results_directly_behind() -> 
     assert [block["type"] for block in rows[1]["message"]["content"]] == ["text", "tool_use", "tool_use"]
     assert {row["sourceToolAssistantUUID"] for row in rows[2:4]} == {"a"}
     assert said(found) == said(build.session())
+
+
+@pytest.mark.parametrize("name", [name for name in block_cases() if name.startswith(("thought", "served"))])
+def test_thinking_between_calls_and_the_server_s_own_tools_are_written_as_they_are_sent(name: str) -> None:
+    session = Session.of(block_cases()[name])
+    assert lined(session).conversation().messages == session.conversation().messages
 
 
 def test_what_a_compaction_preserved_is_written_out_behind_its_summary() -> None:

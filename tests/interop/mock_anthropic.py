@@ -92,7 +92,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_json(200, {"data": [], "has_more": False} if models else {})
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        size = int(self.headers.get("content-length") or 0)
+        raw = self.rfile.read(size)
+        if len(raw) < size:  # the client was killed while it asked
+            self.close_connection = True
+            return
         try:
             body = json.loads(raw or b"{}")
         except (ValueError, RecursionError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,14 @@ def test_replies_come_in_order_and_then_by_default() -> None:
     with MockAnthropic({"conversations": [{"kind": "main", "replies": ["one"]}]}) as mock:
         assert [said(mock, "hi"), said(mock, "again")] == ["one", "OK."]
         assert [r["reply"] for r in mock.requests] == ["0/0", "default"]
+
+
+def test_a_request_that_breaks_off_is_none() -> None:
+    with MockAnthropic() as mock, socket.create_connection(("127.0.0.1", mock.port), timeout=10) as client:
+        client.sendall(b'POST /v1/messages HTTP/1.1\r\ncontent-length: 99\r\n\r\n{"model":')
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(1) == b""
+        assert mock.requests == []
 
 
 def test_the_last_reply_can_be_repeated() -> None:

@@ -184,6 +184,12 @@ def test_an_answer_that_is_cut_is_an_error_and_begins_anew(after: int) -> None:
         assert connect(endpoint(server.url), QUICK).complete(ASK).text == "whole"
 
 
+def test_a_key_that_a_gateway_repeats_is_not_told() -> None:
+    refusal = {"status": 401, "type": "authentication_error", "message": f"Received key {KEY}, which is unknown"}
+    with scripted({"error": refusal}) as server, pytest.raises(Unauthorised, match=r"Received key \[key\], which"):
+        connect(endpoint(server.url), QUICK).complete(ASK)
+
+
 def test_what_came_of_a_cut_answer_can_be_kept() -> None:
     folding = Folding()
     with scripted({"content": [{"type": "text", "text": "abcdef"}], "drop_after": 5}) as server, suppress(BrokenOff):

@@ -46,11 +46,10 @@ def test_a_key_may_go_to_this_machine_unencrypted(url: str) -> None:
     assert Endpoint.from_environment({**KEY, "ANTHROPIC_BASE_URL": url}).url == url
 
 
-def test_a_key_does_not_go_elsewhere_unencrypted_unless_allowed() -> None:
+def test_a_key_does_not_go_elsewhere_unencrypted() -> None:
     given = {**KEY, "ANTHROPIC_BASE_URL": "http://user:pw@10.0.0.1:80/x/"}
     with pytest.raises(UsageError, match=r"http://10\.0\.0\.1:80: the key would be sent unencrypted"):
         Endpoint.from_environment(given)
-    assert Endpoint.from_environment(given, allow_plain=True).url.endswith("/x")
 
 
 @pytest.mark.parametrize(

@@ -99,10 +99,10 @@ class Calls:
         if is_over:
             return call, None, Result(STOP, "User rejected tool use", is_error=True)
         tool = tools.get(call.name)
+        if tool is None:
+            told = f"Error: No such tool available: {call.name}"
+            return call, None, Result(f"<tool_use_error>{told}</tool_use_error>", told, is_error=True)
         try:
-            if tool is None:
-                told = f"Error: No such tool available: {call.name}"
-                return call, None, Result(f"<tool_use_error>{told}</tool_use_error>", told, is_error=True)
             call = call._replace(given=checked(call.name, tool.schema, call.given))
         except ToolError as error:
             return call, None, error.result()

@@ -21,7 +21,7 @@ from turnlog.agent.context import Context, context
 from turnlog.agent.conversation import Content, Conversation, reminder
 from turnlog.agent.delegation import Delegation
 from turnlog.agent.events import Compacted, Event, Said, Streamed, TurnEnded, Warned
-from turnlog.agent.models import most_tokens
+from turnlog.agent.models import most_tokens, thinking
 from turnlog.agent.permissions.decision import Mode
 from turnlog.agent.person import Person
 from turnlog.agent.record.lines import INTERRUPTED, INTERRUPTED_CALL
@@ -40,6 +40,8 @@ from turnlog.model.request import Request
 GO_ON = (
     "Output token limit hit. Go on exactly where you were cut off, without an apology and without repeating anything."
 )
+BETWEEN_CALLS = "interleaved-thinking-2025-05-14"
+"""What lets a model that is to think do so behind results too."""
 _LONGER = 3
 """How often an answer that was cut by its limit is gone on with."""
 
@@ -165,15 +167,16 @@ class Loop:
             {"name": name, "description": tool.description, "input_schema": dict(tool.schema)}
             for name, tool in self.tools().items()
         ]
-        thinking = {"type": "enabled", "budget_tokens": self.setup.thinking} if self.setup.thinking else None
+        most = most_tokens(self.setup.name, self.setup.environ)
+        thought = thinking(most, self.setup.environ)
         return Request(
             self.setup.name,
             said.to_send(self.setup.name, further),
-            self.setup.max_tokens or most_tokens(self.setup.name, self.setup.environ),
+            most,
             self.setup.system,
             offered,
-            thinking=thinking,
-            extra=self.setup.extra,
+            thinking=thought,
+            betas=(BETWEEN_CALLS,) if thought else (),
         )
 
     def _asked(self, cancel: Cancel) -> Answer:
@@ -276,20 +279,19 @@ class Loop:
         return answer.content
 
     def _scene(self, call: str, cancel: Cancel, progress: Callable[[Object], None]) -> Scene:
-        shared = self.shared
         return Scene(
-            call,
-            self.setup.place,
-            self.record.folder,
-            self.record.session_id,
-            shared.files,
-            shared.shells,
-            self,
-            cancel,
-            self.setup.environ,
-            progress,
-            shared.todos,
-            self.setup.guard.unreadable(self.setup.place),
+            call=call,
+            place=self.setup.place,
+            session=self.record.folder,
+            session_id=self.record.session_id,
+            files=self.shared.files,
+            shells=self.shared.shells,
+            desk=self,
+            cancel=cancel,
+            environ=self.setup.environ,
+            progress=progress,
+            todos=self.shared.todos,
+            is_unreadable=self.setup.guard.unreadable(self.setup.place),
         )
 
 

@@ -12,6 +12,8 @@ USUAL = "sonnet"
 SMALL = "haiku"
 _NUMBERED = re.compile(r"claude-([a-z]+)-(\d+)(?:-(\d{1,2}))?")
 _MOST_TOKENS = 32_000
+_LEAST_THINKING = 1024
+"""The API takes no less."""
 
 
 def aliases(environ: Mapping[str, str]) -> dict[str, str]:
@@ -38,8 +40,18 @@ def small(environ: Mapping[str, str], known: Mapping[str, str]) -> str:
 
 def most_tokens(name: str, environ: Mapping[str, str]) -> int:
     """How long one answer may be."""
-    wish = environ.get("CLAUDE_CODE_MAX_OUTPUT_TOKENS", "")
-    if wish.isdecimal() and int(wish) > 0:
-        return int(wish)
     price = lookup(name)
-    return min(_MOST_TOKENS, price.max_output) if price and price.max_output else _MOST_TOKENS
+    wish = _number(environ, "CLAUDE_CODE_MAX_OUTPUT_TOKENS") or _MOST_TOKENS
+    return min(wish, price.max_output) if price and price.max_output else wish
+
+
+def thinking(most: int, environ: Mapping[str, str]) -> dict[str, object] | None:
+    """How long a model may think (`MAX_THINKING_TOKENS`) before an answer of so many tokens; None: as it likes."""
+    wish = _number(environ, "MAX_THINKING_TOKENS")
+    budget = min(max(wish, _LEAST_THINKING), most - 1) if wish else 0
+    return {"type": "enabled", "budget_tokens": budget} if budget >= _LEAST_THINKING else None
+
+
+def _number(environ: Mapping[str, str], name: str) -> int:
+    wish = environ.get(name, "")
+    return int(wish) if wish.isascii() and wish.isdecimal() and len(wish) < 10 else 0

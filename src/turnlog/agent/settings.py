@@ -23,6 +23,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
+from turnlog.agent.permissions.decision import MODES, Mode
+from turnlog.agent.small_file import small_file
 from turnlog.entries.writer import read_whole, replace
 from turnlog.errors import TurnlogError, UsageError
 
@@ -71,11 +73,16 @@ class Settings(Struct, frozen=True):
         found = [(layer, text) for layer in self._trusted() for text in self._listed(layer, "additionalDirectories")]
         return [Path(os.path.normpath(layer.root / Path(text).expanduser())) for layer, text in found]
 
-    def mode(self) -> str | None:
+    def mode(self) -> Mode | None:
         """The mode to begin with (`permissions.defaultMode`); a project can't choose the one that asks nothing."""
-        found = ((layer.name, self._permissions(layer).get("defaultMode")) for layer in self._trusted())
-        refused = [(name, "bypassPermissions") for name in _OWN]
-        return next((mode for name, mode in found if isinstance(mode, str) and (name, mode) not in refused), None)
+        for layer in self._trusted():
+            given = self._permissions(layer).get("defaultMode")
+            mode = next((mode for mode in MODES if mode == given), None)
+            if mode is not None and (mode != "bypassPermissions" or layer.name not in _OWN):
+                return mode
+            if given is not None and mode is None:
+                self._warn(layer, f"permissions.defaultMode is {str(given)[:40]!r}, which turnlog does not know")
+        return None
 
     def may_bypass(self) -> bool:
         """Whether the mode that asks nothing may be used."""
@@ -182,9 +189,7 @@ def _file(name: str, path: Path, root: Path, warnings: list[str]) -> Layer | Non
 def _values(path: Path) -> Mapping[str, Any] | str | None:
     """What a file holds, or what is wrong with it; None if there is none."""
     try:
-        if path.stat().st_size > _LARGEST:
-            return "it is too large"
-        return decoded(path.read_bytes())
+        return decoded(small_file(path, _LARGEST))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -194,7 +199,7 @@ def _values(path: Path) -> Mapping[str, Any] | str | None:
 def _flag(flag: str | Mapping[str, Any], root: Path) -> Layer:
     """What was given when the client was started: that holds, or nothing is done."""
     if isinstance(flag, Mapping):
-        return Layer("flags", "the settings that were given", flag, root)
+        return Layer("flags", "the command line", flag, root)
     is_text = flag.lstrip().startswith("{")
     where = "--settings" if is_text else f"--settings {flag}"
     found = decoded(flag.encode("utf-8", "surrogatepass")) if is_text else _values(root / Path(flag).expanduser())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -55,13 +54,7 @@ class Setup(Struct):
     limits: Limits = Limits()
     aliases: Mapping[str, str] = {}
     """Models by their short names: opus, sonnet, haiku."""
-    max_tokens: int | None = None
-    """How long an answer may be, if not as long as its model and the environment let it be."""
-    thinking: int = 0
-    """Tokens that the model may think; 0: as it likes."""
     window: int | None = None
     """The context window if it is not that of the model."""
     compact_at: float = 0.85
     """When so much of the window is filled, older messages are replaced by a summary."""
-    extra: Mapping[str, Any] = {}
-    """Further fields of each request."""

@@ -106,7 +106,7 @@ class Starting:
         """Begin a session, or take one up again."""
         settings = load(self.cwd, self.config_dir, is_trusted=self.is_trusted, flags=_flags(wishes))
         environ = {**self.environ, **settings.env()}
-        mode = _mode(wishes.mode or settings.mode() or "default")
+        mode = _mode(wishes.mode) if wishes.mode else settings.mode() or "default"
         found = self._found(wishes)
         record = self._record(wishes, mode, found)
         guard = SettingsGuard(settings, mode, further=[record.folder])

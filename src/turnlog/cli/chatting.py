@@ -13,7 +13,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turnlog.errors import UsageError
+from turnlog.errors import TurnlogError, UsageError
 
 if TYPE_CHECKING:
     from turnlog.agent.events import Event
@@ -33,7 +33,11 @@ def chatted(said: Mapping[str, Any]) -> int:
     from turnlog.agent.start import Starting
     from turnlog.cli.config import data_dir
 
-    starting = Starting(Path(os.path.realpath(Path.cwd())), data_dir())
+    try:
+        cwd = Path(os.path.realpath(Path.cwd()))
+    except FileNotFoundError:
+        raise TurnlogError("the folder that this runs in is gone") from None
+    starting = Starting(cwd, data_dir())
     wishes = _wishes(said)
     # Programs that give prompts as lines of JSON leave the word for print mode out.
     if said.get("is_printed") or said.get("input_form") == "stream-json":
@@ -76,8 +80,15 @@ def _printed(starting: Starting, wishes: Wishes, said: Mapping[str, Any]) -> int
     if wishes.resume == "":
         raise UsageError("--resume needs the id of a session in print mode; --continue takes the newest")
     printing = Printing(said.get("form") or "text", _write_json, _write_text, partial=bool(said.get("partial")))
-    if prompt is None:
-        return _fed(starting, wishes, said, printing)
+    try:
+        return _fed(starting, wishes, said, printing) if prompt is None else _once(starting, wishes, prompt, printing)
+    except TurnlogError as error:
+        printing.broken(str(error))
+        raise
+
+
+def _once(starting: Starting, wishes: Wishes, prompt: str, printing: Printing) -> int:
+    """Take one prompt; the exit status."""
     from turnlog.agent.person import Nobody
     from turnlog.model.cancel import Cancel
 
@@ -118,12 +129,14 @@ def _watching(printing: Printing) -> Watch:
 
 
 def _is_fed(said: Mapping[str, Any]) -> bool:
-    """Whether the prompts come as lines of JSON."""
+    """Whether the prompts come as lines of JSON; refuses words that don't go together."""
     is_fed = said.get("input_form") == "stream-json"
     if is_fed and said.get("form") != "stream-json":
         raise UsageError("--input-format stream-json needs --output-format stream-json")
     if not is_fed and (said.get("is_replayed") or said.get("asked")):
         raise UsageError("--replay-user-messages and --permission-prompt-tool need --input-format stream-json")
+    if said.get("partial") and said.get("form") != "stream-json":
+        raise UsageError("--include-partial-messages needs --output-format stream-json")
     if is_fed and said.get("prompt"):
         raise UsageError("with --input-format stream-json the prompts come on standard input, not as an argument")
     return is_fed

@@ -7,7 +7,7 @@ import sys
 
 TYPE_CHECKING = False  # as in typing, whose import costs as much as all of this
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 
@@ -15,21 +15,14 @@ def usage(words: list[str]) -> int | None:
     """Answer `turnlog usage [--json]` and return the exit status; None for any other form."""
     if words not in ([], ["--json"]):
         return None
-    try:
-        _load_decoder()
-        from turnlog.cli.start import begin
+
+    def run() -> int:
         from turnlog.cli.usage_report import Words, print_usage
 
-        begin(["usage"])
         print_usage(Words(as_json=bool(words)))
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except BaseException as error:  # noqa: BLE001 - told in the same way as by the full program
-        from turnlog.cli.program import ended
+        return 0
 
-        return ended(error)
-    _spare_the_end()
-    return 0
+    return _ran("usage", run)
 
 
 def chat(words: list[str]) -> int | None:
@@ -47,20 +40,26 @@ def chat(words: list[str]) -> int | None:
         if hears:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         return None
-    status = _printed(said)
+    status = _ran("chat", lambda: _chatted(said))
     if hears:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     return status
 
 
-def _printed(said: Mapping[str, Any]) -> int:
+def _chatted(said: Mapping[str, Any]) -> int:
+    from turnlog.cli.chatting import chatted
+
+    return chatted(said)
+
+
+def _ran(name: str, run: Callable[[], int]) -> int:
+    """Run a command as the full program does, and tell in the same way how it failed; the exit status."""
     try:
         _load_decoder()
-        from turnlog.cli.chatting import chatted
         from turnlog.cli.start import begin
 
-        begin(["chat"])
-        status = chatted(said)
+        begin([name])
+        status = run()
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - told in the same way as by the full program

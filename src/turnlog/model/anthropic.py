@@ -151,7 +151,7 @@ class Anthropic(Model):
         text = (" ".join(words.split()) if isinstance(words, str) else "") or _plain(raw) or answer.reason
         return failure(
             answer.status,
-            f"{shown(self._parts)}: {answer.status}: {text[:500]}",
+            f"{shown(self._parts)}: {answer.status}: {self.endpoint.hidden(text)[:500]}",
             kind if isinstance(kind, str) else None,
             again={"true": True, "false": False}.get(answer.getheader("x-should-retry", "")),
             request_id=answer.getheader("request-id"),

@@ -51,6 +51,12 @@ class Endpoint(Struct, frozen=True):
             raise UsageError(f"{shown(parts)}: the key would be sent unencrypted; use https")
         return cls(address.rstrip("/"), key, token, proxy_for(parts, given))
 
+    def hidden(self, text: str) -> str:
+        """A text without the keys, which some gateways repeat when they refuse them."""
+        for secret in filter(None, (self.key, self.token)):
+            text = text.replace(secret, "[key]")
+        return text
+
     def headers(self) -> dict[str, str]:
         """What every request says."""
         from turnlog._version import __version__

@@ -174,6 +174,18 @@ def test_a_path_that_is_not_there_is_told(room: Room) -> None:
     ]
 
 
+def test_a_working_folder_that_is_gone_is_told(room: Room) -> None:
+    room.folder.rename(room.folder.with_name("elsewhere"))
+    assert told(room)[0].startswith("Path does not exist: .")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes with names")
+def test_what_has_no_end_is_not_searched(room: Room) -> None:
+    os.mkfifo(room.folder / "pipe")
+    assert told(room, path="pipe") == ["Cannot search pipe: it is a device or a pipe, which has no end."]
+    assert "device" in told(room, path="/dev/zero")[0]
+
+
 def test_files_that_must_not_be_read_are_not_shown(room: Room) -> None:
     room.scene.is_unreadable = lambda path: path.name in ("a.py", "main.rs") or "deep" in path.parts
     names = "wide.txt crlf.txt long.txt colon:1-2-x.txt .hidden.py keep.log sub/b.py"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from turnlog.agent.setup import AgentType
+from turnlog.agent.small_file import small_file
 
 LARGEST = 1 << 20
 _READING = ("Bash", "BashOutput", "KillShell", "Glob", "Grep", "Read", "WebFetch", "WebSearch")
@@ -77,11 +78,10 @@ def _read(path: Path) -> AgentType | None:
     from turnlog.agent.briefing import frontmatter  # most sessions begin without such files
 
     try:
-        if path.stat().st_size > LARGEST:
-            return None
-        document = frontmatter.read(path.read_text(encoding="utf-8-sig", errors="replace"))
+        text = small_file(path, LARGEST).decode("utf-8-sig", "replace").replace("\r\n", "\n")
     except OSError:
         return None
+    document = frontmatter.read(text)
     name, description = document.text("name"), document.text("description")
     if not name or not description:
         return None

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.agent.small_file import small_file
+
 DEEPEST = 5
 LARGEST = 4 << 20
 """Bytes; no instructions for a model are larger."""
@@ -129,9 +131,7 @@ def _text(path: Path) -> str | None:
     if path.suffix.lower() in _BINARY:
         return None
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST:
-            return None
-        raw = path.read_bytes()
+        raw = small_file(path, LARGEST)
     except (OSError, ValueError):
         return None
     return None if b"\0" in raw else raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")

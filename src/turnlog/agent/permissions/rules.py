@@ -40,7 +40,8 @@ class Rule(NamedTuple):
     """What `/` stands for."""
 
     def __str__(self) -> str:
-        return f"{self.text} ({self.kind}, {self.layer} settings)"
+        where = "command line" if self.layer == "flags" else f"{self.layer} settings"
+        return f"{self.text} ({self.kind}, {where})"
 
 
 class Rules:
@@ -62,7 +63,8 @@ class Rules:
             if spec in _EVERYTHING and (kind != "allow" or (spec == "*" and tool not in READERS | EDITORS)):
                 spec = None
             if spec in _NOTHING or (tool == "WebFetch" and not (spec or "domain:").startswith("domain:")):
-                self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} says nothing; it is ignored")
+                hint = " (a host is written domain:HOST)" if tool == "WebFetch" else ""
+                self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} says nothing{hint}; it is ignored")
                 continue
             yield Rule(kind, tool, spec, text, layer.name, layer.root)
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import uuid4
 
 from turnlog.agent.events import Denied, Event, Said, Streamed, TurnEnded
 from turnlog.agent.record.chain import VERSION
 from turnlog.agent.record.lines import made_up
-from turnlog.agent.spending import tokens_of
+from turnlog.agent.spending import Spent, tokens_of
 from turnlog.session.prices import Tokens, lookup, window
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Form = Literal["text", "json", "stream-json"]
 Object = Mapping[str, Any]
 Json = dict[str, Any]
 
-FORMS: tuple[Form, ...] = ("text", "json", "stream-json")
+FORMS: tuple[Form, ...] = get_args(Form)
 PRINTED = ("compact", "context", "cost", "help", "model")
 """Commands of the client that make sense where nobody waits for the next prompt."""
 _SUBTYPES = {
@@ -63,7 +63,8 @@ class Printing:
         self._say = say
         self._partial = partial
         self._lock = threading.Lock()
-        self._session_id = ""
+        self._session_id = str(uuid4())
+        self._spent = Spent()
         self._denied: list[Json] = []
         self._results = 0
         self._usage: dict[str, Object] = {}
@@ -71,7 +72,7 @@ class Printing:
 
     def begin(self, loop: Loop, key_source: str = "none") -> None:
         """Say what the turn has to work with; each turn is counted by itself."""
-        self._session_id = loop.record.session_id
+        self._session_id, self._spent = loop.record.session_id, loop.spent
         self._denied, self._results, self._usage, self._stop = [], 0, {}, None
         if self._form == "stream-json":
             self._write(_init(loop, key_source))
@@ -95,8 +96,13 @@ class Printing:
         if self._form == "text":
             self._say(_in_words(ended, loop))
         else:
-            self._write(self._result(loop, ended))
+            self._write(self._result(ended))
         return int(ended.reason != "finished")
+
+    def broken(self, trouble: str) -> None:
+        """Tell programs that a turn could not begin, or not go on; people are told on standard error."""
+        if self._form != "text":
+            self._write(self._result(TurnEnded("broken", trouble, 0, 0)))
 
     def replay(self, content: Any, uuid: str | None = None) -> None:
         """Say again what a program said."""
@@ -112,7 +118,7 @@ class Printing:
             message = made_up(text, str(uuid4()))["message"]
             around = {"parent_tool_use_id": None, "session_id": self._session_id, "uuid": str(uuid4())}
             self._write({"type": "assistant", "message": message, **around})
-        told = self._result(loop, TurnEnded("finished", text, milliseconds, 0))
+        told = self._result(TurnEnded("finished", text, milliseconds, 0))
         self._write({**told, "num_turns": 0, "stop_reason": None, "local_command": name})
         return 0
 
@@ -136,7 +142,7 @@ class Printing:
         elif isinstance(event, Said):
             yield from _entry(event.entry, event.agent)
 
-    def _result(self, loop: Loop, ended: TurnEnded) -> Json:
+    def _result(self, ended: TurnEnded) -> Json:
         is_error = ended.reason != "finished"
         subtype = _SUBTYPES.get(ended.reason, "error_during_execution")
         told: Json = {"result": ended.text} if subtype == "success" else {"errors": [ended.text] if ended.text else []}
@@ -145,15 +151,15 @@ class Printing:
             "subtype": subtype,
             "is_error": is_error,
             "duration_ms": ended.milliseconds,
-            "duration_api_ms": round(loop.spent.milliseconds),
+            "duration_api_ms": round(self._spent.milliseconds),
             "num_turns": 1 + self._results,
             **told,
             "stop_reason": self._stop,
             "terminal_reason": _REASONS.get(ended.reason, ended.reason),
             "session_id": self._session_id,
-            "total_cost_usd": loop.spent.dollars,
+            "total_cost_usd": self._spent.dollars,
             "usage": _usage(self._usage.values()),
-            "modelUsage": {name: _model(name, used.tokens, used.dollars) for name, used in loop.spent.models.items()},
+            "modelUsage": {name: _model(name, used.tokens, used.dollars) for name, used in self._spent.models.items()},
             "permission_denials": self._denied,
             "uuid": str(uuid4()),
         }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+from turnlog.entries.window import open_regular, read_at
 
 _REF = "ref: refs/heads/"
 _POINTER = "gitdir:"
@@ -33,5 +36,8 @@ def _git_dir(path: Path) -> Path:
 
 
 def _first_line(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.readline(_LONGEST).decode("utf-8", "replace").strip()
+    fd, _ = open_regular(path)
+    try:
+        return read_at(fd, 0, _LONGEST).partition(b"\n")[0].decode("utf-8", "replace").strip()
+    finally:
+        os.close(fd)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from turnlog.agent.conversation import ending, seal
+from turnlog.agent.conversation import ending, reminder, seal
 from turnlog.agent.record.lines import NOTHING
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
@@ -37,7 +37,7 @@ def fitted(messages: Iterable[Json]) -> list[Json]:
         if role == "assistant":
             blocks = ending(_paired(blocks))
         if role == "system":  # not every model takes it in the middle of a conversation
-            role, blocks = "user", [{**block, "text": _reminder(str(block.get("text")))} for block in blocks]
+            role, blocks = "user", [reminder(str(block.get("text"))) for block in blocks]
         if out and out[-1]["role"] == role:
             out[-1]["content"] += blocks
         elif blocks:
@@ -84,10 +84,6 @@ def _is_reference(block: object) -> bool:
 
 def _is_blank(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") == "text" and not str(block.get("text") or "").strip()
-
-
-def _reminder(text: str) -> str:
-    return f"<system-reminder>\n{text}\n</system-reminder>"
 
 
 def thinkers(file: Transcript, rows: Iterable[Entry]) -> dict[str, str]:

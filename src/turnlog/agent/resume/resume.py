@@ -32,7 +32,7 @@ from turnlog.session.calls import Call, pair
 from turnlog.session.clock import moment
 from turnlog.session.conversation import of_thread
 from turnlog.session.prices import SYNTHETIC
-from turnlog.session.resume import thread
+from turnlog.session.resume import Thread, thread
 from turnlog.session.rows import Rows, is_boundary
 from turnlog.session.session import Session
 
@@ -96,25 +96,25 @@ def resumed(path: Path, leaf: str | None = None) -> Resumed:
         answer = _last_answer(session, found.rows)
         usage = answer.get("usage")
         return Resumed(
-            path,
-            _settled(fitted(sent), open_calls),
-            found.leaf.uuid,
-            answer.get("model"),
-            _cwd(session, found.leaf),
-            _told(session, ("permission-mode", "user"), "permissionMode"),
-            todos(session, calls),
-            tuple(seen_files(session, calls)),
-            tuple(_warnings(session, len(open_calls))),
-            open_calls,
-            bool(open_calls) or (bool(bare) and bare[-1]["role"] != "assistant"),
-            _end(file),
-            _newest(session),
-            leaf is not None and found.leaf is not session.leaf(),
-            _told(session, ("last-prompt",), "lastPrompt") or "",
-            tuple(_titles(session)),
-            _plan(session),
-            thinkers(file, found.rows),
-            filled(usage) if isinstance(usage, dict) else 0,
+            path=path,
+            messages=_settled(fitted(sent), open_calls),
+            leaf=found.leaf.uuid,
+            model=answer.get("model"),
+            cwd=_cwd(session, found.leaf),
+            mode=_told(session, ("permission-mode", "user"), "permissionMode"),
+            todos=todos(session, calls),
+            files=tuple(seen_files(session, calls)),
+            warnings=(*_warnings(session, len(open_calls)), *(_beside(session, found) if leaf is None else ())),
+            open_calls=open_calls,
+            is_unanswered=bool(open_calls) or (bool(bare) and bare[-1]["role"] != "assistant"),
+            size=_end(file),
+            since=_newest(session),
+            is_branch=leaf is not None and found.leaf is not session.leaf(),
+            last_prompt=_told(session, ("last-prompt",), "lastPrompt") or "",
+            titles=tuple(_titles(session)),
+            slug=_plan(session),
+            thought_by=thinkers(file, found.rows),
+            used=filled(usage) if isinstance(usage, dict) else 0,
         )
 
 
@@ -224,6 +224,19 @@ def _warnings(session: Session, open_calls: int) -> Iterator[str]:
     if open_calls:
         ended = "call was" if open_calls == 1 else "calls were"
         yield f"{open_calls} {ended} cut off when the session ended; what came of it is not known"
+
+
+def _beside(session: Session, found: Thread) -> Iterator[str]:
+    """Tell of messages behind those that are taken up: an older client hung them where newer ones do not go on."""
+    taken = {row.index for row in found.rows}
+    later = (row for row in session.entries if row.index > found.leaf.index and row.index not in taken)
+    said = [row for row in later if row.type in ("user", "assistant") and not row.is_sidechain and not row.is_meta]
+    if said:
+        yield (
+            f"{len(said)} later {'message stands' if len(said) == 1 else 'messages stand'} on a branch that newer "
+            "clients leave out, and so it is here; "
+            f"`turnlog fork {session.session_id} --at {said[-1].uuid}` goes on from there"
+        )
 
 
 def _newest(session: Session) -> datetime | None:

@@ -52,12 +52,13 @@ class Grep(Offered):
 
     def run(self, given: Object, scene: Scene) -> Result:
         """Search."""
-        target = located(given.get("path") or ".", scene.place)
+        name = given.get("path") or "."
+        target = located(name, scene.place)
         here = scene.place.cwd
         if not target.exists():
-            raise ToolError(f"Path does not exist: {given['path']}. Note: your current working directory is {here}.")
+            raise ToolError(f"Path does not exist: {name}. Note: your current working directory is {here}.")
         if not target.is_file() and not target.is_dir():
-            raise ToolError(f"Cannot search {given['path']}: it is a device or a pipe, which has no end.")
+            raise ToolError(f"Cannot search {name}: it is a device or a pipe, which has no end.")
         mode = given.get("output_mode", "files_with_matches")
         out = search([*_words(given, mode), f"--regexp={given['pattern']}", "--", str(target)], here, scene)
         if mode == "files_with_matches":

@@ -47,6 +47,7 @@ def _set_up(db: apsw.Connection, path: Path) -> None:
         db.pragma("auto_vacuum", "incremental")  # later it would have no effect
     log_ahead(db)
     db.pragma("synchronous", "full")
+    db.pragma("cache_size", -8_000)  # KB: claims are hashes, so each session's are all over the file
     if is_new:
         _create(db)
     if (version := db.pragma("user_version")) != VERSION:

@@ -1,0 +1,20 @@
+"""A file that comes with a checkout, or that anybody may have put there: a device, a pipe or a huge one is not read."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from turnlog.entries.window import open_regular, read_at
+
+
+def small_file(path: Path, largest: int) -> bytes:
+    """What a regular file holds; an `OSError` if it is none, or larger."""
+    fd, status = open_regular(path)
+    try:
+        if status.st_size > largest:
+            raise OSError(errno.EFBIG, "it is too large", str(path))
+        return read_at(fd, 0, status.st_size)
+    finally:
+        os.close(fd)

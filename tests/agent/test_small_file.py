@@ -1,0 +1,58 @@
+"""Files that come with a checkout: a link to a device, a pipe or a huge file neither holds up nor fills the client."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from turnlog.agent.briefing.agents import agent_types
+from turnlog.agent.briefing.memory import memories
+from turnlog.agent.record.branch import DETACHED, branch
+from turnlog.agent.settings import load
+from turnlog.agent.small_file import small_file
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and devices with names")
+Trap = Callable[[Path], None]
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def huge(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+
+
+@pytest.mark.parametrize("trap", [pipe, endless, huge])
+def test_what_is_no_small_file_is_not_read(tmp_path: Path, trap: Trap) -> None:
+    trap(tmp_path / "file")
+    with pytest.raises(OSError, match=r"not a regular file|too large"):
+        small_file(tmp_path / "file", 100)
+
+
+def test_a_small_file_is_read_whole(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"x" * 100)
+    assert small_file(tmp_path / "file", 100) == b"x" * 100
+
+
+@pytest.mark.parametrize("trap", [pipe, endless, huge])
+def test_a_checkout_can_not_hold_up_the_start(tmp_path: Path, trap: Trap) -> None:
+    cwd, config = tmp_path / "project", tmp_path / "config"
+    for folder in (cwd / ".claude" / "agents", cwd / ".git", config):
+        folder.mkdir(parents=True)
+    for name in (".claude/settings.json", ".claude/agents/a.md", "CLAUDE.md", ".git/HEAD"):
+        trap(cwd / name)
+    settings = load(cwd, config, is_trusted=False)
+    assert "settings.json" in settings.warnings[0]
+    assert agent_types(cwd, config).keys() == agent_types(config, config).keys()
+    assert list(memories(cwd, config)) == []
+    assert branch(cwd) == DETACHED

@@ -434,6 +434,19 @@ def test_a_sub_agent_works_in_a_file_of_its_own_and_reports(tmp_path: Path) -> N
     assert desk.loop.spent.requests == 4
 
 
+def test_progress_of_a_sub_agent_says_nothing_that_the_format_does_not_know(tmp_path: Path) -> None:
+    def task(given: Object, scene: Scene) -> Result:
+        return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)
+
+    kinds = {"helper": AgentType("helper", "Helps.", "You help.")}
+    script = [calling(use("t1", "Task", subagent_type="helper", prompt="look")), calling(use("c1", x="a"), number=2)]
+    desk = Desk(tmp_path, *script, saying("seen", 3), saying("ok", 4), tools=(Does("Task", task),), agents=kinds)
+    desk.loop.setup.tools["Task"].schema["additionalProperties"] = True  # type: ignore[index]
+    desk.say()
+    (told,) = (line["data"] for line in desk.lines if line["type"] == "progress")
+    assert told.keys() == {"type", "prompt", "agentId"}
+
+
 def test_a_budget_is_one_for_a_session_and_its_sub_agents(tmp_path: Path) -> None:
     def task(given: Object, scene: Scene) -> Result:
         return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)

@@ -156,6 +156,18 @@ def test_thinking_between_calls_stays_there_when_a_session_is_taken_up(at: Calla
             assert again == first
 
 
+def test_a_model_that_is_told_to_think_may_also_answer_without(at: Callable[..., Any]) -> None:
+    other = {**THOUGHT, "signature": "bW9yZQ=="}
+    with at(reply(THOUGHT, ECHO), reply(ECHO), reply(other, says("Done.")), reply(ECHO), "Yes.", "More.") as desk:
+        (desk.config / "settings.json").write_text(json.dumps({"env": {"MAX_THINKING_TOKENS": "5000"}}))
+        with Client(desk) as client:
+            assert client.say("first").text == "Done."
+            assert client.say("second").text == "Yes."
+        with Client(desk, is_continued=True) as client:
+            assert client.say("third").text == "More."
+            assert all(body["thinking"]["budget_tokens"] == 5000 for body in client.api.bodies)
+
+
 def test_pictures_go_with_results(at: Callable[..., Any], tmp_path: Path) -> None:
     import base64
 

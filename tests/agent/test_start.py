@@ -96,6 +96,7 @@ def test_answers_are_as_long_as_the_model_allows() -> None:
     assert most_tokens("claude-3-5-haiku", {}) == 8192
     assert most_tokens("unknown", {}) == 32_000
     assert most_tokens("unknown", {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "999"}) == 999
+    assert most_tokens("claude-3-5-haiku", {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "99999"}) == 8192
 
 
 @pytest.mark.parametrize(

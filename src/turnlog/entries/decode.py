@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, get_args
 import msgspec
 from msgspec import Struct
 
-from .entry import Body, Entry, Item, Scrap
+from turnlog.entries.entry import Body, Entry, Item, Scrap
 
 DEPTH = 256
 """How deep values are decoded; what lies deeper is cut off."""

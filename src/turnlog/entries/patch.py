@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from .decode import BOM, FAILURES
+from turnlog.entries.decode import BOM, FAILURES
 
 
 class _Gone(Enum):

@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from ..errors import Changed, Unreadable
-from .decode import FAILURES, body, quick, salvage
-from .entry import MISSING, NONE, Body, Entry, Item, MessageHead, Scrap
-from .tail import Checkpoint, mark, stale
+from turnlog.entries.decode import FAILURES, body, quick, salvage
+from turnlog.entries.entry import MISSING, NONE, Body, Entry, Item, MessageHead, Scrap
+from turnlog.entries.tail import Checkpoint, mark, stale
+from turnlog.errors import Changed, Unreadable
 
 BUFFER = 1 << 20
 

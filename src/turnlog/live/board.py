@@ -16,17 +16,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ..entries.agents import agent_files
-from ..entries.clients import Client, clients
-from ..entries.layout import SessionFile, project_sessions, projects
-from ..entries.peeks import look
-from ..entries.reader import scan
-from ..entries.tail import Checkpoint, read_tail
-from ..entries.window import lines_of
-from ..session.find import title_of
-from .fold import Fold
-from .states import Column, Signs, State, column, state
-from .stream import present, told
+from turnlog.entries.agents import agent_files
+from turnlog.entries.clients import Client, clients
+from turnlog.entries.layout import SessionFile, project_sessions, projects
+from turnlog.entries.peeks import look
+from turnlog.entries.reader import scan
+from turnlog.entries.tail import Checkpoint, read_tail
+from turnlog.entries.window import lines_of
+from turnlog.live.fold import Fold
+from turnlog.live.states import Column, Signs, State, column, state
+from turnlog.live.stream import present, told
+from turnlog.session.find import title_of
 
 HOT, WARM, COLD = 0.0, 3.0, 15.0
 """Seconds between two looks at a file."""

@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from ..entries.agents import AgentFile, Loose, agent_files, agent_meta, loose_agents
-from ..entries.layout import scan
+from turnlog.entries.agents import AgentFile, Loose, agent_files, agent_meta, loose_agents
+from turnlog.entries.layout import scan
 
 SHOWN = ("subagent", "workflow")
 """Kinds that people asked for; the others are the client's own side work."""

@@ -20,8 +20,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from ..entries.tail import Checkpoint, mark
-from ..entries.window import open_regular
+from turnlog.entries.tail import Checkpoint, mark
+from turnlog.entries.window import open_regular
 
 MOST = 96
 LONGEST = 3200

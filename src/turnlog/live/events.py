@@ -19,15 +19,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..entries.tail import Checkpoint
-from ..errors import TurnlogError
-from ..session.excerpt import Excerpt
-from ..session.timeline import Item
-from .crew import Member
-from .cursor import Cursor, checkpoint_at, decode, name_of
-from .follow import MAIN, Follow, Gone, Growth, Happening, Joined, Positions, cursor_of
-from .opening import Opening
-from .stream import Grown, Stream, pursued
+from turnlog.entries.tail import Checkpoint
+from turnlog.errors import TurnlogError
+from turnlog.live.crew import Member
+from turnlog.live.cursor import Cursor, checkpoint_at, decode, name_of
+from turnlog.live.follow import MAIN, Follow, Gone, Growth, Happening, Joined, Positions, cursor_of
+from turnlog.live.opening import Opening
+from turnlog.live.stream import Grown, Stream, pursued
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline import Item
 
 Scribe = Callable[[Excerpt, Sequence[Item], str | None], list[str]]
 """Writes items as markup; of the sub-agent that is named, or of the session itself."""

@@ -11,15 +11,15 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..entries.decode import body
-from ..entries.entry import Entry, MessageHead
-from ..entries.reader import Piece
-from ..session.calls import AGENT_TOOLS
-from ..session.graph import holds_result
-from ..session.notices import Notice, notice
-from ..session.prices import SYNTHETIC
-from ..session.prompts import Prompt, read
-from .gist import LONGEST, about, blocks, count, filled, first_text, is_over, line
+from turnlog.entries.decode import body
+from turnlog.entries.entry import Entry, MessageHead
+from turnlog.entries.reader import Piece
+from turnlog.live.gist import LONGEST, about, blocks, count, filled, first_text, is_over, line
+from turnlog.session.calls import AGENT_TOOLS
+from turnlog.session.graph import holds_result
+from turnlog.session.notices import Notice, notice
+from turnlog.session.prices import SYNTHETIC
+from turnlog.session.prompts import Prompt, read
 
 Last = Literal["", "prompt", "command", "bash", "answer", "thinking", "result", "finished", "interrupted", "error"]
 """What was written last, as far as it matters: "" nothing yet; answer: a text; thinking: nothing but thinking so far;

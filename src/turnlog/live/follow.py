@@ -15,16 +15,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from ..entries.reader import scan
-from ..entries.tail import Checkpoint, Tail, read_tail
-from ..entries.window import lines_of
-from ..errors import TurnlogError
-from .crew import Crew, Member
-from .cursor import MOST, Cursor, encode, name_of, spot_of
-from .fold import Fold
-from .opening import Opening
-from .states import Signs
-from .stream import CHUNK, Grown, Stream, present, told
+from turnlog.entries.reader import scan
+from turnlog.entries.tail import Checkpoint, Tail, read_tail
+from turnlog.entries.window import lines_of
+from turnlog.errors import TurnlogError
+from turnlog.live.crew import Crew, Member
+from turnlog.live.cursor import MOST, Cursor, encode, name_of, spot_of
+from turnlog.live.fold import Fold
+from turnlog.live.opening import Opening
+from turnlog.live.states import Signs
+from turnlog.live.stream import CHUNK, Grown, Stream, present, told
 
 MAIN = ""
 """The name of the session's own stream; the others go by their sub-agent's id."""

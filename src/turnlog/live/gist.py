@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..entries.entry import Body, Usage
+from turnlog.entries.entry import Body, Usage
 
 LONGEST = 200
 

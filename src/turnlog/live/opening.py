@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import TurnlogError
-from ..session.timeline import Item, Place
-from ..store.kept import Kept
-from ..store.timelines import Timelines
-from .window import KEPT, Start
+from turnlog.errors import TurnlogError
+from turnlog.live.window import KEPT, Start
+from turnlog.session.timeline import Item, Place
+from turnlog.store.kept import Kept
+from turnlog.store.timelines import Timelines
 
 SMALL = 1 << 20
 """Files up to this size are read from their beginning."""

@@ -22,10 +22,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..session.calls import WAITS_FOR_PERSON, family
-from ..session.clock import moment
-from ..session.prices import window
-from .fold import Fold, Open, Task
+from turnlog.live.fold import Fold, Open, Task
+from turnlog.session.calls import WAITS_FOR_PERSON, family
+from turnlog.session.clock import moment
+from turnlog.session.prices import window
 
 Kind = Literal[
     "answering", "running", "compacting", "waiting", "permission", "finished", "interrupted", "error", "silent", "empty"

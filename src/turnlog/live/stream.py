@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..entries.reader import scan
-from ..entries.tail import Checkpoint, mark, read_tail
-from ..entries.window import lines_of, open_regular, read_at
-from ..session.excerpt import Excerpt
-from ..session.timeline import Item
-from .fold import Fold
-from .opening import Opening
-from .window import Window
+from turnlog.entries.reader import scan
+from turnlog.entries.tail import Checkpoint, mark, read_tail
+from turnlog.entries.window import lines_of, open_regular, read_at
+from turnlog.live.fold import Fold
+from turnlog.live.opening import Opening
+from turnlog.live.window import Window
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline import Item
 
 CHUNK = 1 << 20
 """So many bytes are taken in at once, or one longer line."""

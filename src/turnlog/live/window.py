@@ -12,13 +12,13 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
-from ..entries.reader import FileSource, Transcript
-from ..entries.tail import Checkpoint
-from ..entries.window import lines_of
-from ..session.excerpt import Excerpt
-from ..session.sequence import Sequence
-from ..session.session import Session
-from ..session.timeline import Item, Place
+from turnlog.entries.reader import FileSource, Transcript
+from turnlog.entries.tail import Checkpoint
+from turnlog.entries.window import lines_of
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.sequence import Sequence
+from turnlog.session.session import Session
+from turnlog.session.timeline import Item, Place
 
 _BLOCK = 1 << 20
 KEPT = 160

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from .visible import shown, spelled, unified
+from turnlog.render.visible import shown, spelled, unified
 
 NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 COLOURS = NAMES + tuple(f"bright-{name}" for name in NAMES)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
-from ..entries.entry import Body, Entry
-from ..entries.reader import Transcript
-from ..session.calls import Call, Detail, detail, pair
-from ..session.clock import milliseconds
-from ..session.excerpt import Excerpt
-from ..session.messages import Message, content, join
-from ..session.timeline import Helper, Item
-from ..session.usage import cost_of
-from .card import Picture
-from .pictures import Held, held, pictured
-from .tools import Earlier, Placed, Work, card
-from .values import fields, number, text
-from .view import Answer, Block, Called, Odd, Said, Shot, Thought, Tokens
+from turnlog.entries.entry import Body, Entry
+from turnlog.entries.reader import Transcript
+from turnlog.render.card import Picture
+from turnlog.render.pictures import Held, held, pictured
+from turnlog.render.tools import Earlier, Placed, Work, card
+from turnlog.render.values import fields, number, text
+from turnlog.render.view import Answer, Block, Called, Odd, Said, Shot, Thought, Tokens
+from turnlog.session.calls import Call, Detail, detail, pair
+from turnlog.session.clock import milliseconds
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.messages import Message, content, join
+from turnlog.session.timeline import Helper, Item
+from turnlog.session.usage import cost_of
 
 _SERVED = ("server_tool_use", "mcp_tool_use")
 _RESULT = "_tool_result"

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from ..session.patches import Hunk
+from turnlog.session.patches import Hunk
 
 
 class Picture(Struct, frozen=True, tag_field="section", tag="picture"):

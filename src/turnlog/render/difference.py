@@ -13,9 +13,9 @@ from typing import NamedTuple, TypeAlias
 
 from markupsafe import Markup
 
-from ..session.patches import Hunk
-from .highlight import Highlighter, Piece
-from .visible import shown
+from turnlog.render.highlight import Highlighter, Piece
+from turnlog.render.visible import shown
+from turnlog.session.patches import Hunk
 
 SHOWN = 60
 """So many rows are shown at once."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ..entries.entry import Body, Entry
-from ..entries.reader import Transcript
-from ..session.calls import plain
-from ..session.graph import holds_result
-from ..session.notices import notice
-from ..session.prompts import Prompt, read, understand
-from .figures import count
-from .values import fields, line, number, objects, rows, scalar, strings, tagged, text
+from turnlog.entries.entry import Body, Entry
+from turnlog.entries.reader import Transcript
+from turnlog.render.figures import count
+from turnlog.render.values import fields, line, number, objects, rows, scalar, strings, tagged, text
+from turnlog.session.calls import plain
+from turnlog.session.graph import holds_result
+from turnlog.session.notices import notice
+from turnlog.session.prompts import Prompt, read, understand
 
 KINDS = {
     "interrupt": "a person stopped the model",

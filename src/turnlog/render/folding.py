@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .figures import count, size
+from turnlog.render.figures import count, size
 
 LINES = 60
 CHARACTERS = 8_192

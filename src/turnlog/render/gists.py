@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..entries.entry import Body, Entry, Item, Scrap
-from ..entries.reader import Transcript
-from ..session.prompts import understand
-from .events import told
-from .figures import count
-from .values import fields, line, scalar, text
-from .view import Row
+from turnlog.entries.entry import Body, Entry, Item, Scrap
+from turnlog.entries.reader import Transcript
+from turnlog.render.events import told
+from turnlog.render.figures import count
+from turnlog.render.values import fields, line, scalar, text
+from turnlog.render.view import Row
+from turnlog.session.prompts import understand
 
 # The fields that say best what an entry is about, in this order.
 _TELLING = (

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from .visible import shown, spelled, unified
+from turnlog.render.visible import shown, spelled, unified
 
 LARGEST = 60_000
 """A longer text stays plain."""

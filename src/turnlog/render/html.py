@@ -8,15 +8,15 @@ from typing import Any
 
 from markupsafe import Markup
 
-from . import card as cards
-from . import view as given
-from .ansi import ansi
-from .ansi import plain as unescaped
-from .figures import count
-from .folding import folded, parted
-from .sections import Sections
-from .tree import tree
-from .visible import shown
+from turnlog.render import card as cards
+from turnlog.render import view as given
+from turnlog.render.ansi import ansi
+from turnlog.render.ansi import plain as unescaped
+from turnlog.render.figures import count
+from turnlog.render.folding import folded, parted
+from turnlog.render.sections import Sections
+from turnlog.render.tree import tree
+from turnlog.render.visible import shown
 
 _MARKDOWN = re.compile(r"^(?:```|~~~|#{1,4} \S|[-*] \S|\d+\. \S|> |\|.*\|)|\*\*\S|`[^`\n]+`|\]\(http", re.MULTILINE)
 

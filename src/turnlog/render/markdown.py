@@ -9,12 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from . import card as parts
-from .card import Card, Choice, Section
-from .paragraphs import broken, emphasised, escaped, fenced, inline_code, prose, quoted, safe
-from .view import Answer, AnyView, Block, Called, Compaction, Event, Meta, Odd, Prompt, Said, Shot, Thought
-from .wishes import Wishes, wished
-from .wording import (
+from turnlog.render import card as parts
+from turnlog.render.card import Card, Choice, Section
+from turnlog.render.paragraphs import broken, emphasised, escaped, fenced, inline_code, prose, quoted, safe
+from turnlog.render.view import (
+    Answer,
+    AnyView,
+    Block,
+    Called,
+    Compaction,
+    Event,
+    Meta,
+    Odd,
+    Prompt,
+    Said,
+    Shot,
+    Thought,
+)
+from turnlog.render.wishes import Wishes, wished
+from turnlog.render.wording import (
     agent_words,
     compacted,
     diff_lines,

@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from .visible import attribute, spelled
+from turnlog.render.visible import attribute, spelled
 
 SCHEMES = ("http://", "https://", "mailto:")
 CodeWriter = Callable[[str, str], Markup]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from .visible import sound
+from turnlog.render.visible import sound
 
 _ROUNDS = 4
 _TICKS = re.compile(r"`+")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..entries.entry import Body
-from .card import Picture
+from turnlog.entries.entry import Body
+from turnlog.render.card import Picture
 
 _KINDS = ("image", "document")
 _PDF = "application/pdf"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from .markup import STANDINS, CodeWriter, Writer, is_safe_link
-from .visible import sound
+from turnlog.render.markup import STANDINS, CodeWriter, Writer, is_safe_link
+from turnlog.render.visible import sound
 
 __all__ = ["LARGEST", "is_safe_link", "prose"]
 

@@ -13,15 +13,15 @@ from typing import Any, Protocol
 
 from markupsafe import Markup
 
-from . import card as cards
-from .ansi import PLAIN, ansi
-from .difference import tables
-from .figures import count
-from .folding import folded
-from .highlight import Highlighter
-from .prose import LARGEST, is_safe_link, prose
-from .templating import item_id, template
-from .tree import tree
+from turnlog.render import card as cards
+from turnlog.render.ansi import PLAIN, ansi
+from turnlog.render.difference import tables
+from turnlog.render.figures import count
+from turnlog.render.folding import folded
+from turnlog.render.highlight import Highlighter
+from turnlog.render.prose import LARGEST, is_safe_link, prose
+from turnlog.render.templating import item_id, template
+from turnlog.render.tree import tree
 
 PictureSource = Callable[[cards.Picture], str | None]
 """The `src` of a picture; None: it is not shown, only named."""

@@ -8,10 +8,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..session.timeline import Item
-from .card import Picture, Tree
-from .figures import count
-from .view import AnyView, Odd
+from turnlog.render.card import Picture, Tree
+from turnlog.render.figures import count
+from turnlog.render.view import AnyView, Odd
+from turnlog.session.timeline import Item
 
 LONGEST = 500_000
 """So many characters of a text are shown; clients cut what tools print long before."""

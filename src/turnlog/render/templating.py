@@ -9,9 +9,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from ..session.clock import moment
-from .figures import count, dollars, duration, thousands
-from .visible import attribute, shown
+from turnlog.render.figures import count, dollars, duration, thousands
+from turnlog.render.visible import attribute, shown
+from turnlog.session.clock import moment
 
 
 @lru_cache(maxsize=64)

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from . import card as parts
-from .card import Card, Section
-from .view import Answer, AnyView, Block, Called, Compaction, Event, Meta, Odd, Prompt, Said, Shot, Thought
-from .wishes import Wishes, wished
-from .wording import (
+from turnlog.render import card as parts
+from turnlog.render.card import Card, Section
+from turnlog.render.view import (
+    Answer,
+    AnyView,
+    Block,
+    Called,
+    Compaction,
+    Event,
+    Meta,
+    Odd,
+    Prompt,
+    Said,
+    Shot,
+    Thought,
+)
+from turnlog.render.wishes import Wishes, wished
+from turnlog.render.wording import (
     agent_words,
     compacted,
     diff_lines,

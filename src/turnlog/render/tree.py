@@ -10,9 +10,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from .figures import count
-from .folding import folded
-from .visible import spelled
+from turnlog.render.figures import count
+from turnlog.render.folding import folded
+from turnlog.render.visible import spelled
 
 DEEPEST = 24
 """Below this, a value is written as text; browsers give up at some hundreds."""

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from ..entries.decode import patient
+from turnlog.entries.decode import patient
 
 Json = dict[str, Any]
 SHORT = 200

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from .card import Card, Picture
+from turnlog.render.card import Card, Picture
 
 
 class Said(Struct, frozen=True, tag_field="block", tag="text"):

@@ -10,17 +10,17 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ..entries.entry import Entry
-from ..session.excerpt import Excerpt
-from ..session.prompts import Prompt as Understood
-from ..session.prompts import read, understand
-from ..session.timeline import Compacted, Head, Item
-from .answers import Answers
-from .events import named, notified, reported, told
-from .gists import row
-from .pictures import held
-from .values import fields, number, rows, text
-from .view import AnyView, Compaction, Event, Meta, Prompt
+from turnlog.entries.entry import Entry
+from turnlog.render.answers import Answers
+from turnlog.render.events import named, notified, reported, told
+from turnlog.render.gists import row
+from turnlog.render.pictures import held
+from turnlog.render.values import fields, number, rows, text
+from turnlog.render.view import AnyView, Compaction, Event, Meta, Prompt
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.prompts import Prompt as Understood
+from turnlog.session.prompts import read, understand
+from turnlog.session.timeline import Compacted, Head, Item
 
 __all__ = ["views"]
 

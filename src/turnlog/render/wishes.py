@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from .card import Card, Picture, Section, Tree
-from .view import Answer, AnyView, Block, Called, Meta, Odd, Prompt, Shot, Thought
+from turnlog.render.card import Card, Picture, Section, Tree
+from turnlog.render.view import Answer, AnyView, Block, Called, Meta, Odd, Prompt, Shot, Thought
 
 _DATA = frozenset({"data", "base64"})
 _SHORT = 256

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ..session.clock import moment
-from ..session.patches import unified
-from ..session.timeline import Helper
-from .ansi import plain
-from .card import Agent, Card, Diff, Hits, Picture
-from .figures import count, duration
-from .view import Answer, AnyView, Called, Compaction, Prompt
+from turnlog.render.ansi import plain
+from turnlog.render.card import Agent, Card, Diff, Hits, Picture
+from turnlog.render.figures import count, duration
+from turnlog.render.view import Answer, AnyView, Called, Compaction, Prompt
+from turnlog.session.clock import moment
+from turnlog.session.patches import unified
+from turnlog.session.timeline import Helper
 
 OUTCOMES = {
     "error": "failed",

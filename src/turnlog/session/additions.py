@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..entries.entry import Body
+from turnlog.entries.entry import Body
 
 Json = dict[str, Any]
 

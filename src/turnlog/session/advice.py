@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from .filling import Filling
-from .presets import Preset, Saving
+from turnlog.session.filling import Filling
+from turnlog.session.presets import Preset, Saving
 
 Action = Literal["go on", "clone stripped", "start fresh"]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..entries.agents import AgentFile, agent_files, agent_meta
-from ..entries.entry import Entry
-from ..entries.reader import Transcript
-from .calls import AGENT_TOOLS, Call, agent_of, inputs
-from .prompts import understand
+from turnlog.entries.agents import AgentFile, agent_files, agent_meta
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.session.calls import AGENT_TOOLS, Call, agent_of, inputs
+from turnlog.session.prompts import understand
 
 
 class Agent(Struct):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..entries.entry import Entry
-from .graph import Branch, is_said
-from .resumed import Resumed
-from .rows import is_boundary, message_id
-from .session import Session
-from .symptoms import Severity, Symptoms
+from turnlog.entries.entry import Entry
+from turnlog.session.graph import Branch, is_said
+from turnlog.session.resumed import Resumed
+from turnlog.session.rows import is_boundary, message_id
+from turnlog.session.session import Session
+from turnlog.session.symptoms import Severity, Symptoms
 
 _SWITCHES = 3
 """So often two branches must take turns in the file: a rewind is one change, a late answer of the old branch two."""

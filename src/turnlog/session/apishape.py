@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .refusals import THINKING
+from turnlog.session.refusals import THINKING
 
 Json = dict[str, Any]
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ..entries.layout import is_session_id
-from .clock import milliseconds
-from .touches import resolved, turn_at
-from .turns import Turn
+from turnlog.entries.layout import is_session_id
+from turnlog.session.clock import milliseconds
+from turnlog.session.touches import resolved, turn_at
+from turnlog.session.turns import Turn
 
 if TYPE_CHECKING:
-    from .session import Session
+    from turnlog.session.session import Session
 
 _NAME = re.compile(r"[0-9A-Za-z_-]{1,80}@v[0-9]{1,9}")
 """Names come out of a transcript: they must not lead anywhere else."""

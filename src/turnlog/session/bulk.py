@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .graph import holds_result
-from .session import Session
-from .symptoms import Spot, Symptoms
+from turnlog.session.graph import holds_result
+from turnlog.session.session import Session
+from turnlog.session.symptoms import Spot, Symptoms
 
 GIANT = 1 << 20
 """A result of so many bytes, images aside, is giant."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from ..entries.entry import Entry
-from ..entries.reader import Transcript, collector_off
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript, collector_off
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     name: tuple(tools.split())

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
-from .contents import Content, content, formed
-from .patches import Hunk, applied, compared, recorded
+from turnlog.session.contents import Content, content, formed
+from turnlog.session.patches import Hunk, applied, compared, recorded
 
 Json = dict[str, Any]
 Source = Literal["patch", "texts", "none"]

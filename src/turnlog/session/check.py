@@ -8,14 +8,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..entries.drift import Drift, Unknown
-from ..entries.entry import FLAWS, Entry, Item, Scrap
-from ..entries.reader import Transcript
-from ..errors import Refused
-from .foreign import foreign
-from .requests import Proof, prove
-from .session import Session
-from .symptoms import Severity
+from turnlog.entries.drift import Drift, Unknown
+from turnlog.entries.entry import FLAWS, Entry, Item, Scrap
+from turnlog.entries.reader import Transcript
+from turnlog.errors import Refused
+from turnlog.session.foreign import foreign
+from turnlog.session.requests import Proof, prove
+from turnlog.session.session import Session
+from turnlog.session.symptoms import Severity
 
 PLACES = 20
 """So many places of one finding are named; all are counted."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from ..entries.entry import Entry
-from ..entries.reader import Transcript
-from .graph import Graph
-from .rows import is_boundary
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.session.graph import Graph
+from turnlog.session.rows import is_boundary
 
 
 class Compaction(NamedTuple):

@@ -10,11 +10,11 @@ from collections.abc import Container, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ..entries.entry import Entry
-from ..entries.reader import Transcript
-from .additions import EMPTY, FILLER, Added, made_up
-from .parts import Part, part
-from .resume import Thread, thread
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.session.additions import EMPTY, FILLER, Added, made_up
+from turnlog.session.parts import Part, part
+from turnlog.session.resume import Thread, thread
 
 Json = dict[str, Any]
 _THINKING = ("thinking", "redacted_thinking")

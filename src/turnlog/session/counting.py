@@ -12,10 +12,10 @@ from typing import Protocol
 
 from msgspec import Struct, convert
 
-from ..entries.decode import NO_FIT, fit
-from ..entries.entry import Body, Usage
-from .messages import Quality, quality
-from .prices import SYNTHETIC, Tokens
+from turnlog.entries.decode import NO_FIT, fit
+from turnlog.entries.entry import Body, Usage
+from turnlog.session.messages import Quality, quality
+from turnlog.session.prices import SYNTHETIC, Tokens
 
 MOST = 10_000_000
 """No request has more tokens of a kind: a number above is no count, and would spoil every sum that it is in."""

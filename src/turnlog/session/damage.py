@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ..entries.entry import Scrap
-from ..entries.reader import Transcript
-from .symptoms import Symptoms
+from turnlog.entries.entry import Scrap
+from turnlog.entries.reader import Transcript
+from turnlog.session.symptoms import Symptoms
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from . import ancestry, bulk, damage, exchange, hidden
-from .foreign import foreign
-from .resumed import Resumed
-from .session import Session
-from .symptoms import Symptom, Symptoms
+from turnlog.session import ancestry, bulk, damage, exchange, hidden
+from turnlog.session.foreign import foreign
+from turnlog.session.resumed import Resumed
+from turnlog.session.session import Session
+from turnlog.session.symptoms import Symptom, Symptoms
 
 
 def diagnose(session: Session) -> list[Symptom]:

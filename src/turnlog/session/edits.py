@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from .agents import Agent
-from .backups import Backup, backups
-from .calls import Detail, detail
-from .changes import Change, commanded, edited, noted, written
-from .contents import Content, bare, decoded, formed, is_damaged
-from .patches import Hunk
-from .shown import Shown, shown, shown_by_read
-from .touches import Touch, changed_files, resolved, touches
-from .turns import Turn
+from turnlog.session.agents import Agent
+from turnlog.session.backups import Backup, backups
+from turnlog.session.calls import Detail, detail
+from turnlog.session.changes import Change, commanded, edited, noted, written
+from turnlog.session.contents import Content, bare, decoded, formed, is_damaged
+from turnlog.session.patches import Hunk
+from turnlog.session.shown import Shown, shown, shown_by_read
+from turnlog.session.touches import Touch, changed_files, resolved, touches
+from turnlog.session.turns import Turn
 
 if TYPE_CHECKING:
-    from .session import Session
+    from turnlog.session.session import Session
 
 Sure = Literal["exact", "text", "rebuilt", "partial", "unknown"]
 """How well the content after a step is known.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from ..entries.entry import Entry, Scrap
-from ..entries.reader import Source
-from .session import Session
-from .timeline import Item, Place
+from turnlog.entries.entry import Entry, Scrap
+from turnlog.entries.reader import Source
+from turnlog.session.session import Session
+from turnlog.session.timeline import Item, Place
 
 
 class Excerpt:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..entries.entry import Entry
-from .refusals import MANY, THINKING, image_fault, name_fault, thinking_fault
-from .resumed import Resumed
-from .rows import message_id
-from .session import Session
-from .symptoms import Severity, Spot, Symptoms
+from turnlog.entries.entry import Entry
+from turnlog.session.refusals import MANY, THINKING, image_fault, name_fault, thinking_fault
+from turnlog.session.resumed import Resumed
+from turnlog.session.rows import message_id
+from turnlog.session.session import Session
+from turnlog.session.symptoms import Severity, Spot, Symptoms
 
 Json = dict[str, Any]
 

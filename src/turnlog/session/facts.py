@@ -8,14 +8,14 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from .agents import Agent
-from .calls import Call, family
-from .compactions import Compaction
-from .lineage import current_leaf
-from .overview import by_type
-from .session import Session
-from .turns import Turn
-from .usage import Usage
+from turnlog.session.agents import Agent
+from turnlog.session.calls import Call, family
+from turnlog.session.compactions import Compaction
+from turnlog.session.lineage import current_leaf
+from turnlog.session.overview import by_type
+from turnlog.session.session import Session
+from turnlog.session.turns import Turn
+from turnlog.session.usage import Usage
 
 Json = dict[str, Any]
 

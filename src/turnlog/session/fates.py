@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from ..entries.entry import Entry
-from .noise import HOOK_OUTPUT
-from .pieces import Piece
-from .wishes import Wishes
+from turnlog.entries.entry import Entry
+from turnlog.session.noise import HOOK_OUTPUT
+from turnlog.session.pieces import Piece
+from turnlog.session.wishes import Wishes
 
 STAYS, SHORTENED, REPLACED, GONE = range(4)
 _READING = frozenset({"Read", "NotebookRead"})

@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..entries.reader import Transcript
-from .calls import Call, inputs
+from turnlog.entries.reader import Transcript
+from turnlog.session.calls import Call, inputs
 
 PATH_FIELDS = {
     "Read": "file_path",

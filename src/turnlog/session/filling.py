@@ -14,11 +14,11 @@ from heapq import nlargest
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from .messages import Message
-from .pieces import GROUPS, Piece, pieces, pieces_of
-from .prices import lookup, window
-from .session import Session
-from .usage import context_of
+from turnlog.session.messages import Message
+from turnlog.session.pieces import GROUPS, Piece, pieces, pieces_of
+from turnlog.session.prices import lookup, window
+from turnlog.session.session import Session
+from turnlog.session.usage import context_of
 
 USUAL_RATE = 0.4
 """Tokens per byte where nothing was measured: the middle of what sessions of the current models show."""

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from ..demo import config_dir
-from ..entries.layout import SessionFile, session_files
-from ..entries.peek import Peek
-from ..entries.peeks import look, look_all
-from ..errors import Ambiguous, NotFound
-from .clock import moment
+from turnlog.demo import config_dir
+from turnlog.entries.layout import SessionFile, session_files
+from turnlog.entries.peek import Peek
+from turnlog.entries.peeks import look, look_all
+from turnlog.errors import Ambiguous, NotFound
+from turnlog.session.clock import moment
 
 LAST = "last"
 _LISTED = 5

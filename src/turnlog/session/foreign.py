@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..entries.entry import Body
-from ..entries.reader import Transcript
-from ..entries.types import ENTRIES
+from turnlog.entries.entry import Body
+from turnlog.entries.reader import Transcript
+from turnlog.entries.types import ENTRIES
 
 # Fields that the first object has -> what such a file is.
 _KNOWN: tuple[tuple[frozenset[str], str], ...] = (

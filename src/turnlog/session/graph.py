@@ -9,9 +9,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
-from ..entries.entry import MISSING, NONE, Entry
-from ..entries.reader import Transcript
-from .rows import BOUNDARY, message_id
+from turnlog.entries.entry import MISSING, NONE, Entry
+from turnlog.entries.reader import Transcript
+from turnlog.session.rows import BOUNDARY, message_id
 
 _SPEAKERS = ("user", "assistant")
 

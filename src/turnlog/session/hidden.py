@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ..entries.entry import Entry
-from .graph import is_said
-from .resumed import Resumed
-from .symptoms import Spot, Symptoms
+from turnlog.entries.entry import Entry
+from turnlog.session.graph import is_said
+from turnlog.session.resumed import Resumed
+from turnlog.session.symptoms import Spot, Symptoms
 
 
 def refusal(view: Resumed, found: Symptoms) -> None:

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..entries.agents import Loose, loose_agents
-from ..entries.belongings import Belongings, belongings, history
-from ..entries.layout import SessionFile, is_session_id, projects, scan, session_files
-from ..entries.slug import slug
-from .clock import moment
-from .session import Session
+from turnlog.entries.agents import Loose, loose_agents
+from turnlog.entries.belongings import Belongings, belongings, history
+from turnlog.entries.layout import SessionFile, is_session_id, projects, scan, session_files
+from turnlog.entries.slug import slug
+from turnlog.session.clock import moment
+from turnlog.session.session import Session
 
 _BY_ID = ("file-history", "tasks", "session-env", "todos", "debug")
 _ID = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-agent-.*)?(?:\.\w+)?", re.IGNORECASE)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..entries.entry import MISSING, NONE, Entry
-from ..errors import Refused
-from .graph import Graph
-from .rows import is_boundary
-from .session import Session
-from .turns import Turn
+from turnlog.entries.entry import MISSING, NONE, Entry
+from turnlog.errors import Refused
+from turnlog.session.graph import Graph
+from turnlog.session.rows import is_boundary
+from turnlog.session.session import Session
+from turnlog.session.turns import Turn
 
 
 def lineage(session: Session, uuid: str) -> set[str]:

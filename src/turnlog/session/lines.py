@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..entries.decode import FAILURES, NO_FIT, body, fit, salvage
-from ..entries.entry import Body, Entry, Usage
+from turnlog.entries.decode import FAILURES, NO_FIT, body, fit, salvage
+from turnlog.entries.entry import Body, Entry, Usage
 
 
 class Block(Struct, gc=False):

@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from ..entries.entry import Entry, Usage
-from ..entries.reader import Transcript, collector_off
-from .prices import SYNTHETIC, Tokens
+from turnlog.entries.entry import Entry, Usage
+from turnlog.entries.reader import Transcript, collector_off
+from turnlog.session.prices import SYNTHETIC, Tokens
 
 Quality = Literal["final", "partial", "placeholder", "missing"]
 

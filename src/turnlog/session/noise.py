@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..entries.entry import Entry
+from turnlog.entries.entry import Entry
 
 NOISE = frozenset(
     "progress file-history-snapshot file-history-delta attribution-snapshot"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ..entries.entry import Entry
-from ..entries.reader import Transcript
-from .prompts import understand
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.session.prompts import understand
 
 _OPENED = re.compile(r"<(task-id|shell-id|tool-use-id|status|summary|output-file|result)>")
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from ..entries.entry import Entry
-from .resumed import Resumed
-from .rows import GRAPH_TYPES
+from turnlog.entries.entry import Entry
+from turnlog.session.resumed import Resumed
+from turnlog.session.rows import GRAPH_TYPES
 
 LAST_OLD = "2.1.45"
 """The newest client that was seen to lose these."""

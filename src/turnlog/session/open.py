@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..entries.layout import SessionFile, config_dirs, session_files
-from .find import find
-from .session import Session
+from turnlog.entries.layout import SessionFile, config_dirs, session_files
+from turnlog.session.find import find
+from turnlog.session.session import Session
 
 
 def open(name: str | Path, folders: Iterable[Path] | None = None) -> Session:

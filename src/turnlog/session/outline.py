@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ..entries.typed import LONGEST, as_typed, separated, tagged
-from .lines import Line, Placed
-from .texts import Text
+from turnlog.entries.typed import LONGEST, as_typed, separated, tagged
+from turnlog.session.lines import Line, Placed
+from turnlog.session.texts import Text
 
 _TITLES = {"custom-title": "custom_title", "ai-title": "ai_title", "summary": "summary", "tag": "tag"}
 

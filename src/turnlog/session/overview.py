@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from ..entries.entry import Entry
-from ..entries.reader import Transcript
-from .prompts import Prompt
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.session.prompts import Prompt
 
 
 class Titles(NamedTuple):

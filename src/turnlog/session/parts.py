@@ -9,10 +9,10 @@ import json
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from ..entries.decode import TOO_DEEP
-from ..entries.entry import Body, Entry
-from .additions import is_notification, rendered, wrapped
-from .prices import SYNTHETIC
+from turnlog.entries.decode import TOO_DEEP
+from turnlog.entries.entry import Body, Entry
+from turnlog.session.additions import is_notification, rendered, wrapped
+from turnlog.session.prices import SYNTHETIC
 
 Json = dict[str, Any]
 _NOT_SENT = "advisor_tool_result"

@@ -12,17 +12,17 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..entries.entry import Body, Entry
-from ..errors import Refused
-from .additions import is_notification
-from .calls import plain
-from .graph import holds_result
-from .parts import part
-from .pictures import picture_tokens
-from .prices import SYNTHETIC
-from .prompts import read
-from .resume import Thread
-from .session import Session
+from turnlog.entries.entry import Body, Entry
+from turnlog.errors import Refused
+from turnlog.session.additions import is_notification
+from turnlog.session.calls import plain
+from turnlog.session.graph import holds_result
+from turnlog.session.parts import part
+from turnlog.session.pictures import picture_tokens
+from turnlog.session.prices import SYNTHETIC
+from turnlog.session.prompts import read
+from turnlog.session.resume import Thread
+from turnlog.session.session import Session
 
 Json = dict[str, Any]
 

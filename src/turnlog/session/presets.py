@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..entries.entry import Entry
-from .fates import GONE, REPLACED, SHORTENED, Fate, fates, without_copy
-from .filling import Filling, estimated
-from .noise import noise
-from .pieces import CUT, Piece
-from .wishes import Rule, Wishes
+from turnlog.entries.entry import Entry
+from turnlog.session.fates import GONE, REPLACED, SHORTENED, Fate, fates, without_copy
+from turnlog.session.filling import Filling, estimated
+from turnlog.session.noise import noise
+from turnlog.session.pieces import CUT, Piece
+from turnlog.session.wishes import Rule, Wishes
 
 MARK = 60
 """The mark in the place of what was cut is never longer."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..entries.entry import Body, Entry
-from ..entries.reader import Transcript
-from ..entries.typed import as_typed, separated, tagged
-from .additions import is_notification
-from .graph import holds_result
+from turnlog.entries.entry import Body, Entry
+from turnlog.entries.reader import Transcript
+from turnlog.entries.typed import as_typed, separated, tagged
+from turnlog.session.additions import is_notification
+from turnlog.session.graph import holds_result
 
 KINDS = {
     "prompt": "typed by a person",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..entries.entry import Entry
-from ..entries.reader import Transcript
-from .graph import holds_result
-from .prompts import read, understand
-from .timeline import Kind
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.session.graph import holds_result
+from turnlog.session.prompts import read, understand
+from turnlog.session.timeline import Kind
 
 _QUIET = frozenset({"turn_duration", "stop_hook_summary", "file_snapshot"})
 """System entries that say nothing to a reader."""

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ..entries.entry import Entry
-from ..entries.reader import Transcript
-from ..errors import Refused
-from .calls import Call
-from .conversation import conversation
-from .messages import Message, content
-from .parts import as_client_writes
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.errors import Refused
+from turnlog.session.calls import Call
+from turnlog.session.conversation import conversation
+from turnlog.session.messages import Message, content
+from turnlog.session.parts import as_client_writes
 
 
 class Proof(NamedTuple):

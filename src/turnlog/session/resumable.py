@@ -12,15 +12,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..entries.entry import Entry
-from ..entries.layout import is_session_id
-from .apishape import RULES, Breach, breaches
-from .clock import milliseconds
-from .diagnosis import examined
-from .oldclients import Loss, losses
-from .resumed import Resumed
-from .session import Session
-from .symptoms import SEVERITIES, Severity, Symptom
+from turnlog.entries.entry import Entry
+from turnlog.entries.layout import is_session_id
+from turnlog.session.apishape import RULES, Breach, breaches
+from turnlog.session.clock import milliseconds
+from turnlog.session.diagnosis import examined
+from turnlog.session.oldclients import Loss, losses
+from turnlog.session.resumed import Resumed
+from turnlog.session.session import Session
+from turnlog.session.symptoms import SEVERITIES, Severity, Symptom
 
 _MILD: dict[str, Severity] = {"api-same-role": "info", "api-first": "warning", "api-late-thinking": "warning"}
 _NOT_THE_LAST = ("api-unanswered", "api-last-thinking")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..entries.entry import Entry
-from ..entries.reader import Transcript
-from ..errors import NotFound, Refused
-from .clock import milliseconds
-from .rows import Key, Rows, is_boundary, message_id
-from .weave import woven
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.errors import NotFound, Refused
+from turnlog.session.clock import milliseconds
+from turnlog.session.rows import Key, Rows, is_boundary, message_id
+from turnlog.session.weave import woven
 
 NO_CONVERSATION = "the client finds no conversation in it: "
 

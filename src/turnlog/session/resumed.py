@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from ..entries.entry import Entry
-from ..errors import Refused
-from .graph import is_said
-from .resume import current_leaf, thread
-from .rows import Rows, is_boundary, message_id
-from .session import Session
-from .weave import woven
+from turnlog.entries.entry import Entry
+from turnlog.errors import Refused
+from turnlog.session.graph import is_said
+from turnlog.session.resume import current_leaf, thread
+from turnlog.session.rows import Rows, is_boundary, message_id
+from turnlog.session.session import Session
+from turnlog.session.weave import woven
 
 
 class Resumed:

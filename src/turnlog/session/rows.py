@@ -10,9 +10,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from ..entries.entry import Entry
-from ..entries.reader import Transcript
-from .clock import milliseconds
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.session.clock import milliseconds
 
 GRAPH_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
 BOUNDARY = "compact_boundary"

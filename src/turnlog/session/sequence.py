@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..entries.entry import Entry, Scrap
-from .calls import Call
-from .compactions import Compaction
-from .messages import Message
-from .reading import kind_of
-from .session import Session
-from .timeline import Chapter, Item, Kind, Place
-from .turns import Turn
-from .usage import context_of, total
+from turnlog.entries.entry import Entry, Scrap
+from turnlog.session.calls import Call
+from turnlog.session.compactions import Compaction
+from turnlog.session.messages import Message
+from turnlog.session.reading import kind_of
+from turnlog.session.session import Session
+from turnlog.session.timeline import Chapter, Item, Kind, Place
+from turnlog.session.turns import Turn
+from turnlog.session.usage import context_of, total
 
 TITLE = 200
 """So many characters of a prompt are kept."""

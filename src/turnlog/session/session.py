@@ -9,27 +9,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..entries.entry import Entry
-from ..entries.reader import Transcript
-from . import agents as agents_view
-from . import calls as calls_view
-from . import compactions as compactions_view
-from . import conversation as conversation_view
-from . import messages as messages_view
-from . import overview
-from .agents import Agent
-from .calls import Call, Calls, Detail
-from .compactions import Compaction
-from .conversation import Conversation
-from .files import TouchedFile, touched
-from .graph import Graph
-from .messages import Message
-from .notices import Notice, notices
-from .overview import Event, Titles
-from .resume import Thread, current_leaf, thread
-from .rows import Rows
-from .turns import GAP, Turn, Turns, round_type
-from .usage import Fill, Usage, fills, total
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.session import agents as agents_view
+from turnlog.session import calls as calls_view
+from turnlog.session import compactions as compactions_view
+from turnlog.session import conversation as conversation_view
+from turnlog.session import messages as messages_view
+from turnlog.session import overview
+from turnlog.session.agents import Agent
+from turnlog.session.calls import Call, Calls, Detail
+from turnlog.session.compactions import Compaction
+from turnlog.session.conversation import Conversation
+from turnlog.session.files import TouchedFile, touched
+from turnlog.session.graph import Graph
+from turnlog.session.messages import Message
+from turnlog.session.notices import Notice, notices
+from turnlog.session.overview import Event, Titles
+from turnlog.session.resume import Thread, current_leaf, thread
+from turnlog.session.rows import Rows
+from turnlog.session.turns import GAP, Turn, Turns, round_type
+from turnlog.session.usage import Fill, Usage, fills, total
 
 
 class Session:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..entries.writer import read_whole
+from turnlog.entries.writer import read_whole
 
 if TYPE_CHECKING:
-    from .symptoms import Symptom
+    from turnlog.session.symptoms import Symptom
 
 NAME = ".claude.json"
 
@@ -24,7 +24,7 @@ def state_file(config_dir: Path) -> Path | None:
 
 def state(config_dir: Path) -> list[Symptom]:
     """Whether the client can read its state file."""
-    from .symptoms import Symptom  # most callers only want to know where the file is
+    from turnlog.session.symptoms import Symptom  # most callers only want to know where the file is
 
     path = state_file(config_dir)
     try:

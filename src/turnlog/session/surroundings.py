@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from ..entries.belongings import custom_title
-from ..entries.layout import is_session_id
-from ..entries.peek import Peek, peek
-from ..entries.slug import slug
-from ..entries.window import WINDOW
-from .session import Session
-from .symptoms import Symptom, Symptoms
+from turnlog.entries.belongings import custom_title
+from turnlog.entries.layout import is_session_id
+from turnlog.entries.peek import Peek, peek
+from turnlog.entries.slug import slug
+from turnlog.entries.window import WINDOW
+from turnlog.session.session import Session
+from turnlog.session.symptoms import Symptom, Symptoms
 
 INDEX = "sessions-index.json"
 _WORKTREE = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\]")

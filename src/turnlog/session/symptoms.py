@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from ..entries.entry import Entry, Item
+from turnlog.entries.entry import Entry, Item
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .agents import Agent
-from .calls import pair
-from .lineage import Descent, current_leaf
-from .sequence import Sequence, title
-from .session import Session
-from .timeline import Chapter, Compacted, Fork, Head, Helper, Line, Step, Timeline, Use, Way
-from .touches import TurnsOfAgents, by_file, touches
-from .turns import Turn
-from .usage import context_of, cost_of, total
+from turnlog.session.agents import Agent
+from turnlog.session.calls import pair
+from turnlog.session.lineage import Descent, current_leaf
+from turnlog.session.sequence import Sequence, title
+from turnlog.session.session import Session
+from turnlog.session.timeline import Chapter, Compacted, Fork, Head, Helper, Line, Step, Timeline, Use, Way
+from turnlog.session.touches import TurnsOfAgents, by_file, touches
+from turnlog.session.turns import Turn
+from turnlog.session.usage import context_of, cost_of, total
 
 
 def timeline(session: Session) -> Timeline:

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from .calls import WAITS_FOR_PERSON, Call, Detail, plain
-from .clock import milliseconds
-from .texts import strings
+from turnlog.session.calls import WAITS_FOR_PERSON, Call, Detail, plain
+from turnlog.session.clock import milliseconds
+from turnlog.session.texts import strings
 
 if TYPE_CHECKING:
-    from .session import Session
+    from turnlog.session.session import Session
 
 LETTERS_A_TOKEN = 4
 """Tokens are estimated from characters: no file tells how many tokens one call took."""

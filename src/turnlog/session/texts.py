@@ -11,9 +11,9 @@ import re
 from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
-from ..entries.entry import Body
-from ..entries.typed import tagged
-from .lines import Block, Line, Placed
+from turnlog.entries.entry import Body
+from turnlog.entries.typed import tagged
+from turnlog.session.lines import Block, Line, Placed
 
 KINDS = {
     "title": "the name of a session: given by a person or a model; a tag, an agent's name",

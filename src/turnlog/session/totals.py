@@ -21,12 +21,12 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from ..entries.decode import FAILURES, body, salvage
-from ..entries.entry import Entry
-from ..entries.spread import by_size, cores, file_size, spread
-from ..errors import Unreadable
-from .clock import moment
-from .counting import ECHO, Best, Echo, Head, count, count_echo, merge
+from turnlog.entries.decode import FAILURES, body, salvage
+from turnlog.entries.entry import Entry
+from turnlog.entries.spread import by_size, cores, file_size, spread
+from turnlog.errors import Unreadable
+from turnlog.session.clock import moment
+from turnlog.session.counting import ECHO, Best, Echo, Head, count, count_echo, merge
 
 __all__ = ["Best", "Row", "by_day_and_model", "by_file", "count", "count_echo", "merge", "once", "scan"]
 

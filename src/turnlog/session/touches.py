@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from ..entries.entry import Entry
-from .agents import Agent
-from .calls import Call, detail, inputs
-from .clock import milliseconds
-from .files import PATH_FIELDS, READS, named_path
-from .turns import Turn
+from turnlog.entries.entry import Entry
+from turnlog.session.agents import Agent
+from turnlog.session.calls import Call, detail, inputs
+from turnlog.session.clock import milliseconds
+from turnlog.session.files import PATH_FIELDS, READS, named_path
+from turnlog.session.turns import Turn
 
 if TYPE_CHECKING:
-    from .session import Session
+    from turnlog.session.session import Session
 
 Action = Literal["read", "write", "edit", "attach", "change"]
 ACTIONS: tuple[Action, ...] = ("read", "write", "edit", "attach", "change")

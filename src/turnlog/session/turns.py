@@ -14,15 +14,15 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..entries.entry import Entry
-from ..entries.reader import Transcript, collector_off
-from .calls import WAITS_FOR_PERSON, Call
-from .clock import moment
-from .graph import holds_result
-from .messages import Message
-from .notices import Notice, notice
-from .prices import SYNTHETIC
-from .prompts import Prompt, understand
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript, collector_off
+from turnlog.session.calls import WAITS_FOR_PERSON, Call
+from turnlog.session.clock import moment
+from turnlog.session.graph import holds_result
+from turnlog.session.messages import Message
+from turnlog.session.notices import Notice, notice
+from turnlog.session.prices import SYNTHETIC
+from turnlog.session.prompts import Prompt, understand
 
 TURN_KINDS = ("prompt", "command", "bash", "notification", "teammate")
 Outcome = Literal["finished", "interrupted", "error", "waiting", "open"]

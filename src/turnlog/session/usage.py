@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from ..entries.reader import collector_off
-from .messages import Message, Quality, Terms
-from .prices import PICO, SYNTHETIC, Cost, PicoRates, Tokens, cost, pico_rates, window
+from turnlog.entries.reader import collector_off
+from turnlog.session.messages import Message, Quality, Terms
+from turnlog.session.prices import PICO, SYNTHETIC, Cost, PicoRates, Tokens, cost, pico_rates, window
 
 QUALITIES: tuple[Quality, ...] = ("final", "partial", "placeholder", "missing")
 _USUAL = Terms(None, None, None)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from ..errors import NotFound, UsageError
-from .backups import backups
-from .contents import encoded, is_damaged
-from .edits import DAMAGED, Step, Sure, steps
-from .touches import touches
+from turnlog.errors import NotFound, UsageError
+from turnlog.session.backups import backups
+from turnlog.session.contents import encoded, is_damaged
+from turnlog.session.edits import DAMAGED, Step, Sure, steps
+from turnlog.session.touches import touches
 
 if TYPE_CHECKING:
-    from .session import Session
+    from turnlog.session.session import Session
 
 FOUND = "found"
 """The action of a version that an edit came upon: something else had changed the file."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..entries.entry import Entry
-from .rows import Key, Rows, message_id
+from turnlog.entries.entry import Entry
+from turnlog.session.rows import Key, Rows, message_id
 
 
 def woven(rows: Rows, chain: list[Entry]) -> list[Entry]:

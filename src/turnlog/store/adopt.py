@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
-from ..entries.tail import Checkpoint
-from ..errors import Unreadable
-from ..session.outline import Outline
-from .changes import archive_mark, session_number
-from .gather import SMALLEST, Task, batches
-from .lock import writing
-from .names import Names
-from .spend import renew, touched
-from .work import reserve
-from .write import drop_words, release, write, write_identifiers
+from turnlog.entries.tail import Checkpoint
+from turnlog.errors import Unreadable
+from turnlog.session.outline import Outline
+from turnlog.store.changes import archive_mark, session_number
+from turnlog.store.gather import SMALLEST, Task, batches
+from turnlog.store.lock import writing
+from turnlog.store.names import Names
+from turnlog.store.spend import renew, touched
+from turnlog.store.work import reserve
+from turnlog.store.write import drop_words, release, write, write_identifiers
 
 if TYPE_CHECKING:
-    from .archive.archive import Archive
-    from .archive.manifest import KeptFile
+    from turnlog.store.archive.archive import Archive
+    from turnlog.store.archive.manifest import KeptFile
 
 _KINDS = (
     (re.compile(r"projects/[^/]+/([0-9A-Fa-f-]{36})\.jsonl"), "session"),

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import apsw
 from msgspec import Struct
 
-from ..session.clock import moment
-from .family import Node, Origin, Project, rows, shared, tree
-from .usage.sums import PICO
-from .worktrees import worktrees
+from turnlog.session.clock import moment
+from turnlog.store.family import Node, Origin, Project, rows, shared, tree
+from turnlog.store.usage.sums import PICO
+from turnlog.store.worktrees import worktrees
 
 _FILES = """
     SELECT id, session, first_prompt, git_branch, version, mtime_ns, compactions

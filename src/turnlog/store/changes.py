@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
-from .lock import writing
-from .names import Names
+from turnlog.store.lock import writing
+from turnlog.store.names import Names
 
 if TYPE_CHECKING:
-    from ..entries.transcripts import Listed
+    from turnlog.entries.transcripts import Listed
 
 _SETTLED_NS = 2_000_000_000
 """A folder that changed within the last two seconds may change again under the same time."""
@@ -93,7 +93,7 @@ def _more(now: int, before: int) -> int:
 
 
 def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
-    from ..entries.transcripts import transcripts
+    from turnlog.entries.transcripts import transcripts
 
     before = time.time_ns()
     folders: list[str] = []
@@ -149,7 +149,7 @@ def _note_gone(db: apsw.Connection, files: Iterable[int]) -> None:
 
 
 def _note_new(db: apsw.Connection, items: Sequence[Listed]) -> list[Changed]:
-    from ..entries.agents import owner
+    from turnlog.entries.agents import owner
 
     names = Names.load(db)
     found = []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
-from .facets import facet
+from turnlog.store.facets import facet
 
 FORMS = "2026-01-15, 2026-01, 2026-01-15T10:30, today, yesterday, 90min, 36h, 7d, 2w, 3m, 1y"
 _AGO = re.compile(r"(\d{1,6}) ?(min|h|d|w|m|mo|y)")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..session.clock import iso
+from turnlog.session.clock import iso
 
 if TYPE_CHECKING:
     import apsw
 
-    from .places import Session
-    from .query import Query
-    from .refresh import Refreshed
-    from .scan import Scanned
-    from .search import Found, Group, Hit, Neighbour
-    from .snippet import Snippet
+    from turnlog.store.places import Session
+    from turnlog.store.query import Query
+    from turnlog.store.refresh import Refreshed
+    from turnlog.store.scan import Scanned
+    from turnlog.store.search import Found, Group, Hit, Neighbour
+    from turnlog.store.snippet import Snippet
 
 
 class Searched(NamedTuple):

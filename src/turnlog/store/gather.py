@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from ..entries.tail import Checkpoint, mark, read_tail
-from ..session.clock import seconds
-from ..session.counting import Best, count, count_echo
-from ..session.lines import Placed, lines
-from ..session.outline import Outline
-from ..session.texts import KINDS, SAID, Familiar, Text, shown_whole, texts
-from .facets import facets
-from .names import Name, Names
-from .words import identifiers, indexed
+from turnlog.entries.tail import Checkpoint, mark, read_tail
+from turnlog.session.clock import seconds
+from turnlog.session.counting import Best, count, count_echo
+from turnlog.session.lines import Placed, lines
+from turnlog.session.outline import Outline
+from turnlog.session.texts import KINDS, SAID, Familiar, Text, shown_whole, texts
+from turnlog.store.facets import facets
+from turnlog.store.names import Name, Names
+from turnlog.store.words import identifiers, indexed
 
 PIECE = 1 << 20
 """So much of a file is read at once, or one longer line."""

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from ..session.files import PATH_FIELDS, READS
-from ..session.texts import KINDS
-from .usage.reports import Request, clocks, filters
-from .usage.zones import Zone
+from turnlog.session.files import PATH_FIELDS, READS
+from turnlog.session.texts import KINDS
+from turnlog.store.usage.reports import Request, clocks, filters
+from turnlog.store.usage.zones import Zone
 
 _KINDS = list(KINDS)
 _PROMPT, _CALL = _KINDS.index("prompt"), _KINDS.index("call")

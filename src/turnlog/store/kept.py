@@ -14,10 +14,10 @@ from typing import BinaryIO, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from ..entries.reader import FileSource
-from ..errors import NotFound
-from ..session.excerpt import Excerpt
-from ..session.timeline import Head, Item, Line, Step
+from turnlog.entries.reader import FileSource
+from turnlog.errors import NotFound
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline import Head, Item, Line, Step
 
 VERSION = 2
 _MOST = 1 << 28

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from ..session.texts import KINDS
-from .dates import FORMS, cover, parse_time
-from .facets import MARK, facet
-from .query import Query
-from .scope import Fits, named, projects, sessions
-from .syntax import All, Either, Filter, Node, Not, QueryError, Term, Value, wanted
-from .tokens import has_words
-from .words import folded, joined, parts, spaced
+from turnlog.session.texts import KINDS
+from turnlog.store.dates import FORMS, cover, parse_time
+from turnlog.store.facets import MARK, facet
+from turnlog.store.query import Query
+from turnlog.store.scope import Fits, named, projects, sessions
+from turnlog.store.syntax import All, Either, Filter, Node, Not, QueryError, Term, Value, wanted
+from turnlog.store.tokens import has_words
+from turnlog.store.words import folded, joined, parts, spaced
 
 ROLES = {
     "user": ("prompt",),

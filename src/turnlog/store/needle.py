@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from ..errors import UsageError
+from turnlog.errors import UsageError
 
 # These stand in JSON as they are, whoever wrote it; of others there are several spellings.
 _PLAIN = re.compile(r"[A-Za-z0-9 !#$%()*+,\-.:;=?@\[\]^_`{|}~]+")

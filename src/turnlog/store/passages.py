@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from ..session.clock import seconds
-from ..session.lines import Placed, lines
-from ..session.texts import Text, texts
-from .snippet import Finder, Snippet
+from turnlog.session.clock import seconds
+from turnlog.session.lines import Placed, lines
+from turnlog.session.texts import Text, texts
+from turnlog.store.snippet import Finder, Snippet
 
 Read = Callable[[str, int, bool], bytes | None]
 """The bytes of a file from an offset on, to the end of the line or, if so asked, of a piece; None if they are gone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import apsw
 
-from .lock import writing
+from turnlog.store.lock import writing
 
 TABLES = ("said", "done")
 MOST = 16

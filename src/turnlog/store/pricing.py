@@ -27,7 +27,7 @@ def is_current(db: apsw.Connection) -> bool:
 
 def remember(db: apsw.Connection) -> None:
     """Note that `spend` was made by the prices and rules of this version."""
-    from ..session.prices import table
+    from turnlog.session.prices import table
 
     facts = (("price_stamp", _stamp()), ("prices", _digest()), ("price_date", table().date))
     db.executemany("INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)", facts)
@@ -44,6 +44,6 @@ def _stamp() -> str:
 
 
 def _digest() -> str:
-    from ..session.prices import table
+    from turnlog.session.prices import table
 
     return f"{RULES}:{table().digest}"

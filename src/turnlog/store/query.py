@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .syntax import All, Either, Node, Not, QueryError, Term, wanted
-from .tokens import OPERATORS, Lexer, Token
+from turnlog.store.syntax import All, Either, Node, Not, QueryError, Term, wanted
+from turnlog.store.tokens import OPERATORS, Lexer, Token
 
 _MOST_TERMS = 64
 _DEEPEST = 40

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import apsw
 
-from .changes import Changes, changes
-from .lock import locked
+from turnlog.store.changes import Changes, changes
+from turnlog.store.lock import locked
 
 Progress = Callable[[int, int], None]
 """Called with how many bytes of how many are done."""
@@ -50,7 +50,7 @@ def refresh(db: apsw.Connection, lock: Path, config_dirs: Sequence[Path], progre
         found = changes(db, config_dirs)
         if not found.files:
             return Refreshed(known=found.known, seconds=time.perf_counter() - start, unread=_unnamed(found))
-        from .work import Work  # reading is much to import, and mostly there is nothing to read
+        from turnlog.store.work import Work  # reading is much to import, and mostly there is nothing to read
 
         work = Work(db, progress, sum(item.more for item in found.files))
         done = work.run(found.files)

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..entries.spread import cores, spread
-from ..session.lines import lines
-from ..session.texts import Text, texts
-from .needle import Needle
-from .snippet import WIDTH, Snippet, around
+from turnlog.entries.spread import cores, spread
+from turnlog.session.lines import lines
+from turnlog.session.texts import Text, texts
+from turnlog.store.needle import Needle
+from turnlog.store.snippet import WIDTH, Snippet, around
 
 BLOCK = 8 << 20
 ROUND = 48 << 20

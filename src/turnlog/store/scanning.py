@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 import apsw
 
-from .match import plan
-from .needle import Needle
-from .passages import Passages
-from .query import Query
-from .refresh import unheard
-from .scan import KEPT, Progress, Report, Scanned, scan
-from .search import Found, Group, Wish, neighbours
-from .source import Source
-from .syntax import QueryError, Term, everything
-from .targets import Sieve, grouped, is_by_text, targets
+from turnlog.store.match import plan
+from turnlog.store.needle import Needle
+from turnlog.store.passages import Passages
+from turnlog.store.query import Query
+from turnlog.store.refresh import unheard
+from turnlog.store.scan import KEPT, Progress, Report, Scanned, scan
+from turnlog.store.search import Found, Group, Wish, neighbours
+from turnlog.store.source import Source
+from turnlog.store.syntax import QueryError, Term, everything
+from turnlog.store.targets import Sieve, grouped, is_by_text, targets
 
 _MOST = 5000
 

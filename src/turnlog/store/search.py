@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from ..session.texts import KINDS
-from .match import Plan, of_kinds, outside
-from .passages import Passages, Place, Read
-from .snippet import WIDTH, Finder, Snippet
+from turnlog.session.texts import KINDS
+from turnlog.store.match import Plan, of_kinds, outside
+from turnlog.store.passages import Passages, Place, Read
+from turnlog.store.snippet import WIDTH, Finder, Snippet
 
 NEWEST = 500
 """So many texts of each table are looked at."""

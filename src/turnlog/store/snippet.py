@@ -12,8 +12,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from .syntax import Term
-from .words import parts, plain, spaced
+from turnlog.store.syntax import Term
+from turnlog.store.words import parts, plain, spaced
 
 WIDTH = 160
 """About so many characters are shown."""

@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import TurnlogError
+from turnlog.errors import TurnlogError
 
 if TYPE_CHECKING:
-    from .archive.archive import Archive
-    from .scan import Target
+    from turnlog.store.archive.archive import Archive
+    from turnlog.store.scan import Target
 
 _PIECE = 8 << 20
 _LINE = 64 << 10
@@ -25,7 +25,7 @@ class Source:
 
     @cached_property
     def _archive(self) -> Archive:
-        from .archive.archive import Archive
+        from turnlog.store.archive.archive import Archive
 
         return Archive(self._data_dir)
 
@@ -53,7 +53,7 @@ class Source:
 
     def pieces(self, target: Target) -> Iterator[bytes]:
         """A whole file in pieces; raises OSError."""
-        from .scan import read
+        from turnlog.store.scan import read
 
         if not target.is_gone:
             yield from read(target)

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import apsw
 from msgspec.structs import astuple
 
-from ..session.clock import seconds
-from ..session.counting import Best, leading, merge
-from ..session.prices import PicoRates, Tokens, lookup, pico_rates
-from ..session.usage import QUALITIES
-from . import pricing
+from turnlog.session.clock import seconds
+from turnlog.session.counting import Best, leading, merge
+from turnlog.session.prices import PicoRates, Tokens, lookup, pico_rates
+from turnlog.session.usage import QUALITIES
+from turnlog.store import pricing
 
 UNKNOWN = -1
 """The hour of messages whose time is not known."""

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import apsw
 
-from ..errors import TurnlogError
-from .lock import locked, log_ahead, writing
-from .pieces import prepare
-from .place import USUAL
-from .refresh import Progress, Refreshed, refresh, unheard
+from turnlog.errors import TurnlogError
+from turnlog.store.lock import locked, log_ahead, writing
+from turnlog.store.pieces import prepare
+from turnlog.store.place import USUAL
+from turnlog.store.refresh import Progress, Refreshed, refresh, unheard
 
 VERSION = 8
 """Of the tables and of what is put into them; an index of another version is made again."""

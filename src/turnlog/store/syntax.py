@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from ..errors import UsageError
+from turnlog.errors import UsageError
 
 
 class QueryError(UsageError):

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from ..session.texts import KINDS
-from .match import Plan
-from .query import Query
-from .scan import Report, Sighting, Target
-from .scope import projects, sessions
-from .search import Group, Hit
-from .syntax import Filter
+from turnlog.session.texts import KINDS
+from turnlog.store.match import Plan
+from turnlog.store.query import Query
+from turnlog.store.scan import Report, Sighting, Target
+from turnlog.store.scope import projects, sessions
+from turnlog.store.search import Group, Hit
+from turnlog.store.syntax import Filter
 
 _KINDS = list(KINDS)
 _BY_FILE = ("project", "session")

@@ -29,11 +29,11 @@ from typing import Any
 
 import msgspec
 
-from ..entries.agents import agent_files
-from ..errors import NotFound, TurnlogError, Unreadable
-from ..session.session import Session
-from ..session.synopsis import timeline
-from .kept import VERSION, Content, Kept, State, Stored
+from turnlog.entries.agents import agent_files
+from turnlog.errors import NotFound, TurnlogError, Unreadable
+from turnlog.session.session import Session
+from turnlog.session.synopsis import timeline
+from turnlog.store.kept import VERSION, Content, Kept, State, Stored
 
 LARGE = 16 << 20
 """Files above this are read by a child process."""
@@ -178,7 +178,7 @@ def _by_child(folder: Path, path: Path, agent_id: str | None) -> None:
 
 def make_for(words: list[str]) -> None:
     """Make one timeline: for a child process."""
-    from ..entries.reader import collector_off
+    from turnlog.entries.reader import collector_off
 
     with collector_off():
         make(Path(words[0]), Path(words[1]), words[2] if len(words) > 2 else None)

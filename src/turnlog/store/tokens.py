@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .syntax import Filter, QueryError, Term, Value
+from turnlog.store.syntax import Filter, QueryError, Term, Value
 
 FILTERS = {
     "project": "a folder, its name or a part of that",

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import apsw
 
-from ..session.tallies import Tally, ordered
+from turnlog.session.tallies import Tally, ordered
 
 # A copy may have been made before the result came: the call is answered if any file has the answer.
 _CALLS = """

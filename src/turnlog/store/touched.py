@@ -11,7 +11,7 @@ from typing import NamedTuple
 import apsw
 from msgspec import Struct
 
-from ..session.files import PATH_FIELDS, READS
+from turnlog.session.files import PATH_FIELDS, READS
 
 _WRITES = frozenset({"Write"})
 # A call that several files hold counts once, for the session that has it first.

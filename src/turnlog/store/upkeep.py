@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import apsw
 
-from ..entries.tail import Checkpoint, stale
-from .lock import writing
-from .spend import renew
+from turnlog.entries.tail import Checkpoint, stale
+from turnlog.store.lock import writing
+from turnlog.store.spend import renew
 
 _WHY = {
     "missing": "was deleted",

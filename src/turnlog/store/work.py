@@ -12,20 +12,20 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from ..entries.agents import owner
-from ..entries.reader import collector_off
-from ..entries.spread import ahead, cores
-from ..entries.tail import Checkpoint
-from ..entries.transcripts import is_loose
-from ..session.outline import Outline
-from .changes import Changed, session_number
-from .gather import SMALLEST, Batch, Task, batches
-from .lock import writing
-from .names import Names
-from .pieces import join_said, merging
-from .refresh import Progress
-from .spend import UNKNOWN, Stale, renew, touched
-from .write import answers_of, drop_words, release, write, write_identifiers
+from turnlog.entries.agents import owner
+from turnlog.entries.reader import collector_off
+from turnlog.entries.spread import ahead, cores
+from turnlog.entries.tail import Checkpoint
+from turnlog.entries.transcripts import is_loose
+from turnlog.session.outline import Outline
+from turnlog.store.changes import Changed, session_number
+from turnlog.store.gather import SMALLEST, Batch, Task, batches
+from turnlog.store.lock import writing
+from turnlog.store.names import Names
+from turnlog.store.pieces import join_said, merging
+from turnlog.store.refresh import Progress
+from turnlog.store.spend import UNKNOWN, Stale, renew, touched
+from turnlog.store.write import answers_of, drop_words, release, write, write_identifiers
 
 STEP = 192 << 20
 """So many bytes are read between two commits: a commit of full-text tables costs much, whatever is in it."""

@@ -9,10 +9,10 @@ from typing import Any
 import apsw
 import msgspec
 
-from ..session.outline import Outline
-from .gather import Batch, Call
-from .names import Name
-from .words import parted
+from turnlog.session.outline import Outline
+from turnlog.store.gather import Batch, Call
+from turnlog.store.names import Name
+from turnlog.store.words import parted
 
 _OUTLINE = Outline.__struct_fields__
 _CHECKPOINT = ["offset", "inode", "size", "mtime_ns", "head_hash", "tail_hash", "generation"]

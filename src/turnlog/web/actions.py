@@ -22,12 +22,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from ..errors import Busy, NotFound, TurnlogError, UsageError
-from .answers import document, place_of
-from .downloads import Downloads
-from .fork_point import fork_point
-from .place import Known, Place
-from .verbs import VERBS, Verb, words
+from turnlog.errors import Busy, NotFound, TurnlogError, UsageError
+from turnlog.web.answers import document, place_of
+from turnlog.web.downloads import Downloads
+from turnlog.web.fork_point import fork_point
+from turnlog.web.place import Known, Place
+from turnlog.web.verbs import VERBS, Verb, words
 
 TIMEOUT = 600
 _MOST_WORDS = 100_000

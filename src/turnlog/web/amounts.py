@@ -6,9 +6,9 @@ import re
 import time
 from datetime import UTC, datetime
 
-from ..render.figures import count as count
-from ..render.figures import size as size
-from ..session.clock import moment
+from turnlog.render.figures import count as count
+from turnlog.render.figures import size as size
+from turnlog.session.clock import moment
 
 _SEPARATOR = re.compile(r"[/\\]")
 _WEEK = 7 * 86400

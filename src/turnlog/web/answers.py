@@ -13,10 +13,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .._version import __version__
-from ..errors import Ambiguous, Busy, NotFound, TurnlogError, UsageError
-from ..render.encoding import encoded
-from .place import Place
+from turnlog._version import __version__
+from turnlog.errors import Ambiguous, Busy, NotFound, TurnlogError, UsageError
+from turnlog.render.encoding import encoded
+from turnlog.web.place import Place
 
 T = TypeVar("T")
 _HALF = re.compile("[\ud800-\udfff]")

@@ -9,11 +9,11 @@ from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
-from ..errors import TurnlogError
-from . import actions, home, indexing, insights, live, reading, searching, static_files
-from .answers import failed
-from .downloads import Downloads
-from .place import Place
+from turnlog.errors import TurnlogError
+from turnlog.web import actions, home, indexing, insights, live, reading, searching, static_files
+from turnlog.web.answers import failed
+from turnlog.web.downloads import Downloads
+from turnlog.web.place import Place
 
 LARGEST_BODY = 64 << 10
 _THREADS = 12

@@ -11,16 +11,16 @@ from typing import Any
 
 import msgspec
 
-from ..entries.clients import Client, clients
-from ..live.board import Board, Row
-from ..live.events import Event, event, missed, told
-from ..live.follow import MAIN, Follow
-from ..live.opening import Opening
-from ..live.states import State, column, now, state
-from .answers import templates
-from .place import Place
-from .scribe import scribe
-from .stream import Channel
+from turnlog.entries.clients import Client, clients
+from turnlog.live.board import Board, Row
+from turnlog.live.events import Event, event, missed, told
+from turnlog.live.follow import MAIN, Follow
+from turnlog.live.opening import Opening
+from turnlog.live.states import State, column, now, state
+from turnlog.web.answers import templates
+from turnlog.web.place import Place
+from turnlog.web.scribe import scribe
+from turnlog.web.stream import Channel
 
 _AT_WORK = ("answering", "running", "waiting", "permission")
 _FRESH = 600.0

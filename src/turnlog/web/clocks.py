@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from ..session.clock import moment
-from .amounts import local, stamp
+from turnlog.session.clock import moment
+from turnlog.web.amounts import local, stamp
 
 
 def clock(text: str | None) -> Markup:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from ..store.syntax import Filter, QueryError
-from ..store.tokens import Lexer
+from turnlog.store.syntax import Filter, QueryError
+from turnlog.store.tokens import Lexer
 
 CONTROLS = ("project", "session", "role", "kind", "tool", "model", "error", "after", "before")
 _SPECIAL = frozenset(' \t\n,"()')

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ..errors import TurnlogError
-from .place import Place
+from turnlog.errors import TurnlogError
+from turnlog.web.place import Place
 
 
 class Errand(Struct, frozen=True):

@@ -15,14 +15,14 @@ from typing import IO, NamedTuple
 
 from msgspec import Struct
 
-from ..entries.agents import agent_files
-from ..errors import UsageError
-from ..session.lines import lines
-from ..session.texts import Text, texts
-from ..store.needle import substring
-from ..store.snippet import around
-from .place import Place
-from .transcript import Transcript
+from turnlog.entries.agents import agent_files
+from turnlog.errors import UsageError
+from turnlog.session.lines import lines
+from turnlog.session.texts import Text, texts
+from turnlog.store.needle import substring
+from turnlog.store.snippet import around
+from turnlog.web.place import Place
+from turnlog.web.transcript import Transcript
 
 LONGEST = 400
 MOST = 300

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..entries.entry import Entry
-from ..errors import UsageError
-from .place import Known, Place
+from turnlog.entries.entry import Entry
+from turnlog.errors import UsageError
+from turnlog.web.place import Known, Place
 
 
 def fork_point(place: Place, known: Known, key: object) -> str:

@@ -12,9 +12,9 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, NamedTuple
 
-from ..errors import Unreadable
-from ..session.diagnosis import diagnose
-from ..session.session import Session
+from turnlog.errors import Unreadable
+from turnlog.session.diagnosis import diagnose
+from turnlog.session.session import Session
 
 LARGE = 32 << 20
 """What is larger is read only when somebody asks for it."""

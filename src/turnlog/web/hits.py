@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-from . import amounts
-from .links import text_address
-from .place import Place
+from turnlog.web import amounts
+from turnlog.web.links import text_address
+from turnlog.web.place import Place
 
 
 class Hit(NamedTuple):

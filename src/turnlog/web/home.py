@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from ..entries.layout import config_candidates
-from ..store.catalog import Listed, Used, tools
-from . import amounts
-from .answers import document, kept, page, place_of
-from .health import LARGE, Health, Healths
-from .listing import PAGE, SORTS, Group, Listing, Lists, Page, Wish, chosen
-from .liveness import Liveness
+from turnlog.entries.layout import config_candidates
+from turnlog.store.catalog import Listed, Used, tools
+from turnlog.web import amounts
+from turnlog.web.answers import document, kept, page, place_of
+from turnlog.web.health import LARGE, Health, Healths
+from turnlog.web.listing import PAGE, SORTS, Group, Listing, Lists, Page, Wish, chosen
+from turnlog.web.liveness import Liveness
 
 _LONGEST = 240
 

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from .answers import document, place_of
+from turnlog.web.answers import document, place_of
 
 
 async def state(request: Request) -> Response:

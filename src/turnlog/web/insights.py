@@ -17,19 +17,19 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from ..errors import UsageError
-from ..store.catalog import state
-from ..store.insights import busiest, by_hour, longest, slowest
-from ..store.places import known_sessions
-from ..store.usage.asked import asked
-from ..store.usage.document import document, shown
-from ..store.usage.reports import KINDS, Request
-from . import amounts, answers, periods, rankings
-from .answers import kept, page, place_of
-from .links import text_address
-from .listing import Lists
-from .panels import Panel
-from .place import Place
+from turnlog.errors import UsageError
+from turnlog.store.catalog import state
+from turnlog.store.insights import busiest, by_hour, longest, slowest
+from turnlog.store.places import known_sessions
+from turnlog.store.usage.asked import asked
+from turnlog.store.usage.document import document, shown
+from turnlog.store.usage.reports import KINDS, Request
+from turnlog.web import amounts, answers, periods, rankings
+from turnlog.web.answers import kept, page, place_of
+from turnlog.web.links import text_address
+from turnlog.web.listing import Lists
+from turnlog.web.panels import Panel
+from turnlog.web.place import Place
 
 RANGES = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year", "all": "all time"}
 _USUAL = "30d"

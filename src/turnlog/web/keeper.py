@@ -13,11 +13,11 @@ from typing import IO
 
 import msgspec
 
-from ..errors import TurnlogError
-from ..store.changes import archive_changed
-from ..store.lock import locked
-from .errand import Errand, Told
-from .place import reopened
+from turnlog.errors import TurnlogError
+from turnlog.store.changes import archive_changed
+from turnlog.store.lock import locked
+from turnlog.web.errand import Errand, Told
+from turnlog.web.place import reopened
 
 _PAUSE = 0.2
 _POLITE = 10
@@ -47,15 +47,15 @@ class Keeper:
             store.refresh(folders, self._progress)
             archive = Path(self.errand.data_dir)
             if archive_changed(store.db, archive / "archive"):
-                from ..store.adopt import adopt
-                from ..store.archive.archive import Archive
+                from turnlog.store.adopt import adopt
+                from turnlog.store.archive.archive import Archive
 
                 with locked(store.lock) as is_ours:
                     if is_ours:
                         adopt(store.db, Archive(archive), folders)
 
     def _timelines(self) -> None:
-        from ..store.timelines import Timelines, prune
+        from turnlog.store.timelines import Timelines, prune
 
         folder = Path(self.errand.index).parent / "timelines"
         made = Timelines(folder)

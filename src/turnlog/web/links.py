@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container
 from urllib.parse import quote, urlencode
 
-from ..render.card import Picture
-from .pictures import looks_like_image
-from .transcript import agent_address, item_address
+from turnlog.render.card import Picture
+from turnlog.web.pictures import looks_like_image
+from turnlog.web.transcript import agent_address, item_address
 
 
 class Links:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..entries.cleanup import cleanup_days, deleted_after
-from ..store.catalog import Listed, catalog, state
-from .amounts import folder_name
-from .place import Place, Refs
+from turnlog.entries.cleanup import cleanup_days, deleted_after
+from turnlog.store.catalog import Listed, catalog, state
+from turnlog.web.amounts import folder_name
+from turnlog.web.place import Place, Refs
 
 PAGE = 60
 SOON = 7 * 86400

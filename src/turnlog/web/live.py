@@ -12,14 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from ..entries.layout import session_files
-from ..errors import NotFound, Unreadable
-from ..live.events import Event
-from .answers import document, page, place_of
-from .channels import BoardChannel, Channels, SessionChannel, card
-from .place import Place
-from .stream import stream
-from .transcript import agent_address
+from turnlog.entries.layout import session_files
+from turnlog.errors import NotFound, Unreadable
+from turnlog.live.events import Event
+from turnlog.web.answers import document, page, place_of
+from turnlog.web.channels import BoardChannel, Channels, SessionChannel, card
+from turnlog.web.place import Place
+from turnlog.web.stream import stream
+from turnlog.web.transcript import agent_address
 
 COLUMNS = (
     ("needs", "Needs you"),

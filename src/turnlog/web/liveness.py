@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..edit.busy import signs, suspects
-from ..edit.target import Target
-from ..entries.clients import clients
-from ..store.catalog import Listed
+from turnlog.edit.busy import signs, suspects
+from turnlog.edit.target import Target
+from turnlog.entries.clients import clients
+from turnlog.store.catalog import Listed
 
 _HOLDS = 4.0
 """So many seconds an answer is good for."""

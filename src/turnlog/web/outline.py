@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from ..session.clock import seconds
-from ..session.timeline import Chapter
-from .transcript import Transcript, agent_address
+from turnlog.session.clock import seconds
+from turnlog.session.timeline import Chapter
+from turnlog.web.transcript import Transcript, agent_address
 
 _SUMMARY = re.compile(r"<summary>([^<]+)")
 MOST = 200

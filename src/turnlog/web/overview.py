@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..session.clock import seconds
-from ..session.timeline import Item
-from .amounts import count
-from .answers import document, page
-from .charts.context import Bar, Line, Point, context_chart
-from .transcript import Transcript, transcript
-from .windows import SIZE, WORDS
+from turnlog.session.clock import seconds
+from turnlog.session.timeline import Item
+from turnlog.web.amounts import count
+from turnlog.web.answers import document, page
+from turnlog.web.charts.context import Bar, Line, Point, context_chart
+from turnlog.web.transcript import Transcript, transcript
+from turnlog.web.windows import SIZE, WORDS
 
 
 def context(request: Request) -> Response:

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from .charts.meter import meter
-from .composing import quoted
+from turnlog.web.charts.meter import meter
+from turnlog.web.composing import quoted
 
 
 class Head(NamedTuple):

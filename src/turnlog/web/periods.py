@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
-from . import amounts
-from .charts.columns import Column, columns
-from .charts.heat import DAYS, heat
-from .charts.lines import Point, line
-from .panels import Cell, Head, Panel, Table, searched, words
+from turnlog.web import amounts
+from turnlog.web.charts.columns import Column, columns
+from turnlog.web.charts.heat import DAYS, heat
+from turnlog.web.charts.lines import Point, line
+from turnlog.web.panels import Cell, Head, Panel, Table, searched, words
 
 Row = Mapping[str, Any]
 _NAMES = {"daily": "day", "weekly": "week", "monthly": "month"}

@@ -14,13 +14,13 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..entries.entry import Entry
-from ..errors import NotFound
-from ..render.card import Picture
-from ..render.pictures import picture as held_picture
-from ..session.excerpt import Excerpt
-from ..session.timeline import Item
-from .transcript import Transcript, transcript
+from turnlog.entries.entry import Entry
+from turnlog.errors import NotFound
+from turnlog.render.card import Picture
+from turnlog.render.pictures import picture as held_picture
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline import Item
+from turnlog.web.transcript import Transcript, transcript
 
 _PDF = b"%PDF-"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._ -]+")

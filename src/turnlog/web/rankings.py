@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..store.insights import BusyFile
-from . import amounts
-from .panels import Cell, Head, Panel, Table, bars, searched
+from turnlog.store.insights import BusyFile
+from turnlog.web import amounts
+from turnlog.web.panels import Cell, Head, Panel, Table, bars, searched
 
 Row = Mapping[str, Any]
 _MOST = 15

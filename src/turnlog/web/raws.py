@@ -5,20 +5,20 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..entries.entry import Entry
-from ..entries.reader import FileSource
-from ..errors import NotFound
-from ..render.markdown import markdown as as_markdown
-from ..render.text import text as as_text
-from ..render.tree import tree
-from ..render.visible import shown
-from ..render.wishes import EVERYTHING
-from ..session.timeline import Item
-from .answers import page
-from .links import key_prefix
-from .transcript import transcript
-from .windows import WORDS
-from .windows import shown as views_of
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import FileSource
+from turnlog.errors import NotFound
+from turnlog.render.markdown import markdown as as_markdown
+from turnlog.render.text import text as as_text
+from turnlog.render.tree import tree
+from turnlog.render.visible import shown
+from turnlog.render.wishes import EVERYTHING
+from turnlog.session.timeline import Item
+from turnlog.web.answers import page
+from turnlog.web.links import key_prefix
+from turnlog.web.transcript import transcript
+from turnlog.web.windows import WORDS
+from turnlog.web.windows import shown as views_of
 
 _TEXT = "text/plain; charset=utf-8"
 _LARGE = 2 << 20

@@ -9,17 +9,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from ..demo import is_demo
-from ..errors import NotFound
-from . import windows
-from .answers import document, html, page, place_of
-from .finding import find
-from .outline import MOST, agents, outline, turns, wished
-from .overview import context, errors
-from .pictures import picture
-from .raws import markdown, raw
-from .remembering import remembered
-from .transcript import Transcript, transcript
+from turnlog.demo import is_demo
+from turnlog.errors import NotFound
+from turnlog.web import windows
+from turnlog.web.answers import document, html, page, place_of
+from turnlog.web.finding import find
+from turnlog.web.outline import MOST, agents, outline, turns, wished
+from turnlog.web.overview import context, errors
+from turnlog.web.pictures import picture
+from turnlog.web.raws import markdown, raw
+from turnlog.web.remembering import remembered
+from turnlog.web.transcript import Transcript, transcript
 
 _FRESH = 60.0
 """A file that was written so many seconds ago is probably being written."""

@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..store.kept import Kept
-from .transcript import transcript
+from turnlog.store.kept import Kept
+from turnlog.web.transcript import transcript
 
 Handler = Callable[[Request], Response]
 _MOST = 16

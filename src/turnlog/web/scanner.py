@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
-from ..errors import TurnlogError, UsageError
-from ..store.syntax import QueryError
+from turnlog.errors import TurnlogError, UsageError
+from turnlog.store.syntax import QueryError
 
 PATIENCE = 30.0
 """Seconds after which a scan is told to show what it has."""
@@ -120,16 +120,16 @@ def main() -> None:
 
 
 def _done(job: Job) -> dict[str, Any]:
-    from ..store import needle
-    from ..store.found import Answered, document, searched
-    from ..store.places import known_sessions
-    from ..store.query import parse
-    from ..store.refresh import Refreshed
-    from ..store.scanning import LookedFor
-    from ..store.scanning import scanned as look
-    from ..store.search import Wish
-    from ..store.source import Source
-    from ..store.store import Store
+    from turnlog.store import needle
+    from turnlog.store.found import Answered, document, searched
+    from turnlog.store.places import known_sessions
+    from turnlog.store.query import parse
+    from turnlog.store.refresh import Refreshed
+    from turnlog.store.scanning import LookedFor
+    from turnlog.store.scanning import scanned as look
+    from turnlog.store.search import Wish
+    from turnlog.store.source import Source
+    from turnlog.store.store import Store
 
     index = Path(job.index)
     wanted = needle.substring(job.text) if job.mode == "substring" else needle.regex(job.text)

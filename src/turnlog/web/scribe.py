@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ..live.crew import Member
-from ..live.events import Scribe
-from ..render.html import Html
-from ..render.shortening import shortened
-from ..render.viewing import views
-from ..session.excerpt import Excerpt
-from ..session.timeline import Head, Helper, Item
-from .links import Links, key_prefix
+from turnlog.live.crew import Member
+from turnlog.live.events import Scribe
+from turnlog.render.html import Html
+from turnlog.render.shortening import shortened
+from turnlog.render.viewing import views
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline import Head, Helper, Item
+from turnlog.web.links import Links, key_prefix
 
 
 def scribe(ref: str, members: Iterable[Member]) -> Scribe:

@@ -12,23 +12,23 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from ..errors import UsageError
-from ..session.texts import KINDS
-from ..store.found import Answered, Searched, document, searched
-from ..store.match import ROLES, plan
-from ..store.places import known_sessions
-from ..store.query import Query, parse
-from ..store.refresh import Refreshed
-from ..store.search import Wish, search
-from ..store.source import Source
-from ..store.syntax import QueryError
-from . import amounts, answers
-from .answers import kept, page, place_of
-from .composing import CONTROLS, changed, composed, filters
-from .hits import groups
-from .listing import Listing, Lists
-from .place import Place
-from .scanner import Job, scanned
+from turnlog.errors import UsageError
+from turnlog.session.texts import KINDS
+from turnlog.store.found import Answered, Searched, document, searched
+from turnlog.store.match import ROLES, plan
+from turnlog.store.places import known_sessions
+from turnlog.store.query import Query, parse
+from turnlog.store.refresh import Refreshed
+from turnlog.store.search import Wish, search
+from turnlog.store.source import Source
+from turnlog.store.syntax import QueryError
+from turnlog.web import amounts, answers
+from turnlog.web.answers import kept, page, place_of
+from turnlog.web.composing import CONTROLS, changed, composed, filters
+from turnlog.web.hits import groups
+from turnlog.web.listing import Listing, Lists
+from turnlog.web.place import Place
+from turnlog.web.scanner import Job, scanned
 
 MODES = ("words", "substring", "regex")
 _LIMITS = {"limit": (20, 500), "hits": (3, 200), "context": (0, 10)}

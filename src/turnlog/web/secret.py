@@ -8,7 +8,7 @@ import stat
 import sys
 from pathlib import Path
 
-from ..errors import TurnlogError
+from turnlog.errors import TurnlogError
 
 _LENGTH = 32
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import uvicorn
 
-from ..errors import TurnlogError
-from . import warming
-from .app import application
-from .place import Place
-from .security import Door, Guard
+from turnlog.errors import TurnlogError
+from turnlog.web import warming
+from turnlog.web.app import application
+from turnlog.web.place import Place
+from turnlog.web.security import Door, Guard
 
 HOST = "127.0.0.1"
 PORT = 4747

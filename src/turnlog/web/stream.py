@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from ..live.events import Event
+from turnlog.live.events import Event
 
 RETRY_MS = 1000
 """How long a browser waits before it tries again."""

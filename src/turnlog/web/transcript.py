@@ -10,12 +10,12 @@ from weakref import WeakKeyDictionary
 
 from starlette.requests import Request
 
-from ..errors import NotFound
-from ..session.timeline import Chapter, Head, Helper, Item, Place
-from ..store.kept import Kept
-from .answers import place_of
-from .place import Known
-from .unarchived import laid_out
+from turnlog.errors import NotFound
+from turnlog.session.timeline import Chapter, Head, Helper, Item, Place
+from turnlog.store.kept import Kept
+from turnlog.web.answers import place_of
+from turnlog.web.place import Known
+from turnlog.web.unarchived import laid_out
 
 _LONGEST = 300
 _AT_ONCE = 1_280

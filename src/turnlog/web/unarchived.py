@@ -11,11 +11,11 @@ import shutil
 import threading
 from pathlib import Path
 
-from ..errors import NotFound
-from ..store.archive.archive import Archive
-from ..store.archive.manifest import Manifest
-from ..store.archive.restore import restore, target
-from .place import Known, Place
+from turnlog.errors import NotFound
+from turnlog.store.archive.archive import Archive
+from turnlog.store.archive.manifest import Manifest
+from turnlog.store.archive.restore import restore, target
+from turnlog.web.place import Known, Place
 
 KEPT = 4
 _lock = threading.Lock()

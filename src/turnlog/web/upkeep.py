@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..store.changes import Changed, Changes, archive_changed, changes
-from ..store.lock import locked
-from ..store.store import Store
-from .errand import Child, Errand
-from .place import Place
+from turnlog.store.changes import Changed, Changes, archive_changed, changes
+from turnlog.store.lock import locked
+from turnlog.store.store import Store
+from turnlog.web.errand import Child, Errand
+from turnlog.web.place import Place
 
 OFTEN, SELDOM = 2.0, 30.0
 """Seconds between two looks."""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ..errors import UsageError
+from turnlog.errors import UsageError
 
 _TEXT = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

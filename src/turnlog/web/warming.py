@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 
-from ..demo import config_dir
-from ..render.html import Html
-from ..render.viewing import views
-from ..session.excerpt import Excerpt
-from ..session.session import Session
-from ..session.synopsis import timeline
-from .answers import templates
+from turnlog.demo import config_dir
+from turnlog.render.html import Html
+from turnlog.render.viewing import views
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.session import Session
+from turnlog.session.synopsis import timeline
+from turnlog.web.answers import templates
 
 
 def begin() -> None:

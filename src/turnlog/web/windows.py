@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 import msgspec
 from markupsafe import Markup
 
-from ..render.html import Html
-from ..render.shortening import shortened
-from ..render.view import AnyView
-from ..render.viewing import views
-from ..session.excerpt import Excerpt
-from ..session.timeline import Chapter, Fork, Item
-from . import amounts
-from .answers import templates
-from .clocks import between, clock
-from .links import Links, key_prefix
-from .outline import title
-from .transcript import Transcript
+from turnlog.render.html import Html
+from turnlog.render.shortening import shortened
+from turnlog.render.view import AnyView
+from turnlog.render.viewing import views
+from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline import Chapter, Fork, Item
+from turnlog.web import amounts
+from turnlog.web.answers import templates
+from turnlog.web.clocks import between, clock
+from turnlog.web.links import Links, key_prefix
+from turnlog.web.outline import title
+from turnlog.web.transcript import Transcript
 
 SIZE = 40
 """Items in a window: about a hundred messages, since an answer is one item with the results of its calls."""

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from turnlog.render.card import Card
+from turnlog.render.tools import agents, anything, asking, planning, reading, running, searching, web, writing
+from turnlog.render.tools.work import Earlier, Parts, Work
 from turnlog.session.calls import family
-
-from . import agents, anything, asking, planning, reading, running, searching, web, writing
-from .work import Earlier, Parts, Work
 
 __all__ = ["Earlier", "Placed", "Work", "card"]
 

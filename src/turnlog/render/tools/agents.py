@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnlog.render.card import Agent, Code, Fields, Plain, Section, Text, Tree
+from turnlog.render.tools.anything import asked as asked_anyhow
+from turnlog.render.tools.anything import results, worded
+from turnlog.render.tools.work import Parts, Sections, Work, settled
+from turnlog.render.values import fields, line, number, objects, parsed, text
 from turnlog.session.clock import milliseconds
-
-from ..values import fields, line, number, objects, parsed, text
-from .anything import asked as asked_anyhow
-from .anything import results, worded
-from .work import Parts, Sections, Work, settled
 
 _ID = re.compile(r"\bagent(?:Id|_id): ?([\w@.-]{1,80})")
 _OWN = re.compile(r"\A\s*(?:agentId: |<usage>|<tools-used-before-summary>)")

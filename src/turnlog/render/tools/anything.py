@@ -7,9 +7,8 @@ from typing import Any
 
 from turnlog.render.card import Code, Fields, Link, Picture, Plain, Section, Text, Tree
 from turnlog.render.pictures import pictured
-
-from ..values import SHORT, fields, is_markdown, line, parsed, rows, scalar, text
-from .work import Parts, Sections, Work, settled
+from turnlog.render.tools.work import Parts, Sections, Work, settled
+from turnlog.render.values import SHORT, fields, is_markdown, line, parsed, rows, scalar, text
 
 _MOST_FIELDS = 40
 # The fields that say best what a call is about, in this order.

@@ -6,11 +6,10 @@ import re
 from typing import Any
 
 from turnlog.render.card import Choice, Fields, Plain, Questions, Section, Tree
-
-from ..values import Json, fields, line, objects, scalar, strings, text
-from .anything import asked as asked_anyhow
-from .anything import results
-from .work import Parts, Sections, Work, settled
+from turnlog.render.tools.anything import asked as asked_anyhow
+from turnlog.render.tools.anything import results
+from turnlog.render.tools.work import Parts, Sections, Work, settled
+from turnlog.render.values import Json, fields, line, objects, scalar, strings, text
 
 _PAIR = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
 

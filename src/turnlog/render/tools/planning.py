@@ -6,11 +6,10 @@ import re
 from typing import Any
 
 from turnlog.render.card import Checklist, Fields, Plain, Section, Task, Text
-
-from ..values import Json, fields, line, objects, rows, scalar, strings, text
-from .anything import asked as asked_anyhow
-from .anything import results
-from .work import Earlier, Parts, Sections, Work, settled
+from turnlog.render.tools.anything import asked as asked_anyhow
+from turnlog.render.tools.anything import results
+from turnlog.render.tools.work import Earlier, Parts, Sections, Work, settled
+from turnlog.render.values import Json, fields, line, objects, rows, scalar, strings, text
 
 _DONE = "completed"
 _CREATED = re.compile(r"Task #(\S+) created")

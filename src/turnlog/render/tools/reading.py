@@ -8,12 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from turnlog.render.card import Code, Plain, Section, Terminal, Text
+from turnlog.render.figures import count, size
+from turnlog.render.tools.anything import results
+from turnlog.render.tools.work import Parts, Sections, Work, settled
+from turnlog.render.values import Json, fields, line, number, objects, strings, text
 from turnlog.session.shown import Shown, shown_by_read
-
-from ..figures import count, size
-from ..values import Json, fields, line, number, objects, strings, text
-from .anything import results
-from .work import Parts, Sections, Work, settled
 
 _SAVED = "Its pages were saved as images"
 

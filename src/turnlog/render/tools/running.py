@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator
 
 from turnlog.render.card import Code, Diff, Fields, Plain, Section, Terminal
+from turnlog.render.figures import size
+from turnlog.render.tools.anything import asked as asked_anyhow
+from turnlog.render.tools.anything import gist, results, worded
+from turnlog.render.tools.work import Parts, Sections, Work, failure, settled, uninterrupted
+from turnlog.render.values import fields, line, number, parsed, scalar, tagged, text
 from turnlog.session.patches import recorded
 from turnlog.session.touches import changed_files
-
-from ..figures import size
-from ..values import fields, line, number, parsed, scalar, tagged, text
-from .anything import asked as asked_anyhow
-from .anything import gist, results, worded
-from .work import Parts, Sections, Work, failure, settled, uninterrupted
 
 _EXIT = re.compile(r"\AExit code (-?\d+)\n?")
 _PERSISTED = re.compile(r"</?persisted-output>\n?")

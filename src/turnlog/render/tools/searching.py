@@ -8,12 +8,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from turnlog.render.card import Fields, Hits, Plain
-
-from ..figures import count
-from ..values import line, number, objects, scalar, strings, text
-from .anything import asked as asked_anyhow
-from .anything import results, worded
-from .work import Parts, Sections, Work, settled
+from turnlog.render.figures import count
+from turnlog.render.tools.anything import asked as asked_anyhow
+from turnlog.render.tools.anything import results, worded
+from turnlog.render.tools.work import Parts, Sections, Work, settled
+from turnlog.render.values import line, number, objects, scalar, strings, text
 
 _NOTHING = re.compile(r"\ANo (?:matches|files|entries) found")
 _FOUND = re.compile(r"\AFound [\d,]+ (?:files?|lines?|total|matches)\b.*", re.IGNORECASE)

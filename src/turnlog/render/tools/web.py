@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnlog.render.card import Fields, Link, Plain, Section, Text, Tree
-
-from ..figures import count, size
-from ..values import Json, fields, line, number, objects, parsed, rows, scalar, strings, text
-from .anything import results
-from .work import Parts, Sections, Work, settled
+from turnlog.render.figures import count, size
+from turnlog.render.tools.anything import results
+from turnlog.render.tools.work import Parts, Sections, Work, settled
+from turnlog.render.values import Json, fields, line, number, objects, parsed, rows, scalar, strings, text
 
 _LINKS = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
 _HEAD = re.compile(r'\AWeb search results for query: ".*?"\n*', re.DOTALL)

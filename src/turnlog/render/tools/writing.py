@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from turnlog.render.card import Code, Diff, Plain, Section
+from turnlog.render.figures import count
+from turnlog.render.tools.anything import asked as asked_anyhow
+from turnlog.render.tools.anything import results
+from turnlog.render.tools.work import Parts, Sections, Work, failure
+from turnlog.render.values import Json, line, objects, scalar, text
 from turnlog.session.changes import Change, edited, written
 from turnlog.session.patches import Hunk, compared
-
-from ..figures import count
-from ..values import Json, line, objects, scalar, text
-from .anything import asked as asked_anyhow
-from .anything import results
-from .work import Parts, Sections, Work, failure
 
 NO_PLACE = "the lines are counted from where the replaced text begins"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from datetime import date
 
-from ...errors import UsageError
-from .reports import Request
-from .zones import Zone, parsed_day, written_day
+from turnlog.errors import UsageError
+from turnlog.store.usage.reports import Request
+from turnlog.store.usage.zones import Zone, parsed_day, written_day
 
 
 def asked(

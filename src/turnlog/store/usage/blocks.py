@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .reports import Report, Request, Row, counted, filters
-from .sums import PICO, Sum, added, by
-from .zones import day_number
+from turnlog.store.usage.reports import Report, Request, Row, counted, filters
+from turnlog.store.usage.sums import PICO, Sum, added, by
+from turnlog.store.usage.zones import day_number
 
 if TYPE_CHECKING:
     import apsw

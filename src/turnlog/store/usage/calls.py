@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import UsageError
-from .reports import Request, filters
-from .zones import Zone
+from turnlog.errors import UsageError
+from turnlog.store.usage.reports import Request, filters
+from turnlog.store.usage.zones import Zone
 
 if TYPE_CHECKING:
     from datetime import date

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .sums import PICO, Sum
+from turnlog.store.usage.sums import PICO, Sum
 
 if TYPE_CHECKING:
     import apsw
 
-    from .calls import ToolRow
-    from .reports import Report, Request, Row
+    from turnlog.store.usage.calls import ToolRow
+    from turnlog.store.usage.reports import Report, Request, Row
 
 QUALITIES = ("final", "partial", "placeholder", "missing")
 
@@ -29,12 +29,12 @@ class Shown(NamedTuple):
 
 def shown(db: apsw.Connection, request: Request, *, is_demo: bool = False) -> Shown:
     """A report out of an index; where prices or rules are newer than its sums, these are made again first."""
-    from ..pricing import is_current, price_date
-    from .reports import report
+    from turnlog.store.pricing import is_current, price_date
+    from turnlog.store.usage.reports import report
 
     if not is_current(db):
-        from ..lock import writing
-        from ..spend import renew
+        from turnlog.store.lock import writing
+        from turnlog.store.spend import renew
 
         with writing(db):
             renew(db, None)
@@ -100,7 +100,7 @@ def tool_document(row: ToolRow) -> dict[str, Any]:
 
 def all_calls(shown: Shown) -> dict[str, Any]:
     """The calls of all tools together."""
-    from .calls import all_tools
+    from turnlog.store.usage.calls import all_tools
 
     return _calls(all_tools(shown.report.tools))
 

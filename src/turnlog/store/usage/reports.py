@@ -7,14 +7,14 @@ from datetime import date
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import UsageError
-from .sums import Sum, Wanted, added, by, total
-from .zones import DAY, Stretch, Zone, day_number, written_day
+from turnlog.errors import UsageError
+from turnlog.store.usage.sums import Sum, Wanted, added, by, total
+from turnlog.store.usage.zones import DAY, Stretch, Zone, day_number, written_day
 
 if TYPE_CHECKING:
     import apsw
 
-    from .calls import ToolRow
+    from turnlog.store.usage.calls import ToolRow
 
 PERIODS = ("daily", "weekly", "monthly")
 KINDS = (*PERIODS, "session", "project", "model", "tool", "blocks")
@@ -59,11 +59,11 @@ class Report(NamedTuple):
 def report(db: apsw.Connection, request: Request) -> Report:
     """Make a report."""
     if request.kind == "blocks":
-        from .blocks import blocks
+        from turnlog.store.usage.blocks import blocks
 
         return blocks(db, request)
     if request.kind == "tool":
-        from .calls import tools
+        from turnlog.store.usage.calls import tools
 
         return _everything(db, request)._replace(tools=tools(db, request))
     wanted, stretches = scope(db, request)
@@ -106,7 +106,7 @@ def filters(db: apsw.Connection, request: Request) -> Wanted:
 
 def _known(db: apsw.Connection, kind: str, value: str) -> str:
     """The numbers of what a word means, as JSON."""
-    from ..scope import named, projects
+    from turnlog.store.scope import named, projects
 
     fits = projects(db, value) if kind == "project" else named(db, kind, value)
     if not fits.ids:
@@ -119,7 +119,7 @@ def _exact(
     db: apsw.Connection, wanted: Wanted, request: Request, stretches: list[Stretch]
 ) -> tuple[Wanted, list[Stretch]]:
     """Where days begin within an hour of UTC, `spend` is too coarse for sessions that were at work at that time."""
-    from ..spend import fill
+    from turnlog.store.spend import fill
 
     zone = request.zone
     hours = [hour for (hour,) in db.execute("SELECT DISTINCT hour FROM spend WHERE hour >= 0")]

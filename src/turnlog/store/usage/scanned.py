@@ -14,12 +14,12 @@ from typing import Any
 import apsw
 from msgspec.structs import astuple
 
-from ...entries.agents import owner
-from ...entries.peeks import look_all
-from ...entries.transcripts import Listed, transcripts
-from ...entries.window import WINDOW
-from ...session.totals import by_file
-from ..spend import renew
+from turnlog.entries.agents import owner
+from turnlog.entries.peeks import look_all
+from turnlog.entries.transcripts import Listed, transcripts
+from turnlog.entries.window import WINDOW
+from turnlog.session.totals import by_file
+from turnlog.store.spend import renew
 
 _FILE = """
     INSERT INTO file (id, path, kind, session, cwd, custom_title, ai_title, summary, first_prompt, forked_from)

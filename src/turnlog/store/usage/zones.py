@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from typing import NamedTuple
 
-from ...errors import UsageError
+from turnlog.errors import UsageError
 
 DAY = 86_400
 _EPOCH = date(1970, 1, 1).toordinal()

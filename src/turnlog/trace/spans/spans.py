@@ -17,14 +17,13 @@ from turnlog.errors import Unreadable
 from turnlog.session.agents import Agent
 from turnlog.session.calls import Call
 from turnlog.session.session import Session
+from turnlog.trace.spans import ids
 from turnlog.trace.spans.parts import short
 from turnlog.trace.spans.reports import reported
 from turnlog.trace.spans.span import Kind, Told
 from turnlog.trace.spans.stream import Stream
 from turnlog.trace.spans.stretches import Answer, EndReport, Stretch, Work
 from turnlog.trace.spans.timing import Times
-
-from . import ids
 
 MAIN = "claude-code"
 """The agent that a person talks to."""

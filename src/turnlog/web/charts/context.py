@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from ..amounts import money, rounded
-from .marks import element, joined, percent
-from .scale import Scale, scale
+from turnlog.web.amounts import money, rounded
+from turnlog.web.charts.marks import element, joined, percent
+from turnlog.web.charts.scale import Scale, scale
 
 POINTS = 600
 BARS = 300

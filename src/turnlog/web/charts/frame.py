@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from .marks import element, joined, percent
-from .scale import Scale, spread
+from turnlog.web.charts.marks import element, joined, percent
+from turnlog.web.charts.scale import Scale, spread
 
 HEIGHT = 200
 TOP = 10

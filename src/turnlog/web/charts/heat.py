@@ -7,7 +7,7 @@ from math import ceil, sqrt
 
 from markupsafe import Markup
 
-from .marks import element, joined, percent
+from turnlog.web.charts.marks import element, joined, percent
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 SHADES = 6

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from .frame import BOTTOM, HEIGHT, TOP, Frame, framed
-from .marks import element, joined, percent
-from .scale import Scale, scale
+from turnlog.web.charts.frame import BOTTOM, HEIGHT, TOP, Frame, framed
+from turnlog.web.charts.marks import element, joined, percent
+from turnlog.web.charts.scale import Scale, scale
 
 
 class Point(NamedTuple):

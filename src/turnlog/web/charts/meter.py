@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from .marks import element, joined, percent
+from turnlog.web.charts.marks import element, joined, percent
 
 
 def meter(values: Sequence[float], highest: float, kind: str = "") -> Markup:

@@ -209,7 +209,8 @@ def test_rules_of_the_command_line_allow_and_deny(desk: MakeDesk) -> None:
     assert "Write" not in {tool["name"] for tool in here.asked[0]["tools"]}
 
 
-def test_an_interrupt_ends_the_turn_and_the_session_says_so(desk: MakeDesk) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 1), (signal.SIGTERM, 143)])
+def test_an_interrupt_ends_the_turn_and_the_session_says_so(desk: MakeDesk, number: int, status: int) -> None:
     here = desk(script(reply(says("x" * 300), pace=0.5)))
     process = subprocess.Popen(
         [sys.executable, "-m", "turnlog", "-p", "hi", "--output-format", "stream-json", "--include-partial-messages"],
@@ -223,10 +224,10 @@ def test_an_interrupt_ends_the_turn_and_the_session_says_so(desk: MakeDesk) -> N
     assert process.stdout is not None
     while "content_block_delta" not in process.stdout.readline():
         pass
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, _ = process.communicate(timeout=30)
     told = json.loads(out.splitlines()[-1])
-    assert (process.returncode, told["subtype"], told["is_error"]) == (1, "error_during_execution", True)
+    assert (process.returncode, told["subtype"], told["is_error"]) == (status, "error_during_execution", True)
     assert any("[Request interrupted by user]" in json.dumps(row) for row in here.session)
 
 

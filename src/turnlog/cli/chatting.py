@@ -94,9 +94,9 @@ def _once(starting: Starting, wishes: Wishes, prompt: str, printing: Printing) -
 
     with contextlib.closing(starting.begin(wishes, _watching(printing), Nobody())) as begun:
         _remark(*begun.warnings)
-        with _interrupting(cancel := Cancel()):
+        with _interrupting(cancel := Cancel()) as heard:
             printing.begin(begun.loop, starting.key_source)
-            return _taken(begun.loop, printing, prompt, cancel)
+            return _status(_taken(begun.loop, printing, prompt, cancel), heard)
 
 
 def _taken(loop: Loop, printing: Printing, prompt: Any, cancel: Cancel) -> int:
@@ -163,8 +163,13 @@ def _fed(starting: Starting, wishes: Wishes, said: Mapping[str, Any], printing: 
                 status = _taken(begun.loop, printing, message.content, cancel)
                 planning.heard()
             if heard:
-                break
+                return _status(status, heard)
     return status
+
+
+def _status(ended: int, heard: list[int]) -> int:
+    """The exit status of a turn; who was told to end says so, as shells expect it."""
+    return next((128 + number for number in heard if number in ENDS), ended)
 
 
 def _prompt(given: str | None) -> str:

@@ -25,6 +25,7 @@ from turnlog.agent.record.record import Record
 from turnlog.agent.settings import Settings, load
 from turnlog.agent.setup import Limits, Setup
 from turnlog.agent.toolbox import tools
+from turnlog.agent.tools.files import is_as_seen
 from turnlog.agent.tools.tool import Place
 from turnlog.entries.layout import config_candidates, config_dirs
 from turnlog.errors import NotFound, Refused, UsageError
@@ -230,7 +231,7 @@ def _recall(shared: Shared, seen: SeenFile) -> None:
     path = Path(seen.path)
     try:
         status = path.stat()
-        is_same = status.st_mtime <= seen.time.timestamp() and status.st_size < 1 << 20
+        is_same = is_as_seen(status, seen.time) and status.st_size < 1 << 20
         text = path.read_text(encoding="utf-8") if seen.is_whole and is_same else None
     except (OSError, ValueError):
         return

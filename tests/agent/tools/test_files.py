@@ -72,6 +72,17 @@ def test_a_file_of_an_earlier_run_that_was_written_since_is_unchanged_only_with_
         assert changed(files, path) is is_changed
 
 
+def test_a_file_that_was_written_in_the_millisecond_in_which_it_was_told_of_is_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("x")
+    told = NOW.replace(microsecond=123_000)
+    for nanoseconds, is_changed in [(999_999, False), (1_000_000, True)]:
+        os.utime(path, ns=(0, round(told.timestamp() * 1000) * 1_000_000 + nanoseconds))
+        files = Files()
+        files.recall(path, told, None)
+        assert changed(files, path) is is_changed
+
+
 def test_a_file_of_an_earlier_run_that_is_gone_is_not_known(tmp_path: Path) -> None:
     files = Files()
     files.recall(tmp_path / "a", NOW, "x")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -59,7 +60,7 @@ class Files:
             status = path.stat()
         except OSError:
             return
-        if status.st_mtime <= moment.timestamp():
+        if is_as_seen(status, moment):
             self._note(path, Sight(status.st_mtime_ns, status.st_size, text))
         else:
             self._note(path, Sight(0, -1, text))
@@ -90,6 +91,11 @@ class Files:
             before = self._seen.pop(_real(path), None)
             is_written = sight.is_written or (before is not None and before.is_written)
             self._seen[_real(path)] = sight._replace(is_written=is_written)
+
+
+def is_as_seen(status: os.stat_result, moment: datetime) -> bool:
+    """Whether a file is a plain one that nobody wrote since a moment, which sessions tell in whole milliseconds."""
+    return stat.S_ISREG(status.st_mode) and status.st_mtime_ns // 1_000_000 <= round(moment.timestamp() * 1000)
 
 
 def located(given: str, place: Place) -> Path:

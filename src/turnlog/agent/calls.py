@@ -26,6 +26,8 @@ REFUSED = (
 )
 STOP = REFUSED + "STOP what you are doing and wait for the user to tell you how to proceed."
 INSTEAD = REFUSED + "To tell you how to proceed, the user said:\n"
+REJECTED = "User rejected tool use"
+"""What the session keeps of a call that a person refused, where others keep what came of it."""
 _SIDE_BY_SIDE = 10
 
 
@@ -97,7 +99,7 @@ class Calls:
     ) -> tuple[Call, Tool | None, Result | None]:
         """A call with its tool and its input as that wants it; or what is told of it instead."""
         if is_over:
-            return call, None, Result(STOP, "User rejected tool use", is_error=True)
+            return call, None, Result(STOP, REJECTED, is_error=True)
         tool = tools.get(call.name)
         if tool is None:
             told = f"Error: No such tool available: {call.name}"
@@ -123,7 +125,7 @@ class Calls:
         if leave.verdict != "no":
             return None
         text = INSTEAD + leave.words if leave.words else STOP
-        return Result(text, "User rejected tool use", is_error=True)
+        return Result(text, REJECTED, is_error=True)
 
     def _denied(self, call: Call, reason: str) -> Result:
         self.denials.append(call)
@@ -159,7 +161,7 @@ class Calls:
         except ToolError as error:
             result = error.result()
         except Cancelled:
-            result = Result(STOP, "User rejected tool use", is_error=True)
+            result = Result(STOP, REJECTED, is_error=True)
         except Exception as error:  # noqa: BLE001 - a fault of ours is told to the model, it must not end the session
             result = ToolError(f"{call.name} failed: {type(error).__name__}: {error}").result()
         return result, time.monotonic() - began

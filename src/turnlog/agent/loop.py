@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from turnlog.agent.conversation import Content, Conversation, reminder
 from turnlog.agent.delegation import Delegation
 from turnlog.agent.events import Compacted, Event, Said, Streamed, TurnEnded, Warned
 from turnlog.agent.models import most_tokens, thinking
-from turnlog.agent.permissions.decision import Mode
+from turnlog.agent.permissions.decision import MODES
 from turnlog.agent.person import Person
 from turnlog.agent.record.lines import INTERRUPTED, INTERRUPTED_CALL
 from turnlog.agent.record.record import Record
@@ -260,7 +260,7 @@ class Loop:
         """Ask the person; who agrees to a plan lets the work begin."""
         answer = self._person.answer(question)
         if question.kind == "plan" and answer and answer.get("approved"):
-            chosen: list[Mode] = [mode for mode in get_args(Mode) if mode == answer.get("mode")]
+            chosen = [mode for mode in MODES if mode == answer.get("mode")]
             self.setup.guard.mode = chosen[0] if chosen else "default"
             self.record.permitting(self.setup.guard.mode)
         return answer

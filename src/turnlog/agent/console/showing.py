@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from turnlog.agent.calls import REJECTED
 from turnlog.agent.console.difference import difference
 from turnlog.agent.console.screen import Screen
 from turnlog.agent.events import (
@@ -35,7 +36,6 @@ _LONGEST = 400
 # The fields that say best what a call is about, in this order.
 _TELLING = ("command", "file_path", "notebook_path", "pattern", "url", "query", "description", "bash_id", "shell_id")
 _MARKS = {"completed": "[x]", "in_progress": "[>]"}
-REJECTED = "User rejected tool use"
 _ASKING = frozenset({"AskUserQuestion", "ExitPlanMode"})
 """Their question is what is seen of them."""
 _SUMMARY = re.compile("<summary>(.*?)</summary>", re.DOTALL)

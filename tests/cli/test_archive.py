@@ -49,7 +49,7 @@ def test_a_session_is_archived_deleted_and_restored(machine: Machine, turnlog: T
     (row,) = turnlog("archive", "list", "--gone").lines
     assert row.split() [:2] + row.split()[-4:] == ["aaaaaaaa", "2026-01-01", "gone", "Fix", "the", "cart"]  # fmt: skip
     done = turnlog("archive", "restore", "fix the cart")
-    assert done.lines == [f"{ONE}: 1 written (1 files)", f"  cd /home/dana/webshop && claude --resume {ONE}"]
+    assert done.lines == [f"{ONE}: 1 written (1 file)", f"  cd /home/dana/webshop && claude --resume {ONE}"]
     assert path.read_bytes() == before
     assert turnlog("archive", "list", "--gone").err == "The archive holds no such session.\n"
 
@@ -83,11 +83,39 @@ def test_status_tells_what_is_not_archived_and_deleted_soon(machine: Machine, tu
     assert (found["on_disk"], found["not_archived"], found["deleted_soon"]) == (2, 2, 1)
     shown = turnlog("archive", "status").out
     assert "The archive is off; `turnlog archive on` turns it on." in shown
-    assert "1 sessions that are not archived will be deleted within a week" in shown
+    assert "Not archived, and deleted within a week: 1 session, from 20" in shown
     assert "30 days after the last write" in shown
     turnlog("archive", "run")
     assert turnlog("archive", "status", "--json").json["deleted_soon"] == 0
     assert "The last run ended" in turnlog("archive", "status").out
+
+
+def test_status_gives_no_date_for_what_may_be_deleted_any_time(machine: Machine, turnlog: Turnlog, data: Path) -> None:
+    add(machine, age=45)
+    assert "1 session, from the client's next start on." in turnlog("archive", "status").out
+
+
+def test_sessions_are_listed_by_the_time_that_is_shown(machine: Machine, turnlog: Turnlog, data: Path) -> None:
+    late = Build()
+    late.wait(DAY)
+    late.prompt("later")
+    machine.add(ONE, late.data())
+    turnlog("archive", "run")
+    add(machine, TWO)
+    turnlog("archive", "run")
+    assert [row[:8] for row in turnlog("archive", "list").lines] == ["aaaaaaaa", "bbbbbbbb"]
+
+
+def test_how_to_resume_is_told_for_the_folder_that_was_named(
+    machine: Machine, turnlog: Turnlog, data: Path, tmp_path: Path
+) -> None:
+    build = Build()
+    build.prompt("hello", cwd="/home/dana/my shop")
+    machine.add(ONE, build.data())
+    turnlog("archive", "run")
+    place = tmp_path / "a look"
+    done = turnlog("archive", "restore", ONE, "--to", str(place))
+    assert done.lines[-1] == f"  cd '/home/dana/my shop' && CLAUDE_CONFIG_DIR='{place}' claude --resume {ONE}"
 
 
 def test_a_failed_run_is_noted(machine: Machine, turnlog: Turnlog, data: Path) -> None:

@@ -47,6 +47,22 @@ def test_json_has_the_same_numbers(turnlog: Turnlog, machine: Machine) -> None:
     assert found["heaviest"][0]["what"] == "x" * 100
 
 
+def test_of_many_pieces_exactly_the_twenty_heaviest_are_listed(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    for number in range(1, 31):
+        build.prompt(f"piece{number:02} " + "word " * 10 * number)
+        build.answer("ok", usage=usage(1000 * number))
+    path = machine.add(SESSION, build.data())
+    found = turnlog("context", path, "--json").json
+    assert sum(part["pieces"] for part in found["estimated"]["parts"]) == 60
+    expected = [f"piece{number:02}" for number in range(30, 10, -1)]
+    assert [item["what"].split()[0] for item in found["heaviest"]] == expected
+    lines = turnlog("context", path).lines
+    start = next(at for at, line in enumerate(lines) if line.startswith("heaviest"))
+    listed = lines[start + 1 : lines.index("", start)]
+    assert [line.partition("piece")[2][:2] for line in listed] == [name[5:] for name in expected]
+
+
 def test_one_turn_can_be_asked_for(turnlog: Turnlog, machine: Machine) -> None:
     path = machine.add(SESSION, long_talk().data())
     found = turnlog("context", path, "--turn", "2", "--json").json
@@ -161,3 +177,12 @@ def test_nothing_is_written(turnlog: Turnlog, machine: Machine, tmp_path: Path) 
     before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*")}
     turnlog("context", path)
     assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*")} == before
+
+
+def test_a_preset_that_saves_nothing_is_said_to_save_nothing(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt("hello")
+    build.answer("hi", usage={"input_tokens": 5000, "output_tokens": 2})
+    machine.add(SESSION, build.data())
+    rows = [line for line in turnlog("context", SESSION).lines if line.startswith(("light", "extreme"))]
+    assert [row.split()[4] for row in rows] == ["–", "–"]

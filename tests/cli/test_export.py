@@ -194,8 +194,8 @@ def test_a_session_that_cant_be_exported_is_left_out_and_told(turnlog: Turnlog, 
 def test_an_unknown_project_is_told(turnlog: Turnlog, machine: Machine, here: Path) -> None:
     machine.add(ONE, talk("first"))
     done = turnlog("export", "--project", "nowhere")
-    assert done.status == 1
-    assert "no session of a project 'nowhere'" in done.err
+    assert done.status == 2
+    assert done.err == "turnlog: --project 'nowhere': no session has such a project\n"
     assert names(here) == set()
 
 

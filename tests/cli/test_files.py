@@ -125,15 +125,6 @@ def test_files_of_a_project_come_from_all_its_sessions_each_call_once(turnlog: T
     assert lines[-1].startswith("Read, written, edited: calls that succeeded, over all sessions")
 
 
-def test_a_project_without_sessions_is_told(turnlog: Turnlog, machine: Machine) -> None:
-    build = Build()
-    build.prompt()
-    machine.add(SESSION, build.data())
-    done = turnlog("files", "--project", "nowhere")
-    assert "No files." in done.out
-    assert "No session of a project 'nowhere'" in done.err
-
-
 # -- patches
 
 

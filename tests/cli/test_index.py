@@ -6,14 +6,19 @@ import os
 import pty
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from tests.cli.conftest import Machine, Turnlog
 from tests.conftest import ROOT
 from tests.session.build import Build, recorded
+from turnlog.store.changes import changes
 from turnlog.store.lock import locked
+from turnlog.store.place import index_name
+from turnlog.store.store import Store
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"
@@ -62,6 +67,18 @@ def test_status_reads_nothing_new(turnlog: Turnlog, filled: Machine, home: Path)
     filled.add("cccccccc-0000-4000-8000-000000000003", answered())
     assert turnlog("index", "status").lines[1].startswith("2 sessions")
     assert turnlog("index").lines[1].startswith("3 sessions")
+
+
+def test_status_says_that_nothing_is_in_it_yet(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    assert turnlog("index", "status").lines[-1].startswith("nothing is in it yet; `turnlog index` reads")
+
+
+def test_status_says_how_many_files_are_not_in_it_yet(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    with Store.open(home, name=index_name()) as store:
+        changes(store.db, [filled.folder])
+    assert turnlog("index", "status").lines[-1].startswith("2 files not in it yet; `turnlog index` goes on")
+    assert turnlog("index", "status", "--json").json["unread"] == 2
+    assert turnlog("index", "--json").json["unread"] == 0
 
 
 def test_deleted_sessions_stay_known(turnlog: Turnlog, filled: Machine, home: Path) -> None:
@@ -114,8 +131,18 @@ def test_a_vacuum_keeps_everything(turnlog: Turnlog, filled: Machine, home: Path
     assert done.status == 0
     after = turnlog("index", "status", "--json").json
     assert {**after, "size": 0, "refreshed": 0} == {**before, "size": 0, "refreshed": 0}
-    assert after["size"] <= before["size"]
+    assert after["size"] == database(home).stat().st_size
     assert turnlog("index", "verify").status == 0
+
+
+def test_a_vacuum_gives_back_what_is_not_used(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    turnlog("index")
+    with closing(apsw.Connection(str(database(home)))) as db:
+        db.execute("CREATE TABLE waste AS SELECT randomblob(1000000)")
+        db.execute("DROP TABLE waste")
+    before = turnlog("index", "status", "--json").json["size"]
+    turnlog("index", "vacuum")
+    assert turnlog("index", "status", "--json").json["size"] < before - 900_000
 
 
 @pytest.mark.parametrize("action", ["rebuild", "vacuum"])
@@ -132,6 +159,54 @@ def test_nothing_is_done_while_another_process_is_at_it(
         assert busy.status == 0
         assert "Another turnlog is bringing the index up to date" in busy.err
         assert turnlog("index", "--json").json["refreshed"]["busy"] is True
+
+
+@pytest.fixture
+def torn(turnlog: Turnlog, filled: Machine, home: Path) -> Path:
+    """An index of which only the full-text tables are damaged: nothing new to read, nothing noticed."""
+    for number in range(3, 40):
+        filled.add(f"cccccccc-0000-4000-8000-0000000000{number}", answered(f"word{number} common"), mtime=1_700_000_000)
+    turnlog("index")
+    index = database(home)
+    with closing(apsw.Connection(str(index))) as db:
+        db.pragma("wal_checkpoint(truncate)")
+        for table in ("said", "done"):
+            db.execute(f"UPDATE {table}_data SET block = zeroblob(length(block)) WHERE id > 10")
+    return index
+
+
+def test_what_is_damaged_inside_is_told_by_verify(turnlog: Turnlog, torn: Path) -> None:
+    done = turnlog("index", "verify")
+    assert (done.status, done.err) == (1, "")
+    assert any(line.startswith("the full-text table `said` is damaged: ") for line in done.lines)
+    assert done.lines[-1] == "`turnlog index rebuild` makes it again."
+
+
+def test_a_rebuild_mends_what_is_damaged_inside(turnlog: Turnlog, torn: Path) -> None:
+    assert turnlog("index", "rebuild").status == 0
+    assert turnlog("index", "verify").status == 0
+    assert len(turnlog("search", "common", "--json").json["sessions"]) == 20
+
+
+def test_damage_that_shows_in_an_answer_is_told_and_mended(turnlog: Turnlog, torn: Path) -> None:
+    done = turnlog("search", "common")
+    assert done.status == 1
+    assert "it is made again" in done.err
+    assert done.err.endswith("turnlog: the index was damaged where the answer stood; give the command again\n")
+    assert len(turnlog("search", "common", "--json").json["sessions"]) == 20
+    assert turnlog("index", "verify").status == 0
+
+
+def test_verify_tells_of_pages_that_are_no_pages(turnlog: Turnlog, filled: Machine, home: Path) -> None:
+    turnlog("index")
+    index = database(home)
+    half = index.read_bytes()[: index.stat().st_size // 2]
+    index.write_bytes(half + b"\xff" * len(half))
+    done = turnlog("index", "verify")
+    assert (done.status, done.err) == (1, "")
+    assert any(line.startswith("the file is damaged: ") for line in done.lines)
+    assert turnlog("index", "rebuild").status == 0
+    assert turnlog("index", "verify").status == 0
 
 
 def test_a_damaged_index_is_made_again_and_told(turnlog: Turnlog, filled: Machine, home: Path) -> None:

@@ -113,8 +113,8 @@ def test_only_the_sessions_of_a_project_are_listed(machine: Machine, turnlog: Tu
     machine.add(TWO, session(cwd="/a/notes"))
     assert [line.split()[0] for line in turnlog("ls", "--project", "notes").lines] == ["bbbbbbbb"]
     none = turnlog("ls", "-p", "nothing\x1b[2J")
-    assert (none.status, none.lines) == (0, [])
-    assert none.err == "No session of a project 'nothing\\x1b[2J'; `turnlog ls` lists all.\n"
+    assert (none.status, none.lines) == (2, [])
+    assert none.err == "turnlog: --project 'nothing\\x1b[2J': no session has such a project\n"
 
 
 def test_a_machine_without_sessions_shows_the_demo_and_says_so(turnlog: Turnlog) -> None:

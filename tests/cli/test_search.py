@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
 
 import pytest
 
@@ -164,10 +165,102 @@ def test_a_deleted_session_in_the_archive_is_read_from_there(turnlog: Turnlog, s
     assert "roundHalfUp is used now" in done.out
 
 
+def test_a_session_in_the_trash_is_left_out_and_told_of_with_the_way_back(turnlog: Turnlog, shop: Machine) -> None:
+    before = turnlog("search", "rounding", "--json").json
+    assert turnlog("delete", ONE, "--yes").status == 0
+    done = turnlog("search", "rounding")
+    assert [line[:8] for line in done.lines if line[:1] != " "] == ["bbbbbbbb"]
+    assert "gone" not in done.out
+    assert done.err.splitlines() == [
+        "2 hits in 1 session. Searched 4 texts of 1 session.",
+        "Left out: 2 hits in 1 session in turnlog's trash; `turnlog undelete aaaaaaaa` brings it back.",
+    ]
+    found = turnlog("search", "rounding", "--json").json
+    assert [item["session_id"] for item in found["sessions"]] == [TWO]
+    assert found["total"] == {"hits": 2, "sessions": 1, "at_least": False, "scattered": False, "gone": 0}
+    assert found["searched"]["deleted"] == 0
+    assert found["searched"]["trashed"] == {"sessions": [ONE], "hits": 2}
+    assert turnlog("undelete", "aaaaaaaa").status == 0
+    assert turnlog("search", "rounding", "--json").json == before
+
+
+def test_what_the_trash_holds_is_told_only_where_it_fits(turnlog: Turnlog, shop: Machine) -> None:
+    assert turnlog("search", "rounding").status == 0
+    assert turnlog("delete", ONE, TWO, "--yes").status == 0
+    done = turnlog("search", "rounding")
+    assert done.err.splitlines() == [
+        "Nothing found. Searched 0 texts of 0 sessions.",
+        "Left out: 4 hits in 2 sessions in turnlog's trash; `turnlog undelete --list` lists them.",
+    ]
+    assert "Left out: 1 hit in 1 session" in turnlog("search", "grep").err
+    assert "Left out: 2 hits in 1 session" in turnlog("search", "rounding", "session:aaaaaaaa").err
+    for words in (["quokka"], ["rounding", "before:2000-01-01"]):
+        assert "Left out" not in turnlog("search", *words).err
+
+
+def test_parts_of_identifiers_in_the_trash_are_told_of(turnlog: Turnlog, shop: Machine) -> None:
+    assert turnlog("search", "rounding").status == 0
+    assert turnlog("delete", ONE, "--yes").status == 0
+    assert "Left out: 1 hit in 1 session" in turnlog("search", "half").err
+
+
+def test_a_session_in_the_trash_is_left_out_even_if_the_archive_has_it(turnlog: Turnlog, shop: Machine) -> None:
+    assert turnlog("archive", "run").status == 0
+    assert turnlog("delete", ONE, "--yes").status == 0
+    assert turnlog("search", "roundHalfUp").out == ""
+    assert turnlog("search", "--substring", "=> {done}").out == ""
+
+
+def test_a_scan_leaves_out_the_trash_and_says_so(turnlog: Turnlog, shop: Machine) -> None:
+    assert turnlog("search", "rounding").status == 0
+    assert turnlog("delete", ONE, "--yes").status == 0
+    done = turnlog("search", "--substring", "ounding")
+    assert [line[:8] for line in done.lines if line[:1] != " "] == ["bbbbbbbb"]
+    told = "Left out: 1 session in turnlog's trash; `turnlog undelete aaaaaaaa` brings it back."
+    assert done.err.splitlines()[-1] == told
+    assert "Not read" not in done.err
+    found = turnlog("search", "--substring", "ounding", "--json").json
+    assert (found["scan"]["unread"], found["searched"]["trashed"]) == ([], {"sessions": [ONE], "hits": None})
+    assert "Left out" not in turnlog("search", "--substring", "ounding", "session:bbbbbbbb").err
+
+
 def test_words_in_several_texts_are_offered_with_a_remark(turnlog: Turnlog, shop: Machine) -> None:
     done = turnlog("search", "cart", "roundHalfUp")
     assert done.lines[0].startswith("aaaaaaaa")
     assert done.err.splitlines()[0].startswith("No single text has all of this")
+
+
+def test_what_sub_agents_said_is_marked_and_the_mark_explained(turnlog: Turnlog, shop: Machine) -> None:
+    agent = Build()
+    agent.prompt("look for the tax", isSidechain=True)
+    path = next(shop.folder.rglob(f"{ONE}.jsonl")).with_suffix("") / "subagents" / "agent-a1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(agent.data())
+    done = turnlog("search", "tax")
+    assert "  prompt ·    look for the tax" in done.lines
+    assert done.err.splitlines()[0] == "·: said or done by a sub-agent."
+    assert "·" not in turnlog("search", "rounding").err
+
+
+def test_words_of_which_not_all_identifiers_were_looked_for_are_named(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt(" ".join(f"user{first}{second}" for first in ascii_uppercase for second in ascii_lowercase))
+    machine.add(ONE, build.data())
+    done = turnlog("search", "user")
+    assert done.err.splitlines() == [
+        "1+ hits in 1+ sessions, 1 shown (--limit). Searched 2 texts of 1 session.",
+        "Part of very many identifiers, not all of them looked for: user.",
+    ]
+    assert turnlog("search", "user", "--json").json["searched"]["cut"] == ["user"]
+
+
+def test_the_longest_kind_stands_apart_from_the_text(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt("fix the tax")
+    build.note("attachment", attachment={"type": "queued_command", "prompt": "and the discount"})
+    machine.add(ONE, build.data())
+    done = turnlog("search", "tax", "--context", "1")
+    assert any(line.startswith("    attachment ") for line in done.lines)
 
 
 def test_nothing_found_says_what_was_searched(turnlog: Turnlog, shop: Machine) -> None:

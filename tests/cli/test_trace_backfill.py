@@ -61,7 +61,7 @@ def test_one_session_or_those_of_a_project_or_of_late_are_sent(
     assert turnlog("trace", "backfill", "--project", "webshop").status == 0
     assert {span["attributes"]["session.id"] for span in backend.spans} == {name(1), name(2)}
     assert turnlog("trace", "backfill", "--since", "2030-01-01").err.startswith("turnlog: no session fits")
-    assert turnlog("trace", "backfill", "--project", "elsewhere").status == 1
+    assert turnlog("trace", "backfill", "--project", "elsewhere").status == 2
 
 
 @pytest.mark.parametrize("words", [(), ("last", "--all"), ("--all", "--target", "nobody")])

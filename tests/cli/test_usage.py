@@ -309,6 +309,28 @@ def test_csv_has_a_header_and_no_total_and_nothing_that_a_spreadsheet_would_run(
     assert tools == ["tool,calls,failed,unanswered,input_characters,result_characters,estimated_tokens"]
 
 
+def test_csv_can_t_act_on_a_terminal(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt(HOSTILE)
+    build.answer("x", usage=counts(1))
+    machine.add(ONE, build.data())
+    done = turnlog("usage", "session", "--csv")
+    assert done.status == 0
+    assert not harmful(done.out.replace("\r\n", "\n"))
+
+
+def test_numbers_of_sessions_stand_below_each_other(turnlog: Turnlog, machine: Machine) -> None:
+    for number in range(11):
+        build = Build()
+        build.prompt("hello", cwd="/home/dana/one" if number else "/home/dana/other")
+        build.answer("x", usage=counts(1), id=f"msg_{number}", cwd="/home/dana/one" if number else "/home/dana/other")
+        machine.add(f"aaaaaaaa-0000-4000-8000-0000000000{number:02}", build.data(), slug=f"-home-{number > 0}")
+    head, first, second, *_ = turnlog("usage", "project").lines
+    end = head.index("sessions") + len("sessions")
+    assert [first[:end].split()[-1], second[:end].split()[-1]] == ["10", "1"]
+    assert first[end - 2 : end + 1] == "10 "
+
+
 # -- what goes wrong
 
 

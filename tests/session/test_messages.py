@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import Build, edited, encoded, genuine, recorded, use
-from turnlog.session.messages import version_key
+from turnlog.session.messages import MOST, version_key
+from turnlog.session.prices import Tokens
 from turnlog.session.session import Session
 
 
@@ -151,6 +152,20 @@ def test_each_field_is_the_largest_that_any_line_states() -> None:
     (message,) = build.session().messages
     assert message.tokens is not None
     assert (message.tokens.input, message.tokens.output, message.tokens.cache_read) == (9, 8, 4)
+
+
+def test_numbers_that_no_request_can_have_are_no_counts() -> None:
+    build = Build()
+    split = {"ephemeral_5m_input_tokens": 10**20, "ephemeral_1h_input_tokens": 20}
+    huge = {
+        "input_tokens": MOST + 1,
+        "output_tokens": 10**30,
+        "cache_read_input_tokens": 10**30,
+        "cache_creation": split,
+    }
+    build.answer("a", usage={**huge, "server_tool_use": {"web_search_requests": 10**9}})
+    (message,) = build.session().messages
+    assert message.tokens == Tokens(cache_write_1h=20, web_searches=10_000)
 
 
 def test_cache_writes_are_told_apart_by_lifetime() -> None:

@@ -65,6 +65,10 @@ def test_titles_are_the_last_of_each_kind() -> None:
     assert (found.custom_title, found.ai_title, found.summary, found.tag) == ("new", "a model's", "of old", "t")
 
 
+def test_a_tag_that_was_taken_away_is_gone() -> None:
+    assert folded({"type": "tag", "tag": "t"}, {"type": "tag", "tag": ""}).tag is None
+
+
 def test_long_titles_and_prompts_are_cut() -> None:
     found = folded(prompt("x" * 5000), {"type": "ai-title", "aiTitle": "y" * 5000})
     assert found.first_prompt == "x" * LONGEST

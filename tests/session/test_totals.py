@@ -21,8 +21,8 @@ from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Unreadable
 from turnlog.session import totals
-from turnlog.session.counting import ECHO, MOST, Best, Echo, count, count_echo, merge
-from turnlog.session.messages import Message, join, version_key
+from turnlog.session.counting import ECHO, Best, Echo, count, count_echo, merge
+from turnlog.session.messages import MOST, Message, join, version_key
 from turnlog.session.prices import Tokens
 from turnlog.session.totals import Row, by_day_and_model, by_file, once, scan
 
@@ -293,6 +293,8 @@ def test_numbers_that_no_request_can_have_are_no_counts() -> None:
     best = counted(line(message={"id": "m", "usage": usage}))
     assert best.tokens == Tokens(web_searches=10_000)
     assert best.lowest == 0
+    split = {"ephemeral_1h_input_tokens": 20, "ephemeral_5m_input_tokens": 10**20}
+    assert counted(line(message={"id": "m", "usage": {"cache_creation": split}})).tokens == Tokens(cache_write_1h=20)
 
 
 def test_a_request_that_is_not_billed_as_usual_says_on_which_terms() -> None:

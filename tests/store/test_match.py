@@ -252,3 +252,20 @@ def test_the_words_of_a_span_cover_each_of_its_days_once(first: date, days: int)
         day += timedelta(days=1)
         covered += 1
     assert len(words) <= covered
+
+
+def test_a_session_without_a_folder_does_not_lend_its_project_every_name_above_it(tmp_path: Path) -> None:
+    machine = Findable(tmp_path)
+    build, bare, alone = Build(), Build(), Build()
+    build.prompt("call it")
+    bare.note("summary", summary="call nothing")
+    alone.note("summary", summary="call alone")
+    machine.add(1, build)
+    machine.add(2, bare)
+    machine.add(3, alone, "-home-erin-blog")
+    machine.refresh()
+    assert set(machine.ids("call project:webshop")) == {1, 2}
+    assert machine.ids("call project:erin") == [3]
+    with pytest.raises(QueryError, match="no project fits 'dana'"):
+        machine.ids("call project:dana")
+    machine.store.close()

@@ -73,7 +73,7 @@ def test_hits_are_grouped_by_session_and_limited(machine: Findable) -> None:
         machine.add(number, session(*(f"rounding {step}" for step in range(4))))
     machine.refresh()
     found = machine.find("rounding", Wish(limit=2, hits=3))
-    assert (found.total, found.sessions, found.is_bounded) == (20, 5, False)
+    assert (found.total, found.sessions) == (20, 5)
     assert [(group.total, len(group.hits)) for group in found.groups] == [(4, 3), (4, 3)]
 
 
@@ -91,6 +91,18 @@ def test_counts_are_bounded_and_say_so(machine: Findable) -> None:
     assert found.is_bounded
     assert found.total >= NEWEST
     assert not machine.find("common 7").is_bounded
+
+
+def test_a_count_says_so_where_what_was_done_or_the_parts_of_identifiers_were_left_out(machine: Findable) -> None:
+    done = session("hello")
+    done.call("c", given={"command": "rounding"})
+    machine.add(1, session("rounding"))
+    machine.add(2, session("rounding"))
+    machine.add(3, done)
+    machine.add(4, session("roundingMode"))
+    machine.refresh()
+    bounds = [(found.sessions, found.is_bounded) for found in (machine.find("rounding", Wish(n)) for n in (2, 3, 5))]
+    assert bounds == [(2, True), (3, True), (4, False)]
 
 
 def test_many_hits_in_one_session_do_not_hide_the_others(machine: Findable) -> None:

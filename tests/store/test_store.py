@@ -53,6 +53,15 @@ def test_an_index_is_made_where_there_is_none(desk: Desk) -> None:
     assert (desk.data / "index.db").stat().st_size > 0
 
 
+def test_its_size_is_told_as_if_all_were_merged(desk: Desk) -> None:
+    desk.write(main(), b"".join(recorded_lines()))
+    with desk.open() as store:
+        store.refresh([desk.config])
+        assert (desk.data / "index.db-wal").stat().st_size > 0
+        told = store.status().size
+    assert told == (desk.data / "index.db").stat().st_size
+
+
 @posix
 def test_nobody_else_may_read_it(filled: Desk) -> None:
     os.umask(before := os.umask(0o022))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -19,6 +20,8 @@ from starlette.testclient import TestClient
 from tests.session.build import Build
 from tests.web.conftest import Folders, indexed, recorded
 from tests.web.loops import apart
+from turnlog.edit.trash.delete import delete
+from turnlog.edit.trash.trash import Trash
 from turnlog.errors import UsageError
 from turnlog.store.syntax import QueryError
 from turnlog.web.app import application
@@ -165,6 +168,43 @@ def test_deleted_sessions_are_marked(tmp_path: Path) -> None:
         text = client.get("/search?q=quokka+project:library").text
     assert '<span class="badge bad">deleted</span>' in text
     assert "the text is gone" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "told"), [("q=quokka", "4 hits in 1 session"), ("mode=substring&text=quokka", "1 session")]
+)
+def test_a_session_in_the_trash_is_left_out_and_told_of(tmp_path: Path, query: str, told: str) -> None:
+    folders = machine(tmp_path)
+    with indexed(folders) as place:
+        path = next(folders.projects.glob(f"*/{TWO}.jsonl"))
+        delete(path, Trash(place.data_dir / "trash"), force=True)
+        place.store.refresh(place.config_dirs)
+        client = client_of(place)
+        text = client.get(f"/search?{query}").text
+        found = client.get(f"/api/search?{query}").json()
+        below = client.get("/search/hits?q=quokka").text
+    assert f"Left out: {told} in turnlog&#39;s trash; <code>turnlog undelete bbbbbbbb</code> brings it back." in text
+    assert "Discounts" not in text + below
+    assert [item["session_id"] for item in found["sessions"]] == [ONE]
+    hits = None if found["scan"] else 4
+    assert (found["searched"]["trashed"], found["searched"]["deleted"]) == ({"sessions": [TWO], "hits": hits}, 0)
+    assert found["scan"] is None or not found["scan"]["unread"]
+
+
+def test_words_of_which_not_all_identifiers_were_looked_for_are_named(tmp_path: Path) -> None:
+    folders = recorded(tmp_path)
+    build = Build()
+    build.prompt(" ".join(f"quokka{first}{second}" for first in ascii_uppercase for second in ascii_lowercase))
+    folders.add(ONE, build.data())
+    with indexed(folders) as place:
+        text = client_of(place).get("/search?q=quokka").text
+        other = client_of(place).get("/search?q=quokkaAb").text
+    assert "Part of very many identifiers, not all of them looked for: <bdi>quokka</bdi>." in text
+    assert "Part of very many identifiers" not in other
+
+
+def client_of(place: Place) -> TestClient:
+    return TestClient(application(place))
 
 
 def test_more_sessions_and_more_of_a_session_can_be_asked_for(client: TestClient) -> None:

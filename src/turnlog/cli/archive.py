@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -166,7 +167,7 @@ def restore(
     if as_json:
         dump({"sessions": found})
     else:
-        say(restore_lines(found))
+        say(restore_lines(found, str(Path(to).expanduser().absolute()) if to is not None else None))
 
 
 @archive.command()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from turnlog.cli import when
 from turnlog.cli.archive_run import last
 from turnlog.cli.catalogue import short_ids
+from turnlog.cli.gist import count
 from turnlog.cli.terminal import Screen, line, pad, visible, width
 from turnlog.entries.cleanup import cleanup_days, deleted_after
 from turnlog.entries.layout import session_files
@@ -66,8 +68,8 @@ def status_lines(found: dict[str, Any]) -> Iterator[str]:
     else:
         yield "The archive is off; `turnlog archive on` turns it on."
     amount = f"{when.size(found['bytes'])} in {when.size(found['bytes_stored'])}"
-    yield f"Holds {found['sessions']} sessions, {found['gone']} of them no longer on disk: {amount}."
-    yield f"On disk are {found['on_disk']} sessions; {found['not_archived']} of them are not archived as they are now."
+    yield f"Holds {count(found['sessions'], 'session')}, {found['gone']} of them no longer on disk: {amount}."
+    yield f"On disk: {count(found['on_disk'], 'session')}; not archived as they are now: {found['not_archived']}."
     for row in found["cleanup"]:
         days = (
             "deletes no session"
@@ -76,8 +78,10 @@ def status_lines(found: dict[str, Any]) -> Iterator[str]:
         )
         yield f"The client {days} ({visible(row['config_dir'])}, cleanupPeriodDays)."
     if found["deleted_soon"]:
-        begin = when.local(found["deleted_from"])
-        yield f"{found['deleted_soon']} sessions that are not archived will be deleted within a week, from {begin} on."
+        is_late = found["deleted_from"] < when.stamp(time.time())
+        begin = "the client's next start" if is_late else when.local(found["deleted_from"])
+        many = count(found["deleted_soon"], "session")
+        yield f"Not archived, and deleted within a week: {many}, from {begin} on."
     if found["last_run"]:
         yield f"The last run ended {when.local(found['last_run'])}" + (
             f": {line(str(found['last_error']))}" if found["last_error"] else "."
@@ -103,7 +107,8 @@ def list_document(archive: Archive, only_gone: bool) -> dict[str, Any]:
     labels = archive.manifests.labels()
     rows = [_row(manifest, labels[manifest.name]) for manifest in archive.sessions()]
     shown = [row for row in rows if row["gone"] or not only_gone]
-    return {"sessions": sorted(shown, key=lambda row: (row["archived"], row["name"]), reverse=True)}
+    newest = sorted(shown, key=lambda row: (row["ended"] or "", row["archived"], row["name"]), reverse=True)
+    return {"sessions": newest}
 
 
 def _row(manifest: Manifest, generations: list[int]) -> dict[str, Any]:
@@ -149,18 +154,19 @@ def list_lines(found: dict[str, Any], screen: Screen) -> Iterator[str]:
         )
 
 
-def restore_lines(sessions: list[dict[str, Any]]) -> Iterator[str]:
-    """What was put back, and how to go on."""
+def restore_lines(sessions: list[dict[str, Any]], elsewhere: str | None = None) -> Iterator[str]:
+    """What was put back, and how to go on; elsewhere: a config folder that was named for it."""
     for session in sessions:
         what = [file["what"] for file in session["files"]]
         counts = {"written": "written", "same": "there already", "replaced": "replaced"}
         told = ", ".join(f"{what.count(word)} {words}" for word, words in counts.items() if word in what)
-        yield f"{session['session_id']}: {told} ({len(what)} files)"
+        yield f"{session['session_id']}: {told} ({count(len(what), 'file')})"
         for file in session["files"]:
             if file["copy"]:
                 yield f"  {visible(file['path'])} was replaced; it is kept as {visible(file['copy'])}"
-        folder = f"cd {visible(session['cwd'])} && " if session["cwd"] else ""
-        yield f"  {folder}claude --resume {session['session_id']}"
+        folder = f"cd {visible(quote(session['cwd']))} && " if session["cwd"] else ""
+        place = f"CLAUDE_CONFIG_DIR={visible(quote(elsewhere))} " if elsewhere else ""
+        yield f"  {folder}{place}claude --resume {session['session_id']}"
 
 
 def verify_document(found: Verified) -> dict[str, Any]:

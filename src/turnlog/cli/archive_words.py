@@ -37,7 +37,10 @@ def before_ns(text: str | None) -> int | None:
         return None
     if age := _AGE.fullmatch(text.strip()):
         return time.time_ns() - int(age[1]) * _HOURS[age[2].lower()] * 3600 * 10**9
-    return int(moment(text).timestamp() * 1e9)
+    try:
+        return int(moment(text).timestamp() * 1e9)
+    except UsageError:
+        raise UsageError(f"{text!r} is no age; write 90d, 12w, 2y or a date such as 2026-11-03") from None
 
 
 def size(text: str | None) -> int | None:

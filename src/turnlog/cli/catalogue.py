@@ -50,10 +50,14 @@ class Catalogue(NamedTuple):
 
 
 def catalogue(folders: Iterable[Path], project: str | None = None, everything: bool = False) -> Catalogue:
-    """The sessions of some config folders, newest first."""
+    """The sessions of some config folders, newest first; `UsageError` if none of them has such a project."""
     files, is_demo = listing(folders)
     seen = list(zip(files, look_all([item.file for item in files]), strict=True))
     fitting = [(item, ends) for item, ends in seen if project is None or belongs(ends.cwd, project)]
+    if project is not None and seen and not fitting and not is_demo:
+        from turnlog.store.scope import closest_projects, unknown  # to read an index takes longer than a list
+
+        raise unknown("project", project, closest_projects(project, (ends.cwd for _, ends in seen if ends.cwd)))
     shown = [
         Row(item, ends, recency(item, ends, is_demo=is_demo)) for item, ends in fitting if everything or not ends.junk
     ]

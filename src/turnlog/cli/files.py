@@ -85,7 +85,7 @@ def _diffs(session: Session, wish: Wish, as_json: bool) -> None:
 
 def _of_project(project: str, wish: Wish, config: Config, as_json: bool) -> None:
     from turnlog.cli.indexed import sessions_of
-    from turnlog.cli.output import dump, remark, say
+    from turnlog.cli.output import dump, say
     from turnlog.cli.stored import store
     from turnlog.cli.terminal import screen
     from turnlog.cli.touched import indexed_document, indexed_table, indexed_wanted
@@ -96,7 +96,5 @@ def _of_project(project: str, wish: Wish, config: Config, as_json: bool) -> None
         found = indexed_wanted(touched(index.db, ids), wish)
     if as_json:
         dump(indexed_document(found))
-        return
-    say(indexed_table(found, screen(config.color)))
-    if not ids:
-        remark(f"No session of a project {project!r}; `turnlog ls` lists all.")
+    else:
+        say(indexed_table(found, screen(config.color)))

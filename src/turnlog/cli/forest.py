@@ -13,6 +13,7 @@ from turnlog.cli.gist import count
 from turnlog.cli.terminal import Screen, line, width
 from turnlog.session.clock import moment
 from turnlog.store.family import Node, Project, Row, rows, shared, tree
+from turnlog.store.scope import known_projects
 from turnlog.store.worktrees import worktrees
 
 if TYPE_CHECKING:
@@ -35,8 +36,10 @@ class Forest(NamedTuple):
 
 
 def forest(db: apsw.Connection, project: str | None = None, everything: bool = False) -> Forest:
-    """Projects with their sessions, out of the index."""
+    """Projects with their sessions, out of the index; `UsageError` if no session has such a project."""
     found = [row for row in rows(db) if project is None or _belongs(row, project)]
+    if project is not None and not found:
+        known_projects(db, project)
     kept = [row for row in found if row.talks or everything]
     homes = worktrees(row.cwd for row in kept if row.cwd)
     return Forest(tree(kept, shared(db), homes, _archived()), len(found) - len(kept))

@@ -151,7 +151,8 @@ def _savings(report: Report, screen: Screen) -> Iterator[str]:
     rows = [("stripped", "tokens", "saved", "of window", "in the file")]
     for item in report.savings:
         share = _share(item.after, limit) if limit else ""
-        rows.append((item.preset.name, f"{item.after:,}", f"{item.saved:,}", share, f"−{size(item.bytes)}"))
+        less = f"−{size(item.bytes)}" if item.bytes else "–"
+        rows.append((item.preset.name, f"{item.after:,}", f"{item.saved:,}", share, less))
     table = list(_table(rows, screen))
     yield table[0]
     for text, item in zip(table[1:], report.savings, strict=True):

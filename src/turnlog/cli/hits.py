@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from turnlog.cli import when
+from turnlog.cli.config import data_dir
 from turnlog.cli.output import dump, remark, say
 from turnlog.cli.terminal import Screen, cut, line, screen, visible, width
 from turnlog.store.found import Answered, document, searched
 from turnlog.store.places import Session, known_sessions
 from turnlog.store.search import Found, Group, Hit, Neighbour, Wish
+from turnlog.store.trashed import trashed
 
 if TYPE_CHECKING:
     import apsw
@@ -37,6 +39,7 @@ class Page:
         self.wish = wish
         self.as_json = as_json
         self.screen = Screen()
+        self.has_agents = False
 
     def wish_on(self, config: Config) -> Wish:
         """The wish, with snippets as wide as the terminal."""
@@ -48,7 +51,8 @@ class Page:
     def searched(self, db: apsw.Connection, done: Refreshed, query: Query | None) -> None:
         """Note what there is to search."""
         self.db = db
-        self.scope = searched(db, done, query)
+        self.trash = trashed(db, data_dir())
+        self.scope = searched(db, done, query, self.trash)
 
     def show(self, found: Found, scan: Scanned | None = None) -> None:
         """Print what was found."""
@@ -82,14 +86,16 @@ class Page:
     def _hit(self, hit: Hit, session: Session) -> Iterator[str]:
         for neighbour in hit.before:
             yield self._beside(neighbour)
-        label = f"{hit.kind} ·" if session.agents.get(hit.file) else hit.kind
-        yield f"  {self.screen.paint(f'{label:{_INDENT - 2}}', 'cyan')}{self._snippet(hit.snippet)}"
+        is_agent = bool(session.agents.get(hit.file))
+        self.has_agents |= is_agent
+        label = f"{hit.kind} ·" if is_agent else hit.kind
+        yield f"  {self.screen.paint(f'{label} '.ljust(_INDENT - 2), 'cyan')}{self._snippet(hit.snippet)}"
         for neighbour in hit.after:
             yield self._beside(neighbour)
 
     def _beside(self, neighbour: Neighbour) -> str:
         text = visible(neighbour.snippet.text) if neighbour.snippet else "(gone)"
-        return self.screen.paint(self.screen.fit(f"    {neighbour.kind:{_INDENT - 4}}{text}"), "dim")
+        return self.screen.paint(self.screen.fit(f"    {f'{neighbour.kind} '.ljust(_INDENT - 4)}{text}"), "dim")
 
     def _snippet(self, snippet: Snippet | None) -> str:
         """A snippet with its matches painted, or marked where a terminal shows no colours."""
@@ -114,6 +120,8 @@ class Page:
 
     def _remarks(self, found: Found, scan: Scanned | None) -> Iterator[str]:
         scope, plus = self.scope, "+" if found.is_bounded else ""
+        if self.has_agents:
+            yield "·: said or done by a sub-agent."
         if found.is_scattered:
             yield "No single text has all of this; these sessions have all of it in several texts."
         hits = f"{found.total:,}{plus} hit{'' if found.total == 1 and not plus else 's'}"
@@ -128,6 +136,11 @@ class Page:
             yield "The index is not complete yet: there may be more."
         if scope.ignored:
             yield f"No letter or digit in it, so not searched for: {' '.join(scope.ignored)} (--substring finds it)."
+        if found.cut:
+            yield f"Part of very many identifiers, not all of them looked for: {line(', '.join(found.cut))}."
+        if found.left_out.sessions:
+            command, effect = found.left_out.remedy
+            yield f"{found.left_out.words}; `{line(command)}` {effect}."
         if found.unread:
             yield f"The text of {count(found.unread, 'hit')} is gone: deleted or changed, and not in the archive."
 

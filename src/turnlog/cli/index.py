@@ -52,10 +52,9 @@ def _report(config: Config, action: str | None, as_json: bool) -> None:
     with opened(config, fresh=action is None) as (store, done):
         if action == "rebuild":
             from turnlog.cli.named import folders
-            from turnlog.store.upkeep import empty
 
             places = [folder.absolute() for folder in folders(config)]
-            _without_others(store, lambda: empty(store.db))
+            _without_others(store, lambda: _emptied(store))
             done = refreshed(store, places)
             adopted(store, places)
         elif action == "vacuum":
@@ -67,6 +66,16 @@ def _report(config: Config, action: str | None, as_json: bool) -> None:
         dump(_document(status, done))
     else:
         say(_lines(status, done))
+
+
+def _emptied(store: Store) -> None:
+    from turnlog.store.store import DAMAGED
+    from turnlog.store.upkeep import empty
+
+    try:
+        empty(store.db)
+    except DAMAGED as error:
+        store.begin_again(error)
 
 
 def _without_others(store: Store, act: Any) -> None:
@@ -87,7 +96,7 @@ def _verify(config: Config, as_json: bool) -> int:
 
     with opened(config, fresh=False) as (store, _):
         faults = list(verify(store.db))
-        path = store.status().path
+        path = str(store.path)
     if as_json:
         dump({"path": path, "faults": faults})
     else:
@@ -112,6 +121,7 @@ def _document(status: Status, done: Refreshed) -> dict[str, Any]:
 
 def _lines(status: Status, done: Refreshed) -> list[str]:
     from turnlog.cli import when
+    from turnlog.cli.gist import count
     from turnlog.cli.terminal import line
 
     gone = f", {status.gone} of them deleted since" if status.gone else ""
@@ -121,6 +131,10 @@ def _lines(status: Status, done: Refreshed) -> list[str]:
         f"{status.texts:,} texts, {status.messages:,} answers, {status.calls:,} calls",
         f"{when.size(status.size)} on disk",
     ]
+    if not status.files:
+        found.append("nothing is in it yet; `turnlog index` reads the sessions of this machine")
+    elif status.unread and not done.left:
+        found.append(f"{count(status.unread, 'file')} not in it yet; `turnlog index` goes on with what is missing")
     if done.files:
         found.append(f"read {done.files:,} files, {when.size(done.bytes)}, in {done.seconds:.1f} s")
     return found

@@ -41,5 +41,3 @@ def ls(project: str | None, everything: bool, as_json: bool) -> None:
     say(table(found, screen(config.color)))
     if found.hidden:
         remark(f"{found.hidden} without a conversation not shown; --all shows them.")
-    if project is not None and not found.rows:
-        remark(f"No session of a project {project!r}; `turnlog ls` lists all.")

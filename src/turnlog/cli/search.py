@@ -85,7 +85,7 @@ def _search(page: Page, config: Config) -> int:
     query = parse(page.query)
     with opened(config) as (store, done):
         page.searched(store.db, done, query)
-        found = find(store.db, plan(store.db, query), page.wish_on(config), Source(data_dir()).at)
+        found = find(store.db, plan(store.db, query), page.wish_on(config), Source(data_dir()).at, page.trash)
         page.show(found)
     return 0
 

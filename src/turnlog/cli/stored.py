@@ -10,10 +10,11 @@ from pathlib import Path
 
 from turnlog.cli.config import Config, data_dir
 from turnlog.cli.output import remark
+from turnlog.errors import TurnlogError
 from turnlog.store.changes import archive_changed
 from turnlog.store.place import index_name
 from turnlog.store.refresh import Refreshed
-from turnlog.store.store import Store
+from turnlog.store.store import DAMAGED, Store
 
 _PATIENCE = 0.4
 """What takes less time than this is done before anybody wonders."""
@@ -37,10 +38,21 @@ def opened(config: Config, *, fresh: bool = True) -> Iterator[tuple[Store, Refre
         if fresh:
             adopted(found, places)
         if not fresh or done.known or found.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get or done.is_busy:
-            yield found, done
+            with _healed(found):
+                yield found, done
             return
     with _demo() as pair:
         yield pair
+
+
+@contextmanager
+def _healed(found: Store) -> Iterator[None]:
+    """Put an index aside that turns out to be damaged while it is read: the next command makes it again."""
+    try:
+        yield
+    except DAMAGED as error:
+        found.begin_again(error)
+        raise TurnlogError("the index was damaged where the answer stood; give the command again") from error
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def _of_session(name: str, config: Config, only_failures: bool, as_json: bool) -
 
 def _of_all(config: Config, project: str | None, since: str | None, only_failures: bool, as_json: bool) -> None:
     from turnlog.cli.indexed import sessions_of
-    from turnlog.cli.output import dump, remark, say
+    from turnlog.cli.output import dump, say
     from turnlog.cli.stored import store
     from turnlog.cli.terminal import screen
     from turnlog.cli.toolwork import beginning, document, failing, table
@@ -74,5 +74,3 @@ def _of_all(config: Config, project: str | None, since: str | None, only_failure
         dump(document(found, None))
     else:
         say(failing(found, screen(config.color)) if only_failures else table(found, screen(config.color)))
-    if ids is not None and not ids:
-        remark(f"No session of a project {project!r}; `turnlog ls` lists all.")

@@ -37,5 +37,3 @@ def tree(project: str | None, everything: bool, as_json: bool) -> None:
     say(lines(found, screen(config.color)))
     if found.hidden:
         remark(f"{found.hidden} without a conversation not shown; --all shows them.")
-    if project is not None and not found.projects:
-        remark(f"No session of a project {project!r}; `turnlog tree` shows all.")

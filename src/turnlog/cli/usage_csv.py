@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from turnlog.cli.terminal import line
 from turnlog.store.usage.document import QUALITIES, Shown, all_calls, amounts, row_document, tool_document
 from turnlog.store.usage.sums import Sum
 
@@ -47,7 +48,7 @@ def _cell(value: Any) -> str:
         return f"{value:.12f}".rstrip("0").rstrip(".")
     if not isinstance(value, str):
         return str(value)
-    text = " ".join(value.split())
+    text = line(value)
     # A spreadsheet takes such a cell for a formula, and titles and paths are what strangers wrote.
     if text.startswith(("=", "+", "-", "@")):
         text = "'" + text

@@ -80,10 +80,17 @@ def _sums(shown: Shown, number: Number) -> _Grid:
         columns["est. more"] = lambda found: f"~{number(found.estimate)}" if found.doubtful else ""
     heads, name = _LABELS[shown.request.kind]
     rows = [
-        [*name(row, shown.request.zone), *(cell(row.sum) for cell in columns.values())] for row in shown.report.rows
+        [*name(row, shown.request.zone), *_sessions(row), *(cell(row.sum) for cell in columns.values())]
+        for row in shown.report.rows
     ]
-    last = ["total", *[""] * (len(heads) - 1), *(cell(total) for cell in columns.values())]
-    return _Grid([*heads, *columns], rows, last, len(heads))
+    several = ["sessions"] if shown.request.kind == "project" else []
+    last = ["total", *[""] * (len(heads) + len(several) - 1), *(cell(total) for cell in columns.values())]
+    return _Grid([*heads, *several, *columns], rows, last, len(heads))
+
+
+def _sessions(row: Row) -> list[str]:
+    """How many sessions a row is about, where it is about several."""
+    return [f"{row.labels['sessions']:,}"] if "sessions" in row.labels else []
 
 
 def _tools(shown: Shown, number: Number) -> _Grid:
@@ -116,7 +123,7 @@ _LABELS: dict[str, tuple[list[str], Callable[[Row, Zone], list[str]]]] = {
     "weekly": (["week from"], lambda row, _: [_text(row.labels["week"])]),
     "monthly": (["month"], lambda row, _: [_text(row.labels["month"])]),
     "session": (["session", "last", "title"], _session),
-    "project": (["project", "sessions"], lambda row, _: [_text(row.labels["project"]), f"{row.labels['sessions']:,}"]),
+    "project": (["project"], lambda row, _: [_text(row.labels["project"])]),
     "model": (["model"], lambda row, _: [_text(row.labels["model"])]),
     "blocks": (["start", "end"], _block),
 }

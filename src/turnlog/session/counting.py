@@ -14,12 +14,9 @@ from msgspec import Struct, convert
 
 from turnlog.entries.decode import NO_FIT, fit
 from turnlog.entries.entry import Body, Usage
-from turnlog.session.messages import Quality, quality
+from turnlog.session.messages import MOST, MOST_SEARCHES, Quality, quality
 from turnlog.session.prices import SYNTHETIC, Tokens
 
-MOST = 10_000_000
-"""No request has more tokens of a kind: a number above is no count, and would spoil every sum that it is in."""
-MOST_SEARCHES = 10_000
 UNUSUAL = 40
 """So many characters are kept of words that a file may make as long as it likes."""
 ECHO = 2
@@ -212,6 +209,7 @@ def _raise(best: Best, usage: Usage) -> None:
         long = writes.ephemeral_1h_input_tokens or 0
         if best.cache_creation_1h < long <= MOST:
             best.cache_creation_1h = long
+            best.cache_creation_input_tokens = max(best.cache_creation_input_tokens, long)
         # The total is not always that of the lifetimes.
         if (both := long + (writes.ephemeral_5m_input_tokens or 0)) > value:
             value = both

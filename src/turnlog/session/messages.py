@@ -18,6 +18,9 @@ from turnlog.entries.reader import Transcript, collector_off
 from turnlog.session.prices import SYNTHETIC, Tokens
 
 Quality = Literal["final", "partial", "placeholder", "missing"]
+MOST = 10_000_000
+"""No request has more tokens of a kind: a number above is no count, and would spoil every sum that it is in."""
+MOST_SEARCHES = 10_000
 
 
 class Terms(NamedTuple):
@@ -96,23 +99,25 @@ def _count(message: Message) -> None:
         if usage is None or usage is last:  # the reader keeps what lines repeat only once
             continue
         last = usage
-        if (count := usage.input_tokens or 0) > given:
+        if given < (count := usage.input_tokens or 0) <= MOST:
             given = count
-        if (count := usage.output_tokens or 0) > output:
+        if output < (count := usage.output_tokens or 0) <= MOST:
             output = count
         if count < lowest:
             lowest = count
-        if (count := usage.cache_read_input_tokens or 0) > read:
+        if read < (count := usage.cache_read_input_tokens or 0) <= MOST:
             read = count
         count = usage.cache_creation_input_tokens or 0
         if (split := usage.cache_creation) is not None:
             hour = split.ephemeral_1h_input_tokens or 0
-            long = max(long, hour)
+            if long < hour <= MOST:
+                long = hour
+                written = max(written, hour)
             count = max(count, hour + (split.ephemeral_5m_input_tokens or 0))
-        if count > written:
+        if written < count <= MOST:
             written = count
         if (tools := usage.server_tool_use) is not None:
-            searches = max(searches, tools.web_search_requests or 0)
+            searches = max(searches, min(tools.web_search_requests or 0, MOST_SEARCHES))
     if last is not None:
         message.tokens = Tokens(given, output, read, written - long, long, searches)
         message.terms = _terms(last.speed, last.service_tier, last.inference_geo)

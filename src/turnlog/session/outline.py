@@ -97,5 +97,7 @@ class Outline(Struct):
         field = _TITLES.get(placed.line.type or "")
         if field and texts:
             setattr(self, field, texts[0].words[:LONGEST])
+        elif field == "tag":  # taken away
+            self.tag = None
         elif placed.line.type == "system" and b'"compact_boundary"' in placed.raw:
             self.compactions += placed.body.get("subtype") == "compact_boundary"

@@ -11,6 +11,8 @@ import re
 from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from turnlog.entries.entry import Body
 from turnlog.entries.typed import tagged
 from turnlog.session.lines import Block, Line, Placed
@@ -77,7 +79,7 @@ class Familiar(NamedTuple):
     """The paths of files that were shown or written whole, and since then only changed by edits that were shown."""
 
 
-class Text(NamedTuple):
+class Text(Struct, gc=False):
     """One text of an entry."""
 
     kind: str
@@ -193,7 +195,7 @@ def _unnumber(found: Body, said: list[Text]) -> None:
     told = said[-1].words
     end = _end_of_file(read, content, told)
     if end is not None and _is_told(content, told):
-        said[-1] = said[-1]._replace(words=content + told[end:], seen=len(told))
+        said[-1].words, said[-1].seen = content + told[end:], len(told)
 
 
 def _end_of_file(read: Body, content: str, told: str) -> int | None:

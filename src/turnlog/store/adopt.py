@@ -105,7 +105,7 @@ def _take(db: apsw.Connection, archive: Archive, kept: _Kept, copy: Path) -> str
     keys: set[str] = set()
     for batch in batches(task, names, itertools.count(first)):
         write(db, batch, models)
-        write_identifiers(db, batch.identifiers)
+        write_identifiers(db, batch.met(names))
         keys |= batch.answers.keys()
     db.execute("UPDATE file SET gone = ? WHERE id = ?", (kept.since or int(time.time()), task.file))
     stale = touched(db, keys)

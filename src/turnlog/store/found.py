@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.session.clock import iso
+from turnlog.store.trashed import NOTHING, Trashed
 
 if TYPE_CHECKING:
     import apsw
@@ -43,12 +44,14 @@ class Answered(NamedTuple):
     """How the files were read, where it was not the index that answered."""
 
 
-def searched(db: apsw.Connection, done: Refreshed, query: Query | None) -> Searched:
-    """What there is to search in an index, after what was done to bring it up to date."""
+def searched(db: apsw.Connection, done: Refreshed, query: Query | None, trash: Trashed = NOTHING) -> Searched:
+    """What there is to search in an index, after what was done to bring it up to date; but for what is in the trash."""
+    put_away = f"file IN ({', '.join(map(str, trash.files))})"
+    gone = "SELECT id FROM file WHERE kind = 'session' AND gone IS NOT NULL"
     return Searched(
-        db.execute("SELECT count(*) FROM text").get,
-        db.execute("SELECT count(*) FROM session").get,
-        db.execute("SELECT count(*) FROM file WHERE kind = 'session' AND gone IS NOT NULL").get,
+        db.execute("SELECT count(*) FROM text").get - db.execute(f"SELECT count(*) FROM text WHERE {put_away}").get,
+        db.execute("SELECT count(*) FROM session").get - len(trash.sessions),
+        sum(file not in trash.files for (file,) in db.execute(gone)),
         not (done.left or done.is_busy),
         done.unread,
         query.ignored if query else (),
@@ -75,6 +78,8 @@ def document(query: str, answered: Answered) -> dict[str, Any]:
             "complete": scope.is_complete,
             "unread": list(scope.unread),
             "ignored": list(scope.ignored),
+            "cut": list(found.cut),
+            "trashed": {"sessions": list(found.left_out.sessions), "hits": found.left_out.hits},
         },
         "scan": _scan(scan) if scan else None,
     }

@@ -23,12 +23,14 @@ from turnlog.store.facets import facets
 from turnlog.store.names import Name, Names
 from turnlog.store.words import identifiers, indexed
 
-PIECE = 1 << 20
+PIECE = 1 << 19
 """So much of a file is read at once, or one longer line."""
 SMALLEST = 4
 """No text takes fewer bytes of a file than this, so a file can be given its numbers before it is read."""
 LONGEST = 32 << 20
 """Texts are cut here: nobody reads more, and it would have to be in memory several times."""
+_LEFT, _OF = 2, 5
+"""Of so many pieces, the identifiers are left to whoever writes: reading takes longer, and both go on at once."""
 _RESULT = list(KINDS).index("result")
 _PLACE = {kind: place for place, kind in enumerate(KINDS)}
 _SAID = frozenset(map(_PLACE.__getitem__, SAID))
@@ -95,12 +97,20 @@ class Batch(Struct, array_like=True):
     places: list[Place]
     said: list[Words]
     done: list[Words]
-    identifiers: list[str] = []
-    """In camelCase, and not met before."""
+    identifiers: list[str] | None = None
+    """In camelCase, and not met before; None: nobody has looked for them yet."""
     size: int = 0
     """How many bytes of the file it covers."""
     failure: str | None = None
     """Why the file can't be read; then the batch adds nothing."""
+
+    def met(self, names: Names) -> list[str]:
+        """The identifiers that are new to these names."""
+        if self.identifiers is None:
+            # In one go: they are looked for in fewer, longer texts, and each is written once.
+            words = b"\n".join([row[1].encode() for rows in (self.said, self.done) for row in rows])
+            self.identifiers = names.unknown(identifiers(words))
+        return self.identifiers
 
 
 def batches(task: Task, names: Names, numbers: Iterator[int]) -> Iterator[Batch]:
@@ -211,9 +221,7 @@ class _Reader:
                 else:
                     self._entry(placed)
         said, done = self.words
-        # In one go: identifiers are looked for in fewer, longer texts, and each is written once.
-        met = identifiers(b"\n".join([row[1].encode() for rows in self.words for row in rows]))
-        return Batch(
+        found = Batch(
             self.task.file,
             self.task.session,
             reset,
@@ -225,9 +233,11 @@ class _Reader:
             self.places,
             said,
             done,
-            self.names.unknown(met),
-            len(data),
+            size=len(data),
         )
+        if (self.task.file + start // PIECE) % _OF >= _LEFT:
+            found.met(self.names)
+        return found
 
     def _plain(self, data: bytes, start: int) -> None:
         words = indexed(data.decode("utf-8", "replace")[:LONGEST])
@@ -268,17 +278,18 @@ class _Reader:
         time = seconds(line.timestamp)
         in_agent = self.in_agent or bool(line.is_sidechain)
         day = time // 86_400
-        for kind, words, paths, tool, call, failed, seen in found:
+        for text in found:
+            words, paths, failed = text.words, text.paths, text.failed
             tool_id = None
-            if call is not None:
-                if tool is not None:
-                    self._called(call, tool, line.timestamp, words, paths)
+            if (call := text.call) is not None:
+                if text.tool is not None:
+                    self._called(call, text.tool, line.timestamp, words, paths)
                 else:
-                    self._answer(call, line.timestamp, seen or len(words), failed, shown)
+                    self._answer(call, line.timestamp, text.seen or len(words), failed, shown)
                 tool_id = self.tools.get(call)
             if not words and not paths:
                 continue
-            place = _PLACE[kind]
+            place = _PLACE[text.kind]
             key = (place, tool_id, model, failed, in_agent, day)
             facet = self.facets.get(key)
             if facet is None:

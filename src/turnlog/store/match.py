@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import apsw
 
 from turnlog.session.texts import KINDS
 from turnlog.store.dates import FORMS, cover, parse_time
 from turnlog.store.facets import MARK, facet
+from turnlog.store.identifiers import Identifiers
 from turnlog.store.query import Query
 from turnlog.store.scope import Fits, named, projects, sessions
 from turnlog.store.syntax import All, Either, Filter, Node, Not, QueryError, Term, Value, wanted
 from turnlog.store.tokens import has_words
-from turnlog.store.words import folded, joined, parts, spaced
+from turnlog.store.words import parts, spaced
 
 ROLES = {
     "user": ("prompt",),
@@ -28,8 +29,6 @@ _PLACE = {kind: place for place, kind in enumerate(KINDS)}
 _WORD = re.compile(r"[^\W_]+")
 _MOST = 400
 """More sessions, or projects, make an expression that is slower than whatever it filters."""
-_WIDEST = 600
-"""So many identifiers with a part are looked for, where the part alone is rarely found."""
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 _TIMES = ("after", "before")
 
@@ -41,6 +40,8 @@ class Wide(NamedTuple):
     """For the same words as parts of identifiers too; None if no identifier has such parts."""
     pieces: tuple[str, ...] = ()
     """An expression for each thing that a text must hold, where that is more than one."""
+    cut: tuple[str, ...] = ()
+    """Words that are a part of more identifiers than are looked for."""
 
 
 class Plan(NamedTuple):
@@ -73,6 +74,8 @@ class _Maker:
         self.after: int | None = None
         self.before: int | None = None
         self.is_wide = False
+        self.identifiers = Identifiers(db, query.terms)
+        self.cut: dict[str, None] = {}
 
     def plan(self) -> Plan:
         rest = [item for item in self.query.root.items if not self._is_bound(item)]
@@ -85,7 +88,7 @@ class _Maker:
             self.is_wide = True
             wider = self._all(rest, days)
             pieces = [self._all([item, *limits], days) for item in looked_for] if len(looked_for) > 1 else []
-            return Wide(wider if wider != expression else None, tuple(pieces))
+            return Wide(wider if wider != expression else None, tuple(pieces), tuple(self.cut))
 
         return Plan(expression, self.after, self.before, (*self.query.terms, *self._paths()), wide)
 
@@ -133,7 +136,7 @@ class _Maker:
     def _expression(self, node: Node) -> str:
         match node:
             case Term():
-                return _either([term(node), *map(quoted, self._identifiers(node))])
+                return _either([term(node), *map(quoted, self._owners(node))])
             case Filter():
                 return _either(self._value(node, value) for value in node.values)
             case Not():
@@ -143,19 +146,14 @@ class _Maker:
             case Either():
                 return _either(self._expression(item) for item in node.items)
 
-    def _identifiers(self, given: Term) -> list[str]:
-        """The identifiers that a word, or a name of several, is a part of: `user_name` of `getUserName`."""
+    def _owners(self, given: Term) -> list[str]:
+        """The identifiers that a term is a part of, where these are wanted."""
         if not self.is_wide:
             return []
-        pieces = [piece for word in _WORD.findall(spaced(given.text)) for piece in parts(word) or [folded(word)]]
-        query = (
-            "SELECT name FROM identifier WHERE id IN"
-            " (SELECT rowid FROM hump WHERE hump MATCH ? ORDER BY rowid DESC LIMIT ?)"
-        )
-        found: list[Any] = self.db.execute(query, (_starred(pieces[-1], given.is_prefix), _WIDEST)).fetchall()
-        words = dict.fromkeys(word for (name,) in found for word in joined(name))
-        whole = "".join(pieces)
-        return [word for word in words if whole in word]
+        found = self.identifiers.having(given)
+        if found.is_cut:
+            self.cut[given.text] = None
+        return found.words
 
     def _value(self, given: Filter, value: Value) -> str:
         match given.name:
@@ -264,4 +262,13 @@ def of_kinds(expression: str, kinds: Iterable[str]) -> str:
 
 def outside(expression: str, sessions: Iterable[int]) -> str:
     """An expression, for texts of other sessions than some."""
-    return f"({expression} NOT {_either(quoted(facet('s', number)) for number in sessions)})"
+    return f"({expression} NOT {_sessions(sessions)})"
+
+
+def within(expression: str, sessions: Iterable[int]) -> str:
+    """An expression, for texts of some sessions alone."""
+    return f"({expression} AND {_sessions(sessions)})"
+
+
+def _sessions(numbers: Iterable[int]) -> str:
+    return _either(quoted(facet("s", number)) for number in numbers)

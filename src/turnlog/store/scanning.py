@@ -45,7 +45,9 @@ def scanned(
     filters = plan(db, query) if query is not None else None
     is_strict = is_by_text(query)
     look = _Look(db, Sieve(db, filters if is_strict else None), wish)
-    files = targets(db, query)
+    trash = source.trashed(db)
+    chosen = targets(db, query)
+    files = [target for target in chosen if target.file not in trash.files]
     result = scan(needle, files, source.pieces, _MOST if is_strict else KEPT, look.is_enough, progress)
     look.is_enough(result.reports)
     groups = grouped(db, look.kept, look.sieve, wish.limit, wish.hits)
@@ -53,7 +55,9 @@ def scanned(
         passages = Passages(db, source.at)
         groups = [_with_context(db, passages, group, wish.context) for group in groups]
     total = sum(report.total for report in look.kept)
-    return Outcome(Found(groups, total, len(look.sessions), is_bounded=result.left > 0), result)
+    left_out = trash.left_out((trash.files[item.file] for item in chosen if item.file in trash.files), None)
+    found = Found(groups, total, len(look.sessions), is_bounded=result.left > 0, left_out=left_out)
+    return Outcome(found, result)
 
 
 def _refuse_words(query: Query) -> None:

@@ -6,9 +6,12 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
+
+from turnlog.errors import UsageError
 
 _SEPARATOR = re.compile(r"[/\\]")
 _SUGGESTED = 3
@@ -39,8 +42,40 @@ def projects(db: apsw.Connection, value: str) -> Fits:
         "SELECT DISTINCT project, text, cwd FROM session JOIN name ON name.id = project"
         " LEFT JOIN file ON file.session = session.id AND file.kind = 'session'"
     ).fetchall()
-    found = {project for project, folder, cwd in rows if _is_project(cwd, folder, value)}
-    return Fits(sorted(found), () if found else _closest(value, {_parts(cwd)[-1] for _, _, cwd in rows if cwd}))
+    placed = {project for project, _, cwd in rows if cwd}
+    found = {
+        project for project, folder, cwd in rows if (cwd or project not in placed) and _is_project(cwd, folder, value)
+    }
+    return Fits(sorted(found), () if found else closest_projects(value, (cwd for _, _, cwd in rows if cwd)))
+
+
+def closest_projects(value: str, folders: Iterable[str]) -> tuple[str, ...]:
+    """The names of projects that are closest to a value, by the folders that sessions began in."""
+    return _closest(value, {_parts(folder)[-1] for folder in folders})
+
+
+def known_projects(db: apsw.Connection, value: str) -> list[int]:
+    """The numbers of the projects that `--project` means; `UsageError` if no session has such a one.
+
+    On a machine without sessions, where the index is that of the demo, nobody can have mistyped one.
+    """
+    fits = projects(db, value)
+    if not fits.ids and not _is_of_demo(db):
+        raise unknown("project", value, fits.closest)
+    return fits.ids
+
+
+def unknown(option: str, value: str, closest: tuple[str, ...]) -> UsageError:
+    """What to say where an option names something that no session has."""
+    near = f"; the closest are {', '.join(closest)}" if closest else ""
+    return UsageError(f"--{option} {value!r}: no session has such a {option}{near}")
+
+
+def _is_of_demo(db: apsw.Connection) -> bool:
+    from turnlog.demo import is_demo
+
+    path = db.execute("SELECT path FROM file LIMIT 1").get
+    return path is None or is_demo(Path(path))
 
 
 def _is_project(cwd: str | None, folder: str, value: str) -> bool:

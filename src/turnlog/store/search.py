@@ -18,6 +18,7 @@ from turnlog.session.texts import KINDS
 from turnlog.store.match import Plan, of_kinds, outside
 from turnlog.store.passages import Passages, Place, Read
 from turnlog.store.snippet import WIDTH, Finder, Snippet
+from turnlog.store.trashed import NOTHING, LeftOut, Trashed, left_out
 
 NEWEST = 500
 """So many texts of each table are looked at."""
@@ -25,7 +26,8 @@ _APART = (("title", 100), ("prompt", 200))
 """Kinds that are looked for by themselves where the newest texts are not all, and how many of them."""
 _MORE = 200
 _ROUNDS = 3
-_TOGETHER = 4000
+_TOGETHER = 8000
+"""So many texts with single words are looked at, where no text has all of them."""
 _WEIGHTS = (8.0, 5.0, 3.0, 2.5, 1.6, 1.8, 1.0, 0.8, 0.6, 0.5, 0.5)
 """What people mean when they search, by kind of text."""
 _HALF_LIFE = 45 * 86_400
@@ -102,36 +104,51 @@ class Found(NamedTuple):
     """No text has it all; these sessions have all of it somewhere."""
     unread: int = 0
     """Hits that are shown without their text: it is gone."""
+    cut: tuple[str, ...] = ()
+    """Words that are a part of more identifiers than were looked for."""
+    left_out: LeftOut = LeftOut()
+    """What lies in the trash."""
 
 
-def search(db: apsw.Connection, plan: Plan, wish: Wish, read: Read) -> Found:
-    """Find the texts that fit a plan."""
-    return _Engine(db, plan, wish, read).found()
+def search(db: apsw.Connection, plan: Plan, wish: Wish, read: Read, trash: Trashed = NOTHING) -> Found:
+    """Find the texts that fit a plan, but for those in the trash."""
+    engine = _Engine(db, plan, wish, read, trash.bound)
+    found = engine.found()
+    if not trash.sessions:
+        return found
+    return found._replace(left_out=left_out(db, trash, engine.widest, engine.times))
 
 
 class _Engine:
-    def __init__(self, db: apsw.Connection, plan: Plan, wish: Wish, read: Read) -> None:
+    def __init__(self, db: apsw.Connection, plan: Plan, wish: Wish, read: Read, bound: str) -> None:
         self.db = db
         self.plan = plan
         self.wish = wish
         self.passages = Passages(db, read)
         self.finder = Finder(plan.terms, wish.width)
         self.is_bounded = False
-        self.bounds = "".join(
-            f" AND time {sign} {bound:d}"
-            for sign, bound in ((">=", plan.after), ("<", plan.before), (">", plan.before and 0))
-            if bound is not None
+        self.cut: tuple[str, ...] = ()
+        self.widest = plan.expression
+        self.times = "".join(
+            f" AND time {sign} {time:d}"
+            for sign, time in ((">=", plan.after), ("<", plan.before), (">", plan.before and 0))
+            if time is not None
         )
+        self.bounds = self.times + bound
 
     def found(self) -> Found:
-        rows = self._fitting(self.plan.expression)
+        # What a prefix costs, it costs before the first text is found.
+        rows = self._fitting(self.plan.expression, any(term.is_prefix for term in self.plan.terms))
         is_scattered = False
         if self.wish.newest or len(self._sessions(rows)) < self.wish.limit:
             rows, is_scattered = self._widened(rows)
+        elif self.plan.terms:
+            self.is_bounded = True
         groups = self._groups(rows)
         shown = [self._shown(group) for group in self._best(groups)]
         unread = sum(hit.snippet is None for group in shown for hit in group.hits)
-        return Found(shown, len(rows), len(groups), self.is_bounded, is_scattered, unread)
+        is_bounded = self.is_bounded or bool(self.cut)
+        return Found(shown, len(rows), len(groups), is_bounded, is_scattered, unread, self.cut)
 
     def _widened(self, rows: list[Row]) -> tuple[list[Row], bool]:
         """What fits with what fits by parts of identifiers; where nothing does, what sessions have all of somewhere.
@@ -139,35 +156,44 @@ class _Engine:
         The second value says whether it is the latter.
         """
         wide = self.plan.wide()
+        self.widest = wide.expression or self.widest
         if not rows and self._lacks_one(wide.pieces):
             return [], False
         if wide.expression:
-            rows = list(dict.fromkeys(rows + self._fitting(wide.expression)))
+            self.cut = wide.cut
+            rows = self._fitting(wide.expression, True, rows)
         if rows or len(wide.pieces) < 2:
             return rows, False
         found = self._scattered(wide.pieces)
         return found, bool(found)
 
-    def _fitting(self, expression: str) -> list[Row]:
-        """The newest texts that fit, and those of more sessions if they are of few."""
-        # What a prefix costs, it costs before the first text is found: it is asked for once, and for more.
-        is_dear = any(term.is_prefix for term in self.plan.terms)
-        rows = self._newest("said", expression, 3 * NEWEST if is_dear else NEWEST)
-        if self.is_bounded and not is_dear:
+    def _fitting(self, expression: str, is_dear: bool, known: Sequence[Row] = ()) -> list[Row]:
+        """The newest texts that fit, and those of more sessions if they are of few; behind those that are known.
+
+        What is dear is asked for once, and for more.
+        """
+        most = 3 * NEWEST if is_dear else NEWEST
+        said = self._newest("said", expression, most)
+        rows = [*known, *said]
+        if len(said) == most and not is_dear:
             rows += [row for kind, most in _APART for row in self._newest("said", of_kinds(expression, [kind]), most)]
             rows += self._further("said", expression, rows)
         if self.wish.newest or len(self._sessions(rows)) < self.wish.limit:
-            more = self._newest("done", expression, NEWEST)
-            rows += more
-            if len(more) == NEWEST:
-                rows += self._further("done", expression, rows)
+            done = self._newest("done", expression, NEWEST)
+            rows += done
+            if len(done) == NEWEST:
+                rows += self._further("done", expression, rows, is_dear)
+        else:
+            self.is_bounded = True
         return list(dict.fromkeys(rows))
 
-    def _further(self, table: str, expression: str, rows: list[Row]) -> list[Row]:
+    def _further(self, table: str, expression: str, rows: list[Row], is_dear: bool = False) -> list[Row]:
         """Texts of other sessions, while there are fewer sessions than wished for."""
         known, found = self._sessions(rows), list[Row]()
-        for _ in range(_ROUNDS):
-            more = self._newest(table, outside(expression, known), _MORE) if len(known) < self.wish.limit else []
+        rounds = 1 if is_dear else _ROUNDS
+        for _ in range(rounds):
+            most = _MORE * _ROUNDS // rounds
+            more = self._newest(table, outside(expression, known), most) if len(known) < self.wish.limit else []
             if not more:
                 break
             found += more
@@ -190,7 +216,8 @@ class _Engine:
 
     def _scattered(self, pieces: Sequence[str]) -> list[Row]:
         """Texts with single pieces of what is looked for, in sessions that have all of them."""
-        found = [[row for table in _TABLES for row in self._newest(table, piece, _TOGETHER)] for piece in pieces]
+        most = _TOGETHER // len(pieces)
+        found = [[row for table in _TABLES for row in self._newest(table, piece, most)] for piece in pieces]
         common = set.intersection(*map(self._sessions, found))
         files = self.passages.files(row[1] for rows in found for row in rows)
         return list(dict.fromkeys(row for rows in found for row in rows if files[row[1]].session in common))

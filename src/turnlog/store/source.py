@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from turnlog.errors import TurnlogError
 
 if TYPE_CHECKING:
+    import apsw
+
     from turnlog.store.archive.archive import Archive
     from turnlog.store.scan import Target
+    from turnlog.store.trashed import Trashed
 
 _PIECE = 8 << 20
 _LINE = 64 << 10
@@ -28,6 +31,12 @@ class Source:
         from turnlog.store.archive.archive import Archive
 
         return Archive(self._data_dir)
+
+    def trashed(self, db: apsw.Connection) -> Trashed:
+        """What of an index its owner has put into the trash."""
+        from turnlog.store.trashed import trashed
+
+        return trashed(db, self._data_dir)
 
     def at(self, path: str, offset: int, whole: bool) -> bytes | None:
         """The line at an offset, or a whole piece from there on; None if nobody has it."""

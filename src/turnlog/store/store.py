@@ -23,7 +23,8 @@ from turnlog.store.refresh import Progress, Refreshed, refresh, unheard
 VERSION = 8
 """Of the tables and of what is put into them; an index of another version is made again."""
 BUSY_MS = 10_000
-_DAMAGED = (apsw.CorruptError, apsw.NotADBError)
+DAMAGED = (apsw.CorruptError, apsw.NotADBError)
+"""What is raised where the file of an index holds what no index holds."""
 _UNWRITABLE = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 
@@ -36,11 +37,13 @@ class Status(NamedTuple):
 
     path: str
     size: int
-    """Bytes, with what is not yet merged into the file."""
+    """Bytes that the file has once everything is merged into it."""
     sessions: int
     files: int
     gone: int
     """Files that the client or somebody else has deleted."""
+    unread: int
+    """Files that are known and not in it yet: somebody stopped it."""
     read: int
     """Bytes of the files that are in it."""
     texts: int
@@ -92,17 +95,18 @@ class Store:
         """Bring it up to date; one that turns out to be damaged is made again."""
         try:
             return refresh(self.db, self.lock, config_dirs, progress)
-        except _DAMAGED as error:
-            self._begin_again(f"is damaged ({error})")
+        except DAMAGED as error:
+            self.begin_again(error)
             return refresh(self.db, self.lock, config_dirs, progress)
         except apsw.FullError:
             raise TurnlogError(f"{self.path}: the disk is full; the index stays as it was") from None
         except apsw.IOError as error:
             raise TurnlogError(f"{self.path}: can't be written ({error}); the index stays as it was") from None
 
-    def _begin_again(self, why: str) -> None:
+    def begin_again(self, damage: Exception) -> None:
+        """Put it aside and make an empty one."""
         self.db.close()
-        put_aside(self.path, why, self._tell)
+        put_aside(self.path, f"is damaged ({damage})", self._tell)
         self.db = _connect(self.path, self._tell)
 
     @property
@@ -120,10 +124,11 @@ class Store:
         one = self.db.execute
         return Status(
             str(self.path),
-            sum(_size(self.path.with_name(self.path.name + ending)) for ending in ("", "-wal")),
+            self.db.pragma("page_count") * self.db.pragma("page_size"),
             one("SELECT count(DISTINCT session) FROM file WHERE kind = 'session'").get,
             one("SELECT count(*) FROM file").get,
             one("SELECT count(*) FROM file WHERE gone IS NOT NULL").get,
+            one("SELECT count(*) FROM file WHERE gone IS NULL AND head_hash = ''").get,
             one("SELECT coalesce(sum(offset), 0) FROM file").get,
             one("SELECT count(*) FROM text").get,
             one("SELECT count(DISTINCT key) FROM answer").get,
@@ -137,7 +142,7 @@ def _connect(path: Path, tell: Tell) -> apsw.Connection:
         with db:  # both from one moment: another process may be making it
             version = db.pragma("user_version")
             is_new = not db.execute("SELECT count(*) FROM sqlite_schema").get
-    except _DAMAGED as error:
+    except DAMAGED as error:
         put_aside(path, f"is damaged ({error})", tell)
         return _connect(path, tell)
     if version != VERSION and not is_new:
@@ -184,10 +189,3 @@ def put_aside(path: Path, why: str, tell: Tell) -> None:
 
 def _reason(error: Exception) -> str:
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

@@ -9,6 +9,7 @@ import apsw
 from turnlog.entries.tail import Checkpoint, stale
 from turnlog.store.lock import writing
 from turnlog.store.spend import renew
+from turnlog.store.store import DAMAGED
 
 _WHY = {
     "missing": "was deleted",
@@ -43,19 +44,34 @@ def empty(db: apsw.Connection) -> int:
 
 def verify(db: apsw.Connection) -> Iterator[str]:
     """What is wrong with an index: the file itself, or what it says of files that were changed behind its back."""
+    for check in (_file_faults, _text_faults, _stale_files):
+        try:
+            yield from check(db)
+        except DAMAGED as error:
+            yield f"the file is damaged: {error}"
+
+
+def _file_faults(db: apsw.Connection) -> Iterator[str]:
     for (fault,) in db.execute("PRAGMA integrity_check"):
         if fault != "ok":
             yield f"the file is damaged: {fault}"
-    for table in ("said", "done"):
+
+
+def _text_faults(db: apsw.Connection) -> Iterator[str]:
+    for table in ("said", "done", "hump"):
         try:
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
         except apsw.CorruptError as error:
             yield f"the full-text table `{table}` is damaged: {error}"
+    for table in ("said", "done"):
         lost = db.execute(
             f"SELECT count(*) FROM {table} WHERE rowid NOT IN (SELECT id FROM text)",
         ).get
         if lost:
             yield f"{lost} rows of `{table}` belong to no text"
+
+
+def _stale_files(db: apsw.Connection) -> Iterator[str]:
     columns = "path, offset, inode, size, mtime_ns, head_hash, tail_hash, generation"
     for path, *rest in db.execute(f"SELECT {columns} FROM file WHERE gone IS NULL"):
         checkpoint = Checkpoint(*rest)

@@ -78,7 +78,7 @@ class Work:
             if batch.failure:
                 self.unread.append(batch.failure)
                 continue
-            self.names.learn(batch.names, batch.identifiers)
+            self.names.learn(batch.names, batch.met(self.names))
             if batch.reset:
                 rest.forget(batch.file)
             rest.add(batch, is_fork=write(self.db, batch, self.model_ids))
@@ -173,7 +173,7 @@ class _Rest:
         if batch.file in self._moved:
             self._stale |= Stale(frozenset([self._moved[batch.file]]), UNKNOWN)
         self._keys |= batch.answers.keys()
-        self._identifiers.update(batch.identifiers)
+        self._identifiers.update(batch.identifiers or ())
 
     def write(self) -> None:
         """Write it."""

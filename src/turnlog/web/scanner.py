@@ -136,7 +136,8 @@ def _done(job: Job) -> dict[str, Any]:
     query = parse(job.query) if job.query.strip() else None
     wish = Wish(job.limit, job.hits, context=job.context)
     with Store.open(index.parent, name=index.name) as store:
-        found, scan = look(store.db, Source(Path(job.data_dir)), LookedFor(wanted, query), wish)
-        scope = searched(store.db, Refreshed(is_busy=not job.is_complete), query)
+        source = Source(Path(job.data_dir))
+        found, scan = look(store.db, source, LookedFor(wanted, query), wish)
+        scope = searched(store.db, Refreshed(is_busy=not job.is_complete), query, source.trashed(store.db))
         sessions = known_sessions(store.db, [group.session for group in found.groups])
         return document(job.query, Answered(scope, found, sessions, scan))

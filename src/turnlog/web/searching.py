@@ -22,6 +22,7 @@ from turnlog.store.refresh import Refreshed
 from turnlog.store.search import Wish, search
 from turnlog.store.source import Source
 from turnlog.store.syntax import QueryError
+from turnlog.store.trashed import LeftOut, trashed
 from turnlog.web import amounts, answers
 from turnlog.web.answers import kept, page, place_of
 from turnlog.web.composing import CONTROLS, changed, composed, filters
@@ -116,6 +117,7 @@ def _page(
         asked=asked,
         found=found,
         groups=list(groups(place_of(request), found["sessions"])) if found else [],
+        left_out=LeftOut(**found["searched"]["trashed"]) if found else LeftOut(),
         mistake=mistake,
         controls=filters(asked.q),
         options=_options(request, listing),
@@ -175,7 +177,8 @@ def found_words(place: Place, text: str, wish: Wish, scopes: Scopes) -> dict[str
     """Ask the index, and give the document of `turnlog search --json`."""
     query = parse(text)
     db = place.store.db
-    found = search(db, plan(db, query), wish, Source(place.data_dir).at)
+    source = Source(place.data_dir)
+    found = search(db, plan(db, query), wish, source.at, source.trashed(db))
     sessions = known_sessions(db, [group.session for group in found.groups])
     return document(text, Answered(scopes.of(place, query), found, sessions))
 
@@ -190,7 +193,8 @@ class Scopes:
         """What there is to search, and what of a query is not searched for."""
         now, generation = time.monotonic(), place.state.generation
         if self._known is None or self._known[1] != generation or now - self._known[0] > 30:
-            self._known = now, generation, searched(place.store.db, Refreshed(), None)
+            trash = trashed(place.store.db, place.data_dir)
+            self._known = now, generation, searched(place.store.db, Refreshed(), None, trash)
         return self._known[2]._replace(
             is_complete=not place.state.is_busy, ignored=query.ignored if query is not None else ()
         )

@@ -71,3 +71,12 @@ def test_a_read_only_home_is_told(place: Place) -> None:
     place.data.mkdir(mode=0o500)
     with pytest.raises(Exception, match="Permission denied"):
         place.run()
+
+
+def test_nobody_is_told_to_make_room_on_a_disk_that_is_not_full(
+    place: Place, program: Program, small_disk: Path
+) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    done = program("archive", "on", CLAUDE_CONFIG_DIR=str(place.config), TURNLOG_HOME=str(small_disk))
+    assert done.returncode == 1
+    assert done.stderr.endswith("Read-only file system\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -12,6 +13,7 @@ from turnlog.errors import TurnlogError
 
 TEMPORARY = ".tmp-"
 """How the names of unfinished files begin."""
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 class Unwritten(TurnlogError):
@@ -48,7 +50,8 @@ def unfinished(folder: Path) -> Iterator[tuple[Path, int]]:
         if path != folder:
             path.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise Unwritten(f"{folder}: {error.strerror}; nothing is lost, make room and try again") from error
+            remedy = "; nothing is lost, make room and try again" if error.errno in _FULL else ""
+            raise Unwritten(f"{folder}: {error.strerror}{remedy}") from error
         raise
 
 

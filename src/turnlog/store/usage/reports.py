@@ -7,7 +7,6 @@ from datetime import date
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnlog.errors import UsageError
 from turnlog.store.usage.sums import Sum, Wanted, added, by, total
 from turnlog.store.usage.zones import DAY, Stretch, Zone, day_number, written_day
 
@@ -106,12 +105,13 @@ def filters(db: apsw.Connection, request: Request) -> Wanted:
 
 def _known(db: apsw.Connection, kind: str, value: str) -> str:
     """The numbers of what a word means, as JSON."""
-    from turnlog.store.scope import named, projects
+    from turnlog.store.scope import known_projects, named, unknown
 
-    fits = projects(db, value) if kind == "project" else named(db, kind, value)
+    if kind == "project":
+        return str(known_projects(db, value))
+    fits = named(db, kind, value)
     if not fits.ids:
-        closest = f"; the closest are {', '.join(fits.closest)}" if fits.closest else ""
-        raise UsageError(f"--{kind} {value!r}: no session has such a {kind}{closest}")
+        raise unknown(kind, value, fits.closest)
     return str(fits.ids)
 
 

@@ -1,0 +1,105 @@
+"""What lies in turnlog's trash: not found, but counted."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.session.build import Build
+from tests.store.findable import Findable, read, uuid
+from turnlog.edit.trash.delete import delete
+from turnlog.edit.trash.trash import Entry, Trash
+from turnlog.store import trashed as module
+from turnlog.store.match import plan
+from turnlog.store.query import parse
+from turnlog.store.search import NEWEST, Found, Wish, search
+from turnlog.store.trashed import NOTHING, LeftOut, trashed
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Findable:
+    return Findable(tmp_path)
+
+
+def said(*words: str) -> Build:
+    build = Build()
+    for word in words:
+        build.prompt(word)
+    return build
+
+
+def put_away(machine: Findable, path: Path) -> Entry:
+    return delete(path, Trash(data(machine) / "trash"), force=True)
+
+
+def data(machine: Findable) -> Path:
+    return machine.store.folder
+
+
+def find(machine: Findable, query: str, wish: Wish | None = None) -> Found:
+    db = machine.store.db
+    return search(db, plan(db, parse(query)), wish or Wish(), read, trashed(db, data(machine)))
+
+
+def test_without_a_trash_nothing_lies_in_it(machine: Findable) -> None:
+    machine.add(1, said("quokka"))
+    machine.refresh()
+    assert trashed(machine.store.db, data(machine)) == NOTHING
+    assert find(machine, "quokka").left_out == LeftOut()
+
+
+def test_texts_in_the_trash_crowd_nothing_out(machine: Findable) -> None:
+    machine.add(1, said("an old quokka"))
+    new = machine.add(2, said(*(f"quokka {number}" for number in range(NEWEST + 100))))
+    machine.refresh()
+    put_away(machine, new)
+    found = find(machine, "quokka", Wish(limit=1))
+    assert (found.sessions, found.total) == (1, 1)
+    assert found.groups[0].hits[0].snippet is not None
+    assert found.left_out.sessions == (uuid(2),)
+    assert (found.left_out.hits or 0) >= NEWEST + 100
+
+
+def test_a_session_that_was_deleted_by_somebody_else_is_none_of_the_trash(machine: Findable) -> None:
+    path = machine.add(1, said("quokka"))
+    put_away(machine, machine.add(2, said("wombat")))
+    machine.refresh()
+    path.unlink()
+    found = find(machine, "quokka")
+    assert (found.sessions, found.unread, found.left_out) == (1, 1, LeftOut())
+
+
+def test_a_session_at_its_place_is_found_whatever_lies_in_the_trash(machine: Findable) -> None:
+    path = machine.add(1, said("quokka"))
+    kept = path.read_bytes()
+    machine.refresh()
+    put_away(machine, path)
+    path.write_bytes(kept)
+    found = find(machine, "quokka")
+    assert (found.sessions, found.left_out) == (1, LeftOut())
+
+
+def test_a_session_of_the_same_id_in_another_project_is_none_of_the_trash(machine: Findable) -> None:
+    put_away(machine, machine.add(1, said("quokka")))
+    other = machine.add(1, said("quokka"), "-home-dana-other")
+    machine.refresh()
+    other.unlink()
+    assert find(machine, "quokka").sessions == 1
+
+
+def test_what_the_trash_has_lost_is_told_as_gone(machine: Findable) -> None:
+    path = machine.add(1, said("quokka"))
+    machine.refresh()
+    shutil.rmtree(put_away(machine, path).folder)
+    assert find(machine, "quokka").unread == 1
+
+
+def test_a_full_trash_is_counted_in_several_steps(machine: Findable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_AT_ONCE", 2)
+    paths = [machine.add(number, said("quokka")) for number in range(5)]
+    machine.refresh()
+    for path in paths:
+        put_away(machine, path)
+    assert find(machine, "quokka kind:prompt").left_out == LeftOut(tuple(map(uuid, range(5))), 5)

@@ -33,8 +33,8 @@ def strip(path: str) -> Callable[[], Any]:
     """A session stripped with the standard preset, and its lines."""
     from turnlog.edit.draft import Draft
     from turnlog.edit.strip.strip import strip as stripped
-    from turnlog.session.presets import PRESETS
     from turnlog.session.session import Session
+    from turnlog.session.window.presets import PRESETS
 
     def work() -> Any:
         with Session.open(path) as session:

@@ -67,10 +67,10 @@ def idle(root: str, index: str) -> Callable[[], Any]:
 def search(root: str, index: str, count: str) -> Callable[[], Any]:
     """Each of many queries once, as the command asks them, with the texts that it shows."""
     from turnlog.errors import UsageError
-    from turnlog.store.match import plan
-    from turnlog.store.query import parse
-    from turnlog.store.search import Wish
-    from turnlog.store.search import search as find
+    from turnlog.store.search.match import plan
+    from turnlog.store.search.query import parse
+    from turnlog.store.search.search import Wish
+    from turnlog.store.search.search import search as find
     from turnlog.store.source import Source
     from turnlog.store.store import Store
 

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from turnlog.edit.draft import Draft
 from turnlog.edit.strip.strip import strip as stripped
 from turnlog.errors import TurnlogError
-from turnlog.session.filling import Filling, estimated, filling
-from turnlog.session.pieces import pieces
-from turnlog.session.presets import PRESETS
 from turnlog.session.session import Session
+from turnlog.session.window.filling import Filling, estimated, filling
+from turnlog.session.window.pieces import pieces
+from turnlog.session.window.presets import PRESETS
 
 from .corpora import corpus
 from .measure import ROOT, Failed, compare, run

@@ -19,7 +19,7 @@ _WINDOW = 64 << 10
 
 def totals(root: str) -> Callable[[], Any]:
     """Usage by day and model over all files, without an index."""
-    from turnlog.session.totals import by_day_and_model, scan
+    from turnlog.session.usage.totals import by_day_and_model, scan
 
     def work() -> Any:
         paths = (Path(folder) / name for folder, _, names in os.walk(Path(root) / "projects") for name in names)
@@ -34,7 +34,7 @@ def totals(root: str) -> Callable[[], Any]:
 def meaning(path: str) -> Callable[[], Any]:
     """Everything that one session means: graph, messages, turns, calls, usage of the main file."""
     from turnlog.session.session import Session
-    from turnlog.session.usage import total
+    from turnlog.session.usage.usage import total
 
     def work() -> Any:
         session = Session.open(path)

@@ -1,4 +1,4 @@
-"""Writes src/turnlog/session/prices.json, and the table in docs/prices.md, from published packages.
+"""Writes src/turnlog/session/usage/prices.json, and the table in docs/prices.md, from published packages.
 
 Run by hand: `python scripts/update_prices.py FOLDER`. Packages missing in FOLDER are fetched there with pip
 and npm. To take newer prices, change PINS (the day is the release's, as the registry shows it) and run it
@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from turnlog.session.prices import name  # noqa: E402
+from turnlog.session.usage.prices import name  # noqa: E402
 
-JSON_FILE = ROOT / "src/turnlog/session/prices.json"
+JSON_FILE = ROOT / "src/turnlog/session/usage/prices.json"
 DOCS_FILE = ROOT / "docs/prices.md"
 
 

@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from turnlog.entries.reader import Transcript
     from turnlog.errors import TurnlogError
     from turnlog.session.calls import Call
-    from turnlog.session.check import Finding, check
+    from turnlog.session.health.check import Finding, check
     from turnlog.session.messages import Message
     from turnlog.session.open import open, sessions
     from turnlog.session.session import Session
     from turnlog.session.turns import Turn
-    from turnlog.session.usage import Usage
+    from turnlog.session.usage.usage import Usage
 
 _WHERE = {
     "Call": "turnlog.session.calls",
     "Entry": "turnlog.entries.entry",
-    "Finding": "turnlog.session.check",
+    "Finding": "turnlog.session.health.check",
     "Message": "turnlog.session.messages",
     "Scrap": "turnlog.entries.entry",
     "Session": "turnlog.session.session",
     "Transcript": "turnlog.entries.reader",
     "Turn": "turnlog.session.turns",
     "TurnlogError": "turnlog.errors",
-    "Usage": "turnlog.session.usage",
-    "check": "turnlog.session.check",
+    "Usage": "turnlog.session.usage.usage",
+    "check": "turnlog.session.health.check",
     "open": "turnlog.session.open",
     "sessions": "turnlog.session.open",
 }

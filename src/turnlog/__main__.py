@@ -14,7 +14,7 @@ def main() -> int:
     if words in (["--version"], ["-V"]) and _print_version():
         return 0
     if words[:1] == ["statusline"]:
-        from turnlog.cli.glance import run as status_line
+        from turnlog.cli.statusline.glance import run as status_line
 
         if (status := status_line(words[1:])) is not None:
             return status

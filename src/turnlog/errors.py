@@ -9,7 +9,7 @@
     |-- Busy                another process is at it
     `-- Refused             the real client would not resume this session, with its reason
 
-Bad content is never an exception: it is counted and explained (see `entries.entry.Scrap` and `session.check`).
+Bad content is never an exception: it is counted and explained (see `entries.entry.Scrap` and `session.health.check`).
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from turnlog.agent.start import Begun, Starting, Wishes
 from turnlog.model.anthropic import connect
 from turnlog.model.cancel import Cancel
 from turnlog.model.patient import Patience
-from turnlog.session.additions import FILLER
-from turnlog.session.check import check
+from turnlog.session.health.check import check
+from turnlog.session.resume.additions import FILLER
 from turnlog.session.session import Session
 
 QUICK = Patience(attempts=3, first=0.001, longest=0.002)

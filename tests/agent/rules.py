@@ -14,8 +14,8 @@ from itertools import chain, pairwise
 
 from tests.interop.classify import Object, first_user_text
 from turnlog.agent.conversation import CLEARED
-from turnlog.session.prices import lookup
-from turnlog.session.refusals import THINKING, image_fault, thinking_fault
+from turnlog.session.resume.refusals import THINKING, image_fault, thinking_fault
+from turnlog.session.usage.prices import lookup
 
 IDS = re.compile(r"[a-zA-Z0-9_-]+")
 NAMES = re.compile(r"[a-zA-Z0-9_-]{1,128}")

@@ -25,8 +25,8 @@ from turnlog.model.answer import Answer
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import Busied, ModelError, RateLimited, Rejected, Unauthorised, Unreachable
 from turnlog.model.scripted import Late, Scripted, Step
-from turnlog.session.prices import cost
 from turnlog.session.session import Session
+from turnlog.session.usage.prices import cost
 
 USAGE = {"input_tokens": 10, "output_tokens": 5}
 

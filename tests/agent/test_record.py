@@ -20,7 +20,7 @@ from turnlog.agent.tools.tool import Result
 from turnlog.entries.slug import slug
 from turnlog.errors import Busy, Changed, TurnlogError, UsageError
 from turnlog.model.answer import Answer
-from turnlog.session.check import check
+from turnlog.session.health.check import check
 from turnlog.session.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -28,7 +28,7 @@ from turnlog.agent.resume.resume import resumed
 from turnlog.errors import TurnlogError
 from turnlog.model.cancel import Cancel
 from turnlog.model.events import InputPart, SignaturePart, TextPart, ThinkingPart
-from turnlog.session.refusals import THINKING
+from turnlog.session.resume.refusals import THINKING
 from turnlog.session.session import Session
 
 THOUGHT = {"type": "thinking", "thinking": "Let me see.", "signature": "c2lnbmVk"}

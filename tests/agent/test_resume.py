@@ -25,7 +25,7 @@ from turnlog.agent.resume.seen import SeenFile
 from turnlog.agent.tools.tool import Result
 from turnlog.entries.slug import slug
 from turnlog.errors import Busy, NotFound, Refused
-from turnlog.session.additions import FILLER, INTERRUPTED
+from turnlog.session.resume.additions import FILLER, INTERRUPTED
 
 NAME = "11111111-2222-4333-8444-555555555555"
 NEXT = {"role": "user", "content": [text("NEXT")]}

@@ -68,7 +68,7 @@ def test_an_edit_is_shown_as_a_difference_with_line_numbers(turn: Watched) -> No
 def test_colours_are_red_and_green() -> None:
     from turnlog.agent.console.difference import difference
     from turnlog.render.terminal import Screen
-    from turnlog.session.patches import compared
+    from turnlog.session.files.patches import compared
 
     told = list(difference(compared("a\n", "b\n"), Screen(color=True)))
     assert told == ["\x1b[31m1 - a\x1b[0m", "\x1b[32m1 + b\x1b[0m"]

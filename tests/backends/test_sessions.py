@@ -10,9 +10,9 @@ import pytest
 from tests.backends.exports import OVER, Export, apart, caught_up, exported, messages, read_back, sessions
 from tests.backends.seen import Backend, Tokens, as_sent, nanoseconds
 from turnlog.session.messages import Message
-from turnlog.session.prices import Tokens as Counted
-from turnlog.session.prices import cost
 from turnlog.session.session import Session
+from turnlog.session.usage.prices import Tokens as Counted
+from turnlog.session.usage.prices import cost
 from turnlog.trace.harvest import harvest
 from turnlog.trace.outbox.delivery import deliver
 from turnlog.trace.outbox.outbox import Outbox

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import Build
 from tests.store.archive.test_schedule import until
-from turnlog.cli.archive_words import before_ns, moment, size, state
+from turnlog.cli.archive.words import before_ns, moment, size, state
 from turnlog.errors import UsageError
 from turnlog.store.archive import Archive
 

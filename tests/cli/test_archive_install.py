@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.conftest import Machine, Turnlog
-from turnlog.cli.archive_install import cron_line, hook_command, units, with_command, without
+from turnlog.cli.archive.install import cron_line, hook_command, units, with_command, without
 from turnlog.errors import TurnlogError
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs programs of POSIX")

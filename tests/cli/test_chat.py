@@ -17,9 +17,9 @@ from tests.interop.mock_anthropic import MockAnthropic
 from turnlog.agent.permissions.decision import MODES
 from turnlog.agent.printing.printing import FORMS
 from turnlog.agent.start import Wishes
-from turnlog.cli import chat_options
-from turnlog.cli.chat import chat
-from turnlog.cli.chat_options import OPTIONS, plain
+from turnlog.cli.chat import options as chat_options
+from turnlog.cli.chat.chat import chat
+from turnlog.cli.chat.options import OPTIONS, plain
 
 HEAVY = {
     "click",

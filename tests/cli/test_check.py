@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import SESSION, Build, variant
-from turnlog.cli.findings import inspect
+from turnlog.cli.health.findings import inspect
 from turnlog.demo import config_dir
 
 

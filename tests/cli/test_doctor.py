@@ -147,7 +147,7 @@ def test_a_file_that_can_not_be_read_is_ill_too(turnlog: Turnlog, machine: Machi
     path = machine.add(SESSION, b"x")
     path.unlink()
     path.mkdir()
-    from turnlog.cli.diagnoses import visit
+    from turnlog.cli.health.diagnoses import visit
 
     (symptom,) = visit(path).symptoms
     assert (symptom.kind, symptom.severity) == ("unreadable", "error")

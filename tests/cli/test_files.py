@@ -13,11 +13,11 @@ from tests.session.build import DATA, SESSION, Build, recorded
 from tests.session.forms import VERSIONS, files_after, session_file
 from tests.session.test_touches import with_agents
 from tests.session.touching import do, text
-from turnlog.cli.diffs import patch
-from turnlog.cli.touched import ranges
+from turnlog.cli.files.diffs import patch
+from turnlog.cli.files.touched import ranges
 from turnlog.demo import config_dir
 from turnlog.entries.layout import session_files
-from turnlog.session.edits import steps
+from turnlog.session.files.edits import steps
 from turnlog.session.session import Session
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.cli.conftest import Machine, Turnlog
 from tests.conftest import ROOT
 from tests.session.build import Build, recorded
-from turnlog.store.changes import changes
+from turnlog.store.index.changes import changes
 from turnlog.store.lock import locked
 from turnlog.store.place import index_name
 from turnlog.store.store import Store

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import Build
-from turnlog.cli.catalogue import belongs, short_ids
+from turnlog.cli.sessions.catalogue import belongs, short_ids
 from turnlog.cli.when import ago
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"

@@ -15,12 +15,12 @@ import pytest
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.edit import sick
 from tests.session.build import BASE, SESSION, Build, base, encoded, said
-from turnlog.cli.repairing import Done, Wish, written
+from turnlog.cli.health.repairing import Done, Wish, written
 from turnlog.edit.repairs.repair import repair
 from turnlog.edit.target import target
 from turnlog.errors import Changed
+from turnlog.session.health.surroundings import around
 from turnlog.session.session import Session
-from turnlog.session.surroundings import around
 
 LONG_AGO = 1_700_000_000
 

@@ -14,10 +14,10 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import Build
-from turnlog.cli.hits import Page
+from turnlog.cli.search.hits import Page
 from turnlog.cli.terminal import Screen
-from turnlog.store.search import Wish
-from turnlog.store.snippet import Snippet
+from turnlog.store.search.search import Wish
+from turnlog.store.search.snippet import Snippet
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"

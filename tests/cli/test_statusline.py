@@ -22,14 +22,14 @@ from tests.cli.test_startup import loaded_by
 from tests.conftest import Program
 from tests.session.build import DATA, Build, recorded
 from tests.session.test_filling import usage
-from turnlog.cli import gauge, glance
 from turnlog.cli.config import data_dir
-from turnlog.cli.statusline import SNIPPET
-from turnlog.session.filling import filling
-from turnlog.session.prices import table, window
+from turnlog.cli.statusline import gauge, glance
+from turnlog.cli.statusline.statusline import SNIPPET
 from turnlog.session.session import Session
+from turnlog.session.usage.prices import table, window
+from turnlog.session.window.filling import filling
 
-SCHEMA = Path(gauge.__file__).parent.parent / "store" / "schema.sql"
+SCHEMA = Path(gauge.__file__).parents[2] / "store" / "schema.sql"
 GIVEN: dict[str, Any] = {
     "session_id": "abcdef12-3456",
     "transcript_path": "/nowhere/abcdef12.jsonl",

@@ -130,7 +130,7 @@ def test_a_dry_run_prints_what_copies_share_once(turnlog: Turnlog, machine: Mach
 def test_what_a_server_does_not_take_waits_and_is_sent_by_flush(
     turnlog: Turnlog, machine: Machine, backend: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnlog.cli.trace_backfilling._PATIENCE", 0.0)
+    monkeypatch.setattr("turnlog.cli.trace.backfilling._PATIENCE", 0.0)
     machine.add(name(1), talk(2).data())
     backend.default = 503
     done = turnlog("trace", "backfill", "--all")

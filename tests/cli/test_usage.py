@@ -21,9 +21,9 @@ from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.conftest import Program
 from tests.session.build import Build
 from turnlog.cli.terminal import Screen
-from turnlog.cli.usage_table import money, short, table
-from turnlog.session.totals import scan
-from turnlog.session.usage import QUALITIES
+from turnlog.cli.usage.table import money, short, table
+from turnlog.session.usage.totals import scan
+from turnlog.session.usage.usage import QUALITIES
 from turnlog.store.usage.document import Shown
 from turnlog.store.usage.reports import KINDS, Request, report
 from turnlog.store.usage.scanned import scanned

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tests.session.build import BASE, Build, base, outcome, use
-from turnlog.session.bulk import GIANT
+from turnlog.session.health.bulk import GIANT
 
 
 class Sick(NamedTuple):

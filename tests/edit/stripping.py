@@ -11,10 +11,10 @@ from turnlog.edit.strip.plan import plan
 from turnlog.edit.strip.strip import Stripped, strip
 from turnlog.entries.entry import NONE
 from turnlog.errors import Refused
-from turnlog.session.fates import GONE
 from turnlog.session.graph import is_said
 from turnlog.session.session import Session
-from turnlog.session.wishes import Rule, Wishes
+from turnlog.session.window.fates import GONE
+from turnlog.session.window.wishes import Rule, Wishes
 
 THINKING = ("thinking", "redacted_thinking")
 TAIL = ("last-prompt", "permission-mode", "mode", "ai-title", "custom-title", "tag", "agent-name")

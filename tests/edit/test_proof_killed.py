@@ -48,8 +48,8 @@ furnished.MINE = new_id()  # other tests may run at the same time, and one start
 session = furnish(base / "model" / "claude")
 session.write_bytes(sick())
 os.utime(session, (LONG_AGO, LONG_AGO))
-for name in ("cli.cloning", "cli.forking", "cli.redacting", "cli.repairing", "cli.stripping", "edit.strip.strip"):
-    importlib.import_module(f"turnlog.{name}")  # once, and not in each process
+for name in ("edit.cloning", "edit.forking", "edit.redacting", "health.repairing", "edit.stripping"):
+    importlib.import_module(f"turnlog.cli.{name}")  # once, and not in each process
 for step in range(1, 10_000, stride):
     home = base / f"{step}"
     shutil.copytree(base / "model" / "claude", home / "claude", symlinks=True)

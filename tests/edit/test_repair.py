@@ -17,8 +17,8 @@ from turnlog.edit.repairs.home import Homes
 from turnlog.edit.repairs.repair import ELSEWHERE, REPAIRS, Outcome, Treatment, repair
 from turnlog.edit.repairs.results import LOST
 from turnlog.errors import UsageError
-from turnlog.session.diagnosis import diagnose
-from turnlog.session.illnesses import ILLNESSES
+from turnlog.session.health.diagnosis import diagnose
+from turnlog.session.health.illnesses import ILLNESSES
 from turnlog.session.session import Session
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from itertools import count
 
 from turnlog.edit.salvage import Origin, prompts, rebuilt
-from turnlog.session.leftovers import Typed
+from turnlog.session.health.leftovers import Typed
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ORIGIN = Origin("old", "/home/dana")

@@ -12,11 +12,11 @@ from tests.edit.stripping import EXTREME, must_be_sound, result, stripped
 from tests.session.build import DATA, Build, outcome, said, use
 from turnlog.edit.strip import cut
 from turnlog.errors import Refused
-from turnlog.session.filling import estimated, filling
-from turnlog.session.pieces import pieces
-from turnlog.session.presets import MARK, PRESETS
 from turnlog.session.session import Session
-from turnlog.session.wishes import Rule, Wishes
+from turnlog.session.window.filling import estimated, filling
+from turnlog.session.window.pieces import pieces
+from turnlog.session.window.presets import MARK, PRESETS
+from turnlog.session.window.wishes import Rule, Wishes
 
 REMOVE = Wishes(Rule(0, None, 0))
 DATA_URL = "iVBORw0KGgo" * 100

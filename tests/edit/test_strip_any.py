@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.edit.stripping import EXTREME, must_be_sound
 from tests.session.build import DATA, Build, outcome, use
-from turnlog.session.presets import PRESETS
 from turnlog.session.session import Session
-from turnlog.session.wishes import Rule, Wishes
+from turnlog.session.window.presets import PRESETS
+from turnlog.session.window.wishes import Rule, Wishes
 
 GENUINE = sorted([*DATA.glob("sessions/**/????????-*.jsonl"), *DATA.glob("variants/*.jsonl")])
 SOME = [

@@ -13,8 +13,8 @@ from tests.conftest import CORPUS
 from tests.entries.strategies import assert_found, assert_tiles
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript, scan
-from turnlog.session.check import check
 from turnlog.session.facts import facts
+from turnlog.session.health.check import check
 from turnlog.session.session import Session
 
 pytestmark = pytest.mark.corpus

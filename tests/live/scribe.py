@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.live.events import Event
-from turnlog.session import sequence
 from turnlog.session.excerpt import Excerpt
 from turnlog.session.session import Session
-from turnlog.session.timeline import Item, Place
+from turnlog.session.timeline import sequence
+from turnlog.session.timeline.timeline import Item, Place
 
 
 def plain(item: Item) -> dict[str, Any]:

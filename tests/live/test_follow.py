@@ -21,7 +21,7 @@ from turnlog.live.events import Event, missed, told
 from turnlog.live.follow import Follow
 from turnlog.live.opening import Opening
 from turnlog.session.session import Session
-from turnlog.store.timelines import Timelines
+from turnlog.store.timelines.timelines import Timelines
 
 LAYOUTS = ("nested", "workflow", "loose", "beside")
 

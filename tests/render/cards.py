@@ -13,7 +13,7 @@ from turnlog.render.view import Answer, AnyView, Called
 from turnlog.render.viewing import views
 from turnlog.session.excerpt import Excerpt
 from turnlog.session.session import Session
-from turnlog.session.synopsis import timeline
+from turnlog.session.timeline.synopsis import timeline
 
 UNANSWERED: Any = object()
 """The call has no result."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from turnlog.render import card as cards
 from turnlog.render import view as sights
-from turnlog.session.patches import Hunk
+from turnlog.session.files.patches import Hunk
 
 VIEWS = (sights.Prompt, sights.Answer, sights.Event, sights.Compaction, sights.Meta)
 LONG = 2_000

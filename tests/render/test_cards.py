@@ -36,7 +36,7 @@ from turnlog.render.card import (
 from turnlog.render.tools import TOOLS, Placed, Work
 from turnlog.render.tools import card as made
 from turnlog.session.calls import FAMILIES, Detail
-from turnlog.session.patches import Hunk
+from turnlog.session.files.patches import Hunk
 from turnlog.session.session import Session
 
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}

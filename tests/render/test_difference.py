@@ -7,7 +7,7 @@ import re
 from tests.render.walk import Walk
 from turnlog.render.difference import SHOWN, changes, tables
 from turnlog.render.highlight import Highlighter
-from turnlog.session.patches import Hunk
+from turnlog.session.files.patches import Hunk
 
 HUNK = Hunk(10, 10, (" def f():", "-    return a + b", "+    return a + c", "+    # more", " end"))
 

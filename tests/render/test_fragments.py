@@ -18,7 +18,7 @@ from turnlog.render.view import Answer, AnyView, Called, Compaction, Event, Meta
 from turnlog.render.viewing import views
 from turnlog.session.excerpt import Excerpt
 from turnlog.session.session import Session
-from turnlog.session.synopsis import timeline
+from turnlog.session.timeline.synopsis import timeline
 
 ERAS = ("1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325")
 KINDS = ("prompt", "said", "Bash", "Edit", "agent", "compaction", "error", "event", "meta")

@@ -16,7 +16,7 @@ from turnlog.render.markdown import markdown
 from turnlog.render.paragraphs import escaped, fenced, inline_code, prose, quoted, safe
 from turnlog.render.view import Answer, AnyView, Called, Compaction, Event, Meta, Prompt, Row, Said, Shot, Thought
 from turnlog.render.wishes import EVERYTHING, Wishes
-from turnlog.session.patches import Hunk
+from turnlog.session.files.patches import Hunk
 
 TIME = "2026-01-01T10:01:00.000Z"
 

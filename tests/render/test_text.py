@@ -12,7 +12,7 @@ from turnlog.render import card as cards
 from turnlog.render.text import indented, text
 from turnlog.render.view import Answer, Called, Compaction, Event, Meta, Odd, Prompt, Row, Said, Shot, Thought
 from turnlog.render.wishes import EVERYTHING, Wishes
-from turnlog.session.patches import Hunk
+from turnlog.session.files.patches import Hunk
 
 TIME = "2026-01-01T10:01:00.000Z"
 RULE = "=" * 72

@@ -19,7 +19,7 @@ from turnlog.render.view import Answer, AnyView, Called, Compaction, Event, Meta
 from turnlog.render.viewing import views
 from turnlog.session.excerpt import Excerpt
 from turnlog.session.session import Session
-from turnlog.session.synopsis import timeline
+from turnlog.session.timeline.synopsis import timeline
 
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 PDF = {"type": "document", "title": "terms.pdf", "source": {"media_type": "application/pdf", "data": "JVBERi0="}}

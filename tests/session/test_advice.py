@@ -8,9 +8,9 @@ import pytest
 
 from tests.session.build import Build
 from tests.session.test_filling import MODEL, usage
-from turnlog.session.advice import Advice, advice
-from turnlog.session.filling import filling
-from turnlog.session.presets import savings
+from turnlog.session.window.advice import Advice, advice
+from turnlog.session.window.filling import filling
+from turnlog.session.window.presets import savings
 
 LIMIT = 167_000
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.session.build import outcome, use
-from turnlog.session.apishape import RULES, breaches
+from turnlog.session.resume.apishape import RULES, breaches
 
 TEXT = {"type": "text", "text": "hi"}
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "abc"}

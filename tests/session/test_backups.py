@@ -11,7 +11,7 @@ import pytest
 
 from tests.session.build import SESSION, Build, recorded, stamp
 from tests.session.touching import config, copy, history, snapshot
-from turnlog.session.backups import backups
+from turnlog.session.files.backups import backups
 from turnlog.session.session import Session
 
 Open = Callable[[Path], Session]

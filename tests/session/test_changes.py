@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from turnlog.session.changes import (
+from turnlog.session.files.changes import (
     NO_TEXT,
     NOT_FOUND,
     NOTEBOOK,
@@ -18,8 +18,8 @@ from turnlog.session.changes import (
     noted,
     written,
 )
-from turnlog.session.contents import Content, Form, content
-from turnlog.session.patches import applied, compared
+from turnlog.session.files.contents import Content, Form, content
+from turnlog.session.files.patches import applied, compared
 
 
 def patch(before: str, after: str) -> list[dict[str, Any]]:

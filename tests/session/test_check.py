@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.build import DATA, Build, base, edited, encoded, recorded, variant
-from turnlog.session.check import PLACES, Finding, Findings, check, proof_of, repeated_keys, worst
+from turnlog.session.health.check import PLACES, Finding, Findings, check, proof_of, repeated_keys, worst
 from turnlog.session.session import Session
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.session.contents import PLAIN, Content, Form, bare, content, decoded, encoded, formed, is_damaged
+from turnlog.session.files.contents import PLAIN, Content, Form, bare, content, decoded, encoded, formed, is_damaged
 
 letters = st.text(alphabet="ab\r\n\ufeff\u2028é", max_size=12)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.session.build import BASE, Build, base, edited, genuine, outcome, said, use
-from turnlog.session.parts import as_client_writes
+from turnlog.session.resume.parts import as_client_writes
 from turnlog.session.session import Session
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}

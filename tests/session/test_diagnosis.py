@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.session.build import DATA, ROOT, SESSION, Build, base, edited, outcome, recorded, use
-from turnlog.session.bulk import GIANT
-from turnlog.session.diagnosis import diagnose
-from turnlog.session.illnesses import ILLNESSES
+from turnlog.session.health.bulk import GIANT
+from turnlog.session.health.diagnosis import diagnose
+from turnlog.session.health.illnesses import ILLNESSES
+from turnlog.session.health.symptoms import Spot, Symptom, Symptoms
 from turnlog.session.session import Session
-from turnlog.session.symptoms import Spot, Symptom, Symptoms
 
 GOOD = base().data()
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 8 + (10).to_bytes(4, "big") + (10).to_bytes(4, "big")).decode()

@@ -11,11 +11,11 @@ import pytest
 from tests.conftest import CORPUS
 from tests.session.build import Build, stamp
 from tests.session.touching import config, copy, do, history, snapshot, text
-from turnlog.session.changes import edited
-from turnlog.session.edits import DAMAGED, ELSEWHERE, ENCODING, GONE, Step, steps
-from turnlog.session.patches import applied, recorded
+from turnlog.session.files.changes import edited
+from turnlog.session.files.edits import DAMAGED, ELSEWHERE, ENCODING, GONE, Step, steps
+from turnlog.session.files.patches import applied, recorded
+from turnlog.session.files.touches import Touch, touches
 from turnlog.session.session import Session
-from turnlog.session.touches import Touch, touches
 
 Open = Callable[[Path], Session]
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.session.build import Build
 from turnlog.errors import Refused
-from turnlog.session.check import check
 from turnlog.session.facts import facts
+from turnlog.session.health.check import check
 from turnlog.session.session import Session
 
 NOTICE = (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tests.session.build import Build, outcome, use
-from turnlog.session.fates import GONE, REPLACED, SHORTENED, STAYS, fates, without_copy
-from turnlog.session.noise import noise
-from turnlog.session.pieces import pieces
-from turnlog.session.presets import PRESETS, kept
-from turnlog.session.wishes import Rule, Wishes
+from turnlog.session.window.fates import GONE, REPLACED, SHORTENED, STAYS, fates, without_copy
+from turnlog.session.window.noise import noise
+from turnlog.session.window.pieces import pieces
+from turnlog.session.window.presets import PRESETS, kept
+from turnlog.session.window.wishes import Rule, Wishes
 
 REMOVE = Wishes(Rule(0, None, 0))
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}

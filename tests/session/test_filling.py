@@ -14,11 +14,11 @@ from tests.session.build import DATA, Build, encoded
 from tests.session.test_any import damaged
 from turnlog.demo import config_dir
 from turnlog.errors import TurnlogError
-from turnlog.session.advice import advice
-from turnlog.session.filling import BUFFER, RESERVE, UNSEEN, USUAL_RATE, Filling, filling
-from turnlog.session.pieces import GROUPS
-from turnlog.session.presets import savings
 from turnlog.session.session import Session
+from turnlog.session.window.advice import advice
+from turnlog.session.window.filling import BUFFER, RESERVE, UNSEEN, USUAL_RATE, Filling, filling
+from turnlog.session.window.pieces import GROUPS
+from turnlog.session.window.presets import savings
 
 MODEL = "claude-opus-4-5-20251101"
 SYSTEM = 20_000

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.session.build import SESSION, base
 from turnlog.entries.layout import session_files
-from turnlog.session.leftovers import kin, leftovers
+from turnlog.session.health.leftovers import kin, leftovers
 
 GONE = "aaaaaaaa-0000-4000-8000-000000000001"
 OTHER = "bbbbbbbb-0000-4000-8000-000000000002"

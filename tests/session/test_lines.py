@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.build import DATA, Build
 from turnlog.entries.reader import Transcript
-from turnlog.session.lines import Block, Placed, lines, sound
+from turnlog.session.texts.lines import Block, Placed, lines, sound
 
 
 def placed(data: bytes) -> list[Placed | None]:

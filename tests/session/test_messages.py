@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.session.build import Build, edited, encoded, genuine, recorded, use
 from turnlog.session.messages import MOST, version_key
-from turnlog.session.prices import Tokens
 from turnlog.session.session import Session
+from turnlog.session.usage.prices import Tokens
 
 
 def usage(output: int = 1, **more: Any) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.session.build import DATA, Build
 from turnlog.entries.typed import LONGEST
-from turnlog.session.lines import Line, lines
-from turnlog.session.outline import Outline
-from turnlog.session.texts import texts
+from turnlog.session.texts.lines import Line, lines
+from turnlog.session.texts.outline import Outline
+from turnlog.session.texts.texts import texts
 
 
 def fold(data: bytes, onto: Outline | None = None) -> Outline:

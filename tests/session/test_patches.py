@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from turnlog.session.patches import NO_END, Hunk, applied, compared, recorded, split, unified
+from turnlog.session.files.patches import NO_END, Hunk, applied, compared, recorded, split, unified
 
 texts = st.lists(st.sampled_from(["a\n", "b\n", "\n", "c\r\n", "\x0c\n", "\u2028\n", "d"]), max_size=30).map("".join)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.session.build import Build, outcome, use
 from turnlog.errors import Refused
-from turnlog.session.pieces import GROUPS, LONG, Piece, bulk, pieces, words
+from turnlog.session.window.pieces import GROUPS, LONG, Piece, bulk, pieces, words
 
 PICTURE = {"type": "image", "source": {"type": "base64", "data": ""}}
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.session.build import Build
 from tests.session.test_filling import MODEL, usage
-from turnlog.session.filling import filling
-from turnlog.session.pieces import Piece, pieces
-from turnlog.session.presets import MARK, PLACEHOLDER, PRESETS, Kept, Preset, kept, savings, shortened
+from turnlog.session.window.filling import filling
+from turnlog.session.window.pieces import Piece, pieces
+from turnlog.session.window.presets import MARK, PLACEHOLDER, PRESETS, Kept, Preset, kept, savings, shortened
 
 LIGHT, STANDARD, HEAVY, EXTREME = PRESETS
 NOTHING = Preset("none", "", 0, None, 10**9, None, None, False, False, False, frozenset())
@@ -173,7 +173,7 @@ def test_savings_are_of_what_is_sent_and_bytes_are_of_the_file() -> None:
 
 
 def test_a_preset_without_noise_counts_none() -> None:
-    from turnlog.session import presets
+    from turnlog.session.window import presets
 
     build = work(1)
     build.note("file-history-snapshot", snapshot={"x": "y" * 1000})

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.session.prices import (
+from turnlog.session.usage.prices import (
     Cost,
     Parts,
     Rates,
@@ -59,7 +59,7 @@ def usd(model: str | None, tokens: Tokens, **how: str | None) -> float | None:
 
 
 def raw() -> dict[str, Any]:
-    text = files("turnlog.session").joinpath("prices.json").read_text(encoding="utf-8")
+    text = files("turnlog.session.usage").joinpath("prices.json").read_text(encoding="utf-8")
     data: dict[str, Any] = json.loads(text)
     return data
 
@@ -366,7 +366,7 @@ def test_the_documentation_has_every_model_with_its_prices() -> None:
 
 
 def test_importing_prices_reads_no_file() -> None:
-    code = "import turnlog.session.prices as p; print(p.table.cache_info().currsize)"
+    code = "import turnlog.session.usage.prices as p; print(p.table.cache_info().currsize)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "0\n"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from turnlog.session.refusals import HEAVIEST, image_fault, name_fault, thinking_fault
+from turnlog.session.resume.refusals import HEAVIEST, image_fault, name_fault, thinking_fault
 
 
 def png(width: int = 10, height: int = 10, weight: int = 0) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.session.build import DATA, Build, base, outcome, use
-from turnlog.session.check import proof_of
-from turnlog.session.requests import Proof, digest
+from turnlog.session.health.check import proof_of
+from turnlog.session.resume.requests import Proof, digest
 from turnlog.session.session import Session
 
 RECORDED = sorted(DATA.glob("sessions/2.1.325/*/projects/*/????????-*.jsonl"))

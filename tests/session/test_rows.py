@@ -11,7 +11,7 @@ import pytest
 
 from tests.session.build import BASE, Build, base, edited, said, stamp
 from turnlog.entries.reader import Transcript
-from turnlog.session.rows import LARGE, Rows
+from turnlog.session.resume.rows import LARGE, Rows
 from turnlog.session.session import Session
 
 

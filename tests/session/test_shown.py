@@ -8,7 +8,7 @@ import pytest
 
 from tests.session.touching import text
 from turnlog.session.calls import Detail
-from turnlog.session.shown import Shown, shown, shown_by_read
+from turnlog.session.files.shown import Shown, shown, shown_by_read
 
 
 def read(structured: Any = None, result: Any = None, given: Any = None) -> Shown | None:

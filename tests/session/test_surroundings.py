@@ -13,10 +13,10 @@ import pytest
 from tests.session.build import SESSION, Build, base
 from turnlog.entries.slug import slug
 from turnlog.entries.window import WINDOW
+from turnlog.session.health.statefile import state, state_file
+from turnlog.session.health.surroundings import around
+from turnlog.session.health.symptoms import Symptom
 from turnlog.session.session import Session
-from turnlog.session.statefile import state, state_file
-from turnlog.session.surroundings import around
-from turnlog.session.symptoms import Symptom
 
 Opened = Callable[[Path], Session]
 

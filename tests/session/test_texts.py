@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import outcome, use
-from turnlog.session.lines import Placed, lines
-from turnlog.session.texts import KINDS, SAID, Familiar, Text, shown_whole, strings, texts
+from turnlog.session.texts.lines import Placed, lines
+from turnlog.session.texts.texts import KINDS, SAID, Familiar, Text, shown_whole, strings, texts
 
 
 def placed(entry: Any) -> Placed:

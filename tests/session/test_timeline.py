@@ -15,8 +15,8 @@ from turnlog.entries.entry import Entry, Scrap
 from turnlog.session.excerpt import Excerpt
 from turnlog.session.lineage import Descent, turns_to
 from turnlog.session.session import Session
-from turnlog.session.synopsis import timeline
-from turnlog.session.timeline import Item, Timeline
+from turnlog.session.timeline.synopsis import timeline
+from turnlog.session.timeline.timeline import Item, Timeline
 
 SESSIONS = sorted([*DATA.glob("sessions/**/*.jsonl"), *DATA.glob("variants/*.jsonl"), *config_dir().rglob("*.jsonl")])
 NAMES = ["/".join(path.parts[-5:]) for path in SESSIONS]

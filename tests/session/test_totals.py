@@ -20,11 +20,11 @@ from bench.corpus.eras import ERAS
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Unreadable
-from turnlog.session import totals
-from turnlog.session.counting import ECHO, Best, Echo, count, count_echo, merge
 from turnlog.session.messages import MOST, Message, join, version_key
-from turnlog.session.prices import Tokens
-from turnlog.session.totals import Row, by_day_and_model, by_file, once, scan
+from turnlog.session.usage import totals
+from turnlog.session.usage.counting import ECHO, Best, Echo, count, count_echo, merge
+from turnlog.session.usage.prices import Tokens
+from turnlog.session.usage.totals import Row, by_day_and_model, by_file, once, scan
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = [path for name in ("tests/data", "src/turnlog/demo") for path in sorted((ROOT / name).rglob("*.jsonl"))]

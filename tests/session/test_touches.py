@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.session.build import SESSION, Build, recorded, stamp, use
+from turnlog.session.files.touches import Touch, TurnsOfAgents, by_file, changed_files, resolved, touches, turn_at
 from turnlog.session.session import Session
-from turnlog.session.touches import Touch, TurnsOfAgents, by_file, changed_files, resolved, touches, turn_at
 
 Open = Callable[[Path], Session]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.session.build import Build, recorded
-from turnlog.session.prices import Tokens
 from turnlog.session.session import Session
-from turnlog.session.usage import context_of, cost_of, total
+from turnlog.session.usage.prices import Tokens
+from turnlog.session.usage.usage import context_of, cost_of, total
 
 
 def build() -> Build:

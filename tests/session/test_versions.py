@@ -17,10 +17,8 @@ from tests.session.forms import VERSIONS, files_after, session_file
 from tests.session.test_any import entries, loose, values
 from tests.session.touching import config, copy, do, history, snapshot, text
 from turnlog.errors import NotFound, UsageError
-from turnlog.session.session import Session
-from turnlog.session.tallies import failures, tallies
-from turnlog.session.touches import by_file, touches
-from turnlog.session.versions import (
+from turnlog.session.files.touches import by_file, touches
+from turnlog.session.files.versions import (
     Chosen,
     Version,
     after_turn,
@@ -30,6 +28,8 @@ from turnlog.session.versions import (
     the_path,
     versions,
 )
+from turnlog.session.session import Session
+from turnlog.session.tallies import failures, tallies
 
 Open = Callable[[Path], Session]
 

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from tests.session.build import Build
-from turnlog.store.match import plan
-from turnlog.store.query import parse
-from turnlog.store.search import Found, Wish, search
+from turnlog.store.search.match import plan
+from turnlog.store.search.query import parse
+from turnlog.store.search.search import Found, Wish, search
 from turnlog.store.store import Store
 
 DAY = 86_400

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import apsw
 
 from tests.session.build import DATA, Build
-from turnlog.session.texts import KINDS
-from turnlog.store.facets import MARK
-from turnlog.store.refresh import Progress, Refreshed, unheard
-from turnlog.store.spend import renew
+from turnlog.session.texts.texts import KINDS
+from turnlog.store.index.facets import MARK
+from turnlog.store.index.refresh import Progress, Refreshed, unheard
+from turnlog.store.index.spend import renew
 from turnlog.store.store import Store
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"

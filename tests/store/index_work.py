@@ -15,7 +15,7 @@ from pathlib import Path
 
 import apsw
 
-from turnlog.store import gather, work
+from turnlog.store.index import gather, work
 from turnlog.store.store import Store
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import apsw
 
 import turnlog.store
-from turnlog.session.counting import Best
-from turnlog.store.spend import UNKNOWN, renew
+from turnlog.session.usage.counting import Best
+from turnlog.store.index.spend import UNKNOWN, renew
 from turnlog.store.usage.sums import Sum
 
 SCHEMA = Path(turnlog.store.__file__).with_name("schema.sql")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from turnlog.demo import config_dir
-from turnlog.store.adopt import adopt
 from turnlog.store.archive import Archive
 from turnlog.store.archive.run import run
-from turnlog.store.changes import archive_changed
+from turnlog.store.index.adopt import adopt
+from turnlog.store.index.changes import archive_changed
+from turnlog.store.index.upkeep import empty
 from turnlog.store.store import Store
-from turnlog.store.upkeep import empty
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.session.build import Build
 from tests.store.index_build import ONE, TWO, Desk, main
-from turnlog.store.catalog import catalog, state, tools
+from turnlog.store.insight.catalog import catalog, state, tools
 from turnlog.store.store import Store
 
 THREE = "cccccccc-0000-4000-8000-000000000003"

@@ -28,7 +28,7 @@ from tests.store.index_build import (
     recorded_lines,
     recounted,
 )
-from turnlog.store import gather
+from turnlog.store.index import gather
 
 FILES = (
     main(),

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.store.family import DEEPEST, Node, Project, Row, Worktree, rows, shared, tree
+from turnlog.store.insight.family import DEEPEST, Node, Project, Row, Worktree, rows, shared, tree
+from turnlog.store.insight.worktrees import worktrees
 from turnlog.store.store import Store
-from turnlog.store.worktrees import worktrees
 
 EMPTY = Row(0, "", "", "-p", False, 10, 1, 0, True, None, None, "/p", None, None, None, None)
 

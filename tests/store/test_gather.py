@@ -11,13 +11,13 @@ import pytest
 
 from tests.session.build import Build
 from turnlog.entries.tail import Checkpoint
-from turnlog.session.outline import Outline
-from turnlog.session.texts import KINDS
-from turnlog.store import gather, work
-from turnlog.store.changes import Changed
-from turnlog.store.gather import Batch, Task, batches
-from turnlog.store.names import Name, Names
-from turnlog.store.work import steps
+from turnlog.session.texts.outline import Outline
+from turnlog.session.texts.texts import KINDS
+from turnlog.store.index import gather, work
+from turnlog.store.index.changes import Changed
+from turnlog.store.index.gather import Batch, Task, batches
+from turnlog.store.index.names import Name, Names
+from turnlog.store.index.work import steps
 
 
 def task(path: Path, kind: str = "session", **fields: Any) -> Task:

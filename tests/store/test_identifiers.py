@@ -10,8 +10,8 @@ import pytest
 
 from tests.session.build import Build
 from tests.store.findable import Findable
-from turnlog.store.identifiers import MOST
-from turnlog.store.search import NEWEST, Wish
+from turnlog.store.search.identifiers import MOST
+from turnlog.store.search.search import NEWEST, Wish
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.build import Build
 from tests.store.index_build import ONE, TWO, Desk, main
-from turnlog.store.insights import busiest, by_hour, longest, slowest
+from turnlog.store.insight.insights import busiest, by_hour, longest, slowest
 from turnlog.store.store import Store
 from turnlog.store.usage.reports import Request
 from turnlog.store.usage.zones import Zone

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.session.build import Build
 from tests.store.index_build import ODD, ONE, SLUG, TWO, Content, Desk, content, main, recorded_lines, recounted
 from turnlog.entries.spread import cores
-from turnlog.store.upkeep import verify
+from turnlog.store.index.upkeep import verify
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs SIGKILL and /proc")
 THIRD = "cccccccc-0000-4000-8000-000000000003"

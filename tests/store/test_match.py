@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tests.session.build import START, Build
 from tests.store.findable import Findable
-from turnlog.session.texts import KINDS
-from turnlog.store.dates import cover, parse_time
-from turnlog.store.facets import MARK
-from turnlog.store.match import EVERYTHING, ROLES, plan
-from turnlog.store.query import parse
-from turnlog.store.syntax import QueryError
+from turnlog.session.texts.texts import KINDS
+from turnlog.store.index.facets import MARK
+from turnlog.store.search.dates import cover, parse_time
+from turnlog.store.search.match import EVERYTHING, ROLES, plan
+from turnlog.store.search.query import parse
+from turnlog.store.search.syntax import QueryError
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.store.query import parse
-from turnlog.store.syntax import All, Either, Filter, Node, Not, QueryError, Term, everything
+from turnlog.store.search.query import parse
+from turnlog.store.search.syntax import All, Either, Filter, Node, Not, QueryError, Term, everything
 
 
 def short(node: Node) -> str:

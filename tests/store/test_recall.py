@@ -9,9 +9,9 @@ import pytest
 
 from tests.store.recall import HIDDEN, SAME_TWICE, WORDLESS, Garden, plant
 from turnlog.entries import types
-from turnlog.store.match import plan
-from turnlog.store.query import parse
-from turnlog.store.search import Found, Wish, search
+from turnlog.store.search.match import plan
+from turnlog.store.search.query import parse
+from turnlog.store.search.search import Found, Wish, search
 from turnlog.store.source import Source
 from turnlog.store.store import Store
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.session.build import Build
 from tests.store.index_build import ODD, ONE, SLUG, TWO, Desk, content, main, recounted, said
-from turnlog.store import work
-from turnlog.store.pieces import MOST, TABLES, merging
+from turnlog.store.index import work
+from turnlog.store.index.pieces import MOST, TABLES, merging
 from turnlog.store.store import Store
 
 

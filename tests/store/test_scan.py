@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from tests.session.build import Build
 from tests.store.findable import Findable
 from turnlog.errors import UsageError
-from turnlog.store import scan as scanning
-from turnlog.store.match import plan
-from turnlog.store.needle import Needle, regex, substring
-from turnlog.store.query import parse
-from turnlog.store.scan import Report, Target, look, scan
-from turnlog.store.targets import Sieve, grouped, is_by_text, targets
+from turnlog.store.search import scan as scanning
+from turnlog.store.search.match import plan
+from turnlog.store.search.needle import Needle, regex, substring
+from turnlog.store.search.query import parse
+from turnlog.store.search.scan import Report, Target, look, scan
+from turnlog.store.search.targets import Sieve, grouped, is_by_text, targets
 
 
 def line(text: str, ensure_ascii: bool = True) -> bytes:

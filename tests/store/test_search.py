@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.build import Build
 from tests.store.findable import DAY, Findable
-from turnlog.store.search import NEWEST, Wish
+from turnlog.store.search.search import NEWEST, Wish
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.store.query import parse
-from turnlog.store.snippet import Finder, Snippet, around, fold
+from turnlog.store.search.query import parse
+from turnlog.store.search.snippet import Finder, Snippet, around, fold
 
 
 def snippet(query: str, text: str, width: int = 160) -> Snippet:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.store.ledger import OPUS, Ledger
 from turnlog.session.clock import seconds
-from turnlog.session.prices import table
-from turnlog.store import pricing
-from turnlog.store.spend import UNKNOWN, Stale, touched
+from turnlog.session.usage.prices import table
+from turnlog.store.index import pricing
+from turnlog.store.index.spend import UNKNOWN, Stale, touched
 
 EARLY, LATE = "2026-11-03T10:00:00.000Z", "2026-11-03T12:30:00.000Z"
 

@@ -13,8 +13,8 @@ import pytest
 from tests.session.build import DATA, SESSION, Build, recorded
 from turnlog.errors import NotFound, TurnlogError, Unreadable
 from turnlog.session.session import Session
-from turnlog.session.synopsis import timeline
-from turnlog.store.timelines import Timelines, prune
+from turnlog.session.timeline.synopsis import timeline
+from turnlog.store.timelines.timelines import Timelines, prune
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_a_large_session_shows_its_beginning_while_it_is_read(tmp_path: Path, mo
     for number in range(60):
         build.prompt(f"p{number}", f"u{number}")
     path = build.write(tmp_path)
-    monkeypatch.setattr("turnlog.store.timelines.BEGINNING", path.stat().st_size // 3)
+    monkeypatch.setattr("turnlog.store.timelines.timelines.BEGINNING", path.stat().st_size // 3)
     timelines = Timelines(tmp_path / "timelines", large=1000)
     begun = timelines.soon(path)
     assert not begun.is_whole

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from tests.store.calls import call, sample
-from turnlog.store.tools import tallies
+from turnlog.store.insight.tools import tallies
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from tests.store.calls import call, sample
-from turnlog.store.touched import touched, touchers
+from turnlog.store.insight.touched import touched, touchers
 
 
 @pytest.fixture

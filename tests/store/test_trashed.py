@@ -11,11 +11,11 @@ from tests.session.build import Build
 from tests.store.findable import Findable, read, uuid
 from turnlog.edit.trash.delete import delete
 from turnlog.edit.trash.trash import Entry, Trash
-from turnlog.store import trashed as module
-from turnlog.store.match import plan
-from turnlog.store.query import parse
-from turnlog.store.search import NEWEST, Found, Wish, search
-from turnlog.store.trashed import NOTHING, LeftOut, trashed
+from turnlog.store.search import trashed as module
+from turnlog.store.search.match import plan
+from turnlog.store.search.query import parse
+from turnlog.store.search.search import NEWEST, Found, Wish, search
+from turnlog.store.search.trashed import NOTHING, LeftOut, trashed
 
 
 @pytest.fixture

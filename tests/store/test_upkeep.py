@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.build import Build
 from tests.store.index_build import SLUG, TWO, Desk, content, main, recorded_lines, recounted, said
-from turnlog.store.upkeep import empty, tidy, verify
+from turnlog.store.index.upkeep import empty, tidy, verify
 
 
 def answered(number: int = 0) -> bytes:

@@ -18,7 +18,7 @@ from turnlog.demo import config_dir
 from turnlog.entries.layout import session_files
 from turnlog.errors import UsageError
 from turnlog.session.session import Session
-from turnlog.session.usage import Usage
+from turnlog.session.usage.usage import Usage
 from turnlog.store.usage.calls import all_tools
 from turnlog.store.usage.reports import KINDS, Report, Request, report
 from turnlog.store.usage.scanned import scanned

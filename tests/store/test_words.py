@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.store.facets import MARK, facets
-from turnlog.store.names import Names
-from turnlog.store.words import identifiers, indexed, joined, parted, parts, spaced, taken_apart
+from turnlog.store.index.facets import MARK, facets
+from turnlog.store.index.names import Names
+from turnlog.store.index.words import identifiers, indexed, joined, parted, parts, spaced, taken_apart
 
 TOKENIZER = "unicode61 remove_diacritics 2"
 

@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 
 from tests.web.conftest import Folders
 from turnlog.errors import UsageError
-from turnlog.web.downloads import Downloads
+from turnlog.web.actions.downloads import Downloads
+from turnlog.web.actions.verbs import VERBS, words
 from turnlog.web.place import Place
-from turnlog.web.verbs import VERBS, words
 
 TITLE = "Zweiter Versuch; $(touch x) `id` --json"
 

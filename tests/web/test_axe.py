@@ -13,7 +13,7 @@ from tests.session.build import SESSION, Build, recorded
 from tests.web import writer
 from tests.web.conftest import DATA, SESSIONS, Complaints, Folders, Server, start_indexed
 from tests.web.test_session_page import FORKED, forked_session
-from turnlog.web.verbs import VERBS
+from turnlog.web.actions.verbs import VERBS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

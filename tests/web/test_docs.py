@@ -66,5 +66,6 @@ def test_the_keys_of_a_page_are_those_that_its_document_tells(name: str, heading
 
 def test_every_module_of_the_web_app_has_its_place_in_the_table_of_modules() -> None:
     folder = ROOT / "src" / "turnlog" / "web"
-    there = {path.stem for path in folder.glob("*.py")} - {"__init__"} | {"charts/"}
+    there = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    there |= {f"{path.parent.name}/" for path in folder.glob("*/__init__.py")}
     assert codes(first_cells(section(doc("web.md"), "For developers"))) == there

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.web.conftest import Complaints, Folders, Server, recorded, start_indexed
-from turnlog.web.verbs import VERBS
+from turnlog.web.actions.verbs import VERBS
 
 
 # One machine and one server for all of these tests; what some of them add disturbs no other.

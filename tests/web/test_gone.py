@@ -12,7 +12,7 @@ from tests.web.test_reading import OWN, keys, own_session
 from turnlog.store.archive.archive import Archive
 from turnlog.store.archive.run import run
 from turnlog.web.place import Place
-from turnlog.web.unarchived import KEPT
+from turnlog.web.reading.unarchived import KEPT
 
 
 @pytest.fixture

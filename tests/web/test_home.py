@@ -20,8 +20,8 @@ from tests.web.conftest import Folders
 from turnlog.demo import config_dir
 from turnlog.web import amounts
 from turnlog.web.app import application
-from turnlog.web.home import address
-from turnlog.web.listing import PAGE, Wish
+from turnlog.web.home.home import address
+from turnlog.web.home.listing import PAGE, Wish
 from turnlog.web.place import Place
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"

@@ -24,7 +24,7 @@ from turnlog.web.charts.heat import heat
 from turnlog.web.charts.lines import Point, line
 from turnlog.web.charts.meter import meter
 from turnlog.web.charts.scale import scale, spread
-from turnlog.web.periods import suited
+from turnlog.web.insights.periods import suited
 from turnlog.web.place import Place
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"

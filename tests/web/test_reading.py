@@ -16,14 +16,14 @@ from starlette.testclient import TestClient
 from tests.session.build import ROOT, SESSION, Build, encoded
 from tests.web.conftest import DATA, Folders, indexed, recorded
 from turnlog.render.card import Picture
-from turnlog.session.timeline import Chapter
+from turnlog.session.timeline.timeline import Chapter
 from turnlog.web.charts.context import POINTS, Bar, Line, Point, context_chart, joined_bars, thinned
-from turnlog.web.finding import find
-from turnlog.web.outline import strip, title
-from turnlog.web.pictures import file_of, media_type, safe_name
 from turnlog.web.place import Place
-from turnlog.web.transcript import Transcript
-from turnlog.web.windows import SIZE
+from turnlog.web.reading.finding import find
+from turnlog.web.reading.outline import strip, title
+from turnlog.web.reading.pictures import file_of, media_type, safe_name
+from turnlog.web.reading.transcript import Transcript
+from turnlog.web.reading.windows import SIZE
 
 OWN = "bbbbbbbb-0000-4000-8000-000000000001"
 

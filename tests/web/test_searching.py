@@ -23,12 +23,12 @@ from tests.web.loops import apart
 from turnlog.edit.trash.delete import delete
 from turnlog.edit.trash.trash import Trash
 from turnlog.errors import UsageError
-from turnlog.store.syntax import QueryError
+from turnlog.store.search.syntax import QueryError
 from turnlog.web.app import application
-from turnlog.web.composing import changed, composed, filters, quoted
-from turnlog.web.hits import marked
 from turnlog.web.place import Place
-from turnlog.web.scanner import Job, scanned
+from turnlog.web.search.composing import changed, composed, filters, quoted
+from turnlog.web.search.hits import marked
+from turnlog.web.search.scanner import Job, scanned
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.session.build import SESSION, Build, encoded
 from tests.web.conftest import Folders, Server, recorded, start_indexed
-from turnlog.web.windows import SIZE
+from turnlog.web.reading.windows import SIZE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

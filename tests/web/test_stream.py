@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 
 from tests.web.loops import apart
 from turnlog.live.events import Event
-from turnlog.web import stream
-from turnlog.web.stream import Channel
+from turnlog.web.live import stream
+from turnlog.web.live.stream import Channel
 
 
 def event(number: int) -> Event:

@@ -18,12 +18,12 @@ from starlette.testclient import TestClient
 from tests.session.build import Build
 from tests.web.conftest import Folders
 from turnlog.errors import NotFound, TurnlogError
-from turnlog.store.changes import Changed
-from turnlog.web import upkeep
-from turnlog.web.errand import Child, Errand
+from turnlog.store.index.changes import Changed
+from turnlog.web.background import upkeep
+from turnlog.web.background.errand import Child, Errand
+from turnlog.web.background.state import State
+from turnlog.web.background.upkeep import Upkeep
 from turnlog.web.place import Place
-from turnlog.web.state import State
-from turnlog.web.upkeep import Upkeep
 
 NEW = "0a0a0a0a-0000-4000-8000-00000000000{}"
 
@@ -148,7 +148,7 @@ def test_a_child_ends_when_we_are_gone(place: Place, folders: Folders) -> None:
     for number in range(4):
         folders.add(NEW.format(number), session(6_000, 500))
     child = subprocess.Popen(
-        [sys.executable, "-m", "turnlog.web.keeper"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", "turnlog.web.background.keeper"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert child.stdin is not None
     assert child.stdout is not None

@@ -19,7 +19,7 @@ from turnlog.agent.spending import filled
 from turnlog.model.answer import Answer
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import Cancelled, ModelError, Rejected
-from turnlog.session.prices import window
+from turnlog.session.usage.prices import window
 
 if TYPE_CHECKING:
     from turnlog.agent.loop import Loop

@@ -157,7 +157,7 @@ def fits(block: Object, thought_by: Mapping[str, str], model: str) -> bool:
     signer = thought_by.get(seal(block), model)
     if signer == model:
         return True
-    from turnlog.session.prices import name  # only who changes the model pays for it
+    from turnlog.session.usage.prices import name  # only who changes the model pays for it
 
     return name(signer).key == name(model).key
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from turnlog.session.prices import lookup, table
+from turnlog.session.usage.prices import lookup, table
 
 FAMILIES = ("opus", "sonnet", "haiku")
 USUAL = "sonnet"

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from turnlog.agent.setup import Limits
 from turnlog.model.answer import Answer
-from turnlog.session.prices import Tokens, cost
+from turnlog.session.usage.prices import Tokens, cost
 
 
 class Exhausted(Exception):

@@ -8,7 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from turnlog.cli.config import Config
-    from turnlog.store.refresh import Refreshed
+    from turnlog.store.index.refresh import Refreshed
     from turnlog.store.store import Status, Store
 
 ACTIONS = ("status", "rebuild", "verify", "vacuum")
@@ -58,7 +58,7 @@ def _report(config: Config, action: str | None, as_json: bool) -> None:
             done = refreshed(store, places)
             adopted(store, places)
         elif action == "vacuum":
-            from turnlog.store.upkeep import tidy
+            from turnlog.store.index.upkeep import tidy
 
             _without_others(store, lambda: tidy(store.db))
         status = store.status()
@@ -69,8 +69,8 @@ def _report(config: Config, action: str | None, as_json: bool) -> None:
 
 
 def _emptied(store: Store) -> None:
+    from turnlog.store.index.upkeep import empty
     from turnlog.store.store import DAMAGED
-    from turnlog.store.upkeep import empty
 
     try:
         empty(store.db)
@@ -92,7 +92,7 @@ def _verify(config: Config, as_json: bool) -> int:
     from turnlog.cli.output import dump, say
     from turnlog.cli.stored import opened
     from turnlog.cli.terminal import line
-    from turnlog.store.upkeep import verify
+    from turnlog.store.index.upkeep import verify
 
     with opened(config, fresh=False) as (store, _):
         faults = list(verify(store.db))
@@ -121,7 +121,7 @@ def _document(status: Status, done: Refreshed) -> dict[str, Any]:
 
 def _lines(status: Status, done: Refreshed) -> list[str]:
     from turnlog.cli import when
-    from turnlog.cli.gist import count
+    from turnlog.cli.show.gist import count
     from turnlog.cli.terminal import line
 
     gone = f", {status.gone} of them deleted since" if status.gone else ""

@@ -11,9 +11,9 @@ from pathlib import Path
 from turnlog.cli.config import Config, data_dir
 from turnlog.cli.output import remark
 from turnlog.errors import TurnlogError
-from turnlog.store.changes import archive_changed
+from turnlog.store.index.changes import archive_changed
+from turnlog.store.index.refresh import Refreshed
 from turnlog.store.place import index_name
-from turnlog.store.refresh import Refreshed
 from turnlog.store.store import DAMAGED, Store
 
 _PATIENCE = 0.4
@@ -70,8 +70,8 @@ def adopted(found: Store, places: list[Path]) -> None:
     """Take in what only the archive has."""
     if not archive_changed(found.db, data_dir() / "archive"):
         return
-    from turnlog.store.adopt import adopt
     from turnlog.store.archive.archive import Archive
+    from turnlog.store.index.adopt import adopt
     from turnlog.store.lock import locked
 
     with locked(found.lock) as is_ours:

@@ -17,7 +17,7 @@ def usage(words: list[str]) -> int | None:
         return None
 
     def run() -> int:
-        from turnlog.cli.usage_report import Words, print_usage
+        from turnlog.cli.usage.report import Words, print_usage
 
         print_usage(Words(as_json=bool(words)))
         return 0
@@ -33,7 +33,7 @@ def chat(words: list[str]) -> int | None:
     if hears:
         # Before and behind the turn there is nothing to tidy up, and an exception amid imports may crash them.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from turnlog.cli.chat_options import plain
+    from turnlog.cli.chat.options import plain
 
     said = plain(words)
     if said is None or not said.get("is_printed"):
@@ -47,7 +47,7 @@ def chat(words: list[str]) -> int | None:
 
 
 def _chatted(said: Mapping[str, Any]) -> int:
-    from turnlog.cli.chatting import chatted
+    from turnlog.cli.chat.chatting import chatted
 
     return chatted(said)
 

@@ -19,7 +19,7 @@ from turnlog.entries.entry import Body, Scrap
 from turnlog.entries.patch import GONE, patched
 from turnlog.entries.window import open_regular
 from turnlog.redact.redactor import Redactor
-from turnlog.session.check import repeated_keys
+from turnlog.session.health.check import repeated_keys
 
 _THINKING = ("thinking", "redacted_thinking")
 

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from turnlog.session.clock import iso
-from turnlog.session.leftovers import Typed
-from turnlog.session.prices import SYNTHETIC
+from turnlog.session.health.leftovers import Typed
+from turnlog.session.usage.prices import SYNTHETIC
 
 Json = dict[str, Any]
 

@@ -21,7 +21,7 @@ from turnlog.render.figures import count, dollars, duration
 from turnlog.render.html import Html
 from turnlog.render.view import AnyView
 from turnlog.render.wording import when
-from turnlog.session.timeline import Chapter
+from turnlog.session.timeline.timeline import Chapter
 
 _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _KEPT = frozenset({"application/pdf", "text/plain"})

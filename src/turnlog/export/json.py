@@ -11,7 +11,7 @@ from turnlog._version import __version__
 from turnlog.export.material import Material
 from turnlog.render.encoding import encoded, listed
 from turnlog.render.view import AnyView
-from turnlog.session.timeline import Chapter, Helper
+from turnlog.session.timeline.timeline import Chapter, Helper
 
 FORMAT = 1
 """Goes up when a key changes its meaning or goes; new keys may come at any time."""

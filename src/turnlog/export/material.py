@@ -16,10 +16,10 @@ from turnlog.render.wishes import Wishes, wished
 from turnlog.session.agents import Agent
 from turnlog.session.excerpt import Excerpt
 from turnlog.session.lineage import turns_to
-from turnlog.session.sequence import Sequence as Items
 from turnlog.session.session import Session
-from turnlog.session.synopsis import timeline
-from turnlog.session.timeline import Chapter, Head, Helper, Item, Timeline
+from turnlog.session.timeline.sequence import Sequence as Items
+from turnlog.session.timeline.synopsis import timeline
+from turnlog.session.timeline.timeline import Chapter, Head, Helper, Item, Timeline
 
 WINDOW = 100
 """So many items are held at a time."""

@@ -18,7 +18,7 @@ from turnlog.session.clock import moment
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
-from turnlog.session.usage import cost_of
+from turnlog.session.usage.usage import cost_of
 
 Row = dict[str, Any]
 _MOST = 2**63 - 1

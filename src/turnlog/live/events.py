@@ -27,7 +27,7 @@ from turnlog.live.follow import MAIN, Follow, Gone, Growth, Happening, Joined, P
 from turnlog.live.opening import Opening
 from turnlog.live.stream import Grown, Stream, pursued
 from turnlog.session.excerpt import Excerpt
-from turnlog.session.timeline import Item
+from turnlog.session.timeline.timeline import Item
 
 Scribe = Callable[[Excerpt, Sequence[Item], str | None], list[str]]
 """Writes items as markup; of the sub-agent that is named, or of the session itself."""

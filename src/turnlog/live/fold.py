@@ -18,8 +18,8 @@ from turnlog.live.gist import LONGEST, about, blocks, count, filled, first_text,
 from turnlog.session.calls import AGENT_TOOLS
 from turnlog.session.graph import holds_result
 from turnlog.session.notices import Notice, notice
-from turnlog.session.prices import SYNTHETIC
 from turnlog.session.prompts import Prompt, read
+from turnlog.session.usage.prices import SYNTHETIC
 
 Last = Literal["", "prompt", "command", "bash", "answer", "thinking", "result", "finished", "interrupted", "error"]
 """What was written last, as far as it matters: "" nothing yet; answer: a text; thinking: nothing but thinking so far;

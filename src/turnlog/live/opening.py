@@ -6,9 +6,9 @@ from pathlib import Path
 
 from turnlog.errors import TurnlogError
 from turnlog.live.window import KEPT, Start
-from turnlog.session.timeline import Item, Place
-from turnlog.store.kept import Kept
-from turnlog.store.timelines import Timelines
+from turnlog.session.timeline.timeline import Item, Place
+from turnlog.store.timelines.kept import Kept
+from turnlog.store.timelines.timelines import Timelines
 
 SMALL = 1 << 20
 """Files up to this size are read from their beginning."""

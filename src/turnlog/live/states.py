@@ -25,7 +25,7 @@ from msgspec import Struct
 from turnlog.live.fold import Fold, Open, Task
 from turnlog.session.calls import WAITS_FOR_PERSON, family
 from turnlog.session.clock import moment
-from turnlog.session.prices import window
+from turnlog.session.usage.prices import window
 
 Kind = Literal[
     "answering", "running", "compacting", "waiting", "permission", "finished", "interrupted", "error", "silent", "empty"

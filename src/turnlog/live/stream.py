@@ -14,7 +14,7 @@ from turnlog.live.fold import Fold
 from turnlog.live.opening import Opening
 from turnlog.live.window import Window
 from turnlog.session.excerpt import Excerpt
-from turnlog.session.timeline import Item
+from turnlog.session.timeline.timeline import Item
 
 CHUNK = 1 << 20
 """So many bytes are taken in at once, or one longer line."""

@@ -16,9 +16,9 @@ from turnlog.entries.reader import FileSource, Transcript
 from turnlog.entries.tail import Checkpoint
 from turnlog.entries.window import lines_of
 from turnlog.session.excerpt import Excerpt
-from turnlog.session.sequence import Sequence
 from turnlog.session.session import Session
-from turnlog.session.timeline import Item, Place
+from turnlog.session.timeline.sequence import Sequence
+from turnlog.session.timeline.timeline import Item, Place
 
 _BLOCK = 1 << 20
 KEPT = 160

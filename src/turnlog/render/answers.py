@@ -16,8 +16,8 @@ from turnlog.session.calls import Call, Detail, detail, pair
 from turnlog.session.clock import milliseconds
 from turnlog.session.excerpt import Excerpt
 from turnlog.session.messages import Message, content, join
-from turnlog.session.timeline import Helper, Item
-from turnlog.session.usage import cost_of
+from turnlog.session.timeline.timeline import Helper, Item
+from turnlog.session.usage.usage import cost_of
 
 _SERVED = ("server_tool_use", "mcp_tool_use")
 _RESULT = "_tool_result"

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from turnlog.session.patches import Hunk
+from turnlog.session.files.patches import Hunk
 
 
 class Picture(Struct, frozen=True, tag_field="section", tag="picture"):

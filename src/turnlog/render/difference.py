@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from turnlog.render.highlight import Highlighter, Piece
 from turnlog.render.visible import shown
-from turnlog.session.patches import Hunk
+from turnlog.session.files.patches import Hunk
 
 SHOWN = 60
 """So many rows are shown at once."""

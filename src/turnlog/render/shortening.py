@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from turnlog.render.card import Picture, Tree
 from turnlog.render.figures import count
 from turnlog.render.view import AnyView, Odd
-from turnlog.session.timeline import Item
+from turnlog.session.timeline.timeline import Item
 
 LONGEST = 500_000
 """So many characters of a text are shown; clients cut what tools print long before."""

@@ -20,7 +20,7 @@ from turnlog.render.view import AnyView, Compaction, Event, Meta, Prompt
 from turnlog.session.excerpt import Excerpt
 from turnlog.session.prompts import Prompt as Understood
 from turnlog.session.prompts import read, understand
-from turnlog.session.timeline import Compacted, Head, Item
+from turnlog.session.timeline.timeline import Compacted, Head, Item
 
 __all__ = ["views"]
 

@@ -11,8 +11,8 @@ from turnlog.render.card import Agent, Card, Diff, Hits, Picture
 from turnlog.render.figures import count, duration
 from turnlog.render.view import Answer, AnyView, Called, Compaction, Prompt
 from turnlog.session.clock import moment
-from turnlog.session.patches import unified
-from turnlog.session.timeline import Helper
+from turnlog.session.files.patches import unified
+from turnlog.session.timeline.timeline import Helper
 
 OUTCOMES = {
     "error": "failed",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from turnlog.entries.entry import Entry, Scrap
 from turnlog.entries.reader import Source
 from turnlog.session.session import Session
-from turnlog.session.timeline import Item, Place
+from turnlog.session.timeline.timeline import Item, Place
 
 
 class Excerpt:

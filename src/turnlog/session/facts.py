@@ -15,7 +15,7 @@ from turnlog.session.lineage import current_leaf
 from turnlog.session.overview import by_type
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
-from turnlog.session.usage import Usage
+from turnlog.session.usage.usage import Usage
 
 Json = dict[str, Any]
 

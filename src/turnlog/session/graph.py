@@ -11,7 +11,7 @@ from functools import cached_property
 
 from turnlog.entries.entry import MISSING, NONE, Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.rows import BOUNDARY, message_id
+from turnlog.session.resume.rows import BOUNDARY, message_id
 
 _SPEAKERS = ("user", "assistant")
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from turnlog.entries.entry import Entry, Usage
 from turnlog.entries.reader import Transcript, collector_off
-from turnlog.session.prices import SYNTHETIC, Tokens
+from turnlog.session.usage.prices import SYNTHETIC, Tokens
 
 Quality = Literal["final", "partial", "placeholder", "missing"]
 MOST = 10_000_000

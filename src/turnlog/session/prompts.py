@@ -7,8 +7,8 @@ from typing import NamedTuple
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.reader import Transcript
 from turnlog.entries.typed import as_typed, separated, tagged
-from turnlog.session.additions import is_notification
 from turnlog.session.graph import holds_result
+from turnlog.session.resume.additions import is_notification
 
 KINDS = {
     "prompt": "typed by a person",

@@ -14,22 +14,22 @@ from turnlog.entries.reader import Transcript
 from turnlog.session import agents as agents_view
 from turnlog.session import calls as calls_view
 from turnlog.session import compactions as compactions_view
-from turnlog.session import conversation as conversation_view
 from turnlog.session import messages as messages_view
 from turnlog.session import overview
 from turnlog.session.agents import Agent
 from turnlog.session.calls import Call, Calls, Detail
 from turnlog.session.compactions import Compaction
-from turnlog.session.conversation import Conversation
-from turnlog.session.files import TouchedFile, touched
+from turnlog.session.files.files import TouchedFile, touched
 from turnlog.session.graph import Graph
 from turnlog.session.messages import Message
 from turnlog.session.notices import Notice, notices
 from turnlog.session.overview import Event, Titles
-from turnlog.session.resume import Thread, current_leaf, thread
-from turnlog.session.rows import Rows
+from turnlog.session.resume import conversation as conversation_view
+from turnlog.session.resume.conversation import Conversation
+from turnlog.session.resume.resume import Thread, current_leaf, thread
+from turnlog.session.resume.rows import Rows
 from turnlog.session.turns import GAP, Turn, Turns, round_type
-from turnlog.session.usage import Fill, Usage, fills, total
+from turnlog.session.usage.usage import Fill, Usage, fills, total
 
 
 class Session:

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from turnlog.session.calls import WAITS_FOR_PERSON, Call, Detail, plain
 from turnlog.session.clock import milliseconds
-from turnlog.session.texts import strings
+from turnlog.session.texts.texts import strings
 
 if TYPE_CHECKING:
     from turnlog.session.session import Session

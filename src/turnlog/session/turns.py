@@ -21,8 +21,8 @@ from turnlog.session.clock import moment
 from turnlog.session.graph import holds_result
 from turnlog.session.messages import Message
 from turnlog.session.notices import Notice, notice
-from turnlog.session.prices import SYNTHETIC
 from turnlog.session.prompts import Prompt, understand
+from turnlog.session.usage.prices import SYNTHETIC
 
 TURN_KINDS = ("prompt", "command", "bash", "notification", "teammate")
 Outcome = Literal["finished", "interrupted", "error", "waiting", "open"]

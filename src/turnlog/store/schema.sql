@@ -31,7 +31,7 @@ CREATE TABLE file (
     head_hash   TEXT NOT NULL DEFAULT '',
     tail_hash   TEXT NOT NULL DEFAULT '',
     generation  INTEGER NOT NULL DEFAULT 0,
-    -- what its entries say, folded in the order of the file (session.outline.Outline)
+    -- what its entries say, folded in the order of the file (session.texts.outline.Outline)
     entries     INTEGER NOT NULL DEFAULT 0,
     broken      INTEGER NOT NULL DEFAULT 0,
     prompts     INTEGER NOT NULL DEFAULT 0,
@@ -57,7 +57,7 @@ CREATE INDEX file_session ON file (session);
 -- The folders that were listed: while none of them changes, no file comes or goes.
 CREATE TABLE folder (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
 
--- An assistant message as one file states it (session.totals.Best). Copies are in several files.
+-- An assistant message as one file states it (session.usage.counting.Best). Copies are in several files.
 CREATE TABLE answer (
     key         TEXT NOT NULL,          -- message.id, else the uuid of its line
     file        INTEGER NOT NULL,
@@ -80,7 +80,7 @@ CREATE TABLE answer (
 ) WITHOUT ROWID;
 CREATE INDEX answer_key ON answer (key);
 
--- Usage added up: every message once, in the session that has it first. Made from `answer` (store.spend).
+-- Usage added up: every message once, in the session that has it first. Made from `answer` (store.index.spend).
 CREATE TABLE spend (
     hour        INTEGER NOT NULL,       -- hours since 1970, UTC, in which the messages ended; -1: not known
     session     INTEGER NOT NULL,
@@ -125,13 +125,13 @@ CREATE TABLE text (
     id          INTEGER PRIMARY KEY,
     file        INTEGER NOT NULL,
     offset      INTEGER NOT NULL,
-    kind        INTEGER NOT NULL,       -- its place in session.texts.KINDS
+    kind        INTEGER NOT NULL,       -- its place in session.texts.texts.KINDS
     time        INTEGER NOT NULL        -- seconds since 1970; 0: not known
 );
 CREATE INDEX text_file ON text (file);
 
 -- What people look for first (titles, prompts, answers), and everything else. `id` of `text` is the rowid.
--- facet: words that start with U+E000, by which results are filtered (store.facets).
+-- facet: words that start with U+E000, by which results are filtered (store.index.facets).
 CREATE VIRTUAL TABLE said USING fts5 (
     words, paths, facet,
     content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2"

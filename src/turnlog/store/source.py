@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import apsw
 
     from turnlog.store.archive.archive import Archive
-    from turnlog.store.scan import Target
-    from turnlog.store.trashed import Trashed
+    from turnlog.store.search.scan import Target
+    from turnlog.store.search.trashed import Trashed
 
 _PIECE = 8 << 20
 _LINE = 64 << 10
@@ -34,7 +34,7 @@ class Source:
 
     def trashed(self, db: apsw.Connection) -> Trashed:
         """What of an index its owner has put into the trash."""
-        from turnlog.store.trashed import trashed
+        from turnlog.store.search.trashed import trashed
 
         return trashed(db, self._data_dir)
 
@@ -62,7 +62,7 @@ class Source:
 
     def pieces(self, target: Target) -> Iterator[bytes]:
         """A whole file in pieces; raises OSError."""
-        from turnlog.store.scan import read
+        from turnlog.store.search.scan import read
 
         if not target.is_gone:
             yield from read(target)

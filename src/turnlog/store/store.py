@@ -15,10 +15,10 @@ from typing import NamedTuple
 import apsw
 
 from turnlog.errors import TurnlogError
+from turnlog.store.index.pieces import prepare
+from turnlog.store.index.refresh import Progress, Refreshed, refresh, unheard
 from turnlog.store.lock import locked, log_ahead, writing
-from turnlog.store.pieces import prepare
 from turnlog.store.place import USUAL
-from turnlog.store.refresh import Progress, Refreshed, refresh, unheard
 
 VERSION = 8
 """Of the tables and of what is put into them; an index of another version is made again."""

@@ -10,10 +10,17 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
 from turnlog.errors import TurnlogError
-from turnlog.web import actions, home, indexing, insights, live, reading, searching, static_files
+from turnlog.web import static_files
+from turnlog.web.actions import actions
+from turnlog.web.actions.downloads import Downloads
 from turnlog.web.answers import failed
-from turnlog.web.downloads import Downloads
+from turnlog.web.background import indexing
+from turnlog.web.home import home
+from turnlog.web.insights import insights
+from turnlog.web.live import live
 from turnlog.web.place import Place
+from turnlog.web.reading import reading
+from turnlog.web.search import searching
 
 LARGEST_BODY = 64 << 10
 _THREADS = 12

@@ -20,10 +20,10 @@ from turnlog.entries.layout import session_files
 from turnlog.errors import NotFound, TurnlogError
 from turnlog.store.place import USUAL
 from turnlog.store.store import Store, Tell
-from turnlog.web.state import State
+from turnlog.web.background.state import State
 
 if TYPE_CHECKING:
-    from turnlog.store.timelines import Timelines
+    from turnlog.store.timelines.timelines import Timelines
 
 _REF = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([1-9]\d{0,9}))?", re.IGNORECASE | re.ASCII)
 _CACHE_KIB = 4_000
@@ -104,7 +104,7 @@ class Place:
     @cached_property
     def timelines(self) -> Timelines:
         """The timelines that are kept."""
-        from turnlog.store.timelines import Timelines
+        from turnlog.store.timelines.timelines import Timelines
 
         return Timelines(self.index.parent / "timelines")
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import uvicorn
 
 from turnlog.errors import TurnlogError
-from turnlog.web import warming
 from turnlog.web.app import application
+from turnlog.web.background import warming
 from turnlog.web.place import Place
 from turnlog.web.security import Door, Guard
 

@@ -17,7 +17,7 @@ from turnlog.agent.person import Leave
 from turnlog.agent.tools.tool import Place
 from turnlog.render.terminal import Screen as Look
 from turnlog.render.terminal import line, visible
-from turnlog.session.patches import Hunk, compared
+from turnlog.session.files.patches import Hunk, compared
 
 Object = Mapping[str, Any]
 Ask = Callable[[str], str | None]

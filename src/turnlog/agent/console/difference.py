@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from turnlog.render.figures import count
 from turnlog.render.terminal import Screen as Look
 from turnlog.render.terminal import cut, visible, width
-from turnlog.session.patches import Hunk
+from turnlog.session.files.patches import Hunk
 
 LONGEST = 60
 """Lines that somebody who only looks is shown."""

@@ -26,7 +26,7 @@ from turnlog.model.events import BlockStarted, Retrying, TextPart
 from turnlog.render.figures import count, duration, size, thousands
 from turnlog.render.terminal import Screen as Look
 from turnlog.render.terminal import first_lines, line, visible
-from turnlog.session.patches import recorded
+from turnlog.session.files.patches import recorded
 
 Object = Mapping[str, Any]
 

@@ -12,7 +12,7 @@ import threading
 from turnlog.agent.loop import Loop
 from turnlog.errors import TurnlogError
 from turnlog.model.cancel import Cancel
-from turnlog.session.prices import lookup
+from turnlog.session.usage.prices import lookup
 
 ASKED = (
     "You write a session title: the name under which a person finds a conversation with a coding assistant again in a"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.agent.settings import decoded, rewrite
-from turnlog.session.statefile import NAME, state_file
+from turnlog.session.health.statefile import NAME, state_file
 
 _TRUSTED = "hasTrustDialogAccepted"
 _EXTERNAL = "hasClaudeMdExternalIncludesApproved"

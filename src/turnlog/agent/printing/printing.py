@@ -19,7 +19,7 @@ from turnlog.agent.events import Denied, Event, Said, Streamed, TurnEnded
 from turnlog.agent.record.chain import VERSION
 from turnlog.agent.record.lines import made_up
 from turnlog.agent.spending import Spent, tokens_of
-from turnlog.session.prices import Tokens, lookup, window
+from turnlog.session.usage.prices import Tokens, lookup, window
 
 if TYPE_CHECKING:
     from turnlog.agent.loop import Loop

@@ -13,8 +13,8 @@ from turnlog.agent.conversation import ending, reminder, seal
 from turnlog.agent.record.lines import NOTHING
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.additions import EMPTY
-from turnlog.session.refusals import THINKING, thinking_fault
+from turnlog.session.resume.additions import EMPTY
+from turnlog.session.resume.refusals import THINKING, thinking_fault
 
 Json = dict[str, Any]
 

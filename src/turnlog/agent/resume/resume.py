@@ -27,14 +27,14 @@ from turnlog.entries.entry import Entry, Item
 from turnlog.entries.patch import patched
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused
-from turnlog.session.additions import FILLER, INTERRUPTED
 from turnlog.session.calls import Call, pair
 from turnlog.session.clock import moment
-from turnlog.session.conversation import of_thread
-from turnlog.session.prices import SYNTHETIC
-from turnlog.session.resume import Thread, thread
-from turnlog.session.rows import Rows, is_boundary
+from turnlog.session.resume.additions import FILLER, INTERRUPTED
+from turnlog.session.resume.conversation import of_thread
+from turnlog.session.resume.resume import Thread, thread
+from turnlog.session.resume.rows import Rows, is_boundary
 from turnlog.session.session import Session
+from turnlog.session.usage.prices import SYNTHETIC
 
 Json = dict[str, Any]
 _PATIENCE = 1000

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from turnlog.session.calls import Call, inputs
 from turnlog.session.clock import moment
-from turnlog.session.files import PATH_FIELDS, READS, named_path
+from turnlog.session.files.files import PATH_FIELDS, READS, named_path
 from turnlog.session.session import Session
 
 Json = dict[str, Any]

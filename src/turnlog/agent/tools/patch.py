@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from turnlog.session.patches import CONTEXT, Change, Hunk, hunks, split
+from turnlog.session.files.patches import CONTEXT, Change, Hunk, hunks, split
 
 _EFFORT = 600
 """Texts that differ in more lines than this are shown as one block: the search is quadratic."""

@@ -22,9 +22,9 @@ from turnlog.edit.ending import going_on
 from turnlog.entries.entry import Body, Entry
 from turnlog.errors import UsageError
 from turnlog.session.clock import moment as parsed
-from turnlog.session.filling import Filling, estimated, filling
-from turnlog.session.pieces import weight
 from turnlog.session.session import Session
+from turnlog.session.window.filling import Filling, estimated, filling
+from turnlog.session.window.pieces import weight
 
 BEFORE = (
     "This session is being continued from a previous conversation that ran out of context. "

@@ -24,9 +24,9 @@ from turnlog.model.cancel import Cancel
 from turnlog.model.failures import Cancelled, ModelError, Unauthorised
 from turnlog.model.metered import Metered
 from turnlog.model.model import Model
-from turnlog.session.prices import SYNTHETIC
 from turnlog.session.prompts import understand
 from turnlog.session.session import Session
+from turnlog.session.usage.prices import SYNTHETIC
 
 SMALL_MODEL = "claude-haiku-5-5"
 """The model that is asked when none is named."""

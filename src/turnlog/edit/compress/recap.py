@@ -11,7 +11,7 @@ from turnlog.edit.compress.extract import extract
 from turnlog.edit.strip.said import shortened
 from turnlog.entries.entry import Entry
 from turnlog.session.calls import inputs
-from turnlog.session.files import touched
+from turnlog.session.files.files import touched
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
 

@@ -1,7 +1,7 @@
 """What is said in a resumed conversation, one entry for each answer and for each thing said to the model.
 
-The same joining as in `session.conversation`, but of entries instead of messages: what is said keeps the entry it came
-with, and its blocks the form they have in the file.
+The same joining as in `session.resume.conversation`, but of entries instead of messages: what is said keeps the entry
+it came with, and its blocks the form they have in the file.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.conversation import grown, served
-from turnlog.session.parts import part
+from turnlog.session.resume.conversation import grown, served
+from turnlog.session.resume.parts import part
 
 Json = dict[str, Any]
 _NOT_SENT = "advisor_tool_result"

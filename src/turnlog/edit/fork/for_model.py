@@ -15,8 +15,8 @@ from turnlog.edit.draft import Draft, Row
 from turnlog.edit.fork.tool_names import Names
 from turnlog.entries.entry import Body
 from turnlog.errors import UsageError
-from turnlog.session.prices import name
-from turnlog.session.refusals import THINKING, thinking_fault
+from turnlog.session.resume.refusals import THINKING, thinking_fault
+from turnlog.session.usage.prices import name
 
 OTHER_PROVIDER = "other-provider"
 Json = dict[str, Any]

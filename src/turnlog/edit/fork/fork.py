@@ -19,10 +19,10 @@ from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused, UsageError
 from turnlog.session.clock import iso, moment
 from turnlog.session.lineage import turns_to
-from turnlog.session.resumable import verdict
-from turnlog.session.rows import GRAPH_TYPES, Key, Rows, is_boundary
+from turnlog.session.resume.resumable import verdict
+from turnlog.session.resume.rows import GRAPH_TYPES, Key, Rows, is_boundary
+from turnlog.session.resume.weave import woven
 from turnlog.session.session import Session
-from turnlog.session.weave import woven
 
 STATES = frozenset(
     "custom-title ai-title agent-name agent-color agent-setting tag mode permission-mode cost-state atis-latch"

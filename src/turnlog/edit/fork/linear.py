@@ -22,8 +22,8 @@ from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import GONE
 from turnlog.errors import Refused
 from turnlog.session.clock import iso, milliseconds, moment
-from turnlog.session.resume import thread
-from turnlog.session.rows import is_boundary
+from turnlog.session.resume.resume import thread
+from turnlog.session.resume.rows import is_boundary
 from turnlog.session.session import Session
 
 _OWNED = ("file-history-snapshot", "file-history-delta")

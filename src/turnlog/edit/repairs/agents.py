@@ -10,7 +10,7 @@ from turnlog.edit.draft import Row
 from turnlog.edit.repairs.case import Case, Repaired
 from turnlog.edit.repairs.home import Homes
 from turnlog.entries.entry import Body, Entry
-from turnlog.session.rows import message_id
+from turnlog.session.resume.rows import message_id
 from turnlog.session.session import Session
 
 

@@ -8,9 +8,9 @@ from turnlog.edit.fork.tool_names import Names
 from turnlog.edit.repairs.case import Case, Repaired
 from turnlog.edit.repairs.emptied import without_blocks
 from turnlog.entries.entry import Entry
-from turnlog.session.pieces import CUT
-from turnlog.session.refusals import LONGEST_NAME, THINKING, name_fault
-from turnlog.session.rows import message_id
+from turnlog.session.resume.refusals import LONGEST_NAME, THINKING, name_fault
+from turnlog.session.resume.rows import message_id
+from turnlog.session.window.pieces import CUT
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 from turnlog.edit.repairs.case import Case, Repaired
 from turnlog.edit.strip import cut
 from turnlog.entries.entry import Body
-from turnlog.session.bulk import GIANT, letters
+from turnlog.session.health.bulk import GIANT, letters
 
 _LENGTHS = (100_000, 10_000, 500, 0)
 """So many letters of each text stay: the first that is short enough."""

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from turnlog.edit.draft import Draft
 from turnlog.entries.entry import Entry, Scrap
-from turnlog.session.resumed import Resumed
+from turnlog.session.health.symptoms import Spot, Symptom
+from turnlog.session.resume.resumed import Resumed
 from turnlog.session.session import Session
-from turnlog.session.symptoms import Spot, Symptom
 
 
 class Case:

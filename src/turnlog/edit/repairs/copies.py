@@ -14,7 +14,7 @@ from turnlog.edit.draft import Draft, Row
 from turnlog.edit.identity import new_id
 from turnlog.edit.links import LINKS
 from turnlog.edit.repairs.case import Case, Repaired
-from turnlog.session.rows import message_id
+from turnlog.session.resume.rows import message_id
 
 
 def copies(case: Case) -> Repaired:

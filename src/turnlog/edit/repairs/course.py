@@ -13,12 +13,12 @@ from turnlog.edit.draft import Draft
 from turnlog.edit.repairs.case import Case, Repaired
 from turnlog.edit.repairs.table import ELSEWHERE, REPAIRS
 from turnlog.entries.reader import BytesSource, Transcript
-from turnlog.session.apishape import RULES
-from turnlog.session.diagnosis import diagnose
-from turnlog.session.resumable import Verdict, verdict, worse
+from turnlog.session.health.diagnosis import diagnose
+from turnlog.session.health.surroundings import around
+from turnlog.session.health.symptoms import Symptom
+from turnlog.session.resume.apishape import RULES
+from turnlog.session.resume.resumable import Verdict, verdict, worse
 from turnlog.session.session import Session
-from turnlog.session.surroundings import around
-from turnlog.session.symptoms import Symptom
 
 _ROUNDS = 4
 _OF_LINES = ("torn-line", "glued-line", "control-bytes", "broken-line")

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from turnlog.edit.repairs.case import Case
 from turnlog.entries.entry import Entry
-from turnlog.session.rows import GRAPH_TYPES, message_id
+from turnlog.session.resume.rows import GRAPH_TYPES, message_id
 
 _HOMES = GRAPH_TYPES - {"progress"}
 

@@ -6,7 +6,7 @@ from turnlog.edit.draft import Draft
 from turnlog.edit.ending import titles
 from turnlog.edit.repairs.case import Case, Repaired
 from turnlog.edit.repairs.leaf import refusal
-from turnlog.session.surroundings import HIDDEN_ENTRYPOINTS
+from turnlog.session.health.surroundings import HIDDEN_ENTRYPOINTS
 
 _PROGRAM, _AGENT, _ELSEWHERE = "a program wrote it", "it begins with entries of a sub-agent", "it lies in the folder of"
 """What the symptoms say that are told apart here."""

@@ -3,7 +3,7 @@
 Each repair works on the session as the one before it left it, read again, and the session is examined again after it:
 a repair that does not cure is not done, and told. What a repair brings back into the conversation may be ill itself; so
 after the last kind the first comes again, as often as something was done. The result must be no worse than the source
-(`session.resumable`). If it is, all is done once more in small steps, of which none may make anything worse.
+(`session.resume.resumable`). If it is, all is done once more in small steps, of which none may make anything worse.
 
 Notes (symptoms of severity `info`) are left alone unless their kind is named: a rewind looks like a lost link.
 """
@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable
 from turnlog.edit.repairs.course import REVEALED, Course, Outcome, Treatment
 from turnlog.edit.repairs.table import ELSEWHERE, REPAIRS
 from turnlog.errors import UsageError
-from turnlog.session.illnesses import ILLNESSES
+from turnlog.session.health.illnesses import ILLNESSES
 from turnlog.session.session import Session
 
 __all__ = ["ELSEWHERE", "REPAIRS", "Outcome", "Treatment", "must_be_known", "repair"]

@@ -10,7 +10,7 @@ from turnlog.edit.repairs.case import Case, Repaired
 from turnlog.edit.repairs.emptied import without_blocks
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import GONE
-from turnlog.session.rows import message_id
+from turnlog.session.resume.rows import message_id
 from turnlog.session.session import Session
 
 LOST = "[Tool call interrupted: the session file has no result for it; whether it was carried out is not known]"

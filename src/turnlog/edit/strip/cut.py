@@ -9,8 +9,8 @@ import re
 from typing import Any
 
 from turnlog.entries.patch import encoded
-from turnlog.session.pieces import CUT, LONG
-from turnlog.session.presets import MARK, shortened
+from turnlog.session.window.pieces import CUT, LONG
+from turnlog.session.window.presets import MARK, shortened
 
 Json = dict[str, Any]
 

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from turnlog.edit.strip.cut import PICTURES
 from turnlog.entries.entry import Body, Entry
 from turnlog.errors import Refused
-from turnlog.session.fates import GONE, SHORTENED, WHOLE, Fate, fates, without_copy
 from turnlog.session.graph import holds_result
-from turnlog.session.pieces import Piece, pieces_of
-from turnlog.session.rows import GRAPH_TYPES, is_boundary, message_id
+from turnlog.session.resume.rows import GRAPH_TYPES, is_boundary, message_id
 from turnlog.session.session import Session
-from turnlog.session.wishes import Wishes
+from turnlog.session.window.fates import GONE, SHORTENED, WHOLE, Fate, fates, without_copy
+from turnlog.session.window.pieces import Piece, pieces_of
+from turnlog.session.window.wishes import Wishes
 
 THINKING = frozenset({"thinking", "redacted_thinking"})
 

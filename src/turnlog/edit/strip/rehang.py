@@ -19,7 +19,7 @@ from typing import Any
 
 from turnlog.edit.draft import Draft
 from turnlog.entries.entry import Entry
-from turnlog.session.rows import is_boundary, message_id
+from turnlog.session.resume.rows import is_boundary, message_id
 
 
 def rehung(

@@ -12,7 +12,7 @@ from turnlog.edit.strip.tally import Tally
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import GONE as GOES
 from turnlog.entries.patch import encoded
-from turnlog.session.fates import GONE, REPLACED, SHORTENED, STAYS, WHOLE, Fate
+from turnlog.session.window.fates import GONE, REPLACED, SHORTENED, STAYS, WHOLE, Fate
 
 _INSTEAD = {"duplicates": "the same call comes later", "stale_reads": "out of date, see later"}
 _COPY = "toolUseResult"

@@ -8,7 +8,7 @@ import msgspec
 
 from turnlog.entries.entry import Entry
 from turnlog.session.calls import plain
-from turnlog.session.parts import Json, part
+from turnlog.session.resume.parts import Json, part
 from turnlog.session.session import Session
 
 CUTS = (2000, 600, 150)

@@ -1,8 +1,8 @@
 """Stripping: calls, results, thinking, images and noise go, and the session still resumes as the same conversation.
 
-What goes is decided on the session as it was read (`strip_plan`, by the rules of `session.fates`); here it is done. A
-row of which nothing is left goes. What was said stays word for word, in all branches. Sub-agents are left alone, in
-their own files and in this one. Stripping again with the same wishes changes nothing.
+What goes is decided on the session as it was read (`strip_plan`, by the rules of `session.window.fates`); here it is
+done. A row of which nothing is left goes. What was said stays word for word, in all branches. Sub-agents are left
+alone, in their own files and in this one. Stripping again with the same wishes changes nothing.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from turnlog.edit.strip.rows import left_of, rule_of
 from turnlog.edit.strip.tally import COUNTED, RULES, Tally
 from turnlog.entries.entry import Entry
 from turnlog.errors import Refused
-from turnlog.session.fates import fates
-from turnlog.session.filling import Filling, estimated, filling
-from turnlog.session.noise import noise
-from turnlog.session.presets import kept, spared
 from turnlog.session.session import Session
-from turnlog.session.wishes import Wishes
+from turnlog.session.window.fates import fates
+from turnlog.session.window.filling import Filling, estimated, filling
+from turnlog.session.window.noise import noise
+from turnlog.session.window.presets import kept, spared
+from turnlog.session.window.wishes import Wishes
 
 
 class Saved(NamedTuple):

@@ -12,7 +12,7 @@ from turnlog.render.figures import count, size
 from turnlog.render.tools.anything import results
 from turnlog.render.tools.work import Parts, Sections, Work, settled
 from turnlog.render.values import Json, fields, line, number, objects, strings, text
-from turnlog.session.shown import Shown, shown_by_read
+from turnlog.session.files.shown import Shown, shown_by_read
 
 _SAVED = "Its pages were saved as images"
 

@@ -11,8 +11,8 @@ from turnlog.render.tools.anything import asked as asked_anyhow
 from turnlog.render.tools.anything import gist, results, worded
 from turnlog.render.tools.work import Parts, Sections, Work, failure, settled, uninterrupted
 from turnlog.render.values import fields, line, number, parsed, scalar, tagged, text
-from turnlog.session.patches import recorded
-from turnlog.session.touches import changed_files
+from turnlog.session.files.patches import recorded
+from turnlog.session.files.touches import changed_files
 
 _EXIT = re.compile(r"\AExit code (-?\d+)\n?")
 _PERSISTED = re.compile(r"</?persisted-output>\n?")

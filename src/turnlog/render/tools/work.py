@@ -11,7 +11,7 @@ from typing import TypeAlias
 from turnlog.render.card import Picture, Plain, Section, Tree
 from turnlog.render.values import Json, fields, inside, line, parsed, text
 from turnlog.session.calls import Detail, plain
-from turnlog.session.timeline import Helper
+from turnlog.session.timeline.timeline import Helper
 
 Sections: TypeAlias = Sequence[Section]
 _TAGS = re.compile(r"</?(?:tool_use_error|error)>")

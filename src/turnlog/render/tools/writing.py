@@ -10,8 +10,8 @@ from turnlog.render.tools.anything import asked as asked_anyhow
 from turnlog.render.tools.anything import results
 from turnlog.render.tools.work import Parts, Sections, Work, failure
 from turnlog.render.values import Json, line, objects, scalar, text
-from turnlog.session.changes import Change, edited, written
-from turnlog.session.patches import Hunk, compared
+from turnlog.session.files.changes import Change, edited, written
+from turnlog.session.files.patches import Hunk, compared
 
 NO_PLACE = "the lines are counted from where the replaced text begins"
 

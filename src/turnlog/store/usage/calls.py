@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import apsw
 
 LETTERS_PER_TOKEN = 4
-"""Of inputs and results, roughly; answers have fewer (`store.spend`)."""
+"""Of inputs and results, roughly; answers have fewer (`store.index.spend`)."""
 # A copy may have been made before the result came: the call is answered if any file has the answer.
 _ONCE = """
     SELECT min(tool) AS tool, min(started) AS started, max(failed) AS failed, max(given) AS given, max(got) AS got

@@ -29,12 +29,12 @@ class Shown(NamedTuple):
 
 def shown(db: apsw.Connection, request: Request, *, is_demo: bool = False) -> Shown:
     """A report out of an index; where prices or rules are newer than its sums, these are made again first."""
-    from turnlog.store.pricing import is_current, price_date
+    from turnlog.store.index.pricing import is_current, price_date
     from turnlog.store.usage.reports import report
 
     if not is_current(db):
+        from turnlog.store.index.spend import renew
         from turnlog.store.lock import writing
-        from turnlog.store.spend import renew
 
         with writing(db):
             renew(db, None)

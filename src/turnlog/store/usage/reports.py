@@ -105,7 +105,7 @@ def filters(db: apsw.Connection, request: Request) -> Wanted:
 
 def _known(db: apsw.Connection, kind: str, value: str) -> str:
     """The numbers of what a word means, as JSON."""
-    from turnlog.store.scope import known_projects, named, unknown
+    from turnlog.store.search.scope import known_projects, named, unknown
 
     if kind == "project":
         return str(known_projects(db, value))
@@ -119,7 +119,7 @@ def _exact(
     db: apsw.Connection, wanted: Wanted, request: Request, stretches: list[Stretch]
 ) -> tuple[Wanted, list[Stretch]]:
     """Where days begin within an hour of UTC, `spend` is too coarse for sessions that were at work at that time."""
-    from turnlog.store.spend import fill
+    from turnlog.store.index.spend import fill
 
     zone = request.zone
     hours = [hour for (hour,) in db.execute("SELECT DISTINCT hour FROM spend WHERE hour >= 0")]

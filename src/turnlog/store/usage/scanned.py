@@ -18,8 +18,8 @@ from turnlog.entries.agents import owner
 from turnlog.entries.peeks import look_all
 from turnlog.entries.transcripts import Listed, transcripts
 from turnlog.entries.window import WINDOW
-from turnlog.session.totals import by_file
-from turnlog.store.spend import renew
+from turnlog.session.usage.totals import by_file
+from turnlog.store.index.spend import renew
 
 _FILE = """
     INSERT INTO file (id, path, kind, session, cwd, custom_title, ai_title, summary, first_prompt, forked_from)

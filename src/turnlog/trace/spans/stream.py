@@ -14,10 +14,10 @@ from turnlog.entries.entry import Entry
 from turnlog.session.calls import Call
 from turnlog.session.graph import holds_result
 from turnlog.session.notices import notice
-from turnlog.session.prices import SYNTHETIC
 from turnlog.session.prompts import Prompt, understand
 from turnlog.session.session import Session
 from turnlog.session.turns import TURN_KINDS
+from turnlog.session.usage.prices import SYNTHETIC
 from turnlog.trace.spans.stretches import ONLY_WITH_WORK, Answer, EndReport, Notification, Stretch, Work
 from turnlog.trace.spans.timing import Clock, nanoseconds
 

@@ -7,7 +7,7 @@ itself. What is written into the one-hour cache has one: Langfuse and MLflow hav
 from __future__ import annotations
 
 from turnlog.session.messages import Message
-from turnlog.session.prices import Tokens
+from turnlog.session.usage.prices import Tokens
 from turnlog.trace.spans.parts import json_of
 from turnlog.trace.spans.span import Value
 

@@ -1,0 +1,1 @@
+"""`turnlog chat` and `turnlog -p`."""

@@ -1,0 +1,53 @@
+"""`turnlog chat`: talk to a model that works in this folder; the session is one of Claude Code's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from turnlog.cli.chat.options import OPTIONS, Option
+
+_TYPES = {"number": click.IntRange(1), "amount": click.FloatRange(0, min_open=True)}
+
+
+def _option(row: Option) -> Any:
+    if row.kind == "flag":
+        return click.option(*row.words, row.name, is_flag=True, help=row.help, hidden=row.is_hidden)
+    if row.kind == "maybe":
+        return click.option(*row.words, row.name, is_flag=False, flag_value="", metavar="[ID]", help=row.help)
+    if row.choices:
+        return click.option(*row.words, row.name, type=click.Choice(row.choices), help=row.help)
+    return click.option(
+        *row.words, row.name, type=_TYPES.get(row.kind, str), multiple=row.kind == "many", help=row.help
+    )
+
+
+def _options(command: Any) -> Any:
+    for row in reversed(OPTIONS):
+        command = _option(row)(command)
+    return command
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("prompt", required=False)
+@_options
+def chat(**said: Any) -> int:
+    """Talk to a model that reads, changes and runs things in this folder, after asking.
+
+    The session is an ordinary one of Claude Code: `claude --resume` goes on with it, and this command with Claude
+    Code's. Settings, permission rules, CLAUDE.md files and .claude/agents are those of Claude Code, too. With -p the
+    answer goes to standard output; what would have to be asked is denied, and said. Standard input is added to the
+    prompt. `turnlog -p` is short for `turnlog chat -p`. ANTHROPIC_API_KEY holds the key.
+
+    \b
+    Examples:
+      turnlog chat
+      turnlog chat --continue
+      turnlog chat --resume 7f3a "now the tests"
+      turnlog -p "what does this project do?"
+      git diff | turnlog -p "review this" --output-format json
+    """
+    from turnlog.cli.chat.chatting import chatted
+
+    return chatted(said)

@@ -1,0 +1,1 @@
+"""The commands that write sessions: `clone`, `fork`, `strip`, `redact`, `rename`, `delete`, `move`, `pack`, `undo` …"""

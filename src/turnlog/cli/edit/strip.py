@@ -1,0 +1,32 @@
+"""`turnlog strip`: what could be taken out of a session, without writing anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from turnlog.cli.edit.stripping import strip_options
+
+
+@click.command()
+@click.argument("session")
+@strip_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+def strip(session: str, as_json: bool, **options: Any) -> None:
+    """Say what stripping a session would save; nothing is written. `turnlog clone` with the same options does it.
+
+    Without options the preset `standard` is tried. Pairs stay pairs: a call goes with its result. What people and the
+    model said is never touched. SESSION is a path, an id or the start of one, a title, or `last`.
+
+    \b
+    Examples:
+      turnlog strip last
+      turnlog strip last --preset heavy --protect Bash
+      turnlog strip last --tools keep=5 --thinking keep-last=2 --images keep=3
+      turnlog strip last --tools 'truncate=500:Bash,mcp__*' --noise --json
+    """
+    from turnlog.cli.config import load
+    from turnlog.cli.edit.stripped import run
+
+    run(session, load(), options, as_json=as_json)

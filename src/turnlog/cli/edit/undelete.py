@@ -1,0 +1,41 @@
+"""`turnlog undelete`: bring a session back out of the trash."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("session", required=False)
+@click.option("--last", is_flag=True, help="The session that was deleted last.")
+@click.option("--list", "listing", is_flag=True, help="List the deleted sessions.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
+def undelete(session: str | None, last: bool, listing: bool, as_json: bool) -> int:
+    """Bring back a deleted session with everything that belonged to it, exactly as it was.
+
+    SESSION is an id or the start of one, a title, or the name that --list shows. Nothing is overwritten: where a file
+    has its place taken, nothing is brought back. Without a word, the deleted sessions are listed.
+
+    \b
+    Examples:
+      turnlog undelete --list
+      turnlog undelete bee7dbd3
+      turnlog undelete --last
+    """
+    from turnlog.cli.config import load
+    from turnlog.cli.edit.deleted import bring_back, document, table
+    from turnlog.cli.edit.removal import trash
+    from turnlog.cli.output import dump, say
+    from turnlog.cli.terminal import screen
+    from turnlog.errors import UsageError
+
+    if sum((session is not None, last, listing)) > 1 or (as_json and (last or session is not None)):
+        raise UsageError("give a session, --last or --list, only one of them; --json goes with --list")
+    if session is not None or last:
+        return bring_back(session, trash())
+    found = trash().listed()
+    if as_json:
+        dump(document(found))
+    else:
+        say(table(found, screen(load().color)))
+    return 0

@@ -1,0 +1,1 @@
+"""What ails a session: `check`, `doctor`, `repair`, `salvage`."""

@@ -1,0 +1,105 @@
+"""`turnlog search`: find texts in all sessions of this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from turnlog.cli.config import Config
+    from turnlog.cli.search.hits import Page
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
+@click.argument("words", metavar="QUERY...", nargs=-1)
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=20, metavar="N", help="Sessions to show; 20 if not given."
+)
+@click.option(
+    "--hits", type=click.IntRange(1, 1000), default=3, metavar="N", help="Hits to show of each; 3 if not given."
+)
+@click.option("--context", type=click.IntRange(0, 50), default=0, metavar="N", help="Also N texts before and after.")
+@click.option("--sort", type=click.Choice(["relevance", "newest"]), default="relevance", help="What comes first.")
+@click.option("--substring", metavar="TEXT", help="Find these letters and signs anywhere, by reading all files.")
+@click.option("--regex", metavar="RE", help="Find a regular expression (of Python), by reading all files.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+def search(
+    words: tuple[str, ...],
+    limit: int,
+    hits: int,
+    context: int,
+    sort: str,
+    substring: str | None,
+    regex: str | None,
+    as_json: bool,
+) -> int:
+    """Find texts in all sessions: prompts, answers, thinking, calls, results, titles, paths, sub-agents.
+
+    All words of QUERY must be in one text. "Phrases" stand in quotes (inside of those for the shell), round* finds
+    what begins so; AND, OR, NOT, -word and parentheses combine. Identifiers are found as typed and by their parts:
+    `name` finds getUserName and user_name. Filters: project: session: role: kind: tool: model: file: error: after:
+    before:, with commas between several values. docs/search.md tells more.
+
+    \b
+    Examples:
+      turnlog search cent rounding
+      turnlog search '"cent rounding" -cart project:webshop'
+      turnlog search 'tool:Bash error:yes after:7d'
+      turnlog search 'file:cart.py (refund OR discount)' --context 1
+      turnlog search --substring '=> {' project:webshop
+      turnlog search --regex 'TODO\\(\\w+\\)' --json
+    """
+    from turnlog.cli.config import load
+    from turnlog.cli.search.hits import Page, explain
+    from turnlog.errors import UsageError
+    from turnlog.store.search.search import Wish
+    from turnlog.store.search.syntax import QueryError
+
+    if words == ("-h",):
+        click.echo(click.get_current_context().get_help())
+        return 0
+    if not " ".join(words).strip() and substring is None and regex is None:
+        raise UsageError("nothing to search for; say it as in `turnlog search cent rounding`")
+    if substring is not None and regex is not None:
+        raise UsageError("--substring and --regex: one of them is enough")
+    wish = Wish(limit, hits, sort == "newest", context)
+    page = Page(" ".join(words), wish, as_json)
+    try:
+        if substring is None and regex is None:
+            return _search(page, load())
+        return _scan(page, load(), substring, regex)
+    except QueryError as error:
+        explain(error)
+        return error.exit_status
+
+
+def _search(page: Page, config: Config) -> int:
+    from turnlog.cli.config import data_dir
+    from turnlog.cli.stored import opened
+    from turnlog.store.search.match import plan
+    from turnlog.store.search.query import parse
+    from turnlog.store.search.search import search as find
+    from turnlog.store.source import Source
+
+    query = parse(page.query)
+    with opened(config) as (store, done):
+        page.searched(store.db, done, query)
+        found = find(store.db, plan(store.db, query), page.wish_on(config), Source(data_dir()).at, page.trash)
+        page.show(found)
+    return 0
+
+
+def _scan(page: Page, config: Config, substring: str | None, regex: str | None) -> int:
+    from turnlog.cli.search.scanning import scanned
+    from turnlog.cli.stored import opened
+    from turnlog.store.search import needle
+    from turnlog.store.search.query import parse
+
+    wanted = needle.substring(substring) if substring is not None else needle.regex(regex or "")
+    query = parse(page.query) if page.query.strip() else None
+    with opened(config) as (store, done):
+        page.searched(store.db, done, query)
+        found, result = scanned(store.db, wanted, query, page.wish_on(config))
+        page.show(found, result)
+    return 130 if result.is_interrupted else 0

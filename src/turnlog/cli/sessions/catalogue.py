@@ -1,0 +1,153 @@
+"""The list of sessions that `turnlog ls` prints."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from turnlog.cli import when
+from turnlog.cli.terminal import Screen, line, pad, width
+from turnlog.entries.cleanup import cleanup_days, deleted_after
+from turnlog.entries.layout import SessionFile
+from turnlog.entries.peek import Peek
+from turnlog.entries.peeks import look_all
+from turnlog.session.clock import iso
+from turnlog.session.find import listing, recency, title_of
+
+_SHORT = 8
+_LONGEST = 1000
+_SEPARATOR = re.compile(r"[/\\]")
+
+
+class Row(NamedTuple):
+    """One session."""
+
+    file: SessionFile
+    ends: Peek
+    time: float
+    """When something was last said in it."""
+
+
+class Catalogue(NamedTuple):
+    """The sessions to show."""
+
+    rows: list[Row]
+    hidden: int
+    """How many files hold no conversation and are left out."""
+    is_demo: bool
+
+    def deletions(self) -> list[float | None]:
+        """For each row, from when on the client may delete it, in seconds since 1970."""
+        days = {folder: cleanup_days(folder) for folder in {row.file.config_dir for row in self.rows}}
+        if self.is_demo:
+            return [None] * len(self.rows)
+        return [deleted_after(row.file.mtime_ns, days[row.file.config_dir]) for row in self.rows]
+
+
+def catalogue(folders: Iterable[Path], project: str | None = None, everything: bool = False) -> Catalogue:
+    """The sessions of some config folders, newest first; `UsageError` if none of them has such a project."""
+    files, is_demo = listing(folders)
+    seen = list(zip(files, look_all([item.file for item in files]), strict=True))
+    fitting = [(item, ends) for item, ends in seen if project is None or belongs(ends.cwd, project)]
+    if project is not None and seen and not fitting and not is_demo:
+        from turnlog.store.search.scope import closest_projects, unknown  # to read an index takes longer than a list
+
+        raise unknown("project", project, closest_projects(project, (ends.cwd for _, ends in seen if ends.cwd)))
+    shown = [
+        Row(item, ends, recency(item, ends, is_demo=is_demo)) for item, ends in fitting if everything or not ends.junk
+    ]
+    shown.sort(key=lambda row: (-row.time, row.file.session_id))
+    return Catalogue(shown, len(fitting) - len(shown), is_demo)
+
+
+def belongs(cwd: str | None, project: str) -> bool:
+    """Whether a working folder is the given one, lies below it, or has a name with the given letters."""
+    if cwd is None:
+        return False
+    parts = _parts(cwd)
+    if not _SEPARATOR.search(project) and project not in (".", "..", "~"):
+        return project.casefold() in parts[-1].casefold() or _is_below(parts, project)
+    return _is_below(parts, project)
+
+
+def _is_below(parts: list[str], project: str) -> bool:
+    # A folder of another machine, such as C:\Users\dana, is taken as it is written.
+    expanded = os.path.expanduser(project)  # noqa: PTH111 - Path raises for ~nobody
+    wanted = [_parts(project), _parts(os.path.abspath(expanded)), _parts(os.path.realpath(expanded))]  # noqa: PTH100
+    return any(parts[: len(folder)] == folder for folder in wanted)
+
+
+def _parts(path: str) -> list[str]:
+    return _SEPARATOR.split(path.rstrip("/\\")) or [""]
+
+
+def table(found: Catalogue, screen: Screen) -> Iterator[str]:
+    """The sessions as lines; on a terminal, cut to its width."""
+    now = datetime.now(UTC)
+    ids = short_ids([row.file.session_id for row in found.rows])
+    cells = [_cells(row, ids[row.file.session_id], screen, now) for row in found.rows]
+    widths = [max((width(cell[column]) for cell in cells), default=0) for column in range(4)]
+    widths[2] = min(widths[2], 24) if screen.width else widths[2]
+    for number, title, size, project, time in ((c[0], c[4], c[3], c[2], c[1]) for c in cells):
+        start = "  ".join((pad(number, widths[0]), pad(time, widths[1]), pad(project, widths[2])))
+        left = f"{start}  {size.rjust(widths[3])}  "
+        painted = screen.paint(left[: widths[0]], "yellow") + screen.paint(left[widths[0] :], "dim")
+        yield painted + screen.fit(title, width(left))
+
+
+def _cells(row: Row, short: str, screen: Screen, now: datetime) -> tuple[str, str, str, str, str]:
+    time = when.ago(row.time, now) if screen.width else when.absolute(row.time)
+    project = line(_parts(row.ends.cwd)[-1]) if row.ends.cwd else "–"
+    title = line((title_of(row.ends) or "")[:_LONGEST]) or "(no title)"
+    if row.ends.junk:
+        title = f"[{row.ends.junk}] {title if title_of(row.ends) else ''}".rstrip()
+    return short, time, project, when.size(row.file.size), title
+
+
+def short_ids(ids: list[str]) -> dict[str, str]:
+    """The shortest start of each id, of eight letters or more, that no other id has."""
+    ordered = sorted(set(ids))
+    needed = dict.fromkeys(ordered, _SHORT)
+    for one, other in pairwise(ordered):
+        if one[:_SHORT] == other[:_SHORT]:
+            common = next(at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b) + 1
+            needed[one], needed[other] = max(needed[one], common), max(needed[other], common)
+    return {name: name[:length] for name, length in needed.items()}
+
+
+def document(found: Catalogue) -> dict[str, Any]:
+    """The sessions as a JSON document."""
+    rows = zip(found.rows, found.deletions(), strict=True)
+    return {"sessions": [_session(row, end, found.is_demo) for row, end in rows], "hidden": found.hidden}
+
+
+def _session(row: Row, end: float | None, is_demo: bool) -> dict[str, Any]:
+    file, ends, _ = row
+    return {
+        "session_id": file.session_id,
+        "path": file.file,
+        "project": ends.cwd,
+        "cwd": ends.last_cwd,
+        "title": title_of(ends),
+        "titles": {
+            "custom": ends.custom_title,
+            "ai": ends.ai_title,
+            "summary": ends.summary,
+            "first_prompt": ends.first_prompt,
+            "last_prompt": ends.last_prompt,
+        },
+        "started": ends.started,
+        "ended": ends.ended,
+        "version": ends.last_version,
+        "git_branch": ends.git_branch,
+        "size": file.size,
+        "mtime": iso(datetime.fromtimestamp(file.mtime_ns / 1e9, UTC)),
+        "deleted_after": None if end is None else iso(datetime.fromtimestamp(end, UTC)),
+        "junk": ends.junk,
+        "demo": is_demo,
+    }

@@ -1,0 +1,1 @@
+"""One session to read: `show`, `messages`, `cat`."""

@@ -1,0 +1,107 @@
+"""The head of a session: what it is called, when and where it was, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from turnlog.cli import when
+from turnlog.cli.show.gist import count
+from turnlog.cli.terminal import Screen, line
+from turnlog.demo import is_demo
+from turnlog.session.session import Session
+from turnlog.session.usage.usage import Usage
+
+
+def header(session: Session, screen: Screen) -> Iterator[str]:
+    """The lines above the turns."""
+    title = line((session.title or "")[:1000]) or "(no title)"
+    yield screen.paint(screen.fit(title), "bold")
+    yield _joined(session.session_id or "no id", _place(session), _demo(session))
+    yield _joined(_time(session), _client(session), ", ".join(line(model) for model in session.models))
+    yield _joined(*_numbers(session))
+    yield from usage_lines(session.usage)
+
+
+def _joined(*parts: str) -> str:
+    return " · ".join(part for part in map(line, parts) if part)
+
+
+def _place(session: Session) -> str:
+    folder = session.folders[0] if session.folders else ""
+    more = f" and {count(len(session.folders) - 1, 'other folder')}" if len(session.folders) > 1 else ""
+    branch = f" ({', '.join(session.git_branches)})" if session.git_branches else ""
+    return folder + more + branch
+
+
+def _demo(session: Session) -> str:
+    return "demo" if session.path is not None and is_demo(session.path) else ""
+
+
+def _time(session: Session) -> str:
+    started, ended = session.span
+    if started is None:
+        return ""
+    passed = when.between(started, ended)
+    length = f" ({when.lasted(passed.total_seconds() * 1000)})" if passed else ""
+    return when.span(started, ended) + length
+
+
+def _client(session: Session) -> str:
+    return f"Claude Code {', '.join(session.versions)}" if session.versions else ""
+
+
+def _numbers(session: Session) -> Iterator[str]:
+    """How much there is of everything that there is any of."""
+    errors = sum(bool(call.is_error) for call in session.calls)
+    unanswered = sum(call.result is None for call in session.calls)
+    told = [f"{errors:,} failed"] * bool(errors) + [f"{unanswered:,} without result"] * bool(unanswered)
+    yield count(len(session.turns), "turn")
+    yield count(len(session.messages), "message")
+    yield count(len(session.calls), "call") + (f" ({', '.join(told)})" if told else "")
+    for number, noun in ((len(session.agents), "sub-agent"), (len(session.compactions), "compaction")):
+        if number:
+            yield count(number, noun)
+    if session.graph.branches:
+        yield f"{len(session.graph.leaves):,} branches"
+
+
+def usage_lines(usage: Usage) -> Iterator[str]:
+    """Tokens, cost, and how far they can be believed."""
+    messages = sum(usage.quality.values())
+    if usage.quality["missing"] == messages:
+        if messages:
+            yield f"Tokens: not recorded on any of {count(messages, 'message')}"
+        return
+    doubts = list(_doubts(usage))
+    yield f"Tokens: {tokens(usage)} · {cost(usage)}" + ("" if doubts else " · all counts final")
+    if doubts:
+        yield f"Output tokens: {'; '.join(doubts)} (of {count(messages, 'message')})."
+
+
+def tokens(usage: Usage) -> str:
+    """The tokens by kind."""
+    parts = [f"{usage.input_tokens:,} in", f"{usage.output_tokens:,} out"]
+    if usage.cache_read_input_tokens:
+        parts.append(f"{usage.cache_read_input_tokens:,} read from cache")
+    if usage.cache_creation_input_tokens:
+        cache = "it" if usage.cache_read_input_tokens else "cache"
+        parts.append(f"{usage.cache_creation_input_tokens:,} written to {cache}")
+    return ", ".join(parts)
+
+
+def cost(usage: Usage) -> str:
+    """The cost at list prices; tokens without a known price are said, never counted as free."""
+    if not usage.unpriced_tokens:
+        return f"{when.money(usage.cost_usd)} at list prices"
+    unpriced = f"{usage.unpriced_tokens:,} tokens of models without a known price"
+    return f"{when.money(usage.cost_usd)} at list prices, and {unpriced}" if usage.cost_usd else f"unpriced: {unpriced}"
+
+
+def _doubts(usage: Usage) -> Iterator[str]:
+    quality = usage.quality
+    if number := quality["partial"]:
+        yield f"{number:,} counted before the answer was complete, so too low"
+    if number := quality["placeholder"]:
+        yield f"{number:,} with a mere placeholder, so far too low"
+    if number := quality["missing"]:
+        yield f"{number:,} not recorded at all"

@@ -1,0 +1,255 @@
+"""What a status line shows: facts from the client's JSON, the end of the transcript, git's files and the index.
+
+The client starts the status line again and again while somebody types, so this costs hardly more than the interpreter:
+only modules of the standard library that are cheap to import, and of a transcript only its end. `_json` and `_sqlite3`
+are what `json` and `sqlite3` are made of; where an interpreter lacks them, the large ones do the same.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False  # as in typing, whose import costs as much as all of this
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+TAILS = (64 * 1024, 1 << 20, 8 << 20)
+"""So many bytes at the end of a transcript are looked at, then so many, then so many."""
+MILLION = 1_000_000
+PICO = 10**12
+_LEVELS = 100
+"""So many folders up a repository is looked for."""
+_HELD = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_DAY = 86_400
+
+
+def decode(text: str) -> Any:
+    """A JSON value; raises ValueError for what is none."""
+    try:
+        from _json import make_scanner
+    except ImportError:
+        from json import loads
+
+        return loads(text)
+
+    class Rules:
+        strict = False
+        object_hook = object_pairs_hook = None
+        parse_float = float
+        parse_int = int
+        parse_constant = float
+        memo: dict[str, str] = {}  # noqa: RUF012 - the scanner's own
+
+    try:
+        return make_scanner(Rules())(text.strip(" \t\r\n"), 0)[0]  # type: ignore[arg-type]
+    except (StopIteration, RecursionError, SystemError) as error:  # the last: it can't find the error class of `json`
+        raise ValueError("no JSON") from error
+
+
+def number(value: object) -> float | None:
+    """A number that can be counted with, or None."""
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
+    return value if fits and isinstance(value, int | float) else None
+
+
+def inside(value: object, *names: str) -> Any:
+    """What lies below some names in nested objects; None where a name or an object is missing."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def text(value: object) -> str:
+    """A string; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+# -- the context window
+
+
+def fill(given: object) -> tuple[int | None, int | None]:
+    """How many tokens the last request held, and the window; from the client, else from the transcript."""
+    size = number(inside(given, "context_window", "context_window_size"))
+    usage = inside(given, "context_window", "current_usage")
+    model = text(inside(given, "model", "id"))
+    held = _held(usage) if isinstance(usage, dict) else None
+    told = inside(given, "context_window")
+    is_empty = isinstance(told, dict) and told.get("current_usage", "") is None  # so the client says: nothing yet
+    if held is None and not is_empty:
+        held, answered_by = last_fill(text(inside(given, "transcript_path")))
+        model = model or answered_by
+    return held, int(size) if size else window(model, held or 0)
+
+
+def _held(usage: object) -> int | None:
+    found = [number(inside(usage, name)) for name in _HELD]
+    split = [number(inside(usage, "cache_creation", f"ephemeral_{life}_input_tokens")) for life in ("5m", "1h")]
+    written = max(found[2] or 0, sum(count or 0 for count in split))
+    return int((found[0] or 0) + (found[1] or 0) + written) or None
+
+
+def last_fill(path: str) -> tuple[int | None, str]:
+    """What the last answer of a transcript says its request held, and its model; nothing after a compaction."""
+    for size in TAILS:
+        key, best, model = "", 0, ""
+        for body in _last_entries(path, size):
+            if body.get("subtype") == "compact_boundary":
+                return (best or None), model
+            message = body.get("message")
+            if body.get("type") != "assistant" or body.get("isSidechain") or not isinstance(message, dict):
+                continue
+            held = _held(message.get("usage"))
+            if message.get("model") == "<synthetic>" or held is None:
+                continue
+            own = text(message.get("id")) or text(body.get("uuid"))
+            if best and own != key:
+                return best, model
+            # The lines of one message repeat its usage, and the largest value counts.
+            key, best, model = own, max(best, held), text(message.get("model"))
+        if best:
+            return best, model
+    return None, ""
+
+
+def _last_entries(path: str, size: int) -> Iterator[dict[str, Any]]:
+    """The entries at the end of a file that may tell, the last first; a line that is cut or no JSON is passed over."""
+    for raw in reversed(_tail(path, size)):
+        if b'"usage"' in raw or b'"compact_boundary"' in raw:
+            try:
+                body = decode(raw.decode("utf-8", "replace"))
+            except ValueError:
+                continue
+            if isinstance(body, dict):
+                yield body
+
+
+def _tail(path: str, size: int) -> list[bytes]:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs as much as the interpreter
+            start = max(0, file.seek(0, 2) - size)
+            file.seek(start)
+            return file.read(size).split(b"\n")[1 if start else 0 :]
+    except (OSError, ValueError):
+        return []
+
+
+def window(model: str, held: int) -> int | None:
+    """The window of a model as `turnlog context` knows it; of two the larger, if what is held does not fit."""
+    if not model:
+        return None
+    if model.endswith("[1m]"):
+        return MILLION
+    known = inside(_prices(), "models", model.rstrip("0123456789").rstrip("-") if model[-8:].isdecimal() else model)
+    if isinstance(known, dict):
+        return int(known["context_window"] if held <= known["context_window"] else known["max_window"])
+    from turnlog.session.usage import prices  # knows every spelling of a model's name, and takes its time
+
+    return prices.window(model, held)
+
+
+def _prices() -> object:
+    path = os.path.join(os.path.dirname(__file__), "..", "..", "session", "usage", "prices.json")  # noqa: PTH118, PTH120
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        return decode(file.read())
+
+
+# -- the folder
+
+
+def branch(folder: str) -> str:
+    """The branch of git that is checked out in a folder, or the start of a commit; without running git."""
+    for _ in range(_LEVELS):
+        place = os.path.join(folder, ".git")  # noqa: PTH118
+        if os.path.exists(place):  # noqa: PTH110
+            return _head(place)
+        above = os.path.dirname(folder)  # noqa: PTH120
+        if above == folder or not above:
+            break
+        folder = above
+    return ""
+
+
+def _head(place: str) -> str:
+    if os.path.isfile(place):  # noqa: PTH113 - a worktree or submodule names its folder in a file
+        named = _first_line(place).removeprefix("gitdir:").strip()
+        place = os.path.join(os.path.dirname(place), named)  # noqa: PTH118, PTH120
+    head = _first_line(os.path.join(place, "HEAD"))  # noqa: PTH118
+    return head.removeprefix("ref:").strip().removeprefix("refs/heads/") if head.startswith("ref:") else head[:7]
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return file.readline(4096).strip()
+    except (OSError, ValueError):
+        return ""
+
+
+# -- money and time
+
+
+def today(transcript: str) -> tuple[float, bool] | None:
+    """What this day has cost so far as the index knows it, and whether it has read this session to its end.
+
+    Only an index that is there and free is read: nothing is built, and nobody is waited for.
+    """
+    from turnlog.store.place import index_name
+
+    further = tuple(filter(None, os.environ.get("TURNLOG_CONFIG_DIRS", "").split(os.pathsep)))
+    path = os.path.join(data_folder(), index_name(further))  # noqa: PTH118
+    if not os.path.isfile(path):  # noqa: PTH113
+        return None
+    try:
+        from _sqlite3 import connect
+    except ImportError:
+        from sqlite3 import connect
+
+    try:
+        with_slashes = os.path.abspath(path).replace("\\", "/").replace("%", "%25").replace("?", "%3f")  # noqa: PTH100
+        address = "file:" + ("/" if with_slashes[1:2] == ":" else "") + with_slashes.replace("#", "%23") + "?mode=ro"
+        db = connect(address, uri=True, timeout=0)
+        try:
+            row = db.execute("SELECT sum(cost), count(*) FROM spend WHERE hour >= ?", (_midnight() // 3600,)).fetchone()
+            read = db.execute("SELECT offset FROM file WHERE path = ?", (transcript,)).fetchone()
+        finally:
+            db.close()
+    except Exception:  # noqa: BLE001 - an index that is busy, damaged or of another version tells nothing
+        return None
+    if not row[1]:
+        return None
+    return row[0] / PICO, read is not None and read[0] == _size(transcript)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size  # noqa: PTH116
+    except (OSError, ValueError):
+        return -1
+
+
+def _midnight() -> int:
+    now = time.localtime()
+    return int(time.mktime((now.tm_year, now.tm_mon, now.tm_mday, 0, 0, 0, 0, 0, -1)))
+
+
+def data_folder() -> str:
+    """turnlog's own data folder: what `turnlog.cli.config.data_dir` answers."""
+    home = os.path.expanduser
+    if named := os.environ.get("TURNLOG_HOME"):
+        return home(named)
+    if sys.platform == "win32":
+        return os.path.join(os.environ.get("LOCALAPPDATA") or home("~/AppData/Local"), "turnlog")  # noqa: PTH118
+    if sys.platform == "darwin":
+        return home("~/Library/Application Support/turnlog")
+    base = os.environ.get("XDG_DATA_HOME", "")
+    return os.path.join(base if os.path.isabs(base) else home("~/.local/share"), "turnlog")  # noqa: PTH117, PTH118
+
+
+def left(given: object, limit: str = "five_hour") -> int | None:
+    """How many seconds are left of a block of the subscription's limits."""
+    ends = number(inside(given, "rate_limits", limit, "resets_at"))
+    seconds = None if ends is None else int(ends - time.time())
+    return seconds if seconds is not None and 0 < seconds < 31 * _DAY else None

@@ -1,0 +1,1 @@
+"""`turnlog trace` and `turnlog hook`."""

@@ -1,0 +1,50 @@
+"""`turnlog trace show`: the span tree of a session."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("session")
+@click.option("-t", "--turn", metavar="N", type=click.IntRange(1), help="Only the trace of this turn.")
+@click.option("--nest", is_flag=True, help="Put calls under the generation that made them, not beside it.")
+@click.option(
+    "--content",
+    type=click.Choice(("full", "redacted", "none")),
+    default="redacted",
+    show_default=True,
+    help="How much of texts --json shows.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the spans with all that would be sent (docs/json.md).")
+def show(session: str, turn: int | None, nest: bool, content: str, as_json: bool) -> None:
+    """Draw the spans of a session, a tree for each turn, as a tracing backend would show it.
+
+    Nothing is sent, and no target is needed. Every span is drawn, whether it was sent or not. SESSION is a path, an id
+    or the start of one, a title, or `last`.
+
+    \b
+    Examples:
+      turnlog trace show last
+      turnlog trace show last --turn 3 --nest
+      turnlog trace show last --json | jq '.traces[].spans[].name'
+    """
+    from turnlog.cli.config import load
+    from turnlog.cli.named import opened
+    from turnlog.cli.output import dump, say
+    from turnlog.cli.terminal import screen
+    from turnlog.cli.trace.span_tree import document, lines
+    from turnlog.errors import NotFound
+    from turnlog.trace.spans.content import Policy
+    from turnlog.trace.spans.span import Told
+    from turnlog.trace.spans.spans import traces
+
+    config = load()
+    with opened(session, config) as found:
+        wanted = [trace for trace in traces(found, Told(over=True)) if turn in (None, trace.number)]
+        if turn is not None and not wanted:
+            raise NotFound(f"turn {turn} has no trace; `turnlog trace show {session}` shows all")
+        if as_json:
+            dump(document(wanted, Policy(content), nest=nest))  # type: ignore[arg-type]
+        else:
+            say(lines(wanted, screen(config.color), nest=nest))

@@ -1,0 +1,39 @@
+"""`turnlog trace`: sessions for tracing backends."""
+
+from __future__ import annotations
+
+import click
+
+from turnlog.cli.group import LazyGroup
+from turnlog.cli.table import Row
+
+COMMANDS = {
+    "show": Row("turnlog.cli.trace.show:show", "Draw the spans of a session, a tree for each turn."),
+    "backfill": Row("turnlog.cli.trace.backfill:backfill", "Send sessions that are there already."),
+    "status": Row("turnlog.cli.trace.status:status", "Say what was sent to each target, and what waits."),
+    "flush": Row("turnlog.cli.trace.flush:flush", "Send now what waits in the outbox."),
+    "work": Row("turnlog.cli.trace.work:work", "What the hook starts in the background.", is_hidden=True),
+}
+
+
+class _Trace(LazyGroup):
+    """The commands of tracing, each imported when it is used."""
+
+    rows = COMMANDS
+
+
+@click.group(cls=_Trace)
+def trace() -> None:
+    """Send sessions to tracing backends: Langfuse, Phoenix, MLflow, anything that takes OpenTelemetry.
+
+    Each turn becomes a trace of its requests to the model, its calls and its sub-agents. Every span is sent once,
+    when it is final; what a backend does not take now waits in the outbox on disk, and is not lost. `turnlog hook
+    install` has the client start it after each turn; `turnlog trace backfill` sends what is there already.
+
+    \b
+    Examples:
+      turnlog trace show last           the span tree of a session
+      turnlog trace backfill --since 7d
+      turnlog trace status              what was sent, what waits, and why
+      turnlog trace flush               try again now
+    """

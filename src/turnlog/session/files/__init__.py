@@ -1,0 +1,1 @@
+"""The files that a session has read and changed."""

@@ -1,0 +1,109 @@
+"""The copies of files that the client makes before it changes them, and when each was taken.
+
+A copy is taken when a prompt begins, of every file that the session has changed so far and that is no longer as it
+was; and just before a file is changed for the first time. So each shows a file as it was before a turn changed it.
+
+    <config>/file-history/<session id>/<hash of the path>@v<n>
+
+Which copy is of which file stands in `file-history-snapshot` and, from 2.1.209 on, `file-history-delta` entries.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from turnlog.entries.layout import is_session_id
+from turnlog.session.clock import milliseconds
+from turnlog.session.files.touches import resolved, turn_at
+from turnlog.session.turns import Turn
+
+if TYPE_CHECKING:
+    from turnlog.session.session import Session
+
+_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}@v[0-9]{1,9}")
+"""Names come out of a transcript: they must not lead anywhere else."""
+
+
+class Backup(Struct):
+    """One copy of a file."""
+
+    path: str
+    name: str | None
+    """None: there was no such file."""
+    turn: Turn | None
+    """The turn that had not changed the file yet."""
+    time: str | None
+    place: float
+    """When it was taken, in milliseconds since 1970."""
+    folders: tuple[Path, ...]
+    """Where the copy may lie."""
+
+    def read(self) -> bytes | None:
+        """The copy's bytes, or None when it is not there."""
+        name = self.name or ""
+        copies = (_plain_file(folder / name) for folder in self.folders) if _NAME.fullmatch(name) else iter(())
+        return next((data for data in copies if data is not None), None)
+
+
+def backups(session: Session) -> list[Backup]:
+    """All copies that a session tells of, each version of a file once, in order of time."""
+    folders = tuple(_folders(session))
+    found: dict[tuple[str, str | None, str], Backup] = {}
+    latest, cwd = 0.0, next((entry.cwd for entry in session.entries if entry.cwd), None)
+    for entry in session.entries:
+        latest, cwd = max(latest, milliseconds(entry.timestamp) or 0), entry.cwd or cwd
+        if entry.type not in ("file-history-snapshot", "file-history-delta"):
+            continue
+        body = session.body(entry)
+        for path, copy in _named(body):
+            name, time = copy.get("backupFileName"), copy.get("backupTime")
+            key = resolved(path, cwd), name if isinstance(name, str) else None, str(copy.get("version"))
+            if key not in found:
+                taken = milliseconds(time) or latest
+                turn = _turn(session, body) or turn_at(session, taken)
+                found[key] = Backup(*key[:2], turn, time if isinstance(time, str) else None, taken, folders)
+    return sorted(found.values(), key=lambda backup: backup.place)
+
+
+def _named(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The copies that one entry names, by path."""
+    snapshot = body.get("snapshot")
+    tracked = snapshot.get("trackedFileBackups") if isinstance(snapshot, dict) else None
+    pairs = list(tracked.items()) if isinstance(tracked, dict) else []
+    if isinstance(path := body.get("trackingPath"), str):
+        pairs.append((path, body.get("backup")))
+    yield from ((path, copy) for path, copy in pairs if path and isinstance(copy, dict))
+
+
+def _turn(session: Session, body: dict[str, Any]) -> Turn | None:
+    """The turn of the prompt that a copy belongs to."""
+    snapshot = body.get("snapshot")
+    uuid = body.get("snapshotMessageId") or (snapshot.get("messageId") if isinstance(snapshot, dict) else None)
+    place = session.file.by_uuid.get(uuid) if isinstance(uuid, str) else None
+    return None if place is None else session.turn_of(session.file.entries[place])
+
+
+def _folders(session: Session) -> Iterator[Path]:
+    """Where a session's copies lie: under its id, or under those that its entries carry since they were copied."""
+    if session.path is None or session.path.parent.parent.name != "projects":
+        return
+    ids = dict.fromkeys([session.session_id, *(entry.session_id for entry in session.entries)])
+    history = session.path.parent.parent.parent / "file-history"
+    yield from (history / name for name in ids if name and is_session_id(name))
+
+
+def _plain_file(path: Path) -> bytes | None:
+    """The bytes of a file that is one, and no link that leads elsewhere."""
+    try:
+        if path.parent.is_symlink() or not stat.S_ISREG(os.lstat(path).st_mode):
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None

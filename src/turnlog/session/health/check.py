@@ -1,0 +1,229 @@
+"""What is wrong with a session, or new in it: findings with a place and plain words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from turnlog.entries.drift import Drift, Unknown
+from turnlog.entries.entry import FLAWS, Entry, Item, Scrap
+from turnlog.entries.reader import Transcript
+from turnlog.errors import Refused
+from turnlog.session.foreign import foreign
+from turnlog.session.health.symptoms import Severity
+from turnlog.session.resume.requests import Proof, prove
+from turnlog.session.session import Session
+
+PLACES = 20
+"""So many places of one finding are named; all are counted."""
+
+
+class Place(Struct, frozen=True):
+    """Where something stands."""
+
+    line: int
+    offset: int
+    uuid: str | None = None
+
+
+class Finding(Struct):
+    """Something to know about a session."""
+
+    kind: str
+    severity: Severity
+    text: str
+    count: int = 0
+    places: list[Place] = []
+    unknown: Unknown | None = None
+    """Of a finding of kind `drift`: what the registry does not know."""
+
+    def add(self, place: Place) -> None:
+        """Count one more place."""
+        self.count += 1
+        if len(self.places) < PLACES:
+            self.places.append(place)
+
+
+class Findings:
+    """Findings by kind and words, each with its places."""
+
+    def __init__(self, file: Transcript) -> None:
+        self._found: dict[tuple[str, str], Finding] = {}
+        self._lines = line_numbers(file)
+
+    def add(self, kind: str, severity: Severity, text: str, items: Iterable[Item]) -> None:
+        """Note something about entries or scraps."""
+        for item in items:
+            finding = self._found.setdefault((kind, text), Finding(kind, severity, text))
+            uuid = item.uuid if isinstance(item, Entry) else None
+            finding.add(Place(self._lines.get(item.offset, 0), item.offset, uuid))
+
+    def note(self, kind: str, severity: Severity, text: str, count: int = 1, places: Iterable[Place] = ()) -> Finding:
+        """Note something about the session as a whole."""
+        finding = self._found[kind, text] = Finding(kind, severity, text, count, list(places))
+        return finding
+
+    def line(self, offset: int) -> int:
+        """The number of the line that begins at an offset."""
+        return self._lines.get(offset, 0)
+
+    def all(self) -> list[Finding]:
+        """The findings, the gravest first."""
+        return sorted(self._found.values(), key=lambda finding: ("error", "warning", "info").index(finding.severity))
+
+
+def line_numbers(file: Transcript) -> dict[int, int]:
+    """For the offset of each entry and scrap the number of its line."""
+    numbers, line = {}, 1
+    for item in file.items:
+        numbers[item.offset] = line
+        line += file.source.read(item.end - 1, 1) == b"\n"
+    return numbers
+
+
+SEVERITY_OF_SCRAP: dict[str, Severity] = {
+    "broken": "error",
+    "torn": "warning",
+    "value": "warning",
+    "padding": "warning",
+}
+
+
+def check(session: Session, *, requests: bool = False) -> list[Finding]:
+    """Everything that is worth knowing about the soundness of a session."""
+    found = Findings(session.file)
+    if reason := foreign(session.file):
+        found.note("foreign", "error", f"this is no session of Claude Code: {reason}")
+        return found.all()
+    _lines(session.file, found)
+    if not session.file.entries:
+        found.note("empty", "warning", "the file holds no entry, as old clients leave them behind")
+        return found.all()
+    _graph(session, found)
+    _calls(session, found)
+    _resume(session, found)
+    _content(session, found)
+    if requests:
+        _requests(session, found)
+    return found.all()
+
+
+def _lines(file: Transcript, found: Findings) -> None:
+    for scrap in file.scraps:
+        found.add(f"{scrap.kind}-line", SEVERITY_OF_SCRAP.get(scrap.kind, "info"), _words(scrap), [scrap])
+    for entry in file.entries:
+        if entry.flaw is not None:
+            severity: Severity = "error" if entry.lost else "warning"
+            found.add(f"flaw-{entry.flaw}", severity, FLAWS[entry.flaw], [entry])
+
+
+def _words(scrap: Scrap) -> str:
+    return {
+        "broken": f"a line is no JSON: {scrap.reason}",
+        "torn": "the last line is cut off; the client skips it, and old clients glue their next line to it",
+        "value": f"a line holds {scrap.reason}",
+        "padding": "NUL bytes, as a crash of the machine leaves them",
+        "comment": "a comment line, which the client skips",
+        "blank": "an empty line, which the client skips",
+        "bom": "a byte order mark at the start",
+    }[scrap.kind]
+
+
+def _graph(session: Session, found: Findings) -> None:
+    graph = session.graph
+    elsewhere = session.found_elsewhere()
+    lost = [row for row in graph.missing if row.parent_uuid not in elsewhere]
+    moved = [row for row in graph.missing if row.parent_uuid in elsewhere]
+    found.add("missing-parent", "warning", "the parent of an entry is not in the file", lost)
+    found.add("parent-in-agent", "warning", "the parent of an entry stands in a sub-agent's file", moved)
+    found.add("duplicate-uuid", "warning", "a uuid is written more than once", graph.duplicates)
+    for ring in graph.cycles:
+        found.add("cycle", "error", "entries are their own ancestors; client 2.0.76 hangs on them", ring)
+    found.add("branch", "info", "the conversation branches here", [branch.fork for branch in graph.branches])
+    others = [entry for entry in session.entries if entry.session_id and entry.session_id != session.session_id]
+    if len({entry.session_id for entry in session.entries if entry.session_id}) > 1:
+        found.add("other-session", "warning", "an entry names another session than most", others)
+
+
+def _calls(session: Session, found: Findings) -> None:
+    last = session.messages[-1].key if session.messages else None
+    open_calls = [call.line for call in session.calls if call.result is None and call.message == last]
+    unanswered = [call.line for call in session.calls if call.result is None and call.message != last]
+    found.add("open-call", "info", "a call at the end has no result yet", open_calls)
+    found.add("unanswered-call", "warning", "a call has no result; the client leaves it out", unanswered)
+    found.add("orphan-result", "warning", "a result answers no call; the client leaves it out", session.orphans)
+
+
+def _resume(session: Session, found: Findings) -> None:
+    """Whether the client would resume it; of a sub-agent's file or mere titles nobody expects that."""
+    talks = any(entry.type in ("user", "assistant") and not entry.is_sidechain for entry in session.file.entries)
+    try:
+        session.thread()
+    except Refused as reason:
+        found.note("refused", "error" if talks else "info", f"the client would not resume it: {reason}")
+
+
+def _content(session: Session, found: Findings) -> None:
+    """What only the whole text of each entry tells: repeated keys, and news of the format."""
+    drift = Drift()
+    for entry in session.file.entries:
+        drift.add(session.body(entry), entry.version, entry.offset)
+        if keys := repeated_keys(session.file.raw(entry)):
+            found.add(
+                "repeated-key",
+                "warning",
+                f"an object has a key twice ({keys[0]}); the last one counts",
+                [entry],
+            )
+    for unknown in drift:
+        since = f", first seen in {unknown.version}" if unknown.version else ""
+        offset = unknown.place or 0
+        places = [Place(found.line(offset), offset)]
+        text = f"unknown {unknown.kind} {unknown.path}{since}"
+        found.note("drift", "info", text, unknown.count, places).unknown = unknown
+
+
+def repeated_keys(raw: bytes) -> list[str]:
+    """Keys that an object of a JSON text has more than once."""
+    found: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in pairs]
+        if len(set(keys)) < len(keys):
+            found.extend(key for key in dict.fromkeys(keys) if keys.count(key) > 1)
+
+    try:
+        json.loads(raw, object_pairs_hook=note)
+    except (ValueError, RecursionError):
+        return []
+    return found
+
+
+def _requests(session: Session, found: Findings) -> None:
+    proof = proof_of(session)
+    if not proof.requests:
+        found.note("requests", "info", "the file records no requests; only the newest clients write them down", 0)
+        return
+    for request, digest in proof.unresolved:
+        found.note(
+            "request-unresolved",
+            "warning",
+            f"request {request}: message {digest[:12]} is not in our reconstruction",
+        )
+    changed = f", {proof.altered} changed since" if proof.altered else ""
+    text = f"{proof.resolved} of {proof.total} recorded messages found"
+    words = f"{text}: {proof.rebuilt} rebuilt, {proof.blobs} written whole{changed}"
+    found.note("requests", "info", words, proof.requests)
+
+
+def proof_of(session: Session) -> Proof:
+    """Find the recorded messages of the session's requests in our reconstruction."""
+    return prove(session.file, session.messages, session.calls)
+
+
+def worst(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings that are errors."""
+    return (finding for finding in findings if finding.severity == "error")

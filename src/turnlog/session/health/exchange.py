@@ -1,0 +1,145 @@
+"""Symptoms in calls and results, and in what the API refuses of what would be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from turnlog.entries.entry import Entry
+from turnlog.session.health.symptoms import Severity, Spot, Symptoms
+from turnlog.session.resume.refusals import MANY, THINKING, image_fault, name_fault, thinking_fault
+from turnlog.session.resume.resumed import Resumed
+from turnlog.session.resume.rows import message_id
+from turnlog.session.session import Session
+
+Json = dict[str, Any]
+
+
+def calls(view: Resumed, found: Symptoms) -> None:
+    """Calls without results, results without calls, and results that stand too late."""
+    session = view.session
+    last = session.messages[-1].key if session.messages else None
+    for call in session.calls:
+        if call.result is None and call.message != last:
+            spot = Spot(call.line, _place(call.line, "tool_use", call.id), call.id)
+            found.add("unanswered-call", _weight(view, call.line), "a call has no result", [spot])
+    for row in session.orphans:
+        found.add("orphan-result", _weight(view, row), "a result answers no call", _orphaned(session, row))
+    late = _late(view)
+    for call in session.calls:
+        if call.id in late and call.result is not None:
+            spot = Spot(call.result, _place(call.result, "tool_result", call.id), call.id)
+            found.add("late-result", "warning", "a result does not stand directly behind its call", [spot])
+
+
+def _weight(view: Resumed, row: Entry) -> Severity:
+    """On a branch that is not resumed, nothing of this harms."""
+    return "warning" if row.index in view.members else "info"
+
+
+def _place(row: Entry, kind: str, identity: str) -> tuple[int, ...]:
+    for number, block in enumerate(row.message.blocks if row.message else []):
+        if block.type == kind and identity in (block.id, block.tool_use_id):
+            return (number,)
+    return ()
+
+
+def _orphaned(session: Session, row: Entry) -> Iterator[Spot]:
+    known = {call.id for call in session.calls}
+    for number, block in enumerate(row.message.blocks if row.message else []):
+        if block.type == "tool_result" and block.tool_use_id not in known:
+            yield Spot(row, (number,), block.tool_use_id or "")
+
+
+def _late(view: Resumed) -> set[str]:
+    """Calls that would be sent without the result that the file has for them."""
+    if not _is_disordered(view.thread):  # spares putting the whole conversation together
+        return set()
+    results = {call.id: call.result for call in view.session.calls if call.result is not None}
+    messages = view.session.conversation().messages
+    late: set[str] = set()
+    for number, message in enumerate(messages[:-1]):
+        given = {block.get("tool_use_id") for block in messages[number + 1]["content"] if _is(block, "tool_result")}
+        for block in message["content"] if message["role"] == "assistant" else []:
+            identity = block.get("id")
+            if _is(block, "tool_use") and isinstance(identity, str) and identity not in given:
+                row = results.get(identity)
+                late.update({identity} if row is not None and row.index in view.members else ())
+    return late
+
+
+def _is_disordered(rows: list[Entry]) -> bool:
+    """Whether anything is said between a call and its result, or a result stands before its call."""
+    waiting: set[str | None] = set()
+    speaker: str | None = None
+    for row in rows:
+        blocks = row.message.blocks if row.message and row.type in ("user", "assistant") else []
+        results = {block.tool_use_id for block in blocks if block.type == "tool_result"}
+        if results - waiting or (
+            waiting and blocks and not results and (row.type, message_id(row)) != ("assistant", speaker)
+        ):
+            return True
+        waiting -= results
+        waiting |= {block.id for block in blocks if block.type == "tool_use"}
+        speaker = message_id(row) if row.type == "assistant" else speaker
+    return False
+
+
+def _is(block: Json, kind: str) -> bool:
+    return block["type"] == kind and not isinstance(block.get("tool_use_id"), dict | list)
+
+
+def names(view: Resumed, found: Symptoms) -> None:
+    """Names of tools that the API refuses."""
+    for row in view.session.entries:
+        for number, block in enumerate(row.message.blocks if row.message and row.type == "assistant" else []):
+            if block.type == "tool_use" and (fault := name_fault(block.name)):
+                severity: Severity = "error" if row.index in view.members else "info"
+                found.add("long-tool-name", severity, fault, [Spot(row, (number,), (block.name or "")[:200])])
+
+
+def thinking(view: Resumed, found: Symptoms) -> None:
+    """Thinking that the API refuses; that of another provider's model does no harm as long as that one answers."""
+    spoken = {_message(row) for row in view.thread if _says_more(row)}
+    for row, path, block in _blocks(view, "assistant"):
+        if block.get("type") in THINKING and _message(row) in spoken and (fault := thinking_fault(block)):
+            model = row.message.model if row.message else None
+            is_claude = model is None or model.startswith(("claude", "<"))
+            text = fault if is_claude else f"{fault}, of another provider's model"
+            found.add("bad-thinking", "error" if is_claude else "info", text, [Spot(row, path)])
+
+
+def _message(row: Entry) -> str:
+    return message_id(row) or f"@{row.offset}"
+
+
+def _says_more(row: Entry) -> bool:
+    """Whether an answer holds more than thinking: the client does not send what was broken off there."""
+    return row.type == "assistant" and any(b.type not in THINKING for b in (row.message.blocks if row.message else []))
+
+
+def images(view: Resumed, found: Symptoms) -> None:
+    """Images that the API refuses."""
+    shown = [(row, path, block) for row, path, block in _blocks(view, "user") if block.get("type") == "image"]
+    for row, path, block in shown:
+        if fault := image_fault(block, of_many=len(shown) > MANY):
+            found.add("bad-image", "error", fault, [Spot(row, path)])
+
+
+def _blocks(view: Resumed, kind: str) -> Iterator[tuple[Entry, tuple[int, ...], Json]]:
+    """The blocks of the entries that would be resumed, those inside results too, each with its place."""
+    wanted = THINKING if kind == "assistant" else ("image", "tool_result")
+    for row in view.thread:
+        if row.type != kind or row.message is None or not any(block.type in wanted for block in row.message.blocks):
+            continue
+        for number, block in enumerate(_content(view.session.body(row).get("message"))):
+            if isinstance(block, dict):
+                yield row, (number,), block
+                for inner, part in enumerate(_content(block)):
+                    if isinstance(part, dict):
+                        yield row, (number, inner), part
+
+
+def _content(holder: object) -> list[Any]:
+    content = holder.get("content") if isinstance(holder, dict) else None
+    return content if isinstance(content, list) else []

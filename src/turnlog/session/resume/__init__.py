@@ -1,0 +1,1 @@
+"""What the client would go on from, and what it would send."""

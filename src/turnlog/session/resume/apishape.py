@@ -1,0 +1,85 @@
+"""Whether messages have the shape that the Messages API asks for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from turnlog.session.resume.refusals import THINKING
+
+Json = dict[str, Any]
+
+RULES: dict[str, str] = {
+    "api-first": "the first message is not the user's",
+    "api-empty": "a message has no content, or a text that is empty",
+    "api-unanswered": "a call has no result directly behind it",
+    "api-orphan": "a result does not stand directly behind its call",
+    "api-ids": "two calls have one id",
+    "api-last-thinking": "the last block of an answer is thinking",
+    "api-late-thinking": "thinking stands behind a call",
+    "api-same-role": "two messages of one speaker follow each other; the API takes them as one",
+}
+"""The rules by name, each with the words for what breaks it."""
+
+
+class Breach(NamedTuple):
+    """A message that breaks a rule."""
+
+    rule: str
+    message: int
+    """Which message, counted from 0."""
+
+
+def breaches(messages: list[Json]) -> list[Breach]:
+    """What the API would not take as it is, in the order of the messages; what the system says is passed over."""
+    spoken = [(number, message) for number, message in enumerate(messages) if message["role"] != "system"]
+    found: list[Breach] = []
+    if spoken and spoken[0][1]["role"] != "user":
+        found.append(Breach("api-first", spoken[0][0]))
+    before: Json | None = None
+    for number, message in spoken:
+        found += [Breach(rule, number) for rule in _pair(before, message)]
+        found += [Breach(rule, number) for rule in _alone(message)]
+        before = message
+    counts = Counter(identity for _, message in spoken for identity in _ids(message, "tool_use"))
+    found += [Breach("api-ids", n) for n, message in spoken if any(counts[i] > 1 for i in _ids(message, "tool_use"))]
+    return found
+
+
+def _pair(before: Json | None, message: Json) -> Iterator[str]:
+    """What is wrong with how a message follows another."""
+    calls = _ids(before, "tool_use") if before and before["role"] == "assistant" else []
+    results = _ids(message, "tool_result") if message["role"] == "user" else []
+    if before is not None and before["role"] == message["role"]:
+        yield "api-same-role"
+    yield from ("api-unanswered" for identity in calls if identity not in results)
+    yield from ("api-orphan" for identity in results if identity not in calls)
+
+
+def _alone(message: Json) -> Iterator[str]:
+    """What is wrong with a message by itself."""
+    kinds = [block["type"] for block in message["content"]]
+    if not kinds or any(kind == "text" and not _text(block) for kind, block in _with(kinds, message)):
+        yield "api-empty"
+    if message["role"] == "assistant" and kinds:
+        if kinds[-1] in THINKING:
+            yield "api-last-thinking"
+        first_call = kinds.index("tool_use") if "tool_use" in kinds else len(kinds)
+        if any(kind in THINKING for kind in kinds[first_call:-1]):
+            yield "api-late-thinking"
+
+
+def _with(kinds: list[str], message: Json) -> Iterator[tuple[str, Json]]:
+    return zip(kinds, message["content"], strict=True)
+
+
+def _text(block: Json) -> str:
+    text = block.get("text")
+    return text.strip() if isinstance(text, str) else ""
+
+
+def _ids(message: Json, kind: str) -> list[str]:
+    """The ids of a message's calls, or of those that its results answer."""
+    key = "id" if kind == "tool_use" else "tool_use_id"
+    return [str(block.get(key)) for block in message["content"] if block["type"] == kind]

@@ -1,0 +1,141 @@
+"""What each row of a resumed session contributes to the conversation.
+
+The numbers in brackets are the rules of docs/format.md, "How a session is resumed".
+"""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from turnlog.entries.decode import TOO_DEEP
+from turnlog.entries.entry import Body, Entry
+from turnlog.session.resume.additions import is_notification, rendered, wrapped
+from turnlog.session.usage.prices import SYNTHETIC
+
+Json = dict[str, Any]
+_NOT_SENT = "advisor_tool_result"
+_RENAMED = {"Task": "Agent"}
+_DEPTH = 600
+"""How deep values are followed; what lies deeper is cut off, because encoding it again could exhaust the stack."""
+_SENT_INPUT = {"SendMessage": ("to", "summary", "message")}
+
+
+class Part(NamedTuple):
+    """What one row, or several that belong together, say."""
+
+    role: str
+    blocks: list[Json]
+    identity: str | None = None
+    """What joins the rows of one assistant message."""
+
+
+def part(row: Entry, body: Body, *, as_sent: bool) -> Part | None:
+    """What a row says, or None when it says nothing [18-20]."""
+    if row.type == "attachment":
+        return _attachment(body, as_sent)
+    if row.type == "system":
+        shown = row.subtype == "local_command" and not body.get("isDisplayOnly")
+        return Part("user", _texts(body.get("content"))) if shown else None
+    message = body.get("message")
+    if not isinstance(message, dict):
+        return None
+    blocks = [block for block in _blocks(message.get("content")) if block["type"] != _NOT_SENT]
+    if row.type == "user":
+        return Part("user", wrapped(blocks, body) if as_sent and is_notification(body) else blocks)
+    if body.get("isApiErrorMessage") and message.get("model") == SYNTHETIC:
+        return None
+    return Part(
+        "assistant",
+        [_call(block) for block in blocks if block["type"] != "tool_result"],
+        _identity(body, message),
+    )
+
+
+def _attachment(body: Body, as_sent: bool) -> Part | None:
+    """A prompt or notification that came while the model was working; other attachments are reminders [19]."""
+    attachment = body.get("attachment")
+    if not isinstance(attachment, dict):
+        return None
+    queued = _blocks(attachment.get("prompt")) if attachment.get("type") == "queued_command" else []
+    if not as_sent:
+        return Part("user", queued)
+    role, blocks = rendered(body)
+    if blocks and not (queued and attachment.get("humanTurn")):
+        return Part(role, blocks)
+    return Part("user", wrapped(queued, attachment))
+
+
+def _texts(content: object) -> list[Json]:
+    return [{"type": "text", "text": as_client_writes(content)}] if isinstance(content, str) and content.strip() else []
+
+
+def _blocks(content: object) -> list[Json]:
+    """The blocks of a content; texts that are empty or blank say nothing [20]."""
+    if not isinstance(content, list):
+        return _texts(content)
+    blocks = [_result(block) for block in content if isinstance(block, dict) and isinstance(block.get("type"), str)]
+    return [as_client_writes(block) for block in blocks if block["type"] != "text" or _texts(block.get("text"))]
+
+
+def _result(block: Json) -> Json:
+    """A result as the newest client words it: of an error only the texts, as one; anything odd as JSON."""
+    content = block.get("content")
+    if block["type"] != "tool_result" or content is None or isinstance(content, str):
+        return block
+    if not isinstance(content, list):
+        return {**block, "content": json.dumps(as_client_writes(content), ensure_ascii=False, separators=(",", ":"))}
+    if not block.get("is_error"):
+        return block
+    texts = [inner["text"] for inner in content if isinstance(inner, dict) and isinstance(inner.get("text"), str)]
+    return {**block, "content": [{"type": "text", "text": "\n\n".join(texts)}] if texts else []}
+
+
+def _identity(body: Body, message: Json) -> str | None:
+    """Rows without message id but with any request id are joined with each other; with neither, never [23]."""
+    identity = message.get("id")
+    return identity if isinstance(identity, str) and identity else ("no id" if body.get("requestId") else None)
+
+
+def _call(block: Json) -> Json:
+    """A call as the newest client words it [27]."""
+    if block["type"] != "tool_use":
+        return block
+    name, given, sent = str(block.get("name")), block.get("input"), dict(block)
+    if name in _SENT_INPUT and isinstance(given, dict):
+        sent["input"] = {key: value for key, value in given.items() if key in _SENT_INPUT[name]}
+    if name in _RENAMED:
+        sent["name"] = _RENAMED[name]
+    return sent
+
+
+def as_client_writes(value: Any, depth: int = 0) -> Any:
+    """A JSON value after the client's own decoding and encoding: numbers are doubles, half surrogates become U+FFFD."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if not isinstance(value, dict | list):
+        return _double(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if depth == _DEPTH:
+        return TOO_DEEP
+    if isinstance(value, list):
+        items = []
+        for inner in value:  # no comprehension: it would need a second frame for each level
+            items.append(as_client_writes(inner, depth + 1))  # noqa: PERF401
+        return items
+    fields = {}
+    for key, inner in value.items():
+        fields[as_client_writes(key)] = as_client_writes(inner, depth + 1)
+    return fields
+
+
+def _double(value: int | float) -> int | float | None:
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    if number != number or number in (float("inf"), float("-inf")):
+        return None
+    if abs(number) >= 1e21 or not number.is_integer():
+        return number
+    return int(Decimal(repr(number)))

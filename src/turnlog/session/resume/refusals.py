@@ -1,0 +1,84 @@
+"""What the Messages API refuses of a single block: thinking without its signature, images it can't read, tool names."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import Any
+
+from turnlog.session.window.pictures import dimensions
+
+Json = dict[str, Any]
+
+LONGEST_NAME = 200
+WIDEST = 8000
+"""Pixels that a side of an image may have."""
+WIDEST_OF_MANY = 2000
+MANY = 20
+"""With more images than this in one request, each must be smaller."""
+HEAVIEST = 5 * 1024 * 1024
+"""Letters of base64 that an image may take."""
+_MAGIC = {
+    "image/png": (b"\x89PNG\r\n\x1a\n",),
+    "image/jpeg": (b"\xff\xd8\xff",),
+    "image/gif": (b"GIF87a", b"GIF89a"),
+    "image/webp": (b"RIFF",),
+}
+_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{LONGEST_NAME}}}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_HEAD = 64 * 1024
+THINKING = ("thinking", "redacted_thinking")
+
+
+def thinking_fault(block: Json) -> str | None:
+    """What is wrong with a thinking block; its text may be empty, as the newest models leave it, its signature not."""
+    if block.get("type") == "redacted_thinking":
+        data = block.get("data")
+        return None if isinstance(data, str) and data else "redacted thinking without its data"
+    signature = block.get("signature")
+    if not isinstance(signature, str) or not signature:
+        return "thinking without a signature"
+    return None if _BASE64.fullmatch(signature) else "thinking with a signature that is none"
+
+
+def name_fault(name: str | None) -> str | None:
+    """What is wrong with the name of a tool."""
+    if name is None or _NAME.fullmatch(name):
+        return None
+    if len(name) > LONGEST_NAME:
+        return f"a tool's name of {len(name):,} letters"
+    return "a tool's name with letters that the API does not take" if name else "a call without a tool's name"
+
+
+def image_fault(block: Json, *, of_many: bool = False) -> str | None:
+    """What is wrong with an image block; one that is only named by its address or file is not looked at."""
+    source = block.get("source")
+    if not isinstance(source, dict):
+        return "an image without a source"
+    if source.get("type") != "base64":
+        return None
+    kind, data = source.get("media_type"), source.get("data")
+    if not isinstance(kind, str) or kind not in _MAGIC:
+        return f"an image of the kind {str(kind)[:40]!r}"
+    if not isinstance(data, str) or not data:
+        return "an image without data"
+    return _data_fault(data, kind) or _size_fault(data, WIDEST_OF_MANY if of_many else WIDEST)
+
+
+def _data_fault(data: str, kind: str) -> str | None:
+    try:
+        head = base64.b64decode(data.encode("ascii"), validate=True)[:_HEAD]
+    except (binascii.Error, ValueError):
+        return "an image whose data is damaged"
+    return None if head.startswith(_MAGIC[kind]) else f"an image that is no {kind.removeprefix('image/')}"
+
+
+def _size_fault(data: str, widest: int) -> str | None:
+    if len(data) > HEAVIEST:
+        return f"an image of {len(data) / 1024 / 1024:.1f} MB, more than 5 MB"
+    sides = dimensions(base64.b64decode(data[:_HEAD]))
+    if max(sides) <= widest:
+        return None
+    limit = f"{widest:,} pixels" + (f", the limit with more than {MANY} images" if widest == WIDEST_OF_MANY else "")
+    return f"an image of {sides[0]:,} × {sides[1]:,} pixels, more than {limit}"

@@ -1,0 +1,346 @@
+"""What of an entry people may search for: every text in it, by kind.
+
+Nothing that a person, the model or a tool wrote is left out. Left out are ids, hashes, signatures and encoded files
+(images), and a text that the same entry holds a second time: the client keeps a tool's result twice, as the model saw
+it and in its own structure (`toolUseResult`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from turnlog.entries.entry import Body
+from turnlog.entries.typed import tagged
+from turnlog.session.texts.lines import Block, Line, Placed
+
+KINDS = {
+    "title": "the name of a session: given by a person or a model; a tag, an agent's name",
+    "prompt": "typed by a person: a prompt, a slash command, a `!` command",
+    "answer": "what the model said",
+    "summary": "the summary of a compaction",
+    "thinking": "what the model thought",
+    "call": "the name and the input of a tool call",
+    "result": "what a tool gave back",
+    "attachment": "what the client added for the model to see: files, reminders, output of hooks",
+    "system": "what the client noted: errors, commands, the end of a turn",
+    "meta": "what the client said in the user's name: caveats, output of commands, notifications",
+    "other": "everything else",
+}
+"""The kinds of texts."""
+SAID = ("title", "prompt", "answer", "summary")
+"""What people mean when they remember a session; the other kinds are what was done."""
+
+_TITLES = {
+    "summary": "summary",
+    "custom-title": "customTitle",
+    "ai-title": "aiTitle",
+    "tag": "tag",
+    "agent-name": "agentName",
+}
+_PATHS = frozenset({"file_path", "filePath", "notebook_path", "path", "filename", "displayPath"})
+_TYPED = frozenset({"command", "bash", None})
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_ASKED = frozenset({"oldString", "newString", "edits", "prompt"})
+"""What a structured result repeats of the input of its call."""
+_ASKED_TO_WRITE = _ASKED | {"content"}
+_WRITTEN = ("create", "update")
+_KNOWN = frozenset({"text", "thinking", "tool_use", "tool_result"})
+# Fields of an entry that say what it is and where it belongs.
+_ENVELOPE = frozenset(
+    "type uuid parentUuid logicalParentUuid sessionId session_id timestamp version requestId userType entrypoint"
+    " isSidechain cwd gitBranch slug promptId messageId leafUuid toolUseID parentToolUseID sourceToolAssistantUUID"
+    " sourceToolUseID interruptedMessageId agentId permissionMode forkedFrom apiBlockIndex headUuid anchorUuid tailUuid"
+    " level id model".split()
+)
+# Fields inside of it that hold what nobody can read.
+_OPAQUE = frozenset(
+    "type uuid parentUuid sessionId messageId tool_use_id toolUseID timestamp signature media_type base64"
+    " encrypted_content encrypted_index encryptedContent backupFileName digests service_tier".split()
+)
+_UNREADABLE = ("base64", "redacted_thinking")
+_DATA = frozenset({"data"})
+_NOTHING_OPAQUE: frozenset[str] = frozenset()
+_ENCODED_SIZE = 256
+_ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_ENCODED_SIZE}}}")
+_FEW = 6
+"""A word with so few different letters is a ruler."""
+
+
+class Familiar(NamedTuple):
+    """What earlier entries of a transcript have shown: results repeat much of it."""
+
+    calls: Container[str] = ()
+    """The ids of the calls that stand before."""
+    files: Container[str] = ()
+    """The paths of files that were shown or written whole, and since then only changed by edits that were shown."""
+
+
+class Text(Struct, gc=False):
+    """One text of an entry."""
+
+    kind: str
+    """One of KINDS."""
+    words: str
+    paths: tuple[str, ...] = ()
+    """The files that it names."""
+    tool: str | None = None
+    """The tool of a call."""
+    call: str | None = None
+    """The id of the call that it is, or that it answers."""
+    failed: bool = False
+    """Whether it is the result of a call that failed, or an error of the API."""
+    seen: int | None = None
+    """How many characters the model saw, where that is more than the text: a file with its lines numbered."""
+
+
+_NOTHING = Familiar()
+
+
+def texts(placed: Placed, familiar: Familiar = _NOTHING) -> list[Text]:
+    """The texts of an entry, without what its structured result repeats of earlier entries."""
+    line = placed.line
+    kind, said = line.type, line.message
+    if said is None or kind not in ("user", "assistant"):
+        return _other(kind or "", placed.body)
+    content = said.content
+    if isinstance(content, str):
+        found = [_plain(line, content)]
+    else:
+        blocks = content or []
+        found = [text for block in blocks if block.type in _KNOWN and (text := _block(line, block))]
+        if placed.is_flawed or len(found) < len(blocks):
+            found += _strange(line, placed.body)
+    if asides := line.asides:
+        found.append(Text("meta", "\n".join(strings(asides))))
+    if (structure := line.tool_use_result) is not None:
+        if type(structure) is dict and "file" in structure:
+            _unnumber(structure, found)
+        if extra := _structured(structure, found, familiar):
+            found.append(extra)
+    return found
+
+
+def _plain(line: Line, text: str) -> Text:
+    if line.type == "assistant":
+        return Text("answer", text, (), None, None, bool(line.is_api_error_message))
+    if line.is_compact_summary:
+        return Text("summary", text)
+    mark = tagged(text) if text[:1] in "<[CT" else None
+    return Text("prompt" if mark in _TYPED and not line.is_meta else "summary" if mark == "summary" else "meta", text)
+
+
+def _block(line: Line, block: Block) -> Text | None:
+    """The text of a block; None for one that must be looked at in full."""
+    if block.type == "text" and block.text is not None:
+        return _plain(line, "\n".join([block.text, *strings(block.citations)]) if block.citations else block.text)
+    if block.type == "thinking" and block.thinking is not None:
+        return Text("thinking", block.thinking)
+    if block.type == "tool_use":
+        name = block.name or ""
+        words = "\n".join([name, *strings(block.input, _NOTHING_OPAQUE)])
+        return Text("call", words, _paths(block.input), name, block.id)
+    if block.type == "tool_result":
+        content = block.content
+        words = content if isinstance(content, str) else "\n".join(strings(content))
+        return Text("result", words, (), None, block.tool_use_id, bool(block.is_error))
+    return None
+
+
+def _strange(line: Line, body: Body) -> Iterator[Text]:
+    """The texts of blocks that are not among the usual ones."""
+    message = body.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    for block in content if isinstance(content, list) else []:
+        if not isinstance(block, dict):
+            kind, words = "other", "\n".join(strings(block))
+        elif _usual(block):
+            continue
+        else:
+            kind = _kind_of(block, line)
+            words = "\n".join(_document(block) if block.get("type") == "document" else strings(block))
+        if words:
+            yield Text(kind, words)
+
+
+def _kind_of(block: Body, line: Line) -> str:
+    name = str(block.get("type"))
+    if name in _CALLS:
+        return "call"
+    return "result" if name.endswith("tool_result") else "other" if line.type == "assistant" else "attachment"
+
+
+def _usual(block: Body) -> bool:
+    """Whether `_block` took a block."""
+    kind = block.get("type")
+    return kind in ("tool_use", "tool_result") or (kind in ("text", "thinking") and isinstance(block.get(kind), str))
+
+
+def _document(block: Body) -> Iterator[str]:
+    source = block.get("source")
+    if isinstance(source, dict) and source.get("type") == "text" and isinstance(source.get("data"), str):
+        yield source["data"]
+    yield from strings(block)
+
+
+def _unnumber(found: Body, said: list[Text]) -> None:
+    """Take a file that was read as it is, not with its lines numbered: then phrases go on over the ends of lines."""
+    read = found["file"]
+    content = read.get("content") if isinstance(read, dict) else None
+    if not said or not isinstance(read, dict) or not isinstance(content, str):
+        return
+    told = said[-1].words
+    end = _end_of_file(read, content, told)
+    if end is not None and _is_told(content, told):
+        said[-1].words, said[-1].seen = content + told[end:], len(told)
+
+
+def _end_of_file(read: Body, content: str, told: str) -> int | None:
+    """Where the numbered lines of a file end in what the model saw; behind them may stand what the client added."""
+    start = read.get("startLine")
+    if not isinstance(start, int):
+        return None
+    whole = content.removesuffix("\n")
+    number, last = start + whole.count("\n"), whole[whole.rfind("\n") + 1 :]
+    for mark in (f"{number}\u2192{last}", f"{number}\t{last}"):
+        if (at := told.rfind(mark)) >= 0:
+            return at + len(mark)
+    return None
+
+
+def _structured(found: Any, said: list[Text], familiar: Familiar) -> Text | None:
+    """What the client's own structure of a result holds beyond what the model saw of it."""
+    told, call = (said[-1].words, said[-1].call) if said else ("", None)
+    paths: tuple[str, ...] = ()
+    if isinstance(found, dict):
+        kept = _beyond(found, told, _repeated(found, call, familiar))
+        paths = _paths(found) or _paths(found.get("file"))
+    else:
+        kept = [text for text in strings(found) if text not in told and text.removeprefix("Error: ") not in told]
+    return Text("result", "\n".join(kept), paths, call=call) if kept or paths else None
+
+
+def _beyond(found: Body, told: str, repeated: Container[str]) -> list[str]:
+    kept: list[str] = []
+    for key, value in found.items():
+        if key in repeated or key in _OPAQUE:
+            continue
+        shape = type(value)
+        if shape is str:
+            if value and value not in told and not _is_encoded(value):
+                kept.append(value)
+        elif shape is dict and key == "file":
+            kept += _file(value, told)
+        elif shape is dict or shape is list:
+            kept += [text for text in strings(value) if text not in told]
+    return kept
+
+
+def _repeated(found: Body, call: str | None, familiar: Familiar) -> Container[str]:
+    """The fields of a structured result that repeat the call, or a file that was shown before."""
+    asked = _NOTHING_OPAQUE
+    if call is not None and call in familiar.calls and not found.get("userModified"):
+        asked = _ASKED if found.get("type") not in _WRITTEN else _ASKED_TO_WRITE
+    if not isinstance(found.get("originalFile"), str):
+        return asked
+    fields = set(asked)
+    if isinstance(path := found.get("filePath"), str) and path in familiar.files:
+        fields.add("originalFile")
+    if isinstance(found.get("newString"), str) or isinstance(found.get("content"), str):
+        fields.add("structuredPatch")  # its lines are those of the file before, and the new ones
+    return fields
+
+
+def shown_whole(found: Any) -> str | None:
+    """The path of the file that a structured result (`toolUseResult`) holds whole, as it was before or is now."""
+    if not isinstance(found, dict):
+        return None
+    path, read = found.get("filePath"), found.get("file")
+    if isinstance(path, str):
+        written = found.get("type") in _WRITTEN and isinstance(found.get("content"), str)
+        return path if written or isinstance(found.get("originalFile"), str) else None
+    if isinstance(read, dict) and read.get("startLine") == 1 and read.get("numLines") == read.get("totalLines"):
+        path = read.get("filePath")
+        return path if isinstance(path, str) and isinstance(read.get("content"), str) else None
+    return None
+
+
+def _file(value: Body, told: str) -> list[str]:
+    """What a reading of a file holds beyond what the model saw: that is the same text with the lines numbered."""
+    kept = [inner for key, inner in value.items() if key != "content" and key not in _OPAQUE]
+    content = value.get("content")
+    if not (isinstance(content, str) and _is_told(content, told)):
+        kept.append(content)
+    return [text for text in strings(kept) if text not in told]
+
+
+def _is_told(content: str, told: str) -> bool:
+    """Whether a text is, with numbers before its lines, another one; some of its lines are looked for."""
+    if len(content) > len(told):
+        return False
+    if told.startswith(content):
+        return True
+    for at in range(0, len(content), len(content) // 6 + 1):
+        start = content.rfind("\n", 0, at) + 1
+        end = content.find("\n", at)
+        if content[start : end if end >= 0 else None] not in told:
+            return False
+    return True
+
+
+def _paths(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, dict) or _PATHS.isdisjoint(given):
+        return ()
+    return tuple(path for key, path in given.items() if key in _PATHS and isinstance(path, str) and path)
+
+
+def _other(kind: str, body: Body) -> list[Text]:
+    """The texts of an entry that is no message."""
+    if field := _TITLES.get(kind):
+        title = body.get(field)
+        return [Text("title", title)] if isinstance(title, str) and title else []
+    name = kind if kind in ("attachment", "system") else "other"
+    inner = body.get("attachment")
+    paths = _paths(inner) if isinstance(inner, dict) else _tracked(body)
+    inside = [value for key, value in body.items() if key not in _ENVELOPE]
+    words = "\n".join(dict.fromkeys(strings(inside)))
+    if not words and not paths:
+        return []
+    return [Text(name, words, paths, None, None, kind == "system" and body.get("subtype") == "api_error")]
+
+
+def _tracked(body: Body) -> tuple[str, ...]:
+    """The files that a snapshot of the file history lists: their names are keys."""
+    snapshot = body.get("snapshot")
+    files = snapshot.get("trackedFileBackups") if isinstance(snapshot, dict) else None
+    return tuple(files) if isinstance(files, dict) else ()
+
+
+def strings(value: Any, opaque: frozenset[str] = _OPAQUE) -> list[str]:
+    """The texts inside a JSON value, in order, without fields that are not for people, and without encoded files."""
+    found: list[str] = []
+    waiting = [iter((value,))]
+    while waiting:
+        for item in waiting[-1]:
+            kind = type(item)  # exact: it is what a decoder gave, and much of it
+            if kind is str:
+                if item and (len(item) <= _ENCODED_SIZE or not _is_encoded(item)):
+                    found.append(item)
+            elif kind is dict:
+                hidden = opaque | _DATA if "media_type" in item or item.get("type") in _UNREADABLE else opaque
+                waiting.append(iter([inner for key, inner in item.items() if key not in hidden]))
+                break
+            elif kind is list:
+                waiting.append(iter(item))
+                break
+        else:
+            waiting.pop()
+    return found
+
+
+def _is_encoded(text: str) -> bool:
+    """Whether a text begins like a file in base64: with a word that no text has."""
+    return len(text) > _ENCODED_SIZE and _ENCODED.match(text) is not None and len(set(text[:_ENCODED_SIZE])) > _FEW

@@ -1,0 +1,200 @@
+"""What becomes of each piece of a conversation when it is stripped.
+
+A piece that several wishes reach has the hardest fate of them. Whatever is wished, calls and results stay pairs:
+
+- a call without a result is never touched: nobody knows what it did;
+- a call is not removed but shortened when its result stands beside something that was said, when another call in its
+  row has no result, and when it is the last thing that the model did without a word, because the session goes on there;
+- thinking stays in an answer that is not finished, and goes with an answer of which nothing else is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from turnlog.entries.entry import Entry
+from turnlog.session.window.noise import HOOK_OUTPUT
+from turnlog.session.window.pieces import Piece
+from turnlog.session.window.wishes import Wishes
+
+STAYS, SHORTENED, REPLACED, GONE = range(4)
+_READING = frozenset({"Read", "NotebookRead"})
+_WRITING = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+
+
+class Fate(NamedTuple):
+    """What becomes of a piece."""
+
+    degree: int = STAYS
+    """STAYS, SHORTENED (of an image: a placeholder), REPLACED by a placeholder, or GONE."""
+    longest: int = 0
+    """How many characters of each shortened text stay."""
+    why: str = ""
+    """The wish: tools, duplicates, stale_reads, thinking, images or noise."""
+
+    @property
+    def hardness(self) -> tuple[int, int]:
+        """What fates are compared by."""
+        return self.degree, -self.longest
+
+
+WHOLE = Fate()
+
+
+def fates(found: Sequence[Piece], wishes: Wishes) -> list[Fate]:
+    """What becomes of each piece of one conversation; `found` is in its order."""
+    judge = _Judge(found, wishes)
+    given = [judge.fate(at, piece) for at, piece in enumerate(found)]
+    speaking = {_message(piece.row) for piece, fate in zip(found, given, strict=True) if _speaks(piece, fate)}
+    emptied = {_message(piece.row) for piece in found if piece.group == "calls"} - speaking
+    return [
+        Fate(GONE, 0, fate.why or "tools") if piece.group == "thinking" and _message(piece.row) in emptied else fate
+        for piece, fate in zip(found, given, strict=True)
+    ]
+
+
+def without_copy(found: Sequence[Piece], wishes: Wishes) -> set[str]:
+    """The calls whose result loses the client's own copy because of its age."""
+    if wishes.copies is None:
+        return set()
+    ages, held = Ages(found), _Held(found)
+    own = (call for call in held.answered if wishes.rule(held.names[call]) is not None)
+    return {call for call in own if ages.of_call(call) >= wishes.copies}
+
+
+def _speaks(piece: Piece, fate: Fate) -> bool:
+    return piece.row.type == "assistant" and piece.group != "thinking" and fate.degree != GONE
+
+
+def _message(row: Entry) -> str:
+    """What tells a message from others."""
+    return (row.message.id if row.message else None) or f"@{row.index}"
+
+
+class _Judge:
+    """All that must be known of a conversation to decide about one of its pieces."""
+
+    def __init__(self, found: Sequence[Piece], wishes: Wishes) -> None:
+        self._wishes = wishes
+        self._ages = Ages(found)
+        self._held = _Held(found)
+        self._repeated = _duplicates(found) if wishes.duplicates else set()
+        self._replaced = self._repeated | (_stale(found) if wishes.stale_reads else set())
+        self._rules = {name: wishes.rule(name) for name in set(self._held.names.values())}
+        images = [at for at, piece in enumerate(found) if piece.group == "images"]
+        self._old = set() if wishes.images is None else set(images[: max(0, len(images) - wishes.images)])
+
+    def fate(self, at: int, piece: Piece) -> Fate:
+        if piece.group == "thinking":
+            return self._thinking(piece)
+        if piece.group == "attachments" and self._wishes.noise and piece.kind in HOOK_OUTPUT:
+            return Fate(GONE, 0, "noise")
+        found = Fate(SHORTENED, 0, "images") if at in self._old else WHOLE
+        return max(found, self._call(piece), key=lambda fate: fate.hardness) if piece.call else found
+
+    def _thinking(self, piece: Piece) -> Fate:
+        stays = self._wishes.thinking is None or self._ages.turn(piece) < self._wishes.thinking
+        return WHOLE if stays or _message(piece.row) == self._held.working else Fate(GONE, 0, "thinking")
+
+    def _call(self, piece: Piece) -> Fate:
+        """What becomes of a call, its result, or an image in that."""
+        if piece.call not in self._held.answered or (rule := self._rules[self._held.names[piece.call]]) is None:
+            return WHOLE
+        age = self._ages.of_call(piece.call)
+        is_too_old = rule.gone is not None and age >= rule.gone
+        if is_too_old and piece.call not in self._held.calls:
+            return Fate(GONE, 0, "tools")
+        if piece.group != "calls" and piece.call in self._replaced:
+            return Fate(REPLACED, 0, "duplicates" if piece.call in self._repeated else "stale_reads")
+        if is_too_old or (age >= rule.whole and rule.longest is not None):
+            return self._shortened(piece, rule.longest or 0)
+        return WHOLE
+
+    def _shortened(self, piece: Piece, longest: int) -> Fate:
+        """Shortened, if there is anything to shorten; an image as a whole or not at all."""
+        return WHOLE if piece.group == "images" and piece.stored <= longest else Fate(SHORTENED, longest, "tools")
+
+
+class Ages:
+    """How many turns ago a piece was said: 0 in the last turn."""
+
+    def __init__(self, found: Iterable[Piece]) -> None:
+        found = list(found)
+        turns = sorted({piece.turn for piece in found}, reverse=True)
+        calling = sorted({piece.turn for piece in found if piece.group == "calls"}, reverse=True)
+        self._all = {number: age for age, number in enumerate(turns)}
+        self._calling = {number: age for age, number in enumerate(calling)}
+        self._of_call: dict[str, int] = {}
+        for piece in found:
+            if piece.group == "calls":
+                self._of_call[piece.call] = max(piece.turn, self._of_call.get(piece.call, 0))
+
+    def turn(self, piece: Piece) -> int:
+        """Among all turns."""
+        return self._all[piece.turn]
+
+    def of_call(self, call: str) -> int:
+        """Among the turns that have calls; a result is as old as its call."""
+        return self._calling[self._of_call[call]]
+
+
+class _Held:
+    """What must stay, whatever is wished."""
+
+    def __init__(self, found: Sequence[Piece]) -> None:
+        rows: dict[int, list[Piece]] = {}
+        for piece in found:
+            rows.setdefault(piece.row.index, []).append(piece)
+        self.names = {piece.call: piece.kind for piece in found if piece.group == "calls"}
+        """The calls, with their tools."""
+        results = {piece.call for piece in found if piece.group == "results"}
+        self.answered = results & self.names.keys()
+        self.calls: set[str] = set()
+        """Calls that are not removed."""
+        for row in rows.values():
+            calls = {piece.call for piece in row if piece.call}
+            is_mixed = any(piece.group == "results" for piece in row) and any(not piece.call for piece in row)
+            if is_mixed or not calls <= self.answered:
+                self.calls |= calls
+        self.working = self._end(found)
+        """The answer that is not finished when the session ends: it only thinks, or its calls are being worked on."""
+
+    def _end(self, found: Sequence[Piece]) -> str | None:
+        last = next((piece for piece in reversed(found) if piece.row.type == "assistant"), None)
+        if last is None:
+            return None
+        message = [piece for piece in found if _message(piece.row) == _message(last.row)]
+        calls = {piece.call for piece in message if piece.group == "calls"}
+        if not any(piece.group == "answers" for piece in message):
+            self.calls |= calls
+        if found[-1].call:
+            self.calls |= {piece.call for piece in found if piece.row.index == found[-1].row.index}
+        is_at_work = found[-1].call in calls or not calls <= self.answered or {p.group for p in message} == {"thinking"}
+        return _message(last.row) if is_at_work else None
+
+
+def _duplicates(found: Sequence[Piece]) -> set[str]:
+    """The calls whose result a later call with the same input has again."""
+    last: dict[int, str] = {}
+    gone = set()
+    for piece in found:
+        if piece.group == "results" and piece.twin and not piece.failed:
+            if last.get(piece.twin, piece.call) != piece.call:
+                gone.add(last[piece.twin])
+            last[piece.twin] = piece.call
+    return gone
+
+
+def _stale(found: Sequence[Piece]) -> set[str]:
+    """The calls that have read a file that was written, or read as a whole, later."""
+    reads: dict[str, set[str]] = {}
+    gone: set[str] = set()
+    for piece in found:
+        if piece.group != "results" or piece.failed or not piece.path:
+            continue
+        if piece.kind in _WRITING or (piece.kind in _READING and not piece.partial):
+            gone |= reads.pop(piece.path, set()) - {piece.call}
+        if piece.kind in _READING:
+            reads.setdefault(piece.path, set()).add(piece.call)
+    return gone

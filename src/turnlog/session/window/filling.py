@@ -1,0 +1,253 @@
+"""What fills the context window of the conversation that would be resumed now.
+
+How full the window was is measured: every answer states how many tokens its request held. What filled it is estimated
+from the sizes of the pieces and made to fit what was measured (docs/context.md). The two are kept apart: a number is
+either one or the other, and says which.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from heapq import nlargest
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from turnlog.session.messages import Message
+from turnlog.session.session import Session
+from turnlog.session.usage.prices import lookup, window
+from turnlog.session.usage.usage import context_of
+from turnlog.session.window.pieces import GROUPS, Piece, pieces, pieces_of
+
+USUAL_RATE = 0.4
+"""Tokens per byte where nothing was measured: the middle of what sessions of the current models show."""
+RATES = (0.15, 1.0)
+"""What tokens per byte can be believed to be."""
+HEAVIEST = 20
+_STEP = 400
+"""Growth by fewer bytes of known text than this tells nothing about the rate: what is not in the file outweighs it."""
+_ENOUGH = 4_000
+"""And so do all steps together where they have fewer bytes than this."""
+RESERVE, BUFFER = 20_000, 13_000
+"""The client compacts so many tokens before the window's end: for the summary that is then written, and to be safe."""
+UNSEEN = "system"
+"""What is sent and not in the file: the system prompt, the definitions of the tools, the client's own notes."""
+
+
+class Request(NamedTuple):
+    """An answer of the conversation, and what its request held."""
+
+    before: int
+    """How many pieces the request held."""
+    tokens: int
+    turn: int
+    model: str | None
+
+
+class Sum(NamedTuple):
+    """What some pieces take together, estimated."""
+
+    group: str
+    kind: str
+    tokens: int
+    pieces: int
+
+
+class TurnFill(NamedTuple):
+    """What a turn did to the window."""
+
+    number: int
+    measured: int | None
+    """What its last request held."""
+    growth: int | None
+    """How much more that is than the last request of the turn before held, or than its own first request."""
+    added: dict[str, int]
+    """What it added, by group: estimated."""
+
+
+class Heavy(NamedTuple):
+    """A piece with its estimated tokens."""
+
+    piece: Piece
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Filling:
+    """A conversation by what it takes of the window."""
+
+    pieces: Sequence[Piece]
+    requests: Sequence[Request]
+    rate: float
+    """Tokens per byte of text."""
+    steps: int
+    """From how many steps between two requests the rate was taken; 0: it is the usual one."""
+    unseen: int
+    """Estimated tokens that are sent and not in the file, at the first request."""
+    later: int
+    """Measured growth since then that nothing in the file explains."""
+    is_agent: bool
+    compacted: bool
+
+    @property
+    def model(self) -> str | None:
+        """The model that answered last."""
+        return self.requests[-1].model if self.requests else None
+
+    @property
+    def measured(self) -> int | None:
+        """What the last request held."""
+        return self.requests[-1].tokens if self.requests else None
+
+    @property
+    def estimate(self) -> int:
+        """What the next request would hold, without a new prompt: the sum of all parts."""
+        return self.unseen + self.later + sum(map(self.tokens, self.pieces))
+
+    @property
+    def window(self) -> int | None:
+        """The model's window."""
+        return window(self.model, self.measured or 0)
+
+    @property
+    def threshold(self) -> int | None:
+        """Where the client compacts by itself."""
+        size, price = self.window, lookup(self.model)
+        if size is None:
+            return None
+        return size - min(RESERVE, price.max_output or RESERVE if price else RESERVE) - BUFFER
+
+    def tokens(self, piece: Piece) -> int:
+        """About how many tokens a piece takes."""
+        return estimated(piece.size, self.rate) + piece.fixed
+
+    def parts(self) -> list[Sum]:
+        """What the window is filled with, by group and kind, the largest first; together the estimate."""
+        tokens: Counter[tuple[str, str]] = Counter()
+        number: Counter[tuple[str, str]] = Counter()
+        for piece in self.pieces:
+            tokens[piece.group, piece.kind] += self.tokens(piece)
+            number[piece.group, piece.kind] += 1
+        found = [Sum(group, kind, tokens[group, kind], count) for (group, kind), count in number.items()]
+        unseen = [Sum(UNSEEN, "", self.unseen, 0)] + [Sum(UNSEEN, "later", self.later, 0)] * bool(self.later)
+        return unseen + sorted(found, key=lambda item: (-item.tokens, item.group, item.kind))
+
+    def heaviest(self, turn: int | None = None, count: int = HEAVIEST) -> list[Heavy]:
+        """The pieces that take most, of the whole conversation or of one turn."""
+        chosen = (piece for piece in self.pieces if turn is None or piece.turn == turn)
+        found = nlargest(count, ((self.tokens(piece), -at, piece) for at, piece in enumerate(chosen)), key=_by_tokens)
+        return [Heavy(piece, tokens) for tokens, _, piece in found]
+
+    def turns(self) -> list[TurnFill]:
+        """What each turn of the conversation measured and added."""
+        added: dict[int, Counter[str]] = {}
+        for piece in self.pieces:
+            if piece.turn:
+                added.setdefault(piece.turn, Counter())[piece.group] += self.tokens(piece)
+        found: list[TurnFill] = []
+        before: int | None = None
+        for number in sorted(added):
+            own = [request.tokens for request in self.requests if request.turn == number]
+            last = own[-1] if own else None
+            growth = last - (own[0] if before is None else before) if last is not None else None
+            groups = {group: added[number][group] for group in GROUPS if added[number][group]}
+            found.append(TurnFill(number, last, growth, groups))
+            before = last if last is not None else before
+        return found
+
+
+def _by_tokens(item: tuple[int, int, Piece]) -> tuple[int, int]:
+    return item[:2]
+
+
+def estimated(size: int, rate: float) -> int:
+    """About how many tokens a text of so many bytes has."""
+    return int(size * rate)
+
+
+def filling(session: Session, leaf: str | None = None) -> Filling:
+    """What fills the window of the conversation that would be resumed now, or of another leaf's."""
+    found = pieces(session, leaf)
+    requests = _requests(session, found.all)
+    rate, steps = _rate(found.all, requests)
+    if requests:
+        rate = _fitting(found.all[: requests[-1].before], requests[-1].tokens, rate)
+    unseen, later = _unseen(session, found.all, requests, rate)
+    return Filling(
+        found.all,
+        requests,
+        rate,
+        steps,
+        unseen,
+        later,
+        is_agent=bool(found.thread.leaf.is_sidechain),
+        compacted=any(piece.group == "summary" for piece in found.all),
+    )
+
+
+def _requests(session: Session, found: Sequence[Piece]) -> list[Request]:
+    """The answers that state what their request held; of preserved messages, that was before the compaction."""
+    messages = {line.index: message for message in session.messages for line in message.lines}
+    start = max((piece.row.index for piece in found if piece.group == "summary"), default=-1)
+    requests: list[Request] = []
+    seen: set[str] = set()
+    for at, piece in enumerate(found):
+        message = messages.get(piece.row.index)
+        if message is None or message.key in seen or piece.row.index < start:
+            continue
+        seen.add(message.key)
+        if held := _held(message):
+            requests.append(Request(at, held, piece.turn, message.model))
+    return requests
+
+
+def _held(message: Message) -> int:
+    return context_of(message.tokens) if message.tokens is not None and not message.is_synthetic else 0
+
+
+def _rate(found: Sequence[Piece], requests: Sequence[Request]) -> tuple[float, int]:
+    """Tokens per byte: the median of what the steps from request to request show, each by its bytes."""
+    steps: list[tuple[float, int]] = []
+    for one, other in pairwise(requests):
+        between = found[one.before : other.before]
+        size = sum(piece.size for piece in between)
+        if size >= _STEP and one.model == other.model:
+            growth = other.tokens - one.tokens - sum(piece.fixed for piece in between)
+            steps.append((growth / size, size))
+    steps.sort()
+    half = sum(size for _, size in steps) / 2
+    if half * 2 < _ENOUGH:
+        return USUAL_RATE, 0
+    middle = (
+        rate for (rate, _), sofar in zip(steps, accumulate(size for _, size in steps), strict=True) if sofar >= half
+    )
+    low, high = RATES
+    return min(high, max(low, next(middle, USUAL_RATE))), len(steps)
+
+
+def _fitting(held: Sequence[Piece], measured: int, rate: float) -> float:
+    """The rate, or the highest one at which the pieces of a request are no more than was measured."""
+    size, fixed = sum(piece.size for piece in held), sum(piece.fixed for piece in held)
+    return min(rate, max(0, measured - fixed) / size) if size else rate
+
+
+def _unseen(session: Session, found: Sequence[Piece], requests: Sequence[Request], rate: float) -> tuple[int, int]:
+    """What was measured and is not in the file: at the first request, and what came since."""
+    if not requests:
+        return _unseen_at_start(session, rate), 0
+    first, last = (max(0, item.tokens - _total(found[: item.before], rate)) for item in (requests[0], requests[-1]))
+    return min(first, last), last - min(first, last)
+
+
+def _unseen_at_start(session: Session, rate: float) -> int:
+    """The same from the first request of the whole session: no answer followed on the last compaction yet."""
+    first = next((message for message in session.messages if _held(message)), None)
+    if first is None:
+        return 0
+    before = [row for row in session.entries if row.index < first.lines[0].index]
+    return max(0, _held(first) - _total(pieces_of(session, before), rate))
+
+
+def _total(found: Iterable[Piece], rate: float) -> int:
+    return sum(estimated(piece.size, rate) + piece.fixed for piece in found)

@@ -1,0 +1,1 @@
+"""How the index is made and kept true."""

@@ -1,0 +1,186 @@
+"""Which files are new, grown, replaced or gone since the index was last brought up to date.
+
+Files come and go only in folders whose time changes, so while no folder has changed the list of files is the one that
+is known, and each costs one `stat`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import apsw
+
+from turnlog.store.index.names import Names
+from turnlog.store.lock import writing
+
+if TYPE_CHECKING:
+    from turnlog.entries.transcripts import Listed
+
+_SETTLED_NS = 2_000_000_000
+"""A folder that changed within the last two seconds may change again under the same time."""
+
+
+class Changed(NamedTuple):
+    """A file that must be read."""
+
+    file: int
+    mtime_ns: int
+    size: int
+    """As it is now."""
+    more: int
+    """By how much it seems to have grown."""
+
+
+class Changes(NamedTuple):
+    """What must be done."""
+
+    files: list[Changed]
+    known: int
+    """How many files there are."""
+    unnamed: tuple[str, ...] = ()
+    """Files whose names are no text: they can't be in the index."""
+
+
+class _Seen(NamedTuple):
+    id: int
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+def changes(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
+    """Look for what changed, and note files that came, went or came back; in a transaction if there are such."""
+    if not _folders_changed(db, config_dirs):
+        found = _by_stat(db)
+        if found is not None:
+            return found
+    return _by_listing(db, config_dirs)
+
+
+def _folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
+    known = dict(db.execute("SELECT path, mtime_ns FROM folder"))
+    if not known or any(str(folder / "projects") not in known for folder in config_dirs):
+        return True
+    try:
+        return any(mtime_ns != os.stat(path).st_mtime_ns for path, mtime_ns in known.items())  # noqa: PTH116
+    except OSError:
+        return True
+
+
+def _by_stat(db: apsw.Connection) -> Changes | None:
+    """What changed among the known files; None if one of them is gone."""
+    rows: list[Any] = db.execute("SELECT id, path, size, mtime_ns, inode FROM file WHERE gone IS NULL").fetchall()
+    found = []
+    look = os.stat
+    try:
+        for file, path, size, mtime_ns, inode in rows:
+            now = look(path)
+            if now.st_mtime_ns != mtime_ns or now.st_size != size or (inode and now.st_ino != inode):
+                found.append(Changed(file, now.st_mtime_ns, now.st_size, _more(now.st_size, size)))
+    except OSError:
+        return None
+    return Changes(found, len(rows))
+
+
+def _more(now: int, before: int) -> int:
+    """A file of the same size was only touched, or read too soon after it was written for its time to be relied on."""
+    return now - before if now >= before else now
+
+
+def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
+    from turnlog.entries.transcripts import transcripts
+
+    before = time.time_ns()
+    folders: list[str] = []
+    found_now = [item for folder in config_dirs for item in transcripts(folder, folders)]
+    listed = {item.path: item for item in found_now if _is_text(item.path)}
+    unnamed = tuple(ascii(item.path) for item in found_now if item.path not in listed)
+    known = {path: _Seen(file, path, *rest) for path, file, *rest in _known(db)}
+    gone = {path for (path,) in db.execute("SELECT path FROM file WHERE gone IS NOT NULL")}
+    with writing(db):
+        _note_folders(db, folders, before)
+        _note_gone(db, (seen.id for path, seen in known.items() if path not in listed and path not in gone))
+        db.executemany("UPDATE file SET gone = NULL WHERE path = ?", ((path,) for path in gone & listed.keys()))
+        found = [
+            Changed(known[path].id, item.mtime_ns, item.size, _more(item.size, known[path].size))
+            for path, item in listed.items()
+            if path in known and (item.size, item.mtime_ns, item.inode) != known[path][2:]
+        ]
+        fresh = [item for path, item in listed.items() if path not in known]
+        found += _note_new(db, fresh)
+    return Changes(found, len(listed), unnamed)
+
+
+def _is_text(path: str) -> bool:
+    """Whether a name can be written as UTF-8; on Linux a name is any bytes."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _known(db: apsw.Connection) -> Iterable[tuple[str, int, int, int, int]]:
+    return db.execute("SELECT path, id, size, mtime_ns, inode FROM file")
+
+
+def _note_folders(db: apsw.Connection, folders: Iterable[str], before: int) -> None:
+    """Remember when each folder changed last; not of those that changed just now, or are not there yet."""
+    rows = ((path, _time_of(path, before)) for path in dict.fromkeys(folders) if _is_text(path))
+    db.execute("DELETE FROM folder")
+    db.executemany("INSERT INTO folder VALUES (?, ?)", rows)
+
+
+def _time_of(folder: str, before: int) -> int:
+    try:
+        mtime_ns = os.stat(folder).st_mtime_ns  # noqa: PTH116
+    except OSError:
+        return -1
+    return mtime_ns if before - mtime_ns > _SETTLED_NS else -1
+
+
+def _note_gone(db: apsw.Connection, files: Iterable[int]) -> None:
+    db.executemany("UPDATE file SET gone = ? WHERE id = ?", ((int(time.time()), file) for file in files))
+
+
+def _note_new(db: apsw.Connection, items: Sequence[Listed]) -> list[Changed]:
+    from turnlog.entries.agents import owner
+
+    names = Names.load(db)
+    found = []
+    for item in items:
+        session = item.session or owner(Path(item.path)).session_id
+        project = names.number("project", item.project)
+        db.executemany("INSERT INTO name VALUES (?, ?, ?)", names.fresh())
+        db.execute(
+            "INSERT INTO file (path, kind, session, agent) VALUES (?, ?, ?, ?)",
+            (item.path, item.kind, session_number(db, project, session), item.agent),
+        )
+        found.append(Changed(db.last_insert_rowid(), item.mtime_ns, item.size, item.size))
+    return found
+
+
+def session_number(db: apsw.Connection, project: int, uuid: str) -> int:
+    """The number of a session; a new one if it is not known."""
+    db.execute("INSERT OR IGNORE INTO session (project, uuid) VALUES (?, ?)", (project, uuid))
+    found: Any = db.execute("SELECT id FROM session WHERE project = ? AND uuid = ?", (project, uuid)).get
+    return int(found)
+
+
+def archive_mark(folder: Path) -> int:
+    """What changes when a session comes into the archive in a folder; 0 while there is none."""
+    try:
+        return os.stat(folder / "sessions").st_mtime_ns  # noqa: PTH116
+    except OSError:
+        return 0
+
+
+def archive_changed(db: apsw.Connection, folder: Path) -> bool:
+    """Whether the archive has changed since it was last looked at for sessions that the index has not."""
+    mark = archive_mark(folder)
+    return bool(mark) and mark != db.execute("SELECT value FROM fact WHERE name = 'archive'").get

@@ -1,0 +1,322 @@
+"""What a piece of a session file adds to the index, without touching the index: a `Batch`.
+
+A batch is a value, so that another process can make it while this one writes the last one.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from turnlog.entries.tail import Checkpoint, mark, read_tail
+from turnlog.session.clock import seconds
+from turnlog.session.texts.lines import Placed, lines
+from turnlog.session.texts.outline import Outline
+from turnlog.session.texts.texts import KINDS, SAID, Familiar, Text, shown_whole, texts
+from turnlog.session.usage.counting import Best, count, count_echo
+from turnlog.store.index.facets import facets
+from turnlog.store.index.names import Name, Names
+from turnlog.store.index.words import identifiers, indexed
+
+PIECE = 1 << 19
+"""So much of a file is read at once, or one longer line."""
+SMALLEST = 4
+"""No text takes fewer bytes of a file than this, so a file can be given its numbers before it is read."""
+LONGEST = 32 << 20
+"""Texts are cut here: nobody reads more, and it would have to be in memory several times."""
+_LEFT, _OF = 2, 5
+"""Of so many pieces, the identifiers are left to whoever writes: reading takes longer, and both go on at once."""
+_RESULT = list(KINDS).index("result")
+_PLACE = {kind: place for place, kind in enumerate(KINDS)}
+_SAID = frozenset(map(_PLACE.__getitem__, SAID))
+
+
+class Task(NamedTuple):
+    """A file to be read from a checkpoint on."""
+
+    file: int
+    path: str
+    kind: str
+    session: int
+    project: int
+    checkpoint: Checkpoint
+    outline: Outline
+    calls: dict[str, int]
+    """The calls that were read before, with the numbers of their tools."""
+    files: set[str]
+    """The files that were shown whole before."""
+    copy: str | None = None
+    """Where its bytes are, if not at its path."""
+    reset: str | None = None
+    """Why what was known of it is void, if that is known before it is read."""
+
+    @property
+    def source(self) -> str:
+        """The file to read."""
+        return self.copy or self.path
+
+
+class Call(Struct, array_like=True):
+    """A row of the table `call`, but for the file."""
+
+    id: str
+    tool: int | None = None
+    started: str | None = None
+    ended: str | None = None
+    failed: bool | None = None
+    given: int | None = None
+    got: int | None = None
+    path: str | None = None
+    shown: str | None = None
+
+
+Place = tuple[int, int, int, int, int]
+"""A row of the table `text`. Here and below a plain tuple, as it is written: there are millions of them."""
+Words = tuple[int, str, str, str]
+"""The words that a text is found by: a row of a full-text table."""
+
+
+class Batch(Struct, array_like=True):
+    """What one piece of a file adds."""
+
+    file: int
+    session: int
+    """The session that the file belongs to."""
+    reset: str | None
+    """Why what was known of the file is void."""
+    checkpoint: Checkpoint
+    outline: Outline
+    names: list[Name]
+    answers: dict[str, Best]
+    calls: dict[str, Call]
+    places: list[Place]
+    said: list[Words]
+    done: list[Words]
+    identifiers: list[str] | None = None
+    """In camelCase, and not met before; None: nobody has looked for them yet."""
+    size: int = 0
+    """How many bytes of the file it covers."""
+    failure: str | None = None
+    """Why the file can't be read; then the batch adds nothing."""
+
+    def met(self, names: Names) -> list[str]:
+        """The identifiers that are new to these names."""
+        if self.identifiers is None:
+            # In one go: they are looked for in fewer, longer texts, and each is written once.
+            words = b"\n".join([row[1].encode() for rows in (self.said, self.done) for row in rows])
+            self.identifiers = names.unknown(identifiers(words))
+        return self.identifiers
+
+
+def batches(task: Task, names: Names, numbers: Iterator[int]) -> Iterator[Batch]:
+    """What is new in a file, piece by piece; at least one batch, so that its checkpoint is kept."""
+    try:
+        yield from _batches(task, names, numbers)
+    except OSError as error:
+        reason = f"{task.path}: {error.strerror or error}"
+        yield Batch(
+            task.file, task.session, None, task.checkpoint, task.outline, [], {}, {}, [], [], [], failure=reason
+        )
+
+
+def _batches(task: Task, names: Names, numbers: Iterator[int]) -> Iterator[Batch]:
+    reader = _Reader(task, names, numbers)
+    checkpoint, reset, is_first = task.checkpoint, task.reset or _glued(task), True
+    if reset:
+        reader.forget()
+        checkpoint = Checkpoint(generation=checkpoint.generation + 1)
+    while True:
+        tail = read_tail(task.source, checkpoint, PIECE)
+        if tail.reset == "missing":
+            return
+        if tail.reset:
+            reader.forget()
+            reset = tail.reset
+        last = None if tail.data else _unfinished(task, tail.checkpoint)
+        if last is not None:
+            yield reader.batch(reset, last.checkpoint, last.data, tail.start)
+            return
+        if tail.data or is_first:
+            yield reader.batch(reset, tail.checkpoint, tail.data, tail.start)
+        if not tail.data:
+            return
+        checkpoint, reset, is_first = tail.checkpoint, None, False
+
+
+def _glued(task: Task) -> str | None:
+    """Why a file must be read again that was read to an end which is none any more."""
+    checkpoint = task.checkpoint
+    if checkpoint.offset == 0:
+        return None
+    with Path(task.source).open("rb") as file:
+        file.seek(checkpoint.offset - 1)
+        around = file.read(2)
+    if task.kind == "output":  # written in one go, and what is added may continue a word
+        return "grown" if len(around) == 2 else None
+    return "glued" if len(around) == 2 and b"\n" not in around else None
+
+
+class _Last(NamedTuple):
+    data: bytes
+    checkpoint: Checkpoint
+
+
+def _unfinished(task: Task, checkpoint: Checkpoint) -> _Last | None:
+    """A last line without line end, if it is a whole entry all the same; others wait for their rest."""
+    if checkpoint.size <= checkpoint.offset:
+        return None
+    with Path(task.source).open("rb") as file:
+        file.seek(checkpoint.offset)
+        data = file.read(checkpoint.size - checkpoint.offset)
+        if b"\n" in data or not (task.kind == "output" or _is_entry(data)):
+            return None
+        marked = mark(file.fileno(), checkpoint.offset + len(data))
+    return _Last(data, marked._replace(generation=checkpoint.generation, mtime_ns=checkpoint.mtime_ns))
+
+
+def _is_entry(data: bytes) -> bool:
+    found = list(lines([data])) if data.endswith(b"}") else []
+    return len(found) == 1 and found[0] is not None and len(found[0].raw) == len(data)
+
+
+class _Reader:
+    """What is remembered from piece to piece of one file."""
+
+    def __init__(self, task: Task, names: Names, numbers: Iterator[int]) -> None:
+        self.task = task
+        self.names = names
+        self.numbers = numbers
+        self.outline = task.outline
+        self.tools = task.calls
+        self.familiar = Familiar(self.tools, task.files)
+        self.in_agent = task.kind == "agent"
+        self.facet = partial(facets, session=task.session, project=task.project)
+        self.facets: dict[tuple[object, ...], str] = {}
+        self.models: dict[str, int] = {}
+
+    def forget(self) -> None:
+        """Begin again: the file is another one now."""
+        self.outline = Outline()
+        self.tools.clear()
+        self.task.files.clear()
+
+    def batch(self, reset: str | None, checkpoint: Checkpoint, data: bytes, start: int) -> Batch:
+        """Read one piece."""
+        self.answers: dict[str, Best] = {}
+        self.calls: dict[str, Call] = {}
+        self.places: list[Place] = []
+        self.words: tuple[list[Words], list[Words]] = ([], [])
+        if self.task.kind == "output":
+            if data:
+                self._plain(data, start)
+        else:
+            for placed in lines(io.BytesIO(data), start):
+                if placed is None:
+                    self.outline.broken += 1
+                else:
+                    self._entry(placed)
+        said, done = self.words
+        found = Batch(
+            self.task.file,
+            self.task.session,
+            reset,
+            checkpoint,
+            self.outline,
+            self.names.fresh(),
+            self.answers,
+            self.calls,
+            self.places,
+            said,
+            done,
+            size=len(data),
+        )
+        if (self.task.file + start // PIECE) % _OF >= _LEFT:
+            found.met(self.names)
+        return found
+
+    def _plain(self, data: bytes, start: int) -> None:
+        words = indexed(data.decode("utf-8", "replace")[:LONGEST])
+        number = next(self.numbers)
+        self.places.append((number, self.task.file, start, _RESULT, 0))
+        self.words[1].append((number, words, "", self.facet(kind=_RESULT)))
+
+    def _entry(self, placed: Placed) -> None:
+        line, said = placed.line, placed.line.message
+        found = texts(placed, self.familiar)
+        shown = None if line.tool_use_result is None else shown_whole(line.tool_use_result)
+        if shown is not None:
+            self.task.files.add(shown)
+        model = None
+        if line.type == "assistant" and said is not None:
+            best = count(self.answers, line, self.task.path, placed.offset)
+            if best is not None:
+                best.letters += sum([len(text.words) for text in found])
+            if said.model:
+                model = self.models.get(said.model) or self._numbered(said.model)
+        elif line.type == "progress" and b'"agent_progress"' in placed.raw:
+            echo = count_echo(self.answers, placed.body, self.task.path, placed.offset)
+            if echo is not None and echo.model:
+                self.names.number("model", echo.model)
+        if (moved := self.outline.moved(line)) is not None:
+            found.append(Text("other", moved))
+        self.outline.add(placed, found)
+        if found:
+            self._found(placed, found, model, shown)
+
+    def _numbered(self, model: str) -> int:
+        number = self.models[model] = self.names.number("model", model)
+        return number
+
+    def _found(self, placed: Placed, found: list[Text], model: int | None, shown: str | None) -> None:
+        """Give the texts of an entry their words; this is run for every text, so it asks for nothing twice."""
+        line, offset, file = placed.line, placed.offset, self.task.file
+        time = seconds(line.timestamp)
+        in_agent = self.in_agent or bool(line.is_sidechain)
+        day = time // 86_400
+        for text in found:
+            words, paths, failed = text.words, text.paths, text.failed
+            tool_id = None
+            if (call := text.call) is not None:
+                if text.tool is not None:
+                    self._called(call, text.tool, line.timestamp, words, paths)
+                else:
+                    self._answer(call, line.timestamp, text.seen or len(words), failed, shown)
+                tool_id = self.tools.get(call)
+            if not words and not paths:
+                continue
+            place = _PLACE[text.kind]
+            key = (place, tool_id, model, failed, in_agent, day)
+            facet = self.facets.get(key)
+            if facet is None:
+                facet = self.facets[key] = self.facet(
+                    kind=place, tool=tool_id, model=model, failed=failed, in_agent=in_agent, time=time
+                )
+            number = next(self.numbers)
+            files = indexed("\n".join(paths)) if paths else ""
+            self.places.append((number, file, offset, place, time))
+            self.words[place not in _SAID].append((number, indexed(words[:LONGEST]), files, facet))
+
+    def _called(self, key: str, tool: str, time: str | None, words: str, paths: tuple[str, ...]) -> None:
+        """Note a call."""
+        call = self.calls.get(key)
+        if call is None:
+            call = self.calls[key] = Call(key)
+        if call.tool is None:
+            if key not in self.tools:
+                self.tools[key] = self.names.number("tool", tool)
+            call.tool = self.tools[key]
+            call.started, call.given, call.path = time, len(words), paths[0] if paths else None
+
+    def _answer(self, key: str, time: str | None, size: int, failed: bool, shown: str | None) -> None:
+        """Note the result of a call; the first one counts."""
+        call = self.calls.get(key)
+        if call is None:
+            call = self.calls[key] = Call(key)
+        call.shown = shown or call.shown
+        if call.got is None:
+            call.ended, call.failed, call.got = time, failed, size

@@ -1,0 +1,235 @@
+"""The table `spend`: usage by hour, session and model, made from the table `answer`.
+
+A message that stands in several files counts once: the session of the file that has it first pays, with the largest of
+the numbers. An echo in a progress entry pays only where there is nothing else; of files that have it at the same time,
+one that says it was forked pays last. Files that are gone count: the client's clean-up does not change last month's
+bill.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import apsw
+from msgspec.structs import astuple
+
+from turnlog.session.clock import seconds
+from turnlog.session.usage.counting import Best, leading, merge
+from turnlog.session.usage.prices import PicoRates, Tokens, lookup, pico_rates
+from turnlog.session.usage.usage import QUALITIES
+from turnlog.store.index import pricing
+
+UNKNOWN = -1
+"""The hour of messages whose time is not known."""
+LETTERS, TOKENS = 5, 2
+"""So many letters make so many tokens; measured on final answers, which have 2.2 to 2.8 letters a token."""
+_PLACES = {quality: place for place, quality in enumerate(QUALITIES)}
+_ISO = "GLOB '2[0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z'"
+_ANSWERS = f"""
+    SELECT key, file, iif(last {_ISO}, unixepoch(last), NULL), model, first, last, input, output, cache_read,
+        cache_write, cache_write_1h, searches, lowest, stopped, sidechain, version, terms, letters
+    FROM answer
+"""
+
+Answer = tuple[Any, ...]
+"""A row of `answer`; behind key and file, when the message ended, in seconds since 1970, if the index can tell."""
+Place = Callable[[int], int]
+"""From seconds since 1970 to the number that stands in the column `hour`."""
+
+
+class Stale(NamedTuple):
+    """Rows of `spend` that must be made again."""
+
+    sessions: frozenset[int] = frozenset()
+    since: int | None = None
+    """The first of their hours; None where there are none."""
+
+    def __or__(self, other: object) -> Stale:
+        if not isinstance(other, Stale):
+            return NotImplemented
+        hours = [hour for hour in (self.since, other.since) if hour is not None]
+        return Stale(self.sessions | other.sessions, min(hours, default=None))
+
+
+def renew(db: apsw.Connection, sessions: Collection[int] | None, since: int = UNKNOWN) -> None:
+    """Make the rows of some sessions again from an hour on, or all; inside the caller's transaction."""
+    if sessions is not None and not pricing.is_current(db):
+        sessions, since = None, UNKNOWN
+    if sessions is None:
+        db.execute("DELETE FROM spend")
+        pricing.remember(db)
+    else:
+        which = "session IN (SELECT value FROM json_each(?))"
+        db.execute(f"DELETE FROM spend WHERE {which} AND hour >= ?", (_listed(sessions), since))
+    fill(db, "spend", sessions, since=since)
+
+
+def fill(
+    db: apsw.Connection,
+    table: str,
+    sessions: Collection[int] | None,
+    place: Place | None = None,
+    since: int = UNKNOWN,
+) -> None:
+    """Put the rows of some sessions, or of all, into a table with the columns of `spend`."""
+    ledger = _Ledger(db, place or (lambda seconds: seconds // 3600))
+    ledger.add(_once(_answers(db, sessions, since), ledger.files))
+    wanted = None if sessions is None else frozenset(sessions)
+    marks = ",".join("?" * 20)
+    db.executemany(f"INSERT INTO {table} VALUES ({marks})", ledger.rows(wanted, since))
+
+
+def touched(db: apsw.Connection, keys: Iterable[str]) -> Stale:
+    """The rows that change when what is known of these messages has changed.
+
+    A message never ends before its first line, and that one stays the first.
+    """
+    found: list[Any] = db.execute(
+        f"SELECT session, min(iif(first {_ISO}, coalesce(unixepoch(first), -1), -1)) FROM answer"
+        " JOIN file ON file.id = answer.file WHERE key IN (SELECT value FROM json_each(?)) GROUP BY session",
+        (json.dumps(list(keys)),),
+    ).fetchall()
+    since = min((first // 3600 if first > 0 else UNKNOWN for _, first in found), default=None)
+    return Stale(frozenset(session for session, _ in found), since)
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return f"[{','.join(map(str, numbers))}]"
+
+
+class _File(NamedTuple):
+    session: int
+    is_fork: bool
+    path: str
+
+
+class _Files(dict[int, _File]):
+    """The files by their numbers, each asked for when it is needed: a refresh needs few of them."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def __missing__(self, number: int) -> _File:
+        query = "SELECT session, forked_from IS NOT NULL, path FROM file WHERE id = ?"
+        (row,) = self._db.execute(query, (number,))
+        found = self[number] = _File(*row)
+        return found
+
+
+def _answers(db: apsw.Connection, sessions: Collection[int] | None, since: int) -> Iterable[Answer]:
+    """The answers of some sessions from an hour on, or all, with their copies elsewhere; copies stand together."""
+    if sessions is None:
+        return db.execute(f"{_ANSWERS} ORDER BY key")
+    files = "SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?1))"
+    late = f"last >= strftime('%Y-%m-%dT%H', ?2 * 3600, 'unixepoch') OR last NOT {_ISO}"
+    keys = f"SELECT key FROM answer WHERE file IN ({files}) AND (?2 = {UNKNOWN} OR {late})"
+    return db.execute(f"{_ANSWERS} WHERE key IN ({keys}) ORDER BY key", (_listed(sessions), since))
+
+
+def _once(answers: Iterable[Answer], files: dict[int, _File]) -> Iterator[Answer]:
+    """Every message once, as the file has it that pays."""
+    copies: list[Answer] = []
+    for row in answers:
+        if copies and row[0] != copies[0][0]:
+            yield copies[0] if len(copies) == 1 else _merged(copies, files)
+            copies.clear()
+        copies.append(row)
+    if copies:
+        yield _merged(copies, files)
+
+
+def _merged(rows: list[Answer], files: dict[int, _File]) -> Answer:
+    rows.sort(key=lambda row: files[row[1]][1:])
+    parts = [Best(*row[3:]) for row in rows]
+    payer = rows[next(at for at, part in enumerate(parts) if part is leading(parts))]
+    return (*payer[:3], *astuple(merge(parts)))
+
+
+class _Ledger:
+    """Messages added up as they come."""
+
+    def __init__(self, db: apsw.Connection, place: Place) -> None:
+        self.files = _Files(db)
+        self._models: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
+        self._place = place
+        self._sums: dict[tuple[int, int, int | None, PicoRates | None], list[int]] = {}
+
+    def add(self, answers: Iterable[Answer]) -> None:
+        """Add some messages; one loop without calls, since there may be hundreds of thousands."""
+        files, place, rates_of, quality_of, all_sums = self.files, self._place, cache(self._flat), _quality, self._sums
+        for row in answers:
+            _, file, ended, model, first, last, given, output, read, written, long, searches = row[:12]
+            lowest, stopped, sidechain, version, terms, letters = row[12:]
+            if ended is None:
+                ended = max(seconds(last), 0)
+            rates = rates_of(model, terms)
+            if rates == ():
+                tokens = Tokens(given, output, read, written - long, long, searches)
+                rates = pico_rates(self._models.get(model), tokens, *_terms(terms), first)
+            key = (place(ended) if ended else UNKNOWN, files[file].session, model, rates)
+            sums = all_sums.get(key)
+            if sums is None:
+                sums = all_sums[key] = [0] * 12 + [ended, ended]
+            quality = quality_of(lowest < 0, stopped, output > lowest, version, sidechain)
+            sums[0] += 1
+            sums[1] += given
+            sums[2] += output
+            sums[3] += read
+            sums[4] += written - long
+            sums[5] += long
+            sums[6] += searches
+            sums[7 + quality] += 1
+            if quality and (seeming := letters * TOKENS // LETTERS) > output:
+                sums[11] += seeming - output
+            if ended < sums[12]:
+                sums[12] = ended
+            elif ended > sums[13]:
+                sums[13] = ended
+
+    def _flat(self, model: int | None, terms: str | None) -> PicoRates | None:
+        """The rates that every request of a model has; () where they depend on the request."""
+        name = self._models.get(model)
+        price = lookup(name)
+        if price is not None and (price.long_context or price.web_search_per_1000 is None):
+            return ()
+        return pico_rates(name, Tokens(), *_terms(terms), None)
+
+    def rows(self, sessions: Collection[int] | None, since: int) -> Iterable[tuple[int | None, ...]]:
+        """The rows of `spend`; only those of the given sessions, from an hour on."""
+        joined: dict[tuple[int, int, int | None], tuple[int, ...]] = {}
+        for (hour, session, model, rates), sums in self._sums.items():
+            if hour >= since and (sessions is None or session in sessions):
+                row, key = _billed(rates, sums), (hour, session, model)
+                joined[key] = _both(joined[key], row) if key in joined else row
+        return ((*key, *row) for key, row in joined.items())
+
+
+def _billed(rates: PicoRates | None, sums: list[int]) -> tuple[int, ...]:
+    """The columns behind the first three, for messages that have the same rates."""
+    messages, given, output, read, short, long, searches, *rest = sums
+    if rates is None:
+        return messages, given, output, read, short, long, searches, 0, 0, given + output + read + short + long, *rest
+    plain, answer, reading, writing, keeping, search = rates
+    cached = read * reading + short * writing + long * keeping
+    cost = given * plain + output * answer + cached + searches * search
+    return messages, given, output, read, short, long, searches, cost, (read + short + long) * plain - cached, 0, *rest
+
+
+def _both(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    sums = map(sum, zip(one[:15], other[:15], strict=True))
+    return (*sums, min(one[15], other[15]), max(one[16], other[16]))
+
+
+@cache
+def _quality(missing: bool, stopped: bool, grew: bool, version: str | None, sidechain: int) -> int:
+    best = Best(None, "", "", output_tokens=int(grew), lowest=-1 if missing else 0)
+    best.stopped, best.version, best.sidechain = stopped, version, sidechain
+    return _PLACES[best.quality]
+
+
+def _terms(terms: str | None) -> tuple[str | None, str | None, str | None]:
+    speed, tier, geo = (*(terms or "").split("|"), "", "")[:3]
+    return speed or None, tier or None, geo or None

@@ -1,0 +1,1 @@
+"""What commands ask of the index: lists, trees, tools, files."""

@@ -1,0 +1,1 @@
+"""How the index, and the files themselves, are searched."""

@@ -1,0 +1,141 @@
+"""What a search found, as a JSON document: hits by session, what was searched, and what was not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnlog.session.clock import iso
+from turnlog.store.search.trashed import NOTHING, Trashed
+
+if TYPE_CHECKING:
+    import apsw
+
+    from turnlog.store.index.refresh import Refreshed
+    from turnlog.store.search.places import Session
+    from turnlog.store.search.query import Query
+    from turnlog.store.search.scan import Scanned
+    from turnlog.store.search.search import Found, Group, Hit, Neighbour
+    from turnlog.store.search.snippet import Snippet
+
+
+class Searched(NamedTuple):
+    """What there was to search."""
+
+    texts: int
+    sessions: int
+    deleted: int
+    """Sessions whose files are gone."""
+    is_complete: bool
+    unread: tuple[str, ...]
+    """Files that could not be read."""
+    ignored: tuple[str, ...]
+    """What of the query was not searched for."""
+
+
+class Answered(NamedTuple):
+    """The whole answer to a query."""
+
+    scope: Searched
+    found: Found
+    sessions: dict[int, Session]
+    """Those of the groups that were found, by number."""
+    scan: Scanned | None = None
+    """How the files were read, where it was not the index that answered."""
+
+
+def searched(db: apsw.Connection, done: Refreshed, query: Query | None, trash: Trashed = NOTHING) -> Searched:
+    """What there is to search in an index, after what was done to bring it up to date; but for what is in the trash."""
+    put_away = f"file IN ({', '.join(map(str, trash.files))})"
+    gone = "SELECT id FROM file WHERE kind = 'session' AND gone IS NOT NULL"
+    return Searched(
+        db.execute("SELECT count(*) FROM text").get - db.execute(f"SELECT count(*) FROM text WHERE {put_away}").get,
+        db.execute("SELECT count(*) FROM session").get - len(trash.sessions),
+        sum(file not in trash.files for (file,) in db.execute(gone)),
+        not (done.left or done.is_busy),
+        done.unread,
+        query.ignored if query else (),
+    )
+
+
+def document(query: str, answered: Answered) -> dict[str, Any]:
+    """The answer to a query as a JSON document."""
+    scope, found, sessions, scan = answered
+    return {
+        "query": query,
+        "sessions": [_session(group, sessions[group.session]) for group in found.groups],
+        "total": {
+            "hits": found.total,
+            "sessions": found.sessions,
+            "at_least": found.is_bounded,
+            "scattered": found.is_scattered,
+            "gone": found.unread,
+        },
+        "searched": {
+            "texts": scope.texts,
+            "sessions": scope.sessions,
+            "deleted": scope.deleted,
+            "complete": scope.is_complete,
+            "unread": list(scope.unread),
+            "ignored": list(scope.ignored),
+            "cut": list(found.cut),
+            "trashed": {"sessions": list(found.left_out.sessions), "hits": found.left_out.hits},
+        },
+        "scan": _scan(scan) if scan else None,
+    }
+
+
+def _scan(scan: Scanned) -> dict[str, Any]:
+    return {
+        "files": scan.files,
+        "bytes": scan.bytes,
+        "seconds": round(scan.seconds, 3),
+        "mb_per_second": round(scan.bytes / 1e6 / scan.seconds, 1) if scan.seconds else None,
+        "left": scan.left,
+        "interrupted": scan.is_interrupted,
+        "unread": list(scan.failures),
+    }
+
+
+def _session(group: Group, session: Session) -> dict[str, Any]:
+    return {
+        "session_id": session.uuid,
+        "path": session.path,
+        "project": session.cwd,
+        "title": session.title,
+        "started": session.started,
+        "ended": session.ended,
+        "deleted": session.is_gone,
+        "score": round(group.score, 3) if group.score else None,
+        "total": group.total,
+        "hits": [_hit(hit, session) for hit in group.hits],
+    }
+
+
+def _hit(hit: Hit, session: Session) -> dict[str, Any]:
+    return {
+        "kind": hit.kind,
+        "time": _iso(hit.time),
+        "path": session.paths.get(hit.file),
+        "offset": hit.offset,
+        "agent_id": session.agents.get(hit.file),
+        **_text(hit.snippet),
+        "ranges": [list(span) for span in hit.snippet.ranges] if hit.snippet else [],
+        "before": [_neighbour(item) for item in hit.before],
+        "after": [_neighbour(item) for item in hit.after],
+    }
+
+
+def _neighbour(item: Neighbour) -> dict[str, Any]:
+    return {"kind": item.kind, "time": _iso(item.time), **_text(item.snippet)}
+
+
+def _text(snippet: Snippet | None) -> dict[str, Any]:
+    return {"text": snippet.text if snippet else None}
+
+
+def _iso(seconds: int) -> str | None:
+    try:
+        return iso(datetime.fromtimestamp(seconds, UTC)) if seconds else None
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,311 @@
+"""Searching the index: texts that fit, newest first, ranked, and grouped by session.
+
+Nothing is ever ranked that is not bounded: of each table the newest texts that fit are taken (NEWEST), and titles and
+prompts, which people remember best, once more by themselves, so that old ones are not lost behind newer answers.
+Where what was said fills the page, what was done is left out: it would come behind. What is shown at the end is read
+from the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import log
+from typing import Any, NamedTuple
+
+import apsw
+
+from turnlog.session.texts.texts import KINDS
+from turnlog.store.search.match import Plan, of_kinds, outside
+from turnlog.store.search.passages import Passages, Place, Read
+from turnlog.store.search.snippet import WIDTH, Finder, Snippet
+from turnlog.store.search.trashed import NOTHING, LeftOut, Trashed, left_out
+
+NEWEST = 500
+"""So many texts of each table are looked at."""
+_APART = (("title", 100), ("prompt", 200))
+"""Kinds that are looked for by themselves where the newest texts are not all, and how many of them."""
+_MORE = 200
+_ROUNDS = 3
+_TOGETHER = 8000
+"""So many texts with single words are looked at, where no text has all of them."""
+_WEIGHTS = (8.0, 5.0, 3.0, 2.5, 1.6, 1.8, 1.0, 0.8, 0.6, 0.5, 0.5)
+"""What people mean when they search, by kind of text."""
+_HALF_LIFE = 45 * 86_400
+_KINDS = list(KINDS)
+_TABLES = ("said", "done")
+
+Row = tuple[int, int, int, int, int]
+"""Of the table `text`: id, file, offset, kind, time."""
+
+
+class Wish(NamedTuple):
+    """How much to give, and in which order."""
+
+    limit: int = 20
+    """Sessions."""
+    hits: int = 3
+    """Of each session."""
+    newest: bool = False
+    """Newest first instead of the best first."""
+    context: int = 0
+    """How many texts before and after each hit."""
+    width: int = WIDTH
+    """About how many characters of a text to show."""
+
+
+class Neighbour(NamedTuple):
+    """A text beside a hit."""
+
+    kind: str
+    time: int
+    snippet: Snippet | None
+
+
+class Hit(NamedTuple):
+    """A text that fits."""
+
+    id: int
+    file: int
+    offset: int
+    kind: str
+    time: int
+    """Seconds since 1970; 0: not known."""
+    snippet: Snippet | None
+    """None if the text can't be read any more."""
+    before: tuple[Neighbour, ...] = ()
+    after: tuple[Neighbour, ...] = ()
+
+
+class Group(NamedTuple):
+    """The hits in one session."""
+
+    session: int
+    total: int
+    """How many there are among the texts that were looked at."""
+    time: int
+    """Of the newest one; of the session's end where they have none."""
+    score: float
+    rows: list[tuple[float, Row]]
+    """All of them, with what each is worth."""
+    hits: tuple[Hit, ...] = ()
+    """Those to be shown."""
+
+
+class Found(NamedTuple):
+    """What a search found."""
+
+    groups: list[Group]
+    total: int
+    """Texts that fit; at least so many if `is_bounded`."""
+    sessions: int
+    """Sessions with such texts; at least so many if `is_bounded`."""
+    is_bounded: bool = False
+    is_scattered: bool = False
+    """No text has it all; these sessions have all of it somewhere."""
+    unread: int = 0
+    """Hits that are shown without their text: it is gone."""
+    cut: tuple[str, ...] = ()
+    """Words that are a part of more identifiers than were looked for."""
+    left_out: LeftOut = LeftOut()
+    """What lies in the trash."""
+
+
+def search(db: apsw.Connection, plan: Plan, wish: Wish, read: Read, trash: Trashed = NOTHING) -> Found:
+    """Find the texts that fit a plan, but for those in the trash."""
+    engine = _Engine(db, plan, wish, read, trash.bound)
+    found = engine.found()
+    if not trash.sessions:
+        return found
+    return found._replace(left_out=left_out(db, trash, engine.widest, engine.times))
+
+
+class _Engine:
+    def __init__(self, db: apsw.Connection, plan: Plan, wish: Wish, read: Read, bound: str) -> None:
+        self.db = db
+        self.plan = plan
+        self.wish = wish
+        self.passages = Passages(db, read)
+        self.finder = Finder(plan.terms, wish.width)
+        self.is_bounded = False
+        self.cut: tuple[str, ...] = ()
+        self.widest = plan.expression
+        self.times = "".join(
+            f" AND time {sign} {time:d}"
+            for sign, time in ((">=", plan.after), ("<", plan.before), (">", plan.before and 0))
+            if time is not None
+        )
+        self.bounds = self.times + bound
+
+    def found(self) -> Found:
+        # What a prefix costs, it costs before the first text is found.
+        rows = self._fitting(self.plan.expression, any(term.is_prefix for term in self.plan.terms))
+        is_scattered = False
+        if self.wish.newest or len(self._sessions(rows)) < self.wish.limit:
+            rows, is_scattered = self._widened(rows)
+        elif self.plan.terms:
+            self.is_bounded = True
+        groups = self._groups(rows)
+        shown = [self._shown(group) for group in self._best(groups)]
+        unread = sum(hit.snippet is None for group in shown for hit in group.hits)
+        is_bounded = self.is_bounded or bool(self.cut)
+        return Found(shown, len(rows), len(groups), is_bounded, is_scattered, unread, self.cut)
+
+    def _widened(self, rows: list[Row]) -> tuple[list[Row], bool]:
+        """What fits with what fits by parts of identifiers; where nothing does, what sessions have all of somewhere.
+
+        The second value says whether it is the latter.
+        """
+        wide = self.plan.wide()
+        self.widest = wide.expression or self.widest
+        if not rows and self._lacks_one(wide.pieces):
+            return [], False
+        if wide.expression:
+            self.cut = wide.cut
+            rows = self._fitting(wide.expression, True, rows)
+        if rows or len(wide.pieces) < 2:
+            return rows, False
+        found = self._scattered(wide.pieces)
+        return found, bool(found)
+
+    def _fitting(self, expression: str, is_dear: bool, known: Sequence[Row] = ()) -> list[Row]:
+        """The newest texts that fit, and those of more sessions if they are of few; behind those that are known.
+
+        What is dear is asked for once, and for more.
+        """
+        most = 3 * NEWEST if is_dear else NEWEST
+        said = self._newest("said", expression, most)
+        rows = [*known, *said]
+        if len(said) == most and not is_dear:
+            rows += [row for kind, most in _APART for row in self._newest("said", of_kinds(expression, [kind]), most)]
+            rows += self._further("said", expression, rows)
+        if self.wish.newest or len(self._sessions(rows)) < self.wish.limit:
+            done = self._newest("done", expression, NEWEST)
+            rows += done
+            if len(done) == NEWEST:
+                rows += self._further("done", expression, rows, is_dear)
+        else:
+            self.is_bounded = True
+        return list(dict.fromkeys(rows))
+
+    def _further(self, table: str, expression: str, rows: list[Row], is_dear: bool = False) -> list[Row]:
+        """Texts of other sessions, while there are fewer sessions than wished for."""
+        known, found = self._sessions(rows), list[Row]()
+        rounds = 1 if is_dear else _ROUNDS
+        for _ in range(rounds):
+            most = _MORE * _ROUNDS // rounds
+            more = self._newest(table, outside(expression, known), most) if len(known) < self.wish.limit else []
+            if not more:
+                break
+            found += more
+            known |= self._sessions(more)
+        return found
+
+    def _newest(self, table: str, expression: str, most: int) -> list[Row]:
+        found: list[Any] = self.db.execute(
+            f"SELECT text.id, file, offset, kind, time FROM {table} CROSS JOIN text ON text.id = {table}.rowid"
+            f" WHERE {table} MATCH ?{self.bounds} ORDER BY {table}.rowid DESC LIMIT {most}",
+            (expression,),
+        ).fetchall()
+        self.is_bounded |= 1 < len(found) == most
+        return found
+
+    def _lacks_one(self, pieces: Sequence[str]) -> bool:
+        """Whether something that is looked for is nowhere at all; what is asked for shortly is asked first."""
+        shortest_first = sorted(pieces, key=len)
+        return not all(any(self._newest(table, piece, 1) for table in _TABLES) for piece in shortest_first)
+
+    def _scattered(self, pieces: Sequence[str]) -> list[Row]:
+        """Texts with single pieces of what is looked for, in sessions that have all of them."""
+        most = _TOGETHER // len(pieces)
+        found = [[row for table in _TABLES for row in self._newest(table, piece, most)] for piece in pieces]
+        common = set.intersection(*map(self._sessions, found))
+        files = self.passages.files(row[1] for rows in found for row in rows)
+        return list(dict.fromkeys(row for rows in found for row in rows if files[row[1]].session in common))
+
+    def _sessions(self, rows: Iterable[Row]) -> set[int]:
+        numbers = {row[1] for row in rows}
+        files = self.passages.files(numbers)
+        return {files[number].session for number in numbers}
+
+    def _groups(self, rows: Iterable[Row]) -> list[Group]:
+        """The texts by session, the best session first, or the newest."""
+        newest = max((row[4] for row in rows), default=0)
+        files = self.passages.files({row[1] for row in rows})
+        by_session: dict[int, list[tuple[float, Row]]] = {}
+        times: dict[int, int] = {}
+        for row in rows:
+            file = files[row[1]]
+            time, session = row[4] or file.end, file.session
+            # The oldest text keeps half of its worth.
+            score = _WEIGHTS[row[3]] * (0.5 + 0.5 / (1.0 + (newest - time) / _HALF_LIFE if time < newest else 1.0))
+            by_session.setdefault(session, []).append((score, row))
+            if times.get(session, 0) <= time:
+                times[session] = time
+        groups = [_group(session, found, times[session]) for session, found in by_session.items()]
+        return sorted(groups, key=self._order)
+
+    def _order(self, group: Group) -> tuple[float, float, int]:
+        first, second = (group.time, group.score) if self.wish.newest else (group.score, group.time)
+        return -first, -second, -group.session
+
+    def _best(self, groups: list[Group]) -> list[Group]:
+        """The groups to show. Of some more the best text is read: what holds the words as typed comes first."""
+        limit = self.wish.limit
+        if self.wish.newest or not self.plan.terms or not groups:
+            return groups[:limit]
+        near = [self._weighed(group) for group in groups[: limit + 5]]
+        return sorted(near, key=self._order)[:limit]
+
+    def _weighed(self, group: Group) -> Group:
+        first = self._hit(max(group.rows)[1])
+        if first.snippet is None:
+            return group._replace(score=group.score / 2)
+        terms = len(self.plan.terms)
+        worth = 1 + 0.6 * first.snippet.exact / terms + 0.4 * first.snippet.terms / terms
+        return group._replace(score=group.score * worth, hits=(first,))
+
+    def _shown(self, group: Group) -> Group:
+        """A group with the texts of its first hits; of those that read the same, one."""
+        known = {hit.id: hit for hit in group.hits}
+        rows = sorted(group.rows, key=self._order_of_rows, reverse=True)
+        shown: dict[str, Hit] = {}
+        for _, row in rows[: 3 * self.wish.hits]:
+            if len(shown) == self.wish.hits:
+                break
+            hit = known.get(row[0]) or self._hit(row)
+            shown.setdefault(hit.snippet.text if hit.snippet else f"gone {hit.id}", hit)
+        return group._replace(hits=tuple(self._with_context(hit) for hit in shown.values()))
+
+    def _order_of_rows(self, scored: tuple[float, Row]) -> tuple[float, int]:
+        score, row = scored
+        return (row[4] if self.wish.newest else score), row[0]
+
+    def _hit(self, row: Row) -> Hit:
+        number, file, offset, kind, time = row
+        snippet = self.passages.snippet(Place(file, offset, _KINDS[kind]), self.finder)
+        return Hit(number, file, offset, _KINDS[kind], time, snippet)
+
+    def _with_context(self, hit: Hit) -> Hit:
+        if not self.wish.context:
+            return hit
+        before = neighbours(self.db, self.passages, hit, -self.wish.context)
+        return hit._replace(before=before, after=neighbours(self.db, self.passages, hit, self.wish.context))
+
+
+def _group(session: int, rows: list[tuple[float, Row]], time: int) -> Group:
+    """The texts of a session: many say that it is about that, but not much more than one good one."""
+    best = max(rows)[0] * (1 + 0.15 * log(len(rows)))
+    return Group(session, len(rows), time, best, rows)
+
+
+def neighbours(db: apsw.Connection, passages: Passages, hit: Hit, count: int) -> tuple[Neighbour, ...]:
+    """So many texts of the same file behind a hit; before it, if the count is negative."""
+    which = "id < ? ORDER BY id DESC" if count < 0 else "id > ? ORDER BY id"
+    query = f"SELECT offset, kind, time FROM text WHERE file = ? AND kind != ? AND {which} LIMIT ?"
+    rows: list[Any] = db.execute(query, (hit.file, _KINDS.index("other"), hit.id, abs(count))).fetchall()
+    beginning = Finder(())
+    found = [
+        Neighbour(_KINDS[kind], time, passages.snippet(Place(hit.file, offset, _KINDS[kind]), beginning))
+        for offset, kind, time in rows
+    ]
+    return tuple(found[::-1] if count < 0 else found)

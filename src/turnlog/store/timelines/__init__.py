@@ -1,0 +1,1 @@
+"""Timelines that are kept, so that opening a session does not read it."""

@@ -1,0 +1,1 @@
+"""What a page may let the program do."""

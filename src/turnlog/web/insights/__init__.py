@@ -1,0 +1,1 @@
+"""Where tokens, money and time went."""

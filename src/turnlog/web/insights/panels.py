@@ -1,0 +1,74 @@
+"""A panel of the insights: a chart, the table with the same figures, and a line that says what is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+
+from turnlog.web.charts.meter import meter
+from turnlog.web.search.composing import quoted
+
+
+class Head(NamedTuple):
+    """The head of a column."""
+
+    words: str
+    is_number: bool = True
+    kind: str = ""
+
+
+class Cell(NamedTuple):
+    """A cell of a table."""
+
+    words: str
+    href: str | None = None
+    title: str | None = None
+    bar: Markup | None = None
+    """In place of words that stand in another cell."""
+    kind: str = ""
+
+
+class Table(NamedTuple):
+    """A table; the first cell of a row names it."""
+
+    heads: list[Head]
+    rows: list[list[Cell]]
+    total: list[Cell] | None = None
+    left: int = 0
+    """How many more rows there are than are shown."""
+
+
+class Panel(NamedTuple):
+    """One thing that the insights tell."""
+
+    key: str
+    title: str
+    table: Table | None = None
+    charts: tuple[tuple[str, Markup], ...] = ()
+    """Charts, and what stands above each."""
+    definition: str = ""
+    note: str = ""
+    is_folded: bool = False
+    """Whether the table is shown only on request: the chart tells most of it."""
+    is_wide: bool = False
+    empty: str = ""
+    """What to say where there is nothing to show."""
+
+
+def bars(values: Sequence[float], kind: str = "") -> list[Cell]:
+    """A cell with a bar for each of some values, by the largest of them."""
+    highest = max(values, default=0)
+    return [Cell("", bar=meter([value], highest, kind), kind="bar") for value in values]
+
+
+def searched(*filters: tuple[str, str]) -> str:
+    """The address of a search by filters alone."""
+    return "/search?" + urlencode({"q": " ".join(f"{name}:{quoted(value)}" for name, value in filters)})
+
+
+def words(items: Iterable[str]) -> list[Cell]:
+    """Cells with nothing but words."""
+    return [Cell(item) for item in items]

@@ -1,0 +1,1 @@
+"""What happens now, as it happens."""

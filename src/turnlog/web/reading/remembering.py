@@ -1,0 +1,33 @@
+"""Answers that take a look at a whole timeline, made once for each state of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from turnlog.store.timelines.kept import Kept
+from turnlog.web.reading.transcript import transcript
+
+Handler = Callable[[Request], Response]
+_MOST = 16
+"""So many answers are kept for each timeline."""
+_MADE: WeakKeyDictionary[Kept, dict[str, Response]] = WeakKeyDictionary()
+
+
+def remembered(handler: Handler) -> Handler:
+    """The same answers, made once for each address while the session stays as it is."""
+
+    def answer(request: Request) -> Response:
+        made = _MADE.setdefault(transcript(request).kept, {})
+        address = f"{request.url.path}?{request.url.query}"
+        found = made.get(address)
+        if found is None:
+            found = handler(request)
+            if len(made) < _MOST:
+                made[address] = found
+        return Response(found.body, found.status_code, media_type=found.media_type)
+
+    return answer

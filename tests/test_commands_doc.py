@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -32,8 +31,7 @@ def test_the_help_of_every_command_is_shown(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_every_command_is_explained_and_has_an_example_beside_it(name: str) -> None:
-    module, _, attribute = COMMANDS[name].target.partition(":")
-    command = getattr(import_module(module), attribute)
+    command = COMMANDS[name].load()
     assert isinstance(command, click.Command)
     page = COMMANDS_PAGE.partition(f"\n## turnlog {name}\n")[2].partition("\n## ")[0]
     prose = re.sub(r"````.*?````", "", page, flags=re.DOTALL)

@@ -25,7 +25,7 @@ PROGRAM = """
 import sys
 from turnlog.cli.table import COMMANDS, Row
 from turnlog.cli.program import run
-COMMANDS["try"] = Row("trial:trial", "Try it.")
+COMMANDS["try"] = Row("trial", "Try it.")
 sys.exit(run(sys.argv[1:]))
 """
 COMMAND = """

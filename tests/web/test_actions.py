@@ -239,13 +239,11 @@ def test_a_session_whose_file_is_gone_can_not_be_edited(client: TestClient, plac
 
 
 def test_every_option_of_the_table_is_one_of_the_program() -> None:
-    from importlib import import_module
 
     from turnlog.cli.table import COMMANDS
 
     for verb in VERBS.values():
-        module, _, name = COMMANDS[verb.command].target.partition(":")
-        command = getattr(import_module(module), name)
+        command = COMMANDS[verb.command].load()
         known = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
         used = {flag for option in verb.options.values() for flag in (option.flag, option.off) if flag}
         assert used | set(verb.real) | set(verb.rehearsal or ()) <= known

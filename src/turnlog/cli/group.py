@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 
 import click
 
@@ -25,9 +24,8 @@ class LazyGroup(click.Group):
         row = self.rows.get(cmd_name)
         if row is None:
             return None
-        module, _, attribute = row.target.partition(":")
-        command = getattr(import_module(module), attribute)
-        assert isinstance(command, click.Command), row.target
+        command = row.load()
+        assert isinstance(command, click.Command), row.module
         return command
 
     def resolve_command(

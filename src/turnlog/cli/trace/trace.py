@@ -8,11 +8,11 @@ from turnlog.cli.group import LazyGroup
 from turnlog.cli.table import Row
 
 COMMANDS = {
-    "show": Row("turnlog.cli.trace.show:show", "Draw the spans of a session, a tree for each turn."),
-    "backfill": Row("turnlog.cli.trace.backfill:backfill", "Send sessions that are there already."),
-    "status": Row("turnlog.cli.trace.status:status", "Say what was sent to each target, and what waits."),
-    "flush": Row("turnlog.cli.trace.flush:flush", "Send now what waits in the outbox."),
-    "work": Row("turnlog.cli.trace.work:work", "What the hook starts in the background.", is_hidden=True),
+    "show": Row(".trace.show", "Draw the spans of a session, a tree for each turn."),
+    "backfill": Row(".trace.backfill", "Send sessions that are there already."),
+    "status": Row(".trace.status", "Say what was sent to each target, and what waits."),
+    "flush": Row(".trace.flush", "Send now what waits in the outbox."),
+    "work": Row(".trace.work", "What the hook starts in the background.", is_hidden=True),
 }
 
 

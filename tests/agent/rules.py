@@ -45,7 +45,7 @@ def refused(body: Object, headers: Mapping[str, str], memory: Memory) -> str | N
         _letters(body),
         _fields(body),
         _tools(body),
-        _messages(body),
+        _messages(body, memory),
         _blocks(body),
         _pairs(body),
         _marks(body),
@@ -109,7 +109,7 @@ def _tools(body: Object) -> Iterator[str]:
             yield f"tools: the schema of {tool['name']}"
 
 
-def _messages(body: Object) -> Iterator[str]:
+def _messages(body: Object, memory: Memory) -> Iterator[str]:
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         yield "messages: at least one is needed"
@@ -124,7 +124,7 @@ def _messages(body: Object) -> Iterator[str]:
         yield "messages: the first must be the user's"
     if any(one["role"] == other["role"] for one, other in pairwise(messages)):
         yield "messages: roles must alternate"
-    if messages[-1]["role"] != "user":
+    if messages[-1]["role"] != "user" and not memory.goes_on(body):
         yield "messages: the last must be the user's"
 
 
@@ -198,12 +198,16 @@ def _pairs(body: Object) -> Iterator[str]:
         if len(set(calls)) != len(calls) or not seen.isdisjoint(calls):
             yield f"messages.{at}: tool_use ids must be unique"
         seen.update(calls)
-        yield from (f"messages.{at}: {fault}" for fault in _server_pairs(blocks))
+        is_last = message is body["messages"][-1]
+        yield from (f"messages.{at}: {fault}" for fault in _server_pairs(blocks, is_open=is_last or bool(calls)))
 
 
-def _server_pairs(blocks: Sequence[Object]) -> Iterator[str]:
-    """What a tool of the server's found stands behind its call, in the same message."""
+def _server_pairs(blocks: Sequence[Object], *, is_open: bool) -> Iterator[str]:
+    """What a tool of the server's found stands behind its call, in the same message, unless that goes on."""
     called = {block.get("id") for block in blocks if block["type"] == "server_tool_use"}
+    found = {block.get("tool_use_id") for block in blocks}
+    if not is_open and (without := called - found):
+        yield f"server_tool_use without its result: {without}"
     for block in blocks:
         if block["type"].endswith("_tool_result") and block.get("tool_use_id") not in called:
             yield f"{block['type']} without its server_tool_use"
@@ -234,9 +238,13 @@ class Memory:
         """Thinking that others signed, and for which model: sessions that were recorded elsewhere."""
         self.names = set(names)
         """Tools that are called in such sessions."""
+        self._paused: list[list[Object]] = []
+        """Answers that are gone on with when they come back."""
 
     def gave(self, message: Object) -> None:
         """Remember an answer: what is in it may come back, but only as it was."""
+        if message.get("stop_reason") == "pause_turn":
+            self._paused.append(message["content"])
         seals = [seal(block) for block in message["content"] if block["type"] in THINKING]
         for block in message["content"]:
             if block["type"] in THINKING:
@@ -247,6 +255,12 @@ class Memory:
                 self.names.add(block["name"])
             elif block["type"] != "text" and (name := block.get("id") or block.get("tool_use_id")):
                 self._blocks[f"{block['type']} {name}"] = block
+
+    def goes_on(self, body: Object) -> bool:
+        """Whether a request asks to go on with an answer that was paused."""
+        last = body["messages"][-1]
+        blocks = blocks_of(last) if last["role"] == "assistant" else []
+        return any(blocks[-len(paused) :] == paused for paused in self._paused)
 
     def objections(self, body: Object) -> Iterator[str]:
         """What is wrong with a request after all that was said before."""
@@ -287,7 +301,7 @@ class Memory:
         """The bytes up to the last mark but one of the request before are those of this one, and are found again."""
         now = [(place, unmarked(block)) for place, block in sequence(body)]
         marks = [at for at, (_, block) in enumerate(sequence(body)) if "cache_control" in block]
-        if marks and marks[-1] != len(now) - 1:
+        if marks and marks[-1] != len(now) - 1 and not self.goes_on(body):
             yield "cache_control: the last block has no mark"
         key = json.dumps([body["model"], body.get("system"), body.get("tools"), first_user_text(body)])
         before = self._asked.get(key)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from msgspec.structs import replace
+
 from turnlog.agent.record.record import Record
 from turnlog.agent.tools.tool import Result
 from turnlog.model.answer import Answer
@@ -188,6 +190,20 @@ def pictures(record: Record) -> None:
     record.turn_ended(5)
 
 
+def paused(record: Record) -> None:
+    """An answer with a search of the server's, which went on after a pause; and one that never did."""
+    found = {"type": "web_search_result", "url": "https://example.org", "title": "X", "encrypted_content": "e"}
+    record.prompt("Search for it")
+    name = record.answer(replace(answer("I search."), stop_reason="pause_turn"))
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
+    result = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [found]}
+    record.answer(answer(search, result, "It is X.", id=name), goes_on=True)
+    record.turn_ended(5)
+    record.prompt("Once more")
+    record.answer(replace(answer("I search again."), stop_reason="pause_turn"))
+    record.turn_ended(5)
+
+
 def unanswered(record: Record) -> None:
     """It ends with a prompt."""
     plain(record)
@@ -217,6 +233,7 @@ STORIES: dict[str, Story] = {
         agents,
         compaction,
         pictures,
+        paused,
         unanswered,
         cut_off,
     )

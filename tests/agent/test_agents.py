@@ -65,11 +65,20 @@ def test_the_project_wins_over_the_person_and_they_over_what_is_built_in(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "text", ["no head", "---\nname: x\n---\nno description", "---\ndescription: x\n---\nno name", ""]
+    ("text", "told"),
+    [
+        ("---\nname: x\n---\nno description", "it has no description"),
+        ("---\ndescription: x\n---\nno name", "it has no name"),
+        ("no head: notes of somebody", None),
+        ("", None),
+    ],
 )
-def test_a_file_that_describes_nothing_is_left_out(tmp_path: Path, text: str) -> None:
+def test_a_file_that_describes_nothing_is_left_out_and_told_of(tmp_path: Path, text: str, told: str | None) -> None:
     put(tmp_path / ".claude", "x.md", text)
-    assert len(agent_types(tmp_path, tmp_path / "config")) == len(BUILT_IN)
+    warnings: list[str] = []
+    assert len(agent_types(tmp_path, tmp_path / "config", warnings.append)) == len(BUILT_IN)
+    path = tmp_path / ".claude" / "agents" / "x.md"
+    assert warnings == ([f"{path}: {told}; the sub-agent is left out"] if told else [])
 
 
 def test_a_file_that_is_no_text_does_no_harm(tmp_path: Path) -> None:

@@ -142,6 +142,13 @@ WRONG: dict[str, tuple[Callable[[Body], object], str]] = {
     "results behind a text": (lambda b: user(b).insert(0, user(b).pop()), "must come first"),
     "two calls of an id": (lambda b: said(b).append(said(b)[-1]), "ids must be unique"),
     "a search without its call": (lambda b: said(b).pop(3), "web_search_tool_result without its server_tool_use"),
+    "a search without its result": (
+        lambda b: (
+            b["messages"].insert(1, {"role": "assistant", "content": [SEARCH]})
+            or b["messages"].insert(2, {"role": "user", "content": [says("and")]})
+        ),
+        "server_tool_use without its result",
+    ),
     "five marks": (lambda b: [block.update(MARK) for block in said(b)[-2:]], "a maximum of 4"),
     "a mark on thinking": (lambda b: said(b)[0].update(MARK), "cache_control where none may be"),
     "a mark of another kind": (lambda b: user(b)[2].update(cache_control={"type": "x"}), "cache_control where none"),

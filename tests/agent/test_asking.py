@@ -24,7 +24,7 @@ def answering(*lines: str | None) -> Callable[[str], str | None]:
 
 
 def shown(name: str, **given: object) -> list[str]:
-    return list(asking.exactly(name, given, LOOK))
+    return list(asking.exactly(name, given, Place(Path.cwd(), Path.cwd()), LOOK))
 
 
 def test_a_command_is_shown_whole_with_every_character_visible() -> None:
@@ -56,6 +56,44 @@ def test_a_new_file_and_one_that_is_written_over_are_shown_as_differences(tmp_pa
     assert shown("Write", file_path=str(file), content="new\n")[1:] == ["1 + new"]
     file.write_text("old\n")
     assert shown("Write", file_path=str(file), content="new\n")[1:] == ["1 - old", "1 + new"]
+
+
+def test_a_file_is_the_one_that_the_call_would_change(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    (tmp_path / "a.txt").write_text("above\n")
+    (inner / "a.txt").write_text("below\n")
+    given = {"file_path": "a.txt", "content": "new\n"}
+    told = list(asking.exactly("Write", given, Place(tmp_path, inner), LOOK))
+    assert told == [str(inner / "a.txt"), "1 - below", "1 + new"]
+
+
+def test_a_name_that_no_file_has_is_spelled_out() -> None:
+    assert shown("Write", file_path="/a\0b", content="x\n") == ["/a\\x00b", "1 + x"]
+
+
+def test_line_ends_that_would_change_are_shown(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"one\r\ntwo\r\n")
+    told = shown("Write", file_path=str(file), content="one\ntwo\n")
+    assert told[1:] == ["1 - one\\r", "2 - two\\r", "1 + one", "2 + two"]
+    file.write_bytes(b"one\r\ntwo\nthree\r\n")
+    told = shown("Edit", file_path=str(file), old_string="one\ntwo\n", new_string="one\n2\n")
+    assert told[1:] == ["1   one\\r", "2 - two", "2 + 2\\r", "3   three\\r"]
+
+
+def test_line_ends_that_stay_are_not_shown(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    told = shown("Edit", file_path=str(file), old_string="two\n", new_string="2\n")
+    assert told[1:] == ["1   one", "2 - two", "2 + 2", "3   three"]
+
+
+def test_an_edit_is_shown_as_it_will_stand_there(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("say “no”\n", "utf-8")
+    told = shown("Edit", file_path=str(file), old_string='say "no"', new_string='say "yes"   ')
+    assert told[1:] == ["1 - say “no”", "1 + say “yes”"]
 
 
 def test_an_edit_that_does_not_fit_is_shown_as_what_was_given(tmp_path: Path) -> None:

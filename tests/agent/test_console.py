@@ -619,6 +619,31 @@ def test_that_a_command_in_the_background_has_ended_is_told(trusted: MakeDesk) -
         assert '· Background command "Wait a bit" completed' in terminal.text
 
 
+WAITS = "until [ -e go ]; do sleep 0.05; done"
+
+
+def test_a_command_that_ends_while_somebody_types_is_told_at_once_and_once(trusted: MakeDesk) -> None:
+    running = call("Bash", command=WAITS, run_in_background=True, description="Wait a bit")
+    here = trusted(script(reply(running), "Runs.", "Fine."))
+    with here.terminal("--allowedTools", "Bash") as terminal:
+        terminal.expect(READY)
+        terminal.send("go\r")
+        terminal.expect("Runs.")
+        terminal.expect(READY)
+        terminal.send("is it")
+        terminal.expect("is it")
+        (here.cwd / "go").touch()
+        terminal.expect('· Background command "Wait a bit" completed (exit code 0)')
+        terminal.expect(f"{READY}is it")
+        terminal.send(" over?\r")
+        terminal.expect("Fine.")
+        assert leave(terminal) == 0
+    assert terminal.text.count("Background command") == 1
+    told = json.dumps(here.asked[-1]["messages"][-1])
+    assert "is it over?" in told
+    assert "<task-notification>" in told
+
+
 def test_the_end_of_the_terminal_ends_the_program_and_what_it_left_running(trusted: MakeDesk) -> None:
     here = trusted(
         script(reply(call("Bash", command="echo $$ > pid; exec sleep 300", run_in_background=True)), "Runs.")

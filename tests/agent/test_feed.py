@@ -117,6 +117,8 @@ class Talk:
             self.told.append(json.loads(line))
             if self.told[-1]["type"] == kind:
                 return self.told[-1]
+            if self.told[-1]["type"] == "result":  # it waits for the next prompt, and says no more
+                break
         raise AssertionError(f"no {kind} in {self.told}")
 
     def asked(self) -> Json:
@@ -205,6 +207,97 @@ def test_a_program_that_is_gone_allows_nothing(desk: MakeDesk) -> None:
     talk.asked()
     assert talk.end() == 0
     assert not made(here)
+
+
+COLOURS = [{"label": name, "description": ""} for name in ("Red", "Blue")]
+QUESTIONS = [{"question": "Which?", "header": "Colour", "options": COLOURS, "multiSelect": False}]
+
+
+def result(here: Desk) -> Json:
+    """What the model was told of its call."""
+    found: Json = here.asked[-1]["messages"][-1]["content"][0]
+    return found
+
+
+def test_a_program_is_asked_the_questions_of_the_model_and_answers_them(desk: MakeDesk) -> None:
+    here = desk(script(reply(call("AskUserQuestion", questions=QUESTIONS)), "Blue, then."))
+    talk = Talk(here, "--permission-prompt-tool", "stdio")
+    talk.say(user("go"))
+    asked = talk.asked()
+    request = asked["request"]
+    assert (request["subtype"], request["tool_name"]) == ("can_use_tool", "AskUserQuestion")
+    assert request["input"] == {"questions": QUESTIONS}
+    assert request["tool_use_id"] == here.session[-1]["message"]["content"][0]["id"]
+    talk.answer(asked, behavior="allow", updatedInput={"questions": QUESTIONS, "answers": {"Which?": "Blue"}})
+    assert talk.until("result")["result"] == "Blue, then."
+    talk.end()
+    assert '"Which?"="Blue"' in result(here)["content"]
+
+
+@pytest.mark.parametrize(
+    ("response", "expected"),
+    [
+        ({"behavior": "deny", "message": "not now"}, "not now"),
+        ({"behavior": "deny"}, "were not answered"),
+        ({"behavior": "allow"}, "did not answer"),
+        ({"behavior": "allow", "updatedInput": {"answers": "Blue"}}, "did not answer"),
+        ({"behavior": "allow", "updatedInput": 5}, "did not answer"),
+    ],
+)
+def test_a_program_that_does_not_answer_a_question_leaves_it_open(
+    desk: MakeDesk, response: Json, expected: str
+) -> None:
+    here = desk(script(reply(call("AskUserQuestion", questions=QUESTIONS)), "Well."))
+    talk = Talk(here, "--permission-prompt-tool", "stdio")
+    talk.say(user("go"))
+    talk.answer(talk.asked(), **response)
+    assert talk.until("result")["result"] == "Well."
+    talk.end()
+    assert expected in result(here)["content"]
+
+
+@pytest.mark.parametrize("how", ["answer", "interrupt"])
+def test_a_program_that_is_asked_a_question_can_end_the_turn(desk: MakeDesk, how: str) -> None:
+    here = desk(script(reply(call("AskUserQuestion", questions=QUESTIONS), call("Bash", command="ls")), "never"))
+    talk = Talk(here, "--permission-prompt-tool", "stdio")
+    talk.say(user("go"))
+    asked = talk.asked()
+    if how == "answer":
+        talk.answer(asked, behavior="deny", message="stop", interrupt=True)
+    else:
+        talk.say(control("x", subtype="interrupt"))
+    assert talk.until("result")["subtype"] == "error_during_execution"
+    talk.end()
+    assert len(here.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("response", "mode", "expected"),
+    [
+        ({"behavior": "allow", "updatedInput": {"plan": "1. do"}}, "default", "## Approved Plan:\n1. do"),
+        ({"behavior": "allow", "updatedInput": {"plan": "2. less"}}, "default", "edited by user):\n2. less"),
+        (
+            {"behavior": "allow", "updatedPermissions": [{"type": "setMode", "mode": "acceptEdits"}]},
+            "acceptEdits",
+            "1. do",
+        ),
+        ({"behavior": "allow", "updatedPermissions": [5, {"type": "setMode", "mode": "odd"}]}, "default", "1. do"),
+        ({"behavior": "deny", "message": "tests first"}, "plan", "tests first"),
+    ],
+)
+def test_a_program_agrees_to_a_plan_or_not(desk: MakeDesk, response: Json, mode: str, expected: str) -> None:
+    here = desk(script(reply(call("ExitPlanMode", plan="1. do")), "Well.", "Then."))
+    talk = Talk(here, "--permission-prompt-tool", "stdio", "--permission-mode", "plan")
+    talk.say(user("go"))
+    asked = talk.asked()
+    assert (asked["request"]["tool_name"], asked["request"]["input"]) == ("ExitPlanMode", {"plan": "1. do"})
+    talk.answer(asked, **response)
+    talk.until("result")
+    assert expected in result(here)["content"]
+    talk.say(user("and"))
+    talk.until("result")
+    talk.end()
+    assert [line["permissionMode"] for line in talk.told if line.get("subtype") == "init"] == ["plan", mode]
 
 
 def test_hooks_that_would_not_be_called_are_refused(desk: MakeDesk) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -240,6 +242,40 @@ def test_programs_are_told_of_a_turn_that_could_not_begin(desk: MakeDesk, form: 
     assert nobody in told["errors"][0]
     assert told["errors"][0] in done.stderr
     assert told["is_error"]
+
+
+@pytest.mark.parametrize("name", ["home/.claude/settings.json", "project/.claude/settings.json"])
+def test_settings_that_are_broken_end_it_in_one_line_that_names_the_place(desk: MakeDesk, name: str) -> None:
+    here = desk(script("never"))
+    path = here.base / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('{"permissions": {\n  "deny": ["Bash(echo:*)"],\n}}')
+    done = here.turnlog("-p", "hi")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert f"{path}: line 3: no JSON" in done.stderr
+    assert "put it right" in done.stderr
+    assert here.asked == []
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs a bash")
+def test_settings_may_be_what_another_command_prints(desk: MakeDesk) -> None:
+    here = desk(script(reply(call("Bash", command="echo hi")), "Done."))
+    rules = '{"permissions": {"deny": ["Bash(echo:*)"]}}'
+    words = f"exec {shlex.quote(sys.executable)} -m turnlog -p hi --settings <(echo '{rules}') </dev/null"
+    done = subprocess.run(
+        ["bash", "-c", words], cwd=here.cwd, env=here.environ, capture_output=True, text=True, timeout=30
+    )
+    assert (done.stdout, done.stderr) == ("Done.\n", "")
+    assert "denied" in here.asked[-1]["messages"][-1]["content"][0]["content"]
+
+
+def test_a_sub_agent_that_is_not_described_is_told_of_on_standard_error(desk: MakeDesk) -> None:
+    here = desk(script("ok"))
+    (here.config / "agents").mkdir()
+    (here.config / "agents" / "x.md").write_text("---\nname: x\n---\nx")
+    done = here.turnlog("-p", "hi")
+    assert (done.stdout, done.stderr.count("\n")) == ("ok\n", 1)
+    assert "x.md: it has no description" in done.stderr
 
 
 def test_programs_are_told_of_a_session_that_another_process_went_on_with(desk: MakeDesk) -> None:

@@ -144,6 +144,72 @@ def test_what_the_server_s_own_tools_said_goes_back_as_it_was(at: Callable[..., 
         assert client.api.bodies[-1]["messages"][1]["content"] == said
 
 
+def paused(*blocks: dict[str, Any]) -> dict[str, Any]:
+    return reply(*blocks, stop_reason="pause_turn")
+
+
+def types(message: Mapping[str, Any]) -> list[str]:
+    return [block["type"] for block in message["content"]]
+
+
+def test_an_answer_that_the_server_paused_is_given_back_until_it_is_whole(at: Callable[..., Any]) -> None:
+    asks, found = SEARCH
+    replies = [paused(THOUGHT, says("I search."), asks), paused(found), reply(says("It is X."), ECHO)]
+    with at(*replies, "Done.", "Yes.", "More.") as desk:
+        with Client(desk) as client:
+            assert client.say("search").text == "Done."
+            client.say("and")
+            assert [types(body["messages"][-1]) for body in client.api.bodies[1:3]] == [
+                ["thinking", "text", "server_tool_use"],
+                ["thinking", "text", "server_tool_use", "web_search_tool_result"],
+            ]
+        with Client(desk, is_continued=True) as client:
+            assert client.say("again").text == "More."
+            first, again = (body["messages"][1]["content"] for body in client.api.bodies[-2:])
+            assert again == first
+    answers = [row for row in desk.session if row["type"] == "assistant"]
+    assert [row["message"]["stop_reason"] for row in answers[:6]] == ["pause_turn"] * 4 + ["tool_use"] * 2
+    assert len({row["message"]["id"] for row in answers[:6]}) == 1
+
+
+def test_a_search_that_the_server_paused_is_gone_on_with(at: Callable[..., Any]) -> None:
+    asks, found = SEARCH
+    replies = {"Perform a web search": [paused(says("I search."), asks), reply(found, says("It is X."))]}
+    search = reply(call("WebSearch", query="xyz"))
+    with at(search, "Done.", agents=replies) as desk, Client(desk, allowed=("WebSearch",)) as client:
+        assert client.say("search").text == "Done."
+        assert types(client.api.bodies[2]["messages"][-1]) == ["text", "server_tool_use"]
+        told = client.api.bodies[-1]["messages"][-1]["content"][0]["content"]
+        assert "https://example.org" in told
+        assert "It is X." in told
+
+
+def test_a_server_that_does_nothing_but_pause_is_not_asked_for_ever(at: Callable[..., Any]) -> None:
+    more = [paused(says(f"Part {number}.")) for number in range(20)]
+    with at(*more) as desk, Client(desk) as client:
+        assert client.say("search").reason == "finished"
+        assert len(client.api.bodies) == 11
+
+
+@pytest.mark.parametrize("end", ["limit", "failure", "interrupt", "cut"])
+def test_a_paused_answer_that_never_went_on_leaves_no_open_call(at: Callable[..., Any], end: str) -> None:
+    wrong = {"error": {"status": 400, "type": "invalid_request_error", "message": "no"}}
+    after = {"failure": [wrong], "interrupt": [reply(says("x" * 20), pace=0.05)]}.get(end, [])
+    turns = {"limit": 1, "cut": 1}.get(end)
+    with at(paused(says("I search."), SEARCH[0]), *after, "Well.", SUMMARY, "Then.") as desk:
+        with Client(desk, turns=turns) as client:
+            cancel = Cancel()
+            if end == "interrupt":
+                stops(client, TextPart, cancel, after=4)
+            assert client.say("search", cancel).reason != "finished"
+            client.hear = lambda _: None
+            if end != "cut":
+                assert client.say("and").text == "Well."
+                client.command("/compact")
+        with Client(desk, is_continued=True) as client:
+            assert client.say("again").text == ("Well." if end == "cut" else "Then.")
+
+
 def test_thinking_between_calls_stays_there_when_a_session_is_taken_up(at: Callable[..., Any]) -> None:
     other = {**THOUGHT, "signature": "bW9yZQ=="}
     with at(reply(THOUGHT, ECHO, other, ECHO), "Done.", "More.") as desk:

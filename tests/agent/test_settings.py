@@ -10,7 +10,7 @@ import pytest
 
 from turnlog.agent.permissions.trust import trust, trusted
 from turnlog.agent.settings import Settings, add_rules, load, managed_file
-from turnlog.errors import TurnlogError
+from turnlog.errors import TurnlogError, UsageError
 
 
 def write(path: Path, values: Any) -> Path:
@@ -79,12 +79,45 @@ def test_the_mode_that_asks_nothing_is_not_for_a_project_to_choose(tmp_path: Pat
     assert read(tmp_path, values).mode() == "bypassPermissions"
 
 
-@pytest.mark.parametrize("values", ["{", "[]", '"x"', "\0", "\xff", "[" * 100000])
-def test_a_file_that_is_no_settings_is_told_and_ignored(tmp_path: Path, values: str) -> None:
-    write(furnished(tmp_path) / ".claude" / "settings.json", values)
+@pytest.mark.parametrize("name", [".claude/settings.json", ".claude/settings.local.json", "home/.claude/settings.json"])
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ("{\n\n,", "line 3: no JSON (Expecting property name"),
+        ('{"permissions": {"deny": ["Bash"],}}', "line 1: no JSON"),
+        ("[]", "it holds no object"),
+        ('"x"', "it holds no object"),
+        ("\0", "line 1: no JSON"),
+        ("\n\xff", "line 2: no UTF-8"),
+        ("[" * 100000, "no JSON"),
+        ('{"permissions": 5}', "permissions is no object"),
+        ('{"permissions": ["Bash"]}', "permissions is no object"),
+        ('{"permissions": {"deny": {"Bash": true}}}', "permissions.deny is no list"),
+        ('{"permissions": {"ask": 5}}', "permissions.ask is no list"),
+    ],
+)
+def test_a_file_whose_rules_can_not_be_read_ends_the_start(tmp_path: Path, name: str, values: str, told: str) -> None:
+    path = furnished(tmp_path) / name
+    path.write_bytes(values.encode("latin-1"))
+    with pytest.raises(UsageError) as error:
+        read(tmp_path, is_trusted=False)
+    assert str(error.value).startswith(f"{path}: {told}")
+    assert "put it right" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "values", ["", "\ufeff{}", '{"permissions": null}', '{"permissions": {"deny": null}, "of a later version": [1]}']
+)
+def test_what_forbids_nothing_and_what_is_not_known_is_taken(tmp_path: Path, values: str) -> None:
+    (furnished(tmp_path) / ".claude" / "settings.json").write_text(values, "utf-8")
     settings = read(tmp_path)
-    assert [rule.text for rule in settings.rules("allow")] == ["Bash(local)", "Bash(user)"]
-    assert "settings.json" in settings.warnings[-1]
+    assert [rule.text for rule in settings.rules("deny")] == ["Bash(curl:*)"]
+    assert settings.warnings == []
+
+
+def test_a_file_in_the_place_of_the_folder_for_settings_is_no_settings(tmp_path: Path) -> None:
+    (tmp_path / ".claude").write_text("notes")
+    assert read(tmp_path).layers == ()
 
 
 @pytest.mark.parametrize("mode", ["of a later version", 5, []])
@@ -98,16 +131,16 @@ def test_a_mode_that_is_not_known_is_told_and_the_next_layer_s_counts(tmp_path: 
 
 def test_one_bad_key_spoils_nothing_else(tmp_path: Path) -> None:
     write(tmp_path / ".claude" / "settings.json", {
-        "permissions": {"allow": ["Bash(npm:*)", 5, "", None], "deny": 5, "ask": {}, "additionalDirectories": 5},
+        "permissions": {"allow": ["Bash(npm:*)", 5, "", None], "deny": [5], "additionalDirectories": 5},
         "hooks": {"Unheard": 7},
         "model": 7,
         "env": [],
     })  # fmt: skip
     settings = read(tmp_path)
     assert [rule.text for rule in settings.rules("allow")] == ["Bash(npm:*)"]
-    assert (settings.rules("deny"), settings.rules("ask"), settings.folders()) == ([], [], [])
+    assert (settings.rules("deny"), settings.folders()) == ([], [])
     assert (settings.value("model", str), settings.env()) == (None, {})
-    assert len(settings.warnings) == 8
+    assert len(settings.warnings) == 7
     assert all("settings.json" in warning for warning in settings.warnings)
 
 
@@ -123,16 +156,17 @@ def test_what_forbids_is_not_lost_for_want_of_brackets_and_what_allows_is(tmp_pa
     ]
 
 
-def test_permissions_of_a_wrong_type_are_told(tmp_path: Path) -> None:
-    write(tmp_path / ".claude" / "settings.json", {"permissions": 5})
-    settings = read(tmp_path)
-    assert (settings.rules("allow"), settings.mode()) == ([], None)
-    assert "permissions is no object" in settings.warnings[0]
-
-
 def test_flags_may_name_a_file(tmp_path: Path) -> None:
     write(tmp_path / "more.json", {"model": "x"})
     assert read(tmp_path, "more.json").value("model", str) == "x"
+
+
+@pytest.mark.parametrize("flag", ["missing.json", ".", '{"permissions": 5}', "{", "large.json"])
+def test_a_flag_that_is_no_settings_is_told_as_it_was_given(tmp_path: Path, flag: str) -> None:
+    with (tmp_path / "large.json").open("wb") as file:
+        file.truncate((16 << 20) + 1)
+    with pytest.raises(UsageError, match="--settings"):
+        read(tmp_path, flag)
 
 
 def test_an_administrator_may_let_only_their_own_rules_count(tmp_path: Path) -> None:

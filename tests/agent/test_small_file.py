@@ -14,6 +14,7 @@ from turnlog.agent.briefing.memory import memories
 from turnlog.agent.record.branch import DETACHED, branch
 from turnlog.agent.settings import load
 from turnlog.agent.small_file import small_file
+from turnlog.errors import UsageError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and devices with names")
 Trap = Callable[[Path], None]
@@ -51,8 +52,8 @@ def test_a_checkout_can_not_hold_up_the_start(tmp_path: Path, trap: Trap) -> Non
         folder.mkdir(parents=True)
     for name in (".claude/settings.json", ".claude/agents/a.md", "CLAUDE.md", ".git/HEAD"):
         trap(cwd / name)
-    settings = load(cwd, config, is_trusted=False)
-    assert "settings.json" in settings.warnings[0]
+    with pytest.raises(UsageError, match=r"settings\.json: .*put it right"):
+        load(cwd, config, is_trusted=False)
     assert agent_types(cwd, config).keys() == agent_types(config, config).keys()
     assert list(memories(cwd, config)) == []
     assert branch(cwd) == DETACHED

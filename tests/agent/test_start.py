@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +169,7 @@ def test_settings_of_the_command_line_are_a_file_or_json(machine: Machine) -> No
     [
         ("missing.json", "--settings missing.json: there is no such file"),
         ("list.json", "--settings list.json: it holds no object"),
-        ("{broken", "--settings: it is no JSON"),
+        ("{broken", "--settings: line 1: no JSON"),
         (".", r"--settings \.: "),
     ],
 )
@@ -177,9 +181,35 @@ def test_settings_that_were_asked_for_and_can_t_be_read_let_nothing_begin(
         machine.begin(settings=(given,))
 
 
-def test_bad_settings_are_warned_of_and_ignored(machine: Machine) -> None:
-    (machine.config / "settings.json").write_text("{broken")
-    assert any("settings.json" in warning for warning in machine.begin().warnings)
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes with names")
+def test_settings_may_come_through_a_pipe_which_is_read_once(machine: Machine) -> None:
+    os.mkfifo(machine.base / "pipe")
+    writer = threading.Thread(target=(machine.base / "pipe").write_text, args=('{"model": "claude-of-a-pipe"}',))
+    writer.start()
+    for _ in range(2):  # as when another session is begun in the same console
+        assert machine.begin(settings=("../pipe",)).loop.setup.name == "claude-of-a-pipe"
+    writer.join()
+
+
+def test_settings_that_are_broken_let_nothing_begin(machine: Machine) -> None:
+    (machine.config / "settings.json").write_text("{\nbroken")
+    with pytest.raises(UsageError, match=r"settings\.json: line 2: no JSON"):
+        machine.begin()
+
+
+def test_a_sub_agent_that_is_not_described_is_warned_of(machine: Machine) -> None:
+    (machine.config / "agents").mkdir()
+    (machine.config / "agents" / "x.md").write_text("---\ndescription: x\n---\nx")
+    (warning,) = machine.begin().warnings
+    assert "x.md: it has no name" in warning
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://x", "https://", "https://x:y"])
+def test_a_server_that_was_named_is_told_as_it_was_given(machine: Machine, url: str) -> None:
+    machine.starting.model = None
+    machine.starting.environ |= {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "https://example.org"}
+    with pytest.raises(UsageError, match=re.escape(f"--base-url {url} is no address")):
+        machine.begin(url=url)
 
 
 def test_a_session_is_taken_up_with_all_that_was_said(machine: Machine) -> None:

@@ -75,22 +75,24 @@ class Calls:
         """
         results: dict[str, Result] = {}
         waiting: list[tuple[Call, Tool]] = []
-        halted = False
+
+        def is_over() -> bool:
+            return cancel.is_set or any(result.content == STOP for result in results.values())
+
         for asked in calls:
-            call, tool, refusal = self._admitted(asked, tools, halted or cancel.is_set)
+            call, tool, refusal = self._admitted(asked, tools, is_over())
             if refusal is None and tool is not None and tool.is_safe(call.given):
                 waiting.append((call, tool))
                 continue
             self._together(waiting, cancel, results)
             waiting = []
             if refusal is not None:
-                halted = halted or refusal.content == STOP
                 self._done(call, refusal, 0, results)
             elif tool is not None:
                 self._done(call, *self._ran(call, tool, cancel), results)
         self._together(waiting, cancel, results)
         blocks: list[Object] = [answering(call.id, results[call.id]) for call in calls]
-        if halted or cancel.is_set:
+        if is_over():
             raise Halted(blocks)
         return blocks
 

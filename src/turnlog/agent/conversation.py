@@ -19,6 +19,7 @@ CLEARED = "[Old tool result content cleared]"
 LEFT_OUT = "[What was said before is left out here, and so are results: all of it would be too long]"
 _MARK = {"type": "ephemeral"}
 _THINKING = frozenset({"thinking", "redacted_thinking"})
+_SERVED = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
 class Conversation:
@@ -51,6 +52,7 @@ class Conversation:
 
     def said(self, content: Content) -> None:
         """A person, or the client, says something; directly behind results it joins them."""
+        self.rest()
         self._add("user", blocks(content))
 
     def answered(self, content: Iterable[Object], model: str) -> None:
@@ -62,6 +64,13 @@ class Conversation:
     def resulted(self, results: Iterable[Object]) -> None:
         """Calls were answered; all results of one answer come together, in the order of the calls."""
         self._add("user", [dict(block) for block in results])
+
+    def rest(self) -> None:
+        """No more comes of an answer: calls of the server's own that it did not answer are not sent."""
+        last = self._messages[-1] if self._messages else {}
+        if last.get("role") == "assistant" and (waiting := open_calls(last["content"])):
+            del self._messages[-1]
+            self._add("assistant", ending(block for block in last["content"] if block not in waiting))
 
     def restart(self, summary: str) -> None:
         """A summary takes the place of all that was said."""
@@ -148,6 +157,12 @@ def ending(content: Iterable[Block]) -> list[Block]:
     while kept and kept[-1].get("type") in _THINKING:
         kept.pop()
     return kept
+
+
+def open_calls(content: Sequence[Object]) -> list[Object]:
+    """The calls in an answer of tools of the server's own that have no result in it."""
+    found = {block.get("tool_use_id") for block in content if str(block.get("type")).endswith("_tool_result")}
+    return [block for block in content if block.get("type") in _SERVED and block.get("id") not in found]
 
 
 def fits(block: Object, thought_by: Mapping[str, str], model: str) -> bool:

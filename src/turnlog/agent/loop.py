@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from turnlog.agent.calls import Call, Calls, Halted
 from turnlog.agent.compaction import HINT, Compaction, is_due, is_too_long
 from turnlog.agent.context import Context, context
-from turnlog.agent.conversation import Content, Conversation, reminder
+from turnlog.agent.conversation import Content, Conversation, open_calls, reminder
 from turnlog.agent.delegation import Delegation
 from turnlog.agent.events import Compacted, Event, Said, Streamed, TurnEnded, Warned
 from turnlog.agent.models import most_tokens, thinking
@@ -30,7 +30,7 @@ from turnlog.agent.setup import Setup
 from turnlog.agent.spending import Exhausted, Spent, filled
 from turnlog.agent.tools.files import Files
 from turnlog.agent.tools.shells import Shells
-from turnlog.agent.tools.tool import Object, Question, Result, Scene, Tool
+from turnlog.agent.tools.tool import Object, Question, Result, Scene, Tool, an_object
 from turnlog.model.answer import Answer, Folding
 from turnlog.model.cancel import Cancel
 from turnlog.model.events import Retrying
@@ -42,8 +42,12 @@ GO_ON = (
 )
 BETWEEN_CALLS = "interleaved-thinking-2025-05-14"
 """What lets a model that is to think do so behind results too."""
+PAUSED = "pause_turn"
+"""Why an answer ends that the server goes on with, if it is given back: its own tools need longer."""
 _LONGER = 3
 """How often an answer that was cut by its limit is gone on with."""
+_PAUSES = 10
+"""How often one is that was paused."""
 
 Watch = Callable[[Event], None]
 
@@ -71,6 +75,8 @@ class Loop:
         self.shared = shared or Shared(record.folder)
         self.usage: Object = {}
         """Of the last answer."""
+        self._paused: Answer | None = None
+        """An answer that the server will go on with, and what of it is not written yet."""
         self._person = person
         self._agent = agent
         self._tools = dict(tools if tools is not None else setup.tools)
@@ -107,6 +113,9 @@ class Loop:
             reason = "interrupted"
         except ModelError as error:
             reason, text = "error", self._failed(error)
+        finally:
+            self._paused = None
+            self.conversation.rest()
         took = round((time.monotonic() - began) * 1000)
         if self._agent is None:
             self.record.turn_ended(took)
@@ -117,16 +126,14 @@ class Loop:
 
     def _steps(self, cancel: Cancel) -> Iterator[str]:
         """The text of each answer; a step is a request, and the calls of its answer."""
-        longer = 0
-        asked = 0
+        asked, longer, pauses = 0, 0, 0
         while True:
             self.spent.check(self.setup.limits, asked)
-            if asked:
-                self._make_room(cancel)
-            self._hear_news()
+            if not self._paused:
+                self._prepare(cancel, is_first=not asked)
             answer = self._asked(cancel)
             asked += 1
-            calls = [Call(str(c.get("id")), str(c.get("name")), _object(c.get("input"))) for c in answer.calls]
+            calls = [Call(str(c.get("id")), str(c.get("name")), an_object(c.get("input"))) for c in answer.calls]
             if calls:
                 try:
                     self.conversation.resulted(self.calls.run(calls, self.tools(), cancel))
@@ -136,14 +143,19 @@ class Loop:
             yield answer.text
             if calls:
                 continue
+            if self._paused and pauses < _PAUSES:
+                pauses += 1
+                continue
             if not answer.is_cut or longer >= _LONGER:
                 return
             longer += 1
             self.record.prompt(GO_ON, meta=True)
             self.conversation.said(GO_ON)
 
-    def _hear_news(self) -> None:
-        """Tell the model which commands in the background have ended, and what others did to files that it wrote."""
+    def _prepare(self, cancel: Cancel, *, is_first: bool) -> None:
+        """Make room; tell the model which commands in the background have ended, and what others did to its files."""
+        if not is_first:
+            self._make_room(cancel)
         for text in self.shared.news() if self._agent is None else ():
             self.record.prompt(text, meta=True)
             self.conversation.said(text)
@@ -184,7 +196,7 @@ class Loop:
         try:
             return self._answer(cancel)
         except Rejected as error:
-            if not is_too_long(error) or len(self.conversation.messages) < 2:
+            if self._paused or not is_too_long(error) or len(self.conversation.messages) < 2:
                 raise
             self.tell(Warned(f"{error}; room is made in the conversation"))
         return Compaction(self).rescued(partial(self._answer, cancel), cancel)
@@ -203,12 +215,25 @@ class Loop:
             self._broken_off(folding.answer())
             raise
         answer = folding.answer()
-        self.record.answer(answer)
+        self._written(answer)
         self.conversation.answered(answer.content, self.setup.name)
         self.conversation.used = filled(answer.usage) or self.conversation.used
         self.spent.add(answer, (time.monotonic() - began) * 1000)
         self.usage = answer.usage
         return answer
+
+    def _written(self, answer: Answer) -> None:
+        """Write an answer down; what follows a pause belongs to the answer before: only so do both clients send it.
+
+        Calls of the server's that it has not answered yet wait: nobody could go on from there without the rest.
+        """
+        before, is_paused = self._paused, answer.stop_reason == PAUSED and not answer.calls
+        if before:
+            answer = replace(answer, id=before.id, content=(*before.content, *answer.content))
+        waiting = open_calls(answer.content) if is_paused else []
+        told = tuple(block for block in answer.content if block not in waiting)
+        name = self.record.answer(replace(answer, content=told), goes_on=before is not None)
+        self._paused = replace(answer, id=name, content=tuple(waiting)) if is_paused else None
 
     def _broken_off(self, answer: Answer) -> None:
         """The person stopped it while the model spoke: what was said stays."""
@@ -271,12 +296,18 @@ class Loop:
 
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
         """Ask the small model, outside of the conversation."""
-        began = time.monotonic()
         limit = min(8192, most_tokens(self.setup.small, self.setup.environ))
-        request = Request(self.setup.small, [{"role": "user", "content": prompt}], limit, system, tools)
-        answer = self.setup.model.complete(request, cancel)
-        self.spent.add(answer, (time.monotonic() - began) * 1000)
-        return answer.content
+        conversation, found = Conversation([{"role": "user", "content": prompt}]), list[Object]()
+        for _ in range(1 + _PAUSES):
+            began = time.monotonic()
+            request = Request(self.setup.small, conversation.messages, limit, system, tools)
+            answer = self.setup.model.complete(request, cancel)
+            self.spent.add(answer, (time.monotonic() - began) * 1000)
+            conversation.answered(answer.content, self.setup.small)
+            found += answer.content
+            if answer.stop_reason != PAUSED:
+                break
+        return found
 
     def _scene(self, call: str, cancel: Cancel, progress: Callable[[Object], None]) -> Scene:
         return Scene(
@@ -316,7 +347,3 @@ def _named(error: ModelError) -> str:
     """What the real client calls a failure."""
     known = ((RateLimited, "rate_limit"), (Busied, "server_error"), (Unauthorised, "authentication_failed"))
     return next((name for kind, name in known if isinstance(error, kind)), "unknown")
-
-
-def _object(value: object) -> Object:
-    return value if isinstance(value, Mapping) else {}

@@ -4,14 +4,16 @@
     local     .claude/settings.local.json        project   .claude/settings.json
     user      <config>/settings.json
 
-Lists of all layers are joined; of other values the highest layer's counts. What is malformed is left out with a warning
-and spoils nothing else; only what an administrator wrote, and what was given by name, must be readable. The project's
-own files (local and project) come with a checkout: until the folder is trusted they can forbid, but not allow, and none
-of their other values count.
+Lists of all layers are joined; of other values the highest layer's counts. A file that can't be read, or whose rules
+that forbid can't be, ends the start: what it forbids must not be lost (the real client goes on without the file). What
+else is malformed is left out with a warning, and what is not known spoils nothing. The project's own files (local and
+project) come with a checkout: until the folder is trusted they can forbid, but not allow, and none of their other
+values count.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -31,6 +33,7 @@ from turnlog.errors import TurnlogError, UsageError
 Kind = Literal["allow", "ask", "deny"]
 Value = TypeVar("Value")
 _OWN = ("local", "project")
+_FORBIDDING = ("deny", "ask")
 _LARGEST = 16 << 20
 
 
@@ -119,15 +122,12 @@ class Settings(Struct, frozen=True):
         return [layer for layer in self.layers if self.is_trusted or layer.name not in _OWN]
 
     def _permissions(self, layer: Layer) -> Mapping[str, Any]:
-        found = layer.values.get("permissions", {})
-        if isinstance(found, Mapping):
-            return found
-        self._warn(layer, "permissions is no object")
-        return {}
+        found: Mapping[str, Any] = layer.values.get("permissions") or {}
+        return found
 
     def _listed(self, layer: Layer, name: str) -> Iterator[str]:
-        found = self._permissions(layer).get(name, [])
-        if isinstance(found, str) and name in ("deny", "ask"):  # what forbids must not be lost for want of brackets
+        found = self._permissions(layer).get(name) or []
+        if isinstance(found, str) and name in _FORBIDDING:  # what forbids must not be lost for want of brackets
             found = [found]
         if not isinstance(found, Sequence) or isinstance(found, str):
             self._warn(layer, f"permissions.{name} is no list")
@@ -149,18 +149,17 @@ def load(
     config_dir: Path,
     *,
     is_trusted: bool,
-    flags: Sequence[str | Mapping[str, Any]] = (),
+    flags: Sequence[str | Mapping[str, Any] | Layer] = (),
     managed: Path | None = None,
 ) -> Settings:
-    """Read all layers for a folder; a flag is a file, a text in JSON, or values."""
-    warnings: list[str] = []
+    """Read all layers for a folder; a flag is a file, a text in JSON, values, or was read before."""
     managed = managed or managed_file()
-    layers = [_file("managed", path, root, warnings) for path in [*_further(managed), managed]]
-    layers += [_flag(flag, root) for flag in reversed(flags)]
-    layers.append(_file("local", root / ".claude" / "settings.local.json", root, warnings))
-    layers.append(_file("project", root / ".claude" / "settings.json", root, warnings))
-    layers.append(_file("user", config_dir / "settings.json", config_dir, warnings))
-    return Settings(tuple(layer for layer in layers if layer), is_trusted, warnings)
+    layers = [_file("managed", path, root) for path in [*_further(managed), managed]]
+    layers += [flag if isinstance(flag, Layer) else given(flag, root) for flag in reversed(flags)]
+    layers.append(_file("local", root / ".claude" / "settings.local.json", root))
+    layers.append(_file("project", root / ".claude" / "settings.json", root))
+    layers.append(_file("user", config_dir / "settings.json", config_dir))
+    return Settings(tuple(layer for layer in layers if layer), is_trusted, [])
 
 
 def managed_file(platform: str | None = None) -> Path:
@@ -177,35 +176,51 @@ def _further(managed: Path) -> list[Path]:
     return sorted(managed.with_suffix(".d").glob("*.json"), reverse=True)
 
 
-def _file(name: str, path: Path, root: Path, warnings: list[str]) -> Layer | None:
-    values = _values(path)
-    if isinstance(values, str) and name == "managed":  # what an administrator forbids must not be lost
-        raise TurnlogError(f"{path}: {values}; the administrator of this machine must put it right")
+def _file(name: str, path: Path, root: Path) -> Layer | None:
+    values = _values(lambda: small_file(path, _LARGEST))
     if isinstance(values, str):
-        warnings.append(f"{path}: {values}; the file is ignored")
-    return Layer(name, str(path), values, root) if isinstance(values, Mapping) else None
+        theirs = "the administrator of this machine must put it right"
+        own = "put it right or move it away, for what it forbids would be lost"
+        raise UsageError(f"{path}: {values}; {theirs if name == 'managed' else own}")
+    return None if values is None else Layer(name, str(path), values, root)
 
 
-def _values(path: Path) -> Mapping[str, Any] | str | None:
-    """What a file holds, or what is wrong with it; None if there is none."""
+def _values(read: Callable[[], bytes]) -> Mapping[str, Any] | str | None:
+    """What a text holds, or what is wrong with it, or with its rules that forbid; None if there is none."""
     try:
-        return decoded(small_file(path, _LARGEST))
-    except FileNotFoundError:
+        values = decoded(read())
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         return error.strerror or "it can't be read"
+    permissions = (values.get("permissions") or {}) if isinstance(values, Mapping) else {}
+    if not isinstance(permissions, Mapping):
+        return "permissions is no object"
+    wrong = [name for name in _FORBIDDING if not isinstance(permissions.get(name) or [], list | str)]
+    return f"permissions.{wrong[0]} is no list" if wrong else values
 
 
-def _flag(flag: str | Mapping[str, Any], root: Path) -> Layer:
+def given(flag: str | Mapping[str, Any], root: Path) -> Layer:
     """What was given when the client was started: that holds, or nothing is done."""
     if isinstance(flag, Mapping):
         return Layer("flags", "the command line", flag, root)
     is_text = flag.lstrip().startswith("{")
     where = "--settings" if is_text else f"--settings {flag}"
-    found = decoded(flag.encode("utf-8", "surrogatepass")) if is_text else _values(root / Path(flag).expanduser())
+    found = _values(
+        lambda: flag.encode("utf-8", "surrogatepass") if is_text else _piped(root / Path(flag).expanduser())
+    )
     if not isinstance(found, Mapping):
         raise UsageError(f"{where}: {found or 'there is no such file'}")
     return Layer("flags", where, found, root)
+
+
+def _piped(path: Path) -> bytes:
+    """What a file holds that a person named: it may be a pipe (`<(…)`)."""
+    with path.open("rb") as file:
+        data = file.read(_LARGEST + 1)
+    if len(data) > _LARGEST:
+        raise OSError(errno.EFBIG, "it is too large")
+    return data
 
 
 def decoded(data: bytes) -> Mapping[str, Any] | str:
@@ -213,8 +228,21 @@ def decoded(data: bytes) -> Mapping[str, Any] | str:
     try:
         found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf").strip() or b"{}")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return f"it is no JSON ({error})"
+        return _trouble(data, error)
     return found if isinstance(found, dict) else "it holds no object"
+
+
+def _trouble(data: bytes, error: Exception) -> str:
+    """Why a text is no JSON, and in which line."""
+    try:
+        json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as wrong:
+        return f"line {data.count(bytes([10]), 0, wrong.start) + 1}: no UTF-8"
+    except json.JSONDecodeError as wrong:
+        return f"line {wrong.lineno}: no JSON ({wrong.msg})"
+    except (RecursionError, ValueError):
+        pass
+    return f"no JSON ({error})"
 
 
 def add_rules(path: Path, kind: Kind, rules: Sequence[str], *, root: Path) -> None:

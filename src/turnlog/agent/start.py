@@ -22,7 +22,7 @@ from turnlog.agent.permissions.rules import listed
 from turnlog.agent.permissions.trust import may_import, trusted
 from turnlog.agent.person import Person
 from turnlog.agent.record.record import Record
-from turnlog.agent.settings import Settings, load
+from turnlog.agent.settings import Layer, Settings, given, load
 from turnlog.agent.setup import Limits, Setup
 from turnlog.agent.toolbox import tools
 from turnlog.agent.tools.files import is_as_seen
@@ -86,6 +86,8 @@ class Starting:
         self.environ = dict(os.environ if environ is None else environ)
         self.model = model
         """Who answers, if not the server that the environment names."""
+        self._given: dict[str, Layer] = {}
+        """Settings that were given, as they were read: of a pipe that can be done once."""
 
     @property
     def config_dir(self) -> Path:
@@ -105,7 +107,7 @@ class Starting:
 
     def begin(self, wishes: Wishes, watch: Watch, person: Person) -> Begun:
         """Begin a session, or take one up again."""
-        settings = load(self.cwd, self.config_dir, is_trusted=self.is_trusted, flags=_flags(wishes))
+        settings = load(self.cwd, self.config_dir, is_trusted=self.is_trusted, flags=self._flags(wishes))
         environ = {**self.environ, **settings.env()}
         mode = _mode(wishes.mode) if wishes.mode else settings.mode() or "default"
         found = self._found(wishes)
@@ -121,6 +123,12 @@ class Starting:
         warnings = [*guard.warnings, *owner.warnings, *self._remarks(found)]
         return Begun(loop, owner, warnings, found)
 
+    def _flags(self, wishes: Wishes) -> list[Layer | Mapping[str, Any]]:
+        for name in wishes.settings:
+            self._given[name] = self._given.get(name) or given(name, self.cwd)
+        permissions = {"allow": listed(wishes.allowed), "deny": listed(wishes.disallowed)}
+        return [*(self._given[name] for name in wishes.settings), {"permissions": permissions}]
+
     # -- what it works with
 
     def _setup(self, wishes: Wishes, guard: SettingsGuard, environ: Mapping[str, str], found: Resumed | None) -> Setup:
@@ -128,7 +136,7 @@ class Starting:
         set_to = environ.get("ANTHROPIC_MODEL") or guard.settings.value("model", str)
         name = chosen((wishes.model, set_to, found.model if found else None), known)
         place = self._place(wishes, guard.settings)
-        agents = agent_types(self.cwd, self.config_dir)
+        agents = agent_types(self.cwd, self.config_dir, guard.settings.warnings.append)
         return Setup(
             model=self.model or self._connected(environ, wishes.url),
             name=name,
@@ -146,8 +154,10 @@ class Starting:
 
     def _connected(self, environ: Mapping[str, str], url: str | None) -> Model:
         from turnlog.model.anthropic import connect
-        from turnlog.model.endpoint import Endpoint
+        from turnlog.model.endpoint import Endpoint, checked
 
+        if url:
+            checked(url, f"--base-url {url}")
         return connect(Endpoint.from_environment(environ, url=url))
 
     def _place(self, wishes: Wishes, settings: Settings) -> Place:
@@ -243,9 +253,3 @@ def _mode(name: str) -> Mode:
     if mode is None:
         raise UsageError(f"{name}: no permission mode; there are {', '.join(MODES)}")
     return mode
-
-
-def _flags(wishes: Wishes) -> list[str | Mapping[str, Any]]:
-    permissions = {"allow": listed(wishes.allowed), "deny": listed(wishes.disallowed)}
-    given = {kind: rules for kind, rules in permissions.items() if rules}
-    return [*wishes.settings, *([{"permissions": given}] if given else [])]

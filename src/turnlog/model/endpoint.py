@@ -74,15 +74,15 @@ class Endpoint(Struct, frozen=True):
         return found
 
 
-def checked(address: str) -> SplitResult:
-    """The parts of a server's address; UsageError if it is none."""
+def checked(address: str, name: str = "ANTHROPIC_BASE_URL") -> SplitResult:
+    """The parts of a server's address; UsageError, with the `name` that it was given by, if it is none."""
     try:
         parts = urlsplit(address)
         _ = parts.port
     except ValueError as error:
-        raise UsageError(f"ANTHROPIC_BASE_URL is no address: {error}") from None
+        raise UsageError(f"{name} is no address: {error}") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError("ANTHROPIC_BASE_URL is no address: it must begin with https:// and name a server")
+        raise UsageError(f"{name} is no address: it must begin with https:// and name a server")
     return parts
 
 

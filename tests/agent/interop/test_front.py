@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,82 @@ def test_a_result_says_the_same(tmp_path: Path, version: str, scenario: Json, mo
         assert mine["stop_reason"] == theirs["stop_reason"]
     else:
         assert set(missing(theirs, mine)) - SIDE == set()
+
+
+COLOURS = [{"label": name, "description": ""} for name in ("Red", "Blue")]
+QUESTIONS = [{"question": "Which?", "header": "Colour", "options": COLOURS, "multiSelect": False}]
+ASKS = script(reply(call("AskUserQuestion", questions=QUESTIONS)), "Done.")
+PLANS = script(reply(call("ExitPlanMode", plan="1. do")), "Done.")
+SETS = [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]
+
+
+def answered(words: list[str], cwd: Path, env: Json, response: Json) -> list[Json]:
+    """What a client tells a program that gives one prompt, and says the same to whatever it is asked."""
+    told: list[Json] = []
+    flags = ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--model", MODEL)
+    with subprocess.Popen(
+        [*words, *flags, "--permission-prompt-tool", "stdio"],
+        cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        print(
+            json.dumps({"type": "user", "message": {"role": "user", "content": "go"}}), file=process.stdin, flush=True
+        )
+        for line in process.stdout:
+            told.append(json.loads(line))
+            if told[-1]["type"] == "control_request":
+                asked = told[-1]
+                given = {**asked["request"]["input"], **response.get("updatedInput", {})}
+                said = {**response, "updatedInput": given} if response["behavior"] == "allow" else response
+                answer = {"subtype": "success", "request_id": asked["request_id"], "response": said}
+                print(json.dumps({"type": "control_response", "response": answer}), file=process.stdin, flush=True)
+            elif told[-1]["type"] == "result":
+                process.stdin.close()
+    return told
+
+
+@pytest.mark.parametrize("version", [OLD, NEWEST])
+@pytest.mark.parametrize(
+    ("scenario", "mode", "response"),
+    [
+        (ASKS, "default", {"behavior": "allow", "updatedInput": {"answers": {"Which?": "Blue"}}}),
+        (ASKS, "default", {"behavior": "allow", "updatedInput": {"answers": {"Which?": "Green"}}}),
+        (ASKS, "default", {"behavior": "allow"}),
+        (ASKS, "default", {"behavior": "deny", "message": "not now"}),
+        (PLANS, "plan", {"behavior": "allow", "updatedInput": {"plan": "2. less"}}),
+        (PLANS, "plan", {"behavior": "allow", "updatedPermissions": SETS}),
+    ],
+    ids=["a choice", "words", "no answer", "no", "another plan", "a mode"],
+)
+def test_a_program_is_asked_what_the_model_asks(
+    tmp_path: Path, version: str, scenario: Json, mode: str, response: Json
+) -> None:
+    real(version, tmp_path, script("ok"), "-p", "hi")  # makes its home
+    with MockAnthropic(scenario) as mock:
+        env = environment(tmp_path / f"home-{version}", mock.url)
+        words = [str(client(version)), "--permission-mode", mode]
+        theirs = answered(words, tmp_path / "project", env, response)
+    with MockAnthropic(scenario) as mock:
+        desk = Desk(tmp_path, mock)
+        words = [sys.executable, "-m", "turnlog", "chat", "--permission-mode", mode]
+        mine = answered(words, desk.cwd, desk.environ, response)
+
+    def seen(told: list[Json]) -> list[Any]:
+        asked = [line["request"] for line in told if line["type"] == "control_request"]
+        (result,) = [line for line in told if line["type"] == "user"]
+        names = [(one["subtype"], one["tool_name"], one["tool_use_id"]) for one in asked]
+        return [names, result["message"]["content"][0].get("is_error"), told[-1]["subtype"]]
+
+    def text(told: list[Json]) -> str:
+        (result,) = [line for line in told if line["type"] == "user"]
+        return str(result["message"]["content"][0]["content"])
+
+    assert seen(mine) == seen(theirs)
+    if version == NEWEST and scenario is ASKS:
+        assert text(mine) == text(theirs)
+    elif version == NEWEST and "updatedInput" in response:
+        assert text(mine).partition("## ")[2] == text(theirs).partition("## ")[2]
 
 
 def test_pieces_are_those_of_the_real_client(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.agent.permissions.commands import parse
-from turnlog.agent.permissions.words import split
+from turnlog.agent.permissions.command.line import parse
+from turnlog.agent.permissions.command.words import split
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_a_line_that_may_hide_something_is_opaque(text: str) -> None:
 
 def test_redirects_belong_to_the_commands_that_they_surround() -> None:
     first, second = parse("if a; then b < in; fi > out").parts
-    assert [(one.target.text, one.is_written) for one in first.redirects if one.target] == [("out", True)]
-    assert [(one.target.text, one.is_written) for one in second.redirects if one.target] == [
+    assert [(one.target.text, one.is_written) for one in first.redirects] == [("out", True)]
+    assert [(one.target.text, one.is_written) for one in second.redirects] == [
         ("in", False),
         ("out", True),
     ]

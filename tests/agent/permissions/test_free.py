@@ -98,6 +98,10 @@ def run(command: str, root: Path) -> str:
 @example(command="diff lure sub")
 @example(command="command cd lure; cat away")
 @example(command="test *")
+@example(command="x['$(touch q)']=1")
+@example(command="x=([y]=1 ['z[$(touch q)]']=2)")
+@example(command="RANDOM='z[$(touch q)]'")
+@example(command="file -p a.txt")
 def test_what_is_free_changes_nothing_and_shows_nothing_from_elsewhere(command: str, project: Path) -> None:
     home, place = project.parent / "home", Place(project, project)
     free, strict = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -257,7 +258,10 @@ def test_a_rule_that_is_suggested_is_no_wider_than_what_was_seen(tmp_path: Path)
     guard, place = judge(tmp_path), Place(tmp_path, tmp_path)
     found = {
         command: guard.decide("Bash", {"command": command}, place).suggested
-        for command in ("git -c x.y=z fetch", "go run ./x", "curl http://x", "uv run pytest", "gh api -X DELETE")
+        for command in (
+            *("git -c x.y=z fetch", "go run ./x", "curl http://x", "uv run pytest", "gh api -X DELETE"),
+            *("yarn dlx cowsay hi", "git init", "python3.11 x", "sqlite3 x"),
+        )
     }
     assert found == {
         "git -c x.y=z fetch": ("Bash(git -c x.y=z fetch)",),
@@ -265,6 +269,10 @@ def test_a_rule_that_is_suggested_is_no_wider_than_what_was_seen(tmp_path: Path)
         "curl http://x": ("Bash(curl http://x)",),
         "uv run pytest": ("Bash(uv run pytest)",),
         "gh api -X DELETE": ("Bash(gh api:*)",),
+        "yarn dlx cowsay hi": ("Bash(yarn dlx cowsay:*)",),
+        "git init": ("Bash(git init)",),
+        "python3.11 x": ("Bash(python3.11 x)",),
+        "sqlite3 x": ("Bash(sqlite3 x)",),
     }
 
 
@@ -338,3 +346,42 @@ def test_what_a_rule_wants_asked_is_asked_in_every_mode_and_though_another_allow
         for command in ("cat notes/x", "echo x > src/x", "cp a src"):
             assert verdict(guard, "Bash", {"command": command}, tmp_path) == "ask", (mode, command)
         assert verdict(guard, "Read", {"file_path": "src/x"}, tmp_path) == "allow"
+
+
+def test_a_pattern_below_home_stands_for_the_files_that_the_shell_finds(tmp_path: Path) -> None:
+    root = tmp_path / "home" / "proj"
+    (root / "lure").mkdir(parents=True)
+    (root / "lure" / "away").symlink_to(tmp_path / "outside.txt")
+    (root / "secret.txt").touch()
+    guard = SettingsGuard(flags(root, deny=["Read(secret.txt)"]), home=tmp_path / "home")
+    found = {
+        command: verdict(guard, "Bash", {"command": command}, root)
+        for command in ("cat ~/proj/lure/*", "diff ~/proj/lure ~/proj", "cat ~/proj/s*", "cat ~/proj/x*", "cat '~'/s*")
+    }
+    assert list(found.values()) == ["ask", "deny", "deny", "allow", "allow"]
+
+
+def test_a_file_that_is_called_like_a_home_is_no_home(tmp_path: Path) -> None:
+    (tmp_path / "~").symlink_to(tmp_path.parent)
+    guard = SettingsGuard(flags(tmp_path), home=tmp_path)
+    assert verdict(guard, "Bash", {"command": "ls *"}, tmp_path) == "ask"
+
+
+def test_folders_in_which_programs_are_looked_for_are_not_changed_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    monkeypatch.setenv("PATH", f"{tmp_path / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    guard = judge(tmp_path, "acceptEdits")
+    assert verdict(guard, "Write", {"file_path": ".venv/bin/ls"}, tmp_path) == "ask"
+    assert verdict(guard, "Write", {"file_path": ".venv/lib/x.py"}, tmp_path) == "allow"
+    for command in ("cp a .venv/bin/ls", "mv a .venv/bin", "mv a .venv", "rm -r .venv", "echo x > .venv/bin/cat"):
+        assert verdict(guard, "Bash", {"command": command}, tmp_path) == "ask", command
+
+
+def test_a_rule_for_any_program_speaks_of_none_that_runs_what_it_is_told(tmp_path: Path) -> None:
+    guard = judge(tmp_path, allow=["Bash(* --version)"])
+    for command in ("cargo --version", "docker --version", "my tool --version"):
+        assert verdict(guard, "Bash", {"command": command}, tmp_path) == "allow", command
+    for command in ("python3.11 -c x --version", "env x --version", "awk x --version", "sh -c x --version"):
+        assert verdict(guard, "Bash", {"command": command}, tmp_path) == "ask", command

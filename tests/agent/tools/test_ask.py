@@ -26,7 +26,33 @@ def test_the_answers_are_told_and_kept(tmp_path: Path) -> None:
         "You can now continue with these answers in mind.",
         {"questions": questions, "answers": {"Which?": "A", "Many?": "A, B"}},
     )
-    assert clerk.asked == [Question("question", {"questions": questions})]
+    assert clerk.asked == [Question("question", {"questions": questions}, "toolu_1")]
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"answers": {"Which?": "neither"}}, '"Which?"="neither". Read the answers carefully'),
+        ({"answers": {"Which?": ["A", "B"]}}, '"Which?"="A,B". Read the answers carefully'),
+        (
+            {"answers": {"Which?": "A"}, "annotations": {"Which?": {"notes": "soon"}}},
+            '"Which?"="A" notes: soon. Read the answers carefully',
+        ),
+        ({"answers": {"Many?": ["A", "B"]}}, 'have been answered: "Many?"="A,B". You can now'),
+        ({"answers": {"Else?": "A"}}, '"Else?"="A". Read the answers carefully'),
+        ({"answers": {}}, "The user did not answer the questions."),
+    ],
+)
+def test_what_is_no_plain_choice_is_told_so_that_it_is_read(tmp_path: Path, found: dict[str, Any], told: str) -> None:
+    questions = [question(), question("Many?", many=True)]
+    result = Workshop(tmp_path, Clerk(found)).call(AskUserQuestion(), questions=questions)
+    assert told in str(result.content)
+    assert result.structured == {"questions": questions, **found}
+
+
+def test_who_declines_may_say_why(tmp_path: Path) -> None:
+    found = Workshop(tmp_path, Clerk({"words": "not now"})).call(AskUserQuestion(), questions=[question()])
+    assert (found.content, found.is_error) == ("not now", True)
 
 
 def test_without_an_answer_the_model_goes_on_by_itself(tmp_path: Path) -> None:

@@ -20,13 +20,13 @@ def test_an_approved_plan_is_repeated(tmp_path: Path) -> None:
         "## Approved Plan:\n# Do it",
         {"plan": "# Do it", "isAgent": False},
     )
-    assert clerk.asked == [Question("plan", {"plan": "# Do it"})]
+    assert clerk.asked == [Question("plan", {"plan": "# Do it"}, "toolu_1")]
 
 
 def test_a_plan_that_the_user_changed_is_told_as_changed(tmp_path: Path) -> None:
     found = call(tmp_path, Clerk({"approved": True, "plan": "# Do less"}))
     assert found.structured == {"plan": "# Do less", "isAgent": False, "planWasEdited": True}
-    assert str(found.content).endswith("# Do less")
+    assert str(found.content).endswith("## Approved Plan (edited by user):\n# Do less")
 
 
 def test_without_a_plan_the_mode_is_left(tmp_path: Path) -> None:

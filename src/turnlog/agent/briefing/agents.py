@@ -6,7 +6,7 @@ Of two with one name the project's wins over the person's, and theirs over the o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from turnlog.agent.setup import AgentType
@@ -50,12 +50,16 @@ BUILT_IN = (
 )
 
 
-def agent_types(cwd: Path, config_dir: Path) -> dict[str, AgentType]:
-    """All kinds of sub-agents that a session in a folder knows, by their names."""
+def agent_types(cwd: Path, config_dir: Path, warn: Callable[[str], object] = lambda _: None) -> dict[str, AgentType]:
+    """All kinds of sub-agents that a session in a folder knows, by their names; `warn` hears of files in vain."""
     found = {kind.name: kind for kind in BUILT_IN}
     for folder in (config_dir, *(folder / ".claude" for folder in _upwards(cwd))):
-        for kind in _described(folder / "agents"):
-            found[kind.name] = kind
+        for path in sorted((folder / "agents").glob("**/*.md")):
+            kind = _read(path)
+            if isinstance(kind, AgentType):
+                found[kind.name] = kind
+            elif kind:
+                warn(f"{path}: {kind}; the sub-agent is left out")
     return found
 
 
@@ -66,25 +70,18 @@ def _upwards(cwd: Path) -> list[Path]:
     return folders[top::-1]
 
 
-def _described(folder: Path) -> Iterator[AgentType]:
-    for path in sorted(folder.glob("**/*.md")) if folder.is_dir() else ():
-        kind = _read(path)
-        if kind is not None:
-            yield kind
-
-
-def _read(path: Path) -> AgentType | None:
-    """What a file describes; None if it has no name, or can't be read."""
+def _read(path: Path) -> AgentType | str:
+    """What a file describes, or why it describes nothing; without a head it may be about something else."""
     from turnlog.agent.briefing import frontmatter  # most sessions begin without such files
 
     try:
         text = small_file(path, LARGEST).decode("utf-8-sig", "replace").replace("\r\n", "\n")
-    except OSError:
-        return None
+    except OSError as error:
+        return error.strerror or "it can't be read"
     document = frontmatter.read(text)
     name, description = document.text("name"), document.text("description")
     if not name or not description:
-        return None
+        return f"it has no {'description' if name else 'name'}" if document.fields else ""
     tools = document.items("tools")
     model = document.text("model")
     return AgentType(

@@ -6,6 +6,7 @@ and nothing is left out, however long it is.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,9 @@ from typing import Any
 from turnlog.agent.console.difference import difference, rows
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import Leave
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.tools import edit, write
+from turnlog.agent.tools.files import located
+from turnlog.agent.tools.tool import Place, ToolError
 from turnlog.render.terminal import Screen as Look
 from turnlog.render.terminal import line, visible
 from turnlog.session.files.patches import Hunk, compared
@@ -38,7 +41,7 @@ def wanted(name: str, given: Object, decision: Decision, place: Place, look: Loo
     """What the person has to know before they say yes."""
     who = "A sub-agent wants" if agent else "The model wants"
     yield look.paint(f"{who} to use {visible(name)}:", "yellow")
-    yield from barred(exactly(name, given, look))
+    yield from barred(exactly(name, given, place, look))
     if decision.reason:
         yield look.paint(f"  {line(decision.reason)}", "dim")
     yield "  y  yes, this once"
@@ -53,14 +56,17 @@ def barred(texts: Iterable[str]) -> Iterator[str]:
     return (f"  │ {text}" for text in texts)
 
 
-def exactly(name: str, given: Object, look: Look) -> Iterator[str]:
+def exactly(name: str, given: Object, place: Place, look: Look) -> Iterator[str]:
     """A call, whole; no line is longer than the terminal, which would go on without the bar."""
     room = max((look.width or _WIDEST) - _BAR, _BAR)
     if name == "Bash" and isinstance(command := given.get("command"), str):
         yield from _spelled(command, room)
         rest = {key: value for key, value in given.items() if key != "command"}
-    elif (hunks := change(name, given)) is not None:
-        path = given.get("file_path") or given.get("notebook_path")
+    elif name in _CHANGING:
+        path = Path(str(given.get("file_path") or given.get("notebook_path")))
+        with contextlib.suppress(ToolError):
+            path = located(str(path), place)
+        hunks = change(name, given, path)
         yield from _spelled(str(path), room)
         yield from difference(hunks, look, None)
         rest = {key: value for key, value in given.items() if key not in _SHOWN_BY_DIFF}
@@ -73,6 +79,7 @@ def exactly(name: str, given: Object, look: Look) -> Iterator[str]:
         yield from (f"    {part}" for part in further)
 
 
+_CHANGING = frozenset({"Edit", "NotebookEdit", "Write"})
 _SHOWN_BY_DIFF = frozenset({"file_path", "notebook_path", "old_string", "new_string", "content", "new_source"})
 
 
@@ -80,31 +87,16 @@ def _spelled(text: str, room: int) -> list[str]:
     return [row for part in text.split("\n") for row in rows(visible(part), room)]
 
 
-def change(name: str, given: Object) -> tuple[Hunk, ...] | None:
-    """What a call would make of a file; None if it changes none."""
-    path = given.get("file_path")
-    if name == "Write" and isinstance(path, str):
-        return compared(_content(path), str(given.get("content") or ""))
-    if name == "Edit" and isinstance(path, str):
-        old, new = str(given.get("old_string") or ""), str(given.get("new_string") or "")
-        before = _content(path)
-        if not old or old not in before:
-            return compared(old, new)
-        return compared(before, before.replace(old, new, -1 if given.get("replace_all") is True else 1))
+def change(name: str, given: Object, path: Path) -> tuple[Hunk, ...]:
+    """What a call would make of a file."""
     if name == "NotebookEdit":
         return compared("", str(given.get("new_source") or ""))
-    return None
-
-
-def _content(path: str) -> str:
-    """What a file holds now, as far as that can be shown."""
     try:
-        file = Path(path)
-        if file.is_file() and file.stat().st_size <= _LARGEST:
-            return file.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
-    except (OSError, ValueError):
-        pass
-    return ""
+        before = write.standing(path) if not path.exists() or path.stat().st_size <= _LARGEST else None
+        after = (edit if name == "Edit" else write).foreseen(before, given, path)
+    except (ToolError, OSError, ValueError):  # it will come to nothing; what was wanted is seen nevertheless
+        return compared(str(given.get("old_string") or ""), str(given.get("new_string", given.get("content")) or ""))
+    return compared(before.written if before else "", after)
 
 
 def leave(decision: Decision, ask: Ask) -> Leave:

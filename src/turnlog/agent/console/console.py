@@ -7,7 +7,7 @@ from typing import Any
 
 from turnlog.agent.briefing.planning import Planning
 from turnlog.agent.console import asking, title
-from turnlog.agent.console.keyboard import Keyboard, ModeKey
+from turnlog.agent.console.keyboard import Called, Keyboard, ModeKey
 from turnlog.agent.console.own_command import run
 from turnlog.agent.console.picker import choose
 from turnlog.agent.console.screen import Screen
@@ -114,13 +114,19 @@ class Console:
             self.loop.record.queued("dequeue")
             self._screen.say(f"{self._hint}{line(text)}")
             return text
-        is_warned = False
+        is_warned, shells = False, self.loop.shared.shells
+        shells.watch = self._keyboard.call
         while True:
+            for notice in shells.waiting():
+                self._showing.notice(notice)
             try:
                 return self._keyboard.line(self._hint, draft=self._work.draft.take(), keep=True)
             except ModeKey as typed:
                 self._work.draft.text = str(typed)
                 self._next_mode()
+            except Called as typed:
+                self._work.draft.text = str(typed)
+                self._screen.say("")
             except EOFError:
                 self._screen.say("")
                 return None

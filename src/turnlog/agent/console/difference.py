@@ -11,17 +11,22 @@ from turnlog.session.files.patches import Hunk
 
 LONGEST = 60
 """Lines that somebody who only looks is shown."""
+CR = "\r"
 _WIDEST = 400
 
 
 def difference(hunks: tuple[Hunk, ...], look: Look, longest: int | None = LONGEST) -> Iterator[str]:
-    """The lines of a diff, with their numbers; those that come are green, those that go red. `longest` None: whole."""
+    """The lines of a diff, with their numbers; those that come are green, those that go red. `longest` None: whole.
+
+    How lines end is shown where they don't all end alike.
+    """
+    is_alike = all(text.endswith(CR) for hunk in hunks for text in hunk.lines)
     found = [row for number, hunk in enumerate(hunks) for row in _numbered(hunk, is_first=number == 0)]
     kept = found if longest is None else found[:longest]
     wide = max((len(str(number)) for _, number, _ in kept if number), default=0)
     room = max((look.width or _WIDEST) - 5, 10)
     for sign, number, text in kept:
-        told = f"{number or '':>{wide}} {sign} {visible(text.rstrip(chr(13)).expandtabs(4))}"
+        told = f"{number or '':>{wide}} {sign} {visible((text.rstrip(CR) if is_alike else text).expandtabs(4))}"
         style = {"+": "green", "-": "red"}.get(sign, "dim")
         shown = [cut(told, room)] if longest is not None else rows(told, room if look.width else len(told))
         yield from (look.paint(row, style) for row in shown)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -31,6 +32,10 @@ class ModeKey(Exception):
     """The key for the next permission mode was pressed at the prompt; its text is what was typed so far."""
 
 
+class Called(Exception):
+    """Somebody called whoever types at the prompt; its text is what was typed so far."""
+
+
 class Keyboard:
     """Reads from the terminal that standard input is."""
 
@@ -38,6 +43,8 @@ class Keyboard:
         self._history = History(history) if history is not None else None
         self._is_mode_key = False
         """Whether it was the key for the mode that ended the line."""
+        self._is_typing = False
+        """Whether somebody types at the prompt, and can be called."""
         self._rest = ""
         """The beginning of a pasted text whose end has not come yet."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
@@ -61,14 +68,14 @@ class Keyboard:
         """Read a line; EOFError at the end of input, KeyboardInterrupt if it is given up.
 
         A line that ends with a backslash goes on; so does one in which Esc and Enter are pressed. `keep`: it belongs
-        into the history, and the key for the mode raises ModeKey.
+        into the history, the key for the mode raises ModeKey, and a call raises Called.
         """
         editor = self._readline
         if editor is not None:
             editor.set_auto_history(False)
             editor.set_startup_hook(lambda: editor.insert_text(draft))
         try:
-            parts = [input(hint)]
+            parts = [self._typed(hint) if keep else input(hint)]
             if editor is not None:
                 editor.set_startup_hook(None)
             while parts[-1].endswith("\\") and not parts[-1].endswith("\\\\"):
@@ -86,6 +93,32 @@ class Keyboard:
             if self._history is not None:
                 self._history.add(text)
         return text
+
+    def call(self) -> None:
+        """Let whoever types at the prompt look up; from any thread."""
+        with self._lock:
+            if self._is_typing:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+    def _typed(self, hint: str) -> str:
+        """Read a line during which the person can be called: the line editor hears nothing but signals."""
+        if self._readline is None or os.name == "nt":
+            return input(hint)
+        before = signal.signal(signal.SIGUSR1, self._called)
+        # As late as possible: before it waits, the editor would hear a call only with the next line.
+        self._readline.set_pre_input_hook(lambda: setattr(self, "_is_typing", True))
+        try:
+            return input(hint)
+        finally:
+            with self._lock:
+                self._is_typing = False
+            self._readline.set_pre_input_hook(None)
+            signal.signal(signal.SIGUSR1, before)
+
+    def _called(self, *_: object) -> None:
+        if self._is_typing:
+            self._is_typing = False
+            raise Called(self._readline.get_line_buffer())
 
     def _mode_key(self, _text: str, _state: int) -> None:
         # Other keys may ask for completions, too; none of them in this way.

@@ -52,6 +52,8 @@ class Showing:
         """The call whose line stands at the end."""
         self._agents: dict[str, str] = {}
         """What the sub-agents that are at work are to do, by their calls."""
+        self._noticed: set[str] = set()
+        """Ends of commands that were shown before the model was told of them."""
 
     @property
     def _look(self) -> Look:
@@ -126,7 +128,13 @@ class Showing:
         message = entry.get("message")
         content = message.get("content") if isinstance(message, Mapping) and entry.get("isMeta") else None
         if isinstance(content, str) and content.startswith("<task-notification>"):
-            found = _SUMMARY.search(content)
+            self.notice(content)
+
+    def notice(self, text: str) -> None:
+        """Show that a command in the background has ended; each time once."""
+        if text not in self._noticed:
+            self._noticed.add(text)
+            found = _SUMMARY.search(text)
             self._note(line(found[1][:_LONGEST]) if found else "a command in the background has ended", "cyan")
 
     def _over(self, event: TurnEnded) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.agent.permissions.decision import Mode
-from turnlog.agent.permissions.modes import ALLOWED, Finding
+from turnlog.agent.permissions.decision import ALLOWED, Decision, Mode
 from turnlog.agent.permissions.paths import is_protected, lies_within, matches, spellings
 from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules
 from turnlog.agent.settings import Kind
 from turnlog.agent.tools.tool import Place
 
 HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
+_ELSEWHERE = "it lies outside of the working folders"
 _MOST = 2000
 """So many files of a folder are held against the rules."""
 
@@ -45,53 +45,39 @@ class Access(Struct):
             self.spelled[key] = spellings(*key, self.home)
         return self.spelled[key]
 
-    def read(self, name: str, base: Path | None = None, tool: str = "Read") -> Finding:
+    def read(self, name: str, base: Path | None = None, tool: str = "Read") -> Decision:
         """Whether a file may be read."""
         paths = self.names(name, base)
-        if rule := self._any("deny", paths, READERS) or self.rules.bare("deny", tool):
-            return Finding("deny", f"Permission to read {paths[0]} has been denied by the rule {rule}.")
-        if rule := self._any("ask", paths, READERS) or self.rules.bare("ask", tool):
-            return Finding("ask", f"The rule {rule} wants reading {paths[0]} to be asked.", is_firm=True)
+        if found := self._spoken("read", paths, READERS, tool):
+            return found
         if self._all(paths, "Read", tool) or all(lies_within(path, [*self.folders, *self.further]) for path in paths):
             return ALLOWED
-        return Finding(
-            "ask",
-            f"Reading {_shown(paths)} needs permission: it lies outside of the working folders.",
-            _suggested("Read", paths[-1].parent),
-        )
+        return _asking(f"Reading {_shown(paths)}", _ELSEWHERE, _suggested("Read", paths[-1].parent))
 
-    def write(self, name: str, base: Path | None = None, tool: str = "Edit") -> Finding:
+    def write(self, name: str, base: Path | None = None, tool: str = "Edit") -> Decision:
         """Whether a file may be changed."""
         return self._write(self.names(name, base), tool)._replace(changes=True)
 
-    def _write(self, paths: tuple[Path, ...], tool: str) -> Finding:
-        if rule := self._any("deny", paths, EDITORS | READERS) or self.rules.bare("deny", tool or "Edit"):
-            return Finding("deny", f"Permission to change {paths[0]} has been denied by the rule {rule}.")
-        if rule := self._any("ask", paths, EDITORS) or self.rules.bare("ask", tool or "Edit"):
-            return Finding("ask", f"The rule {rule} wants changing {paths[0]} to be asked.", is_firm=True)
+    def _write(self, paths: tuple[Path, ...], tool: str) -> Decision:
+        if found := self._spoken("change", paths, EDITORS, tool or "Edit"):
+            return found
         if any(is_protected(path) for path in paths):
-            return Finding("ask", f"Changing {_shown(paths)} needs permission: it decides what other programs run.")
-        if self._all(paths, "Edit", tool):
-            return ALLOWED
+            return _asking(f"Changing {_shown(paths)}", "it decides what other programs run")
         is_inside = all(lies_within(path, self.folders) for path in paths)
-        if is_inside and self.mode == "acceptEdits":
+        if self._all(paths, "Edit", tool) or (is_inside and self.mode == "acceptEdits"):
             return ALLOWED
-        where = "no rule allows it" if is_inside else "it lies outside of the working folders"
-        return Finding(
-            "ask",
-            f"Changing {_shown(paths)} needs permission: {where}.",
-            _suggested("Edit", paths[-1].parent),
-        )
+        why = "no rule allows it" if is_inside else _ELSEWHERE
+        return _asking(f"Changing {_shown(paths)}", why, _suggested("Edit", paths[-1].parent))
 
-    def write_by_command(self, name: str, base: Path | None = None) -> Finding:
+    def write_by_command(self, name: str, base: Path | None = None) -> Decision:
         """Whether a command may write to a file: a rule that names no files speaks of the tools that edit alone."""
         return ALLOWED if name in HARMLESS else self.write(name, base, "")
 
-    def write_within(self, name: str, base: Path) -> Finding:
+    def write_within(self, name: str, base: Path) -> Decision:
         """Whether a command that is allowed may write to a file: within the working folders it may."""
         return replace(self, mode="acceptEdits").write_by_command(name, base)
 
-    def remove(self, name: str, base: Path) -> Finding:
+    def remove(self, name: str, base: Path) -> Decision:
         """Whether rules forbid to remove or move a file or folder, because of anything that is in it."""
         tools = EDITORS | READERS
         if not (self.rules.specific("deny", tools) or self.rules.specific("ask", tools)):
@@ -100,13 +86,12 @@ class Access(Struct):
         for folder, folders, files in os.walk(os.path.normpath(base / name)):
             number += len(folders) + len(files)
             if number > _MOST:
-                return Finding(
-                    "ask", f"It can't be told whether a rule forbids to change files in {name}.", is_firm=True
-                )
+                untold = f"It can't be told whether a rule forbids to change files in {name}."
+                return Decision("ask", untold, is_firm=True)
             for path in (Path(folder, one) for one in (*folders, *files)):
                 for kind in ("deny", "ask"):
                     if rule := self._any(kind, [path], tools):
-                        return Finding(kind, f"Changing {path} needs permission: {rule}.", is_firm=True)
+                        return Decision(kind, f"Changing {path} needs permission: {rule}.", is_firm=True)
         return ALLOWED
 
     def is_hidden(self, path: Path) -> bool:
@@ -116,6 +101,14 @@ class Access(Struct):
     def hides(self) -> bool:
         """Whether any rule forbids or asks about reading some files."""
         return bool(self.rules.specific("deny", READERS) or self.rules.specific("ask", READERS))
+
+    def _spoken(self, verb: str, paths: Sequence[Path], kinds: frozenset[str], tool: str) -> Decision | None:
+        """What rules say that forbid or ask; what must not be read must not be changed either."""
+        if rule := self._any("deny", paths, kinds | READERS) or self.rules.bare("deny", tool):
+            return Decision("deny", f"Permission to {verb} {paths[0]} has been denied by the rule {rule}.")
+        if rule := self._any("ask", paths, kinds) or self.rules.bare("ask", tool):
+            return Decision("ask", f"The rule {rule} wants it to be asked whether to {verb} {paths[0]}.", is_firm=True)
+        return None
 
     def _any(self, kind: Kind, paths: Sequence[Path], tools: frozenset[str]) -> Rule | None:
         """What forbids needs one name of the file, from any folder that a pattern may begin in."""
@@ -129,6 +122,10 @@ class Access(Struct):
             return True
         rules = self.rules.specific("allow", {kind, tool})
         return all(any(matches(rule, path, [self.place.root], self.home) for rule in rules) for path in paths)
+
+
+def _asking(doing: str, why: str, suggested: tuple[str, ...] = ()) -> Decision:
+    return Decision("ask", f"{doing} needs permission: {why}.", suggested)
 
 
 def _shown(paths: tuple[Path, ...]) -> str:

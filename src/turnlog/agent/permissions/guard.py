@@ -9,8 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from turnlog.agent.permissions.access import Access
-from turnlog.agent.permissions.decision import Decision, Mode
-from turnlog.agent.permissions.modes import ALLOWED, Finding, settle
+from turnlog.agent.permissions.decision import ALLOWED, Decision, Mode, settle
 from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules, matches_host, matches_name
 from turnlog.agent.settings import Settings, add_rules
 from turnlog.agent.tools.tool import Place
@@ -21,12 +20,10 @@ _FREE = frozenset(
 )
 """They change nothing of themselves, or ask by themselves; what an agent does is decided call by call."""
 _PATHS = {
-    "Glob": "path",
-    "Grep": "path",
-    "LS": "path",
-    "NotebookEdit": "notebook_path",
-    "NotebookRead": "notebook_path",
+    **dict.fromkeys(("Glob", "Grep", "LS"), "path"),
+    **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
 }
+_NAMES = {"WebFetch": ("url", ""), "Task": ("subagent_type", "general-purpose"), "Skill": ("skill", "")}
 _BROKEN = "What the call was given can't be checked."
 
 
@@ -65,10 +62,10 @@ class SettingsGuard:
         if rule := self.rules.bare("deny", name):
             return Decision("deny", f"Permission to use {name} has been denied by the rule {rule}.")
         try:
-            finding = self._finding(name, given, self._access(place, mode))
+            found = self._found(name, given, self._access(place, mode))
         except (OSError, ValueError, RecursionError) as error:  # a name with a NUL, a circle of links
-            finding = Finding("ask", f"{_BROKEN} ({error})", is_firm=True)
-        return settle(finding, mode)
+            found = Decision("ask", f"{_BROKEN} ({error})", is_firm=True)
+        return settle(found, mode)
 
     def remember(self, rules: tuple[str, ...], place: Place) -> str:
         """Write rules that allow to the folder's local settings, and keep to them from now on; says where."""
@@ -96,72 +93,63 @@ class SettingsGuard:
         wider = Place(place.root, place.cwd, (*place.further, *self.settings.folders()))
         return Access(self.rules, wider, self.home, mode, self.further)
 
-    def _finding(self, name: str, given: Mapping[str, Any], access: Access) -> Finding:
-        if name == "Bash":
-            from turnlog.agent.permissions.shell import Shell  # takes its time, and many sessions run no command
+    def _found(self, name: str, given: Mapping[str, Any], access: Access) -> Decision:
+        if name == "Bash":  # which takes its time to be loaded, and many sessions run no command
+            from turnlog.agent.permissions.command.judge import Judge
 
             command = given.get("command")
-            return Shell(self.rules, access).decide(command) if isinstance(command, str) else Finding("ask", _BROKEN)
-        if name in READERS:
-            return self._reads(name, given, access)
-        if name in EDITORS:
-            path = given.get(_PATHS.get(name, "file_path"))
-            return access.write(path, tool=name) if isinstance(path, str) else Finding("ask", _BROKEN, changes=True)
-        if name == "WebFetch":
-            return self._fetch(given)
-        if name in ("Task", "Agent", "Skill"):
+            return Judge(command, access).decide() if isinstance(command, str) else Decision("ask", _BROKEN)
+        if name in READERS | EDITORS:
+            return self._file(name, given, access)
+        if name in ("WebFetch", "Task", "Agent", "Skill"):
             return self._named(name, given)
-        return self._other(name)
+        return self._spoken(name) or (ALLOWED if name in _FREE else _asking(name, "", (name,)))
 
-    def _reads(self, name: str, given: Mapping[str, Any], access: Access) -> Finding:
-        path = given.get(_PATHS.get(name, "file_path"), "." if name in ("Glob", "Grep", "LS") else None)
+    def _file(self, name: str, given: Mapping[str, Any], access: Access) -> Decision:
+        path = given.get(_PATHS.get(name, "file_path"), "." if _PATHS.get(name) == "path" else None)
         if not isinstance(path, str):
-            return Finding("ask", _BROKEN)
+            return Decision("ask", _BROKEN, changes=name in EDITORS)
+        if name in EDITORS:
+            return access.write(path, tool=name)
         found = access.read(path or ".", tool=name)
         pattern = given.get("pattern") if name == "Glob" else None
         if found.verdict == "allow" and isinstance(pattern, str) and _leads_away(pattern):
             return access.read(pattern.split("*")[0] or "/", tool=name)
         return found
 
-    def _fetch(self, given: Mapping[str, Any]) -> Finding:
-        url = given.get("url")
-        host = urlsplit(url).hostname if isinstance(url, str) else None
-        if not host:
-            return Finding("ask", _BROKEN)
-        spoken = self._spoken("WebFetch", ["WebFetch"], lambda rule: matches_host(rule, host))
-        return spoken or Finding(
-            "ask", f"WebFetch needs permission to talk to {host}.", _rule("WebFetch", "domain:", host)
-        )
+    def _named(self, name: str, given: Mapping[str, Any]) -> Decision:
+        """What is about a host, an agent or a skill."""
+        tool = "Task" if name == "Agent" else name
+        key, default = _NAMES[tool]
+        chosen = str(given.get(key) or default)
+        if tool == "WebFetch":
+            chosen = urlsplit(chosen).hostname or ""
+        if not chosen:
+            return Decision("ask", _BROKEN)
+        fits = matches_host if tool == "WebFetch" else matches_name
+        if spoken := self._spoken(tool, lambda rule: fits(rule, chosen)):
+            return spoken
+        rule = f"{tool}({'domain:' if tool == 'WebFetch' else ''}{chosen})"
+        is_plain = re.fullmatch(r"[\w.:-]+", chosen)  # and speaks of no more than this one
+        return ALLOWED if tool == "Task" else _asking(name, f" for {chosen}", (rule,) if is_plain else ())
 
-    def _named(self, name: str, given: Mapping[str, Any]) -> Finding:
-        tool = "Skill" if name == "Skill" else "Task"
-        chosen = str(given.get("skill") or "" if tool == "Skill" else given.get("subagent_type") or "general-purpose")
-        spoken = self._spoken(tool, [tool], lambda rule: matches_name(rule, chosen))
-        asking = Finding("ask", f"{name} needs permission to use {chosen}.", _rule(tool, "", chosen))
-        return spoken or (ALLOWED if tool == "Task" else asking)
-
-    def _other(self, name: str) -> Finding:
-        spoken = self._spoken(name, [], lambda _: False)
-        return spoken or (ALLOWED if name in _FREE else Finding("ask", f"{name} needs permission.", (name,)))
-
-    def _spoken(self, name: str, tools: Sequence[str], fits: Callable[[Rule], bool]) -> Finding | None:
+    def _spoken(self, tool: str, fits: Callable[[Rule], bool] = lambda _: False) -> Decision | None:
         """What the rules say of a call, in their order."""
         for kind in ("deny", "ask", "allow"):
-            named = next((rule for rule in self.rules.specific(kind, tools) if fits(rule)), None)
-            if rule := named or self.rules.bare(kind, name):
-                return Finding(kind, "" if kind == "allow" else f"The rule {rule} says so.", is_firm=kind == "ask")
+            named = next((rule for rule in self.rules.specific(kind, [tool]) if fits(rule)), None)
+            if rule := named or self.rules.bare(kind, tool):
+                return Decision(kind, "" if kind == "allow" else f"The rule {rule} says so.", is_firm=kind == "ask")
         return None
+
+
+def _asking(name: str, what: str, suggested: tuple[str, ...]) -> Decision:
+    return Decision("ask", f"{name} needs permission{what}.", suggested)
 
 
 def is_readonly(place: Place) -> Callable[[str], bool]:
     """Says of commands whether they would run without any rule: because all that they do is read."""
     guard = SettingsGuard(Settings())
     return lambda command: guard.decide("Bash", {"command": command}, place).verdict == "allow"
-
-
-def _rule(tool: str, before: str, name: str) -> tuple[str, ...]:
-    """The rule to suggest for a name that the model gave; nothing if it would speak of more than this one."""
-    return (f"{tool}({before}{name})",) if re.fullmatch(r"[\w.:-]+", name) else ()
 
 
 def _leads_away(pattern: str) -> bool:

@@ -16,7 +16,9 @@ from turnlog.agent.permissions.rules import Rule
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-PROTECTED_FOLDERS = frozenset(".git .claude .vscode .idea .husky .cargo .devcontainer .yarn .mvn .ssh .gnupg".split())
+PROTECTED_FOLDERS = frozenset(
+    ".git .claude .vscode .idea .husky .cargo .devcontainer .yarn .mvn .ssh .gnupg .config .githooks".split()
+)
 """Whoever writes there decides what a program runs."""
 PROTECTED_FILES = frozenset(
     ".gitconfig .gitmodules .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zprofile .zshenv "
@@ -43,14 +45,23 @@ def is_protected(path: Path) -> bool:
     names = [plain(part).rstrip(". ") for part in path.parts]
     if sys.platform == "win32" and any(":" in part or re.search(r"~\d", part) for part in path.parts[1:]):
         return True  # streams and short names
-    return not PROTECTED_FOLDERS.isdisjoint(names) or not PROTECTED_FILES.isdisjoint(names[-1:])
+    if not PROTECTED_FOLDERS.isdisjoint(names) or not PROTECTED_FILES.isdisjoint(names[-1:]):
+        return True
+    folders, above = _searched(os.environ.get("PATH", ""))
+    return path.parent in folders or path in above
+
+
+@cache
+def _searched(path: str) -> tuple[frozenset[Path], frozenset[Path]]:
+    """The folders in which programs are looked for, and those with all that are above them."""
+    folders = frozenset(name for folder in path.split(os.pathsep) for name in _both(Path(folder).absolute()))
+    return folders, frozenset(above for folder in folders for above in (folder, *folder.parents))
 
 
 def plain(name: str) -> str:
     """A name as a file system may see it that knows no case, no forms of letters and no marks without a width."""
-    return "".join(
-        char for char in unicodedata.normalize("NFKC", name).casefold() if unicodedata.category(char) != "Cf"
-    )
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return "".join(char for char in folded if unicodedata.category(char) != "Cf")
 
 
 def matches(rule: Rule, path: Path, bases: Sequence[Path], home: Path) -> bool:
@@ -66,18 +77,11 @@ def matches(rule: Rule, path: Path, bases: Sequence[Path], home: Path) -> bool:
 
 
 def _within(pattern: str, path: Path, bases: Sequence[Path], rule: Rule) -> bool:
-    for base in bases:
-        for name in _both(base):
-            if path.is_relative_to(name) and _fits(pattern, path.relative_to(name).as_posix(), rule.kind != "allow"):
-                return True
-    return False
-
-
-def _fits(pattern: str, relative: str, is_strict: bool) -> bool:
-    """What forbids holds for names in any case: some file systems see no difference."""
-    if _spec(pattern).match_file(relative):
+    names = [path.relative_to(name).as_posix() for base in bases for name in _both(base) if path.is_relative_to(name)]
+    if any(map(_spec(pattern).match_file, names)):
         return True
-    return is_strict and _spec(plain(pattern)).match_file(plain(relative))
+    # What forbids holds for names in any case: some file systems see no difference.
+    return rule.kind != "allow" and any(_spec(plain(pattern)).match_file(plain(name)) for name in names)
 
 
 @cache

@@ -55,18 +55,15 @@ class Rules:
     def _read(self, settings: Settings, kind: Kind) -> Iterator[Rule]:
         for text, layer in settings.rules(kind):
             form = _FORM.fullmatch(text)
-            if form is None:
-                self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} is no rule; it is ignored")
-                continue
-            tool = _SAME.get(form[1], form[1])
-            spec = None if form[2] is None else form[2].strip()
+            tool, spec = (_SAME.get(form[1], form[1]), form[2] and form[2].strip()) if form else ("", "")
             if spec in _EVERYTHING and (kind != "allow" or (spec == "*" and tool not in READERS | EDITORS)):
                 spec = None
-            if spec in _NOTHING or (tool == "WebFetch" and not (spec or "domain:").startswith("domain:")):
-                hint = " (a host is written domain:HOST)" if tool == "WebFetch" else ""
-                self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} says nothing{hint}; it is ignored")
+            if form and spec not in _NOTHING and (tool != "WebFetch" or (spec or "domain:").startswith("domain:")):
+                yield Rule(kind, tool, spec, text, layer.name, layer.root)
                 continue
-            yield Rule(kind, tool, spec, text, layer.name, layer.root)
+            hint = " (a host is written domain:HOST)" if tool == "WebFetch" else ""
+            says = f"says nothing{hint}" if form else "is no rule"
+            self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} {says}; it is ignored")
 
     def bare(self, kind: Kind, tool: str) -> Rule | None:
         """The rule that speaks of a tool as a whole."""
@@ -82,16 +79,10 @@ def _names(rule: Rule, tool: str) -> bool:
     tool = _SAME.get(tool, tool)
     if rule.tool == tool or (rule.tool == "Edit" and tool in EDITORS) or (rule.tool == "Read" and tool in READERS):
         return True
-    if tool.startswith("mcp__"):
-        return _fits(rule, tool) or (rule.tool.count("__") == 1 and tool.startswith(f"{rule.tool}__"))
-    return rule.kind != "allow" and _fits(rule, tool)
-
-
-def _fits(rule: Rule, tool: str) -> bool:
-    """Names with `*`; one that allows must name the server."""
-    if rule.kind == "allow" and not re.match(r"mcp__[^*]+__", rule.tool):
-        return False
-    return "*" in rule.tool and fnmatchcase(tool, rule.tool)
+    if rule.tool.startswith("mcp__") and rule.tool.count("__") == 1 and tool.startswith(f"{rule.tool}__"):
+        return True
+    may_fit = rule.kind != "allow" or re.match(r"mcp__[^*]+__", rule.tool)  # what allows must name the server
+    return bool(may_fit) and "*" in rule.tool and fnmatchcase(tool, rule.tool)
 
 
 def listed(texts: Sequence[str]) -> list[str]:
@@ -110,8 +101,7 @@ def listed(texts: Sequence[str]) -> list[str]:
 
 def matches_name(rule: Rule, name: str) -> bool:
     """Whether a rule for agents or skills speaks of one."""
-    spec = (rule.spec or "").removesuffix(":*")
-    return fnmatchcase(name, spec)
+    return fnmatchcase(name, (rule.spec or "").removesuffix(":*"))
 
 
 def matches_host(rule: Rule, host: str) -> bool:
@@ -143,15 +133,7 @@ def is_exact(rule: Rule) -> bool:
 
 @cache
 def _command(spec: str) -> re.Pattern[str]:
-    spec = f"{spec[:-2]} *" if spec.endswith(":*") else spec
-    tail = ""
-    if spec.endswith(" *"):
-        spec, tail = spec[:-2].rstrip(), r"(?: .*)?"
-    pieces = (_piece(found[0]) for found in re.finditer(r"\\.|.", spec, re.DOTALL))
-    return re.compile("".join(pieces) + tail, re.DOTALL)
-
-
-def _piece(text: str) -> str:
-    if text == "*":
-        return ".*"
-    return re.escape(text[1:] if text in (r"\*", r"\\") else text)
+    begin = re.sub(r"\s*[ :]\*\Z", "", spec)
+    pieces = re.findall(r"\\.|.", begin, re.DOTALL)
+    plain = [".*" if one == "*" else re.escape(one[1:] if one in (r"\*", r"\\") else one) for one in pieces]
+    return re.compile("".join([*plain, r"(?: .*)?" if begin != spec else ""]), re.DOTALL)

@@ -18,6 +18,7 @@ from turnlog.agent.loop import Loop
 from turnlog.agent.permissions.decision import MODES
 from turnlog.agent.printing.printing import PRINTED
 from turnlog.agent.printing.program import Program
+from turnlog.agent.tools.tool import an_object
 from turnlog.errors import TurnlogError
 from turnlog.model.cancel import Cancel
 
@@ -82,15 +83,14 @@ class Feed:
         elif kind == "control_request":
             self._write({"type": "control_response", "response": self._answer(found)})
         elif kind == "control_response" and self._program is not None:
-            response = found.get("response")
-            self._program.heard(response if isinstance(response, Mapping) else {})
+            self._program.heard(an_object(found.get("response")))
 
     # -- requests about the session
 
     def _answer(self, found: Object) -> dict[str, Any]:
-        request, name = found.get("request"), found.get("request_id")
+        name = found.get("request_id")
         try:
-            told = self._settle(request if isinstance(request, Mapping) else {})
+            told = self._settle(an_object(found.get("request")))
         except TurnlogError as error:
             return {"subtype": "error", "request_id": name, "error": str(error)}
         return {"subtype": "success", "request_id": name, "response": told}

@@ -128,7 +128,7 @@ class Printing:
         if event.agent is not None or not isinstance(message, Mapping):
             return
         if entry.get("type") == "assistant":
-            self._usage[str(message.get("id"))] = message.get("usage") or {}
+            self._usage[f"{message.get('id')} {entry.get('requestId')}"] = message.get("usage") or {}
             self._stop = message.get("stop_reason")
         elif _is_result(entry):
             self._results += 1

@@ -1,7 +1,7 @@
 """A program in the place of the person: it is asked for leave over standard output, and answers on standard input.
 
-Claude Code's SDKs do so (`can_use_tool`). What a program would change in a call can't be changed here: the call is
-then not made, and the model is told.
+Claude Code's SDKs do so (`can_use_tool`), and hear the questions of the model in the same way. What a program would
+change in another call can't be changed here: the call is then not made, and the model is told.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from uuid import uuid4
 
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import Leave
-from turnlog.agent.tools.tool import Question
+from turnlog.agent.tools.tool import Question, an_object
+from turnlog.model.failures import Cancelled
 
 Object = Mapping[str, Any]
+_ASKS = {"question": "AskUserQuestion", "plan": "ExitPlanMode"}
 _GONE = {"behavior": "deny", "message": "nobody is there to be asked any more"}
 _CHANGED = "The program that was asked wants to change what the call is given, which this client can't do."
 
@@ -42,9 +44,16 @@ class Program:
             return Leave("no")
         return Leave("no", str(answer.get("message") or "The program that was asked does not allow it."))
 
-    def answer(self, question: Question) -> Object | None:
-        """Nobody answers questions of the model."""
-        return None
+    def answer(self, question: Question) -> Object:
+        """What is said to a question or a plan: that stands in what the call is given back with."""
+        request = {"subtype": "can_use_tool", "tool_name": _ASKS[question.kind], "input": dict(question.given)}
+        answer = self._asked({**request, "tool_use_id": question.call, "requires_user_interaction": True})
+        if answer.get("interrupt") is True:
+            raise Cancelled("cancelled")
+        if answer.get("behavior") != "allow":
+            return {"words": str(answer.get("message") or "")}
+        given = an_object(answer.get("updatedInput"))
+        return {**given, "answers": given.get("answers"), "approved": True, "mode": _mode(answer)}
 
     def heard(self, response: Object) -> None:
         """Take an answer that came."""
@@ -76,3 +85,10 @@ class Program:
             self._lock.wait_for(lambda: name in self._answers or self._is_gone)
             self._waiting.discard(name)
             return self._answers.pop(name, _GONE)
+
+
+def _mode(answer: Object) -> str | None:
+    """The permission mode that an answer wants (`updatedPermissions`), if any."""
+    wanted = answer.get("updatedPermissions")
+    updates = [one for one in wanted if isinstance(one, Mapping)] if isinstance(wanted, list) else []
+    return next((str(one.get("mode")) for one in updates if one.get("type") == "setMode"), None)

@@ -110,9 +110,12 @@ class Record(Chain):
         uuids = [self._link(lines.user(part, self._prompt_id, isMeta=True, **fields)) for part in parts]
         return uuids[-1] if uuids else str(self.last)
 
-    def answer(self, answer: Answer) -> None:
-        """An answer, block by block; lines of one id are one answer, so it gets an id that no other has."""
-        if not answer.id or answer.id in self._answers:
+    def answer(self, answer: Answer, *, goes_on: bool = False) -> str:
+        """An answer, block by block; lines of one id are one answer, so it gets an id that no other has.
+
+        Gives the id; under it another one may say that it `goes_on`.
+        """
+        if not goes_on and (not answer.id or answer.id in self._answers):
             answer = replace(answer, id=f"msg_{new_id()}")
         cut = {"isAbortedMidStream": True} if answer.stop_reason is None else {}
         with self._lock:
@@ -121,6 +124,7 @@ class Record(Chain):
                 uuid = self._link({**lines.assistant(answer, block), "apiBlockIndex": index, **cut})
                 if block.get("type") == "tool_use":
                     self._calls[str(block.get("id"))] = uuid
+        return answer.id
 
     def result(self, call: str, result: Result, source: str | None = None, **fields: Any) -> str:
         """What came of a call; `source` is the line of the call, if it was not written by this record."""

@@ -59,6 +59,17 @@ def _made(path: Path, shown: str, wish: Wish, files: Files) -> Result:
     return _result(shown, "", wish.new, wish, CURRENT, {})
 
 
+def foreseen(before: TextFile | None, given: Object, path: Path) -> str:
+    """The text that a call would leave in a file, as it would stand there; Unfit if it would not be made."""
+    wish = _wish(given, path)
+    if before is None and wish.old:
+        raise Unfit("there is no such file")
+    if before is None:
+        return wish.new
+    wish = wish._replace(old=_found(before.text, wish, given["old_string"], stale=False))
+    return before.spliced(_splices(before.text, wish))
+
+
 def _edited(before: TextFile, path: Path, given: Object, wish: Wish, scene: Scene) -> Result:
     stale = _is_stale(before, path, wish, scene.files)
     found = _found(before.text, wish, given["old_string"], stale=stale)

@@ -16,16 +16,17 @@ class ExitPlanMode(Offered):
     def run(self, given: Object, scene: Scene) -> Result:
         """Ask. The desk answers with `approved`, and with `plan` if it was edited or `words` if it was refused."""
         plan = str(given.get("plan") or "")
-        found = scene.desk.ask(Question("plan", {"plan": plan})) or {}
+        found = scene.desk.ask(Question("plan", {"plan": plan}, scene.call)) or {}
         if not found.get("approved"):
             raise _refused(str(found.get("words") or ""))
         edited = str(found.get("plan") or plan)
         structured: dict[str, Any] = {"plan": edited or None, "isAgent": False}
+        by = ""
         if edited != plan:
-            structured["planWasEdited"] = True
+            structured["planWasEdited"], by = True, " (edited by user)"
         if not edited.strip():
             return Result("User has approved exiting plan mode. You can now proceed.", structured)
-        return Result(f"{_APPROVED}\n\n## Approved Plan:\n{edited}", structured)
+        return Result(f"{_APPROVED}\n\n## Approved Plan{by}:\n{edited}", structured)
 
 
 def _refused(words: str) -> ToolError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -92,6 +92,8 @@ class Shells:
         self._limits: list[threading.Timer] = []
         self._notices: list[str] = []
         self._told: set[str] = set()
+        self.watch: Callable[[], object] = lambda: None
+        """Hears at once that there is a notice; called by another thread."""
         self._lock = threading.Lock()
 
     def start(self, command: str, *, call: str, cwd: Path, environ: Mapping[str, str], description: str = "") -> Shell:
@@ -135,6 +137,11 @@ class Shells:
             found, self._notices = self._notices, []
             return found
 
+    def waiting(self) -> list[str]:
+        """The same, and they stay to be given."""
+        with self._lock:
+            return list(self._notices)
+
     def close(self) -> None:
         """End all commands; what they wrote stays, for whoever resumes the session."""
         for timer in self._limits:
@@ -155,3 +162,4 @@ class Shells:
             if shell.id not in self._told and shell.stopped not in ("model", "client"):
                 self._told.add(shell.id)
                 self._notices.append(shell.notice())
+                self.watch()

@@ -27,6 +27,11 @@ class Result(NamedTuple):
     is_error: bool = False
 
 
+def an_object(value: object) -> Object:
+    """A value that should be an object; an empty one if it is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
 class ToolError(Exception):
     """A call that can't be done: its text tells the model why, and what to do about it."""
 
@@ -50,13 +55,15 @@ class Question(NamedTuple):
     """`question` or `plan`."""
     given: Object
     """What the model gave: the questions with their options, or the plan."""
+    call: str = ""
+    """The id of the call that asks."""
 
 
 class Desk(Protocol):
     """What the loop does for tools."""
 
     def ask(self, question: Question) -> Object | None:
-        """Ask the person; None if nobody is there, or they declined."""
+        """Ask the person; None if nobody is there, or they declined. Raises Cancelled if they end the turn."""
         ...
 
     def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> Result:

@@ -30,7 +30,7 @@ class Write(Offered):
         before = standing(path)
         if before is not None:
             _must_be_known(before, path, scene.files)
-        text = before.replaced(content) if before else content
+        text = foreseen(before, given, path)
         scene.files.saw(path, store(path, text, before), text.replace("\r\n", "\n"), is_written=True)
         return _result(shown, content, before)
 
@@ -38,6 +38,12 @@ class Write(Offered):
 def trimmed(text: str, path: Path) -> str:
     """Drop spaces at the ends of lines; in Markdown they mean something."""
     return text if path.suffix.lower() in (".md", ".mdx") else _TRAILING.sub("", text)
+
+
+def foreseen(before: TextFile | None, given: Object, path: Path) -> str:
+    """The text that a call would leave in a file, as it would stand there."""
+    content = trimmed(given["content"], path)
+    return before.replaced(content) if before else content
 
 
 def standing(path: Path) -> TextFile | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Sequence
+from itertools import dropwhile, groupby
 from typing import NamedTuple
 
 _VARIABLE = r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\}|[0-9?#@*!$-])"
@@ -42,6 +43,11 @@ class Word(NamedTuple):
     raw: str = ""
     """As it is written, with its quotes."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the shell makes nothing else of it."""
+        return self.is_known and self.pattern is None and not self.has_tilde
+
 
 def program(words: Sequence[Word]) -> str:
     """The name of what is run, without its folder."""
@@ -49,8 +55,14 @@ def program(words: Sequence[Word]) -> str:
 
 
 def written(words: Sequence[Word]) -> str:
-    """A command as it is held against rules: its words as they are written, its name without quotes."""
-    return " ".join([words[0].text, *(word.raw for word in words[1:])]) if words else ""
+    """A command as it is held against rules: its words as they are written, its name without quotes that do nothing."""
+    has_plain_name = bool(words) and len(words[0].text.split()) == 1
+    return " ".join([word.raw if at or not has_plain_name else word.text for at, word in enumerate(words)])
+
+
+def are_known(words: Sequence[Word]) -> bool:
+    """Whether it can be told of all words what they will be."""
+    return all(word.is_known for word in words)
 
 
 def is_odd(text: str) -> bool:
@@ -60,33 +72,23 @@ def is_odd(text: str) -> bool:
 
 def split(text: str) -> list[Word] | None:
     """The words of a simple command; None if it holds operators, substitutions, braces, comments or open quotes."""
-    found: list[Word] = []
-    pieces: list[re.Match[str]] = []
-    place = 0
-    while place <= len(text):
-        piece = _PIECE.match(text, place)
-        if piece is None and place < len(text):
-            return None
-        if piece and piece.lastgroup not in ("gap", "nothing"):
-            if not pieces and piece[0] == "#":
-                return None
-            pieces.append(piece)
-        elif pieces and (piece is None or piece.lastgroup == "gap"):
-            word = _word(pieces, text[pieces[0].start() : place])
-            if word is None:
-                return None
-            found, pieces = [*found, word], []
-        place = piece.end() if piece else place + 1
-    return found
+    pieces = list(_PIECE.finditer(text))
+    if sum(len(piece[0]) for piece in pieces) != len(text):
+        return None
+    runs = [list(run) for is_gap, run in groupby(pieces, lambda piece: piece.lastgroup == "gap") if not is_gap]
+    begun = (list(dropwhile(lambda piece: piece.lastgroup == "nothing", run)) for run in runs)
+    words = [_word(run) for run in begun if run]
+    found = [word for word in words if word]
+    return found if len(found) == len(words) else None
 
 
-def _word(pieces: list[re.Match[str]], raw: str) -> Word | None:
+def _word(pieces: Sequence[re.Match[str]]) -> Word | None:
     """What a word's pieces come to; `bare` has a NUL for all that is quoted."""
     plain, pattern, bare = "", "", ""
     is_known = True
     for piece in pieces:
         kind = piece.lastgroup or ""
-        value = piece[kind]
+        value = piece[kind] if kind != "nothing" else ""
         if kind == "double":
             inner = list(_WITHIN.finditer(value))
             is_known &= not any(one["variable"] for one in inner)
@@ -94,8 +96,9 @@ def _word(pieces: list[re.Match[str]], raw: str) -> Word | None:
         is_known &= kind != "variable"
         plain += value
         pattern += value if kind == "bare" else glob.escape(value)
-        bare += value if kind == "bare" else "\0"
-    if _BRACES.search(bare):
+        bare += value if kind in ("bare", "nothing") else "\0"
+    raw = "".join(piece[0] for piece in pieces)
+    if raw[0] == "#" or _BRACES.search(bare):
         return None
     has_class, has_tilde = _CLASS.search(bare) is not None, raw[0] == "~"
     is_elsewhere = "=~" in bare or ":~" in bare or (has_tilde and plain != "~" and not bare.startswith("~/"))

@@ -1,0 +1,86 @@
+"""Where a line goes, and which files its words then mean."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from turnlog.agent.permissions.command.line import Part
+from turnlog.agent.permissions.command.runners import TIMING, unwrapped
+from turnlog.agent.permissions.command.words import Word
+from turnlog.agent.permissions.paths import spellings
+
+_MOST_FOLDERS = 16
+_MOST_NAMES = 500
+
+
+class Folders:
+    """The folders that a line may be in: where it begins, and where it goes from there."""
+
+    def __init__(self, parts: Sequence[Part], cwd: Path, home: Path) -> None:
+        self.home = home
+        self.targets = [target for target in map(_goes, parts) if target]
+        self.bases = [cwd]
+        for target in self.targets:
+            there = [path for base in self.bases for path in spellings(self.at_home(target), base, home)]
+            self.bases = list(dict.fromkeys([*self.bases, *there]))[:_MOST_FOLDERS]
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it can't be told which folders these are."""
+        return len(self.bases) == _MOST_FOLDERS or any(
+            not target.is_known or target.pattern or target.text.startswith("-") for target in self.targets
+        )
+
+    @property
+    def moves(self) -> int:
+        """How many commands leave the folder in which the line begins."""
+        paths = [os.path.realpath(self.bases[0] / self.at_home(target)) for target in self.targets]
+        return len(paths) - paths.count(os.path.realpath(self.bases[0]))
+
+    def files(self, words: Sequence[Word]) -> Iterator[tuple[str, Path]]:
+        """The files that words stand for, each with the folder that its name is meant in."""
+        for base in self.bases:
+            for word in words:
+                for name in self._names(word, base):
+                    yield (name if word.has_tilde or not name.startswith("~") else f"./{name}", base)
+
+    def at_home(self, word: Word, text: str | None = None, home: str | None = None) -> str:
+        """A word, or its pattern, with a home in the place of its tilde."""
+        text = word.text if text is None else text
+        has_home = word.has_tilde and (text == "~" or text.startswith("~/"))
+        return f"{home or self.home}{text[1:]}" if has_home else text
+
+    def _names(self, word: Word, base: Path) -> Iterator[str]:
+        """What the shell would put in the place of a word."""
+        if word.pattern is None:
+            yield word.text
+            return
+        pattern = self.at_home(word, word.pattern, glob.escape(str(self.home)))
+        names = glob.iglob(pattern, root_dir=base, include_hidden=True)  # noqa: PTH207 - as the shell does it
+        found = list(islice(names, _MOST_NAMES + 1))
+        yield from found or [word.text]
+        if len(found) > _MOST_NAMES:
+            yield "/"  # too many to look at: as if all were meant
+
+
+def _goes(part: Part) -> Word | None:
+    """Where a command goes, if it goes anywhere."""
+    words = unwrapped(part.words, TIMING)
+    if not words or words[0].text not in ("cd", "pushd"):
+        return None
+    targets = [word for word in words[1:] if word.text not in ("-P", "-L", "-e", "-@", "--")]
+    return targets[0] if targets else Word("~", has_tilde=True)
+
+
+def is_bare(folder: Path) -> bool:
+    """Whether git would take a folder, or one above it, for a repository though it has no `.git`."""
+    for path in (folder, *folder.parents):
+        if (path / ".git").is_file() or (path / ".git" / "HEAD").exists():
+            return False
+        if (path / "HEAD").exists() and (path / "objects").exists():
+            return True
+    return False

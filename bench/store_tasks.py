@@ -71,7 +71,7 @@ def search(root: str, index: str, count: str) -> Callable[[], Any]:
     from turnlog.store.search.query import parse
     from turnlog.store.search.search import Wish
     from turnlog.store.search.search import search as find
-    from turnlog.store.source import Source
+    from turnlog.store.search.source import Source
     from turnlog.store.store import Store
 
     from .queries import queries

@@ -1,4 +1,4 @@
-"""Read, understand and check the session files that Claude Code writes.
+"""Read, search, follow, count, trace, share, keep and edit the session files that Claude Code writes.
 
     import turnlog
 

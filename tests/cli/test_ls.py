@@ -12,7 +12,8 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import Build
-from turnlog.cli.sessions.catalogue import belongs, short_ids
+from turnlog.cli.named import short_ids
+from turnlog.cli.sessions.catalogue import belongs
 from turnlog.cli.when import ago
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"

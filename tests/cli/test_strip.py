@@ -10,7 +10,7 @@ from tests.cli.conftest import HOSTILE, Turnlog, harmful
 from tests.edit.test_strip import work
 from tests.session.build import Build
 from turnlog.cli.config import Config
-from turnlog.cli.edit.stripping import wanted
+from turnlog.cli.edit.strip_options import wanted
 from turnlog.errors import UsageError
 from turnlog.session.window.presets import PRESETS
 from turnlog.session.window.wishes import Rule, Wishes

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import SESSION, Build, recorded
-from turnlog.cli.usage.toolwork import beginning
+from turnlog.cli.when import beginning
 from turnlog.session.session import Session
 from turnlog.session.tallies import all_calls
 

@@ -14,7 +14,7 @@ from tests.edit.test_strip_any import Wild
 from tests.session.build import DATA
 from turnlog.edit.repairs.repair import REPAIRS, Outcome, repair
 from turnlog.session.health.diagnosis import diagnose
-from turnlog.session.resume.resumable import verdict
+from turnlog.session.health.resumable import verdict
 from turnlog.session.session import Session
 
 TELLING = {"torn-line", "broken-line", "control-bytes", "other-session", "duplicate-uuid"}

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.live.events import Event
-from turnlog.session.excerpt import Excerpt
 from turnlog.session.session import Session
 from turnlog.session.timeline import sequence
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Item, Place
 
 

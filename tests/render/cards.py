@@ -11,8 +11,8 @@ from turnlog.demo import config_dir
 from turnlog.render.card import Card
 from turnlog.render.view import Answer, AnyView, Called
 from turnlog.render.viewing import views
-from turnlog.session.excerpt import Excerpt
 from turnlog.session.session import Session
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.synopsis import timeline
 
 UNANSWERED: Any = object()

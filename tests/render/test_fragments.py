@@ -16,8 +16,8 @@ from tests.session.build import DATA
 from turnlog.render.html import Html
 from turnlog.render.view import Answer, AnyView, Called, Compaction, Event, Meta, Prompt, Said, Thought
 from turnlog.render.viewing import views
-from turnlog.session.excerpt import Excerpt
 from turnlog.session.session import Session
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.synopsis import timeline
 
 ERAS = ("1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325")

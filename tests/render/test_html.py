@@ -14,8 +14,8 @@ from turnlog.render import view as sights
 from turnlog.render.html import Html
 from turnlog.render.sections import Nowhere
 from turnlog.render.viewing import views
-from turnlog.session.excerpt import Excerpt
 from turnlog.session.files.patches import Hunk
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.synopsis import timeline
 
 TIME = "2026-11-03T14:05:06.789Z"

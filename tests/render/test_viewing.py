@@ -17,8 +17,8 @@ from turnlog.render.card import Link, Picture, Tree
 from turnlog.render.pictures import held, picture
 from turnlog.render.view import Answer, AnyView, Called, Compaction, Event, Meta, Odd, Prompt, Said, Shot, Thought
 from turnlog.render.viewing import views
-from turnlog.session.excerpt import Excerpt
 from turnlog.session.session import Session
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.synopsis import timeline
 
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.session.window.pictures import MOST, PER_PAGE, picture_tokens
+from turnlog.session.pictures import MOST, PER_PAGE, picture_tokens
 
 
 def image(data: bytes) -> dict[str, Any]:

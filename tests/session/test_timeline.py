@@ -12,9 +12,9 @@ from tests.session.build import DATA, Build, edited, encoded, genuine, recorded,
 from tests.session.test_any import entries, realistic
 from turnlog.demo import config_dir
 from turnlog.entries.entry import Entry, Scrap
-from turnlog.session.excerpt import Excerpt
 from turnlog.session.lineage import Descent, turns_to
 from turnlog.session.session import Session
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.synopsis import timeline
 from turnlog.session.timeline.timeline import Item, Timeline
 

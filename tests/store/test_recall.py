@@ -12,7 +12,7 @@ from turnlog.entries import types
 from turnlog.store.search.match import plan
 from turnlog.store.search.query import parse
 from turnlog.store.search.search import Found, Wish, search
-from turnlog.store.source import Source
+from turnlog.store.search.source import Source
 from turnlog.store.store import Store
 
 

@@ -21,9 +21,9 @@ from turnlog.errors import NotFound, TurnlogError
 from turnlog.store.index.changes import Changed
 from turnlog.web.background import upkeep
 from turnlog.web.background.errand import Child, Errand
-from turnlog.web.background.state import State
 from turnlog.web.background.upkeep import Upkeep
 from turnlog.web.place import Place
+from turnlog.web.state import State
 
 NEW = "0a0a0a0a-0000-4000-8000-00000000000{}"
 

@@ -49,4 +49,4 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, "-V", "--version", prog_name="turnlog", message="%(prog)s %(version)s")
 def turnlog() -> None:
-    """Read, understand and check the sessions that Claude Code writes."""
+    """Read, search, follow, count, trace, share, keep and edit the sessions that Claude Code writes."""

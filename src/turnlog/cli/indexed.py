@@ -18,7 +18,7 @@ def sessions_of(db: apsw.Connection, project: str) -> list[int]:
     rows = db.execute("SELECT DISTINCT session, cwd FROM file WHERE kind = 'session'")
     if found := [number for number, cwd in rows if belongs(cwd, project)]:
         return found
-    from turnlog.store.search.scope import known_projects
+    from turnlog.store.scope import known_projects
 
     query = "SELECT id FROM session WHERE project IN (SELECT value FROM json_each(?))"
     return [number for (number,) in db.execute(query, (str(known_projects(db, project)),))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from turnlog.entries.layout import config_dirs
 
 if TYPE_CHECKING:
     from turnlog.session.session import Session
+
+_SHORT = 8
 
 
 def folders(config: Config) -> list[Path]:
@@ -36,3 +39,14 @@ def opened(name: str, config: Config) -> Session:
     from turnlog.session.session import Session  # a mere list of sessions does without
 
     return Session.open(located(name, config), gap=timedelta(minutes=config.gap_minutes))
+
+
+def short_ids(ids: list[str]) -> dict[str, str]:
+    """The shortest start of each id, of eight letters or more, that no other id has."""
+    ordered = sorted(set(ids))
+    needed = dict.fromkeys(ordered, _SHORT)
+    for one, other in pairwise(ordered):
+        if one[:_SHORT] == other[:_SHORT]:
+            common = next(at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b) + 1
+            needed[one], needed[other] = max(needed[one], common), max(needed[other], common)
+    return {name: name[:length] for name, length in needed.items()}

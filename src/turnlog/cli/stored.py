@@ -13,8 +13,9 @@ from turnlog.cli.output import remark
 from turnlog.errors import TurnlogError
 from turnlog.store.index.changes import archive_changed
 from turnlog.store.index.refresh import Refreshed
+from turnlog.store.lock import DAMAGED
 from turnlog.store.place import index_name
-from turnlog.store.store import DAMAGED, Store
+from turnlog.store.store import Store
 
 _PATIENCE = 0.4
 """What takes less time than this is done before anybody wonders."""

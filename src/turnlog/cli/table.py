@@ -58,7 +58,7 @@ COMMANDS: dict[str, Row] = {
     "undelete": Row(".edit.undelete", "Bring a deleted session back."),
     "move": Row(".edit.move", "Let the sessions of a project follow when its folder was renamed."),
     "undo": Row(".edit.undo", "Take back what turnlog has changed, byte for byte."),
-    "index": Row(".index", "Bring the index of all sessions up to date, or look after it."),
+    "index": Row(".sessions.index", "Bring the index of all sessions up to date, or look after it."),
 }
 
 DEFAULT = "web"

@@ -78,3 +78,14 @@ def _written(found: datetime) -> str:
         return found.astimezone().strftime("%Y-%m-%d %H:%M")
     except (OverflowError, ValueError, OSError):  # years that the machine's own calendar does not reach
         return found.strftime("%Y-%m-%d %H:%M")
+
+
+def beginning(day: str) -> str:
+    """When a day began that a person named, in the time zone of this machine; as the client writes times."""
+    from turnlog.store.usage.zones import parsed_day
+
+    found = parsed_day(day, "--since", lambda: datetime.now().astimezone().date())
+    try:
+        return iso(datetime.combine(found, datetime.min.time()).astimezone(UTC)) or ""
+    except (OverflowError, ValueError, OSError):  # years that the machine's own calendar does not reach
+        return found.isoformat()

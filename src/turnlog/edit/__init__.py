@@ -1,1 +1,1 @@
-"""What changes sessions on the disk: one verb a file, each with a way back."""
+"""What changes sessions on the disk: one verb a file or folder, each with a way back."""

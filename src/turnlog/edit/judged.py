@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from turnlog.edit.draft import Draft
 from turnlog.errors import TurnlogError
-from turnlog.session.resume.resumable import verdict, worse
+from turnlog.session.health.resumable import verdict, worse
 from turnlog.session.session import Session
 
 PORTABLE = frozenset({"compaction", "user", "assistant"})
@@ -16,7 +16,7 @@ PORTABLE = frozenset({"compaction", "user", "assistant"})
 def must_resume(source: Session, draft: Draft, apart_from: Collection[str] = ()) -> None:
     """Refuse a result, to be written as a new session, that the client would resume worse than what it was made from.
 
-    `apart_from` names what the edit is meant to change (see `session.resume.resumable.worse`).
+    `apart_from` names what the edit is meant to change (see `session.health.resumable.worse`).
     """
     apart = {*apart_from, "other-session"}  # all its entries will have the id of the new one
     with Session(draft.transcript()) as after:

@@ -14,9 +14,9 @@ from turnlog.render.view import AnyView
 from turnlog.render.viewing import views
 from turnlog.render.wishes import Wishes, wished
 from turnlog.session.agents import Agent
-from turnlog.session.excerpt import Excerpt
 from turnlog.session.lineage import turns_to
 from turnlog.session.session import Session
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.sequence import Sequence as Items
 from turnlog.session.timeline.synopsis import timeline
 from turnlog.session.timeline.timeline import Chapter, Head, Helper, Item, Timeline

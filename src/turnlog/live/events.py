@@ -26,7 +26,7 @@ from turnlog.live.cursor import Cursor, checkpoint_at, decode, name_of
 from turnlog.live.follow import MAIN, Follow, Gone, Growth, Happening, Joined, Positions, cursor_of
 from turnlog.live.opening import Opening
 from turnlog.live.stream import Grown, Stream, pursued
-from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Item
 
 Scribe = Callable[[Excerpt, Sequence[Item], str | None], list[str]]

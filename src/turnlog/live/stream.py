@@ -13,7 +13,7 @@ from turnlog.entries.window import lines_of, open_regular, read_at
 from turnlog.live.fold import Fold
 from turnlog.live.opening import Opening
 from turnlog.live.window import Window
-from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Item
 
 CHUNK = 1 << 20

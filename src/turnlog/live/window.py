@@ -15,8 +15,8 @@ from typing import NamedTuple
 from turnlog.entries.reader import FileSource, Transcript
 from turnlog.entries.tail import Checkpoint
 from turnlog.entries.window import lines_of
-from turnlog.session.excerpt import Excerpt
 from turnlog.session.session import Session
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.sequence import Sequence
 from turnlog.session.timeline.timeline import Item, Place
 

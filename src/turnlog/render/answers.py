@@ -14,8 +14,8 @@ from turnlog.render.values import fields, number, text
 from turnlog.render.view import Answer, Block, Called, Odd, Said, Shot, Thought, Tokens
 from turnlog.session.calls import Call, Detail, detail, pair
 from turnlog.session.clock import milliseconds
-from turnlog.session.excerpt import Excerpt
 from turnlog.session.messages import Message, content, join
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Helper, Item
 from turnlog.session.usage.usage import cost_of
 

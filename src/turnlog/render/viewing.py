@@ -17,9 +17,9 @@ from turnlog.render.gists import row
 from turnlog.render.pictures import held
 from turnlog.render.values import fields, number, rows, text
 from turnlog.render.view import AnyView, Compaction, Event, Meta, Prompt
-from turnlog.session.excerpt import Excerpt
 from turnlog.session.prompts import Prompt as Understood
 from turnlog.session.prompts import read, understand
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Compacted, Head, Item
 
 __all__ = ["views"]

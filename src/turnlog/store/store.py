@@ -17,14 +17,12 @@ import apsw
 from turnlog.errors import TurnlogError
 from turnlog.store.index.pieces import prepare
 from turnlog.store.index.refresh import Progress, Refreshed, refresh, unheard
-from turnlog.store.lock import locked, log_ahead, writing
+from turnlog.store.lock import DAMAGED, locked, log_ahead, writing
 from turnlog.store.place import USUAL
 
 VERSION = 8
 """Of the tables and of what is put into them; an index of another version is made again."""
 BUSY_MS = 10_000
-DAMAGED = (apsw.CorruptError, apsw.NotADBError)
-"""What is raised where the file of an index holds what no index holds."""
 _UNWRITABLE = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 

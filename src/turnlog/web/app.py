@@ -20,12 +20,12 @@ from turnlog.web.insights import insights
 from turnlog.web.live import live
 from turnlog.web.place import Place
 from turnlog.web.reading import reading
-from turnlog.web.search import searching
+from turnlog.web.search import search
 
 LARGEST_BODY = 64 << 10
 _THREADS = 12
 """So many pages are made at the same time; each thread has its own connection to the index."""
-PAGES = (static_files, home, reading, searching, insights, live, actions, indexing)
+PAGES = (static_files, home, reading, search, insights, live, actions, indexing)
 
 
 def application(place: Place) -> Starlette:

@@ -20,7 +20,7 @@ from turnlog.entries.layout import session_files
 from turnlog.errors import NotFound, TurnlogError
 from turnlog.store.place import USUAL
 from turnlog.store.store import Store, Tell
-from turnlog.web.background.state import State
+from turnlog.web.state import State
 
 if TYPE_CHECKING:
     from turnlog.store.timelines.timelines import Timelines

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from turnlog.cli import when
 from turnlog.cli.archive.run import last
-from turnlog.cli.sessions.catalogue import short_ids
-from turnlog.cli.show.gist import count
+from turnlog.cli.named import short_ids
 from turnlog.cli.terminal import Screen, line, pad, visible, width
 from turnlog.entries.cleanup import cleanup_days, deleted_after
 from turnlog.entries.layout import session_files
 from turnlog.entries.spelling import unescaped
+from turnlog.render.figures import count
 from turnlog.store.archive.archive import Archive
 from turnlog.store.archive.manifest import Manifest, name_of
 from turnlog.store.archive.prune import is_gone

@@ -44,7 +44,7 @@ def chatted(said: Mapping[str, Any]) -> int:
         return _printed(starting, wishes, said)
     if any(said.get(name) for name in ("form", "partial", "input_form", "is_replayed", "asked")):
         raise UsageError("--output-format, --input-format and what belongs to them need -p")
-    from turnlog.cli.chat.terminal import talked
+    from turnlog.cli.chat.console import talked
 
     return talked(starting, wishes, said.get("prompt"))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from turnlog.cli.edit.stripping import strip_options
+from turnlog.cli.edit.strip_options import strip_options
 
 
 @click.command()

@@ -9,7 +9,7 @@ from typing import Any
 from turnlog.cli.config import Config
 from turnlog.cli.edit.edits import Edited, Order, edited, ordered
 from turnlog.cli.edit.made import made_document, tell_made, with_files
-from turnlog.cli.edit.stripping import wanted
+from turnlog.cli.edit.strip_options import wanted
 from turnlog.cli.named import located
 from turnlog.cli.output import dump, say
 from turnlog.cli.terminal import line, visible

@@ -36,7 +36,7 @@ def delete(
       turnlog delete --empty-trash --older-than 30
     """
     from turnlog.cli.config import load
-    from turnlog.cli.edit.removal import Wish, empty, remove
+    from turnlog.cli.edit.deleting import Wish, empty, remove
     from turnlog.errors import UsageError
 
     if empty_trash is bool(sessions):

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnlog.cli.show.gist import count
 from turnlog.edit.draft import Draft
 from turnlog.errors import UsageError
+from turnlog.render.figures import count
 from turnlog.session.session import Session
 from turnlog.session.window.wishes import Wishes
 
@@ -106,7 +106,7 @@ def edited(session: Session, order: Order, transcript: str | None, *, dry_run: b
 
 
 def _strip(session: Session, found: Edited, wishes: Wishes) -> None:
-    from turnlog.cli.edit.stripping import strip_document, strip_lines
+    from turnlog.cli.edit.strip_options import strip_document, strip_lines
     from turnlog.edit.strip.strip import strip
 
     stripped = strip(session, found.draft, wishes)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from turnlog.cli.output import say
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import line
 from turnlog.cli.when import size
 from turnlog.edit.clone import Made
+from turnlog.render.figures import count
 
 
 def made_document(made: Made) -> dict[str, Any]:

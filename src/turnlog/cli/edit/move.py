@@ -27,6 +27,6 @@ def move(old_path: str, new_path: str, text: bool, merge: bool, dry_run: bool, a
       turnlog move . ../webshop --merge
     """
     from turnlog.cli.config import load
-    from turnlog.cli.edit.relocation import Wish, relocate
+    from turnlog.cli.edit.moving import Wish, relocate
 
     relocate(old_path, new_path, Wish(text=text, merge=merge, dry_run=dry_run, as_json=as_json), load())

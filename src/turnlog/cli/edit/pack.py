@@ -25,6 +25,6 @@ def pack(sessions: tuple[str, ...], output: str, redact: bool, force: bool, as_j
       turnlog pack bee7dbd3 0ddba11e -o both.tar.zst --redact
     """
     from turnlog.cli.config import load
-    from turnlog.cli.edit.packages import make
+    from turnlog.cli.edit.packing import make
 
     make(sessions, output, load(), redact=redact, force=force, as_json=as_json)

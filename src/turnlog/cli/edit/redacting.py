@@ -10,7 +10,6 @@ from turnlog.cli.config import Config
 from turnlog.cli.edit.made import made_document, tell_made
 from turnlog.cli.named import located
 from turnlog.cli.output import dump, remark, say, write_raw
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import line, visible
 from turnlog.edit.carried import Carried, carried
 from turnlog.edit.clone import Made, clone
@@ -25,6 +24,7 @@ from turnlog.redact.patterns import parsed
 from turnlog.redact.redactor import Redactor
 from turnlog.redact.report import Report
 from turnlog.redact.rules import Rules
+from turnlog.render.figures import count
 from turnlog.session.session import Session
 
 _LISTED = 20

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from turnlog.cli.edit.stripping import strip_options
+from turnlog.cli.edit.strip_options import strip_options
 
 
 @click.command()
@@ -27,6 +27,6 @@ def strip(session: str, as_json: bool, **options: Any) -> None:
       turnlog strip last --tools 'truncate=500:Bash,mcp__*' --noise --json
     """
     from turnlog.cli.config import load
-    from turnlog.cli.edit.stripped import run
+    from turnlog.cli.edit.stripping import run
 
     run(session, load(), options, as_json=as_json)

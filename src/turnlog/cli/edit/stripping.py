@@ -1,226 +1,39 @@
-"""The options that say what is stripped from a session, for `turnlog strip` and `turnlog clone`, and what they say.
-
-    --preset NAME                 light | standard | heavy | extreme, or one of the user's own
-    --tools keep=N                the calls of the last N turns that have calls stay; older ones go
-    --tools truncate[=CHARS]      older ones are shortened instead
-    --tools remove[=N]            older ones go, call and result both; with N, those before the last N such turns
-    --tools MODE:NAME,NAME        the same for some tools only; patterns such as mcp__* are names too
-    --thinking keep|remove|keep-last=N   --images keep[=N]   --copies keep[=N]   --protect NAME
-    --noise   --duplicates   --stale-reads, each also with `--no-` before it
-
-What is given beside a preset goes before it. `keep` alone takes back what the preset asks for.
-"""
+"""What `turnlog strip` does and says."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
-import click
+from turnlog.cli.config import Config
+from turnlog.cli.edit.strip_options import strip_document, strip_lines, wanted
+from turnlog.cli.named import opened
+from turnlog.cli.output import dump, say
+from turnlog.cli.terminal import line, visible
+from turnlog.edit.draft import Draft
+from turnlog.edit.judged import must_resume
+from turnlog.edit.strip.strip import strip
+from turnlog.session.window.presets import PRESETS
 
-from turnlog.errors import UsageError
-
-if TYPE_CHECKING:
-    from turnlog.cli.config import Config
-    from turnlog.edit.strip.strip import Report, Saved
-    from turnlog.session.window.wishes import Rule, Wishes
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-LONGEST = 800
-"""So many characters stay of what is shortened, if not told otherwise."""
-_TOOLS = re.compile(r"(?:keep=(?P<keep>\d{1,6})|(?P<mode>truncate|remove)(?:=(?P<number>\d{1,6}))?(?::(?P<names>.+))?)")
-_THINKING = re.compile(r"(?P<all>keep)|remove|keep-last=(?P<number>\d{1,6})")
-_NEWEST = re.compile(r"(?P<all>keep)|(?:keep=)?(?P<number>\d{1,6})")
-_KEYS = ("base", "tools", "protect", "duplicates", "stale_reads", "thinking", "images", "copies", "noise")
-_FLAGS = ("duplicates", "stale_reads", "noise")
-_COUNTS = {
-    "thinking": (_THINKING, "keep, remove, or keep-last=N with N from 0 to 999999"),
-    "images": (_NEWEST, "keep, or keep=N with N from 0 to 999999"),
-    "copies": (_NEWEST, "keep, or keep=N with N from 0 to 999999"),
-}
-"""What stays of the newest: its form, and that in words."""
-
-_OPTIONS = (
-    click.option("--preset", metavar="NAME", help="light, standard, heavy, extreme, or one of your own."),
-    click.option(
-        "--tools", multiple=True, metavar="RULE", help="keep=N, truncate[=CHARS], remove[=N]; :NAME,… for some tools."
-    ),
-    click.option("--protect", multiple=True, metavar="TOOL", help="Never touch the calls of a tool; may be repeated."),
-    click.option("--duplicates/--no-duplicates", default=None, help="Drop results that the same call has again later."),
-    click.option("--stale-reads/--no-stale-reads", default=None, help="Drop files that were read and are out of date."),
-    click.option("--thinking", metavar="WHAT", help="remove, or keep-last=N: that of the last N turns stays."),
-    click.option("--images", metavar="keep=N", help="Keep the newest N images; others become a short text."),
-    click.option("--copies", metavar="keep=N", help="Keep the client's own copies of results in the last N turns."),
-    click.option("--noise/--no-noise", default=None, help="Drop progress, snapshots, hook output, repeated metadata."),
-)
+DEFAULT = "standard"
 
 
-def strip_options(command: Command) -> Command:
-    """Give a command the options that say what is stripped."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def wanted(config: Config, options: dict[str, Any]) -> Wishes | None:
-    """What the options ask for, taken out of them; None if nothing."""
-    given = {key: options.pop(key) for key in _KEYS if key in options}
-    preset = options.pop("preset", None)
-    begun = _preset(preset, config) if preset is not None else None
-    wishes = _wishes(begun, given, "")
-    return None if begun is None and wishes.are_idle else wishes
-
-
-def _preset(name: str, config: Config, seen: tuple[str, ...] = ()) -> Wishes:
-    """A preset by its name: one of the user's own, or one of those that come along."""
-    from turnlog.cli.config import config_file
-    from turnlog.session.window.presets import PRESETS
-
-    own = config.presets.get(name)
-    if own is None or name in seen:
-        found = next((preset.wishes for preset in PRESETS if preset.name == name), None)
-        if found is None:
-            names = ", ".join([*(preset.name for preset in PRESETS), *config.presets])
-            raise UsageError(f"no preset is called {name!r}; there are {names}")
-        return found
-    place = f"{config_file()}, [presets.{name}]: "
-    if unknown := sorted(own.keys() - set(_KEYS)):
-        raise UsageError(f"{place}unknown key {unknown[0]!r}; there are {', '.join(_KEYS)}")
-    base = own.get("base")
-    begun = _preset(str(base), config, (*seen, name)) if base is not None else None
-    return replace(_wishes(begun, own, place), preset=name)
-
-
-def _wishes(begun: Wishes | None, given: Mapping[str, Any], place: str) -> Wishes:
-    """Wishes with some of them changed; `place` says where a wrong one stands."""
-    from turnlog.session.window.wishes import Wishes
-
-    changed: dict[str, Any] = {}
-    for key in _FLAGS:
-        if given.get(key) not in (None, False, True):
-            raise UsageError(f"{place}{key} = {given[key]!r}: expected true or false")
-        changed |= {key: given[key]} if given.get(key) is not None else {}
-    changed |= {key: _count(key, str(given[key]), place) for key in _COUNTS if given.get(key) is not None}
-    found = replace(begun or Wishes(), **changed)
-    if protected := list(_listed(given.get("protect"), "protect", place)):
-        names = {name.strip() for words in protected for name in words.split(",")} - {""}
-        found = replace(found, protected=found.protected | names)
-    return _tools(found, list(_listed(given.get("tools"), "tools", place)), place)
-
-
-def _listed(value: Any, key: str, place: str) -> Iterable[str]:
-    items = [value] if isinstance(value, str) else value or ()
-    if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
-        raise UsageError(f"{place}{key} = {value!r}: expected a text or a list of texts")
-    return items
-
-
-def _named(key: str, place: str) -> str:
-    """What to call a wish that is wrong: the option, or the key in the settings."""
-    return f"{place}{key}" if place else f"--{key}"
-
-
-def _count(key: str, words: str, place: str) -> int | None:
-    """How many of the newest stay; None: all."""
-    form, expected = _COUNTS[key]
-    if (found := form.fullmatch(words)) is None:
-        raise UsageError(f"{_named(key, place)} {words}: expected {expected}")
-    return None if found["all"] else int(found["number"] or 0)
-
-
-def _tools(found: Wishes, rules: list[str], place: str) -> Wishes:
-    """Wishes with rules for tools; `keep=N` holds for all of them, wherever it stands."""
-    from turnlog.session.window.wishes import Rule
-
-    parsed = []
-    for words in rules:
-        if (rule := _TOOLS.fullmatch(words)) is None:
-            forms = "keep=N, truncate, truncate=CHARS, remove, remove=N, each mode also as MODE:NAME,NAME"
-            raise UsageError(f"{_named('tools', place)} {words}: expected one of {forms}; numbers from 0 to 999999")
-        parsed.append(rule)
-    keeps = [int(rule["keep"]) for rule in parsed if rule["keep"]]
-    if len(keeps) > 1:
-        raise UsageError(f"{_named('tools', place)}: keep=N is given {len(keeps)} times; once is enough")
-    keep = keeps[0] if keeps else None
-    modes: dict[str | None, list[re.Match[str]]] = {}
-    for rule in parsed:
-        for name in (rule["names"] or "").split(",") if rule["mode"] else ():
-            modes.setdefault(name.strip() or None, []).append(rule)
-    made = {name: _rule(some, keep or 0, place) for name, some in modes.items()}
-    named = tuple((name, rule) for name, rule in made.items() if name is not None)
-    found = replace(found, tools=made.get(None, found.tools), named=found.named + named)
-    if keep is not None and not made:
-        older = found.tools
-        found = replace(found, tools=Rule(keep, None, keep) if older.is_idle else _kept(older, keep))
-    return found
-
-
-def _rule(words: list[re.Match[str]], keep: int, place: str) -> Rule:
-    """The rule that some words make together; the last of each mode counts."""
-    from turnlog.session.window.wishes import Rule
-
-    numbers = {word["mode"]: int(word["number"]) if word["number"] else None for word in words}
-    gone = None
-    if "remove" in numbers:
-        gone = keep if numbers["remove"] is None else numbers["remove"]
-        if gone < keep:
-            tools = _named("tools", place)
-            raise UsageError(f"{tools} remove={gone}: keep={keep} keeps these; valid are {keep} to 999999")
-    longest = numbers.get("truncate")
-    return Rule(keep, LONGEST if "truncate" in numbers and longest is None else longest, gone)
-
-
-def _kept(rule: Rule, keep: int) -> Rule:
-    """A preset's rule that leaves the last so many turns alone."""
-    gone = None if rule.gone is None else max(keep, keep + rule.gone - rule.whole)
-    return replace(rule, whole=keep, gone=gone)
-
-
-# -- what was stripped
-
-
-def strip_document(report: Report) -> dict[str, Any]:
-    """A report for programs."""
-    return {
-        "rules": [saved._asdict() for saved in report.rules],
-        "bytes_before": report.bytes_before,
-        "bytes_after": report.bytes_after,
-        "tokens_before": report.tokens_before,
-        "tokens_after": report.tokens_after,
-        "rows_before": report.rows_before,
-        "rows_after": report.rows_after,
-    }
-
-
-def _counted(saved: Saved) -> Iterator[str]:
-    names = {"calls": "call", "results": "result", "copies": "copy", "images": "image", "thinking": "thought"}
-    for key, noun in names.items():
-        if number := getattr(saved, key):
-            many = key if key == "copies" else f"{noun}s"
-            yield f"{number:,} {noun if number == 1 else many}"
-
-
-DEFINITION = "tokens: of the next request, estimated as in `turnlog context`; bytes: of the file; rows: lines that go"
-
-
-def strip_lines(report: Report) -> Iterator[str]:
-    """A report for people."""
-    from turnlog.cli.when import size
-    from turnlog.edit.strip.tally import RULES
-
-    if not report.rules:
-        yield "There is nothing to strip."
-        return
-    yield f"{'stripped':<38}{'tokens':>9}{'bytes':>11}{'rows':>7}  what"
-    for saved in report.rules:
-        what = ", ".join(_counted(saved))
-        yield f"{RULES[saved.rule]:<38}{saved.tokens:>9,}{size(saved.bytes):>11}{saved.rows:>7,}  {what}".rstrip()
-    before, after = report.bytes_before, report.bytes_after
-    yield f"File: {size(before)} before, {size(after)} after ({(before - after) / max(before, 1):.0%} less)."
-    if report.tokens_before is not None and report.tokens_after is not None:
-        less = (report.tokens_before - report.tokens_after) / max(report.tokens_before, 1)
-        after_all = f"{report.tokens_after:,} after ({less:.0%} less)"
-        yield f"Next request: about {report.tokens_before:,} tokens before, {after_all}."
-    yield DEFINITION
+def run(name: str, config: Config, options: dict[str, Any], *, as_json: bool) -> None:
+    """Strip a session in memory and tell what that comes to."""
+    chosen = wanted(config, options)
+    wishes = chosen or next(preset.wishes for preset in PRESETS if preset.name == DEFAULT)
+    with opened(name, config) as session:
+        found = strip(session, Draft.of(session.file), wishes)
+        must_resume(session, found.draft)
+        if as_json:
+            dump({"session": str(session.path), "preset": wishes.preset or None, **strip_document(found.report)})
+            return
+        if wishes.preset:
+            say([line(f"Preset {wishes.preset}.")])
+        say(map(visible, strip_lines(found.report)))
+        if found.report.rules:
+            words = (
+                "`turnlog clone SESSION` with the same options"
+                if chosen
+                else f"`turnlog clone SESSION --preset {DEFAULT}`"
+            )
+            say([f"Nothing was written: {words} makes a session like that."])

@@ -23,8 +23,8 @@ def undelete(session: str | None, last: bool, listing: bool, as_json: bool) -> i
       turnlog undelete --last
     """
     from turnlog.cli.config import load
-    from turnlog.cli.edit.deleted import bring_back, document, table
-    from turnlog.cli.edit.removal import trash
+    from turnlog.cli.edit.deleting import trash
+    from turnlog.cli.edit.undeleting import bring_back, document, table
     from turnlog.cli.output import dump, say
     from turnlog.cli.terminal import screen
     from turnlog.errors import UsageError

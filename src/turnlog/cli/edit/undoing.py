@@ -9,12 +9,12 @@ from typing import Any
 from turnlog.cli import when
 from turnlog.cli.config import data_dir
 from turnlog.cli.output import remark, say
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import Screen, line, pad, width
 from turnlog.edit.undo.opened import targets_of
 from turnlog.edit.undo.record import BEGUN, UNDONE, Record
 from turnlog.edit.undo.undo import Undo
 from turnlog.edit.undo.undoable import called, last
+from turnlog.render.figures import count
 from turnlog.session.clock import iso
 
 _LONGEST = 200

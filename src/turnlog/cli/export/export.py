@@ -62,6 +62,6 @@ def export(session: str | None, **words: Any) -> None:
       turnlog export --all --format parquet -o tables
     """
     from turnlog.cli.config import load
-    from turnlog.cli.export.exporting import Wish, run
+    from turnlog.cli.export.wish import Wish, run
 
     run(session, Wish(**words), load())

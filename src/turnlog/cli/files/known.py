@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import to_builtins
 
 from turnlog.cli import when
-from turnlog.cli.files.touched import rows
 from turnlog.cli.named import opened
 from turnlog.cli.output import dump, remark, say
+from turnlog.cli.rows import rows
 from turnlog.cli.terminal import line, screen
 from turnlog.errors import NotFound
 from turnlog.session.files.versions import Chosen, Version

@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from turnlog.cli.sessions.catalogue import short_ids
-from turnlog.cli.show.gist import count
+from turnlog.cli.named import short_ids
 from turnlog.cli.terminal import Screen, line, pad
 from turnlog.demo import is_demo
 from turnlog.entries.entry import Entry
 from turnlog.errors import TurnlogError
+from turnlog.render.figures import count
 from turnlog.session.health.check import PLACES, line_numbers
 from turnlog.session.health.diagnosis import examined
 from turnlog.session.health.illnesses import ILLNESSES

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import Screen, line
 from turnlog.entries.drift import Unknown
 from turnlog.errors import TurnlogError
+from turnlog.render.figures import count
 from turnlog.session.health.check import Finding, check, proof_of
+from turnlog.session.health.resumable import Verdict, verdict
 from turnlog.session.resume.requests import Proof
-from turnlog.session.resume.resumable import Verdict, verdict
 from turnlog.session.session import Session
 
 _STYLES = {"error": "red", "warning": "yellow", "info": "dim"}

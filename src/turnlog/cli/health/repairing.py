@@ -13,7 +13,6 @@ from turnlog.cli.edit.made import made_document, tell_made
 from turnlog.cli.edit.undoing import undo
 from turnlog.cli.named import located
 from turnlog.cli.output import dump, say
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import line, pad
 from turnlog.edit.apply import refuse_busy, replace
 from turnlog.edit.clone import Made, clone
@@ -22,6 +21,7 @@ from turnlog.edit.ending import title_of_made
 from turnlog.edit.repairs.repair import ELSEWHERE, Outcome, Treatment, must_be_known, repair
 from turnlog.edit.target import Target, target
 from turnlog.edit.undo.record import Record
+from turnlog.render.figures import count
 from turnlog.session.session import Session
 
 DEFINITION = "before, after: in how many places the session has it"

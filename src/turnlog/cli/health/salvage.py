@@ -26,7 +26,7 @@ def salvage(session: str | None, output: str | None, as_session: bool, as_json: 
       turnlog salvage 0ddba11e --session
     """
     from turnlog.cli.config import load
-    from turnlog.cli.health import salvaged
+    from turnlog.cli.health import salvaging
     from turnlog.cli.named import folders
     from turnlog.cli.output import dump, say
     from turnlog.cli.terminal import screen
@@ -39,19 +39,19 @@ def salvage(session: str | None, output: str | None, as_session: bool, as_json: 
     config = load()
     places = folders(config)
     if session is None:
-        found = salvaged.everything(places)
+        found = salvaging.everything(places)
         if as_json:
-            dump(salvaged.list_document(found))
+            dump(salvaging.list_document(found))
         else:
-            say(salvaged.table(found, screen(config.color)))
+            say(salvaging.table(found, screen(config.color)))
         return 0
-    remains = salvaged.remains(session, places)
+    remains = salvaging.remains(session, places)
     if as_json:
-        dump(salvaged.document(remains))
+        dump(salvaging.document(remains))
     elif output:
-        salvaged.write_markdown(remains, output)
+        salvaging.write_markdown(remains, output)
     elif as_session:
-        salvaged.write_session(remains)
+        salvaging.write_session(remains)
     else:
-        say(salvaged.shown(remains, screen(config.color)))
+        say(salvaging.shown(remains, screen(config.color)))
     return 0

@@ -10,6 +10,7 @@ from turnlog.cli import when
 from turnlog.cli.config import data_dir
 from turnlog.cli.output import dump, remark, say
 from turnlog.cli.terminal import Screen, cut, line, screen, visible, width
+from turnlog.render.figures import count
 from turnlog.store.search.found import Answered, document, searched
 from turnlog.store.search.places import Session, known_sessions
 from turnlog.store.search.search import Found, Group, Hit, Neighbour, Wish
@@ -143,11 +144,6 @@ class Page:
             yield f"{found.left_out.words}; `{line(command)}` {effect}."
         if found.unread:
             yield f"The text of {count(found.unread, 'hit')} is gone: deleted or changed, and not in the archive."
-
-
-def count(number: int, noun: str) -> str:
-    """So many of something: `1 hit`, `1,200 hits`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _scan_remarks(scan: Scanned) -> Iterator[str]:

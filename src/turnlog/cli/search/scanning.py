@@ -13,7 +13,7 @@ from turnlog.store.search.query import Query
 from turnlog.store.search.scanning import LookedFor, Outcome
 from turnlog.store.search.scanning import scanned as scanned_files
 from turnlog.store.search.search import Wish
-from turnlog.store.source import Source
+from turnlog.store.search.source import Source
 
 _PATIENCE = 0.4
 

@@ -80,7 +80,7 @@ def _search(page: Page, config: Config) -> int:
     from turnlog.store.search.match import plan
     from turnlog.store.search.query import parse
     from turnlog.store.search.search import search as find
-    from turnlog.store.source import Source
+    from turnlog.store.search.source import Source
 
     query = parse(page.query)
     with opened(config) as (store, done):

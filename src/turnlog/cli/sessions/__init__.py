@@ -1,1 +1,1 @@
-"""All sessions of a machine: `ls`, `tree`."""
+"""All sessions of a machine: `ls`, `tree`, `index`."""

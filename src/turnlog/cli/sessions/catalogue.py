@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.cli import when
+from turnlog.cli.named import short_ids
 from turnlog.cli.terminal import Screen, line, pad, width
 from turnlog.entries.cleanup import cleanup_days, deleted_after
 from turnlog.entries.layout import SessionFile
@@ -19,7 +19,6 @@ from turnlog.entries.peeks import look_all
 from turnlog.session.clock import iso
 from turnlog.session.find import listing, recency, title_of
 
-_SHORT = 8
 _LONGEST = 1000
 _SEPARATOR = re.compile(r"[/\\]")
 
@@ -55,7 +54,7 @@ def catalogue(folders: Iterable[Path], project: str | None = None, everything: b
     seen = list(zip(files, look_all([item.file for item in files]), strict=True))
     fitting = [(item, ends) for item, ends in seen if project is None or belongs(ends.cwd, project)]
     if project is not None and seen and not fitting and not is_demo:
-        from turnlog.store.search.scope import closest_projects, unknown  # to read an index takes longer than a list
+        from turnlog.store.scope import closest_projects, unknown  # to read an index takes longer than a list
 
         raise unknown("project", project, closest_projects(project, (ends.cwd for _, ends in seen if ends.cwd)))
     shown = [
@@ -107,17 +106,6 @@ def _cells(row: Row, short: str, screen: Screen, now: datetime) -> tuple[str, st
     if row.ends.junk:
         title = f"[{row.ends.junk}] {title if title_of(row.ends) else ''}".rstrip()
     return short, time, project, when.size(row.file.size), title
-
-
-def short_ids(ids: list[str]) -> dict[str, str]:
-    """The shortest start of each id, of eight letters or more, that no other id has."""
-    ordered = sorted(set(ids))
-    needed = dict.fromkeys(ordered, _SHORT)
-    for one, other in pairwise(ordered):
-        if one[:_SHORT] == other[:_SHORT]:
-            common = next(at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b) + 1
-            needed[one], needed[other] = max(needed[one], common), max(needed[other], common)
-    return {name: name[:length] for name, length in needed.items()}
 
 
 def document(found: Catalogue) -> dict[str, Any]:

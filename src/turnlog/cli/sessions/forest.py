@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.cli import when
 from turnlog.cli.config import data_dir
-from turnlog.cli.sessions.catalogue import belongs, short_ids
-from turnlog.cli.show.gist import count
+from turnlog.cli.named import short_ids
+from turnlog.cli.sessions.catalogue import belongs
 from turnlog.cli.terminal import Screen, line, width
+from turnlog.render.figures import count
 from turnlog.session.clock import moment
 from turnlog.store.insight.family import Node, Project, Row, rows, shared, tree
 from turnlog.store.insight.worktrees import worktrees
-from turnlog.store.search.scope import known_projects
+from turnlog.store.scope import known_projects
 
 if TYPE_CHECKING:
     import apsw

@@ -22,11 +22,11 @@ def ls(project: str | None, everything: bool, as_json: bool) -> None:
       turnlog ls --project webshop      sessions of folders with such a name
       turnlog ls --json | jq -r '.sessions[0].path'
     """
-    from turnlog.cli.archive.warning import warning
     from turnlog.cli.config import data_dir, load
     from turnlog.cli.named import folders
     from turnlog.cli.output import dump, remark, say
     from turnlog.cli.sessions.catalogue import catalogue, document, table
+    from turnlog.cli.sessions.warning import warning
     from turnlog.cli.terminal import screen
 
     config = load()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import line
 from turnlog.entries.entry import Entry
 from turnlog.render.events import Told, told
+from turnlog.render.figures import count
 from turnlog.session.session import Session
 
 _STYLES = {"hook": "yellow", "interrupt": "yellow", "api-error": "red", "microcompaction": "cyan"}

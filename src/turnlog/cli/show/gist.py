@@ -6,6 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 from turnlog.cli.terminal import first_lines, lines, visible
+from turnlog.render.figures import count
 from turnlog.session.calls import Detail, plain
 
 LONGEST = 300
@@ -94,11 +95,6 @@ def first_line(text: str) -> str:
     """The first line that says something, and how many more there are."""
     (first,), more = first_lines(text.strip(), 1, LONGEST)
     return f"{first.strip()} (+{count(more, 'line')})" if more else first.strip()
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun: `1 line`, `2,000 lines`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _objection(text: str) -> str:

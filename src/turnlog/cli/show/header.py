@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnlog.cli import when
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import Screen, line
 from turnlog.demo import is_demo
+from turnlog.render.figures import count
 from turnlog.session.session import Session
 from turnlog.session.usage.usage import Usage
 

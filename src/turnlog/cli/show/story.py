@@ -8,11 +8,12 @@ from typing import Any
 
 from turnlog.cli import when
 from turnlog.cli.show.events import event
-from turnlog.cli.show.gist import answered, answered_in_full, asked, asked_in_full, count, indented
+from turnlog.cli.show.gist import answered, answered_in_full, asked, asked_in_full, indented
 from turnlog.cli.show.header import tokens
 from turnlog.cli.terminal import Screen, first_lines, line, lines, visible
 from turnlog.entries.entry import Entry
 from turnlog.render.events import notified
+from turnlog.render.figures import count
 from turnlog.session.agents import Agent
 from turnlog.session.calls import Call
 from turnlog.session.messages import Message

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from turnlog.cli.branch import leaf_of
-from turnlog.cli.show.gist import count
 from turnlog.cli.show.header import header
 from turnlog.cli.show.story import Story
 from turnlog.cli.terminal import Screen
 from turnlog.errors import UsageError
+from turnlog.render.figures import count
 from turnlog.session.lineage import current_leaf, turns_to
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn

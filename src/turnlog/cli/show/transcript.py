@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from turnlog.cli.show.gist import asked, count, first_line
+from turnlog.cli.show.gist import asked, first_line
 from turnlog.cli.terminal import Screen, line, lines, visible
+from turnlog.render.figures import count
 from turnlog.session.calls import plain
 
 

@@ -14,12 +14,12 @@ from turnlog.cli.named import folders, located
 from turnlog.cli.output import dump, remark, say
 from turnlog.cli.progress import Progress, progress
 from turnlog.cli.sessions.catalogue import catalogue
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import line
-from turnlog.cli.usage.toolwork import beginning
+from turnlog.cli.when import beginning
 from turnlog.demo import is_demo
 from turnlog.entries.clients import clients
 from turnlog.errors import NotFound, TurnlogError, UsageError
+from turnlog.render.figures import count
 from turnlog.session.clock import moment
 from turnlog.trace.harvest import Harvested, harvest, preview
 from turnlog.trace.outbox.delivery import deliver

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from turnlog.cli.config import Config, trace_dir
 from turnlog.cli.output import remark
 from turnlog.cli.progress import progress
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import line
+from turnlog.render.figures import count
 from turnlog.trace.outbox.delivery import Delivered, deliver
 from turnlog.trace.outbox.outbox import FILE, Outbox
 from turnlog.trace.outbox.standing import Standing

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.cli import when
-from turnlog.cli.files.touched import number, rows
-from turnlog.cli.show.gist import count
+from turnlog.cli.rows import number, rows
 from turnlog.cli.terminal import Screen, line
 from turnlog.errors import UsageError
+from turnlog.render.figures import count
 from turnlog.trace.outbox.outbox import FILE, Outbox
 from turnlog.trace.outbox.standing import Standing
 from turnlog.trace.targets.targets import REMEDY, configured

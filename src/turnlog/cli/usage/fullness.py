@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from turnlog.cli.show.gist import asked, count, first_line
+from turnlog.cli.show.gist import asked, first_line
 from turnlog.cli.terminal import Screen, line, pad, width
 from turnlog.cli.when import size
 from turnlog.errors import UsageError
+from turnlog.render.figures import count
 from turnlog.session.session import Session
 from turnlog.session.window.advice import Advice
 from turnlog.session.window.filling import UNSEEN, Filling, Heavy, TurnFill

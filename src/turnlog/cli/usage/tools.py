@@ -63,7 +63,8 @@ def _of_all(config: Config, project: str | None, since: str | None, only_failure
     from turnlog.cli.output import dump, say
     from turnlog.cli.stored import store
     from turnlog.cli.terminal import screen
-    from turnlog.cli.usage.toolwork import beginning, document, failing, table
+    from turnlog.cli.usage.toolwork import document, failing, table
+    from turnlog.cli.when import beginning
     from turnlog.store.insight.tools import tallies
 
     start = beginning(since) if since is not None else None

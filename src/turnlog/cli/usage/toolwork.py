@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime, time
 from typing import Any
 
 from turnlog.cli import when
-from turnlog.cli.files.touched import number, rows
+from turnlog.cli.rows import number, rows
 from turnlog.cli.terminal import Screen, line
-from turnlog.session.clock import iso
 from turnlog.session.tallies import Failure, Tally, by_server, total
 
 _DEFINITION = (
@@ -24,17 +22,6 @@ _FAILURES = (
     " included."
 )
 _FAILING = "Calls whose result is an error, denied and interrupted ones among them, of all calls; every call id once."
-
-
-def beginning(day: str) -> str:
-    """When a day began that a person named, in the time zone of this machine; as the client writes times."""
-    from turnlog.store.usage.zones import parsed_day
-
-    found = parsed_day(day, "--since", lambda: datetime.now().astimezone().date())
-    try:
-        return iso(datetime.combine(found, time()).astimezone(UTC)) or ""
-    except (OverflowError, ValueError, OSError):  # years that the machine's own calendar does not reach
-        return found.isoformat()
 
 
 def table(tools: list[Tally], screen: Screen) -> Iterator[str]:

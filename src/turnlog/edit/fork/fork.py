@@ -18,8 +18,8 @@ from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused, UsageError
 from turnlog.session.clock import iso, moment
+from turnlog.session.health.resumable import verdict
 from turnlog.session.lineage import turns_to
-from turnlog.session.resume.resumable import verdict
 from turnlog.session.resume.rows import GRAPH_TYPES, Key, Rows, is_boundary
 from turnlog.session.resume.weave import woven
 from turnlog.session.session import Session

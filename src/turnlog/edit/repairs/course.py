@@ -14,10 +14,10 @@ from turnlog.edit.repairs.case import Case, Repaired
 from turnlog.edit.repairs.table import ELSEWHERE, REPAIRS
 from turnlog.entries.reader import BytesSource, Transcript
 from turnlog.session.health.diagnosis import diagnose
+from turnlog.session.health.resumable import Verdict, verdict, worse
 from turnlog.session.health.surroundings import around
 from turnlog.session.health.symptoms import Symptom
 from turnlog.session.resume.apishape import RULES
-from turnlog.session.resume.resumable import Verdict, verdict, worse
 from turnlog.session.session import Session
 
 _ROUNDS = 4

@@ -3,7 +3,7 @@
 Each repair works on the session as the one before it left it, read again, and the session is examined again after it:
 a repair that does not cure is not done, and told. What a repair brings back into the conversation may be ill itself; so
 after the last kind the first comes again, as often as something was done. The result must be no worse than the source
-(`session.resume.resumable`). If it is, all is done once more in small steps, of which none may make anything worse.
+(`session.health.resumable`). If it is, all is done once more in small steps, of which none may make anything worse.
 
 Notes (symptoms of severity `info`) are left alone unless their kind is named: a rewind looks like a lost link.
 """

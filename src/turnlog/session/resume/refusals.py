@@ -7,7 +7,7 @@ import binascii
 import re
 from typing import Any
 
-from turnlog.session.window.pictures import dimensions
+from turnlog.session.pictures import dimensions
 
 Json = dict[str, Any]
 

@@ -1,7 +1,7 @@
 """The timeline of a session: what there is to show, in which order, and where it stands in the file.
 
 A timeline holds no texts but the first words of prompts, so that one of a session of 200 MB is small, can be kept,
-and leads to any part of the session without reading the rest (`session.excerpt`).
+and leads to any part of the session without reading the rest (`excerpt`).
 
 Every entry of a session is in an item: as one of its lines, or as the result of one of its calls.
 """

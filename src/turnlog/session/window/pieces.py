@@ -16,13 +16,13 @@ from turnlog.entries.entry import Body, Entry
 from turnlog.errors import Refused
 from turnlog.session.calls import plain
 from turnlog.session.graph import holds_result
+from turnlog.session.pictures import picture_tokens
 from turnlog.session.prompts import read
 from turnlog.session.resume.additions import is_notification
 from turnlog.session.resume.parts import part
 from turnlog.session.resume.resume import Thread
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import SYNTHETIC
-from turnlog.session.window.pictures import picture_tokens
 
 Json = dict[str, Any]
 

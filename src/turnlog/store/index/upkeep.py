@@ -8,8 +8,7 @@ import apsw
 
 from turnlog.entries.tail import Checkpoint, stale
 from turnlog.store.index.spend import renew
-from turnlog.store.lock import writing
-from turnlog.store.store import DAMAGED
+from turnlog.store.lock import DAMAGED, writing
 
 _WHY = {
     "missing": "was deleted",

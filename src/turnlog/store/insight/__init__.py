@@ -1,1 +1,1 @@
-"""What commands ask of the index: lists, trees, tools, files."""
+"""What commands and pages ask of the index: lists, trees, tools, files."""

@@ -11,10 +11,10 @@ import apsw
 from turnlog.session.texts.texts import KINDS
 from turnlog.store.index.facets import MARK, facet
 from turnlog.store.index.words import parts, spaced
+from turnlog.store.scope import Fits, named, projects, sessions
 from turnlog.store.search.dates import FORMS, cover, parse_time
 from turnlog.store.search.identifiers import Identifiers
 from turnlog.store.search.query import Query
-from turnlog.store.search.scope import Fits, named, projects, sessions
 from turnlog.store.search.syntax import All, Either, Filter, Node, Not, QueryError, Term, Value, wanted
 from turnlog.store.search.tokens import has_words
 

@@ -14,9 +14,9 @@ from turnlog.store.search.passages import Passages
 from turnlog.store.search.query import Query
 from turnlog.store.search.scan import KEPT, Progress, Report, Scanned, scan
 from turnlog.store.search.search import Found, Group, Wish, neighbours
+from turnlog.store.search.source import Source
 from turnlog.store.search.syntax import QueryError, Term, everything
 from turnlog.store.search.targets import Sieve, grouped, is_by_text, targets
-from turnlog.store.source import Source
 
 _MOST = 5000
 

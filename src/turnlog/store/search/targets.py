@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import apsw
 
 from turnlog.session.texts.texts import KINDS
+from turnlog.store.scope import projects, sessions
 from turnlog.store.search.match import Plan
 from turnlog.store.search.query import Query
 from turnlog.store.search.scan import Report, Sighting, Target
-from turnlog.store.search.scope import projects, sessions
 from turnlog.store.search.search import Group, Hit
 from turnlog.store.search.syntax import Filter
 

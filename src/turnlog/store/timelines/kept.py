@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from turnlog.entries.reader import FileSource
 from turnlog.errors import NotFound
-from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Head, Item, Line, Step
 
 VERSION = 2

@@ -105,7 +105,7 @@ def filters(db: apsw.Connection, request: Request) -> Wanted:
 
 def _known(db: apsw.Connection, kind: str, value: str) -> str:
     """The numbers of what a word means, as JSON."""
-    from turnlog.store.search.scope import known_projects, named, unknown
+    from turnlog.store.scope import known_projects, named, unknown
 
     if kind == "project":
         return str(known_projects(db, value))

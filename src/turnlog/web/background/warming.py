@@ -8,8 +8,8 @@ import threading
 from turnlog.demo import config_dir
 from turnlog.render.html import Html
 from turnlog.render.viewing import views
-from turnlog.session.excerpt import Excerpt
 from turnlog.session.session import Session
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.synopsis import timeline
 from turnlog.web.answers import templates
 

@@ -11,7 +11,7 @@ from turnlog.live.events import Scribe
 from turnlog.render.html import Html
 from turnlog.render.shortening import shortened
 from turnlog.render.viewing import views
-from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Head, Helper, Item
 from turnlog.web.reading.links import Links, key_prefix
 

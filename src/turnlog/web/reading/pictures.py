@@ -18,7 +18,7 @@ from turnlog.entries.entry import Entry
 from turnlog.errors import NotFound
 from turnlog.render.card import Picture
 from turnlog.render.pictures import picture as held_picture
-from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Item
 from turnlog.web.reading.transcript import Transcript, transcript
 

@@ -13,11 +13,11 @@ from turnlog.render.html import Html
 from turnlog.render.shortening import shortened
 from turnlog.render.view import AnyView
 from turnlog.render.viewing import views
-from turnlog.session.excerpt import Excerpt
+from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Chapter, Fork, Item
 from turnlog.web import amounts
 from turnlog.web.answers import templates
-from turnlog.web.clocks import between, clock
+from turnlog.web.reading.clocks import between, clock
 from turnlog.web.reading.links import Links, key_prefix
 from turnlog.web.reading.outline import title
 from turnlog.web.reading.transcript import Transcript

@@ -128,7 +128,7 @@ def _done(job: Job) -> dict[str, Any]:
     from turnlog.store.search.scanning import LookedFor
     from turnlog.store.search.scanning import scanned as look
     from turnlog.store.search.search import Wish
-    from turnlog.store.source import Source
+    from turnlog.store.search.source import Source
     from turnlog.store.store import Store
 
     index = Path(job.index)

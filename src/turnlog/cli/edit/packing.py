@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from turnlog.cli.config import Config
 from turnlog.cli.named import located
 from turnlog.cli.output import dump, remark, say
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import line, visible
 from turnlog.cli.when import size
 from turnlog.edit.package.package import Manifest, PackedFile, PackedSession
@@ -18,6 +17,7 @@ from turnlog.edit.package.reader import Package
 from turnlog.entries.layout import config_candidates
 from turnlog.entries.spelling import unescaped
 from turnlog.errors import UsageError
+from turnlog.render.figures import count
 
 if TYPE_CHECKING:
     from turnlog.edit.package.pack import Packed

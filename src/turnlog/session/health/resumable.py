@@ -1,7 +1,7 @@
 """Whether a session can be resumed, as a verdict that two states of a session can be compared by.
 
-A rule is either a symptom of the file (`illnesses`) or one of the API (`apishape`). Beside these, a verdict holds what
-a session has that an edit must not lose: sessions without one broken link did not resume for want of it.
+A rule is either a symptom of the file (`illnesses`) or one of the API (`resume.apishape`). Beside these, a verdict
+holds what a session has that an edit must not lose: sessions without one broken link did not resume for want of it.
 """
 
 from __future__ import annotations

@@ -12,12 +12,12 @@ import click
 from turnlog.cli.config import Config, data_dir
 from turnlog.cli.named import located
 from turnlog.cli.output import remark, say
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import line
 from turnlog.cli.when import size
 from turnlog.edit.trash.delete import Doomed, delete, doomed, refuse_busy
 from turnlog.edit.trash.trash import Trash
 from turnlog.errors import UsageError
+from turnlog.render.figures import count
 
 _LONGEST = 200
 

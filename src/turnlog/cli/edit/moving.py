@@ -13,11 +13,11 @@ from turnlog.cli.edit.undoing import undo
 from turnlog.cli.named import folders
 from turnlog.cli.output import dump, remark, say
 from turnlog.cli.progress import progress
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import line
 from turnlog.edit.move.move import Moved, move, rehearsed
 from turnlog.edit.move.plan import Plan, plan
 from turnlog.errors import NotFound, UsageError
+from turnlog.render.figures import count
 
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _NAMED = 20

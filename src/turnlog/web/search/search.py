@@ -20,9 +20,9 @@ from turnlog.store.search.match import ROLES, plan
 from turnlog.store.search.places import known_sessions
 from turnlog.store.search.query import Query, parse
 from turnlog.store.search.search import Wish, search
+from turnlog.store.search.source import Source
 from turnlog.store.search.syntax import QueryError
 from turnlog.store.search.trashed import LeftOut, trashed
-from turnlog.store.source import Source
 from turnlog.web import amounts, answers
 from turnlog.web.answers import kept, page, place_of
 from turnlog.web.home.listing import Listing, Lists

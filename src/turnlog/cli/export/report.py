@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.cli.output import dump, remark, say
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import line
 from turnlog.cli.when import size
+from turnlog.render.figures import count
 
 if TYPE_CHECKING:
-    from turnlog.cli.export.exporting import Wish
+    from turnlog.cli.export.wish import Wish
     from turnlog.redact.report import Report
 
 _LISTED = 5

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 from turnlog.cli import when
 from turnlog.cli.config import data_dir
+from turnlog.cli.named import short_ids
 from turnlog.cli.output import encode, remark, say, write_raw
-from turnlog.cli.sessions.catalogue import short_ids
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import Screen, line, pad, width
 from turnlog.edit.salvage import Origin, prompts, rebuilt
 from turnlog.edit.trash.trash import Trash
 from turnlog.entries.layout import session_files
 from turnlog.entries.writer import create
 from turnlog.errors import Ambiguous, NotFound, TurnlogError
+from turnlog.render.figures import count
 from turnlog.session.clock import iso
 from turnlog.session.health.leftovers import Kin, Leftover, kin, leftovers
 from turnlog.store.archive.archive import Archive

@@ -70,7 +70,7 @@ def _report(config: Config, action: str | None, as_json: bool) -> None:
 
 def _emptied(store: Store) -> None:
     from turnlog.store.index.upkeep import empty
-    from turnlog.store.store import DAMAGED
+    from turnlog.store.lock import DAMAGED
 
     try:
         empty(store.db)
@@ -121,8 +121,8 @@ def _document(status: Status, done: Refreshed) -> dict[str, Any]:
 
 def _lines(status: Status, done: Refreshed) -> list[str]:
     from turnlog.cli import when
-    from turnlog.cli.show.gist import count
     from turnlog.cli.terminal import line
+    from turnlog.render.figures import count
 
     gone = f", {status.gone} of them deleted since" if status.gone else ""
     found = [

@@ -8,10 +8,10 @@ from typing import Any
 
 from turnlog.cli import when
 from turnlog.cli.output import remark, say
-from turnlog.cli.show.gist import count
 from turnlog.cli.terminal import Screen, line, pad, width
 from turnlog.edit.trash.trash import Entry, Listed, Trash
 from turnlog.edit.trash.undelete import called, newest
+from turnlog.render.figures import count
 from turnlog.session.clock import iso
 
 _LONGEST = 200

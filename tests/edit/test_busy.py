@@ -22,11 +22,11 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 
 @contextmanager
-def process(code: str, *words: str | Path) -> Iterator[int]:
+def process(code: str, *words: str | Path, **environ: str) -> Iterator[int]:
     """A process that runs some code, says so, and waits."""
     code += "\nimport sys; print(flush=True); sys.stdin.read()"
-    pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", code, *map(str, words)], stdin=pipe, stdout=pipe) as running:
+    pipe, command = subprocess.PIPE, [sys.executable, "-c", code, *map(str, words)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env={**os.environ, **environ}) as running:
         assert running.stdout
         running.stdout.readline()
         yield running.pid
@@ -96,6 +96,25 @@ def test_a_process_that_was_started_with_the_id_has_it_open(session: Path) -> No
             assert [(sign.kind, sign.pid) for sign in signs(found)] == [("command", pid)]
     with process("", "delete", own), process("", "--resume"):
         assert signs(found) == []
+
+
+@linux
+@pytest.mark.parametrize(("name", "below"), [("CLAUDE_CONFIG_DIR", ""), ("HOME", ".claude")])
+def test_a_process_that_was_started_for_a_copy_elsewhere_has_not(
+    session: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, below: str
+) -> None:
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    own = str(uuid.uuid4())
+    found = target(session.rename(session.with_name(f"{own}.jsonl")))
+    config = tmp_path / "other" / below
+    with process("", "--resume", own, **{name: str(tmp_path / "other")}):
+        assert [sign.kind for sign in signs(found)] == ["command"], "there is no copy"
+        (config / "projects" / "-x").mkdir(parents=True)
+        (config / "projects" / "-x" / f"{own}.jsonl").touch()
+        assert signs(found) == []
+    assert found.config_dir is not None
+    with process("", "--resume", own, CLAUDE_CONFIG_DIR=str(found.config_dir)):
+        assert [sign.kind for sign in signs(found)] == ["command"]
 
 
 @linux

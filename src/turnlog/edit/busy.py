@@ -1,7 +1,8 @@
 """Whether a session is open in a running client, and what tells so.
 
     registered   `<config>/sessions/<pid>.json` of newer clients names it, and the process runs
-    command      a process was started with its id, as in `claude --resume <id>` (Linux)
+    command      a process was started with its id, as in `claude --resume <id>`, and not for a copy of it in another
+                 config folder (Linux)
     handle       a process has a file of it open for writing (Linux); clients open it for each write only
     growth       a file of it was written within the last seconds
     elsewhere    registered by a process of another machine or container that shares the folder: nobody can ask it
@@ -109,7 +110,7 @@ def _processes(found: Target) -> Iterator[Sign]:
     for item in scan(_PROC):
         if not item.name.isdecimal() or (pid := int(item.name)) == own:
             continue
-        if _was_told(pid, found.session_id):
+        if _was_told(pid, found.session_id) and not _has_its_own(pid, found):
             yield Sign("command", f"process {pid} was started with its id", pid)
         elif _writes(pid, file, folder):
             yield Sign("handle", f"process {pid} has it open for writing", pid)
@@ -126,6 +127,19 @@ def _was_told(pid: int, session_id: str) -> bool:
         if name in _NAMING and wanted in (value.lower(), following.lower()):
             return True
     return False
+
+
+def _has_its_own(pid: int, found: Target) -> bool:
+    """Whether a process was started for another config folder, in which there is a session with the same id."""
+    try:
+        words = (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    given = dict(word.partition(b"=")[::2] for word in words)
+    folder = Path(os.fsdecode(given.get(b"CLAUDE_CONFIG_DIR") or given.get(b"HOME", b"") + b"/.claude"))
+    if found.config_dir is None or os.path.realpath(folder) == os.path.realpath(found.config_dir):
+        return False
+    return any(Path(item.path, f"{found.session_id}.jsonl").is_file() for item in scan(folder / "projects"))
 
 
 def _writes(pid: int, file: str, folder: str) -> bool:

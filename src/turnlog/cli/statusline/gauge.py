@@ -151,6 +151,7 @@ def window(model: str, held: int) -> int | None:
 
 
 def _prices() -> object:
+    # Without pathlib, which takes longer to load than the rest of the line.
     path = os.path.join(os.path.dirname(__file__), "..", "..", "session", "usage", "prices.json")  # noqa: PTH118, PTH120
     with open(path, encoding="utf-8") as file:  # noqa: PTH123
         return decode(file.read())

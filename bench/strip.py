@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +57,7 @@ def strip(runs: int, scale: float) -> Report:
     program = cozempic.install()
     if isinstance(program, str):
         raise Failed(program)
-    found = list(_compared(program))
+    found = list(_compared(program, _genuine()))
     yield f"  {len(found)} genuine sessions, {sum(one.before.bytes for one in found) / 1e6:.1f} MB"
     equal = [one for one in found if one.ours.kept == one.theirs.kept]
     more = sum(one.theirs.kept < one.ours.kept for one in found)
@@ -65,7 +66,47 @@ def strip(runs: int, scale: float) -> Report:
         yield from _sums(name, some)
     yield Goal("tokens saved, times those of cozempic", _ratio(equal, "tokens"), 1, at_least=True)
     yield Goal("bytes saved, times those of cozempic", _ratio(equal, "bytes"), 1, at_least=True)
+    yield from _old_outputs(program, scale)
     yield from _speed(runs, scale)
+
+
+def _old_outputs(program: Path, scale: float) -> Report:
+    """What is left of one long session that old outputs fill, where turns and calls stay equally many."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "00000000-0000-4000-8000-000000000001.jsonl")
+        _write_old_outputs(path, turns=max(20, int(400 * scale)))
+        one = next(_compared(program, [path]))
+    yield f"  a generated session of {one.before.bytes / 1e6:.0f} MB, {one.before.tokens:,} tokens, mostly old outputs:"
+    yield f"         turnlog leaves {one.ours.tokens:,} tokens, cozempic {one.theirs.tokens:,}"
+    yield f"         turns and calls that stay: turnlog {one.ours.kept}, cozempic {one.theirs.kept}"
+    yield Goal("tokens left of it, times those that cozempic leaves", one.ours.tokens / one.theirs.tokens, 1)
+
+
+def _write_old_outputs(path: Path, turns: int) -> None:
+    """Write a session of ten calls a turn, each with 15 KB of output, and no compaction."""
+    rows: list[dict[str, object]] = []
+    session = path.stem
+
+    def add(kind: str, content: object, **message: object) -> None:
+        uuid = f"00000000-0000-4000-9000-{len(rows):012}"
+        when = f"2026-03-{1 + len(rows) // 4000:02}T{len(rows) // 180 % 24:02}:{len(rows) // 3 % 60:02}:00.000Z"
+        head = {"parentUuid": rows[-1]["uuid"] if rows else None, "isSidechain": False, "userType": "external"}
+        place = {"cwd": "/home/alice/work", "sessionId": session, "version": "2.1.325", "gitBranch": "main"}
+        body = {"role": kind, "content": content, **message}
+        rows.append({**head, **place, "type": kind, "message": body, "uuid": uuid, "timestamp": when})
+
+    def answer(block: dict[str, object]) -> None:
+        add("assistant", [block], id=f"msg_{len(rows):08}", type="message", model="claude-opus-4-5")
+
+    for turn in range(turns):
+        add("user", f"Look into part {turn} and mend what is broken there.")
+        for number in range(10):
+            call = f"toolu_{turn:06}{number:02}"
+            answer({"type": "tool_use", "id": call, "name": "Bash", "input": {"command": f"make part-{turn}-{number}"}})
+            lines = [f"{turn}.{number}.{line}: compiled src/module_{line}.c without a word\n" for line in range(300)]
+            add("user", [{"type": "tool_result", "tool_use_id": call, "content": "".join(lines)}])
+        answer({"type": "text", "text": f"Part {turn} builds again; a header was missing in its third module."})
+    path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
 
 
 def _sums(name: str, found: list[Compared]) -> Iterator[str]:
@@ -85,9 +126,9 @@ def _ratio(found: list[Compared], what: str) -> float:
     return _saved(found, what, "ours") / max(1, _saved(found, what, "theirs"))
 
 
-def _compared(program: Path) -> Iterator[Compared]:
+def _compared(program: Path, paths: Sequence[Path]) -> Iterator[Compared]:
     with tempfile.TemporaryDirectory() as folder:
-        for number, path in enumerate(_genuine()):
+        for number, path in enumerate(paths):
             session = Session.open(path)
             try:
                 rate = filling(session)

@@ -220,8 +220,14 @@ def test_every_key_of_repair_is_documented_and_printed(turnlog: Turnlog, machine
     assert set(keys(turnlog("repair", "aaaaaaaa", "--json").json)) == documented("repair")
 
 
+FIT_KEYS = {"fit", "fit.target", "fit.after", "fit.command"}
+
+
 def test_every_key_of_strip_is_documented_and_printed(turnlog: Turnlog) -> None:
-    assert set(keys(turnlog("strip", "bee7dbd3", "--preset", "extreme", "--json").json)) == documented("strip")
+    plain = set(keys(turnlog("strip", "bee7dbd3", "--preset", "extreme", "--json").json))
+    fitted = set(keys(turnlog("strip", "bee7dbd3", "--fit", "26k", "--json").json))
+    assert plain | fitted == documented("strip")
+    assert fitted - plain == FIT_KEYS
 
 
 def test_every_key_of_clone_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:
@@ -236,7 +242,7 @@ def test_every_key_of_clone_is_documented_and_printed(turnlog: Turnlog, machine:
     wishes = "--tools truncate --for-model other-provider --compress offline --compact offline --portable"
     found = turnlog("clone", "aaaaaaaa", *wishes.split(), "--json").json
     assert set(keys(found)) == documented("clone")
-    assert set(keys(found["edits"]["strip"])) == documented("strip") - {"session", "preset"}
+    assert set(keys(found["edits"]["strip"])) == documented("strip") - {"session", "preset"} - FIT_KEYS
 
 
 def test_every_key_of_redact_is_documented_and_printed(turnlog: Turnlog, machine: Machine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,12 @@ from tests.cli.conftest import HOSTILE, Turnlog, harmful
 from tests.edit.test_strip import work
 from tests.session.build import Build
 from turnlog.cli.config import Config
+from turnlog.cli.edit.strip_fit import _RUNGS, _wishes
 from turnlog.cli.edit.strip_options import wanted
 from turnlog.errors import UsageError
-from turnlog.session.window.presets import PRESETS
+from turnlog.session.session import Session
+from turnlog.session.window.filling import filling
+from turnlog.session.window.presets import PRESETS, spared
 from turnlog.session.window.wishes import Rule, Wishes
 
 STANDARD = PRESETS[1].wishes
@@ -30,7 +34,7 @@ def test_it_tells_what_each_rule_saves_and_writes_nothing(turnlog: Turnlog, tmp_
     assert "Preset standard." in done.out
     assert "calls and results shortened" in done.out
     assert "Next request: about" in done.out
-    assert "turnlog clone SESSION" in done.out
+    assert f"turnlog clone {path} --preset standard" in done.out
     assert path.read_bytes() == before
     assert sorted(tmp_path.iterdir()) == [path]
 
@@ -88,7 +92,7 @@ def test_rules_for_some_tools() -> None:
 def test_what_stands_beside_a_preset_goes_before_it() -> None:
     found = asked(preset="standard", tools=["keep=9"], thinking="keep", images="keep=2", noise=False, copies="keep")
     assert found is not None
-    assert found.tools == Rule(9, STANDARD.tools.longest, None)
+    assert found.tools == Rule(9, STANDARD.tools.longest, None, STANDARD.tools.fade_from)
     assert (found.thinking, found.images, found.copies, found.noise) == (None, 2, None, False)
     assert found.duplicates
     heavy = asked(preset="heavy", tools=["keep=4"])
@@ -158,3 +162,67 @@ def test_an_own_preset_may_build_on_another() -> None:
 def test_a_wrong_preset_is_refused_with_file_and_key(preset: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         asked(Config(presets={"mine": preset}), preset="mine")
+
+
+def test_fit_prints_a_command_that_makes_a_session_of_that_size(turnlog: Turnlog, tmp_path: Path) -> None:
+    folder = tmp_path / "with a space"
+    folder.mkdir()
+    path = work(15).write(folder)
+    whole = turnlog("context", path, "--json").json["estimated"]["tokens"]
+    done = turnlog("strip", path, "--fit", str(whole // 2), "--json")
+    fit = done.json["fit"]
+    assert fit["after"] == done.json["tokens_after"] <= fit["target"] == whole // 2
+    command = shlex.split(fit["command"])
+    assert command[:3] == ["turnlog", "clone", str(path)]
+    assert turnlog("strip", *command[2:], "--json").json["tokens_after"] == fit["after"]
+    assert fit["command"] in turnlog("strip", path, "--fit", str(whole // 2)).out
+    made = turnlog(*command[1:], "--json").json["made"]
+    assert turnlog("context", made["path"], "--json").json["estimated"]["tokens"] <= fit["target"]
+
+
+def test_every_rung_takes_away_at_least_what_the_one_before_does(tmp_path: Path) -> None:
+    build = work(40)
+    build.prompt("all night long")
+    for number in range(120):
+        build.turn(f"n{number}", tool="Read") if number % 40 == 0 else build.call(f"n{number}")
+        build.result(f"n{number}", "r" * 3000)
+    with Session.open(build.write(tmp_path)) as session:
+        found = filling(session)
+        left = [spared(_wishes(rung, Config(), ()), found, session.file.entries).after for rung in _RUNGS]
+    assert left == sorted(left, reverse=True)
+    assert len(set(left)) > 6
+
+
+def test_fit_keeps_what_is_protected(turnlog: Turnlog, tmp_path: Path) -> None:
+    path = work(15).write(tmp_path)
+    done = turnlog("strip", path, "--fit", "1k", "--protect", "*")
+    assert done.status == 1
+    assert "no stripping fits 1k (1,000 tokens)" in done.err
+    assert "--compact" in done.err
+
+
+def test_fit_says_so_when_the_session_fits_already(turnlog: Turnlog, tmp_path: Path) -> None:
+    done = turnlog("strip", work(3).write(tmp_path), "--fit", "900k")
+    assert done.status == 1
+    assert "already fits" in done.err
+
+
+@pytest.mark.parametrize("size", ["0%", "101%", "-5", "lots", "60 %", "1.5k"])
+def test_a_size_that_means_nothing_is_refused(turnlog: Turnlog, tmp_path: Path, size: str) -> None:
+    done = turnlog("strip", work(3).write(tmp_path), f"--fit={size}")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+
+
+def test_fit_chooses_alone(turnlog: Turnlog, tmp_path: Path) -> None:
+    done = turnlog("strip", work(3).write(tmp_path), "--fit", "50%", "--preset", "light")
+    assert done.status == 2
+    assert "--fit chooses what to strip" in done.err
+
+
+def test_a_share_of_an_unknown_window_is_refused(turnlog: Turnlog, tmp_path: Path) -> None:
+    build = Build()
+    build.prompt()
+    build.answer("hi", model="nobody-1")
+    done = turnlog("strip", build.write(tmp_path), "--fit", "50%")
+    assert done.status == 2
+    assert "give tokens" in done.err

@@ -47,14 +47,21 @@ def test_a_window_that_fills_with_old_results_calls_for_the_mildest_clone_that_i
     assert found.preset.name == preset
 
 
-def test_a_full_window_with_nothing_to_strip_calls_for_a_fresh_start() -> None:
-    assert advised(160_000, 5_000).action == "start fresh"
+def test_a_full_window_that_no_preset_makes_room_in_calls_for_a_compaction() -> None:
+    found = advised(160_000, 5_000)
+    assert (found.action, found.preset) == ("compact", None)
+
+
+def test_a_preset_is_only_advised_if_what_it_leaves_fits() -> None:
+    found = advised(900_000, 500_000)
+    assert found.action == "compact"
+    assert "no preset gets below" in found.reason
 
 
 def test_a_window_that_is_not_yet_full_and_has_nothing_to_strip_is_no_matter_yet() -> None:
     found = advised(110_000, 5_000)
     assert found.action == "go on"
-    assert "only" in found.reason
+    assert "no preset gets below 63%" in found.reason
 
 
 def test_of_a_model_without_a_known_window_nothing_can_be_said() -> None:

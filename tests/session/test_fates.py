@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from tests.session.build import Build, outcome, use
-from turnlog.session.window.fates import GONE, REPLACED, SHORTENED, STAYS, fates, without_copy
+from turnlog.session.window.fates import (
+    GONE,
+    MAX_CALLS_OF_ONE_AGE,
+    REPLACED,
+    SHORTENED,
+    STAYS,
+    Ages,
+    fates,
+    without_copy,
+)
 from turnlog.session.window.noise import noise
 from turnlog.session.window.pieces import pieces
 from turnlog.session.window.presets import PRESETS, kept
-from turnlog.session.window.wishes import Rule, Wishes
+from turnlog.session.window.wishes import MIN_FADED_CHARS, Rule, Wishes
 
 REMOVE = Wishes(Rule(0, None, 0))
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
@@ -139,3 +148,36 @@ def test_of_repeated_metadata_only_the_last_is_no_noise() -> None:
     build.note("attribution-snapshot")
     build.prompt()
     assert [entry.index for entry in noise(build.session().file.entries)] == [0, 2]
+
+
+def test_a_turn_of_many_calls_ages_as_if_it_were_several() -> None:
+    build = Build()
+    turn(build, "first")
+    build.prompt("work on")
+    for number in range(2 * MAX_CALLS_OF_ONE_AGE + 1):
+        build.call(f"c{number}", id=f"m{number}")
+        build.result(f"c{number}")
+    build.answer("done")
+    ages = Ages(pieces(build.session()).all)
+    newest, oldest = ages.of_call(f"c{2 * MAX_CALLS_OF_ONE_AGE}"), ages.of_call("c0")
+    assert (newest, ages.of_call("c1"), oldest, ages.of_call("first")) == (0, 1, 2, 3)
+
+
+def test_calls_that_one_message_makes_have_the_same_age() -> None:
+    build = Build()
+    build.prompt("all at once")
+    names = [f"c{number}" for number in range(2 * MAX_CALLS_OF_ONE_AGE)]
+    for name in names:
+        build.call(name, id="one")
+    for name in names:
+        build.result(name)
+    ages = Ages(pieces(build.session()).all)
+    assert {ages.of_call(name) for name in names} == {0}
+
+
+def test_what_is_shortened_gets_shorter_with_its_age_down_to_a_least() -> None:
+    rule = Rule(3, 800, None, 10)
+    assert [rule.max_chars(age) for age in (3, 10, 20, 40, 1000)] == [800, 800, 400, 200, MIN_FADED_CHARS]
+    assert Rule(3, 50, None, 10).max_chars(1000) == 50
+    assert Rule(3, 800).max_chars(1000) == 800
+    assert Rule(3, None, None, 10).max_chars(1000) is None

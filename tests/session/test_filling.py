@@ -16,7 +16,17 @@ from turnlog.demo import config_dir
 from turnlog.errors import TurnlogError
 from turnlog.session.session import Session
 from turnlog.session.window.advice import advice
-from turnlog.session.window.filling import BUFFER, RESERVE, UNSEEN, USUAL_RATE, Filling, filling
+from turnlog.session.window.filling import (
+    BUFFER,
+    MAX_RATE,
+    MIN_FITTED_RATE,
+    MIN_RATE,
+    RESERVE,
+    UNSEEN,
+    USUAL_RATE,
+    Filling,
+    filling,
+)
 from turnlog.session.window.pieces import GROUPS
 from turnlog.session.window.presets import savings
 
@@ -183,11 +193,27 @@ def test_what_preserved_messages_measured_before_the_compaction_does_not_count()
 def test_pieces_are_never_more_than_was_measured() -> None:
     build = Build()
     build.prompt("x" * 10_000)
-    build.answer("y", usage=usage(500))
+    build.answer("y", usage=usage(1_500))
     found = filling(build.session())
-    assert found.rate == pytest.approx(0.05)
-    assert (found.unseen, found.measured) == (0, 500)
-    assert whole(found) == found.estimate == 500
+    assert found.rate == pytest.approx(0.15)
+    assert (found.unseen, found.measured) == (0, 1_500)
+    assert whole(found) == found.estimate == 1_500
+
+
+def test_a_request_that_states_absurdly_few_tokens_is_not_believed() -> None:
+    build = Build()
+    build.prompt("x" * 100_000)
+    build.answer("y", usage=usage(7))
+    assert filling(build.session()).rate == MIN_FITTED_RATE
+
+
+@pytest.mark.parametrize(("growth", "rate"), [(90_000, MAX_RATE), (100, MIN_RATE), (4_000, 0.4)])
+def test_tokens_per_byte_stay_within_what_genuine_sessions_show(growth: int, rate: float) -> None:
+    build = Build()
+    for number in range(3):
+        build.prompt("x" * 9_995)
+        build.answer("y" * 5, usage=usage(20_000 + number * growth), model=MODEL)
+    assert filling(build.session()).rate == pytest.approx(rate)
 
 
 def test_images_that_were_never_measured_do_not_make_anything_negative() -> None:
@@ -195,7 +221,7 @@ def test_images_that_were_never_measured_do_not_make_anything_negative() -> None
     build.prompt([{"type": "image", "source": {}}, {"type": "text", "text": "x"}])
     build.answer("y", usage=usage(500))
     found = filling(build.session())
-    assert (found.rate, found.unseen, found.later) == (0, 0, 0)
+    assert (found.rate, found.unseen, found.later) == (MIN_FITTED_RATE, 0, 0)
     assert whole(found) == found.estimate == 1600
 
 

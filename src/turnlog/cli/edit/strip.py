@@ -12,8 +12,9 @@ from turnlog.cli.edit.strip_options import strip_options
 @click.command()
 @click.argument("session")
 @strip_options
+@click.option("--fit", metavar="SIZE", help="Choose the mildest options that fit 60% of the window, or 120k tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
-def strip(session: str, as_json: bool, **options: Any) -> None:
+def strip(session: str, fit: str | None, as_json: bool, **options: Any) -> None:
     """Say what stripping a session would save; nothing is written. `turnlog clone` with the same options does it.
 
     Without options the preset `standard` is tried. Pairs stay pairs: a call goes with its result. What people and the
@@ -22,6 +23,7 @@ def strip(session: str, as_json: bool, **options: Any) -> None:
     \b
     Examples:
       turnlog strip last
+      turnlog strip last --fit 60%            prints the command that makes the clone
       turnlog strip last --preset heavy --protect Bash
       turnlog strip last --tools keep=5 --thinking keep-last=2 --images keep=3
       turnlog strip last --tools 'truncate=500:Bash,mcp__*' --noise --json
@@ -29,4 +31,4 @@ def strip(session: str, as_json: bool, **options: Any) -> None:
     from turnlog.cli.config import load
     from turnlog.cli.edit.stripping import run
 
-    run(session, load(), options, as_json=as_json)
+    run(session, load(), options, fit=fit, as_json=as_json)

@@ -1,4 +1,4 @@
-"""What to do about a window that fills: go on, clone the session stripped, or start fresh.
+"""What to do about a window that fills: go on, clone the session stripped, or compact it.
 
 The rules are documented in docs/context.md. `limit` is where the client compacts by itself, else the window.
 """
@@ -11,16 +11,14 @@ from typing import Literal, NamedTuple
 from turnlog.session.window.filling import Filling
 from turnlog.session.window.presets import Preset, Saving
 
-Action = Literal["go on", "clone stripped", "start fresh"]
+Action = Literal["go on", "clone stripped", "compact"]
 
 ROOM = 0.6
-"""Below this share of the limit there is nothing to do."""
-TARGET = 0.5
-"""A clone is worth its while when it gets down to this share …"""
-WORTH = 0.25
-"""… or frees at least this share."""
+"""Below this share of the limit there is nothing to do, and a stripped clone has room to work in."""
+MIN_SAVED = 0.1
+"""A clone that frees less than this share of the limit is not worth its full write of the prompt cache."""
 FULL = 0.85
-"""From this share on, with nothing to strip, a new session is better than a compaction in the middle of the work."""
+"""From this share on, where no preset makes room, compact before the client does so in the middle of the work."""
 
 
 class Advice(NamedTuple):
@@ -32,24 +30,26 @@ class Advice(NamedTuple):
 
 
 def advice(found: Filling, savings: Sequence[Saving]) -> Advice:
-    """What to do with a conversation."""
+    """Recommend the mildest step that leaves room in the window."""
     limit = found.threshold or found.window
     if found.is_agent:
         return Advice(None, None, "A sub-agent's conversation ends with its task; no client resumes it.")
     if not limit:
-        return Advice("go on", None, f"How large the window of {found.model or 'its model'} is, is not known.")
+        return Advice("go on", None, f"The size of the window of {found.model or 'its model'} is not known.")
     share = found.estimate / limit
     if share < ROOM:
         return Advice("go on", None, f"The next request fills {share:.0%} of what fits before the client compacts.")
-    worth = (s for s in savings if s.after <= TARGET * limit or s.saved >= WORTH * limit)
-    if best := next(worth, None):
-        reason = (
-            f"{best.preset.name} brings the next request from {share:.0%} to {best.after / limit:.0%} of the limit."
-        )
-        return Advice("clone stripped", best.preset, reason)
-    most = max((s.saved for s in savings), default=0) / limit
-    if share >= FULL:
+    fitting = (item for item in savings if item.after <= ROOM * limit and item.saved >= MIN_SAVED * limit)
+    if best := next(fitting, None):
+        after = best.after / limit
         return Advice(
-            "start fresh", None, f"{share:.0%} of the limit is used, and stripping would free only {most:.0%}."
+            "clone stripped",
+            best.preset,
+            f"{best.preset.name} is the mildest preset that fits: it brings the next request from {share:.0%} to"
+            f" {after:.0%} of the limit.",
         )
-    return Advice("go on", None, f"{share:.0%} of the limit is used, but stripping would free only {most:.0%}.")
+    least = min((saving.after for saving in savings), default=found.estimate) / limit
+    if share >= FULL:
+        reason = f"{share:.0%} of the limit is used, and no preset gets below {least:.0%}."
+        return Advice("compact", None, reason)
+    return Advice("go on", None, f"{share:.0%} of the limit is used, and no preset gets below {least:.0%}.")

@@ -19,6 +19,8 @@ from turnlog.session.window.pieces import Piece
 from turnlog.session.window.wishes import Wishes
 
 STAYS, SHORTENED, REPLACED, GONE = range(4)
+MAX_CALLS_OF_ONE_AGE = 25
+"""So many calls of one turn have the same age."""
 _READING = frozenset({"Read", "NotebookRead"})
 _WRITING = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
@@ -108,7 +110,7 @@ class _Judge:
         if piece.group != "calls" and piece.call in self._replaced:
             return Fate(REPLACED, 0, "duplicates" if piece.call in self._repeated else "stale_reads")
         if is_too_old or (age >= rule.whole and rule.longest is not None):
-            return self._shortened(piece, rule.longest or 0)
+            return self._shortened(piece, rule.max_chars(age) or 0)
         return WHOLE
 
     def _shortened(self, piece: Piece, longest: int) -> Fate:
@@ -117,18 +119,17 @@ class _Judge:
 
 
 class Ages:
-    """How many turns ago a piece was said: 0 in the last turn."""
+    """How many turns ago a piece was said: 0 in the last turn.
+
+    An agent may work for hundreds of calls on one prompt. Of such a turn the last `MAX_CALLS_OF_ONE_AGE` calls have
+    the turn's own age, those before them count as the turn before, and so on; else nothing in it would ever be old.
+    """
 
     def __init__(self, found: Iterable[Piece]) -> None:
         found = list(found)
         turns = sorted({piece.turn for piece in found}, reverse=True)
-        calling = sorted({piece.turn for piece in found if piece.group == "calls"}, reverse=True)
         self._all = {number: age for age, number in enumerate(turns)}
-        self._calling = {number: age for age, number in enumerate(calling)}
-        self._of_call: dict[str, int] = {}
-        for piece in found:
-            if piece.group == "calls":
-                self._of_call[piece.call] = max(piece.turn, self._of_call.get(piece.call, 0))
+        self._of_call = _call_ages(found)
 
     def turn(self, piece: Piece) -> int:
         """Among all turns."""
@@ -136,7 +137,25 @@ class Ages:
 
     def of_call(self, call: str) -> int:
         """Among the turns that have calls; a result is as old as its call."""
-        return self._calling[self._of_call[call]]
+        return self._of_call[call]
+
+
+def _call_ages(found: Sequence[Piece]) -> dict[str, int]:
+    """The age of each call; parallel calls, which one message makes, have the same age."""
+    latest: dict[str, Piece] = {}
+    for piece in found:
+        if piece.group == "calls" and piece.turn >= (latest[piece.call].turn if piece.call in latest else 0):
+            latest[piece.call] = piece
+    newest_first = sorted(latest.values(), key=lambda piece: piece.turn)[::-1]
+    ages: dict[str, int] = {}
+    age, count, before = -1, 0, None
+    for piece in newest_first:
+        is_same_message = before is not None and _message(before.row) == _message(piece.row)
+        if before is None or before.turn != piece.turn or (count >= MAX_CALLS_OF_ONE_AGE and not is_same_message):
+            age, count = age + 1, 0
+        ages[piece.call] = age
+        count, before = count + 1, piece
+    return ages
 
 
 class _Held:

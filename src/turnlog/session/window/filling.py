@@ -22,8 +22,10 @@ from turnlog.session.window.pieces import GROUPS, Piece, pieces, pieces_of
 
 USUAL_RATE = 0.4
 """Tokens per byte where nothing was measured: the middle of what sessions of the current models show."""
-RATES = (0.15, 1.0)
-"""What tokens per byte can be believed to be."""
+MIN_RATE, MAX_RATE = 0.2, 0.6
+"""What tokens per byte can be believed to be: genuine sessions with ten steps or more show 0.30 to 0.49."""
+MIN_FITTED_RATE = 0.1
+"""A request that states fewer tokens than its texts have at this rate did not hold them, or states nothing real."""
 HEAVIEST = 20
 _STEP = 400
 """Growth by fewer bytes of known text than this tells nothing about the rate: what is not in the file outweighs it."""
@@ -222,14 +224,13 @@ def _rate(found: Sequence[Piece], requests: Sequence[Request]) -> tuple[float, i
     middle = (
         rate for (rate, _), sofar in zip(steps, accumulate(size for _, size in steps), strict=True) if sofar >= half
     )
-    low, high = RATES
-    return min(high, max(low, next(middle, USUAL_RATE))), len(steps)
+    return min(MAX_RATE, max(MIN_RATE, next(middle, USUAL_RATE))), len(steps)
 
 
 def _fitting(held: Sequence[Piece], measured: int, rate: float) -> float:
-    """The rate, or the highest one at which the pieces of a request are no more than was measured."""
+    """The rate, or the highest one at which the pieces of a request are no more than was measured, within reason."""
     size, fixed = sum(piece.size for piece in held), sum(piece.fixed for piece in held)
-    return min(rate, max(0, measured - fixed) / size) if size else rate
+    return min(rate, max(MIN_FITTED_RATE, (measured - fixed) / size)) if size else rate
 
 
 def _unseen(session: Session, found: Sequence[Piece], requests: Sequence[Request], rate: float) -> tuple[int, int]:

@@ -55,13 +55,15 @@ class Preset:
     """Tools whose calls and results are never touched."""
     copies: int | None = None
     """The client's own copies of results stay in the last so many turns with calls; None: as long as the results."""
+    fade_from: int | None = None
+    """From this age on, what is shortened gets shorter with its age (`Rule.fade_from`)."""
 
     @property
     def wishes(self) -> Wishes:
         """What it asks for."""
         gone = None if self.shortened is None else self.whole + self.shortened
         return Wishes(
-            Rule(self.whole, self.longest, gone),
+            Rule(self.whole, self.longest, gone, self.fade_from),
             protected=self.protected,
             duplicates=self.duplicates,
             stale_reads=self.stale_reads,
@@ -82,9 +84,9 @@ PRESETS: tuple[Preset, ...] = (
     ),
     Preset(
         "standard",
-        "also reads that are out of date, the thinking of old turns, and more of old outputs",
+        "also reads that are out of date, the thinking of old turns, and more of an output the older it is",
         whole=3, shortened=None, longest=800, thinking=1, images=5,
-        noise=True, duplicates=True, stale_reads=True, protected=_TALK | _LISTS | _HIRED, copies=1,
+        noise=True, duplicates=True, stale_reads=True, protected=_TALK | _LISTS | _HIRED, copies=1, fade_from=10,
     ),
     Preset(
         "heavy",

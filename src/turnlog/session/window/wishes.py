@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+MIN_FADED_CHARS = 100
+"""However old it is, a text that is only shortened keeps this much."""
 _FORMER = {"Agent": ("Task",)}
 """What tools were called before: calls in a file have the name of their time, and are sent with the new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What becomes of calls and their results by their age, counted in turns that have calls."""
+    """What becomes of calls and their results by their age (`fates.Ages`)."""
 
     whole: int = 0
     """Those of the last so many such turns stay as they are."""
@@ -19,6 +21,14 @@ class Rule:
     """Older ones are shortened to so many characters; None: they are not."""
     gone: int | None = None
     """Those before the last so many such turns go, call and result both; None: none do."""
+    fade_from: int | None = None
+    """From this age on a shortened text keeps half as much each time its age doubles; None: always `longest`."""
+
+    def max_chars(self, age: int) -> int | None:
+        """How many characters a shortened text of this age keeps; None: it is not shortened."""
+        if self.longest is None or self.fade_from is None or age <= self.fade_from:
+            return self.longest
+        return max(min(self.longest, MIN_FADED_CHARS), self.longest * self.fade_from // age)
 
     @property
     def is_idle(self) -> bool:

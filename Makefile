@@ -7,16 +7,21 @@ WHEEL_BIN := .venv-wheel/bin
 # Words for pytest, the interop cases and turnlog, as in: make test ARGS="tests/cli -k version"
 ARGS ?=
 
-# What needs other programs has a target of its own: `interop` and `backends`.
-PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable -m "not interop and not backends"
+# Browsers, servers and terminals are waited for about half of the time: twice as many workers as cores keep the cores busy.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
+
+# What needs other programs has a target of its own: `interop` and `backends`. So have the long tails: `slow`.
+QUICK := not interop and not backends and not slow
+PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable
 
 .NOTPARALLEL:
-.PHONY: help setup run test coverage check format interop backends bench fuzz full lock wheel screenshots clean
+.PHONY: help setup run test slow coverage check format interop backends bench fuzz full lock wheel screenshots clean
 
 help:
 	@echo "make setup     get everything into .venv (python3 and pip are enough)"
 	@echo "make run       open the web app from the source tree; make run ARGS=\"ls --json\": any command"
 	@echo "make test      build the wheel, install it, run the tests against it"
+	@echo "make slow      the long tails: kills at every step, attacks and accessibility on every page, genuine sessions"
 	@echo "make coverage  only the tests of entries and session, which must reach every branch of them"
 	@echo "make check     style, types, floors, documentation"
 	@echo "make format    put the source in style"
@@ -43,13 +48,19 @@ run: setup
 # Two rooms are measured, by their own tests: measuring takes a third of the time, and browsers are waited for as it is.
 ifeq ($(strip $(ARGS)),)
 test: coverage
-	$(PYTEST) --ignore=tests/entries --ignore=tests/session
+	@echo "== the other rooms (make slow runs the long tails)"
+	$(PYTEST) -m "$(QUICK)" --ignore=tests/entries --ignore=tests/session
 else
 test: wheel
-	$(PYTEST) $(ARGS)
+	$(PYTEST) -m "not interop and not backends" $(ARGS)
 endif
 
+slow: wheel
+	@echo "== the long tails"
+	$(PYTEST) -m "slow and not interop and not backends" $(ARGS)
+
 coverage: wheel
+	@echo "== entries and session, with every branch measured"
 	$(WHEEL_BIN)/coverage erase
 	TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/coverage run $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable tests/entries tests/session
 	$(WHEEL_BIN)/coverage combine --quiet
@@ -77,9 +88,9 @@ bench: setup
 	$(BIN)/python -m bench $(ARGS)
 
 fuzz: wheel
-	TURNLOG_FAULTS=500 $(PYTEST) --hypothesis-profile=long $(ARGS)
+	TURNLOG_FAULTS=500 $(PYTEST) -m "not interop and not backends" --hypothesis-profile=long $(ARGS)
 
-full: check test
+full: check test slow
 	@scripts/interop --all
 	@$(MAKE) --no-print-directory backends fuzz bench
 

@@ -22,7 +22,7 @@ from tests.agent.rules import unmarked
 from tests.interop.classify import Object
 from turnlog.agent.compaction import INSTRUCTION
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="processes are not killed by signals there")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="processes are not killed by signals there")]
 
 KILLS = int(os.environ.get("TURNLOG_FAULTS", "10"))
 THOUGHT = {"type": "thinking", "thinking": "Let me see.", "signature": "c2lnbmVk"}

@@ -595,6 +595,7 @@ RECORDED = [
 ]
 
 
+@pytest.mark.slow
 def test_sessions_of_real_clients_go_on(tmp_path: Path) -> None:
     gone_on = 0
     for number, source in enumerate(RECORDED):

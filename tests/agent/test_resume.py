@@ -486,6 +486,7 @@ def _result(number: int, at: int, call: tuple[Line, bool, Line]) -> Line:
     return {**block, "is_error": True} if call[1] else block
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "story", [pytest.param(STORIES[name], id=name) for name in ("parallel", "compaction", "interrupt")]
 )

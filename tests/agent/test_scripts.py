@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ STEPS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=max(25, (settings.default.max_examples if settings.default else 0) // 10))
 @given(st.lists(st.one_of(answers(), answers(), FAULTS), max_size=10), PROMPTS, st.lists(STEPS, max_size=5))
 def test_any_conversation_is_sent_and_written_as_it_was(script: list[Any], prompt: str, steps: list[Any]) -> None:

@@ -99,6 +99,7 @@ def test_the_recorded_sessions_have_many_points() -> None:
     assert sum(map(check_all_points, sorted(DATA.glob("sessions/2.1.325/*/projects/*/????????-*.jsonl")))) > 300
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_a_fork_of_any_real_session_says_what_was_said_at_its_point(corpus: Path) -> None:
     files = [path for path in sorted(corpus.glob("wild/**/*.jsonl")) if path.stat().st_size < 400_000]

@@ -18,7 +18,7 @@ from turnlog.edit.trash.delete import delete
 from turnlog.edit.trash.trash import Trash
 
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are killed with SIGKILL")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="processes are killed with SIGKILL")]
 
 SWEEP = """
 import sys

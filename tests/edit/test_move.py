@@ -337,6 +337,7 @@ def test_hostile_neighbours_do_no_harm(client: Client, undo: Undo) -> None:
     assert client.read("history.jsonl") == f'{OLD}\n{{"project":["{NEW}"]}}\n\x00\n'
 
 
+@pytest.mark.slow
 @posix
 def test_killed_amid_a_move_nothing_is_lost(tmp_path: Path) -> None:
     words = [sys.executable, "-c", SWEEP, str(tmp_path)]

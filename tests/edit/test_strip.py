@@ -452,6 +452,7 @@ def test_what_context_foretells_is_what_stripping_leaves(name: str) -> None:
         assert abs(foretold - real) <= TOLERANCE * before + 50, preset
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_what_context_foretells_is_what_stripping_leaves_of_sessions_of_other_people(corpus: Path) -> None:
     for path in sorted(corpus.glob("wild/**/*.jsonl")):

@@ -32,6 +32,7 @@ def test_a_genuine_session_stays_the_same_session(path: Path) -> None:
         must_be_sound(Session.of(path.read_bytes()), wishes)
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_sessions_of_other_people_stay_the_same_sessions(corpus: Path) -> None:
     for path in sorted(corpus.glob("wild/**/*.jsonl")):

@@ -16,6 +16,8 @@ from turnlog.edit.undo import step
 from turnlog.edit.undo.undo import Rewrite, Undo
 from turnlog.errors import Changed, TurnlogError
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 needs_kill = pytest.mark.skipif(sys.platform == "win32", reason="processes are killed with SIGKILL")
 

@@ -16,6 +16,8 @@ from turnlog.export.material import Choice, Material
 from turnlog.render.wishes import EVERYTHING
 from turnlog.session.session import Session
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def tidy(browser: Browser) -> Iterator[None]:

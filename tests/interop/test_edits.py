@@ -20,6 +20,8 @@ from tests.interop.reader import messages_of
 from tests.interop.recordings import DATA
 from turnlog.cli.table import COMMANDS
 
+pytestmark = pytest.mark.slow
+
 TASKS = edited.tasks(size=1)
 OUTCOMES = [
     Outcome("clone", "sessions/a.jsonl", "same", "resumed"),

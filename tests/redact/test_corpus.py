@@ -10,6 +10,7 @@ import pytest
 from turnlog.redact.redactor import Redactor
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_published_sessions_raise_few_alarms(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = secrets = size = 0

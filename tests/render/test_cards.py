@@ -619,6 +619,7 @@ def test_no_card_shows_raw_json(path: Path) -> None:
         no_raw_json(session)
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_no_card_of_a_published_session_shows_raw_json(corpus: Path) -> None:
     for path in corpus.rglob("*.jsonl"):

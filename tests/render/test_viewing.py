@@ -43,6 +43,7 @@ def test_an_excerpt_gives_the_views_that_the_whole_session_gives(path: Path) -> 
         alike(session)
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_an_excerpt_of_any_published_session_gives_the_views_of_the_whole(corpus: Path) -> None:
     for path in corpus.rglob("*.jsonl"):

@@ -14,6 +14,8 @@ from tests.session.build import Build
 from tests.store.index_build import ONE, TWO, Desk, main, said
 from turnlog.store.lock import locked
 
+pytestmark = pytest.mark.slow
+
 PROCESSES, THREADS, ROUNDS = 10, 20, 25
 READER = """
 import sys, threading

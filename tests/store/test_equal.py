@@ -30,6 +30,8 @@ from tests.store.index_build import (
 )
 from turnlog.store.index import gather
 
+pytestmark = pytest.mark.slow
+
 FILES = (
     main(),
     main(TWO),

@@ -21,7 +21,10 @@ ROOT = Path(__file__).parents[2]
 SCHEDULES = int(os.environ.get("TURNLOG_FAULTS", "12"))
 MOODS: list[Answer] = [200, 200, 200, 503, 429, 500, ("retry-after", 1), ("hang", 1), "cut", "lost", 413, 400]
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork, SIGKILL and limits of a process")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="needs fork, SIGKILL and limits of a process"),
+]
 
 
 class Moody(Recorder):

@@ -16,7 +16,7 @@ from tests.trace.recorder import Answer, Recorder
 from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.outbox.standing import Standing
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")]
 
 MOODS: list[Answer] = [200, 200, 503, 500, 429, ("retry-after", 7), 413, 400, 404, "cut", "lost", ("hang", 0.02)]
 MOODS += [("partial", 1, "too old"), ("redirect", "http://127.0.0.1:9/")]

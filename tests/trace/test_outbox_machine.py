@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -16,6 +17,8 @@ from turnlog.trace.outbox.outbox import Outbox, OutboxFull, Overtaken, Pending
 from turnlog.trace.outbox.outgoing import LATE
 from turnlog.trace.wire.batch import Batch
 from turnlog.trace.wire.otlp import halves
+
+pytestmark = pytest.mark.slow
 
 NOW = 1_800_000_000.0
 CAP = 4_000

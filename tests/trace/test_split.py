@@ -63,6 +63,7 @@ def test_a_recorded_session_read_line_by_line_gives_the_same_spans(path: Path) -
     check(Path(path.name), files, metas(path), [[piece] for piece in pieces(files)])
 
 
+@pytest.mark.slow
 @pytest.mark.corpus
 def test_sessions_of_others_give_the_same_spans_in_any_split(corpus: Path) -> None:
     for path in sorted(corpus.glob("wild/**/*.jsonl")):

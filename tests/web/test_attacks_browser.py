@@ -17,6 +17,8 @@ from tests.web.conftest import Complaints, Folders, Server, start_indexed
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request
 
+pytestmark = pytest.mark.slow
+
 SHARES = 2
 """So many machines share the attacks."""
 TOGETHER = 8

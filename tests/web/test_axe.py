@@ -18,6 +18,8 @@ from turnlog.web.actions.verbs import VERBS
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
+pytestmark = pytest.mark.slow
+
 Looks = tuple[tuple[Literal["light", "dark"], int], ...]
 
 LOOKS: Looks = (("light", 380), ("dark", 1280))

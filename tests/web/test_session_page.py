@@ -104,6 +104,7 @@ def test_the_first_message_is_there_without_any_script(browser: Browser, server:
     plain.close()
 
 
+@pytest.mark.slow
 def test_a_long_session_is_read_to_its_end_by_scrolling_and_the_page_stays_small(page: Page) -> None:
     opened(page, LONG)
     most = 0
@@ -121,6 +122,7 @@ def test_a_long_session_is_read_to_its_end_by_scrolling_and_the_page_stays_small
     assert most < 45_000
 
 
+@pytest.mark.slow
 def test_scrolling_meets_every_item_in_order(page: Page) -> None:
     opened(page, LONG)
     seen: list[str] = []

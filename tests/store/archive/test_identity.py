@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -50,6 +51,7 @@ def do(place: Place, word: str, path: str | None, value: bytes | int | None) -> 
             file.unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(st.lists(STEP, max_size=25))
 def test_what_is_restored_is_what_was_there_at_the_last_run(steps: list[tuple[str, str | None, bytes | None]]) -> None:

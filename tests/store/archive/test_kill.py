@@ -17,7 +17,7 @@ from tests.store.archive.place import Place, tree
 from turnlog.store.archive.prune import Rules, prune
 from turnlog.store.archive.restore import restore
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")]
 
 WORK = (
     "import sys; from pathlib import Path; from tests.store.archive.place import Place\n"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 import click
 
 from turnlog._version import __version__
 from turnlog.cli.table import COMMANDS, DEFAULT, PIPED, Row
+
+COMPLETION_VARIABLE = "_TURNLOG_COMPLETE"
+"""With this in its environment the program prints completions instead of running a command."""
 
 
 class LazyGroup(click.Group):
@@ -26,6 +30,10 @@ class LazyGroup(click.Group):
             return None
         command = row.load()
         assert isinstance(command, click.Command), row.module
+        if COMPLETION_VARIABLE in os.environ:
+            from turnlog.cli.shell.session_names import complete_sessions
+
+            complete_sessions(command)
         return command
 
     def resolve_command(

@@ -17,7 +17,7 @@ import sys
 
 import click
 
-from turnlog.cli.group import turnlog
+from turnlog.cli.group import COMPLETION_VARIABLE, turnlog
 from turnlog.cli.start import begin
 from turnlog.cli.table import DEFAULT, PIPED
 from turnlog.cli.terminal import on_terminal
@@ -47,8 +47,8 @@ def ended(error: BaseException) -> int:
 
 
 def _invoke(words: list[str]) -> int:
-    if "_TURNLOG_COMPLETE" in os.environ:
-        turnlog.main(words, prog_name="turnlog")
+    if COMPLETION_VARIABLE in os.environ:
+        turnlog.main(words, prog_name="turnlog", complete_var=COMPLETION_VARIABLE)
     # Not `main()`: that one prints, exits and swallows interrupts in click's own manner.
     with turnlog.make_context("turnlog", words) as context:
         result = turnlog.invoke(context)

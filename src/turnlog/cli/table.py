@@ -59,6 +59,7 @@ COMMANDS: dict[str, Row] = {
     "move": Row(".edit.move", "Let the sessions of a project follow when its folder was renamed."),
     "undo": Row(".edit.undo", "Take back what turnlog has changed, byte for byte."),
     "index": Row(".sessions.index", "Bring the index of all sessions up to date, or look after it."),
+    "completion": Row(".shell.completion", "Print a script that completes commands and sessions in your shell."),
 }
 
 DEFAULT = "web"

@@ -1,0 +1,119 @@
+"""Write man/turnlog.1 from the command table and the help of every command.
+
+`python scripts/generate_man_page.py` writes the page; a test fails when that would change it. The wheel installs it
+below `share/man`, where `man turnlog` finds it for programs on the PATH.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from turnlog._version import __version__
+from turnlog.cli.table import COMMANDS
+
+PAGE = Path(__file__).resolve().parent.parent / "man" / "turnlog.1"
+
+UNFILLED = "\b"
+"""click's mark before a paragraph whose line breaks stay."""
+_EXIT_STATUS = {
+    "0": "Done.",
+    "1": "Failed: no such session, a file that can't be read or written, errors found by check.",
+    "2": "The command line is wrong, or a name fits several sessions.",
+    "130": "Interrupted by the keyboard.",
+    "141": "The program that read the output has ended.",
+}
+_ENVIRONMENT = {
+    "CLAUDE_CONFIG_DIR": "The client's config folder, if not ~/.claude.",
+    "TURNLOG_CONFIG_DIRS": "Further config folders of the client, separated as in PATH.",
+    "TURNLOG_CONFIG": "The settings file, if not ~/.config/turnlog/config.toml.",
+    "TURNLOG_HOME": "The data folder, which holds index, archive and trash.",
+    "TURNLOG_DEBUG": "1 prints a traceback with an internal error.",
+    "NO_COLOR": "Set: print no colours.",
+}
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(render_page(), encoding="utf-8", newline="\n")
+
+
+def render_page() -> str:
+    """The whole page as roff."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield f'.TH TURNLOG 1 "" "turnlog {__version__}" "User Commands"'
+    yield ".SH NAME"
+    yield r"turnlog \- read, search, follow, count, trace, share, keep and edit the sessions that Claude Code writes"
+    yield ".SH SYNOPSIS"
+    yield r"\fBturnlog\fR [\fICOMMAND\fR] [\fIOPTIONS\fR] [\fISESSION\fR]"
+    yield ".SH DESCRIPTION"
+    yield _escape(
+        "Claude Code keeps each session in a file below ~/.claude/projects. turnlog reads these files without loss. It"
+        " writes to them only in commands whose purpose is to write, and those keep a way back."
+    )
+    yield ".PP"
+    yield _escape(
+        "SESSION is a path, an id or the start of one, a title, or `last`, the session in which something was said"
+        " last. Without a command, turnlog opens the web app, and in a pipe it lists the sessions."
+    )
+    yield ".SH COMMANDS"
+    for name, row in COMMANDS.items():
+        if not row.is_hidden:
+            yield from _command_lines(f"turnlog {name}", row.load())
+    yield from _section("EXIT STATUS", _EXIT_STATUS)
+    yield from _section("ENVIRONMENT", _ENVIRONMENT)
+    yield ".SH SEE ALSO"
+    yield r"\fBclaude\fR(1)"
+
+
+def _command_lines(path: str, command: click.Command) -> Iterator[str]:
+    context = click.Context(command, info_name=path, help_option_names=["-h", "--help"])
+    yield rf".SS {_escape(' '.join([path, *command.collect_usage_pieces(context)]))}"
+    yield from _help_lines(command.help or "")
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if isinstance(parameter, click.Option) and record and "--help" not in parameter.opts:
+            yield ".TP"
+            yield rf"\fB{_escape(record[0])}\fR"
+            yield _escape(record[1])
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            if (inner := command.get_command(context, name)) is not None and not inner.hidden:
+                yield from _command_lines(f"{path} {name}", inner)
+
+
+def _help_lines(text: str) -> Iterator[str]:
+    for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
+        if number:
+            yield ".PP"
+        if (lines := inspect.cleandoc(paragraph).splitlines())[0] == UNFILLED:
+            yield ".nf"
+            yield from map(_escape, lines[1:])
+            yield ".fi"
+        else:
+            yield _escape(" ".join(paragraph.split()))
+
+
+def _section(title: str, rows: dict[str, str]) -> Iterator[str]:
+    yield f".SH {title}"
+    for name, text in rows.items():
+        yield ".TP"
+        yield rf"\fB{_escape(name)}\fR"
+        yield _escape(text)
+
+
+def _escape(text: str) -> str:
+    """Text that roff prints as it is."""
+    plain = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq").replace("`", r"\(ga")
+    return rf"\&{plain}" if plain.startswith((".", "'")) else plain
+
+
+if __name__ == "__main__":
+    main()

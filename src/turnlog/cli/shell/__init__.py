@@ -1,0 +1,1 @@
+"""What shells know of the program: completion of commands, options and sessions."""

@@ -1,0 +1,33 @@
+"""`turnlog completion`: a script that teaches a shell to complete commands, options and sessions."""
+
+from __future__ import annotations
+
+import click
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print a script that teaches your shell to complete turnlog's commands, options and sessions.
+
+    Where a session is expected, Tab offers the newest ones; a few letters of an id or of a title narrow them down.
+    zsh and fish show the titles beside the ids.
+
+    \b
+    Examples:
+      turnlog completion bash > ~/.local/share/bash-completion/completions/turnlog
+      turnlog completion zsh > "${fpath[1]}/_turnlog"
+      turnlog completion fish > ~/.config/fish/completions/turnlog.fish
+      source <(turnlog completion bash)       only for this shell
+    """
+    from click.shell_completion import get_completion_class
+
+    from turnlog.cli.group import COMPLETION_VARIABLE, turnlog
+
+    maker = get_completion_class(shell)
+    assert maker is not None
+    source = maker(turnlog, {}, "turnlog", COMPLETION_VARIABLE)
+    # Not `source()`: for bash that starts one to ask for its version, and writes to standard error.
+    click.echo(source.source_template % source.source_vars())

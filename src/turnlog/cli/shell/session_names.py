@@ -1,0 +1,54 @@
+"""Sessions as a shell completes them: by the start of an id, or by letters of a title."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+MAX_OFFERED = 30
+MAX_TITLES_READ = 500
+"""Titles are read from the ends of this many of the newest sessions: Tab must answer at once."""
+_SESSION_ARGUMENTS = frozenset({"session", "sessions", "names"})
+_PATH_STARTS = ("/", ".", "~")
+
+
+class SessionName(click.ParamType[str]):
+    """An argument that names a session; any text is taken, the command itself looks it up."""
+
+    name = "session"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Offer the sessions that the letters so far can mean."""
+        if incomplete.startswith(_PATH_STARTS) or "/" in incomplete:
+            return [CompletionItem(incomplete, type="file")]
+        return offer_sessions(incomplete)
+
+
+def complete_sessions(command: click.Command) -> None:
+    """Let every argument of a command that names a session be completed."""
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument) and parameter.name in _SESSION_ARGUMENTS:
+            parameter.type = SessionName()
+
+
+def offer_sessions(letters: str) -> list[CompletionItem]:
+    """Short ids of the newest sessions whose id begins with some letters, or whose title holds them."""
+    from turnlog.cli.config import load
+    from turnlog.cli.named import folders, short_ids
+    from turnlog.cli.terminal import line
+    from turnlog.entries.peeks import look
+    from turnlog.session.find import LAST, listing, title_of
+
+    files = sorted(listing(folders(load())).files, key=lambda item: -item.mtime_ns)
+    short = short_ids([item.session_id for item in files])
+    wanted = letters.casefold()
+    by_id = [item for item in files if item.session_id.startswith(wanted)]
+    found = [CompletionItem(LAST, help="the newest session")] if LAST.startswith(wanted) else []
+    for item in by_id or files[:MAX_TITLES_READ]:
+        if len(found) >= MAX_OFFERED:
+            break
+        ends = look(item.file)
+        title = line(title_of(ends) or "")[:60]
+        if not ends.junk and (by_id or wanted in title.casefold()):
+            found.append(CompletionItem(short[item.session_id], help=title or "(no title)"))
+    return found

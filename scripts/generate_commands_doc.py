@@ -1,4 +1,4 @@
-"""Put the real output of commands into README.md and docs/commands.md.
+"""Put the real output of commands into README.md, docs/tour.md and docs/commands.md.
 
 `python scripts/generate_commands_doc.py` writes the files anew; a test fails when that would change them. An output
 stands between markers, `<!-- output: turnlog ls -->` and `<!-- end -->`; `(12 lines)` behind the command cuts it. The
@@ -19,7 +19,7 @@ from pathlib import Path
 from turnlog.demo import config_dir
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "docs" / "commands.md"]
+DOCUMENTS = [ROOT / "README.md", ROOT / "docs" / "tour.md", ROOT / "docs" / "commands.md"]
 MARKED = re.compile(
     r"(<!-- output: (?P<command>turnlog.*?)(?: \((?P<lines>\d+) lines\))? -->\n).*?(<!-- end -->)", re.DOTALL
 )

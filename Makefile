@@ -15,7 +15,7 @@ QUICK := not interop and not backends and not slow
 PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable
 
 .NOTPARALLEL:
-.PHONY: help setup run test slow coverage check format interop backends bench fuzz full lock wheel screenshots clean
+.PHONY: help setup run test slow coverage docs check format interop backends bench fuzz full lock wheel screenshots clean
 
 help:
 	@echo "make setup     get everything into .venv (python3 and pip are enough)"
@@ -23,6 +23,7 @@ help:
 	@echo "make test      build the wheel, install it, run the tests against it"
 	@echo "make slow      the long tails: kills at every step, attacks and accessibility on every page, genuine sessions"
 	@echo "make coverage  only the tests of entries and session, which must reach every branch of them"
+	@echo "make docs      build the documentation site into site/; a dead link fails"
 	@echo "make check     style, types, floors, documentation"
 	@echo "make format    put the source in style"
 	@echo "make interop   compare with the real client (needs Node and npm)"
@@ -66,6 +67,10 @@ coverage: wheel
 	$(WHEEL_BIN)/coverage combine --quiet
 	$(WHEEL_BIN)/coverage report
 
+docs:
+	@$(PYTHON) scripts/bootstrap.py docs
+	.venv-docs/bin/zensical build --strict --clean
+
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -103,5 +108,5 @@ lock:
 	@$(PYTHON) scripts/lock.py $(ARGS)
 
 clean:
-	rm -rf dist build .venv-wheel .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf dist build site .cache .venv-wheel .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests scripts bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,6 +2,7 @@
 
     bootstrap.py          .venv: locked tools, and turnlog from the source tree
     bootstrap.py wheel    dist/*.whl and .venv-wheel: locked test tools, and turnlog from that wheel
+    bootstrap.py docs     .venv-docs: locked tools that build the documentation site
     bootstrap.py uv       .tools/bin/uv only
 
 uv installs; where it can't (it reads no pip configuration), venv and pip do.
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools"
 VENV = ROOT / ".venv"
 WHEEL_VENV = ROOT / ".venv-wheel"
+DOCS_VENV = ROOT / ".venv-docs"
 BIN = "Scripts" if os.name == "nt" else "bin"
 EXE = ".exe" if os.name == "nt" else ""
 UV = TOOLS / "bin" / f"uv{EXE}"
@@ -33,7 +35,7 @@ def main(words: list[str]) -> int:
     """Do what the one word asks for."""
     if sys.version_info < (3, 11):  # noqa: UP036 - whoever starts this has what they have
         return complain(f"needs Python 3.11 or newer, this is {sys.version.split()[0]}; try make PYTHON=python3.13")
-    steps = {"": source_environment, "wheel": wheel_environment, "uv": get_uv}
+    steps = {"": source_environment, "wheel": wheel_environment, "docs": docs_environment, "uv": get_uv}
     step = steps.get(" ".join(words))
     if step is None:
         return complain(f"unknown: {' '.join(words)}")
@@ -69,6 +71,15 @@ def wheel_environment() -> None:
         install(WHEEL_VENV, "--no-deps", "--force-reinstall", str(build_wheel()))
         check(WHEEL_VENV)
         remember(WHEEL_VENV, "wheel", state)
+
+
+def docs_environment() -> None:
+    """Make .venv-docs, which builds the documentation site."""
+    lock = ROOT / "requirements-docs.lock"
+    state = fingerprint([lock])
+    if not is_current(DOCS_VENV, "setup", state):
+        fill(DOCS_VENV, lock)
+        remember(DOCS_VENV, "setup", state)
 
 
 def build_wheel() -> Path:

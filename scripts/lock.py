@@ -2,6 +2,7 @@
 
     requirements.lock        everything that development needs
     requirements-test.lock   what the wheel and its tests need
+    requirements-docs.lock   what builds the documentation site
     requirements-uv.lock     the installer itself
 
 They serve Python 3.11 and newer on any platform, and name no registry.
@@ -21,7 +22,7 @@ COMPILE = (
 
 
 def main(options: list[str]) -> int:
-    """Compile all three."""
+    """Compile all of them."""
     get_uv()
     lock("requirements.lock", ["pyproject.toml", "--group", "dev", "--extra", "fast", "--extra", "parquet"], options)
     # The smaller file follows the larger one, so that both hold the same versions.
@@ -30,6 +31,7 @@ def main(options: list[str]) -> int:
         ["pyproject.toml", "--group", "test", "--constraint", "requirements.lock"],
         [],
     )
+    lock("requirements-docs.lock", ["--group", "docs"], options)
     lock("requirements-uv.lock", ["-"], options, given="uv>=0.13,<0.14\n")
     return 0
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.agent.tools.workshop import Workshop
 from turnlog.agent.tools import bash, command
-from turnlog.agent.tools.bash import Bash, surroundings
+from turnlog.agent.tools.bash import Bash, command_environment
 from turnlog.agent.tools.tool import Result, ToolError
 from turnlog.model.failures import Cancelled
 
@@ -349,4 +349,4 @@ def test_where_there_is_no_posix_the_model_is_told_so(monkeypatch: pytest.Monkey
 
 def test_a_command_begins_in_a_clean_shell() -> None:
     given = {"BASH_ENV": "/tmp/x", "ENV": "/tmp/x", "CDPATH": "/", "BASH_FUNC_ls%%": "() { :; }", "PATH": "/bin"}
-    assert set(surroundings(given)) == {"PATH", "CLAUDECODE", "GIT_EDITOR"}
+    assert set(command_environment(given)) == {"PATH", "CLAUDECODE", "GIT_EDITOR"}

@@ -1,7 +1,7 @@
 """Bash: run a command, in a fresh shell each time, in the folder where the last one ended.
 
 The folder is carried over only within the working folders. A command that takes too long goes on in the background;
-what it wrote until then is the result. The client's own keys are not in its environment.
+what it wrote until then is the result. The client's own keys are not in its environment (`key_shield`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from turnlog.agent.key_shield import child_environment
 from turnlog.agent.tools import exit_codes, output
 from turnlog.agent.tools.command import GRACE, LARGEST
 from turnlog.agent.tools.offered import Offered
@@ -26,7 +27,7 @@ BACKGROUND_LIMIT = 1_800_000
 LONGEST_BACKGROUND = 7_200_000
 QUIET = 2.0
 """Seconds before the first report of progress."""
-_LEFT_OUT = ("ANTHROPIC_", "CLAUDE_CODE_", "BASH_FUNC_")
+_SHELL_FUNCTIONS = "BASH_FUNC_"
 _MEDDLING = frozenset({"BASH_ENV", "ENV", "CDPATH"})
 """What would run code, or lead elsewhere, before a command that was allowed, as functions of a parent shell do."""
 _ADDED = {"CLAUDECODE": "1", "GIT_EDITOR": "true"}
@@ -50,7 +51,7 @@ class Bash(Offered):
             given["command"],
             call=scene.call,
             cwd=scene.place.cwd,
-            environ=surroundings(scene.environ),
+            environ=command_environment(scene.environ),
             description=given.get("description") or "",
         )
         if given.get("run_in_background"):
@@ -64,10 +65,11 @@ class Bash(Offered):
         return _in_background(shell, scene, LONGEST_TIMEOUT, limit)
 
 
-def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a command: without what belongs to the client, above all its keys."""
-    kept = {name: value for name, value in environ.items() if not name.startswith(_LEFT_OUT)}
-    return {name: value for name, value in kept.items() if name not in _MEDDLING} | _ADDED
+def command_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Variables for a command: none of the client's own, above all not its keys, and none that meddles with bash."""
+    kept = child_environment(environ)
+    meddling = [name for name in kept if name in _MEDDLING or name.startswith(_SHELL_FUNCTIONS)]
+    return {name: value for name, value in kept.items() if name not in meddling} | _ADDED
 
 
 def _settle(place: Place) -> str:

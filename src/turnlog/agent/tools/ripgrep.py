@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
+from turnlog.agent.key_shield import child_environment
 from turnlog.agent.tools.files import telling
 from turnlog.agent.tools.tool import Scene, ToolError
 
@@ -48,7 +49,7 @@ def search(words: Sequence[str], folder: Path, scene: Scene, seconds: float = SE
 
 
 def _started(command: Sequence[str], folder: Path, scene: Scene, errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    environ = {**scene.environ, "LC_ALL": "C.UTF-8"}
+    environ = {**child_environment(scene.environ), "LC_ALL": "C.UTF-8"}
     with telling("spawn", folder):
         return subprocess.Popen(
             command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors

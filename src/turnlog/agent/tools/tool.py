@@ -101,7 +101,7 @@ class Scene(Struct):
     desk: Desk
     cancel: Cancel
     environ: Mapping[str, str]
-    """The environment of commands; credentials of the client are not in it."""
+    """Variables of the client, its keys included: what a child process may see of them says `child_environment`."""
     progress: Callable[[Object], None] = lambda _: None
     """Is told how a long call gets on: the `data` of a progress entry."""
     todos: list[Object] = []

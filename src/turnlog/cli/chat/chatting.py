@@ -30,9 +30,11 @@ ENDS = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr(signal
 
 def chatted(said: Mapping[str, Any]) -> int:
     """Do what the words of `turnlog chat` say; the exit status."""
+    from turnlog.agent.key_shield import shield_keys
     from turnlog.agent.start import Starting
     from turnlog.cli.config import data_dir
 
+    shield_keys(os.environ, (text for text in said.get("settings") or () if text.lstrip().startswith("{")))
     try:
         cwd = Path(os.path.realpath(Path.cwd()))
     except FileNotFoundError:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 USUAL_HOURS = 6
 LONGEST_HOURS = 24 * 31
+_KEYS = ("ANTHROPIC_", "CLAUDE_CODE_")
+"""Variables that a run does not need. It may go on beside a session whose commands must not find a key there."""
 
 
 def maybe_start(data_dir: str | Path) -> bool:
@@ -88,6 +90,7 @@ def _start(folder: str) -> None:
     process = subprocess.Popen(
         [*program(), "archive", "run", "--background"],
         cwd=folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith(_KEYS)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -110,24 +110,36 @@ class Calls:
             call = call._replace(given=checked(call.name, tool.schema, call.given))
         except ToolError as error:
             return call, None, error.result()
-        return call, tool, self._refusal(call)
+        call, refusal = self._permitted(call, tool)
+        return call, tool, refusal
 
-    def _refusal(self, call: Call) -> Result | None:
-        """What is told of a call that may not be made; None if it may."""
+    def _permitted(self, call: Call, tool: Tool) -> tuple[Call, Result | None]:
+        """A call as it may be made, with nothing; or what is told of one that may not."""
         decision = self._setup.guard.decide(call.name, call.given, self._setup.place)
         if decision.verdict == "allow":
-            return None
+            return call, None
         leave = Leave("nobody")
         if decision.verdict == "ask":
             leave = self._person.permit(call.name, call.given, decision, self._agent)
         if leave.verdict == "nobody":
-            return self._denied(call, decision.reason or f"Permission to use {call.name} has been denied.")
+            return call, self._denied(call, decision.reason or f"Permission to use {call.name} has been denied.")
         if leave.verdict == "always":
             self._setup.guard.remember(decision.suggested, self._setup.place)
         if leave.verdict != "no":
-            return None
+            return (call, None) if leave.given is None else self._changed(call, tool, leave.given)
         text = INSTEAD + leave.words if leave.words else STOP
-        return Result(text, REJECTED, is_error=True)
+        return call, Result(text, REJECTED, is_error=True)
+
+    def _changed(self, call: Call, tool: Tool, given: Object) -> tuple[Call, Result | None]:
+        """The same for a call whose input was changed by whoever allowed it: that is no leave for what is denied."""
+        try:
+            call = call._replace(given=checked(call.name, tool.schema, given))
+        except ToolError as error:
+            return call, error.result()
+        decision = self._setup.guard.decide(call.name, call.given, self._setup.place)
+        if decision.verdict == "deny":
+            return call, self._denied(call, decision.reason or f"Permission to use {call.name} has been denied.")
+        return call, None
 
     def _denied(self, call: Call, reason: str) -> Result:
         self.denials.append(call)

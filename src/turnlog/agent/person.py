@@ -16,6 +16,8 @@ class Leave(NamedTuple):
     """`always` writes the suggested rules; `nobody` was there to say anything."""
     words: str = ""
     """What they want instead; with `no`, the model is told and goes on, without words the turn ends."""
+    given: Mapping[str, Any] | None = None
+    """The input that the call runs with in place of its own; the rules are asked about it again."""
 
 
 class Person(Protocol):

@@ -1,7 +1,7 @@
 """A program in the place of the person: it is asked for leave over standard output, and answers on standard input.
 
-Claude Code's SDKs do so (`can_use_tool`), and hear the questions of the model in the same way. What a program would
-change in another call can't be changed here: the call is then not made, and the model is told.
+Claude Code's SDKs do so (`can_use_tool`), and hear the questions of the model in the same way. An answer that allows a
+call may change its input (`updatedInput`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from turnlog.model.failures import Cancelled
 Object = Mapping[str, Any]
 _ASKS = {"question": "AskUserQuestion", "plan": "ExitPlanMode"}
 _GONE = {"behavior": "deny", "message": "nobody is there to be asked any more"}
-_CHANGED = "The program that was asked wants to change what the call is given, which this client can't do."
 
 
 class Program:
@@ -39,7 +38,9 @@ class Program:
         answer = self._asked({**request, **more})
         if answer.get("behavior") == "allow":
             changed = answer.get("updatedInput")
-            return Leave("once") if changed is None or changed == dict(given) else Leave("no", _CHANGED)
+            if changed is not None and not isinstance(changed, Mapping):
+                return Leave("no", "The program that was asked gave back an input that is no object.")
+            return Leave("once", given=changed)
         if answer.get("interrupt") is True:
             return Leave("no")
         return Leave("no", str(answer.get("message") or "The program that was asked does not allow it."))

@@ -7,12 +7,15 @@ as remarks for people, as the newest client does it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from turnlog.agent.loop import Loop
 from turnlog.agent.printing.printing import PRINTED
 from turnlog.agent.record import lines as written
+from turnlog.errors import UsageError
 from turnlog.model.cancel import Cancel
 from turnlog.render.figures import count, dollars, duration, thousands
 from turnlog.render.terminal import line, visible
@@ -70,9 +73,9 @@ def _read(text: str) -> tuple[str, str]:
 
 
 def is_command(text: str) -> bool:
-    """Whether a text is meant as a command: a slash and a word, not a path."""
+    """Whether a text is meant as a command: a slash and a name, as Claude Code reads it, and no path that exists."""
     first = text.split(maxsplit=1)[0] if text.strip() else ""
-    return first.startswith("/") and len(first) > 1 and "/" not in first[1:] and "." not in first
+    return re.fullmatch(r"/[\w:-]+", first) is not None and not Path(first).exists()
 
 
 class Printed(NamedTuple):
@@ -98,11 +101,17 @@ class Printed(NamedTuple):
 
 
 def printed(loop: Loop, text: str, cancel: Cancel) -> tuple[str, str] | None:
-    """The name of a command that was given in print mode, and what it gives; None for what is a prompt there."""
-    if not is_command(text) or (name := _read(text)[0]) not in COMMANDS:
+    """The name of a command that was given in print mode, and what it gives; None for what is a prompt there.
+
+    A command that there is not raises UsageError: a model must not be sent the name of a command to make up the rest.
+    """
+    if not is_command(text):
         return None
+    name = _read(text)[0]
     if name not in PRINTED:
-        return name, f"/{name} is not available in print mode"
+        why = "is not available in print mode" if name in COMMANDS else "no such command"
+        further = "" if name in COMMANDS else "; .claude/commands and skills are not supported"
+        raise UsageError(f"/{name}: {why}{further}. Begin with a space to send it as text; /help lists the commands")
     return name, "\n".join(carried_out(Printed(loop, cancel), text) or ())
 
 

@@ -103,19 +103,27 @@ def _once(starting: Starting, wishes: Wishes, prompt: str, printing: Printing) -
 
 def _taken(loop: Loop, printing: Printing, prompt: Any, cancel: Cancel) -> int:
     """Take one prompt, or a command of the client; the exit status."""
-    if isinstance(prompt, str) and prompt.startswith("/"):
+    text = _only_text(prompt)
+    if text.startswith("/"):
         from turnlog.agent.console.slash import printed
         from turnlog.agent.events import TurnEnded
         from turnlog.model.failures import ModelError
 
         began = time.monotonic()
         try:
-            told = printed(loop, prompt, cancel)
+            told = printed(loop, text, cancel)
         except ModelError as error:
             return printing.end(loop, TurnEnded("error", f"API Error: {error}", 0, 0))
         if told is not None:
             return printing.command(loop, *told, round((time.monotonic() - began) * 1000))
     return printing.end(loop, loop.turn(prompt, cancel, typed=False))
+
+
+def _only_text(prompt: Any) -> str:
+    """The text of a prompt that is nothing but a text; programs may send it as a block."""
+    if isinstance(prompt, list) and len(prompt) == 1 and prompt[0].get("type") == "text":
+        prompt = prompt[0].get("text")
+    return prompt if isinstance(prompt, str) else ""
 
 
 def _watching(printing: Printing) -> Watch:
@@ -162,7 +170,11 @@ def _fed(starting: Starting, wishes: Wishes, said: Mapping[str, Any], printing: 
                 if said.get("is_replayed"):
                     printing.replay(*message)
                 planning.tell()
-                status = _taken(begun.loop, printing, message.content, cancel)
+                try:
+                    status = _taken(begun.loop, printing, message.content, cancel)
+                except UsageError as error:  # of this message; the next one may be better
+                    printing.broken(str(error))
+                    status = error.exit_status
                 planning.heard()
             if heard:
                 return _status(status, heard)

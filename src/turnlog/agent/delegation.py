@@ -84,7 +84,8 @@ class Delegation:
         )
 
     def _tools(self, kind: AgentType) -> dict[str, Tool]:
-        allowed = {name: tool for name, tool in self._loop.setup.tools.items() if name not in ITSELF}
+        denied = {*ITSELF, *kind.denied_tools}
+        allowed = {name: tool for name, tool in self._loop.setup.tools.items() if name not in denied}
         return allowed if kind.tools is None else {name: tool for name, tool in allowed.items() if name in kind.tools}
 
 

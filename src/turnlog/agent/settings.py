@@ -65,7 +65,7 @@ class Settings(Struct, frozen=True):
 
     def rules(self, kind: Kind) -> list[WrittenRule]:
         """The rules of one kind, with the layer that each is from."""
-        layers: Sequence[Layer] = self._trusted() if kind == "allow" else self.layers
+        layers: Sequence[Layer] = self.trusted_layers() if kind == "allow" else self.layers
         managed = [layer for layer in layers if layer.name == "managed"]
         if kind == "allow" and any(layer.values.get("allowManagedPermissionRulesOnly") is True for layer in managed):
             layers = managed
@@ -73,12 +73,14 @@ class Settings(Struct, frozen=True):
 
     def folders(self) -> list[Path]:
         """Other folders that may be worked in."""
-        found = [(layer, text) for layer in self._trusted() for text in self._listed(layer, "additionalDirectories")]
+        found = [
+            (layer, text) for layer in self.trusted_layers() for text in self._listed(layer, "additionalDirectories")
+        ]
         return [Path(os.path.normpath(layer.root / Path(text).expanduser())) for layer, text in found]
 
     def mode(self) -> Mode | None:
         """The mode to begin with (`permissions.defaultMode`); a project can't choose the one that asks nothing."""
-        for layer in self._trusted():
+        for layer in self.trusted_layers():
             given = self._permissions(layer).get("defaultMode")
             mode = next((mode for mode in MODES if mode == given), None)
             if mode is not None and (mode != "bypassPermissions" or layer.name not in _OWN):
@@ -95,7 +97,7 @@ class Settings(Struct, frozen=True):
     def env(self) -> dict[str, str]:
         """Variables for the client and its commands."""
         found: dict[str, str] = {}
-        for layer in reversed(self._trusted()):
+        for layer in reversed(self.trusted_layers()):
             given = layer.values.get("env", {})
             if not isinstance(given, Mapping):
                 self._warn(layer, "env is no object")
@@ -105,7 +107,7 @@ class Settings(Struct, frozen=True):
 
     def value(self, name: str, kind: type[Value]) -> Value | None:
         """A single value (`model`, `cleanupPeriodDays`), if it is of the type that it should be."""
-        for layer in self._trusted():
+        for layer in self.trusted_layers():
             value = layer.values.get(name)
             if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
                 return value
@@ -118,7 +120,8 @@ class Settings(Struct, frozen=True):
         layer = Layer("flags", "the answers that were given", values, root)
         return Settings((layer, *self.layers), self.is_trusted, self.warnings)
 
-    def _trusted(self) -> list[Layer]:
+    def trusted_layers(self) -> list[Layer]:
+        """The layers whose values count: the project's own only in a folder that is trusted."""
         return [layer for layer in self.layers if self.is_trusted or layer.name not in _OWN]
 
     def _permissions(self, layer: Layer) -> Mapping[str, Any]:

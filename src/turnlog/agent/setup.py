@@ -29,6 +29,8 @@ class AgentType(Struct, frozen=True):
     """Its system prompt."""
     tools: tuple[str, ...] | None = None
     """The tools it may use; None: all."""
+    denied_tools: tuple[str, ...] = ()
+    """Tools that it may not use, though `tools` has them."""
     model: str | None = None
     """A model, an alias, or None: that of the session."""
 

@@ -27,6 +27,7 @@ from turnlog.agent.setup import Limits, Setup
 from turnlog.agent.toolbox import tools
 from turnlog.agent.tools.files import is_as_seen
 from turnlog.agent.tools.tool import Place
+from turnlog.agent.unsupported import Unsupported, describe_guards, find_unsupported
 from turnlog.entries.layout import config_candidates, config_dirs
 from turnlog.errors import NotFound, Refused, UsageError
 
@@ -58,6 +59,8 @@ class Wishes(NamedTuple):
     dollars: float | None = None
     settings: tuple[str, ...] = ()
     url: str | None = None
+    ignores_hooks: bool = False
+    """Go on without hooks that would guard the session."""
 
 
 class Begun(NamedTuple):
@@ -107,7 +110,11 @@ class Starting:
 
     def begin(self, wishes: Wishes, watch: Watch, person: Person) -> Begun:
         """Begin a session, or take one up again."""
-        settings = load(self.cwd, self.config_dir, is_trusted=self.is_trusted, flags=self._flags(wishes))
+        settings = self._settings(wishes)
+        unsupported = find_unsupported(settings, self.cwd, self.config_dir)
+        guards = [one for one in unsupported if one.is_guard]
+        if guards and not wishes.ignores_hooks:
+            raise UsageError(describe_guards(guards))
         environ = {**self.environ, **settings.env()}
         mode = _mode(wishes.mode) if wishes.mode else settings.mode() or "default"
         found = self._found(wishes)
@@ -120,8 +127,15 @@ class Starting:
         except BaseException:
             owner.close()
             raise
-        warnings = [*guard.warnings, *owner.warnings, *self._remarks(found)]
+        warnings = [*map(str, unsupported), *guard.warnings, *owner.warnings, *self._remarks(found)]
         return Begun(loop, owner, warnings, found)
+
+    def missing_guards(self, wishes: Wishes) -> list[Unsupported]:
+        """Guard rails that a session would have to do without; `begin` refuses unless the wishes ignore them."""
+        return [one for one in find_unsupported(self._settings(wishes), self.cwd, self.config_dir) if one.is_guard]
+
+    def _settings(self, wishes: Wishes) -> Settings:
+        return load(self.cwd, self.config_dir, is_trusted=self.is_trusted, flags=self._flags(wishes))
 
     def _flags(self, wishes: Wishes) -> list[Layer | Mapping[str, Any]]:
         for name in wishes.settings:
@@ -136,7 +150,8 @@ class Starting:
         set_to = environ.get("ANTHROPIC_MODEL") or guard.settings.value("model", str)
         name = chosen((wishes.model, set_to, found.model if found else None), known)
         place = self._place(wishes, guard.settings)
-        agents = agent_types(self.cwd, self.config_dir, guard.settings.warnings.append)
+        warn = guard.settings.warnings.append
+        agents = agent_types(self.cwd, self.config_dir, warn, ignores_hooks=wishes.ignores_hooks)
         return Setup(
             model=self.model or self._connected(environ, wishes.url),
             name=name,

@@ -1,7 +1,8 @@
 """The kinds of sub-agents: built in, and those that a person or a project describes in `.claude/agents/*.md`.
 
-A description has a head (`name`, `description`, `tools`, `model`) and a body, which is the sub-agent's system prompt.
-Of two with one name the project's wins over the person's, and theirs over the one that is built in.
+A description has a head (`name`, `description`, `tools`, `disallowedTools`, `model`) and a body, which is the system
+prompt of the sub-agent. Of two with one name the project's wins over the person's, and theirs over the one that is
+built in. One with hooks that guard its calls is left out: they would not be run.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from turnlog.agent.setup import AgentType
 from turnlog.agent.small_file import small_file
+from turnlog.agent.unsupported import GUARD_EVENTS
 
 LARGEST = 1 << 20
 _READING = ("Bash", "BashOutput", "KillShell", "Glob", "Grep", "Read", "WebFetch", "WebSearch")
@@ -50,12 +52,18 @@ BUILT_IN = (
 )
 
 
-def agent_types(cwd: Path, config_dir: Path, warn: Callable[[str], object] = lambda _: None) -> dict[str, AgentType]:
+def agent_types(
+    cwd: Path,
+    config_dir: Path,
+    warn: Callable[[str], object] = lambda _: None,
+    *,
+    ignores_hooks: bool = False,
+) -> dict[str, AgentType]:
     """All kinds of sub-agents that a session in a folder knows, by their names; `warn` hears of files in vain."""
     found = {kind.name: kind for kind in BUILT_IN}
     for folder in (config_dir, *(folder / ".claude" for folder in _upwards(cwd))):
         for path in sorted((folder / "agents").glob("**/*.md")):
-            kind = _read(path)
+            kind = _read(path, ignores_hooks)
             if isinstance(kind, AgentType):
                 found[kind.name] = kind
             elif kind:
@@ -70,7 +78,7 @@ def _upwards(cwd: Path) -> list[Path]:
     return folders[top::-1]
 
 
-def _read(path: Path) -> AgentType | str:
+def _read(path: Path, ignores_hooks: bool) -> AgentType | str:
     """What a file describes, or why it describes nothing; without a head it may be about something else."""
     from turnlog.agent.briefing import frontmatter  # most sessions begin without such files
 
@@ -82,6 +90,9 @@ def _read(path: Path) -> AgentType | str:
     name, description = document.text("name"), document.text("description")
     if not name or not description:
         return f"it has no {'description' if name else 'name'}" if document.fields else ""
+    head = text.removesuffix(document.body)  # hooks lie deeper in it than its fields are read
+    if not ignores_hooks and "hooks" in document.fields and any(event in head for event in GUARD_EVENTS):
+        return "turnlog does not run its hooks (--ignore-hooks goes on without them)"
     tools = document.items("tools")
     model = document.text("model")
     return AgentType(
@@ -89,5 +100,6 @@ def _read(path: Path) -> AgentType | str:
         description,
         document.body.strip() or _REPORT,
         None if tools is None or "*" in tools else tuple(tools),
+        tuple(document.items("disallowedTools") or ()),
         None if model in ("", "inherit") else model,
     )

@@ -1,7 +1,8 @@
 """Print mode for programs: prompts come as lines of JSON while the session works (`--input-format stream-json`).
 
 A line is a message of the user, or a request about the session itself (`control_request`): those are answered at once,
-also in the middle of a turn. Lines of other kinds are passed over, as the newest client does.
+also in the middle of a turn. Lines of other kinds are passed over, as the newest client does. A program that defines
+hooks, agents or servers when it begins relies on them: it is refused, and the session ends.
 """
 
 from __future__ import annotations
@@ -13,17 +14,31 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from turnlog.agent.briefing.prompt import system
 from turnlog.agent.console.slash import COMMANDS
+from turnlog.agent.events import Warned
 from turnlog.agent.loop import Loop
 from turnlog.agent.permissions.decision import MODES
 from turnlog.agent.printing.printing import PRINTED
 from turnlog.agent.printing.program import Program
 from turnlog.agent.tools.tool import an_object
-from turnlog.errors import TurnlogError
+from turnlog.errors import TurnlogError, UsageError
 from turnlog.model.cancel import Cancel
 
 Object = Mapping[str, Any]
 Write = Callable[[dict[str, Any]], None]
+
+
+_UNSUPPORTED = (
+    "hooks",
+    "agents",
+    "sdkMcpServers",
+    "jsonSchema",
+    "toolAliases",
+    "planModeInstructions",
+    "appendSubagentSystemPrompt",
+)
+"""What a program may define when it begins (`initialize`), and what this client would have to pass over."""
 
 
 class Message(NamedTuple):
@@ -36,8 +51,17 @@ class Message(NamedTuple):
 class Feed:
     """The messages on their way to a session."""
 
-    def __init__(self, loop: Loop, lines: Iterable[bytes], write: Write, program: Program | None = None) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        lines: Iterable[bytes],
+        write: Write,
+        program: Program | None = None,
+        *,
+        ignores_hooks: bool = False,
+    ) -> None:
         self._loop = loop
+        self._ignores_hooks = ignores_hooks
         self._lines = lines
         self._write = write
         self._program = program
@@ -81,26 +105,27 @@ class Feed:
         if kind == "user":
             self._waiting.put(_message(number, found))
         elif kind == "control_request":
-            self._write({"type": "control_response", "response": self._answer(found)})
+            self._respond(found)
         elif kind == "control_response" and self._program is not None:
             self._program.heard(an_object(found.get("response")))
 
     # -- requests about the session
 
-    def _answer(self, found: Object) -> dict[str, Any]:
+    def _respond(self, found: Object) -> None:
         name = found.get("request_id")
         try:
             told = self._settle(an_object(found.get("request")))
         except TurnlogError as error:
-            return {"subtype": "error", "request_id": name, "error": str(error)}
-        return {"subtype": "success", "request_id": name, "response": told}
+            self._write(_response("error", name, error=str(error)))
+            if isinstance(error, UsageError) and an_object(found.get("request")).get("subtype") == "initialize":
+                raise
+        else:
+            self._write(_response("success", name, response=told))
 
     def _settle(self, request: Object) -> dict[str, Any]:
         setup, kind = self._loop.setup, request.get("subtype")
         if kind == "initialize":
-            if request.get("hooks"):
-                raise TurnlogError("Hooks are not supported")  # one that should stop a call must not be passed over
-            return self._known()
+            return self._initialize(request)
         if kind == "interrupt":
             self._cancel.set()
             if self._program is not None:
@@ -119,6 +144,22 @@ class Feed:
             return {"mode": mode}
         raise TurnlogError(f"Unsupported control request subtype: {kind}")
 
+    def _initialize(self, request: Object) -> dict[str, Any]:
+        """Take what a program defines for the session; UsageError if it relies on something that there is not."""
+        refused = [name for name in _UNSUPPORTED if request.get(name)]
+        if refused:
+            problem = f"initialize: turnlog does not support {', '.join(refused)}"
+            if not self._ignores_hooks:
+                raise UsageError(f"{problem}; start it with --ignore-hooks to go on without")
+            self._loop.tell(Warned(f"{problem}; the session goes on without"))
+        instead, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
+        whole = "\n\n".join(map(str, instead)) if isinstance(instead, list) else instead
+        if isinstance(whole, str) or isinstance(added, str):
+            self._loop.setup.system = system(
+                whole if isinstance(whole, str) else None, added if isinstance(added, str) else None
+            )
+        return self._known()
+
     def _known(self) -> dict[str, Any]:
         setup = self._loop.setup
         return {
@@ -134,6 +175,10 @@ class Feed:
             ],
             "account": {},
         }
+
+
+def _response(subtype: str, name: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "control_response", "response": {"subtype": subtype, "request_id": name, **more}}
 
 
 def _message(number: int, found: Object) -> Message:

@@ -163,7 +163,7 @@ def _fed(starting: Starting, wishes: Wishes, said: Mapping[str, Any], printing: 
     with contextlib.closing(starting.begin(wishes, _watching(printing), program or Nobody())) as begun:
         _remark(*begun.warnings)
         planning = Planning(begun.loop)  # before the first line, which may change the mode, is read
-        feed = Feed(begun.loop, sys.stdin.buffer, _write_json, program)
+        feed = Feed(begun.loop, sys.stdin.buffer, _write_json, program, ignores_hooks=wishes.ignores_hooks)
         while (message := feed.next()) is not None:
             with _interrupting(cancel := feed.cancel()) as heard:
                 printing.begin(begun.loop, starting.key_source)

@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from turnlog.agent.console.answer import answered
@@ -18,6 +18,7 @@ from turnlog.agent.console.picker import choose
 from turnlog.agent.console.screen import Screen
 from turnlog.agent.permissions.trust import trust
 from turnlog.agent.start import Starting, Wishes
+from turnlog.agent.unsupported import Unsupported
 from turnlog.cli import config, terminal
 from turnlog.cli.chat.chatting import ENDS
 from turnlog.errors import UsageError
@@ -35,6 +36,10 @@ def talked(starting: Starting, wishes: Wishes, first: str | None) -> int:
         ask = partial(answered, keyboard, screen)
         if not _trusts(starting, screen, ask):
             return 1
+        if not wishes.ignores_hooks and (guards := starting.missing_guards(wishes)):
+            if not _goes_without(guards, screen, ask):
+                return 1
+            wishes = wishes._replace(ignores_hooks=True)
         if wishes.resume == "":
             chosen = choose(starting, ask, screen)
             if chosen is None:
@@ -63,6 +68,14 @@ def _end_with(close: Callable[[], None]) -> None:
         signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     threading.Thread(target=wait, name="end", daemon=True).start()
+
+
+def _goes_without(guards: Sequence[Unsupported], screen: Screen, ask: Callable[[str], str | None]) -> bool:
+    """Whether the person goes on without hooks that would guard the session; asked at every start."""
+    screen.say("These guard your sessions in Claude Code, and turnlog does not run them:")
+    screen.say(*(f"  {visible(str(guard))}" for guard in guards))
+    said = ask("  y: go on without them   n: leave   [y/n] ")
+    return said is not None and said.strip().lower() in ("y", "yes")
 
 
 def _terminal_write(text: str) -> None:

@@ -56,6 +56,12 @@ OPTIONS = (
     Option("turns", ("--max-turns",), "How many requests one turn may take.", "number"),
     Option("dollars", ("--max-budget-usd",), "How much the session may cost.", "amount"),
     Option("settings", ("--settings",), "Further settings: a file, or JSON.", "many"),
+    Option(
+        "ignores_hooks",
+        ("--ignore-hooks",),
+        "Start although hooks that guard calls, or what an SDK defines, are not supported.",
+        "flag",
+    ),
     Option("url", ("--base-url",), "Another server; ANTHROPIC_BASE_URL without it."),
     Option("is_verbose", ("--verbose",), "Accepted for compatibility; changes nothing.", "flag", is_hidden=True),
 )

@@ -9,6 +9,13 @@ from pathlib import Path
 from turnlog.entries.window import open_regular, read_at
 
 
+def leaves_folder(path: Path, folder: Path) -> bool:
+    """Whether a path leads elsewhere, once links and `..` are followed: a checkout can name any file of the machine."""
+    root = Path(os.path.realpath(folder))
+    real = Path(os.path.realpath(path))
+    return real != root and root not in real.parents
+
+
 def small_file(path: Path, largest: int) -> bytes:
     """What a regular file holds; an `OSError` if it is none, or larger."""
     fd, status = open_regular(path)

@@ -157,7 +157,7 @@ class Starting:
             name=name,
             small=small(environ, known),
             system=system(wishes.system_prompt, wishes.appended_prompt),
-            preface=self._preface(place, name, environ, guard.mode),
+            preface=self._preface(place, name, environ, guard),
             tools=tools(agents, is_readonly(place), wishes.tools),
             guard=guard,
             place=place,
@@ -183,10 +183,13 @@ class Starting:
                 raise UsageError(f"--add-dir {path}: there is no such folder")
         return Place(self.cwd, self.cwd, [*further, *settings.folders()])
 
-    def _preface(self, place: Place, model: str, environ: Mapping[str, str], mode: Mode) -> list[dict[str, Any]]:
+    def _preface(
+        self, place: Place, model: str, environ: Mapping[str, str], guard: SettingsGuard
+    ) -> list[dict[str, Any]]:
         around = surroundings(self.cwd, place.further, model, environ)
-        memory = memories(self.cwd, self.config_dir, external=may_import(self.cwd, self.config_dir))
-        texts = [remembered(memory), around, PLANNING if mode == "plan" else ""]
+        external, warn = may_import(self.cwd, self.config_dir), guard.settings.warnings.append
+        memory = memories(self.cwd, self.config_dir, external=external, warn=warn)
+        texts = [remembered(memory), around, PLANNING if guard.mode == "plan" else ""]
         return [reminder(text) for text in texts if text]
 
     # -- where it goes on

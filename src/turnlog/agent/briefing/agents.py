@@ -7,11 +7,12 @@ built in. One with hooks that guard its calls is left out: they would not be run
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from turnlog.agent.setup import AgentType
-from turnlog.agent.small_file import small_file
+from turnlog.agent.small_file import leaves_folder, small_file
 from turnlog.agent.unsupported import GUARD_EVENTS
 
 LARGEST = 1 << 20
@@ -61,14 +62,30 @@ def agent_types(
 ) -> dict[str, AgentType]:
     """All kinds of sub-agents that a session in a folder knows, by their names; `warn` hears of files in vain."""
     found = {kind.name: kind for kind in BUILT_IN}
-    for folder in (config_dir, *(folder / ".claude" for folder in _upwards(cwd))):
-        for path in sorted((folder / "agents").glob("**/*.md")):
+    places = [(config_dir, None), *((folder / ".claude", folder) for folder in _upwards(cwd))]
+    for place, root in places:
+        if place == config_dir and root is not None:
+            continue
+        for path in _list_descriptions(place / "agents", root, warn):
             kind = _read(path, ignores_hooks)
             if isinstance(kind, AgentType):
                 found[kind.name] = kind
             elif kind:
                 warn(f"{path}: {kind}; the sub-agent is left out")
     return found
+
+
+def _list_descriptions(folder: Path, root: Path | None, warn: Callable[[str], object]) -> Iterator[Path]:
+    """The files in a folder; of a project only what really lies in it, or it could have any file sent."""
+
+    def belongs(path: Path) -> bool:
+        if root is None or not leaves_folder(path, root):
+            return True
+        warn(f"{path} leads to {os.path.realpath(path)}, outside of {root}; it is left out")
+        return False
+
+    if folder.is_dir() and belongs(folder):
+        yield from filter(belongs, sorted(folder.glob("**/*.md")))
 
 
 def _upwards(cwd: Path) -> list[Path]:

@@ -4,20 +4,22 @@
     from the top of the tree to the working folder, in each:
         CLAUDE.md, .claude/CLAUDE.md, .claude/rules/**/*.md, CLAUDE.local.md
 
-`@path` in a text brings that file in behind it, five files deep, each once; in code it is no more than text. A file of
-a project brings in nothing from outside of the working folder, unless the person has agreed: or a repository could have
-any file of the machine sent. Everything goes into one reminder before the first prompt.
+`@path` in a text brings that file in behind it, five files deep, each once; in code it is no more than text. A
+repository must not have any file of the machine sent: its files count only if they really lie in the folder in which
+they are found, and bring in only what really lies in the working folder, unless the person agreed to more (Claude Code
+asks). Links in the person's own config folder are theirs. What is left out for that reason is said. Everything goes
+into one reminder before the first prompt.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.agent.small_file import small_file
+from turnlog.agent.small_file import leaves_folder, small_file
 
 DEEPEST = 5
 LARGEST = 4 << 20
@@ -52,16 +54,23 @@ class Memory(NamedTuple):
     text: str
 
 
-def memories(cwd: Path, config_dir: Path, *, external: bool = False, home: Path | None = None) -> list[Memory]:
-    """All instructions for work in a folder, in the order in which they are sent."""
-    search = _Search(cwd, home or Path.home(), external)
-    found = [*search.file(config_dir / "CLAUDE.md", "user")]
+def memories(
+    cwd: Path,
+    config_dir: Path,
+    *,
+    external: bool = False,
+    home: Path | None = None,
+    warn: Callable[[str], object] = lambda _: None,
+) -> list[Memory]:
+    """All instructions for work in a folder, in the order in which they are sent; `warn` hears of those left out."""
+    search = _Search(cwd, home or Path.home(), external, warn)
+    found = [*search.read_file(config_dir / "CLAUDE.md", "user")]
     for folder in (*reversed(cwd.parents), cwd):
         dot = folder / ".claude"
         if dot != config_dir:
-            for path in (folder / "CLAUDE.md", dot / "CLAUDE.md", *_rules(dot / "rules")):
-                found += search.file(path, "project")
-        found += search.file(folder / "CLAUDE.local.md", "local")
+            for path in (folder / "CLAUDE.md", dot / "CLAUDE.md", *search.list_rules(dot / "rules", folder)):
+                found += search.read_found(path, "project", folder)
+        found += search.read_found(folder / "CLAUDE.local.md", "local", folder)
     return found
 
 
@@ -73,25 +82,31 @@ def reminder(found: list[Memory]) -> str:
     return "\n\n".join([INTRODUCTION, *texts])
 
 
-def _rules(folder: Path) -> list[Path]:
-    return sorted(folder.glob("**/*.md")) if folder.is_dir() else []
-
-
 class _Search:
     """The files that were found so far."""
 
-    def __init__(self, cwd: Path, home: Path, external: bool) -> None:
-        self._inside = Path(os.path.realpath(cwd))
+    def __init__(self, cwd: Path, home: Path, external: bool, warn: Callable[[str], object]) -> None:
+        self._cwd = cwd
         self._home = home
         self._external = external
+        self._warn = warn
         self._seen: set[str] = set()
 
-    def file(self, path: Path, kind: str, depth: int = 1) -> Iterator[Memory]:
+    def list_rules(self, folder: Path, root: Path) -> list[Path]:
+        """The rules in a folder; one that leads elsewhere is not even looked through."""
+        return sorted(folder.glob("**/*.md")) if folder.is_dir() and self._belongs(folder, root, str(folder)) else []
+
+    def read_found(self, path: Path, kind: str, root: Path) -> Iterator[Memory]:
+        """A file that lies where instructions are looked for, and all that it brings in."""
+        if path.is_file() and self._belongs(path, root, str(path)):
+            yield from self.read_file(path, kind)
+
+    def read_file(self, path: Path, kind: str, depth: int = 1) -> Iterator[Memory]:
         """A file and all that it brings in."""
         real = os.path.realpath(path)
         if depth > DEEPEST or real in self._seen:
             return
-        text = _text(path)
+        text = _text(Path(real))
         if text is None:
             return
         self._seen.add(real)
@@ -105,17 +120,21 @@ class _Search:
             yield Memory(path, kind, body)
         for name in imports(body):
             wanted = self._path(name, path.parent)
-            if kind == "user" or self._external or self._is_inside(wanted):
-                yield from self.file(wanted, kind, depth + 1)
+            if kind == "user" or self._belongs(wanted, self._cwd, f"{path}: @{name}"):
+                yield from self.read_file(wanted, kind, depth + 1)
+
+    def _belongs(self, path: Path, root: Path, name: str) -> bool:
+        """Whether a file, or a folder, of a project may be read; says if it is there and may not."""
+        if self._external or not leaves_folder(path, root):
+            return True
+        if _exists(path):
+            self._warn(f"{name} leads to {os.path.realpath(path)}, outside of {root}; it is not sent")
+        return False
 
     def _path(self, name: str, folder: Path) -> Path:
         if name.startswith("~/"):
             return Path(os.path.normpath(self._home / name[2:]))
         return Path(os.path.normpath(folder / name))
-
-    def _is_inside(self, path: Path) -> bool:
-        """Whether a file lies in the working folder, links followed."""
-        return self._inside in Path(os.path.realpath(path)).parents
 
 
 def imports(text: str) -> list[str]:
@@ -124,6 +143,13 @@ def imports(text: str) -> list[str]:
         text = re.sub(code, " ", text)
     names = (found[1].replace("\\ ", " ").partition("#")[0].rstrip("*_") for found in re.finditer(_IMPORT, text))
     return list(dict.fromkeys(name for name in names if name))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _text(path: Path) -> str | None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.model.server import KEY, QUICK, START, STOP, Raw, endpoint, event, page, refusing, scripted, text_block
 from turnlog.model.answer import Folding, fold
-from turnlog.model.anthropic import Anthropic, connect
+from turnlog.model.anthropic import CHUNK, Anthropic, _slices, connect
 from turnlog.model.cancel import Cancel
 from turnlog.model.endpoint import Endpoint
 from turnlog.model.events import BlockEnded, Ended, InputPart, OtherPart, Retrying, Started, TextPart, ThinkingPart
@@ -403,3 +403,11 @@ def test_the_end_of_an_answer_carries_what_it_used() -> None:
     with Raw(FINE) as server:
         last = list(Anthropic(endpoint(server.url)).stream(ASK))[-1]
     assert last == Ended("end_turn", None, {"input_tokens": 3, "output_tokens": 7}, data={"type": "message_stop"})
+
+
+@pytest.mark.parametrize("sizes", [[0], [1], [CHUNK, CHUNK + 1, 5 * CHUNK], [3, 0, 7 * CHUNK - 1]])
+def test_a_request_is_sent_a_little_at_a_time_so_that_a_long_upload_is_no_silence(sizes: list[int]) -> None:
+    pieces = [bytes([at]) * size for at, size in enumerate(sizes)]
+    sent = list(_slices([*pieces, memoryview(b"end")]))
+    assert b"".join(sent) == b"".join(pieces) + b"end"
+    assert all(0 < len(one) <= CHUNK for one in sent)

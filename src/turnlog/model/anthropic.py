@@ -13,7 +13,7 @@ import http.client
 import re
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from functools import cached_property
@@ -25,7 +25,7 @@ import msgspec
 from turnlog.errors import UsageError
 from turnlog.model.cancel import Cancel
 from turnlog.model.connecting import connection, cut, to_proxy
-from turnlog.model.encoding import Encoder
+from turnlog.model.encoding import Encoder, Piece
 from turnlog.model.endpoint import Endpoint, checked, shown
 from turnlog.model.events import Event
 from turnlog.model.failures import BrokenOff, ModelError, Rejected, Unreachable, failure
@@ -127,7 +127,7 @@ class Anthropic(Model):
             target = shown(self._parts) + target
         with self._encoder.pieces(head, request.messages) as pieces:
             headers["content-length"] = str(sum(map(len, pieces)))
-            connection.request("POST", target, pieces, headers)
+            connection.request("POST", target, _slices(pieces), headers)
 
     def _fault(self, error: Exception) -> ModelError:
         where = shown(self._parts)
@@ -171,6 +171,13 @@ _NOT_COUNTED = frozenset({"max_tokens", "temperature", "stop_sequences", "metada
 def _chunks(answer: http.client.HTTPResponse) -> Iterator[bytes]:
     while chunk := answer.read1(CHUNK):
         yield chunk
+
+
+def _slices(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """The bytes of a request, a little at a time: the limit for silence holds for each, not for a long upload."""
+    for piece in pieces:
+        for at in range(0, len(piece), CHUNK):
+            yield piece[at : at + CHUNK]
 
 
 def _object(raw: bytes) -> dict[str, Any]:

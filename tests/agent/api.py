@@ -133,19 +133,35 @@ def interrupted_by(data: bytes, after: int = 3) -> Act:
     return act
 
 
-def hang(after: int = 3) -> Act:
-    """Say a part of the answer and then nothing, until the client goes away."""
+class Gate:
+    """An answer that stops after some events, until the test opens it or the client goes away."""
 
-    def act(asked: Asked, message: Object, extra: Mapping[str, str]) -> None:
+    def __init__(self, after: int = 5) -> None:
+        self._after = after
+        self._is_open = threading.Event()
+
+    def open(self) -> None:
+        """Let the rest come."""
+        self._is_open.set()
+
+    def __call__(self, asked: Asked, message: Object, extra: Mapping[str, str]) -> None:
         asked.begin(extra)
-        asked.wfile.write(b"".join(asked.bytes_of(message)[:after]))
+        events = asked.bytes_of(message)
+        asked.wfile.write(b"".join(events[: self._after]))
         asked.connection.settimeout(0.05)
-        while not asked.mock.over.is_set():
+        while not self._is_open.is_set():
+            if asked.mock.over.is_set():
+                return
             with contextlib.suppress(TimeoutError):
                 if not asked.connection.recv(1):
                     return
+        asked.connection.settimeout(None)
+        asked.wfile.write(b"".join(events[self._after :]))
 
-    return act
+
+def hang(after: int = 3) -> Act:
+    """Say a part of the answer and then nothing, until the client goes away."""
+    return Gate(after)
 
 
 def dribble(size: int) -> Act:

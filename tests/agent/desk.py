@@ -10,15 +10,14 @@ import signal
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.agent.waiting import Watch, run
 from tests.interop.mock_anthropic import MockAnthropic
 
 KEY = "sk-ant-desk-0000000000000000"
-PATIENCE = 30.0
 
 
 def call(name: str, **given: Any) -> dict[str, Any]:
@@ -78,16 +77,14 @@ class Desk:
         self, *words: str, stdin: str | None = None, environ: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Run turnlog without a terminal."""
-        given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
-        return subprocess.run(
+        return run(
             [sys.executable, "-m", "turnlog", *words],
+            stdin,
+            stdin=subprocess.DEVNULL,
             cwd=self.cwd,
             env={**self.environ, **(environ or {})},
-            capture_output=True,
             encoding="utf-8",
             errors="surrogateescape",
-            timeout=PATIENCE,
-            **given,
         )
 
     @contextlib.contextmanager
@@ -146,29 +143,35 @@ class Terminal:
 
     def expect(self, text: str) -> str:
         """Wait until something is written, behind what was waited for before; all that came until then."""
-        end = time.monotonic() + PATIENCE
+        watch = Watch(self._process.pid)
         while (at := self.text.find(text, self._seen)) < 0:
-            if time.monotonic() > end or not self._read(0.1):
-                raise AssertionError(f"{text!r} was not written; behind what was: {self.text[self._seen :]!r}")
+            missing = f"{text!r} was not written; behind what was: {self.text[self._seen :]!r}"
+            if not self._read(0.1):
+                raise AssertionError(missing)
+            watch.check(missing)
         before, self._seen = self.text[self._seen : at + len(text)], at + len(text)
         return before
 
     def press(self, key: str, text: str) -> None:
-        """Press a key until something is written: the line editor does not hear a signal at every moment."""
-        end = time.monotonic() + PATIENCE
-        while self.text.find(text, self._seen) < 0 and time.monotonic() < end:
+        """Press a key until something is written: the line editor does not hear a signal at every moment.
+
+        It is pressed again only when the program has come to rest without a word.
+        """
+        watch = Watch(self._process.pid)
+        while self.text.find(text, self._seen) < 0:
             self.send(key)
-            pause = time.monotonic() + 2
-            while self.text.find(text, self._seen) < 0 and time.monotonic() < pause and self._read(0.1):
-                pass
+            rests = 0
+            while self.text.find(text, self._seen) < 0 and rests < 10 and self._read(0.1):
+                rests = 0 if watch.is_working() else rests + 1
+            watch.check(f"{text!r} was not written")
         self.expect(text)
 
     def ended(self) -> int:
         """Wait for the end of the program; its exit status."""
-        end = time.monotonic() + PATIENCE
-        while self._read(0.1) and time.monotonic() < end:
-            pass
-        return self._process.wait(PATIENCE)
+        watch = Watch(self._process.pid)
+        while self._read(0.1):
+            watch.check("it does not end")
+        return self._process.wait()
 
     def hang_up(self) -> None:
         """Tell the program that the terminal is closed."""

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from tests.agent.desk import Desk
+from tests.agent.waiting import finish
 
 Json = dict[str, Any]
 STREAMS = ("-p", "--input-format", "stream-json", "--output-format", "stream-json")
@@ -67,5 +68,5 @@ class Talk:
         self.say({"type": "control_response", "response": told})
 
     def end(self) -> int:
-        self._process.communicate()
+        finish(self._process)
         return self._process.wait()

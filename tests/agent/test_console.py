@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.agent.api import Gate
 from tests.agent.desk import Desk, Terminal, call, reply, says, script
+from tests.agent.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
 MakeDesk = Callable[[dict[str, Any]], Desk]
@@ -31,9 +32,9 @@ def trusted(desk: MakeDesk) -> MakeDesk:
     return make
 
 
-def slow(text: str = "word " * 40) -> dict[str, Any]:
-    """An answer that takes its time."""
-    return reply(says(text), pace=0.7)
+def held(gate: Gate, *blocks: dict[str, Any]) -> dict[str, Any]:
+    """An answer that stops in the middle of a text, until the gate is opened."""
+    return {**reply(says("word " * 40), *blocks), "do": gate}
 
 
 def said(here: Desk) -> list[str]:
@@ -131,10 +132,12 @@ def test_always_writes_the_rule_that_was_shown(trusted: MakeDesk) -> None:
 
 
 def test_what_was_typed_before_the_question_is_no_answer_to_it(trusted: MakeDesk) -> None:
-    here = trusted(script(reply(says("word " * 20), call("Bash", command="touch x"), pace=0.3), "ok"))
+    here = trusted(script(held(gate := Gate(), call("Bash", command="touch x")), "ok"))
     with here.terminal("go") as terminal:
         terminal.expect("word")
         terminal.send("y")
+        terminal.expect("y")
+        gate.open()
         terminal.expect("allow?")
         terminal.send("\r")
         terminal.expect("allow?")
@@ -168,7 +171,7 @@ def test_a_bare_no_ends_the_turn(trusted: MakeDesk) -> None:
 
 @pytest.mark.parametrize("key", ["\x1b", "\x03"])
 def test_escape_and_ctrl_c_interrupt_the_turn(trusted: MakeDesk, key: str) -> None:
-    here = trusted(script(slow()))
+    here = trusted(script(held(Gate())))
     with here.terminal("go") as terminal:
         terminal.expect("word")
         terminal.send(key)
@@ -274,10 +277,12 @@ def test_keys_that_ask_for_completions_change_no_mode(trusted: MakeDesk) -> None
 
 
 def test_shift_tab_during_a_turn_holds_for_the_calls_that_follow(trusted: MakeDesk) -> None:
-    here = trusted(script(reply(says("word " * 20), call("Bash", command="mkdir made"), pace=0.3), "Done."))
+    here = trusted(script(held(gate := Gate(), call("Bash", command="mkdir made")), "Done."))
     with here.terminal("go") as terminal:
         terminal.expect("word")
         terminal.send("\x1b[Z")
+        terminal.expect("acceptEdits")
+        gate.open()
         terminal.expect("Done.")
         leave(terminal, "acceptEdits > ")
     assert (here.cwd / "made").is_dir()
@@ -320,9 +325,7 @@ def test_a_session_gets_a_title_that_lists_show(trusted: MakeDesk) -> None:
         terminal.send("why does the price test fail?\r")
         terminal.expect("One.")
         terminal.expect(READY)
-        end = time.monotonic() + 20
-        while not any(row["type"] == "ai-title" for row in here.session) and time.monotonic() < end:
-            time.sleep(0.05)
+        wait_until(lambda: any(row["type"] == "ai-title" for row in here.session))
         terminal.send("/exit\r")
         assert terminal.ended() == 0
     assert {row["aiTitle"] for row in here.session if row["type"] == "ai-title"} == {"Price test"}
@@ -344,20 +347,23 @@ def test_a_title_that_can_t_be_had_is_missed_by_nobody(trusted: MakeDesk) -> Non
 
 
 def test_an_arrow_key_interrupts_nothing(trusted: MakeDesk) -> None:
-    here = trusted(script(slow(), "Second."))
+    here = trusted(script(held(gate := Gate()), "Second."))
     with here.terminal("go") as terminal:
         terminal.expect("word")
-        terminal.send("\x1b[A\x1bOB")
-        terminal.expect(READY)
+        terminal.send("\x1b[A\x1bOBx")
+        terminal.expect("x")
+        gate.open()
+        terminal.expect(f"{READY}x")
         assert "interrupted" not in terminal.text
 
 
 def test_what_is_typed_during_a_turn_is_said_next(trusted: MakeDesk) -> None:
-    here = trusted(script(slow(), "Second."))
+    here = trusted(script(held(gate := Gate()), "Second."))
     with here.terminal("first") as terminal:
         terminal.expect("word")
         terminal.send("secondX\x7f\r")
         terminal.expect("will be said next: second")
+        gate.open()
         terminal.expect("Second.")
         leave(terminal)
     assert said(here) == ["first", "second"]
@@ -366,19 +372,20 @@ def test_what_is_typed_during_a_turn_is_said_next(trusted: MakeDesk) -> None:
 
 
 def test_what_is_pasted_during_a_turn_is_one_piece(trusted: MakeDesk) -> None:
-    here = trusted(script(slow(), "Second."))
+    here = trusted(script(held(gate := Gate()), "Second."))
     with here.terminal("first") as terminal:
         terminal.expect("word")
         terminal.send("\x1b[200~one\rtwo")
         terminal.send(" more\x1b[201~!\r")
         terminal.expect("will be said next: one two more!")
+        gate.open()
         terminal.expect("Second.")
         leave(terminal)
     assert said(here) == ["first", "one\ntwo more!"]
 
 
 def test_what_was_typed_ahead_comes_back_when_the_turn_is_interrupted(trusted: MakeDesk) -> None:
-    here = trusted(script(slow(), "Edited."))
+    here = trusted(script(held(Gate()), "Edited."))
     with here.terminal("first") as terminal:
         terminal.expect("word")
         terminal.send("second\r")
@@ -564,10 +571,12 @@ def test_prompts_are_kept_for_next_time(trusted: MakeDesk, tmp_path: Path) -> No
 
 
 def test_a_dumb_terminal_is_sent_no_sequence(trusted: MakeDesk) -> None:
-    here = trusted(script(reply(says("word " * 20), call("Bash", command="touch x"), pace=0.3), "Done.", "Next."))
+    here = trusted(script(held(gate := Gate(), call("Bash", command="touch x")), "Done.", "Next."))
     with here.terminal("go", TERM="dumb") as terminal:
         terminal.expect("word")
         terminal.send("ahead\r")
+        terminal.expect("will be said next: ahead")
+        gate.open()
         terminal.expect("allow?")
         terminal.send("n use make\r")
         terminal.expect("Done.")
@@ -598,14 +607,19 @@ def test_characters_that_the_terminal_does_not_know_end_nothing(
 
 
 def test_what_was_typed_ahead_is_still_there_behind_a_question(trusted: MakeDesk) -> None:
-    here = trusted(script(reply(says("word " * 20), call("Bash", command="touch x"), pace=0.3), slow(), "Third."))
+    first, second = Gate(), Gate()
+    here = trusted(script(held(first, call("Bash", command="touch x")), held(second), "Third."))
     with here.terminal("go") as terminal:
         terminal.expect("word")
         terminal.send("ahead")
+        terminal.expect("ahead")
+        first.open()
         terminal.expect("allow?")
         terminal.send("y\r")
         terminal.expect("> ahead")
         terminal.send(" of it\r")
+        terminal.expect("will be said next: ahead of it")
+        second.open()
         terminal.expect("Third.")
         leave(terminal)
     assert said(here)[-1] == "ahead of it"
@@ -613,10 +627,9 @@ def test_what_was_typed_ahead_is_still_there_behind_a_question(trusted: MakeDesk
 
 def test_that_a_command_in_the_background_has_ended_is_told(trusted: MakeDesk) -> None:
     running = call("Bash", command="true", run_in_background=True, description="Wait a bit")
-    here = trusted(script(reply(running), reply(call("Bash", command="sleep 1")), "Well."))
+    here = trusted(script(reply(running), "Well."))
     with here.terminal("go", "--dangerously-skip-permissions") as terminal:
-        terminal.expect("Well.")
-        assert '· Background command "Wait a bit" completed' in terminal.text
+        terminal.expect('· Background command "Wait a bit" completed')
 
 
 WAITS = "until [ -e go ]; do sleep 0.05; done"
@@ -653,16 +666,14 @@ def test_the_end_of_the_terminal_ends_the_program_and_what_it_left_running(trust
         terminal.expect("bypassPermissions > ")
         terminal.hang_up()
         assert terminal.ended() != 0
-    assert is_gone(int((here.cwd / "pid").read_text()))
+    wait_until(lambda: is_gone(int((here.cwd / "pid").read_text())))
     assert list((here.config / "sessions").glob("*.json")) == []
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process has ended, or does so within a while."""
-    for _ in range(100):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.1)
+    """Whether a process has ended."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
     return False

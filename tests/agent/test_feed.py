@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.agent.api import Api, hang
 from tests.agent.desk import Desk, call, reply, says, script
 from tests.agent.stream import STREAMS, Talk, control, fed, kinds, user
-from tests.interop.mock_anthropic import MockAnthropic
 
 Json = dict[str, Any]
 MakeDesk = Callable[[Json], Desk]
@@ -21,7 +21,7 @@ MakeDesk = Callable[[Json], Desk]
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[MakeDesk]:
     with ExitStack() as servers:
-        yield lambda scenario: Desk(tmp_path, servers.enter_context(MockAnthropic(scenario)))
+        yield lambda scenario: Desk(tmp_path, servers.enter_context(Api(scenario=scenario)))
 
 
 def test_each_message_is_a_turn_of_one_session(desk: MakeDesk) -> None:
@@ -75,7 +75,8 @@ def test_the_mode_that_asks_nothing_is_refused_where_the_settings_forbid_it(desk
 
 
 def test_a_program_interrupts_a_turn_and_goes_on(desk: MakeDesk) -> None:
-    talk = Talk(desk(script(reply(says("word " * 40), pace=0.7), "Second.")), "--include-partial-messages")
+    held = {**reply(says("word " * 40)), "do": hang(5)}
+    talk = Talk(desk(script(held, "Second.")), "--include-partial-messages")
     talk.say(user("first"))
     talk.until("stream_event")
     talk.say(control("x", subtype="interrupt"), user("second"))

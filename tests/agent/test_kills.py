@@ -19,6 +19,7 @@ from tests.agent.api import Api
 from tests.agent.client import Client, on_disk, sound
 from tests.agent.desk import Desk, call, reply, says
 from tests.agent.rules import unmarked
+from tests.agent.waiting import finish, wait_until
 from tests.interop.classify import Object
 from turnlog.agent.compaction import INSTRUCTION
 
@@ -54,9 +55,8 @@ def started(desk: Desk, chance: random.Random) -> subprocess.Popen[str]:
         encoding="utf-8",
         start_new_session=True,
     )
-    wanted, end = chance.randrange(REQUESTS + 1), time.monotonic() + 30
-    while len(desk.mock.requests) < wanted and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.002)
+    wanted = chance.randrange(REQUESTS + 1)
+    wait_until(lambda: len(desk.mock.requests) >= wanted or process.poll() is not None)
     time.sleep(chance.random() * 0.08)
     return process
 
@@ -67,7 +67,7 @@ def test_a_client_that_is_killed_leaves_a_session_that_goes_on(tmp_path: Path, n
         desk = Desk(tmp_path, api)
         process = started(desk, random.Random(number))
         process.kill()
-        process.communicate(timeout=30)
+        finish(process)
         goes_on(desk)
         assert api.refused == []
 
@@ -80,7 +80,7 @@ def test_a_client_that_is_interrupted_says_so_and_the_session_goes_on(tmp_path: 
         for _ in range(1 + number % 2):  # the second time it does not even wait for what is at work
             process.send_signal(signal.SIGINT)
             time.sleep(0.01)
-        out, complaint = process.communicate(timeout=30)
+        out, complaint = finish(process)
         if api.requests:  # before, the interpreter itself may be interrupted
             assert complaint in ("", "turnlog: interrupted\n")
         assert (process.returncode, out.count("\n") <= 1) in [(0, True), (1, True), (130, True), (-signal.SIGINT, True)]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.agent.waiting import HANG
 from turnlog.agent.calls import INSTEAD, STOP
 from turnlog.agent.conversation import Conversation, reminder
 from turnlog.agent.events import CallEnded, Compacted, Denied, Event, Said, Streamed, TurnEnded
@@ -163,7 +164,7 @@ def test_calls_are_carried_out_and_their_results_told_in_order(tmp_path: Path) -
 
 
 def test_calls_that_change_nothing_run_side_by_side_and_others_alone(tmp_path: Path) -> None:
-    met = threading.Barrier(2, timeout=10)
+    met = threading.Barrier(2, timeout=HANG)
     order: list[str] = []
 
     def meet(given: Object, scene: Scene) -> Result:
@@ -528,7 +529,7 @@ def test_results_stand_in_the_order_of_their_calls_whichever_ends_first(tmp_path
     second = threading.Event()
 
     def wait(given: Object, scene: Scene) -> Result:
-        assert second.wait(10)
+        assert second.wait(HANG)
         return Result("slow")
 
     def go(given: Object, scene: Scene) -> Result:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.talk import plain, written
+from tests.agent.waiting import run
 from turnlog.agent.record.lock import Lock
 from turnlog.agent.record.owner import owned
 from turnlog.edit.busy import signs
@@ -54,7 +55,7 @@ def another(*words: str) -> Iterator[subprocess.Popen[str]]:
         yield process
     finally:
         process.stdin.close()
-        process.wait(20)
+        process.wait()
         process.stdout.close()
 
 
@@ -88,7 +89,7 @@ def test_another_process_can_not_have_the_session_until_this_one_lets_go(session
 def test_a_process_that_was_killed_holds_nothing(session: Path, locks: Path) -> None:
     with another("-c", HOLD, str(session), str(locks)) as process:
         process.kill()
-        process.wait(20)
+        process.wait()
         assert list(locks.iterdir()) != []
         owned(session, Path.cwd(), locks).close()
 
@@ -121,9 +122,7 @@ def test_a_client_of_another_machine_is_a_warning(session: Path, locks: Path, tm
 def test_whoever_starts_this_process_for_the_session_does_not_stand_in_its_way(session: Path, locks: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(session), str(locks)]
     outer = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[3:], stdin=subprocess.DEVNULL).returncode)"
-    done = subprocess.run(
-        [sys.executable, "-c", outer, "--resume", session.stem, *command], capture_output=True, text=True, timeout=60
-    )
+    done = run([sys.executable, "-c", outer, "--resume", session.stem, *command], text=True)
     assert (done.returncode, done.stdout.strip()) == (0, "held"), done.stderr
 
 

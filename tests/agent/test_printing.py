@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
+from tests.agent.api import hang
 from tests.agent.desk import Desk, call, reply, says, script
+from tests.agent.waiting import finish, run
 
 MakeDesk = Callable[[dict[str, Any]], Desk]
 ECHO = call("Bash", command="echo hi", description="Say hi")
@@ -213,7 +215,7 @@ def test_rules_of_the_command_line_allow_and_deny(desk: MakeDesk) -> None:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 1), (signal.SIGTERM, 143)])
 def test_an_interrupt_ends_the_turn_and_the_session_says_so(desk: MakeDesk, number: int, status: int) -> None:
-    here = desk(script(reply(says("x" * 300), pace=0.5)))
+    here = desk(script({**reply(says("x" * 300)), "do": hang(4)}))
     process = subprocess.Popen(
         [sys.executable, "-m", "turnlog", "-p", "hi", "--output-format", "stream-json", "--include-partial-messages"],
         cwd=here.cwd,
@@ -227,7 +229,7 @@ def test_an_interrupt_ends_the_turn_and_the_session_says_so(desk: MakeDesk, numb
     while "content_block_delta" not in process.stdout.readline():
         pass
     process.send_signal(number)
-    out, _ = process.communicate(timeout=30)
+    out, _ = finish(process)
     told = json.loads(out.splitlines()[-1])
     assert (process.returncode, told["subtype"], told["is_error"]) == (status, "error_during_execution", True)
     assert any("[Request interrupted by user]" in json.dumps(row) for row in here.session)
@@ -262,9 +264,7 @@ def test_settings_may_be_what_another_command_prints(desk: MakeDesk) -> None:
     here = desk(script(reply(call("Bash", command="echo hi")), "Done."))
     rules = '{"permissions": {"deny": ["Bash(echo:*)"]}}'
     words = f"exec {shlex.quote(sys.executable)} -m turnlog -p hi --settings <(echo '{rules}') </dev/null"
-    done = subprocess.run(
-        ["bash", "-c", words], cwd=here.cwd, env=here.environ, capture_output=True, text=True, timeout=30
-    )
+    done = run(["bash", "-c", words], cwd=here.cwd, env=here.environ, text=True)
     assert (done.stdout, done.stderr) == ("Done.\n", "")
     assert "denied" in here.asked[-1]["messages"][-1]["content"][0]["content"]
 
@@ -293,10 +293,8 @@ def test_a_pipe_that_nobody_closes_is_not_waited_for(desk: MakeDesk) -> None:
     here = desk(script("ok"))
     reader, writer = os.pipe()
     with os.fdopen(reader) as silent:
-        done = subprocess.run(
-            [sys.executable, "-m", "turnlog", "-p", "hi"],
-            cwd=here.cwd, env=here.environ, stdin=silent, capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
+        words = [sys.executable, "-m", "turnlog", "-p", "hi"]
+        done = run(words, cwd=here.cwd, env=here.environ, stdin=silent, text=True)
     os.close(writer)
     assert (done.returncode, done.stdout) == (0, "ok\n")
     assert "standard input" in done.stderr

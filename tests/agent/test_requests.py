@@ -194,7 +194,7 @@ def test_a_server_that_does_nothing_but_pause_is_not_asked_for_ever(at: Callable
 @pytest.mark.parametrize("end", ["limit", "failure", "interrupt", "cut"])
 def test_a_paused_answer_that_never_went_on_leaves_no_open_call(at: Callable[..., Any], end: str) -> None:
     wrong = {"error": {"status": 400, "type": "invalid_request_error", "message": "no"}}
-    after = {"failure": [wrong], "interrupt": [reply(says("x" * 20), pace=0.05)]}.get(end, [])
+    after = {"failure": [wrong], "interrupt": [{**reply(says("x" * 20)), "do": hang(4)}]}.get(end, [])
     turns = {"limit": 1, "cut": 1}.get(end)
     with at(paused(says("I search."), SEARCH[0]), *after, "Well.", SUMMARY, "Then.") as desk:
         with Client(desk, turns=turns) as client:

@@ -24,7 +24,8 @@ def scripted(*replies: Any) -> MockAnthropic:
 
 
 def endpoint(url: str, **fields: Any) -> Endpoint:
-    return Endpoint(url, KEY, **{"connecting": 5.0, "silence": 5.0, **fields})
+    # Longer than any machine is busy: only a test about waiting itself sets less.
+    return Endpoint(url, KEY, **{"connecting": 900.0, "silence": 900.0, **fields})
 
 
 class Raw:

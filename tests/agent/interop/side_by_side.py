@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.agent.tools.room import Room
+from tests.agent.waiting import HANG
 from tests.interop.clients import client
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, environment, run
@@ -55,7 +56,7 @@ def theirs(base: Path, version: str, furnish: Furnish, calls: Sequence[Call], *f
     words = [str(client(version)), "-p", "go", "--model", MODEL, "--permission-mode", "bypassPermissions", *flags]
     with MockAnthropic({"conversations": [{"kind": "main", "replies": replies}]}) as mock:
         env = environment(home, mock.url) | {"IS_SANDBOX": "1", "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
-        ended = run(words, env | {"CLAUDE_CODE_ENABLE_TASKS": "0"}, folder, 150)
+        ended = run(words, env | {"CLAUDE_CODE_ENABLE_TASKS": "0"}, folder, HANG)
         sent = [request["body"]["messages"] for request in mock.requests if request["kind"] == "main"]
     results = [block for message in sent[-1] for block in _results(message)]
     assert len(results) == len(calls), ended

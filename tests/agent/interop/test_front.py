@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.agent.desk import Desk, call, reply, says, script
+from tests.agent.waiting import HANG
 from tests.interop.clients import NEWEST, OLD, client
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, environment
@@ -62,7 +63,7 @@ def real(
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=HANG,
         )
     return done, mock
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.permissions.machine import Group, Row, filled, furnish, given, groups
+from tests.agent.waiting import HANG
 from tests.interop.clients import NEWEST, OLD, client, missing
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, environment
@@ -52,7 +53,7 @@ def found(version: str, group: Group, rows: list[Row], base: Path) -> list[str]:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
-            timeout=400,
+            timeout=HANG,
         )
         results = _results(mock)
     denials = {denial["tool_use_id"] for denial in json.loads(done.stdout)["permission_denials"]}

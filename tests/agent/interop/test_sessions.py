@@ -22,6 +22,7 @@ import pytest
 
 from tests.agent.talk import MODEL, STORIES, Line, Story, answer, cut_off, plain, rows, text, thought, use
 from tests.agent.test_record import ONCE, ROOT
+from tests.agent.waiting import HANG
 from tests.interop.clients import NEWEST, OLD, client, missing
 from tests.interop.digest import difference, digests
 from tests.interop.mock_anthropic import MockAnthropic
@@ -243,7 +244,7 @@ def test_their_picker_shows_it(home: Home, version: str) -> None:
         ) as process:
             os.close(slave)
             try:
-                assert shown.until("Do three things", 60)
+                assert shown.until("Do three things", HANG)
             finally:
                 kill(process)
         os.close(master)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from tests.agent.interop.side_by_side import Call, Furnish, Outcome, _here, _plain, _records, _results, _there
+from tests.agent.waiting import HANG
 from tests.interop.clients import client
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, environment, run
@@ -71,7 +72,7 @@ class Machine:
         words += ["-p", "go", "--model", MODEL, "--permission-mode", mode, *flags]
         with MockAnthropic({"conversations": [*others, main]}, salt=uuid4().hex) as mock:
             env = environment(self.home, mock.url) | {"IS_SANDBOX": "1", "CLAUDE_CODE_ENABLE_TODO_TOOLS": "1"}
-            ended = run(words, {**env, "CLAUDE_CODE_ENABLE_TASKS": "0", **(more or {})}, self.folder, 150)
+            ended = run(words, {**env, "CLAUDE_CODE_ENABLE_TASKS": "0", **(more or {})}, self.folder, HANG)
             requests = list(mock.requests)
         return Told(self._outcomes(calls, requests, ended.note), requests, self._rows(), ended.note)
 

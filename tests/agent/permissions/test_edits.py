@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.agent.waiting import HANG
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.tools.tool import Place
 
@@ -89,7 +90,7 @@ def test_what_is_allowed_with_edits_changes_and_shows_nothing_elsewhere(command:
             env=environ,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=20,
+            timeout=HANG,
         )
         assert around(base) == before
         assert b"OUTSIDE" not in done.stdout

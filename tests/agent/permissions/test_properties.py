@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.agent.waiting import HANG
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.tools.tool import Place
 
@@ -110,7 +111,7 @@ def run_by_bash(command: str) -> set[str]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             pass_fds=[writing],
-            timeout=20,
+            timeout=HANG,
         )
         os.close(writing)
         return set(log.read().decode("utf-8", "replace").split("\0"))

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.tools.test_bash import appears, gone
+from tests.agent.tools.test_bash import appears, see_end
 from tests.agent.tools.workshop import Workshop
+from tests.agent.waiting import HANG
 from turnlog.agent.tools import command
 from turnlog.agent.tools.bash import Bash
 from turnlog.agent.tools.bash_output import BashOutput
@@ -47,7 +48,7 @@ def look(shop: Workshop, shell: Shell, **more: object) -> Result:
 
 
 def ended(shell: Shell) -> None:
-    assert shell.process.ended.wait(30)
+    assert shell.process.ended.wait(HANG)
 
 
 def test_the_model_is_told_the_id_and_the_file_at_once(shop: Workshop) -> None:
@@ -101,7 +102,7 @@ def test_with_the_client_all_commands_end_with_all_that_they_started(shop: Works
     shell = start(shop, "echo kept; sleep 60 & echo $! > pid; wait")
     pid = int(appears(shop.root / "pid"))
     shop.shells.close()
-    assert gone(pid)
+    see_end(pid)
     assert shell.status == "killed"
     assert shop.shells.notices() == []
     assert shell.path.read_text() == "kept\n"
@@ -112,7 +113,7 @@ def test_a_command_that_does_not_hear_is_killed(shop: Workshop, monkeypatch: pyt
     shell = start(shop, "trap '' TERM; echo $$ > pid; while true; do sleep 0.1; done")
     pid = int(appears(shop.root / "pid"))
     shell.stop("model")
-    assert gone(pid)
+    see_end(pid)
     ended(shell)
     assert shell.process.exit_code == 137
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.agent.waiting import wait_until
 from turnlog.agent.tools.files import Files
 from turnlog.agent.tools.schema import checked
 from turnlog.agent.tools.shells import Shell, Shells
@@ -85,9 +85,8 @@ class Workshop:
 
     def notices(self) -> list[str]:
         """What the model is told of commands that ended, as soon as there is something."""
-        end = time.monotonic() + 30
-        while not (found := self.shells.notices()) and time.monotonic() < end:
-            time.sleep(0.005)
+        found: list[str] = []
+        wait_until(lambda: found.extend(self.shells.notices()) or found)
         return found
 
     def shell(self, result: Result) -> Shell:

@@ -139,15 +139,21 @@ class Gate:
     def __init__(self, after: int = 5) -> None:
         self._after = after
         self._is_open = threading.Event()
+        self._is_reached = threading.Event()
 
     def open(self) -> None:
         """Let the rest come."""
         self._is_open.set()
 
+    def then(self, act: Callable[[], object]) -> None:
+        """Do something once the answer has stopped; another thread does it."""
+        threading.Thread(target=lambda: self._is_reached.wait() and act(), daemon=True).start()
+
     def __call__(self, asked: Asked, message: Object, extra: Mapping[str, str]) -> None:
         asked.begin(extra)
         events = asked.bytes_of(message)
         asked.wfile.write(b"".join(events[: self._after]))
+        self._is_reached.set()
         asked.connection.settimeout(0.05)
         while not self._is_open.is_set():
             if asked.mock.over.is_set():

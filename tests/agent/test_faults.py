@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.agent.api import Api, cut, dribble, error, hang, interrupted_by, page, reset
+from tests.agent.api import Api, Gate, cut, dribble, error, interrupted_by, page, reset
 from tests.agent.client import QUICK, Client, sound
 from tests.agent.desk import Desk, call, reply, says
 from tests.model.server import endpoint, event, refusing
@@ -243,11 +243,10 @@ def test_half_of_a_surrogate_pair_in_an_answer_is_no_fault(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("after", [0, 2, 4, 7])
 def test_a_server_that_hangs_can_be_left(tmp_path: Path, after: int) -> None:
-    import threading
-
-    with at(tmp_path, {**ANSWER, "do": hang(after)}, "Two.") as desk, Client(desk) as client:
+    gate = Gate(after)
+    with at(tmp_path, {**ANSWER, "do": gate}, "Two.") as desk, Client(desk) as client:
         cancel = Cancel()
-        threading.Timer(0.2, cancel.set).start()
+        gate.then(cancel.set)
         assert client.say("first", cancel).reason == "interrupted"
         assert client.say("second").text == "Two."
 

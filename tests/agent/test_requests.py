@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.api import Api, hang
+from tests.agent.api import Api, Gate, hang
 from tests.agent.client import Client, in_memory, on_disk
 from tests.agent.desk import Desk, call, reply, says
 from tests.agent.rules import Memory, refused, seal
@@ -442,14 +442,15 @@ def test_a_summary_that_fails_leaves_everything_as_it_was(at: Callable[..., Any]
 
 
 def test_a_summary_that_is_interrupted_leaves_everything_as_it_was(at: Callable[..., Any]) -> None:
-    slow = {**reply(says(SUMMARY)), "do": hang()}
+    gate = Gate(3)
+    slow = {**reply(says(SUMMARY)), "do": gate}
     with (
         at(reply(says("One."), usage={"input_tokens": 990_000}), slow, SUMMARY, "Two.") as desk,
         Client(desk) as client,
     ):
         client.say("first")
         cancel = Cancel()
-        threading.Timer(0.2, cancel.set).start()
+        gate.then(cancel.set)
         assert client.say("second", cancel).reason == "interrupted"
         assert client.told(Compacted) == []
         assert client.say("third").text == "Two."

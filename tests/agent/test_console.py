@@ -273,7 +273,31 @@ def test_keys_that_ask_for_completions_change_no_mode(trusted: MakeDesk) -> None
         terminal.send("a\t\x1b?\x1b*b\r")
         terminal.expect("One.")
         leave(terminal)
-    assert said(here) == ["a\tb"]
+    assert said(here) == ["a\t?*b"]
+
+
+@pytest.mark.parametrize("text", ["fix it", "bad", "done?", "7 of 9", "/etc/hosts is odd", '"so" \\ it', "ärger", "OK"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_escape_after_the_end_of_a_turn_eats_no_key(trusted: MakeDesk, text: str, times: int) -> None:
+    here = trusted(script("One.", "Two."))
+    with here.terminal("first") as terminal:
+        terminal.expect("One.")
+        terminal.expect(READY)
+        terminal.send("\x1b" * times)
+        terminal.send(f"{text}\r")
+        terminal.expect("Two.")
+        leave(terminal)
+    assert said(here) == ["first", text]
+
+
+def test_escape_in_a_line_eats_no_key_and_arrows_with_ctrl_or_alt_go_by_words(trusted: MakeDesk) -> None:
+    here = trusted(script("One."))
+    with here.terminal() as terminal:
+        terminal.expect(READY)
+        terminal.send("one two\x1bf\x1b[1;5DX\x1b[1;3DY\x1b[1;3CZ\r")
+        terminal.expect("One.")
+        leave(terminal)
+    assert said(here) == ["one YXtwofZ"]
 
 
 def test_shift_tab_during_a_turn_holds_for_the_calls_that_follow(trusted: MakeDesk) -> None:

@@ -26,6 +26,8 @@ _TICK = 0.1
 _MENU = ord("%")
 """How the line editor calls the kind of completion that the key for the mode asks for."""
 _LONGEST_PASTE = 16 << 20
+_AFTER_ESCAPE = "[O"
+"""With these the sequences of keys begin: arrows, pasted text."""
 
 
 class ModeKey(Exception):
@@ -244,6 +246,7 @@ def _editor(history: History | None, mode_key: Callable[[str, int], None]) -> An
     except ImportError:
         return None
     readline.parse_and_bind(r'"\e\C-m": "\C-v\C-j"')
+    _let_escape_pass(readline)
     readline.parse_and_bind(f"set enable-bracketed-paste {'off' if is_dumb() else 'on'}")
     if "libedit" not in (readline.__doc__ or ""):
         # The only thing of ours that a key can call is what completes words; behind it comes Enter.
@@ -255,6 +258,23 @@ def _editor(history: History | None, mode_key: Callable[[str, int], None]) -> An
     for text in history.load() if history is not None else ():
         _remember(readline, text)
     return readline
+
+
+def _let_escape_pass(editor: Any) -> None:
+    """Let a character that follows Esc be typed: who presses Esc a moment after the turn has ended means the turn.
+
+    For the line editor Esc and a letter are Alt and that letter, however long the pause between them is.
+    """
+    if "libedit" in (editor.__doc__ or ""):
+        return
+    editor.parse_and_bind(r'"\e": ""')
+    for char in map(chr, range(0x20, 0x7F)):
+        if char not in _AFTER_ESCAPE:
+            quoted = f"\\{char}" if char in '"\\' else char
+            editor.parse_and_bind(f'"\\e{quoted}": "{quoted}"')
+    for arrow, function in (("D", "backward-word"), ("C", "forward-word")):  # what Alt-B and Alt-F did
+        for held in (3, 5):  # Alt, Ctrl
+            editor.parse_and_bind(rf'"\e[1;{held}{arrow}": {function}')
 
 
 def _remember(editor: Any, text: str) -> None:

@@ -86,7 +86,12 @@ class Workshop:
     def notices(self) -> list[str]:
         """What the model is told of commands that ended, as soon as there is something."""
         found: list[str] = []
-        wait_until(lambda: found.extend(self.shells.notices()) or found)
+
+        def has_notice() -> bool:
+            found.extend(self.shells.notices())
+            return bool(found)
+
+        wait_until(has_notice)
         return found
 
     def shell(self, result: Result) -> Shell:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from usage_cases.expecting import LONG_CONTEXT, Counted, totals
-from usage_cases.writing import PROJECT, Session, dump, session_id, usage
+from usage_cases.writing import PROJECT, Session, dump, iteration, iterations, session_id, usage
 
+FABLE = "claude-fable-5"
 HAIKU, SONNET, OPUS_45 = "claude-haiku-4-5-20251001", "claude-sonnet-4-5-20250929", "claude-opus-4-5-20251101"
 
 
@@ -439,6 +440,104 @@ def wrong_types() -> tuple[dict[str, bytes], list[Counted]]:
     s.answer("2", {"input_tokens": "many", "output_tokens": 40, "cache_creation": [], "server_tool_use": 3})
     s.answer("3", {"input_tokens": 2.5, "output_tokens": -5, "cache_read_input_tokens": 700})
     return main(s), [Counted(input=5, output=80), Counted(output=40), Counted(read=700)]
+
+
+@case
+def advisor() -> tuple[dict[str, bytes], list[Counted]]:
+    """An advisor's answer is a request of another model, billed and in no sum: it counts as a message of its own."""
+    s = Session("advisor")
+    s.prompt()
+    counts = usage(2, 1568, 219_031, 4107, 931) | iterations(
+        iteration(1, 1171, 109_050, 931, 931),
+        iteration(149_112, 14_153, kind="advisor_message", model=FABLE),
+        iteration(1, 397, 109_981, 3176, 0),
+    )
+    for text in ("Let me ask.", "I was told.", "Done."):
+        s.answer("1", counts, text=text)
+    return main(s), [Counted(input=2, output=1568, read=219_031, short=3176, long=931), Counted(FABLE, 149_112, 14_153)]
+
+
+@case
+def advisor_twice() -> tuple[dict[str, bytes], list[Counted]]:
+    """A message asks its advisor twice and a branch copies it: each answer of the advisor counts once."""
+    origin, fork = Session("advisor-twice"), Session("advisor-twice-branch", start=60)
+    origin.prompt()
+    counts = usage(3, 90, 3000) | iterations(
+        iteration(1, 30, 1000),
+        iteration(500, 40, kind="advisor_message", model=FABLE),
+        iteration(1, 30, 1000),
+        iteration(600, 50, 500, kind="advisor_message", model=FABLE),
+        iteration(1, 30, 1000),
+    )
+    origin.answer("1", counts)
+    fork.lines = [
+        {**line, "sessionId": fork.id, "forkedFrom": {"sessionId": origin.id, "messageUuid": line["uuid"]}}
+        for line in origin.lines
+    ]
+    counted = [
+        Counted(input=3, output=90, read=3000, session=origin.name),
+        Counted(FABLE, 500, 40, session=origin.name),
+        Counted(FABLE, 600, 50, 500, session=origin.name),
+    ]
+    return main(origin) | main(fork), counted
+
+
+@case
+def several_requests() -> tuple[dict[str, bytes], list[Counted]]:
+    """A message took several requests: each has the tier of its own prompt, and its own share of the cache writes."""
+    s = Session("several-requests", "2.0.76")
+    s.prompt()
+    counts = usage(2, 30, 250_000, 600) | iterations(
+        iteration(1, 10, 120_000, 100, 0), iteration(1, 20, 130_000, 500, 500)
+    )
+    counts["cache_creation"] = {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 0}
+    s.answer("1", counts, model=SONNET)
+    counts = usage(2, 30, 350_000) | iterations(iteration(1, 10, 100_000), iteration(1, 20, 250_000))
+    s.answer("2", counts, model=SONNET)
+    return main(s), [
+        Counted(SONNET, 2, 30, 250_000, 100, 500),
+        Counted(SONNET, 1, 10, 100_000),
+        Counted(SONNET, 1, 20, 250_000, prices=LONG_CONTEXT, is_further=True),
+    ]
+
+
+@case
+def compaction_on_the_server() -> tuple[dict[str, bytes], list[Counted]]:
+    """The API shortened the conversation before it answered: that request is billed and in no sum."""
+    s = Session("compaction-on-the-server")
+    s.prompt()
+    counts = usage(40, 80) | iterations(iteration(180_000, 3500, kind="compaction"), iteration(40, 80))
+    s.answer("1", counts)
+    return main(s), [Counted(input=40, output=80), Counted(input=180_000, output=3500)]
+
+
+@case
+def fallback() -> tuple[dict[str, bytes], list[Counted]]:
+    """One model stopped and another answered in its place: what the first one said is billed as its own, but an
+    attempt without any output is free."""
+    s = Session("fallback")
+    s.prompt()
+    served = iteration(2, 13_658, 79_214, kind="fallback_message", model="claude-opus-5")
+    declined = iteration(2, 578, 72_769, 10_421, 0, kind="message", model=FABLE)
+    s.answer("1", usage(2, 13_658, 79_214) | iterations(declined, served))
+    refused = iteration(2, 0, 72_769, kind="message", model=FABLE)
+    s.answer("2", usage(2, 13_658, 79_214) | iterations(refused, served))
+    return main(s), [
+        Counted(input=2, output=13_658, read=79_214),
+        Counted(FABLE, 2, 578, 72_769, 10_421),
+        Counted(input=2, output=13_658, read=79_214),
+    ]
+
+
+@case
+def odd_iterations() -> tuple[dict[str, bytes], list[Counted]]:
+    """Lists of requests that are empty, null, of one request, or of the wrong shape: the sums stay what they are."""
+    s = Session("odd-iterations")
+    s.prompt()
+    for number, listed in enumerate(([], None, [iteration(5, 80)], "none", [None, 3, {"type": "message"}], {})):
+        s.answer(str(number), usage(5, 80, iterations=listed))
+    s.answer("more", usage(5, 80) | iterations(iteration(50, 800), iteration(50, 800)))
+    return main(s), [Counted(input=5, output=80) for _ in range(7)]
 
 
 def written(expected: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 # US dollars for a million tokens: input, output, cache read, five-minute write, one-hour write.
 PRICES: dict[str, tuple[str, str, str, str, str]] = {
+    "claude-fable-5": ("10", "50", "1", "12.5", "20"),
     "claude-opus-5": ("5", "25", "0.5", "6.25", "10"),
     "claude-opus-4-5-20251101": ("5", "25", "0.5", "6.25", "10"),
     "claude-haiku-4-5-20251001": ("1", "5", "0.1", "1.25", "2"),
@@ -39,6 +40,8 @@ class Counted:
     """The day by time zone, where a case asks for that."""
     prices: tuple[str, str, str, str, str] | None = None
     factor: str = "1"
+    is_further: bool = False
+    """A further request of the message before it, with a price of its own: no message by itself."""
 
     @property
     def tokens(self) -> tuple[int, int, int, int, int]:
@@ -59,12 +62,12 @@ def totals(counted: Iterable[Counted]) -> dict[str, Any]:
     """The sum of some messages."""
     items = list(counted)
     return {
-        "messages": len(items),
+        "messages": sum(not item.is_further for item in items),
         "input_tokens": sum(item.input for item in items),
         "output_tokens": sum(item.output for item in items),
         "cache_read_input_tokens": sum(item.read for item in items),
         "cache_creation_input_tokens": sum(item.short + item.long for item in items),
         "cost_usd": float(sum((item.cost or Fraction(0) for item in items), Fraction(0))),
         "unpriced_tokens": sum(sum(item.tokens) for item in items if item.cost is None),
-        "quality": {name: sum(item.quality == name for item in items) for name in QUALITIES},
+        "quality": {name: sum(item.quality == name and not item.is_further for item in items) for name in QUALITIES},
     }

@@ -39,6 +39,26 @@ def usage(given: int, output: int, read: int = 0, written: int = 0, long: int | 
     return found | more
 
 
+def iteration(
+    given: int, output: int, read: int = 0, written: int = 0, long: int = 0, *, kind: str = "message", **more: Any
+) -> Json:
+    """One of the requests behind a message."""
+    return {
+        "input_tokens": given,
+        "output_tokens": output,
+        "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": written,
+        "cache_creation": {"ephemeral_5m_input_tokens": written - long, "ephemeral_1h_input_tokens": long},
+        "type": kind,
+        **more,
+    }
+
+
+def iterations(*listed: Json) -> Json:
+    """The requests behind a message, to be added to its counts; the split of cache writes is that of the first."""
+    return {"iterations": list(listed), "cache_creation": listed[0]["cache_creation"]}
+
+
 class Session:
     """A session file while it is written; a line comes a minute after the one before."""
 

@@ -136,6 +136,20 @@ def test_without_the_clients_word_the_last_usage_of_the_transcript_counts(tmp_pa
         assert filling(session).measured == 70_000
 
 
+def test_of_several_requests_behind_a_message_the_last_of_its_own_model_fills_the_window(tmp_path: Path) -> None:
+    build = Build()
+    advice = usage(90_000) | {"type": "advisor_message", "model": "claude-fable-5"}
+    requests = [usage(30_000) | {"type": "message"}, advice, usage(40_000) | {"type": "message"}, advice]
+    build.answer("one", usage=usage(70_000) | {"iterations": requests})
+    assert shown({"transcript_path": str(build.write(tmp_path))}) == "ctx 4% 40k"
+
+
+def test_requests_that_say_nothing_of_the_prompt_leave_the_sum(tmp_path: Path) -> None:
+    build = Build()
+    build.answer("one", usage=usage(70_000) | {"iterations": [None, 7, {"type": "message"}]})
+    assert shown({"transcript_path": str(build.write(tmp_path))}) == "ctx 7% 70k"
+
+
 @pytest.mark.parametrize("path", sorted(DATA.glob("sessions/2*/*/projects/*/????????-*.jsonl")), ids=lambda p: p.stem)
 def test_it_is_the_last_fill_of_the_session(path: Path) -> None:
     with Session.open(path) as session:

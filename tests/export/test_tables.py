@@ -11,7 +11,7 @@ import pytest
 
 from tests.session.build import ROOT, Build, recorded, use
 from turnlog.export.parquet import Tables
-from turnlog.export.tables import TABLES, fitting
+from turnlog.export.tables import TABLES, fitting, rows
 from turnlog.session.session import Session
 
 
@@ -23,6 +23,20 @@ def tables(folder: Path, *sessions: Session) -> dict[str, list[dict[str, Any]]]:
     rows = {name: read(folder / f"{name}.parquet").to_pylist() for name in TABLES}
     assert {name: len(items) for name, items in rows.items()} == found.counts
     return rows
+
+
+def test_an_advisors_answer_is_a_row_of_its_own_that_adds_up_with_the_messages() -> None:
+    build = Build()
+    advice = {"type": "advisor_message", "model": "claude-fable-5", "input_tokens": 500, "output_tokens": 60}
+    counts = {"input_tokens": 1, "output_tokens": 20}
+    build.answer("so", id="m", usage=counts | {"iterations": [counts | {"type": "message"}, advice]})
+    session = build.session()
+    found = [row for table, row in rows(session) if table == "usage"]
+    assert [(row["message_id"], row["request"], row["model"]) for row in found] == [
+        ("m", "message", "claude-opus-5"),
+        ("m#1", "advisor_message", "claude-fable-5"),
+    ]
+    assert sum(row["cost_usd"] for row in found) == pytest.approx(session.usage.cost_usd)
 
 
 def test_the_tables_hold_what_the_session_holds(tmp_path: Path) -> None:

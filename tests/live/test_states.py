@@ -328,6 +328,13 @@ def test_a_finished_session_is_idle_for_a_while_and_as_long_as_its_client_runs(
     assert column(state(folded(build.data()), NOW, signs), NOW, signs) == where
 
 
+def test_of_several_requests_behind_a_message_the_last_fills_the_window() -> None:
+    requests = [{"type": "message", "cache_read_input_tokens": count} for count in (40_000, 50_000)]
+    requests.insert(1, {"type": "advisor_message", "input_tokens": 70_000, "model": "claude-fable-5"})
+    usage = {"cache_read_input_tokens": 90_000, "iterations": requests}
+    assert doing(lambda b: (b.prompt("go"), b.answer("x", usage=usage))).context == 50_000
+
+
 def test_the_window_is_the_one_of_the_model() -> None:
     usage = {"input_tokens": 5, "cache_read_input_tokens": 90_000, "cache_creation_input_tokens": 1_000}
     found = doing(lambda b: (b.prompt("go"), b.answer("x", model="claude-haiku-4-5", usage=usage)))

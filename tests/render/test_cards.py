@@ -356,6 +356,40 @@ def test_tools_that_were_looked_for_are_named() -> None:
     assert (found.badges, found.answered) == (("1 tool",), (Hits((("WebFetch", "", ""),), 1),))
 
 
+@pytest.mark.parametrize(
+    ("content", "section"),
+    [
+        ({"type": "advisor_result", "text": "Do **less**."}, Text("Do **less**.")),
+        (
+            {"type": "advisor_redacted_result", "encrypted_content": "Eq…"},
+            Plain("The advice is encrypted: only the API can read it.", "", "note"),
+        ),
+        (
+            {"type": "advisor_tool_result_error", "error_code": "max_uses_exceeded"},
+            Plain("max_uses_exceeded", "", "error"),
+        ),
+        ({"type": "advisor_thing"}, Tree({"type": "advisor_thing"})),
+    ],
+)
+def test_an_advisor_says_who_it_is_what_it_used_and_what_it_advised(content: Any, section: Section) -> None:
+    build = Build()
+    advice = {"type": "advisor_message", "model": "claude-fable-5", "input_tokens": 1500, "output_tokens": 60}
+    asked = {"type": "server_tool_use", "id": "s1", "name": "advisor", "input": {}}
+    answer = {"type": "advisor_tool_result", "tool_use_id": "s1", "content": content}
+    build.answer(asked, answer, "Done.", usage={"input_tokens": 1, "iterations": [{"type": "message"}, advice]})
+    (found,) = cards(shown(build.session()))
+    assert (found.tool, found.title) == ("advisor", "advisor")
+    assert found.badges == ("claude-fable-5", "1,500 in", "60 out", "$0.018")
+    assert found.answered == (section,)
+
+
+def test_an_advisor_that_has_not_answered_shows_nothing() -> None:
+    build = Build()
+    build.answer({"type": "server_tool_use", "id": "s1", "name": "advisor", "input": {}})
+    (found,) = cards(shown(build.session()))
+    assert (found.outcome, found.answered, found.badges) == ("unanswered", (), ())
+
+
 def test_a_language_server_is_asked_about_a_place() -> None:
     given_ = {"operation": "hover", "filePath": "/home/dana/webshop/a.py", "line": 3}
     found = card("LSP", given_, "def total()", {"result": "def total()", "resultCount": 1})

@@ -74,6 +74,7 @@ def joined(paths: Iterable[Path]) -> dict[str, tuple[Tokens, str]]:
             if not message.is_synthetic:
                 key = f"{path}{message.key}" if message.key.startswith("@") else message.key
                 found[key] = message.tokens or Tokens(), message.quality
+                found |= {f"{key}#{item.place}": (item.tokens, "final") for item in message.separate_requests}
     return found
 
 
@@ -125,6 +126,22 @@ def test_totals_of_generated_files_are_those_of_their_messages(collections: tupl
 
 
 numbers = st.none() | st.integers(0, 50)
+iterations = st.lists(
+    st.none()
+    | st.fixed_dictionaries(
+        {"type": st.sampled_from(["message", "advisor_message", "compaction", "fallback_message", None, 4])},
+        optional={
+            "model": st.sampled_from(["claude-opus-5", "claude-fable-5", None]),
+            "input_tokens": numbers,
+            "output_tokens": numbers,
+            "cache_creation_input_tokens": numbers,
+            "cache_creation": st.fixed_dictionaries(
+                {"ephemeral_5m_input_tokens": numbers, "ephemeral_1h_input_tokens": numbers}
+            ),
+        },
+    ),
+    max_size=4,
+)
 usages = st.none() | st.fixed_dictionaries(
     {},
     optional={
@@ -134,6 +151,7 @@ usages = st.none() | st.fixed_dictionaries(
         "cache_creation_input_tokens": numbers,
         "cache_creation": st.none()
         | st.fixed_dictionaries({"ephemeral_5m_input_tokens": numbers, "ephemeral_1h_input_tokens": numbers}),
+        "iterations": st.none() | st.just("none") | iterations,
         "server_tool_use": st.none() | st.fixed_dictionaries({"web_search_requests": numbers}),
     },
 )

@@ -55,7 +55,7 @@ class Ledger:
         )
         values = (getattr(best, name) for name in Best.__struct_fields__[1:])
         number = None if model is None else self.name("model", model)
-        marks = ", ".join("?" * 17)
+        marks = ", ".join("?" * 18)
         self.db.execute(f"INSERT INTO answer VALUES ({marks})", (key, file, number, *values))
 
     def call(self, key: str, file: int, tool: str = "Bash", **fields: Any) -> None:

@@ -122,6 +122,18 @@ def test_a_long_prompt_has_its_own_price_and_is_one_row_with_the_others() -> Non
     assert (found.messages, found.first, found.last) == (2, 1_793_700_000, 1_793_701_800)
 
 
+def test_each_request_of_a_message_has_the_tier_of_its_own_prompt() -> None:
+    ledger = Ledger()
+    requests = "200001,1,0,0,0;150000,2,0,0,0"
+    ledger.answer(
+        "m", ledger.file("a"), model="claude-sonnet-4-5", input_tokens=350_001, output_tokens=3, requests=requests
+    )
+    ledger.renew()
+    found = ledger.spend()["a"]
+    assert found.cost == 200_001 * 6_000_000 + 22_500_000 + 150_000 * 3_000_000 + 2 * 15_000_000
+    assert (found.messages, found.input, found.output, found.final) == (1, 350_001, 3, 1)
+
+
 def test_a_tier_that_was_given_up_holds_for_requests_before_that_day() -> None:
     ledger = Ledger()
     for name, time in (("a", "2026-03-12T10:00:00.000Z"), ("b", "2026-03-14T10:00:00.000Z")):

@@ -61,6 +61,23 @@ invoke_agent claude-code (finished)
 """)
 
 
+def test_an_advisors_answer_is_a_generation_below_the_answer_that_asked_it() -> None:
+    build = Build()
+    build.prompt()
+    advice = {"type": "advisor_message", "model": "claude-fable-5", "input_tokens": 500, "output_tokens": 60}
+    own = {"type": "message", "input_tokens": 1, "output_tokens": 20}
+    build.answer("Done.", id="m", usage={"input_tokens": 2, "output_tokens": 40, "iterations": [own, advice, own]})
+    assert tree(build.session()) == snapshot("""\
+invoke_agent claude-code (finished)
+. chat claude-opus-5
+. . chat claude-fable-5\
+""")
+    (found,) = named(spans(build.session()), "chat claude-fable-5")
+    assert found.id == ids.generation("m#1")
+    assert (found.attributes["gen_ai.usage.input_tokens"], found.attributes["gen_ai.usage.output_tokens"]) == (500, 60)
+    assert found.attributes["claude_code.request_kind"] == "advisor_message"
+
+
 def test_sub_agents_in_the_background_stand_below_their_calls_and_their_ends_are_turns() -> None:
     assert tree(recorded("2.1.325/agents")) == snapshot("""\
 invoke_agent claude-code (finished)

@@ -266,10 +266,14 @@ def _struct(wanted: Any) -> type[Struct] | None:
     return next(filter(None, map(_struct, get_args(wanted))), None)
 
 
+_LISTS = ("content", "iterations")
+"""The fields that hold several structs."""
+
+
 def _fitting(value: Any, name: str, wanted: Any) -> Any:
     nested = _struct(wanted)
     if nested and isinstance(value, list):
-        return [fit(nested, item) for item in value if isinstance(item, dict)] if name == "content" else None
+        return [fit(nested, item) for item in value if isinstance(item, dict)] if name in _LISTS else None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if name in ("uuid", "parent_uuid") and isinstance(value, int | float):
@@ -278,7 +282,7 @@ def _fitting(value: Any, name: str, wanted: Any) -> Any:
     if name == "is_sidechain" and value is not None:
         return bool(value) or isinstance(value, list | dict)  # what JavaScript takes for true
     if nested and not isinstance(value, str):
-        return fit(nested, value) if isinstance(value, dict) and name != "content" else None
+        return fit(nested, value) if isinstance(value, dict) and name not in _LISTS else None
     try:
         return msgspec.convert(value, wanted)
     except NO_FIT:

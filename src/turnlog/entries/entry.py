@@ -53,6 +53,19 @@ class ServerTools(Struct, gc=False):
     web_fetch_requests: int | None = None
 
 
+class UsageIteration(Struct, gc=False):
+    """One of the requests that together made a message."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_creation: CacheWrites | None = None
+    type: str | None = None
+    model: str | None = None
+    """Named where it may differ from the message's: by an advisor, or where another model answered instead."""
+
+
 class Usage(Struct, gc=False):
     """Token counts as one line states them."""
 
@@ -65,6 +78,7 @@ class Usage(Struct, gc=False):
     service_tier: str | None = None
     speed: str | None = None
     inference_geo: str | None = None
+    iterations: list[UsageIteration] | None = None
 
 
 class Block(Struct, gc=False):

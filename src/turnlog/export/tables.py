@@ -18,7 +18,8 @@ from turnlog.session.clock import moment
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
-from turnlog.session.usage.usage import cost_of
+from turnlog.session.usage.prices import Cost, Tokens
+from turnlog.session.usage.usage import own_cost_of, separate_requests
 
 Row = dict[str, Any]
 _MOST = 2**63 - 1
@@ -45,7 +46,7 @@ TABLES: dict[str, dict[str, str]] = {
     ),
     "usage": _columns(
         "message_id turn:number time:time model input_tokens:number output_tokens:number cache_read_tokens:number"
-        " cache_write_5m_tokens:number cache_write_1h_tokens:number web_searches:number cost_usd:real quality"
+        " cache_write_5m_tokens:number cache_write_1h_tokens:number web_searches:number cost_usd:real quality request"
     ),
 }
 """The columns of each table, with the kind of their values."""
@@ -73,7 +74,7 @@ def _rows(session: Session, name: str | None, agent_id: str | None) -> Iterator[
     for message in session.messages:
         yield "messages", own | _message(session, message)
         if message.tokens is not None and not message.is_synthetic:
-            yield "usage", own | _usage(session, message)
+            yield from (("usage", own | row) for row in _usage(session, message, message.tokens))
     for call in session.calls:
         yield "calls", own | _call(session, call)
 
@@ -133,14 +134,23 @@ def _message(session: Session, message: Message) -> Row:
     }
 
 
-def _usage(session: Session, message: Message) -> Row:
-    tokens, cost = message.tokens, cost_of(message)
-    assert tokens is not None
-    return {
+def _usage(session: Session, message: Message, tokens: Tokens) -> Iterator[Row]:
+    """What a message used, and what was billed beside it: an advisor's answer is a row of its own."""
+    about = {
         "message_id": message.key,
         "turn": _turn(session, message.lines[0]),
         "time": message.started,
-        "model": message.model,
+    }
+    own = {"model": message.model, "quality": message.quality, "request": "message"}
+    yield about | own | _counts(tokens, own_cost_of(message))
+    for listed, request in zip(message.separate_requests, separate_requests(message), strict=True):
+        separate = {"model": request.model, "quality": "final", "request": request.kind}
+        separate["message_id"] = f"{message.key}#{listed.place}"
+        yield about | separate | _counts(request.tokens, request.cost(message.started))
+
+
+def _counts(tokens: Tokens, cost: Cost) -> Row:
+    return {
         "input_tokens": tokens.input,
         "output_tokens": tokens.output,
         "cache_read_tokens": tokens.cache_read,
@@ -148,7 +158,6 @@ def _usage(session: Session, message: Message) -> Row:
         "cache_write_1h_tokens": tokens.cache_write_1h,
         "web_searches": tokens.web_searches,
         "cost_usd": cost.usd,
-        "quality": message.quality,
     }
 
 

@@ -139,7 +139,7 @@ class Fold(Struct):
             self.calls.clear()
             self.message = head.id
         self.model = head.model or self.model
-        self.context = filled(head.usage) or self.context
+        self.context = filled(head) or self.context
         self._calls(entry, head, raw)
         kinds = {block.type for block in head.blocks}
         if "tool_use" in kinds:

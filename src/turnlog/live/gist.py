@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.entries.entry import Body, Usage
+from turnlog.entries.entry import Body, MessageHead
+from turnlog.session.usage.iterations import split_iterations
+from turnlog.session.usage.usage import context_of
 
 LONGEST = 200
 
@@ -16,10 +18,13 @@ def is_over(fields: dict[str, Any]) -> bool:
     return status in ("completed", "failed", "killed", "stopped")
 
 
-def filled(usage: Usage | None) -> int:
-    """How much of the context window a message found filled, in tokens."""
-    if usage is None:
+def filled(head: MessageHead) -> int:
+    """How much of the context window the last request of a message found filled, in tokens."""
+    if (usage := head.usage) is None:
         return 0
+    requests = split_iterations(usage, head.model).own
+    if requests and (last := context_of(requests[-1])):
+        return last
     parts = usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens
     return sum(count or 0 for count in parts)
 

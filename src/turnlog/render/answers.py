@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any, cast
 
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.reader import Transcript
 from turnlog.render.card import Picture
 from turnlog.render.pictures import Held, held, pictured
-from turnlog.render.tools import Earlier, Placed, Work, card
+from turnlog.render.tools import ADVISOR, Earlier, Placed, Work, card
+from turnlog.render.tools.advisor import advisor_figures
 from turnlog.render.values import fields, number, text
 from turnlog.render.view import Answer, Block, Called, Odd, Said, Shot, Thought, Tokens
 from turnlog.session.calls import Call, Detail, detail, pair
@@ -87,6 +89,7 @@ class _Blocks:
         self._shown: dict[int, list[Held]] = {}
         """The pictures of results, by the index of the entry."""
         self._nameless = [line for line in message.lines for block in _calls_of(line) if not block]
+        self._advisors = advisor_figures(message)
         self._pictures = [
             found.picture
             for line in message.lines
@@ -153,6 +156,8 @@ class _Blocks:
         call_id, name = text(block.get("id")), text(block.get("name")) or "server tool"
         offset = self._maker.excerpt.offset(self._message.lines[0])
         work = self._maker.work(name, found, call_id, None, ())
+        if name == ADVISOR and result is not None:
+            work = replace(work, request_figures=next(self._advisors, ()))
         return card(work, Placed(call_id or f"@{offset}", offset), is_served=True)
 
 

@@ -15,11 +15,19 @@ from msgspec import Struct
 
 from turnlog.entries.entry import Entry, Usage
 from turnlog.entries.reader import Transcript, collector_off
+from turnlog.session.usage.iterations import (
+    MAX_REQUEST_TOKENS,
+    NO_ITERATIONS,
+    Iterations,
+    SeparateRequest,
+    cache_writes,
+    largest_counts,
+    split_iterations,
+)
 from turnlog.session.usage.prices import SYNTHETIC, Tokens
 
 Quality = Literal["final", "partial", "placeholder", "missing"]
-MOST = 10_000_000
-"""No request has more tokens of a kind: a number above is no count, and would spoil every sum that it is in."""
+MOST = MAX_REQUEST_TOKENS
 MOST_SEARCHES = 10_000
 
 
@@ -50,6 +58,10 @@ class Message(Struct, gc=False):
     terms: Terms | None = None
     is_error: bool = False
     """An API error that the client wrote down as an answer."""
+    own_requests: tuple[Tokens, ...] = ()
+    """What each request of its own model used, where there were several; together its tokens."""
+    separate_requests: tuple[SeparateRequest, ...] = ()
+    """Requests that are billed beside its tokens: an advisor's, or one that another model answered in its place."""
 
     @property
     def is_synthetic(self) -> bool:
@@ -108,7 +120,8 @@ def _count(message: Message) -> None:
         if read < (count := usage.cache_read_input_tokens or 0) <= MOST:
             read = count
         count = usage.cache_creation_input_tokens or 0
-        if (split := usage.cache_creation) is not None:
+        iterations = _take_iterations(message, usage) if usage.iterations else NO_ITERATIONS
+        if (split := cache_writes(usage, iterations)) is not None:
             hour = split.ephemeral_1h_input_tokens or 0
             if long < hour <= MOST:
                 long = hour
@@ -128,6 +141,20 @@ def _count(message: Message) -> None:
             version=line.version,
             sidechain=bool(line.is_sidechain),
         )
+
+
+def _take_iterations(message: Message, usage: Usage) -> Iterations:
+    """Keep the requests that one line lists; of a separate one the largest value of each field."""
+    found = split_iterations(usage, message.model)
+    if len(found.own) > 1:
+        message.own_requests = found.own
+    if found.separate:
+        known = {request.place: request for request in message.separate_requests}
+        for request in found.separate:
+            before = known.get(request.place, request)
+            known[request.place] = before._replace(tokens=largest_counts(before.tokens, request.tokens))
+        message.separate_requests = tuple(known[place] for place in sorted(known))
+    return found
 
 
 def quality(*, stopped: bool, grew: bool, version: str | None, sidechain: bool) -> Quality:

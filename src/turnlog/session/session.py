@@ -265,8 +265,11 @@ class Session:
 
     @cached_property
     def models(self) -> list[str]:
-        """The models that answered."""
-        return overview.distinct(message.model for message in self.messages if not message.is_synthetic)
+        """The models that answered, advisors among them."""
+        own = (message for message in self.messages if not message.is_synthetic)
+        return overview.distinct(
+            model for message in own for model in (message.model, *(item.model for item in message.separate_requests))
+        )
 
     @cached_property
     def folders(self) -> list[str]:

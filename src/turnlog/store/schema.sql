@@ -59,7 +59,7 @@ CREATE TABLE folder (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT R
 
 -- An assistant message as one file states it (session.usage.counting.Best). Copies are in several files.
 CREATE TABLE answer (
-    key         TEXT NOT NULL,          -- message.id, else the uuid of its line
+    key         TEXT NOT NULL,          -- message.id, else the uuid of its line; with '#1' … a request that is billed beside it
     file        INTEGER NOT NULL,
     model       INTEGER,                -- name.id
     first       TEXT NOT NULL,
@@ -76,6 +76,7 @@ CREATE TABLE answer (
     version     TEXT,                   -- of its last line
     terms       TEXT,                   -- speed|service_tier|inference_geo where one of them is not the usual
     letters     INTEGER NOT NULL,       -- characters of its texts, thinking and inputs: for an estimate
+    requests    TEXT,                   -- what each of its requests used, where there were several (session.usage.iterations)
     PRIMARY KEY (file, key)             -- what a file adds stands together, and is read together
 ) WITHOUT ROWID;
 CREATE INDEX answer_key ON answer (key);

@@ -20,7 +20,7 @@ from turnlog.store.index.refresh import Progress, Refreshed, refresh, unheard
 from turnlog.store.lock import DAMAGED, locked, log_ahead, writing
 from turnlog.store.place import USUAL
 
-VERSION = 8
+VERSION = 9
 """Of the tables and of what is put into them; an index of another version is made again."""
 BUSY_MS = 10_000
 _UNWRITABLE = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)

@@ -14,6 +14,8 @@ from turnlog.cli.terminal import Screen, first_lines, line, lines, visible
 from turnlog.entries.entry import Entry
 from turnlog.render.events import notified
 from turnlog.render.figures import count
+from turnlog.render.tools import ADVISOR
+from turnlog.render.tools.advisor import advisor_figures
 from turnlog.session.agents import Agent
 from turnlog.session.calls import Call
 from turnlog.session.messages import Message
@@ -136,9 +138,14 @@ class Story:
 
     def _message(self, message: Message) -> Iterator[str]:
         limit = AGENT_LINES if self.above else ANSWER_LINES
+        advisors = advisor_figures(message)
         for block in self.session.content(message):
             kind = block.get("type")
-            if kind == "text" and isinstance(block.get("text"), str):
+            if kind == "advisor_tool_result":
+                yield from self._advice(block, next(advisors, ()))
+            elif kind == "server_tool_use" and block.get("name") == ADVISOR:
+                continue  # it is asked nothing: its answer says all
+            elif kind == "text" and isinstance(block.get("text"), str):
                 style = ("red",) if message.is_error else ("dim",) if message.is_synthetic else ()
                 for part in self._shortened(block["text"], limit):
                     yield self.screen.paint(f"  {part}".rstrip(), *style)
@@ -148,6 +155,17 @@ class Story:
                 yield from self._call(call)
             elif kind != "tool_use":
                 yield self.screen.paint(f"  [{line(str(kind))}]", "dim")
+
+    def _advice(self, block: dict[str, Any], figures: tuple[str, ...]) -> Iterator[str]:
+        """What the advisor said, which the API often encrypts."""
+        about = " · ".join(filter(None, figures))
+        yield f"  {self.screen.paint('●', 'blue')} {self.screen.paint(ADVISOR, 'bold')} {about}".rstrip()
+        found = block.get("content")
+        said = found if isinstance(found, dict) else {}
+        words = next((said[name] for name in ("error_code", "text") if isinstance(said.get(name), str)), "")
+        style = "red" if "error_code" in said else "dim"
+        for part in self._shortened(words or "(encrypted: only the API can read it)", AGENT_LINES):
+            yield "    " + self.screen.paint(f"→ {part}", style)
 
     def _thought(self, block: dict[str, Any]) -> Iterator[str]:
         text = block.get("thinking")

@@ -85,6 +85,15 @@ def fill(given: object) -> tuple[int | None, int | None]:
 
 
 def _held(usage: object) -> int | None:
+    """What the last request of a message held; the counts at the top level add up all its requests."""
+    listed = inside(usage, "iterations")
+    for item in reversed(listed) if isinstance(listed, list) else ():
+        if inside(item, "type") not in ("advisor_message", "compaction"):
+            return _prompt_tokens(item) or _prompt_tokens(usage)
+    return _prompt_tokens(usage)
+
+
+def _prompt_tokens(usage: object) -> int | None:
     found = [number(inside(usage, name)) for name in _HELD]
     split = [number(inside(usage, "cache_creation", f"ephemeral_{life}_input_tokens")) for life in ("5m", "1h")]
     written = max(found[2] or 0, sum(count or 0 for count in split))

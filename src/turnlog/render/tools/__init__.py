@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from turnlog.render.card import Card
-from turnlog.render.tools import agents, anything, asking, planning, reading, running, searching, web, writing
+from turnlog.render.tools import advisor, agents, anything, asking, planning, reading, running, searching, web, writing
 from turnlog.render.tools.work import Earlier, Parts, Work
 from turnlog.session.calls import family
 
-__all__ = ["Earlier", "Placed", "Work", "card"]
+__all__ = ["ADVISOR", "Earlier", "Placed", "Work", "card"]
 
 TOOLS: dict[str, Callable[[Work], Parts]] = {
     "Agent": agents.agent,
@@ -57,6 +57,10 @@ TOOLS: dict[str, Callable[[Work], Parts]] = {
 """What shows the calls of a tool; all others are shown as names and values."""
 
 
+ADVISOR = "advisor"
+"""The tool by which the API asks another model."""
+
+
 class Placed(NamedTuple):
     """Where a call and its result stand in the file, and how long it took."""
 
@@ -71,7 +75,8 @@ def card(work: Work, placed: Placed, *, is_served: bool = False) -> Card:
     group = family(work.name)
     make = anything.mcp if group == "mcp" else TOOLS.get(work.name, anything.anything)
     if is_served:
-        make, group = web.served, "web" if work.name.startswith("web_") else "other"
+        make = advisor.advisor if work.name == ADVISOR else web.served
+        group = "web" if work.name.startswith("web_") else "other"
     parts = make(work)
     return Card(
         placed.id,

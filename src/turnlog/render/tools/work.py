@@ -43,6 +43,8 @@ class Work:
     helper: Helper | None = None
     """The sub-agent that the call started, as the session's head knows it."""
     earlier: Earlier = field(default_factory=Earlier)
+    request_figures: tuple[str, ...] = ()
+    """Model, tokens and cost of the request that the API made for the call."""
 
     @property
     def given(self) -> Json:

@@ -12,7 +12,7 @@ from turnlog.session.session import Session
 from turnlog.session.timeline.reading import kind_of
 from turnlog.session.timeline.timeline import Chapter, Item, Kind, Place
 from turnlog.session.turns import Turn
-from turnlog.session.usage.usage import context_of, total
+from turnlog.session.usage.usage import context_tokens, total
 
 TITLE = 200
 """So many characters of a prompt are kept."""
@@ -158,7 +158,7 @@ def _chapter(turn: Turn, first: int, count: int) -> Chapter:
         len(turn.calls),
         sum(call.is_error is True for call in turn.calls) + sum(message.is_error for message in turn.messages),
         usage.output_tokens,
-        max((context_of(message.tokens) for message in turn.messages if message.tokens), default=0),
+        max(map(context_tokens, turn.messages), default=0),
         usage.cost_usd,
         usage.unpriced_tokens > 0,
     )

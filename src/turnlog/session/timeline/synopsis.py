@@ -12,7 +12,7 @@ from turnlog.session.session import Session
 from turnlog.session.timeline.sequence import Sequence, title
 from turnlog.session.timeline.timeline import Chapter, Compacted, Fork, Head, Helper, Line, Step, Timeline, Use, Way
 from turnlog.session.turns import Turn
-from turnlog.session.usage.usage import context_of, cost_of, total
+from turnlog.session.usage.usage import context_tokens, cost_of, total
 
 
 def timeline(session: Session) -> Timeline:
@@ -128,7 +128,7 @@ _READS = frozenset({"read", "attach", "found"})
 def _steps(session: Session, places: dict[str, int]) -> Iterator[Step]:
     for message in session.messages:
         tokens = message.tokens
-        if tokens is not None and not message.is_synthetic and (filled := context_of(tokens)):
+        if tokens is not None and (filled := context_tokens(message)):
             line = message.lines[0]
             place = places.get(line.uuid or "", places.get(f"@{line.offset}", 0))
             yield Step(place, message.started, filled, tokens.cache_read, tokens.output, cost_of(message).usd or 0.0)

@@ -1,7 +1,8 @@
 """Counting what assistant messages used, line by line: the largest value of each field, and what it is worth.
 
 The lines of a message repeat its usage and its id, in one file and in the copies that forks and branches make. One
-`Best` is what one file states of a message; `merge` makes one of several.
+`Best` is what one file states of a message; `merge` makes one of several. A request that is billed beside the message,
+such as an advisor's, is counted like a message of its own: its key is that of the message with `#` and its place.
 """
 
 from __future__ import annotations
@@ -13,8 +14,16 @@ from typing import Protocol
 from msgspec import Struct, convert
 
 from turnlog.entries.decode import NO_FIT, fit
-from turnlog.entries.entry import Body, Usage
+from turnlog.entries.entry import Body, CacheWrites, Usage
 from turnlog.session.messages import MOST, MOST_SEARCHES, Quality, quality
+from turnlog.session.usage.iterations import (
+    NO_ITERATIONS,
+    SeparateRequest,
+    cache_writes,
+    largest_counts,
+    split_iterations,
+    write_requests,
+)
 from turnlog.session.usage.prices import SYNTHETIC, Tokens
 
 UNUSUAL = 40
@@ -118,6 +127,8 @@ class Best(Struct, gc=False, array_like=True):
     """`speed|service_tier|inference_geo` where one of them is not the usual."""
     letters: int = 0
     """How many characters its text, thinking and inputs have; who counts must say it, `scan` does not."""
+    requests: str | None = None
+    """What each of its requests used, where there were several (`iterations.write_requests`)."""
 
     @property
     def tokens(self) -> Tokens:
@@ -189,11 +200,32 @@ def count(found: dict[str, Best], line: Line, name: str, offset: int, side: int 
     if message.stop_reason is not None:
         best.stopped = True
     if (usage := message.usage) is not None:
-        _raise(best, usage)
+        iterations = split_iterations(usage, best.model) if usage.iterations else NO_ITERATIONS
+        _raise(best, usage, cache_writes(usage, iterations))
+        if len(iterations.own) > 1:
+            best.requests = write_requests(iterations.own)
+        for request in iterations.separate:
+            _count_separate(found, f"{key}#{request.place}", request, best, usage, time)
     return best
 
 
-def _raise(best: Best, usage: Usage) -> None:
+def _count_separate(
+    found: dict[str, Best], key: str, request: SeparateRequest, message: Best, usage: Usage, time: str
+) -> None:
+    """Add a request that is billed beside the message that a line states it with."""
+    best = found.get(key)
+    if best is None:
+        best = found[key] = Best(request.model, time, time, lowest=0, stopped=True)
+    best.last = max(best.last, time)
+    best.version, best.sidechain = message.version, message.sidechain
+    best.terms = _unusual_terms(None, usage.service_tier, usage.inference_geo)
+    tokens = largest_counts(best.tokens, request.tokens)
+    best.input_tokens, best.output_tokens, best.cache_read_input_tokens = tokens[:3]
+    best.cache_creation_input_tokens = tokens.cache_write_5m + tokens.cache_write_1h
+    best.cache_creation_1h = tokens.cache_write_1h
+
+
+def _raise(best: Best, usage: Usage, writes: CacheWrites | None) -> None:
     """Take over what one line states more of than those before."""
     if (value := usage.input_tokens) and best.input_tokens < value <= MOST:
         best.input_tokens = value
@@ -205,7 +237,7 @@ def _raise(best: Best, usage: Usage) -> None:
     if (value := usage.cache_read_input_tokens) and best.cache_read_input_tokens < value <= MOST:
         best.cache_read_input_tokens = value
     value = usage.cache_creation_input_tokens or 0
-    if (writes := usage.cache_creation) is not None:
+    if writes is not None:
         long = writes.ephemeral_1h_input_tokens or 0
         if best.cache_creation_1h < long <= MOST:
             best.cache_creation_1h = long
@@ -217,8 +249,11 @@ def _raise(best: Best, usage: Usage) -> None:
         best.cache_creation_input_tokens = value
     if (tools := usage.server_tool_use) is not None and (value := tools.web_search_requests or 0):
         best.web_searches = max(best.web_searches, min(value, MOST_SEARCHES))
-    if usage.service_tier not in _USUAL or usage.speed not in _USUAL or usage.inference_geo not in _USUAL:
-        best.terms = "|".join((word or "")[:UNUSUAL] for word in (usage.speed, usage.service_tier, usage.inference_geo))
+    best.terms = _unusual_terms(usage.speed, usage.service_tier, usage.inference_geo) or best.terms
+
+
+def _unusual_terms(*words: str | None) -> str | None:
+    return "|".join((word or "")[:UNUSUAL] for word in words) if any(word not in _USUAL for word in words) else None
 
 
 def merge(parts: Sequence[Best]) -> Best:
@@ -254,3 +289,4 @@ def _take(found: Best, other: Best) -> None:
     found.stopped = found.stopped or other.stopped
     found.terms = found.terms or other.terms
     found.model = found.model or other.model
+    found.requests = found.requests or other.requests

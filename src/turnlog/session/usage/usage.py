@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from operator import mul
 from typing import NamedTuple
 
@@ -10,7 +10,19 @@ from msgspec import Struct
 
 from turnlog.entries.reader import collector_off
 from turnlog.session.messages import Message, Quality, Terms
-from turnlog.session.usage.prices import PICO, SYNTHETIC, Cost, PicoRates, Tokens, cost, pico_rates, window
+from turnlog.session.usage.iterations import divide
+from turnlog.session.usage.prices import (
+    PICO,
+    SYNTHETIC,
+    UNPRICED,
+    Cost,
+    Parts,
+    PicoRates,
+    Tokens,
+    cost,
+    pico_rates,
+    window,
+)
 
 QUALITIES: tuple[Quality, ...] = ("final", "partial", "placeholder", "missing")
 _USUAL = Terms(None, None, None)
@@ -38,6 +50,42 @@ class Usage(Struct):
         return self._pico / PICO
 
 
+class BilledRequest(NamedTuple):
+    """One request behind a message, as it is billed."""
+
+    kind: str
+    """`message`, or what the list of requests calls it: `advisor_message`, `compaction` …"""
+    model: str | None
+    tokens: Tokens
+    terms: Terms
+
+    def cost(self, at: str | None) -> Cost:
+        """What it cost; `at` is when it was sent."""
+        speed, tier, geo = self.terms
+        return cost(self.model, self.tokens, speed=speed, service_tier=tier, geo=geo, at=at)
+
+
+def billed_requests(message: Message) -> Iterator[BilledRequest]:
+    """The requests behind a message: those of its own model first, then an advisor's and the like."""
+    if message.tokens is not None:
+        yield from _own_requests(message, message.tokens)
+        yield from separate_requests(message)
+
+
+def _own_requests(message: Message, tokens: Tokens) -> Iterator[BilledRequest]:
+    terms = message.terms or _USUAL
+    for part in divide(tokens, message.own_requests) if message.own_requests else (tokens,):
+        yield BilledRequest("message", message.model, part, terms)
+
+
+def separate_requests(message: Message) -> Iterator[BilledRequest]:
+    """The requests that are billed beside the message's own tokens."""
+    if message.separate_requests:
+        terms = (message.terms or _USUAL)._replace(speed=None)  # only the model that was asked for answers fast
+        for _, kind, model, tokens in message.separate_requests:
+            yield BilledRequest(kind, model, tokens, terms)
+
+
 @collector_off()
 def total(messages: Iterable[Message]) -> Usage:
     """The usage of some messages; a message that is given twice counts once, synthetic ones not at all."""
@@ -49,8 +97,9 @@ def total(messages: Iterable[Message]) -> Usage:
             continue
         seen.add(message.key)
         quality[message.quality] += 1
-        if (tokens := message.tokens) is not None:
-            rates = pico_rates(message.model, tokens, *(message.terms or _USUAL), message.started)
+        quality["final"] += len(message.separate_requests)
+        for _, model, tokens, terms in billed_requests(message):
+            rates = pico_rates(model, tokens, *terms, message.started)
             billed.setdefault(rates, []).append(tokens)
     # What one rate applies to is added up first: a sum of products is a product of sums, and few rates occur.
     sums = {rates: _sum(group) for rates, group in billed.items()}
@@ -75,14 +124,38 @@ def _sum(tokens: Iterable[Tokens]) -> Tokens:
 
 
 def cost_of(message: Message) -> Cost:
-    """What a message cost; unpriced when its model has no known price."""
-    speed, tier, geo = message.terms or _USUAL
-    return cost(message.model, message.tokens or Tokens(), speed=speed, service_tier=tier, geo=geo, at=message.started)
+    """What all requests behind a message cost; unpriced when the model of one has no known price."""
+    return _sum_costs(
+        [own_cost_of(message), *(request.cost(message.started) for request in separate_requests(message))]
+    )
+
+
+def own_cost_of(message: Message) -> Cost:
+    """What a message's own tokens cost, without what is billed beside it."""
+    return _sum_costs([request.cost(message.started) for request in _own_requests(message, message.tokens or Tokens())])
+
+
+def _sum_costs(costs: list[Cost]) -> Cost:
+    if len(costs) == 1:
+        return costs[0]
+    if any(item.pico is None for item in costs):
+        return UNPRICED
+    parts = Parts(*map(sum, zip(*(item.parts for item in costs), strict=True)))
+    return Cost(sum(parts), parts)
 
 
 def context_of(tokens: Tokens) -> int:
     """How much of the context window a request filled."""
     return tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h
+
+
+def context_tokens(message: Message) -> int:
+    """How much of the context window the last request of a message filled; 0 where nothing is known."""
+    if message.tokens is None or message.is_synthetic:
+        return 0
+    # Sums over several requests count the same prompt again and again.
+    last = context_of(message.own_requests[-1]) if message.own_requests else 0
+    return last or context_of(message.tokens)
 
 
 class Fill(NamedTuple):
@@ -100,5 +173,5 @@ def fills(messages: Iterable[Message]) -> list[Fill]:
     return [
         Fill(message.key, message.started, filled, window(message.model, filled))
         for message in messages
-        if message.tokens is not None and not message.is_synthetic and (filled := context_of(message.tokens))
+        if (filled := context_tokens(message))
     ]

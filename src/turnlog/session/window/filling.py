@@ -14,10 +14,9 @@ from heapq import nlargest
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import lookup, window
-from turnlog.session.usage.usage import context_of
+from turnlog.session.usage.usage import context_tokens
 from turnlog.session.window.pieces import GROUPS, Piece, pieces, pieces_of
 
 USUAL_RATE = 0.4
@@ -199,13 +198,9 @@ def _requests(session: Session, found: Sequence[Piece]) -> list[Request]:
         if message is None or message.key in seen or piece.row.index < start:
             continue
         seen.add(message.key)
-        if held := _held(message):
+        if held := context_tokens(message):
             requests.append(Request(at, held, piece.turn, message.model))
     return requests
-
-
-def _held(message: Message) -> int:
-    return context_of(message.tokens) if message.tokens is not None and not message.is_synthetic else 0
 
 
 def _rate(found: Sequence[Piece], requests: Sequence[Request]) -> tuple[float, int]:
@@ -243,11 +238,11 @@ def _unseen(session: Session, found: Sequence[Piece], requests: Sequence[Request
 
 def _unseen_at_start(session: Session, rate: float) -> int:
     """The same from the first request of the whole session: no answer followed on the last compaction yet."""
-    first = next((message for message in session.messages if _held(message)), None)
+    first = next((message for message in session.messages if context_tokens(message)), None)
     if first is None:
         return 0
     before = [row for row in session.entries if row.index < first.lines[0].index]
-    return max(0, _held(first) - _total(pieces_of(session, before), rate))
+    return max(0, context_tokens(first) - _total(pieces_of(session, before), rate))
 
 
 def _total(found: Iterable[Piece], rate: float) -> int:

@@ -220,6 +220,9 @@ class _Reader:
                     self.outline.broken += 1
                 else:
                     self._entry(placed)
+        for best in self.answers.values():  # advisors and echoes have models that no line of the file has as its own
+            if best.model:
+                self.names.number("model", best.model)
         said, done = self.words
         found = Batch(
             self.task.file,
@@ -259,9 +262,7 @@ class _Reader:
             if said.model:
                 model = self.models.get(said.model) or self._numbered(said.model)
         elif line.type == "progress" and b'"agent_progress"' in placed.raw:
-            echo = count_echo(self.answers, placed.body, self.task.path, placed.offset)
-            if echo is not None and echo.model:
-                self.names.number("model", echo.model)
+            count_echo(self.answers, placed.body, self.task.path, placed.offset)
         if (moved := self.outline.moved(line)) is not None:
             found.append(Text("other", moved))
         self.outline.add(placed, found)

@@ -18,6 +18,7 @@ from msgspec.structs import astuple
 
 from turnlog.session.clock import seconds
 from turnlog.session.usage.counting import Best, leading, merge
+from turnlog.session.usage.iterations import divide, read_requests
 from turnlog.session.usage.prices import PicoRates, Tokens, lookup, pico_rates
 from turnlog.session.usage.usage import QUALITIES
 from turnlog.store.index import pricing
@@ -30,7 +31,7 @@ _PLACES = {quality: place for place, quality in enumerate(QUALITIES)}
 _ISO = "GLOB '2[0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z'"
 _ANSWERS = f"""
     SELECT key, file, iif(last {_ISO}, unixepoch(last), NULL), model, first, last, input, output, cache_read,
-        cache_write, cache_write_1h, searches, lowest, stopped, sidechain, version, terms, letters
+        cache_write, cache_write_1h, searches, lowest, stopped, sidechain, version, terms, letters, requests
     FROM answer
 """
 
@@ -148,6 +149,10 @@ def _merged(rows: list[Answer], files: dict[int, _File]) -> Answer:
     return (*payer[:3], *astuple(merge(parts)))
 
 
+_Key = tuple[int, int, int | None, PicoRates | None]
+"""The hour, the session, the model, and what a token costs."""
+
+
 class _Ledger:
     """Messages added up as they come."""
 
@@ -155,25 +160,33 @@ class _Ledger:
         self.files = _Files(db)
         self._models: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
         self._place = place
-        self._sums: dict[tuple[int, int, int | None, PicoRates | None], list[int]] = {}
+        self._sums: dict[_Key, list[int]] = {}
 
     def add(self, answers: Iterable[Answer]) -> None:
         """Add some messages; one loop without calls, since there may be hundreds of thousands."""
         files, place, rates_of, quality_of, all_sums = self.files, self._place, cache(self._flat), _quality, self._sums
         for row in answers:
             _, file, ended, model, first, last, given, output, read, written, long, searches = row[:12]
-            lowest, stopped, sidechain, version, terms, letters = row[12:]
+            lowest, stopped, sidechain, version, terms, letters, requests = row[12:]
             if ended is None:
                 ended = max(seconds(last), 0)
-            rates = rates_of(model, terms)
+            rates, stated = rates_of(model, terms), output
+            hour, session = place(ended) if ended else UNKNOWN, files[file].session
             if rates == ():
                 tokens = Tokens(given, output, read, written - long, long, searches)
-                rates = pico_rates(self._models.get(model), tokens, *_terms(terms), first)
-            key = (place(ended) if ended else UNKNOWN, files[file].session, model, rates)
+                first_request, *others = divide(tokens, read_requests(requests)) if requests else (tokens,)
+                name, asked = self._models.get(model), _terms(terms)
+                for further in others:
+                    own_rates = pico_rates(name, further, *asked, first)
+                    self._add_request((hour, session, model, own_rates), further, ended)
+                given, output, read, short, long, searches = first_request
+                written = short + long
+                rates = pico_rates(name, first_request, *asked, first)
+            key = (hour, session, model, rates)
             sums = all_sums.get(key)
             if sums is None:
                 sums = all_sums[key] = [0] * 12 + [ended, ended]
-            quality = quality_of(lowest < 0, stopped, output > lowest, version, sidechain)
+            quality = quality_of(lowest < 0, stopped, stated > lowest, version, sidechain)
             sums[0] += 1
             sums[1] += given
             sums[2] += output
@@ -182,12 +195,19 @@ class _Ledger:
             sums[5] += long
             sums[6] += searches
             sums[7 + quality] += 1
-            if quality and (seeming := letters * TOKENS // LETTERS) > output:
-                sums[11] += seeming - output
+            if quality and (seeming := letters * TOKENS // LETTERS) > stated:
+                sums[11] += seeming - stated
             if ended < sums[12]:
                 sums[12] = ended
             elif ended > sums[13]:
                 sums[13] = ended
+
+    def _add_request(self, key: _Key, tokens: Tokens, ended: int) -> None:
+        """Add one more request of a message that is counted already."""
+        sums = self._sums.setdefault(key, [0] * 12 + [ended, ended])
+        for place, count in enumerate(tokens, 1):
+            sums[place] += count
+        sums[12], sums[13] = min(sums[12], ended), max(sums[13], ended)
 
     def _flat(self, model: int | None, terms: str | None) -> PicoRates | None:
         """The rates that every request of a model has; () where they depend on the request."""

@@ -19,7 +19,7 @@ _CHECKPOINT = ["offset", "inode", "size", "mtime_ns", "head_hash", "tail_hash", 
 _COLUMNS = ", ".join(f"{name} = ?" for name in ["session", *_CHECKPOINT, *_OUTLINE])
 _FILE = f"UPDATE file SET gone = NULL, {_COLUMNS} WHERE id = ?"
 _ANSWER = """
-    INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET
         last = max(last, excluded.last),
         input = max(input, excluded.input),
@@ -34,7 +34,8 @@ _ANSWER = """
         stopped = max(stopped, excluded.stopped),
         sidechain = excluded.sidechain,
         version = excluded.version,
-        letters = letters + excluded.letters
+        letters = letters + excluded.letters,
+        requests = coalesce(excluded.requests, requests)
 """
 _CALL = """
     INSERT INTO call (id, file, tool, started, ended, failed, given, got, path, shown)

@@ -43,7 +43,7 @@ def scanned(config_dirs: Iterable[Path]) -> apsw.Connection:
             for path, answers in found.items()
             for key, best in answers.items()
         )
-        db.executemany(f"INSERT INTO answer VALUES ({','.join('?' * 17)})", rows)
+        db.executemany(f"INSERT INTO answer VALUES ({','.join('?' * 18)})", rows)
         db.executemany("INSERT INTO name VALUES (?, ?, ?)", ((n, *name) for name, n in names.names.items()))
         db.executemany("INSERT INTO session VALUES (?, ?, ?)", ((n, *key) for key, n in names.sessions.items()))
         renew(db, None)

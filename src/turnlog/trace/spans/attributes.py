@@ -15,7 +15,7 @@ from turnlog.trace.spans.parts import Part, json_of, short
 from turnlog.trace.spans.span import Span, Value
 from turnlog.trace.spans.spans import Node, Trace
 from turnlog.trace.spans.stretches import Answer, Stretch
-from turnlog.trace.spans.usage import fitting, usage
+from turnlog.trace.spans.usage import fitting, separate_usage, usage
 
 _KINDS = {"agent": "AGENT", "generation": "LLM", "tool": "TOOL"}
 _FAILED = {"error": "tool_error", "denied": "denied", "interrupted": "interrupted"}
@@ -139,6 +139,12 @@ def _generation(node: Node, contents: Contents, attributes: Attributes) -> str |
     attributes["gen_ai.operation.name"] = "chat"
     attributes["gen_ai.provider.name"] = "anthropic"
     attributes["claude_code.message_id"] = short(message.key)
+    if (request := node.request) is not None:
+        attributes["claude_code.request_kind"] = short(request.kind)
+        if request.model:
+            attributes["gen_ai.request.model"] = short(request.model)
+        attributes.update(separate_usage(request))
+        return None
     attributes["langfuse.observation.metadata.tool_count"] = answer.calls
     if message.request_id:
         attributes["claude_code.request_id"] = short(message.request_id)

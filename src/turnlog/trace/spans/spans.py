@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import collector_off
@@ -17,6 +17,7 @@ from turnlog.errors import Unreadable
 from turnlog.session.agents import Agent
 from turnlog.session.calls import Call
 from turnlog.session.session import Session
+from turnlog.session.usage.iterations import SeparateRequest
 from turnlog.trace.spans import ids
 from turnlog.trace.spans.parts import short
 from turnlog.trace.spans.reports import reported
@@ -44,6 +45,8 @@ class Node(Struct):
     stretch: Stretch
     answer: Answer | None = None
     """What a generation brought."""
+    request: SeparateRequest | None = None
+    """What was billed beside that answer, where the span is for this and not for the answer itself."""
     call: Call | None = None
     """What a tool was asked."""
     agent: Agent | None = None
@@ -190,12 +193,23 @@ class _Traces:
                     "generation", *_generation(stream, answer, own), answer.final, work, stretch, answer, agent=agent
                 )
                 self._put(trace, node)
+                self._add_separate(trace, node)
             for call in stretch.calls:
                 final = call.result is not None or stretch.closed
                 node = Node("tool", *_tool(stream, call, own, times.end), final, work, stretch, call=call, agent=agent)
                 if self._put(trace, node):
                     self._places.setdefault(call.id, _Place(call, trace, stream))
             trace.settled = trace.settled and stretch.closed
+
+    def _add_separate(self, trace: Trace, node: Node) -> None:
+        """Add what was billed beside an answer, such as an advisor's: a generation below that of the answer."""
+        answer = node.answer
+        if answer is None or not answer.has_iterations:
+            return
+        for request in answer.message.separate_requests:
+            own = ids.generation(_global(node.session, f"{answer.key}#{request.place}"))
+            name = f"chat {short(request.model)}" if request.model else "chat"
+            self._put(trace, structs.replace(node, id=own, parent=node.id, nested=node.id, name=name, request=request))
 
     def _put(self, trace: Trace, node: Node) -> bool:
         """Add a node unless it is there already: a line may stand in two files."""

@@ -40,6 +40,12 @@ class Answer(Struct):
         """Its lines joined."""
         return join(self.lines)[0]
 
+    @property
+    def has_iterations(self) -> bool:
+        """Whether its usage lists the requests behind it."""
+        heads = (line.message for line in self.lines)
+        return any(head is not None and head.usage is not None and head.usage.iterations for head in heads)
+
 
 class Stretch(Struct):
     """Work from a beginning to a rest."""

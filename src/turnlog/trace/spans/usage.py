@@ -7,6 +7,7 @@ itself. What is written into the one-hour cache has one: Langfuse and MLflow hav
 from __future__ import annotations
 
 from turnlog.session.messages import Message
+from turnlog.session.usage.iterations import SeparateRequest
 from turnlog.session.usage.prices import Tokens
 from turnlog.trace.spans.parts import json_of
 from turnlog.trace.spans.span import Value
@@ -24,6 +25,11 @@ def usage(message: Message) -> dict[str, Value]:
     if message.tokens is not None:
         found |= _counts(Tokens(*map(fitting, message.tokens)))
     return found
+
+
+def separate_usage(request: SeparateRequest) -> dict[str, Value]:
+    """The same for a request that was billed beside an answer."""
+    return _counts(Tokens(*map(fitting, request.tokens)))
 
 
 def fitting(number: int) -> int:

@@ -534,7 +534,8 @@ def odd_iterations() -> tuple[dict[str, bytes], list[Counted]]:
     """Lists of requests that are empty, null, of one request, or of the wrong shape: the sums stay what they are."""
     s = Session("odd-iterations")
     s.prompt()
-    for number, listed in enumerate(([], None, [iteration(5, 80)], "none", [None, 3, {"type": "message"}], {})):
+    lists: list[Any] = [[], None, [iteration(5, 80)], "none", [None, 3, {"type": "message"}], {}]
+    for number, listed in enumerate(lists):
         s.answer(str(number), usage(5, 80, iterations=listed))
     s.answer("more", usage(5, 80) | iterations(iteration(50, 800), iteration(50, 800)))
     return main(s), [Counted(input=5, output=80) for _ in range(7)]

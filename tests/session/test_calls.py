@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.session.build import Build, edited, genuine, outcome, use
-from turnlog.session.calls import FAMILIES, Detail, family, pair, plain
+from turnlog.session.calls import FAMILIES, Detail, family, pair
+from turnlog.session.failures import plain
 from turnlog.session.session import Session
 
 
@@ -83,7 +84,8 @@ def test_unanswered_and_failed_calls_are_listed() -> None:
         build.call(name)
     build.result("c1")
     build.result("c2", error=True)
-    found = pair(build.session().entries)
+    session = build.session()
+    found = pair(session.entries, session.file)
     assert [call.id for call in found.unanswered] == ["c3"]
     assert [call.id for call in found.errors] == ["c2"]
 

@@ -151,8 +151,8 @@ def test_a_last_request_without_a_prompt_leaves_the_sum() -> None:
 
 
 def test_cache_writes_are_split_as_all_requests_together_say() -> None:
-    first = {"cache_creation_input_tokens": 100, "cache_creation": {"ephemeral_5m_input_tokens": 100}}
-    second = {"cache_creation_input_tokens": 500, "cache_creation": {"ephemeral_1h_input_tokens": 500}}
+    first: dict[str, Any] = {"cache_creation_input_tokens": 100, "cache_creation": {"ephemeral_5m_input_tokens": 100}}
+    second: dict[str, Any] = {"cache_creation_input_tokens": 500, "cache_creation": {"ephemeral_1h_input_tokens": 500}}
     requests = [listed(1, 10, **first), listed(1, 20, **second)]
     usage = advised(iterations=requests, **(first | {"cache_creation_input_tokens": 600})).usage
     assert (usage.cache_creation_5m, usage.cache_creation_1h) == (100, 500)

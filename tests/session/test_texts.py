@@ -96,6 +96,11 @@ def test_a_call_has_its_tool_its_id_and_the_files_that_it_names() -> None:
     assert call == Text("call", "Edit\n/a\nb", ("/a",), "Edit", "c1")
 
 
+def test_a_result_without_is_error_has_failed_if_its_words_say_so() -> None:
+    assert texts(placed(prompt([outcome("c1", "Exit code 1\nno")])))[0].failed
+    assert not texts(placed(prompt([outcome("c1", "Exit code 1\nno")], toolUseResult={"stdout": "x"})))[0].failed
+
+
 def test_a_call_without_a_name_or_an_input_is_one() -> None:
     (call,) = texts(placed(answer({"type": "tool_use"})))
     assert call == Text("call", "", (), "", None)

@@ -61,6 +61,28 @@ invoke_agent claude-code (finished)
 """)
 
 
+def test_a_call_without_is_error_has_failed_if_its_words_say_so() -> None:
+    build = Build()
+    build.prompt()
+    build.call("c1")
+    build.result("c1", "Exit code 1")
+    build.call("c2", "Edit")
+    build.result("c2", "<tool_use_error>File has not been read yet.</tool_use_error>")
+    build.call("c3")
+    build.result("c3", "Exit code 1", toolUseResult={"stdout": "Exit code 1"})
+    build.answer("so")
+    assert tree(build.session()) == snapshot("""\
+invoke_agent claude-code (finished)
+. chat claude-opus-5 (missing)
+. execute_tool Bash (error, ERROR tool_error)
+. chat claude-opus-5 (missing)
+. execute_tool Edit (error, ERROR tool_error)
+. chat claude-opus-5 (missing)
+. execute_tool Bash (answered)
+. chat claude-opus-5 (missing)\
+""")
+
+
 def test_an_advisors_answer_is_a_generation_below_the_answer_that_asked_it() -> None:
     build = Build()
     build.prompt()

@@ -13,8 +13,9 @@ from typing import Any
 from turnlog.entries.entry import Entry
 from turnlog.render.encoding import encoded
 from turnlog.render.visible import sound
-from turnlog.session.calls import Call, family, plain
+from turnlog.session.calls import Call, family
 from turnlog.session.clock import moment
+from turnlog.session.failures import plain
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn

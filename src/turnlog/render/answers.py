@@ -38,6 +38,10 @@ class _Bodies:
             self._known[entry.index] = self._file.body(entry)
         return self._known[entry.index]
 
+    def raw(self, entry: Entry) -> bytes:
+        """The bytes of an entry."""
+        return self._file.raw(entry)
+
 
 class Answers:
     """Makes the views of messages, in the order of a timeline."""
@@ -82,10 +86,10 @@ class _Blocks:
     def __init__(self, maker: Answers, message: Message, results: list[Entry]) -> None:
         self._maker = maker
         self._message = message
-        # Only `body` is needed of a transcript here.
+        # Only `body` and `raw` are needed of a transcript here.
         self._bodies = cast(Transcript, _Bodies(maker.file))
         entries = sorted([*message.lines, *results], key=lambda entry: entry.index)
-        self._calls = {call.id: call for call in pair(entries).all}
+        self._calls = {call.id: call for call in pair(entries, self._bodies).all}
         self._shown: dict[int, list[Held]] = {}
         """The pictures of results, by the index of the entry."""
         self._nameless = [line for line in message.lines for block in _calls_of(line) if not block]

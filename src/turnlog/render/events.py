@@ -9,7 +9,7 @@ from turnlog.entries.entry import Body, Entry
 from turnlog.entries.reader import Transcript
 from turnlog.render.figures import count
 from turnlog.render.values import fields, line, number, objects, rows, scalar, strings, tagged, text
-from turnlog.session.calls import plain
+from turnlog.session.failures import plain
 from turnlog.session.graph import holds_result
 from turnlog.session.notices import notice
 from turnlog.session.prompts import Prompt, read, understand

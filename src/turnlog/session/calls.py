@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript, collector_off
+from turnlog.session.failures import Bodies, entry_tells_failure, plain
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     name: tuple(tools.split())
@@ -87,10 +88,10 @@ class Calls(NamedTuple):
 
 
 @collector_off()
-def pair(entries: Iterable[Entry]) -> Calls:
+def pair(entries: Iterable[Entry], file: Bodies) -> Calls:
     """Pair calls and results by id; a call written twice is one, the first result counts."""
     calls: dict[str, Call] = {}
-    early: list[tuple[str | None, bool, Entry]] = []
+    early: list[tuple[str | None, bool | None, Entry]] = []
     for entry in entries:
         kind, head = entry.type, entry.message
         if head is None or not isinstance(head.content, list):
@@ -103,16 +104,17 @@ def pair(entries: Iterable[Entry]) -> Calls:
             elif kind == "user" and block.type == "tool_result":
                 call = calls.get(block.tool_use_id or "")
                 if call is None:
-                    early.append((block.tool_use_id, block.is_error or False, entry))
+                    early.append((block.tool_use_id, block.is_error, entry))
                 elif call.result is None:
-                    call.result, call.is_error = entry, block.is_error or False
+                    call.result = entry
+                    call.is_error = entry_tells_failure(file, entry, block.tool_use_id, block.is_error)
     orphans = []
-    for identity, is_error, entry in early:
+    for identity, stated, entry in early:
         call = calls.get(identity or "")
         if call is None:
             orphans.append(entry)
         elif call.result is None or call.result.index > entry.index:
-            call.result, call.is_error = entry, is_error
+            call.result, call.is_error = entry, entry_tells_failure(file, entry, identity, stated)
     return Calls(list(calls.values()), orphans)
 
 
@@ -186,16 +188,6 @@ def _blocks(file: Transcript, entry: Entry) -> list[dict[str, Any]]:
     message = file.body(entry).get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-
-
-def plain(content: object) -> str:
-    """The text of a result: of its text blocks, with a word for each block of another kind."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    blocks = [block for block in content if isinstance(block, dict)]
-    return "\n".join(str(b.get("text", "")) if b.get("type") == "text" else f"[{b.get('type')}]" for b in blocks)
 
 
 def agent_of(file: Transcript, call: Call) -> str | None:

@@ -129,7 +129,7 @@ class Session:
 
     @cached_property
     def _calls(self) -> Calls:
-        return calls_view.pair(self.entries)
+        return calls_view.pair(self.entries, self.file)
 
     @property
     def orphans(self) -> list[Entry]:

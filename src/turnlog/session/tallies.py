@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from turnlog.session.calls import WAITS_FOR_PERSON, Call, Detail, plain
+from turnlog.session.calls import WAITS_FOR_PERSON, Call, Detail
 from turnlog.session.clock import milliseconds
+from turnlog.session.failures import plain
 from turnlog.session.texts.texts import strings
 
 if TYPE_CHECKING:

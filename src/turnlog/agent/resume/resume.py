@@ -91,7 +91,7 @@ def resumed(path: Path, leaf: str | None = None) -> Resumed:
             raise Refused(f"{path}: nothing can hang below its last entry, which has no uuid; `turnlog repair` helps")
         sent = of_thread(file, found, as_sent=True, without=OWN).messages
         bare = of_thread(file, found).messages
-        calls = [call for call in pair(session.entries).all if call.line.index <= found.leaf.index]
+        calls = [call for call in pair(session.entries, file).all if call.line.index <= found.leaf.index]
         open_calls = tuple(_open_calls(calls, bare))
         answer = _last_answer(session, found.rows)
         usage = answer.get("usage")

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from turnlog.cli.terminal import first_lines, lines, visible
 from turnlog.render.figures import count
-from turnlog.session.calls import Detail, plain
+from turnlog.session.calls import Detail
+from turnlog.session.failures import plain
 
 LONGEST = 300
 """So many characters of a first line are shown, however wide the terminal."""

@@ -8,7 +8,7 @@ from typing import Any
 from turnlog.cli.show.gist import asked, first_line
 from turnlog.cli.terminal import Screen, line, lines, visible
 from turnlog.render.figures import count
-from turnlog.session.calls import plain
+from turnlog.session.failures import has_failed, plain
 
 
 def transcript(messages: Iterable[dict[str, Any]], screen: Screen) -> Iterator[str]:
@@ -34,7 +34,8 @@ def _block(block: dict[str, Any], screen: Screen) -> Iterator[str]:
         gist = screen.fit(asked(block.get("input")), len(name) + 3)
         yield f"{screen.paint('●', 'blue')} {screen.paint(name, 'bold')} {gist}".rstrip()
     elif kind == "tool_result":
-        words = first_line(plain(block.get("content"))) or "nothing"
-        yield screen.paint(screen.fit(f"→ {words}"), "red" if block.get("is_error") else "dim")
+        text = plain(block.get("content"))
+        words = first_line(text) or "nothing"
+        yield screen.paint(screen.fit(f"→ {words}"), "red" if has_failed(block.get("is_error"), text, None) else "dim")
     else:
         yield screen.paint(f"[{line(str(kind))}]", "dim")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from turnlog.entries.entry import Entry
-from turnlog.session.calls import plain
+from turnlog.session.failures import plain
 from turnlog.session.resume.parts import Json, part
 from turnlog.session.session import Session
 

@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 from turnlog.render.card import Picture, Plain, Section, Tree
 from turnlog.render.values import Json, fields, inside, line, parsed, text
-from turnlog.session.calls import Detail, plain
+from turnlog.session.calls import Detail
+from turnlog.session.failures import plain
 from turnlog.session.timeline.timeline import Helper
 
 Sections: TypeAlias = Sequence[Section]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from turnlog.session.calls import Detail, plain
+from turnlog.session.calls import Detail
+from turnlog.session.failures import plain
 
 _NUMBERED = re.compile(r" *(\d{1,9})(?:→|\t)(.*)", re.DOTALL)
 _LONGEST_LINE = 2000

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from turnlog.entries.entry import Body
 from turnlog.entries.typed import tagged
+from turnlog.session.failures import has_failed, plain
 from turnlog.session.texts.lines import Block, Line, Placed
 
 KINDS = {
@@ -146,7 +147,8 @@ def _block(line: Line, block: Block) -> Text | None:
     if block.type == "tool_result":
         content = block.content
         words = content if isinstance(content, str) else "\n".join(strings(content))
-        return Text("result", words, (), None, block.tool_use_id, bool(block.is_error))
+        failed = has_failed(block.is_error, plain(content), line.tool_use_result)
+        return Text("result", words, (), None, block.tool_use_id, failed)
     return None
 
 

@@ -85,7 +85,8 @@ def _forks(session: Session, branches: list[Line]) -> Iterator[Fork]:
 
 def _helper(session: Session, agent: Agent, turn: Turn | None) -> Helper:
     inner = session.agent_session(agent)
-    calls = pair(inner.entries).all  # not `inner.calls`: whether it has sub-agents of its own is the session's to know
+    # Not `inner.calls`: whether it has sub-agents of its own is the session's to know.
+    calls = pair(inner.entries, inner.file).all
     usage = total(inner.messages)
     started, ended = inner.span
     return Helper(

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from turnlog.entries.entry import Body, Entry
 from turnlog.errors import Refused
-from turnlog.session.calls import plain
+from turnlog.session.failures import has_failed, plain
 from turnlog.session.graph import holds_result
 from turnlog.session.pictures import picture_tokens
 from turnlog.session.prompts import read
@@ -203,7 +203,7 @@ def _fingerprint(name: str, given: Any) -> int:
 
 def _result(body: Body, block: Json, piece: Piece, calls: dict[str, Piece]) -> Iterator[Piece]:
     piece.group, piece.call = "results", str(block.get("tool_use_id"))
-    piece.failed = bool(block.get("is_error"))
+    piece.failed = has_failed(block.get("is_error"), plain(block.get("content")), body.get("toolUseResult"))
     if call := calls.get(piece.call):
         call.failed = piece.failed
         piece.kind, piece.path, piece.partial, piece.twin = call.kind, call.path, call.partial, call.twin

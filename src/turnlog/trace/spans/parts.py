@@ -13,6 +13,7 @@ import msgspec
 
 from turnlog.entries.entry import Body
 from turnlog.session.calls import outcome
+from turnlog.session.failures import has_failed
 from turnlog.session.prompts import Prompt
 
 _ENCODER = msgspec.json.Encoder()
@@ -56,7 +57,12 @@ def said(body: Body, prompt: Prompt | None = None) -> Said:
         others = [block for block in blocks if block.get("type") != "text"]
         blocks = [{"type": "text", "text": prompt.text}, *others]
     parts = [part for block in blocks if (part := _part(block))]
-    failed = {_id(block, "tool_use_id") for block in blocks if block.get("is_error")}
+    record = body.get("toolUseResult")
+    failed = {
+        _id(block, "tool_use_id")
+        for block in blocks
+        if block.get("type") == "tool_result" and has_failed(block.get("is_error"), _flat(block.get("content")), record)
+    }
     answers = [part for part in parts if part.kind == "tool_call_response"]
     outcomes = {part.id: outcome(body, part.text, is_error=part.id in failed) for part in answers}
     return Said(parts, outcomes, _failure(body) if body.get("isApiErrorMessage") else None)

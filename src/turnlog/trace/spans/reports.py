@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from turnlog.entries.entry import Entry
 from turnlog.session.agents import Agent
-from turnlog.session.calls import AGENT_TOOLS, Call, plain
+from turnlog.session.calls import AGENT_TOOLS, Call
+from turnlog.session.failures import plain
 from turnlog.trace.spans.stream import Stream
 from turnlog.trace.spans.stretches import EndReport
 

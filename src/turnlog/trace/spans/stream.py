@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from turnlog.entries.entry import Entry
 from turnlog.session.calls import Call
+from turnlog.session.failures import entry_tells_failure
 from turnlog.session.graph import holds_result
 from turnlog.session.notices import notice
 from turnlog.session.prompts import Prompt, understand
@@ -206,7 +207,7 @@ class Stream:
         for block in entry.message.blocks if entry.message else ():
             if block.type != "tool_result" or block.tool_use_id is None:
                 continue
-            is_error = bool(block.is_error)
+            is_error = entry_tells_failure(self.session.file, entry, block.tool_use_id, block.is_error)
             if block.tool_use_id not in self._calls:
                 self._early.setdefault(block.tool_use_id, (entry, is_error))
                 continue

@@ -1,0 +1,63 @@
+"""Whether a call failed: by `is_error` on its result, or else by what the client writes for failures.
+
+Exporters and older recorders drop `is_error`. What stays is the client's text: `Exit code N` on the first line of a
+command that failed, or all of the text inside `<tool_use_error>`. The same words can come out of a command that
+succeeded, so the client's own record (`toolUseResult`) has a say: an object, or a list, is what it keeps of a success.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from turnlog.entries.entry import Body, Entry
+
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code [1-9]\d{0,2}[ \t]*(?:\r?\n|\Z)")
+_TAG, _END_TAG = "<tool_use_error>", "</tool_use_error>"
+_MARKS = (b"Exit code ", b"tool_use_error")
+
+
+class Bodies(Protocol):
+    """Where entries can be had in full."""
+
+    def raw(self, item: Entry) -> bytes:
+        """The bytes of an entry."""
+
+    def body(self, entry: Entry) -> Body:
+        """The whole object of an entry."""
+
+
+def has_failed(stated: object, text: str, record: object) -> bool:
+    """Whether a result is that of a failed call: `stated` is its `is_error`, `record` the entry's `toolUseResult`."""
+    if stated is not None:
+        return bool(stated)
+    if text.startswith(_TAG):
+        return _END_TAG in text and (record is None or isinstance(record, str))
+    if _EXIT_CODE.match(text) is None:
+        return False
+    return record is None or (isinstance(record, str) and record.startswith("Error: "))
+
+
+def entry_tells_failure(file: Bodies, entry: Entry, call_id: str | None, stated: bool | None) -> bool:
+    """The same for an entry whose texts were not kept; only one that may tell of a failure is decoded again."""
+    if stated is not None:
+        return stated
+    raw = file.raw(entry)
+    if not any(mark in raw for mark in _MARKS):
+        return False
+    body = file.body(entry)
+    message = body.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    own = next((block for block in blocks if block.get("tool_use_id") == call_id), {})
+    return has_failed(None, plain(own.get("content")), body.get("toolUseResult"))
+
+
+def plain(content: object) -> str:
+    """The text of a result: of its text blocks, with a word for each block of another kind."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    blocks = [block for block in content if isinstance(block, dict)]
+    return "\n".join(str(b.get("text", "")) if b.get("type") == "text" else f"[{b.get('type')}]" for b in blocks)

@@ -178,3 +178,72 @@ def test_it_may_be_interrupted_and_repeated(machine: Machine, backend: Recorder)
     sent = [span["span"] for span in backend.spans]
     assert len({*sent}) == 360
     assert len(sent) == 360  # what hung was not taken
+
+
+# -- sessions of which only sub-agents are left
+
+
+def sidechain(session: str, agent: str, text: str = "looked") -> bytes:
+    build = Build()
+    build.prompt("look", f"{agent}-p", isSidechain=True, agentId=agent)
+    build.answer(text, id=f"{agent}-m", isSidechain=True, agentId=agent, usage={"input_tokens": 7, "output_tokens": 5})
+    return encoded([{**line, "sessionId": session} for line in build.lines])
+
+
+def put(machine: Machine, place: str, data: bytes) -> None:
+    path = machine.folder / "projects" / "-home-dana" / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+@pytest.fixture
+def strays(machine: Machine) -> list[str]:
+    """Sub-agents whose session has no file, in each layout, and one whose session's file is empty."""
+    machine.add(name(1), talk(1, "one").data(), mtime=1_700_000_000)
+    machine.add(name(2), b"", mtime=1_700_000_000)
+    put(machine, f"{name(2)}/subagents/agent-a2.jsonl", sidechain(name(2), "a2"))
+    put(machine, f"{name(3)}/subagents/agent-a3.jsonl", sidechain(name(3), "a3"))
+    put(machine, f"{name(4)}/subagents/workflows/w/agent-a4.jsonl", sidechain(name(4), "a4"))
+    put(machine, "agent-a5.jsonl", sidechain(name(5), "a5"))
+    return ["a2", "a3", "a4", "a5"]
+
+
+def test_sub_agents_whose_session_has_no_file_or_an_empty_one_are_sent(
+    turnlog: Turnlog, backend: Recorder, strays: list[str]
+) -> None:
+    done = turnlog("trace", "backfill", "--all", "--json")
+    assert done.status == 0
+    generations = {span["attributes"].get("claude_code.message_id") for span in backend.spans} - {None}
+    assert generations == {"end-one0", *(f"{agent}-m" for agent in strays)}
+    ids = {span["attributes"]["session.id"] for span in backend.spans}
+    assert ids == {name(number) for number in range(1, 6)}
+    again = turnlog("trace", "backfill", "--all", "--json").json["targets"]
+    assert [item["spans"] for item in again] == [0]
+
+
+def test_what_is_sent_of_all_sessions_is_what_usage_counts(
+    turnlog: Turnlog, backend: Recorder, strays: list[str]
+) -> None:
+    turnlog("trace", "backfill", "--all")
+    total = turnlog("usage", "session", "--json").json["total"]
+    sums = [
+        sum(span["attributes"].get(f"gen_ai.usage.{kind}", 0) for span in backend.spans)
+        for kind in ("input_tokens", "output_tokens")
+    ]
+    assert sums == [total["input_tokens"], total["output_tokens"]] == [28, 20]
+
+
+def test_one_session_without_a_file_is_named_by_its_id(turnlog: Turnlog, backend: Recorder, strays: list[str]) -> None:
+    assert turnlog("trace", "backfill", name(3)).status == 0
+    assert {span["attributes"]["session.id"] for span in backend.spans} == {name(3)}
+    assert "chat" in turnlog("trace", "show", name(3)[:8]).out
+    assert turnlog("trace", "show", "99999999").status == 1
+
+
+def test_sessions_without_a_file_are_chosen_by_project_and_time(
+    turnlog: Turnlog, backend: Recorder, strays: list[str]
+) -> None:
+    assert turnlog("trace", "backfill", "--since", "2100-01-01").status == 1
+    assert turnlog("trace", "backfill", "--project", "webshop").status == 0
+    assert {span["attributes"]["session.id"] for span in backend.spans} >= {name(3), name(5)}

@@ -172,6 +172,20 @@ def test_a_folder_that_is_gone_has_no_sessions(place: Place, tmp_path: Path) -> 
     assert unsent(tmp_path / "gone" / f"{CURRENT}.jsonl", place.outbox, [TARGET], tmp_path, 0) == []
 
 
+def test_a_session_of_which_only_sub_agents_are_left_is_found_until_it_was_sent(place: Place) -> None:
+    agent = place.project / OTHER / "subagents" / "agent-a1.jsonl"
+    agent.parent.mkdir(parents=True)
+    build = Build()
+    build.prompt("look", isSidechain=True)
+    build.answer("looked", isSidechain=True)
+    agent.write_bytes(build.data())
+    assert place.unsent() == [(OTHER, False)]  # somebody may still write it
+    os.utime(agent, (LONG_AGO, LONG_AGO))
+    assert place.unsent() == [(OTHER, True)]
+    place.send(place.project / f"{OTHER}.jsonl")
+    assert place.unsent() == []
+
+
 def register(config: Path, pid: int, session: str) -> None:
     """Say that a client has a session open, as newer clients do."""
     said: dict[str, Any] = {"pid": pid, "sessionId": session}

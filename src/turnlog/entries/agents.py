@@ -28,6 +28,9 @@ _SIDE_WORK = re.compile(
 )
 _SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]*)"')
 
+DEEPEST = 3
+"""How many folders below `subagents` are entered: workflows/<id> is two."""
+
 Loose = dict[str, list["AgentFile"]]
 """The loose agent files of one project folder by the id of their session; "" for those that name none."""
 
@@ -68,6 +71,39 @@ def agents_by_session(project_dir: Path) -> Loose:
         if is_session_id(item.name) and (nested := _nested(Path(item.path))):
             found[item.name] = nested + found.get(item.name, [])
     return found
+
+
+class StraySession(NamedTuple):
+    """A session of which only sub-agents are left, or a sub-agent that names no session."""
+
+    path: Path
+    """Where the session's own file would be; the sub-agent's file where no session is named."""
+    agents: list[AgentFile]
+
+
+def stray_sessions(project_dir: Path) -> list[StraySession]:
+    """List the sessions of a project folder whose own file is missing while files of their sub-agents are there."""
+    found: list[StraySession] = []
+    for session_id, files in agents_by_session(project_dir).items():
+        if not session_id:
+            found += [StraySession(file.path, [file]) for file in files]
+        elif not os.path.lexists(path := project_dir / f"{session_id}.jsonl"):
+            found.append(StraySession(path, files))
+    return found
+
+
+def last_written_ns(session_path: Path) -> int | None:
+    """When a session was last written: its own file, or where that is missing the newest of its sub-agents'."""
+    own = _mtime_ns(session_path)
+    times = [own] if own is not None else [_mtime_ns(file.path) for file in agent_files(session_path)]
+    return max((time for time in times if time is not None), default=None)
+
+
+def _mtime_ns(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
 
 
 def loose_agents(project_dir: Path) -> Loose:
@@ -117,10 +153,15 @@ def _nested(session_dir: Path) -> list[AgentFile]:
     folder = session_dir / "subagents"
     if session_dir.is_symlink() or folder.is_symlink():
         return []
-    found = _in_folder(folder)
-    for item in sorted(scan(folder / "workflows"), key=_name):
+    return _below(folder)
+
+
+def _below(folder: Path, depth: int = 0) -> list[AgentFile]:
+    """The agents in a folder and below it; those of `workflows/<id>` belong to that workflow."""
+    found = _in_folder(folder, folder.name if folder.parent.name == "workflows" else None)
+    for item in sorted(scan(folder), key=_name) if depth < DEEPEST else ():
         if item.is_dir(follow_symlinks=False):
-            found += _in_folder(Path(item.path), item.name)
+            found += _below(Path(item.path), depth + 1)
     return found
 
 

@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.entries.agents import DEEPEST
 from turnlog.entries.layout import is_session_id, projects, scan
 
 _AGENT = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
-_DEEPEST = 3
-"""How many folders below `subagents` are entered: workflows/<id> is two."""
 
 
 class Listed(NamedTuple):
@@ -79,7 +78,7 @@ def _agents(folder: str, project: str, session: str, seen: list[str], depth: int
     for item in _scan(folder, seen):
         if agent := _AGENT.fullmatch(item.name):
             yield from _listed(item, "agent", project, session, agent[1])
-        elif depth < _DEEPEST and item.is_dir(follow_symlinks=False):
+        elif depth < DEEPEST and item.is_dir(follow_symlinks=False):
             yield from _agents(item.path, project, session, seen, depth + 1)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.entries.entry import Entry
-from turnlog.entries.reader import Transcript
+from turnlog.entries.reader import BytesSource, Transcript
 from turnlog.session import agents as agents_view
 from turnlog.session import calls as calls_view
 from turnlog.session import compactions as compactions_view
@@ -44,6 +44,11 @@ class Session:
     def open(cls, path: str | Path, gap: timedelta = GAP) -> Session:
         """Open a session file."""
         return cls(Transcript.open(Path(path)), gap=gap)
+
+    @classmethod
+    def without_file(cls, path: Path) -> Session:
+        """A session whose own file is missing: only its sub-agents are there."""
+        return cls(Transcript(BytesSource(b""), path))
 
     @classmethod
     def of(cls, data: bytes) -> Session:

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from turnlog.entries.agents import agent_files
 from turnlog.entries.reader import FileSource, Transcript
 from turnlog.entries.tail import Checkpoint
-from turnlog.errors import TurnlogError
+from turnlog.errors import TurnlogError, Unreadable
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
 from turnlog.trace.spans.span import Told
@@ -86,7 +87,17 @@ def read(path: Path, progress: Progress | None) -> Reading:
     """The end of a session from where it is not settled; all of it where that does not do."""
     if progress is not None and progress.checkpoint.offset and (found := _end(path, progress)):
         return found
-    return Reading(Session.open(path), 0, 0, None)
+    return Reading(open_session(path), 0, 0, None)
+
+
+def open_session(path: Path) -> Session:
+    """Open a session; one whose own file is missing consists of its sub-agents."""
+    try:
+        return Session.open(path)
+    except Unreadable:
+        if path.exists() or not agent_files(path):
+            raise
+        return Session.without_file(path)
 
 
 def _end(path: Path, progress: Progress) -> Reading | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.entries.agents import StraySession, last_written_ns, stray_sessions
 from turnlog.entries.clients import clients
 from turnlog.entries.layout import SessionFile, is_session_id, project_sessions
 from turnlog.entries.peeks import look
@@ -60,7 +61,14 @@ def unsent(
 
 def _others(path: Path, before: str | None) -> Iterator[SessionFile]:
     files = [file for file in project_sessions(path.parent) if file.session_id != path.stem]
+    files += [_as_file(stray, path.parent) for stray in stray_sessions(path.parent) if stray.path.stem != path.stem]
     yield from sorted(files, key=lambda file: (file.session_id != before, file.mtime_ns))
+
+
+def _as_file(stray: StraySession, project: Path) -> SessionFile:
+    """A session of which only sub-agents are left, as if its file were there and empty."""
+    written = max((last_written_ns(agent.path) or 0 for agent in stray.agents), default=0)
+    return SessionFile(str(stray.path), stray.path.stem, project, project.parent.parent, 0, written, False)
 
 
 def _named_first(path: Path) -> str | None:
@@ -87,8 +95,5 @@ def is_over(path: Path) -> bool:
 
 
 def _is_quiet(path: Path, seconds: float) -> bool:
-    try:
-        written = path.stat().st_mtime
-    except OSError:
-        return True  # deleted meanwhile
-    return abs(time.time() - written) >= seconds
+    written = last_written_ns(path)
+    return written is None or abs(time.time() - written / 1e9) >= seconds  # None: deleted meanwhile

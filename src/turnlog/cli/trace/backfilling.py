@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.cli.config import Config, trace_dir
-from turnlog.cli.named import folders, located
+from turnlog.cli.named import folders
 from turnlog.cli.output import dump, remark, say
 from turnlog.cli.progress import Progress, progress
 from turnlog.cli.sessions.catalogue import catalogue
 from turnlog.cli.terminal import line
+from turnlog.cli.trace.strays import find_traceable, traceable_files
 from turnlog.cli.when import beginning
 from turnlog.demo import is_demo
 from turnlog.entries.clients import clients
@@ -87,18 +88,19 @@ def _chosen(wish: Wish, config: Config) -> list[Path]:
     if (wish.session is not None) == many:
         raise UsageError("which sessions? Give one, or --project, --since or --all")
     if wish.session is not None:
-        path = located(wish.session, config)
+        path = find_traceable(wish.session, config)
         if is_demo(path) and not wish.dry_run:
             raise NotFound(f"{path}: {_MADE_UP}")
         return [path]
-    found = catalogue(folders(config), wish.project)
+    found = catalogue(folders(config), wish.project, everything=True)
     start = moment(beginning(wish.since)) if wish.since else None
-    rows = [row for row in found.rows if start is None or row.time >= start.timestamp()]
+    files = traceable_files(found.rows, config, wish.project)
+    chosen = [file.path for file in files if start is None or file.time >= start.timestamp()]
     if found.is_demo and not wish.dry_run:
         raise NotFound(f"there are no Claude Code sessions on this machine; {_MADE_UP}")
-    if not rows:
+    if not chosen:
         raise NotFound("no session fits; `turnlog ls` lists all")
-    return [row.file.path for row in sorted(rows, key=lambda row: row.file.mtime_ns)]
+    return chosen
 
 
 def _adjusted(target: Target, wish: Wish) -> Target:

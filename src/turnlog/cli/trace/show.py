@@ -30,17 +30,18 @@ def show(session: str, turn: int | None, nest: bool, content: str, as_json: bool
       turnlog trace show last --json | jq '.traces[].spans[].name'
     """
     from turnlog.cli.config import load
-    from turnlog.cli.named import opened
     from turnlog.cli.output import dump, say
     from turnlog.cli.terminal import screen
     from turnlog.cli.trace.span_tree import document, lines
+    from turnlog.cli.trace.strays import find_traceable
     from turnlog.errors import NotFound
+    from turnlog.trace.reading import open_session
     from turnlog.trace.spans.content import Policy
     from turnlog.trace.spans.span import Told
     from turnlog.trace.spans.spans import traces
 
     config = load()
-    with opened(session, config) as found:
+    with open_session(find_traceable(session, config)) as found:
         wanted = [trace for trace in traces(found, Told(over=True)) if turn in (None, trace.number)]
         if turn is not None and not wanted:
             raise NotFound(f"turn {turn} has no trace; `turnlog trace show {session}` shows all")

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from turnlog.entries.agents import last_written_ns
 from turnlog.trace.outbox.outbox import Outbox
 
 
 def state(path: Path) -> str:
-    """How large a session is and when it was written; empty if it is not there."""
+    """How large a session is and when it was written; empty if it is not there, nor any of its sub-agents."""
     try:
         status = path.stat()
     except OSError:
-        return ""
+        written = last_written_ns(path)
+        return "" if written is None else f"agents {written}"
     return f"{status.st_size} {status.st_mtime_ns}"
 
 

@@ -1,0 +1,68 @@
+"""Sessions that may have spans, also those of which only sub-agents are left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.cli.config import Config
+from turnlog.cli.named import folders, located
+from turnlog.cli.sessions.catalogue import Row, belongs
+from turnlog.entries.agents import StraySession, agents_by_session, last_written_ns, stray_sessions
+from turnlog.entries.layout import projects
+from turnlog.entries.peeks import look
+from turnlog.errors import NotFound
+
+_WITHOUT_ANSWERS = frozenset({"empty", "summary-only", "metadata-only", "unreadable"})
+_MIN_NAME_CHARS = 4
+
+
+class TraceableFile(NamedTuple):
+    """A session that may have spans."""
+
+    path: Path
+    """Where its file is, or would be."""
+    time: float
+    """When something was last said in it."""
+    written_ns: int
+
+
+def find_traceable(name: str, config: Config) -> Path:
+    """The file of the session that a name means, also where only files of its sub-agents are left."""
+    try:
+        return located(name, config)
+    except NotFound:
+        found = [item.path for item in _strays(config) if name in (str(item.path), item.path.stem[: len(name)])]
+        if len(found) != 1 or len(name) < _MIN_NAME_CHARS:
+            raise
+        return found[0]
+
+
+def traceable_files(rows: Iterable[Row], config: Config, project: str | None) -> list[TraceableFile]:
+    """The sessions that may have spans, those written first before their copies."""
+    found = [TraceableFile(row.file.path, row.time, row.file.mtime_ns) for row in _with_answers(rows)]
+    for item in _strays(config):
+        if project is None or belongs(look(str(item.agents[0].path)).cwd, project):
+            written = max(last_written_ns(agent.path) or 0 for agent in item.agents)
+            found.append(TraceableFile(item.path, written / 1e9, written))
+    return sorted(found, key=lambda item: item.written_ns)
+
+
+def _with_answers(rows: Iterable[Row]) -> Iterator[Row]:
+    """Leave out files without an answer, unless a sub-agent of theirs has one."""
+    owners: dict[Path, frozenset[str]] = {}
+    for row in rows:
+        if row.ends.junk in _WITHOUT_ANSWERS:
+            folder = row.file.project_dir
+            if folder not in owners:
+                owners[folder] = frozenset(agents_by_session(folder))
+            if row.file.session_id not in owners[folder]:
+                continue
+        yield row
+
+
+def _strays(config: Config) -> Iterator[StraySession]:
+    for folder in folders(config):
+        for project in projects(folder):
+            yield from stray_sessions(project)

@@ -83,6 +83,17 @@ invoke_agent claude-code (finished)
 """)
 
 
+def test_rows_in_the_short_form_of_other_tools_are_a_turn() -> None:
+    from tests.session.test_terse import DATA
+
+    assert tree(Session.of(DATA)) == snapshot("""\
+invoke_agent claude-code (finished, borrowed)
+. chat (borrowed, missing)
+. execute_tool Read (answered, borrowed)
+. chat claude-sonnet-4-5-20250929 (borrowed, partial)\
+""")
+
+
 def test_an_advisors_answer_is_a_generation_below_the_answer_that_asked_it() -> None:
     build = Build()
     build.prompt()

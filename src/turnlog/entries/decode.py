@@ -29,6 +29,7 @@ _SPACE = b" \t\r\n"
 # A string that is cut off is a token too: else the search would begin anew at each of its escaped quotes.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.S)
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_SPOKEN = ("user", "assistant")
 _FIRST_KEY = re.compile(rb'\{"(?:parentUuid|type|uuid|sessionId|isSidechain|leafUuid|messageId|logicalParentUuid)"\s*:')
 _ATTEMPTS = 64
 
@@ -50,7 +51,46 @@ def body(raw: bytes) -> Body:
     except FAILURES:
         found = patient(raw)
         value = found.value if found else None
-    return value if isinstance(value, dict) else {}
+    return (complete(value) or value) if isinstance(value, dict) else {}
+
+
+def complete(found: Body) -> Body | None:
+    """A row in the short form of some tools, with the fields of the client's own; None for any other row.
+
+    They leave out the `type` of answers, keep `content` beside `type` without a `message`, and put the `timestamp` into
+    the message.
+    """
+    kind, message = found.get("type"), found.get("message")
+    if isinstance(message, dict):
+        added = {}
+        if kind is None and message.get("role") in _SPOKEN:
+            added["type"] = message["role"]
+        if found.get("timestamp") is None and isinstance(message.get("timestamp"), str):
+            added["timestamp"] = message["timestamp"]
+        return {**found, **added} if added else None
+    content = found.get("content")
+    if kind in _SPOKEN and message is None and isinstance(content, str | list):
+        return {**found, "message": {"role": kind, "content": content}}
+    return None
+
+
+def may_be_terse(kind: str | None, message: object, timestamp: str | None) -> bool:
+    """Whether a row lacks what every prompt and answer of the client has; asked for every row of a file."""
+    return (message is None) == (kind in _SPOKEN) or (timestamp is None and message is not None)
+
+
+def complete_entry(entry: Entry, raw: bytes) -> Entry:
+    """The entry that the bytes of a terse row stand for; the same entry where they are none."""
+    if entry.message is not None and b'"timestamp"' not in raw and (entry.type is not None or b'"role"' not in raw):
+        return entry  # without decoding a line that may be huge
+    kept = _entry(Decoded(body(raw), None), entry.offset, entry.size)
+    if (kept.type, kept.timestamp, kept.message is None) == (entry.type, entry.timestamp, entry.message is None):
+        return entry
+    kept.index, kept.parent = entry.index, entry.parent
+    # With a type and a message, the client reads it; only its time was in another place.
+    if entry.type is None or entry.message is None:
+        kept.flaw = "terse"
+    return kept
 
 
 def first_object(line: bytes) -> Body | None:
@@ -233,11 +273,14 @@ def _json_type(value: object) -> str:
 
 
 def _entry(found: Decoded, offset: int, size: int) -> Entry:
-    flaw = found.flaw
+    flaw, value = found.flaw, complete(found.value) or found.value
     try:
-        entry = msgspec.convert(found.value, Entry)
+        entry = msgspec.convert(value, Entry)
     except NO_FIT:
-        entry, flaw = fit(Entry, found.value), flaw or "types"
+        entry, flaw = fit(Entry, value), flaw or "types"
+    is_terse = value is not found.value and None in (found.value.get("type"), found.value.get("message"))
+    if is_terse and flaw != "behind":
+        flaw = "terse"
     entry.offset, entry.size, entry.flaw, entry.kind = offset, size, flaw, None
     return entry
 

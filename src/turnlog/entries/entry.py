@@ -18,6 +18,7 @@ FLAWS = {
     "surrogate": "a string holds half of a surrogate pair",
     "deep": "nested deeper than can be decoded; inner values are cut off",
     "followed": "something else stands behind it on its line",
+    "terse": "in a short form that some tools write and the client does not read: no `type`, or no `message`",
     "behind": "stands behind something else on its line, where the client does not read it",
 }
 """Why an entry could not be decoded in the ordinary way. Such an entry is kept and used all the same."""
@@ -174,7 +175,7 @@ class Entry(Struct, gc=False, rename=_json_name):
     @property
     def lost(self) -> bool:
         """Whether the real client cannot read this entry."""
-        return self.flaw == "behind"
+        return self.flaw in ("behind", "terse")
 
     @property
     def end(self) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.decode import first_object
+from turnlog.entries.decode import complete, first_object
 from turnlog.entries.junk import junk as judge
 from turnlog.entries.typed import LONGEST, command, typed
 from turnlog.entries.window import lines_of, read_ends
@@ -117,6 +117,7 @@ def _start(lines: Iterable[bytes], is_cut: bool) -> _Start:
         row = first_object(line)
         if row is None:
             continue
+        row = complete(row) or row
         patience -= 1
         _fill(fields, row)
         kind = row.get("type")
@@ -151,7 +152,7 @@ def _end(lines: Sequence[bytes]) -> dict[str, str]:
     for line in reversed(lines):
         if b'"timestamp"' in line and (row := first_object(line)):
             patience -= 1
-            _fill(fields, row)
+            _fill(fields, complete(row) or row)
             if patience == 0 or not _lacks(fields):
                 break
     return fields

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from turnlog.entries.decode import FAILURES, body, quick, salvage
+from turnlog.entries.decode import FAILURES, body, complete_entry, may_be_terse, quick, salvage
 from turnlog.entries.entry import MISSING, NONE, Body, Entry, Item, MessageHead, Scrap
 from turnlog.entries.tail import Checkpoint, mark, stale
 from turnlog.errors import Changed, Unreadable
@@ -128,6 +128,8 @@ def scan(lines: Iterable[bytes], offset: int = 0) -> Iterator[Piece]:
                 yield Piece(item, line[item.offset - offset : item.end - offset])
         else:
             entry.offset, entry.size, entry.flaw, entry.kind = offset, len(line), None, None
+            if may_be_terse(entry.type, entry.message, entry.timestamp):
+                entry = complete_entry(entry, line)
             yield Piece(entry, line)
         offset += len(line)
 
@@ -229,7 +231,7 @@ class Transcript:
         entry repeats are kept once, or they would fill the memory.
         """
         decode, entries, place_of, share = quick, self.entries, self.by_uuid, self._pool.setdefault
-        append = entries.append
+        append, suspects = entries.append, may_be_terse
         offset, index, line = self.complete, len(entries), b"\n"
         before, before_index, said = "", NONE, MessageHead()
         session_id = cwd = version = git_branch = None
@@ -244,6 +246,8 @@ class Transcript:
             size = len(line)
             entry.offset, entry.size, entry.index = offset, size, index
             entry.parent, entry.flaw, entry.kind = NONE, None, None
+            if suspects(entry.type, entry.message, entry.timestamp):
+                entry = complete_entry(entry, line)
             offset += size
             name = entry.type
             entry.type = share(name, name)

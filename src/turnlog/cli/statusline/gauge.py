@@ -108,7 +108,8 @@ def last_fill(path: str) -> tuple[int | None, str]:
             if body.get("subtype") == "compact_boundary":
                 return (best or None), model
             message = body.get("message")
-            if body.get("type") != "assistant" or body.get("isSidechain") or not isinstance(message, dict):
+            kind = body.get("type", inside(message, "role"))  # some tools leave the type of answers out
+            if kind != "assistant" or body.get("isSidechain") or not isinstance(message, dict):
                 continue
             held = _held(message.get("usage"))
             if message.get("model") == "<synthetic>" or held is None:

@@ -22,7 +22,7 @@ def lines(file: Transcript, found: Symptoms) -> None:
             found.add_items("control-bytes", "warning", "NUL bytes stand in the file", [scrap])
         elif scrap.kind == "value":
             found.add_items("broken-line", "warning", "a line holds JSON that is no entry", [scrap])
-    behind = [entry for entry in file.entries if entry.lost]
+    behind = [entry for entry in file.entries if entry.flaw == "behind"]
     found.add_items(
         "glued-line", "error", "an entry stands behind something else on its line, where no client reads it", behind
     )

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from turnlog.entries.decode import FAILURES, NO_FIT, body, fit, salvage
+from turnlog.entries.decode import FAILURES, NO_FIT, body, fit, may_be_terse, salvage
 from turnlog.entries.entry import Body, Entry, Usage
 
 
@@ -98,7 +98,12 @@ def lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[Placed | None]:
     """The entries on some lines of a file; None for a line, or a part of one, that should be an entry and is broken."""
     for line in raw:
         try:
-            yield Placed(_decode(line), offset, line)
+            found = _decode(line)
+            if may_be_terse(found.type, found.message, found.timestamp):
+                whole = body(line)
+                yield Placed(_fitted(whole), offset, line, whole)
+            else:
+                yield Placed(found, offset, line)
         except FAILURES:
             for item in salvage(line, offset):
                 if isinstance(item, Entry):

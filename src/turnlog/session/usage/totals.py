@@ -21,7 +21,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from turnlog.entries.decode import FAILURES, body, salvage
+from turnlog.entries.decode import FAILURES, NO_FIT, body, salvage
 from turnlog.entries.entry import Entry
 from turnlog.entries.spread import by_size, cores, file_size, spread
 from turnlog.errors import Unreadable
@@ -179,12 +179,22 @@ def _read(lines: Found, name: str) -> dict[str, Best]:
                     at = item.offset - offset
                     _count_salvaged(found, item, raw[at : at + item.size], name)
             continue
+        if line.message is not None and (line.type is None or line.timestamp is None):
+            line = _complete_line(raw, line)
         if line.data is None or line.type != "progress":
             count(found, line, name, offset)
         elif (echo := line.data.message) is not None:
             echo.version = line.version
             count(found, echo, name, offset, ECHO)
     return found
+
+
+def _complete_line(raw: bytes, line: _Line) -> _Line:
+    """The line that a row without a type or a time of its own stands for."""
+    try:
+        return msgspec.convert(body(raw), _Line)
+    except NO_FIT:
+        return line
 
 
 def _count_salvaged(found: dict[str, Best], entry: Entry, raw: bytes, name: str) -> None:

@@ -55,12 +55,21 @@ def test_its_usage_is_counted_by_the_reader_and_by_the_scan(tmp_path: Path) -> N
     assert found.keys() == {"m1", "m2"}
 
 
-def test_a_line_that_does_not_fit_is_left_as_it_is_by_the_scan(tmp_path: Path) -> None:
+def test_half_a_surrogate_pair_in_a_name_does_not_hide_a_row_from_the_scan(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
-    path.write_bytes(
-        b'{"message":{"id":"m","role":"assistant","timestamp":"2026-01-01T00:00:00Z"},"uuid":"u","version":"1"}\n'
-    )
-    assert scan([path], 1).keys() == {"m"}
+    path.write_bytes(DATA.replace(b'{"message"', b'{"\\ud800": 1, "message"'))
+    with Session.open(path) as session:
+        assert scan([path], 1).keys() == {"m1", "m2"} == {message.key for message in session.messages}
+
+
+def test_a_session_without_a_file_has_its_sub_agents(tmp_path: Path) -> None:
+    name = "11111111-2222-4333-8444-555555555555"
+    agent = tmp_path / name / "subagents" / "agent-a1.jsonl"
+    agent.parent.mkdir(parents=True)
+    agent.write_bytes(DATA)
+    with Session.without_file(tmp_path / f"{name}.jsonl") as session:
+        assert (session.session_id, session.messages, [item.agent_id for item in session.agents]) == (name, [], ["a1"])
+        assert session.usage.output_tokens == 50
 
 
 def test_its_texts_have_the_kinds_of_their_places() -> None:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from turnlog.entries.decode import FAILURES, NO_FIT, body, salvage
+from turnlog.entries.decode import FAILURES, NO_FIT, body, fit, salvage
 from turnlog.entries.entry import Entry
 from turnlog.entries.spread import by_size, cores, file_size, spread
 from turnlog.errors import Unreadable
@@ -180,7 +180,7 @@ def _read(lines: Found, name: str) -> dict[str, Best]:
                     _count_salvaged(found, item, raw[at : at + item.size], name)
             continue
         if line.message is not None and (line.type is None or line.timestamp is None):
-            line = _complete_line(raw, line)
+            line = _complete_line(raw)
         if line.data is None or line.type != "progress":
             count(found, line, name, offset)
         elif (echo := line.data.message) is not None:
@@ -189,12 +189,13 @@ def _read(lines: Found, name: str) -> dict[str, Best]:
     return found
 
 
-def _complete_line(raw: bytes, line: _Line) -> _Line:
+def _complete_line(raw: bytes) -> _Line:
     """The line that a row without a type or a time of its own stands for."""
+    whole = body(raw)
     try:
-        return msgspec.convert(body(raw), _Line)
+        return msgspec.convert(whole, _Line)
     except NO_FIT:
-        return line
+        return fit(_Line, whole)
 
 
 def _count_salvaged(found: dict[str, Best], entry: Entry, raw: bytes, name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.session.build import Build, genuine, outcome
-from turnlog.session.prompts import KINDS, Prompt, understand
+from turnlog.session.prompts import KINDS, Prompt, read_queued, understand
 
 
 def read(content: Any, **fields: Any) -> Prompt:
@@ -25,6 +25,9 @@ COMMAND = (
     "<command-name>/greet</command-name>\n<command-message>x</command-message>\n<command-args> World </command-args>"
 )
 OLD_COMMAND = "<command-message>greet is running…</command-message>\n<command-name>greet</command-name>"
+HEAD = "Another Claude session sent a message:\n"
+TEAM = '<teammate-message teammate_id="x">\nhi\n</teammate-message>'
+AGENT = '<agent-message from="a">\nhi\n</agent-message>'
 
 KIND_OF = [
     ("fix the bug", {}, "prompt", "fix the bug"),
@@ -51,8 +54,20 @@ KIND_OF = [
     ("<bash-stderr>no</bash-stderr>", {}, "bash-output", None),
     ("SUMMARY", {"isCompactSummary": True}, "summary", "SUMMARY"),
     ("This session is being continued from a previous conversation that ran out of context.", {}, "summary", None),
-    ('<teammate-message teammate_id="x">hi</teammate-message>', {}, "teammate", None),
-    ('<channel source="chat">hi</channel>', {}, "teammate", None),
+    ('<teammate-message teammate_id="x">hi</teammate-message>', {}, "teammate", "hi"),
+    (f"{HEAD}{TEAM}", {}, "teammate", "hi"),
+    (f"{HEAD}{AGENT}", {"isMeta": True, "origin": {"kind": "peer", "from": "a"}}, "peer", "hi"),
+    ("/clear", {"origin": {"kind": "peer", "from": "a"}}, "peer", "/clear"),
+    ([text("hi")], {"origin": {"kind": "peer", "from": "a"}}, "peer", "hi"),
+    ("carry on", {"origin": {"kind": "auto-continuation"}}, "meta", "carry on"),
+    ("hi", {"origin": {"kind": "of tomorrow"}}, "other", "hi"),
+    (TEAM, {"origin": {"kind": "human"}}, "prompt", TEAM),
+    ("<local-command-stdout>x</local-command-stdout>", {"origin": {"kind": "human"}}, "prompt", None),
+    ("do it", {"origin": {"kind": "cli"}}, "prompt", "do it"),
+    ('<channel source="chat">hi</channel>', {}, "other", "hi"),
+    ("Stop hook feedback:\n- no", {}, "meta", None),
+    ("<user-prompt-submit-hook>x</user-prompt-submit-hook>", {}, "empty", ""),
+    ([text("<ide_opened_file>x</ide_opened_file>"), {"type": "image"}], {}, "prompt", ""),
     ("<tick>10:00</tick>", {}, "meta", None),
     ("", {}, "empty", ""),
     ("  \n", {}, "empty", ""),
@@ -132,3 +147,23 @@ def test_recorded_sessions_hold_the_kinds_that_the_client_writes() -> None:
         found |= {understand(session.file, entry).kind for entry in session.entries if entry.type == "user"}
     expected = {"prompt", "command", "bash", "result", "meta", "notification", "interrupt", "summary"}
     assert found == expected | {"command-output", "bash-output"}
+
+
+@pytest.mark.parametrize(
+    ("attachment", "kind", "is_typed"),
+    [
+        ({"prompt": "hi"}, "prompt", True),
+        ({"prompt": [text("hi")], "origin": {"kind": "human"}}, "prompt", True),
+        ({"prompt": "hi", "origin": {"kind": "human"}, "isMeta": True}, "prompt", True),
+        ({"prompt": "hi", "isMeta": True}, "meta", False),
+        ({"prompt": "hi", "commandMode": "task-notification"}, "notification", False),
+        ({"prompt": "hi", "origin": {"kind": "peer", "from": "a"}, "commandMode": "task-notification"}, "peer", False),
+        ({"prompt": TEAM}, "teammate", False),
+        ({}, "empty", False),
+    ],
+)
+def test_what_came_while_the_model_worked_is_told_apart_alike(
+    attachment: dict[str, Any], kind: str, is_typed: bool
+) -> None:
+    found = read_queued(attachment)
+    assert (found.kind, found.is_typed) == (kind, is_typed)

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from tests.session.build import Build, base, edited, genuine
+from turnlog.entries.speakers import Speaker
 from turnlog.session.session import Session
 from turnlog.session.turns import GAP, Turn
 
 COMMAND = "<command-name>/{0}</command-name><command-message>{0}</command-message><command-args></command-args>"
 OUTPUT = "<local-command-stdout>ok</local-command-stdout>"
 NOTICE = "<task-notification><task-id>b1</task-id><status>completed</status></task-notification>"
+FRAME = "Another Claude session sent a message:\n"
+PEER: dict[str, Any] = {"isMeta": True, "origin": {"kind": "peer", "from": "helper"}}
 
 
 def turns(build: Build) -> list[Turn]:
@@ -101,6 +104,9 @@ NO_STARTS: list[tuple[Any, dict[str, Any]]] = [
     ([{"type": "text", "text": "[Request interrupted by user]"}], {}),
     (NOTICE, {}),
     ('<teammate-message teammate_id="a">hi</teammate-message>', {}),
+    (f"{FRAME}hi", {}),
+    ("hi", PEER),
+    ("hi", {"origin": {"kind": "channel"}}),
     ("", {}),
 ]
 
@@ -128,6 +134,44 @@ def test_work_after_a_teammates_message_is_a_turn_of_its_kind() -> None:
     build.prompt('<teammate-message teammate_id="a">look</teammate-message>')
     build.answer("I look.")
     assert turns(build)[-1].kind == "teammate"
+
+
+@pytest.mark.parametrize(
+    ("content", "fields", "kind", "name", "words"),
+    [
+        (f'{FRAME}<teammate-message teammate_id="dev">\nlook\n</teammate-message>', {}, "teammate", "dev", "look"),
+        (f'{FRAME}<agent-message from="x">\nlook\n</agent-message>', PEER, "peer", "helper", "look"),
+        ("look", {"origin": {"kind": "of tomorrow"}}, "other", None, "look"),
+    ],
+)
+def test_work_after_another_agents_message_is_a_turn_that_names_who_sent_it(
+    content: str, fields: dict[str, Any], kind: str, name: str | None, words: str
+) -> None:
+    build = Build()
+    build.prompt(content, **fields)
+    build.answer("looking")
+    assert [(turn.kind, turn.speaker, turn.text) for turn in turns(build)] == [(kind, Speaker(kind, name), words)]
+
+
+def test_a_persons_words_about_a_message_are_a_prompt() -> None:
+    build = Build()
+    build.prompt(f"why did I get this?\n{FRAME}<agent-message>x</agent-message>")
+    build.answer("because")
+    assert [(turn.kind, turn.speaker.kind) for turn in turns(build)] == [("prompt", "person")]
+
+
+def test_another_agents_message_in_the_queue_is_no_further_prompt() -> None:
+    build = Build()
+    build.prompt("first")
+    message = '<teammate-message teammate_id="dev">\nlook\n</teammate-message>'
+    build.note("queue-operation", operation="enqueue", content=message)
+    build.note("queue-operation", operation="remove")
+    build.note("queue-operation", operation="enqueue", content=message)
+    build.prompt(f"{FRAME}{message}")
+    build.note("queue-operation", operation="enqueue", content="typed")
+    build.note("queue-operation", operation="remove")
+    build.answer("done")
+    assert [(turn.kind, turn.further) for turn in turns(build)] == [("prompt", []), ("teammate", ["typed"])]
 
 
 def test_a_prompt_that_is_written_twice_with_one_uuid_is_one_turn() -> None:
@@ -226,6 +270,7 @@ def test_absorbed_text_is_a_further_prompt_of_the_turn_in_the_new_form() -> None
     build.attachment("queued_command", prompt=[{"type": "text", "text": "and that"}, {"type": "image"}, "x"])
     build.attachment("queued_command", prompt=NOTICE, origin={"kind": "task-notification"})
     build.attachment("queued_command", prompt=NOTICE)
+    build.attachment("queued_command", prompt="a report", origin=PEER["origin"])
     build.attachment("queued_command", prompt=None)
     build.answer("both done")
     (turn,) = turns(build)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 FLAWS = {
     "types": "a field has an unexpected JSON type",
@@ -116,9 +116,14 @@ class Kind(Struct, gc=False):
 
 
 class Origin(Struct, gc=False):
-    """Who or what brought a user entry about."""
+    """Who or what brought a user entry about; its values are not trusted to be texts."""
 
-    kind: str | None = None
+    kind: Any = None
+    sender: Any = field(default=None, name="from")
+    """The address of a peer."""
+    name: Any = None
+    server: Any = None
+    """The source of a channel."""
 
 
 def _json_name(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.prompts import understand
+from turnlog.session.prompts import read_queued, understand
 
 _OPENED = re.compile(r"<(task-id|shell-id|tool-use-id|status|summary|output-file|result)>")
 
@@ -51,6 +51,6 @@ def notices(file: Transcript, entries: Iterable[Entry]) -> Iterator[Notice]:
                 yield notice(prompt.text)
         elif entry.kind == "queued_command":
             attachment = file.body(entry).get("attachment")
-            text = attachment.get("prompt") if isinstance(attachment, dict) else None
-            if isinstance(text, str) and text.startswith("<task-notification"):
-                yield notice(text)
+            prompt = read_queued(attachment if isinstance(attachment, dict) else {})
+            if prompt.kind == "notification":
+                yield notice(prompt.text)

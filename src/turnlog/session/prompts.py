@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from turnlog.entries.entry import Body, Entry
+from turnlog.entries.marks import as_typed, separated, tagged
 from turnlog.entries.reader import Transcript
-from turnlog.entries.typed import as_typed, separated, tagged
+from turnlog.entries.speakers import SENDERS, TYPED_BY, Speaker, identify_speaker, open_letter, read_origin
 from turnlog.session.graph import holds_result
-from turnlog.session.resume.additions import is_notification
 
 KINDS = {
     "prompt": "typed by a person",
@@ -17,7 +17,9 @@ KINDS = {
     "result": "results of calls",
     "meta": "added by the client: a caveat, a reminder, the text of a skill, feedback of a hook",
     "notification": "from a background task",
-    "teammate": "from another agent or a channel",
+    "teammate": "from a member of the session's team",
+    "peer": "from another session, or from an agent of this one",
+    "other": "from anything else that is not the person: a channel, a plugin, an origin not known here",
     "interrupt": "the mark of an interruption",
     "summary": "the summary of a compaction",
     "command-output": "what a slash command printed",
@@ -25,6 +27,8 @@ KINDS = {
     "empty": "nothing at all",
 }
 """What a user entry can be."""
+_COMMANDS = ("command", "bash")
+_NOTIFICATION = "task-notification"
 
 
 class Prompt(NamedTuple):
@@ -33,20 +37,26 @@ class Prompt(NamedTuple):
     kind: str
     """One of KINDS."""
     text: str = ""
-    """What was typed or said, without the context that an editor added."""
+    """What was typed or said, without the context that an editor added and without the frame of a message."""
     context: tuple[tuple[str, str], ...] = ()
     """What an editor or hook added: (tag, text)."""
     images: int = 0
+    speaker: Speaker = Speaker()
+    """Who said it."""
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether a person typed it, or gave it on the command line."""
+        return self.speaker.kind in TYPED_BY and self.kind in ("prompt", *_COMMANDS)
 
 
 def understand(file: Transcript, entry: Entry) -> Prompt:
     """What a user entry is, and what it says."""
     if holds_result(entry):
-        return Prompt("result")
+        return Prompt("result", speaker=Speaker("client"))
     content = entry.message.content if entry.message else None
     if isinstance(content, str):  # it was kept whole when the file was read
-        notified = entry.origin is not None and entry.origin.kind == "task-notification"
-        return _prompt([content], 0, _marked(entry.is_compact_summary, entry.is_meta), notified)
+        return _prompt([content], 0, entry.origin, entry.is_meta, entry.is_compact_summary)
     return read(file.body(entry))
 
 
@@ -57,16 +67,44 @@ def read(body: Body) -> Prompt:
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     texts = [content] if isinstance(content, str) else [t for b in blocks if isinstance(t := b.get("text"), str)]
     images = sum(block.get("type") in ("image", "document") for block in blocks)
-    return _prompt(texts, images, _marked(body.get("isCompactSummary"), body.get("isMeta")), is_notification(body))
+    return _prompt(texts, images, body.get("origin"), body.get("isMeta"), body.get("isCompactSummary"))
 
 
-def _marked(is_summary: object, is_meta: object) -> str | None:
-    return "summary" if is_summary else "meta" if is_meta else None
+def read_queued(attachment: Body) -> Prompt:
+    """What a `queued_command` is: something that was typed, or arrived, while the model was working."""
+    origin, is_meta = attachment.get("origin"), attachment.get("isMeta")
+    if read_origin(origin) is not None:
+        is_meta = False
+    elif attachment.get("commandMode") == _NOTIFICATION:
+        origin = {"kind": _NOTIFICATION}
+    return read({"message": {"content": attachment.get("prompt")}, "origin": origin, "isMeta": is_meta})
 
 
-def _prompt(texts: list[str], images: int, marked: str | None, notified: bool = False) -> Prompt:
+def _prompt(texts: list[str], images: int, origin: object, is_meta: object, is_summary: object) -> Prompt:
     parts = [separated(text) for text in texts]
     text = "\n".join(part.rest for part in parts if part.rest)
-    kind = marked or tagged(text) or ("notification" if notified else "prompt" if text or images else "empty")
+    speaker = identify_speaker(text or ("" if images else "\n".join(texts)), origin, is_meta=is_meta)
+    if is_summary:
+        kind, speaker = "summary", Speaker("client")
+    else:
+        kind = _kind(speaker.kind, text, images, is_meta)
     context = tuple(tag for part in parts for tag in part.context)
-    return Prompt(kind, as_typed(text) if kind in ("command", "bash") else text, context, images)
+    if kind in _COMMANDS:
+        text = as_typed(text)
+    elif kind in SENDERS:
+        text = open_letter(text).words
+    return Prompt(kind, text, context, images, speaker)
+
+
+def _kind(speaker: str, text: str, images: int, is_meta: object) -> str:
+    """The kind of an entry, by who said it and by the mark at the start of its text."""
+    if speaker == "task" or speaker in SENDERS:
+        return "notification" if speaker == "task" else speaker
+    if is_meta:
+        return "meta"
+    if not text:
+        return "prompt" if images else "empty"
+    mark = tagged(text)
+    if speaker in TYPED_BY:
+        return mark if mark in _COMMANDS else "prompt"
+    return mark if mark in KINDS and mark not in SENDERS else "meta"

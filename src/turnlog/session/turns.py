@@ -1,8 +1,8 @@
 """Turns: what a person started, and everything that followed from it.
 
 A turn is started by what a person typed: a prompt, a slash command or skill that reaches the model, a `!` command. Work
-that a background task's notification set off is a turn of its own kind. Everything else belongs to the turn it
-descends from; text that was typed while a turn was at work is a further prompt of that turn.
+that a background task's notification or another agent's message set off is a turn of its own kind. Everything else
+belongs to the turn it descends from; text that was typed while a turn was at work is a further prompt of that turn.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from msgspec import Struct
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript, collector_off
+from turnlog.entries.speakers import Speaker
 from turnlog.session.calls import WAITS_FOR_PERSON, Call
 from turnlog.session.clock import moment
 from turnlog.session.graph import holds_result
 from turnlog.session.messages import Message
 from turnlog.session.notices import Notice, notice
-from turnlog.session.prompts import Prompt, understand
+from turnlog.session.prompts import Prompt, read, read_queued, understand
 from turnlog.session.usage.prices import SYNTHETIC
 
-TURN_KINDS = ("prompt", "command", "bash", "notification", "teammate")
+TURN_KINDS = ("prompt", "command", "bash", "notification", "teammate", "peer", "other")
+ONLY_WITH_WORK = frozenset({"command", "notification", "teammate", "peer", "other"})
+"""Kinds that start a turn only if the model did something about them."""
 Outcome = Literal["finished", "interrupted", "error", "waiting", "open"]
 Round = Literal["new_session", "new_round", "resume"]
 """How a turn follows on what was before it; `continue` is what a mere result of a call would be."""
@@ -32,8 +35,6 @@ Round = Literal["new_session", "new_round", "resume"]
 GAP = timedelta(minutes=5)
 NOWHERE = -1
 _STARTS = frozenset(TURN_KINDS)
-_ONLY_WITH_WORK = frozenset({"command", "notification", "teammate"})
-_NOTICE = "<task-notification>"
 _OF_THE_WORK = frozenset({"turn_duration", "stop_hook_summary", "api_error"})
 """System entries that are written while a turn is at work; others may come hours later."""
 
@@ -72,8 +73,13 @@ class Turn(Struct, gc=False):
 
     @property
     def text(self) -> str:
-        """What was typed, or what the notification says."""
+        """What was typed, or what the notification or message says."""
         return self.prompt.text
+
+    @property
+    def speaker(self) -> Speaker:
+        """Who started it."""
+        return self.prompt.speaker
 
     @property
     def origin(self) -> Notice | None:
@@ -114,7 +120,7 @@ class Turns:
         self.all: list[Turn] = []
         self._of = [NOWHERE] * len(file.entries)
         """For each entry of the file the turn that it belongs to."""
-        self._queue: list[str] = []
+        self._queue: list[Prompt] = []
         self._entries = entries
         with collector_off():
             self._assign(entries)
@@ -154,8 +160,10 @@ class Turns:
                 self._add(turns[place], entry, prompt)
 
     def _start(self, entry: Entry, prompt: Prompt) -> None:
-        if prompt.text in self._queue:  # some clients take it out of the queue without saying so
-            self._queue.remove(prompt.text)
+        for queued in self._queue:  # some clients take it out of the queue without saying so
+            if queued.text == prompt.text:
+                self._queue.remove(queued)
+                break
         self._of[entry.index] = len(self.all)
         self.all.append(Turn(len(self.all), entry, prompt.kind, prompt, entry))
 
@@ -193,27 +201,25 @@ class Turns:
     def _absorb(self, turn: Turn, entry: Entry) -> None:
         """Text that was typed while the turn worked, as the newest clients write it."""
         attachment = self._file.body(entry).get("attachment")
-        fields = attachment if isinstance(attachment, dict) else {}
-        origin = fields.get("origin")
-        person = not isinstance(origin, dict) or origin.get("kind") in (None, "human")
-        text = _text(fields.get("prompt"))
-        if person and text and not text.startswith(_NOTICE):
-            turn.further.append(text)
+        prompt = read_queued(attachment if isinstance(attachment, dict) else {})
+        if prompt.is_typed and prompt.text:
+            turn.further.append(prompt.text)
 
     def _queued(self, turn: Turn, entry: Entry) -> None:
         """The same as older clients write it: put into the queue, and taken out without becoming an entry."""
         body = self._file.body(entry)
-        operation, text = body.get("operation"), _text(body.get("content"))
+        operation, prompt = body.get("operation"), read({"message": {"content": body.get("content")}})
         if operation == "enqueue":
-            if not text.startswith("{"):  # 2.1.45 also notes the start of background tasks, and never takes that out
-                self._queue.append(text)
+            if not prompt.text.startswith(
+                "{"
+            ):  # 2.1.45 also notes the start of background tasks, and never takes that out
+                self._queue.append(prompt)
         elif operation == "popAll":
             self._queue.clear()
         elif self._queue:
-            text = self._queue.pop(0)
-            absorbed = operation == "remove" and not self._has_attached()
-            if absorbed and text and not text.startswith(_NOTICE):
-                turn.further.append(text)
+            prompt = self._queue.pop(0)
+            if operation == "remove" and not self._has_attached() and prompt.is_typed and prompt.text:
+                turn.further.append(prompt.text)
 
     def _has_attached(self) -> bool:
         return any(entry.kind == "queued_command" for entry in self._entries)
@@ -229,7 +235,7 @@ class Turns:
 
     def _drop_idle(self) -> None:
         """Take back commands and notifications that set off no work: they start no turn."""
-        kept = [turn for turn in self.all if turn.kind not in _ONLY_WITH_WORK or turn.expanded or _worked(turn)]
+        kept = [turn for turn in self.all if turn.kind not in ONLY_WITH_WORK or turn.expanded or _worked(turn)]
         if len(kept) < len(self.all):
             places = {turn.index: place for place, turn in enumerate(kept)}
             self._of = [places.get(place, NOWHERE) for place in self._of]
@@ -245,13 +251,6 @@ def _is_filler(entry: Entry) -> bool:
 
 def _worked(turn: Turn) -> bool:
     return any(not message.is_synthetic for message in turn.messages)
-
-
-def _text(content: object) -> str:
-    if isinstance(content, str):
-        return content.strip()
-    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    return "\n".join(str(block["text"]) for block in blocks if isinstance(block.get("text"), str)).strip()
 
 
 def _outcome(turn: Turn, *, is_last: bool) -> Outcome:

@@ -19,7 +19,7 @@ from turnlog.edit.compress.shorten import Shortened, shorten
 from turnlog.edit.compress.units import units
 from turnlog.edit.draft import Draft
 from turnlog.entries.entry import Entry
-from turnlog.entries.typed import separated
+from turnlog.entries.marks import separated
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import Cancelled, ModelError, Unauthorised
 from turnlog.model.metered import Metered

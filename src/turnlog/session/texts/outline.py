@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from turnlog.entries.typed import LONGEST, as_typed, separated, tagged
+from turnlog.entries.marks import as_typed, separated, tagged
+from turnlog.entries.typed import LONGEST
 from turnlog.session.texts.lines import Line, Placed
 from turnlog.session.texts.texts import Text
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from turnlog.entries.entry import Body
-from turnlog.entries.typed import tagged
+from turnlog.entries.marks import tagged
 from turnlog.session.failures import has_failed, plain
 from turnlog.session.texts.lines import Block, Line, Placed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.session.graph import holds_result
-from turnlog.session.prompts import read, understand
+from turnlog.session.prompts import read_queued, understand
 from turnlog.session.timeline.timeline import Kind
 
 _QUIET = frozenset({"turn_duration", "stop_hook_summary", "file_snapshot"})
@@ -13,6 +13,10 @@ _QUIET = frozenset({"turn_duration", "stop_hook_summary", "file_snapshot"})
 _FAILED_HOOKS = frozenset(
     {"hook_blocking_error", "hook_non_blocking_error", "hook_cancelled", "hook_error_during_execution"}
 )
+
+_NOTHING_SAID = ("meta", "empty")
+_MESSAGES = ("queued_command", "teammate_mailbox")
+"""Attachments that hold what somebody said while the model was working."""
 
 
 def kind_of(file: Transcript, entry: Entry, waiting: list[str]) -> Kind:
@@ -32,7 +36,7 @@ def kind_of(file: Transcript, entry: Entry, waiting: list[str]) -> Kind:
 def _said(file: Transcript, entry: Entry) -> Kind:
     if holds_result(entry):  # of a call that is not there
         return "event"
-    return "meta" if understand(file, entry).kind in ("meta", "empty") else "event"
+    return "meta" if understand(file, entry).kind in _NOTHING_SAID else "event"
 
 
 def _noted(entry: Entry) -> Kind:
@@ -42,11 +46,15 @@ def _noted(entry: Entry) -> Kind:
 def _attached(file: Transcript, entry: Entry, waiting: list[str]) -> Kind:
     if entry.kind in _FAILED_HOOKS:
         return "event"
-    attachment = file.body(entry).get("attachment") if entry.kind == "queued_command" else None
+    attachment = file.body(entry).get("attachment") if entry.kind in _MESSAGES else None
     if not isinstance(attachment, dict):
         return "meta"
-    prompt = read({"message": {"content": attachment.get("prompt")}})
-    return "event" if prompt.kind == "notification" else _typed(prompt.text, waiting)
+    if entry.kind == "teammate_mailbox":
+        return "event"
+    prompt = read_queued(attachment)
+    if prompt.is_typed:
+        return _typed(prompt.text, waiting)
+    return "meta" if prompt.kind in _NOTHING_SAID else "event"
 
 
 def _typed(text: str, waiting: list[str]) -> Kind:

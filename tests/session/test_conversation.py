@@ -515,7 +515,7 @@ def test_as_sent_a_queued_prompt_and_a_notification_are_wrapped() -> None:
     build.attachment("queued_command", prompt=[text("and {this}"), IMAGE])
     build.prompt(NOTICE, origin={"kind": "task-notification"})
     found = added(build)[-2]
-    assert found.startswith("U The user sent a new message while you were working:\nand {this}\n")
+    assert found.startswith("U <system-reminder>\nThe user sent a new message while you were working:\nand {this}\n")
     assert "[SYSTEM NOTIFICATION - NOT USER INPUT]" in found
     assert NOTICE in found
 
@@ -535,7 +535,7 @@ def test_as_sent_attachments_say_what_the_client_rendered_them_to() -> None:
 
 def test_as_sent_a_queued_prompt_of_a_person_is_not_taken_from_what_was_rendered() -> None:
     build = base()
-    build.attachment("queued_command", prompt="and this", humanTurn=True)
+    build.attachment("queued_command", prompt="and this", humanTurn=True, origin={"kind": "human"})
     build.lines[-1].update(rendered=[{"content": "rendered"}])
     assert "while you were working:\nand this" in added(build)[-2]
     build = base()

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from turnlog.entries.decode import TOO_DEEP
 from turnlog.entries.entry import Body, Entry
-from turnlog.session.resume.additions import is_notification, rendered, wrapped
+from turnlog.session.resume.additions import rendered
+from turnlog.session.resume.frames import frame_entry, frame_queued, is_human_turn
 from turnlog.session.usage.prices import SYNTHETIC
 
 Json = dict[str, Any]
@@ -43,7 +44,7 @@ def part(row: Entry, body: Body, *, as_sent: bool) -> Part | None:
         return None
     blocks = [block for block in _blocks(message.get("content")) if block["type"] != _NOT_SENT]
     if row.type == "user":
-        return Part("user", wrapped(blocks, body) if as_sent and is_notification(body) else blocks)
+        return Part("user", frame_entry(blocks, body) if as_sent else blocks)
     if body.get("isApiErrorMessage") and message.get("model") == SYNTHETIC:
         return None
     return Part(
@@ -62,9 +63,9 @@ def _attachment(body: Body, as_sent: bool) -> Part | None:
     if not as_sent:
         return Part("user", queued)
     role, blocks = rendered(body)
-    if blocks and not (queued and attachment.get("humanTurn")):
+    if blocks and not (queued and is_human_turn(attachment)):
         return Part(role, blocks)
-    return Part("user", wrapped(queued, attachment))
+    return Part("user", frame_queued(queued, attachment))
 
 
 def _texts(content: object) -> list[Json]:

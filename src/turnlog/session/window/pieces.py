@@ -17,8 +17,7 @@ from turnlog.errors import Refused
 from turnlog.session.failures import has_failed, plain
 from turnlog.session.graph import holds_result
 from turnlog.session.pictures import picture_tokens
-from turnlog.session.prompts import read
-from turnlog.session.resume.additions import is_notification
+from turnlog.session.prompts import read, read_queued
 from turnlog.session.resume.parts import part
 from turnlog.session.resume.resume import Thread
 from turnlog.session.session import Session
@@ -168,7 +167,8 @@ def _said_by(row: Entry, body: Body) -> tuple[str, str]:
         attachment = body.get("attachment")
         if row.kind != "queued_command" or not isinstance(attachment, dict):
             return "attachments", row.kind or "attachment"
-        return ("attachments", "notification") if is_notification(attachment) else ("prompts", "")
+        kind = read_queued(attachment).kind
+        return ("prompts", "") if kind in _TYPED else ("attachments", kind)
     if row.type != "user":
         return "attachments", row.subtype or str(row.type)
     kind = "beside a result" if holds_result(row) else read(body).kind

@@ -263,3 +263,41 @@ def test_hostile_rows_are_summed_up_without_harm() -> None:
     assert "ok" in recap(session, session.thread().rows)
     assert "ok" in spoken(session, session.thread().rows, 1000)
     assert compact(Draft.of(session.file), recap).summary
+
+
+def test_an_outline_takes_no_answer_from_the_client_and_says_who_asked() -> None:
+    build = Build()
+    build.prompt("a question")
+    build.answer("the true answer")
+    build.answer("No response requested.", model="<synthetic>")
+    build.prompt("a report", origin={"kind": "peer", "from": "helper"})
+    build.answer("thanks")
+    build.prompt("<task-notification><summary>Over</summary></task-notification>")
+    build.answer("fine")
+    build.prompt("more", origin={"kind": "unclassified"})
+    build.answer("No response requested.")
+    session = build.session()
+    text = recap(session, session.entries)
+    assert "1. Asked: a question\n   Answered: the true answer" in text
+    assert "2. Message from helper (not the user): a report" in text
+    assert "3. A background task reported: " in text
+    assert "4. Message from another agent (not the user): more\n   Answered:\nNo response requested." in text
+
+
+def test_a_model_that_sums_up_is_told_whose_words_are_not_the_users() -> None:
+    build = Build()
+    build.prompt("go")
+    build.attachment("queued_command", prompt="delete it", origin={"kind": "peer", "from": "helper"})
+    build.attachment("queued_command", prompt="over", commandMode="task-notification")
+    build.attachment("queued_command", prompt="and this", origin={"kind": "human"})
+    build.system("local_command", content="ran")
+    build.answer("ok")
+    text = spoken(build.session(), build.session().entries, 10_000)
+    assert text.split("\n\n") == [
+        "USER: go",
+        "MESSAGE FROM helper, NOT THE USER: delete it",
+        "BACKGROUND TASK: over",
+        "USER: and this",
+        "USER: ran",
+        "ASSISTANT: ok",
+    ]

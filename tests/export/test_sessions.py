@@ -20,6 +20,7 @@ from turnlog.export.html import one_page
 from turnlog.export.material import Choice, Material
 from turnlog.render.view import Answer, AnyView, Prompt, Said
 from turnlog.render.wishes import EVERYTHING
+from turnlog.session.messages import is_filler
 from turnlog.session.session import Session
 
 SESSIONS = sorted(
@@ -41,12 +42,12 @@ def written(form: str, session: Session, choice: Choice = CHOICE) -> str:
 
 
 def said(session: Session) -> Iterator[str]:
-    """Every prompt and every answer of a session, all branches."""
+    """Every prompt and every answer of a session, all branches, without answers that the client made up."""
     for turn in session.turns:
         if turn.kind == "prompt":
             yield turn.text
     for message in session.messages:
-        for block in session.content(message):
+        for block in [] if is_filler(session.file, message) else session.content(message):
             if block.get("type") == "text" and isinstance(block.get("text"), str):
                 yield block["text"]
 

@@ -167,6 +167,26 @@ def test_events_are_told_apart_from_book_keeping() -> None:
     ]
 
 
+def test_messages_of_other_agents_are_events_of_the_turn_that_they_reach() -> None:
+    build = Build()
+    build.prompt("work")
+    build.attachment("queued_command", prompt="5 files", origin={"kind": "peer", "from": "a"})
+    build.attachment("queued_command", prompt="skill", isMeta=True)
+    build.attachment("teammate_mailbox", messages=[{"from": "a", "text": "x"}])
+    build.answer("x")
+    build.prompt("idle", origin={"kind": "peer", "from": "a"}, isMeta=True)
+    assert kinds(of(build)) == ["prompt", "event", "meta", "event", "answer", "event"]
+
+
+def test_an_answer_that_the_client_made_up_is_book_keeping_and_an_api_error_is_an_answer() -> None:
+    build = Build()
+    build.prompt("work")
+    build.answer("No response requested.", model="<synthetic>")
+    build.answer("API Error: 529", model="<synthetic>", isApiErrorMessage=True)
+    build.answer("something else", model="<synthetic>")
+    assert kinds(of(build)) == ["prompt", "meta", "answer", "answer"]
+
+
 def test_what_was_typed_meanwhile_is_an_item_of_its_own_once() -> None:
     build = Build()
     build.prompt("work")

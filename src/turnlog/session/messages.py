@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from turnlog.entries.entry import Entry, Usage
 from turnlog.entries.reader import Transcript, collector_off
+from turnlog.session.resume.additions import FILLER
 from turnlog.session.usage.iterations import (
     MAX_REQUEST_TOKENS,
     NO_ITERATIONS,
@@ -196,6 +197,13 @@ def content(file: Transcript, message: Message) -> list[dict[str, Any]]:
                 blocks.append(block)
                 places[str(id(block))] = body.get("apiBlockIndex")
     return blocks
+
+
+def is_filler(file: Transcript, message: Message) -> bool:
+    """Whether a message is the one that the client writes where it goes on without an answer."""
+    if not message.is_synthetic or message.is_error:
+        return False
+    return [block.get("text") for block in content(file, message)] == [FILLER]
 
 
 def _repeats(block: dict[str, Any], earlier: list[dict[str, Any]], places: dict[str, object], place: object) -> bool:

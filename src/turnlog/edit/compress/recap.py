@@ -12,8 +12,10 @@ from turnlog.edit.strip.said import shortened
 from turnlog.entries.entry import Entry
 from turnlog.session.calls import inputs
 from turnlog.session.files.files import touched
+from turnlog.session.resume.additions import FILLER
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
+from turnlog.session.usage.prices import SYNTHETIC
 
 NOTE = (
     "This outline was taken from the session word for word, without a model. It tells what was said and done, not why."
@@ -51,15 +53,31 @@ def _talk(session: Session, rows: Sequence[Entry]) -> str:
 
 
 def _turn(session: Session, turn: Turn, rows: Sequence[Entry], *, is_last: bool) -> Iterator[str]:
-    yield f"{turn.number}. Asked: {_line(turn.text, PROMPT)}"
+    yield f"{turn.number}. {_asked_by(turn)}: {_line(turn.text, PROMPT)}"
     yield from (f"   Also: {_line(text, PROMPT)}" for text in turn.further)
-    answers = (_text(session, row) for row in reversed(rows) if row.type == "assistant")
+    answers = (
+        _text(session, row) for row in reversed(rows) if row.type == "assistant" and not _is_filler(session, row)
+    )
     answer = next(filter(None, answers), "")
     if answer and is_last:
         yield f"   Answered:\n{shortened(answer, LAST)}"
     elif answer:
         found = extract(answer, ANSWER) if len(answer) > ANSWER else None
         yield f"   Answered: {_line(found.text if found else answer, ANSWER * 2)}"
+
+
+def _asked_by(turn: Turn) -> str:
+    """How a turn's beginning is headed: only what a person said was asked."""
+    if turn.prompt.is_typed:
+        return "Asked"
+    if turn.kind == "notification":
+        return "A background task reported"
+    return f"Message from {turn.speaker.name or 'another agent'} (not the user)"
+
+
+def _is_filler(session: Session, row: Entry) -> bool:
+    is_made_up = row.message is not None and row.message.model == SYNTHETIC and not row.is_api_error_message
+    return is_made_up and _text(session, row) == FILLER
 
 
 def _files(session: Session, rows: Sequence[Entry]) -> str:

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from turnlog.entries.entry import Entry
+from turnlog.entries.entry import Body, Entry
+from turnlog.entries.speakers import SENDERS
 from turnlog.session.failures import plain
+from turnlog.session.graph import holds_result
+from turnlog.session.prompts import read, read_queued
 from turnlog.session.resume.parts import Json, part
 from turnlog.session.session import Session
 
@@ -28,10 +31,28 @@ def said(session: Session, rows: Sequence[Entry], longest: int) -> str:
 
 def _lines(session: Session, rows: Sequence[Entry], cut: int) -> Iterator[str]:
     for row in rows:
-        found = part(row, session.body(row), as_sent=False)
+        body = session.body(row)
+        found = part(row, body, as_sent=False)
+        name = _speaker(row, body) if found else ""
         for block in found.blocks if found else ():
             if text := _block(block, cut):
-                yield f"{'ASSISTANT' if found and found.role == 'assistant' else 'USER'}: {text}"
+                yield f"{name}: {text}"
+
+
+def _speaker(row: Entry, body: Body) -> str:
+    """Who says what a row says: a summary must not take other agents' words for the user's."""
+    if row.type == "assistant":
+        return "ASSISTANT"
+    attachment = body.get("attachment")
+    if row.type == "user" and not holds_result(row):
+        prompt = read(body)
+    elif isinstance(attachment, dict):
+        prompt = read_queued(attachment)
+    else:
+        return "USER"
+    if prompt.kind == "notification":
+        return "BACKGROUND TASK"
+    return f"MESSAGE FROM {prompt.speaker.name or 'ANOTHER AGENT'}, NOT THE USER" if prompt.kind in SENDERS else "USER"
 
 
 def _block(block: Json, cut: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from turnlog.entries.entry import Entry, Scrap
 from turnlog.session.calls import Call
 from turnlog.session.compactions import Compaction
-from turnlog.session.messages import Message
+from turnlog.session.messages import Message, is_filler
 from turnlog.session.session import Session
 from turnlog.session.timeline.reading import kind_of
 from turnlog.session.timeline.timeline import Chapter, Item, Kind, Place
@@ -24,6 +24,8 @@ class Sequence:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.messages = {line.index: message for message in session.messages for line in message.lines}
+        self.fillers = {message.key for message in session.messages if is_filler(session.file, message)}
+        """Answers that the client made up and that say nothing."""
         self.results: dict[int, list[Call]] = {}
         for call in session.calls:
             if call.result is not None:
@@ -86,8 +88,10 @@ class Sequence:
                 self._meta(entry, place, number)
                 continue
             message = self.messages.get(entry.index)
-            if message is not None:
+            if message is not None and message.key not in self.fillers:
                 self._answer(message, entry, place, number)
+            elif message is not None:
+                self._meta(entry, place, number)
             elif calls := self.results.get(entry.index):
                 self._answered += [(call.message, place) for call in calls]
             elif found := self.summaries.get(entry.index):

@@ -48,7 +48,7 @@ class Chapter(Struct, array_like=True, gc=False):
     """The place of its first item among all items."""
     count: int
     kind: str = ""
-    """Of the turn: prompt, command, bash, notification, teammate."""
+    """Of the turn: one of session.turns.TURN_KINDS."""
     title: str = ""
     """How its prompt begins."""
     started: str | None = None

@@ -376,3 +376,34 @@ def test_a_hostile_name_does_no_harm(turnlog: Turnlog, name: str) -> None:
 
 def test_a_demo_session_says_that_it_is_made_up(turnlog: Turnlog) -> None:
     assert turnlog("show", "last", "--json").err == "This is a made-up session: a demo that comes with turnlog.\n"
+
+
+def test_messages_of_other_agents_are_told_with_who_sent_them_and_not_as_prompts(
+    turnlog: Turnlog, machine: Machine
+) -> None:
+    frame = "Another Claude session sent a message:\n"
+    build = Build()
+    build.prompt("work")
+    build.attachment("queued_command", prompt="5 files", origin={"kind": "peer", "from": "helper"})
+    build.answer("Noted.")
+    build.prompt(f'{frame}<teammate-message teammate_id="dev">\nDone.\n</teammate-message>')
+    build.answer("Thanks.")
+    lines = show(turnlog, machine, build)
+    at = lines.index("  From another agent (helper):")
+    assert lines[at + 1] == "  5 files"
+    head = next(line for line in lines if line.startswith("── 2 "))
+    assert "teammate from dev" in head
+    assert lines[lines.index(head) + 1] == "> Done."
+
+
+def test_an_answer_that_the_client_made_up_is_left_out_and_an_api_error_stays(
+    turnlog: Turnlog, machine: Machine
+) -> None:
+    build = Build()
+    build.prompt("work")
+    build.answer("No response requested.", model="<synthetic>")
+    build.answer("API Error: 529 Overloaded", model="<synthetic>", isApiErrorMessage=True)
+    build.answer("No response requested.")
+    lines = show(turnlog, machine, build)
+    assert lines.count("  No response requested.") == 1
+    assert "  API Error: 529 Overloaded" in lines

@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -373,3 +374,16 @@ def test_every_moment_of_recorded_sessions_has_a_state_that_makes_sense(tmp_path
             seen.add(state(fold, heard, Signs(written=heard)).kind)
         assert {"answering", "running", "finished"} <= seen
         assert "error" not in seen
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"origin": {"kind": "peer", "from": "a"}, "isMeta": True}, {"origin": {"kind": "channel"}}, {}],
+)
+def test_a_message_of_another_agent_sets_off_work_but_is_no_typed_prompt(fields: dict[str, Any]) -> None:
+    build = Build()
+    build.prompt("the person's words")
+    build.answer("done", stop="end_turn")
+    build.prompt("Another Claude session sent a message:\n<agent-message>look</agent-message>", **fields)
+    fold = Fold().add_all(scan(io.BytesIO(build.data())))
+    assert (fold.last, fold.prompt) == ("prompt", "the person's words")

@@ -199,7 +199,35 @@ def test_a_summary_without_a_boundary_is_folded_away() -> None:
 def test_a_message_of_a_teammate_that_set_off_no_work_is_told() -> None:
     build = working()
     build.prompt('<teammate-message teammate_id="x">idle</teammate-message>')
-    assert one(build).kind == "teammate"
+    assert (one(build).kind, one(build).text, one(build).detail) == ("teammate", "From a teammate (x)", "idle")
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "told"),
+    [
+        ("queued_command", {"prompt": "5 files", "origin": {"kind": "peer", "from": "a"}}, ("peer", "a", "5 files")),
+        ("queued_command", {"prompt": "hi", "origin": {"kind": "channel", "server": "b"}}, ("other", "b", "hi")),
+        (
+            "teammate_mailbox",
+            {"messages": [{"from": "a", "text": "one"}, {"from": "b", "text": "two"}, {"from": "a"}, 5]},
+            ("teammate", "a, b", "one\n\ntwo"),
+        ),
+    ],
+)
+def test_messages_of_other_agents_in_the_middle_of_a_turn_name_who_sent_them(
+    kind: str, fields: dict[str, Any], told: tuple[str, str, str]
+) -> None:
+    build = working()
+    build.attachment(kind, **fields)
+    found = one(build)
+    assert (found.kind, found.detail.strip()) == (told[0], told[2])
+    assert f"({told[1]})" in found.text
+
+
+def test_a_mailbox_without_messages_says_nothing() -> None:
+    build = working()
+    build.attachment("teammate_mailbox", messages=[])
+    assert one(build).kind == "system"
 
 
 def test_the_demo_tells_of_errors_hooks_and_commands() -> None:

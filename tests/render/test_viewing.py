@@ -14,7 +14,10 @@ from tests.session.build import Build, encoded, genuine, outcome, recorded, use
 from tests.session.test_any import damaged, entries, spans
 from turnlog.demo import config_dir
 from turnlog.render.card import Link, Picture, Tree
+from turnlog.render.html import Html
+from turnlog.render.markdown import markdown
 from turnlog.render.pictures import held, picture
+from turnlog.render.text import text
 from turnlog.render.view import Answer, AnyView, Called, Compaction, Event, Meta, Odd, Prompt, Said, Shot, Thought
 from turnlog.render.viewing import views
 from turnlog.session.session import Session
@@ -136,7 +139,19 @@ def test_a_slash_command_a_bash_line_and_a_message_of_a_teammate_are_prompts_of_
         ("bash", "!ls"),
         ("teammate", "Build it."),
     ]
-    assert found[2].context == (("teammate-message", 'teammate_id="lead"'),)
+    assert [(view.speaker, view.sender) for view in found] == [("person", None), ("person", None), ("teammate", "lead")]
+
+
+def test_a_message_of_another_agent_is_a_prompt_that_names_who_sent_it() -> None:
+    build = Build()
+    words = 'Another Claude session sent a message:\n<agent-message from="x">\nDone.\n</agent-message>'
+    build.prompt(words, isMeta=True, origin={"kind": "peer", "from": "helper"})
+    build.answer("Thanks.")
+    view = first(build)
+    assert isinstance(view, Prompt)
+    assert (view.kind, view.speaker, view.sender, view.text) == ("peer", "peer", "helper", "Done.")
+    heads = markdown(view), text(view), str(Html(lambda _: None).view(view))
+    assert all("From another agent (helper)" in head and "You" not in head for head in heads)
 
 
 def test_a_notification_that_set_off_work_says_what_happened_and_what_was_handed_over() -> None:

@@ -29,7 +29,7 @@ def test_a_queued_message_is_sent_as_the_client_sends_it(case: dict[str, Any]) -
 
 def test_pictures_follow_the_framed_text() -> None:
     picture = {"type": "image", "source": {}}
-    blocks = [picture, {"type": "text", "text": "look"}]
+    blocks: list[dict[str, Any]] = [picture, {"type": "text", "text": "look"}]
     framed = frame_queued(blocks, {"origin": {"kind": "peer"}})
     assert [block["type"] for block in framed] == ["text", "image"]
     assert frame_queued([picture], {}) == [picture]

@@ -152,3 +152,13 @@ def test_folding_a_tail_onto_the_rest_is_folding_the_whole(data: bytes, draw: st
 def test_what_turnlog_made_says_how_and_from_what(verb: object, expected: str | None) -> None:
     found = folded({"type": "turnlog", "verb": verb, "forkedFrom": {"sessionId": "s1"}})
     assert (found.made_by, found.forked_from) == (expected, "s1")
+
+
+def test_what_a_person_typed_while_the_model_worked_is_a_prompt_and_a_peers_message_is_none() -> None:
+    build = Build()
+    build.prompt("Another Claude session sent a message:\nhi")
+    build.prompt("first", origin={"kind": "human"})
+    build.attachment("queued_command", prompt="also this", origin={"kind": "human"})
+    build.attachment("queued_command", prompt="a report", origin={"kind": "peer"})
+    found = fold(build.data())
+    assert (found.prompts, found.first_prompt, found.last_prompt) == (2, "first", "also this")

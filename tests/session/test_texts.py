@@ -331,3 +331,45 @@ def test_what_the_model_saw_stays_where_it_is_not_the_numbered_file(read: dict[s
 def test_a_reading_without_a_result_is_no_numbered_file() -> None:
     entry = prompt([], toolUseResult={"file": {"content": "one", "startLine": 1}})
     assert found(entry) == [("result", "one")]
+
+
+FRAME = "Another Claude session sent a message:\n"
+
+
+@pytest.mark.parametrize(
+    ("entry", "kinds"),
+    [
+        (prompt(f"{FRAME}<agent-message>x</agent-message>"), ["peer"]),
+        (prompt("x", isMeta=True, origin={"kind": "peer"}), ["peer"]),
+        (prompt([text(f"{FRAME}x"), text("me")]), ["peer", "peer"]),
+        (prompt([text("me"), text(f"{FRAME}x")]), ["prompt", "peer"]),
+        (prompt([text(f"{FRAME}x"), outcome("c", "told")]), ["peer", "result"]),
+        (prompt("x", origin={"kind": "channel"}), ["peer"]),
+        (prompt("x", origin={"kind": "cli"}), ["prompt"]),
+        (prompt("<task-notification>x", origin={"kind": "human"}), ["prompt"]),
+        (prompt("x", origin={"kind": "task-notification"}), ["meta"]),
+        (prompt("Stop hook feedback:\n- no"), ["meta"]),
+        (prompt("<system-reminder>x</system-reminder>\nbut why?"), ["prompt"]),
+    ],
+)
+def test_only_what_a_person_said_is_a_prompt(entry: Any, kinds: list[str]) -> None:
+    assert [kind for kind, _ in found(entry)] == kinds
+
+
+def queued(words: Any, **fields: Any) -> dict[str, Any]:
+    attachment = {"type": "queued_command", "prompt": words, **fields}
+    return {"type": "attachment", "attachment": attachment, "rendered": [{"content": f"framed: {words}"}, "note"]}
+
+
+def test_what_came_while_the_model_worked_is_found_as_what_it_is() -> None:
+    assert found(queued("me", origin={"kind": "human"})) == [("prompt", "me"), ("attachment", "human\nnote")]
+    assert found(queued("you", origin={"kind": "peer", "from": "a"}))[0] == ("peer", "you")
+    assert found(queued("it", commandMode="task-notification"))[0] == ("meta", "it")
+    assert found(queued(""))[0][0] == "attachment"
+
+
+def test_an_answer_that_the_client_made_up_is_meta() -> None:
+    filler = {"type": "assistant", "message": {"model": "<synthetic>", "content": "No response requested."}}
+    assert found(filler)[0][0] == "meta"
+    assert found(filler | {"isApiErrorMessage": True})[0][0] == "answer"
+    assert found(answer(text("No response requested.")))[0][0] == "answer"

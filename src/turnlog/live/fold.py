@@ -18,7 +18,7 @@ from turnlog.live.gist import LONGEST, about, blocks, count, filled, first_text,
 from turnlog.session.calls import AGENT_TOOLS
 from turnlog.session.graph import holds_result
 from turnlog.session.notices import Notice, notice
-from turnlog.session.prompts import Prompt, read
+from turnlog.session.prompts import Prompt, read, read_queued
 from turnlog.session.usage.prices import SYNTHETIC
 
 Last = Literal["", "prompt", "command", "bash", "answer", "thinking", "result", "finished", "interrupted", "error"]
@@ -69,7 +69,7 @@ class Fold(Struct):
     turn: str | None = None
     """When the turn began."""
     prompt: str = ""
-    """How its prompt begins."""
+    """How the last prompt begins that a person typed."""
     calls: dict[str, Open] = {}
     tasks: dict[str, Task] = {}
     mode: str | None = None
@@ -177,7 +177,7 @@ class Fold(Struct):
         if isinstance(mode := fields.get("permissionMode"), str):
             self.mode = mode[:LONGEST]
         match prompt.kind:
-            case "prompt" | "teammate":
+            case "prompt" | "teammate" | "peer" | "other":
                 self._begin("prompt", entry, prompt)
             case "notification":
                 self._reported(notice(prompt.text))
@@ -197,7 +197,7 @@ class Fold(Struct):
         self.error = ""
         self._set(last, entry)
         self.turn = entry.timestamp
-        if prompt.kind != "notification":
+        if prompt.is_typed:
             self.prompt = line(prompt.text)
 
     def _returned(self, entry: Entry, raw: bytes) -> None:
@@ -250,9 +250,9 @@ class Fold(Struct):
                 call.has_progress = True
         elif entry.attachment is not None and entry.attachment.type == "queued_command":
             attached = body(raw).get("attachment")
-            text = attached.get("prompt") if isinstance(attached, dict) else None
-            if isinstance(text, str) and text.startswith("<task-notification"):
-                self._reported(notice(text))
+            prompt = read_queued(attached if isinstance(attached, dict) else {})
+            if prompt.kind == "notification":
+                self._reported(notice(prompt.text))
 
     def _described(self, kind: str, raw: bytes) -> None:
         if kind in _TITLES:

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.reader import Transcript
+from turnlog.entries.speakers import MAX_NAME_CHARS
 from turnlog.render.figures import count
+from turnlog.render.labels import prompt_label
 from turnlog.render.values import fields, line, number, objects, rows, scalar, strings, tagged, text
 from turnlog.session.failures import plain
 from turnlog.session.graph import holds_result
 from turnlog.session.notices import notice
-from turnlog.session.prompts import Prompt, read, understand
+from turnlog.session.prompts import Prompt, read, read_queued, understand
 
 KINDS = {
     "interrupt": "a person stopped the model",
@@ -20,7 +22,9 @@ KINDS = {
     "output": "what a command printed",
     "command": "a command or prompt that set off no work",
     "notification": "a background task has news",
-    "teammate": "a message of another agent",
+    "teammate": "a message of a team mate",
+    "peer": "a message of another session or agent",
+    "other": "a message of a channel, a plugin or the like",
     "typed": "what a person typed while the model worked",
     "hook": "what a hook did",
     "api-error": "a request that failed",
@@ -95,8 +99,8 @@ def said(prompt: Prompt) -> Told | None:
             return Told("notification", notified(prompt.text), "note", reported(prompt.text))
         case "command" | "bash" | "prompt":
             return Told("command", prompt.text)
-        case "teammate":
-            return Told("teammate", prompt.text)
+        case "teammate" | "peer" | "other":
+            return Told(prompt.kind, prompt_label(prompt.kind, prompt.speaker.name), "note", prompt.text)
     return None
 
 
@@ -130,8 +134,10 @@ def _orphan(body: Body) -> Told:
 
 def _attached(kind: str | None, attachment: Body) -> Told | None:
     if kind == "queued_command":
-        prompt = read({"message": {"content": attachment.get("prompt")}})
-        return said(prompt) if prompt.kind == "notification" else Told("typed", prompt.text)
+        prompt = read_queued(attachment)
+        return Told("typed", prompt.text) if prompt.is_typed else said(prompt)
+    if kind == "teammate_mailbox":
+        return _mail(attachment)
     outcome = _HOOKS.get(kind or "")
     if outcome is None:
         return None
@@ -146,6 +152,14 @@ def _attached(kind: str | None, attachment: Body) -> Told | None:
     printed = text(attachment.get("stdout"))
     detail = "\n".join(part for part in (f"$ {command}" if command else "", printed) if part)
     return Told("hook", f"hook {name} {outcome}{f': {words}' if words else ''}", "warning", detail)
+
+
+def _mail(attachment: Body) -> Told | None:
+    """Messages of team mates that came while the model was working."""
+    messages = objects(attachment.get("messages"))
+    names = ", ".join(dict.fromkeys(line(text(message.get("from")), MAX_NAME_CHARS) for message in messages))
+    words = "\n\n".join(text(message.get("text")) for message in messages)
+    return Told("teammate", prompt_label("teammate", names), "note", words) if words.strip() else None
 
 
 # -- what the client noted

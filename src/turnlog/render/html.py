@@ -8,12 +8,14 @@ from typing import Any
 
 from markupsafe import Markup
 
+from turnlog.entries.speakers import SENDERS
 from turnlog.render import card as cards
 from turnlog.render import view as given
 from turnlog.render.ansi import ansi
 from turnlog.render.ansi import plain as unescaped
 from turnlog.render.figures import count
 from turnlog.render.folding import folded, parted
+from turnlog.render.labels import prompt_label
 from turnlog.render.sections import Sections
 from turnlog.render.tree import tree
 from turnlog.render.visible import shown
@@ -47,6 +49,9 @@ class Html(Sections):
         return self._render(f"{name}.html", view=view, **more)
 
     def _prompt(self, view: given.Prompt) -> dict[str, Any]:
+        return {"label": prompt_label(view.kind, view.sender), **self._words(view)}
+
+    def _words(self, view: given.Prompt) -> dict[str, Any]:
         text = unescaped(view.text)
         if view.kind in ("bash", "command"):
             return {
@@ -70,10 +75,11 @@ class Html(Sections):
             return {
                 "words": folded(view.text, 12, 2_000),
                 "detail": view.detail and self._plain(cards.Plain(view.detail)),
+                "is_open": view.kind in SENDERS,
             }
         words = folded(view.text, 12, 2_000)
         html = words._replace(head=ansi(words.head)[0], rest=ansi(words.rest)[0])
-        return {"words": html, "detail": view.detail and self._terminal(cards.Terminal(view.detail))}
+        return {"words": html, "detail": view.detail and self._terminal(cards.Terminal(view.detail)), "is_open": False}
 
     def _compaction(self, view: given.Compaction) -> dict[str, Any]:
         return {"summary": view.summary and self.prose(view.summary)}

@@ -77,11 +77,15 @@ class Prompt(View, frozen=True, tag_field="view", tag="prompt"):
     """What a person typed, or what else set off or joined a turn."""
 
     kind: str
-    """prompt, command, bash, notification, teammate (session.turns.TURN_KINDS), or typed: while a turn was at work."""
+    """One of session.turns.TURN_KINDS, or typed: while a turn was at work."""
     text: str
     context: tuple[tuple[str, str], ...] = ()
     """What an editor or hook added: (tag, text)."""
     pictures: tuple[Picture, ...] = ()
+    speaker: str = "person"
+    """Who said it: one of entries.speakers.SPEAKERS."""
+    sender: str | None = None
+    """What a peer, a teammate or a channel is called."""
 
 
 class Answer(View, frozen=True, tag_field="view", tag="answer"):
@@ -101,7 +105,7 @@ class Event(View, frozen=True, tag_field="view", tag="event"):
     """Something else that happened: an interruption, an API error, a hook, the output of a command, a notification."""
 
     kind: str
-    """interrupt, api-error, hook, output, notification, system, mode, title, orphan (a result without its call), …"""
+    """One of render.events.KINDS."""
     text: str
     """In plain words; the first line is enough to know what happened."""
     tone: str = "plain"

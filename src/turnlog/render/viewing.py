@@ -6,7 +6,6 @@ So a view is the same whether the whole session is open or only an excerpt of it
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,13 +17,11 @@ from turnlog.render.pictures import held
 from turnlog.render.values import fields, number, rows, text
 from turnlog.render.view import AnyView, Compaction, Event, Meta, Prompt
 from turnlog.session.prompts import Prompt as Understood
-from turnlog.session.prompts import read, understand
+from turnlog.session.prompts import read, read_queued, understand
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Compacted, Head, Item
 
 __all__ = ["views"]
-
-_FROM = re.compile(r"\A<(teammate-message|channel)\b([^>]*)>(.*?)</\1>\s*\Z", re.DOTALL)
 
 
 def views(excerpt: Excerpt, items: Sequence[Item], head: Head | None = None) -> list[AnyView]:
@@ -64,17 +61,18 @@ class _Views:
         if said.kind == "notification":
             words, report = notified(said.text), reported(said.text)
             context = (*context, ("result", report)) if report else context
-        elif sent := _FROM.match(said.text) if said.kind == "teammate" else None:
-            words, context = sent[3].strip(), (*context, (sent[1], sent[2].strip()))
         pictures = tuple(found.picture for found in held(self.file.body(entry), offset) if found.owner is None)
-        return Prompt(item.key, item.turn, item.time, offset, kind or said.kind, words, context, pictures)
+        return Prompt(
+            item.key, item.turn, item.time, offset, kind or said.kind, words, context, pictures,
+            said.speaker.kind, said.speaker.name,
+        )  # fmt: skip
 
     def _typed(self, item: Item, entry: Entry) -> Prompt:
         """What was typed while a turn was at work: an attachment of new clients, a note in the queue of old ones."""
         body = self.file.body(entry)
         attachment = fields(body.get("attachment"))
-        content = attachment.get("prompt") if attachment else body.get("content")
-        return self._prompt(item, entry, read({"message": {"content": content}}), "typed")
+        said = read_queued(attachment) if attachment else read({"message": {"content": body.get("content")}})
+        return self._prompt(item, entry, said, "typed")
 
     # -- what else happened
 

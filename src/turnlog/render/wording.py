@@ -9,6 +9,7 @@ from typing import Any
 from turnlog.render.ansi import plain
 from turnlog.render.card import Agent, Card, Diff, Hits, Picture
 from turnlog.render.figures import count, duration
+from turnlog.render.labels import prompt_label
 from turnlog.render.view import Answer, AnyView, Called, Compaction, Prompt
 from turnlog.session.clock import moment
 from turnlog.session.files.patches import unified
@@ -20,13 +21,6 @@ OUTCOMES = {
     "interrupted": "interrupted",
     "launched": "in background",
     "unanswered": "no result",
-}
-PROMPTS = {
-    "typed": "Typed while it worked",
-    "command": "Command",
-    "bash": "Shell command",
-    "notification": "Notification",
-    "teammate": "From a teammate",
 }
 
 
@@ -48,7 +42,7 @@ def facts(card: Card) -> list[str]:
 
 def turn_head(view: Prompt) -> str:
     """The head of a turn: its number, when it began, and what set it off if that was no prompt."""
-    kind = "" if view.kind == "prompt" else PROMPTS.get(view.kind, view.kind)
+    kind = "" if view.kind == "prompt" else prompt_label(view.kind, view.sender)
     name = f"Turn {view.turn}" if view.turn and view.kind != "typed" else kind or "Prompt"
     return " · ".join(dict.fromkeys(filter(None, (name, when(view.time), kind))))
 

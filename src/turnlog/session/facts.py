@@ -82,6 +82,7 @@ def turn(item: Turn, ends: Mapping[str, str | None]) -> Json:
         "index": item.number,
         "uuid": item.start.uuid,
         "kind": item.kind,
+        "speaker": item.speaker._asdict(),
         "text": item.text,
         "further": item.further,
         "origin": item.origin._asdict() if item.origin else None,

@@ -249,9 +249,7 @@ class Session:
     @cached_property
     def titles(self) -> Titles:
         """The names that the session goes by."""
-        return overview.titles(
-            self.file, self.entries, (turn.prompt for turn in self.turns if turn.kind != "notification")
-        )
+        return overview.titles(self.file, self.entries, (turn.prompt for turn in self.turns if turn.prompt.is_typed))
 
     @property
     def title(self) -> str | None:

@@ -6,12 +6,21 @@ from typing import NamedTuple
 
 from turnlog.cli.terminal import line
 from turnlog.entries.entry import Entry
+from turnlog.entries.speakers import SENDERS
 from turnlog.render.events import Told, told
 from turnlog.render.figures import count
 from turnlog.session.session import Session
 
-_STYLES = {"hook": "yellow", "interrupt": "yellow", "api-error": "red", "microcompaction": "cyan"}
-_UNTOLD = frozenset({"orphan", "teammate"})
+_STYLES = {
+    "teammate": "magenta",
+    "peer": "magenta",
+    "other": "magenta",
+    "hook": "yellow",
+    "interrupt": "yellow",
+    "api-error": "red",
+    "microcompaction": "cyan",
+}
+_UNTOLD = frozenset({"orphan"})
 _QUIET = frozenset({"turn_duration", "stop_hook_summary"})
 
 
@@ -33,7 +42,7 @@ def event(session: Session, entry: Entry) -> Event | None:
     found = told(session.file, entry)
     if found is None or found.kind in _UNTOLD or entry.subtype in _QUIET:
         return None
-    is_long = found.kind == "output" or entry.subtype == "local_command"
+    is_long = found.kind == "output" or found.kind in SENDERS or entry.subtype == "local_command"
     return Event(_worded(found), (_style(found),), is_long, found.kind == "typed")
 
 
@@ -45,6 +54,8 @@ def _worded(found: Told) -> str:
             return f"summary: {found.detail}"
         case "notification":
             return f"notification: {found.text}"
+        case "teammate" | "peer" | "other":
+            return f"{found.text}:\n{found.detail}"
         case "microcompaction":
             return f"── {found.text}"
         case "api-error":

@@ -18,7 +18,7 @@ from turnlog.render.tools import ADVISOR
 from turnlog.render.tools.advisor import advisor_figures
 from turnlog.session.agents import Agent
 from turnlog.session.calls import Call
-from turnlog.session.messages import Message
+from turnlog.session.messages import Message, is_filler
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
 from turnlog.session.usage.usage import total
@@ -56,7 +56,8 @@ class Story:
     def turn(self, turn: Turn) -> Iterator[str]:
         """One turn from its prompt to its outcome."""
         paint = self.screen.paint
-        head = f"── {turn.number} · {turn.kind} · {when.local(turn.started)} "
+        kind = f"{turn.kind} from {visible(turn.speaker.name)}" if turn.speaker.name else turn.kind
+        head = f"── {turn.number} · {kind} · {when.local(turn.started)} "
         yield paint(head + "─" * max((self.screen.width or 80) - len(head), 2), "cyan")
         yield from self._prompt(turn)
         yield from self.events(turn)
@@ -84,7 +85,7 @@ class Story:
     def _entry(self, entry: Entry, waiting: list[str]) -> Iterator[str]:
         message = self._first_lines.get(entry.index)
         if message is not None:
-            yield from self._message(message)
+            yield from () if is_filler(self.session.file, message) else self._message(message)
         elif entry.type in ("user", "system", "attachment"):
             found = event(self.session, entry)
             if found is not None and found.typed and found.text in waiting:

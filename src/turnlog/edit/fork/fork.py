@@ -192,6 +192,6 @@ def _newest(line: Line, places: dict[int, int], kept: set[int], leaf: str) -> di
 
 def last_prompt(session: Session, leaf: str | None) -> str | None:
     """What was asked last before an entry, as the client words it in its list."""
-    typed = [turn.text for turn in turns_to(session, leaf or "") if turn.kind != "notification" and turn.text.strip()]
+    typed = [turn.text for turn in turns_to(session, leaf or "") if turn.prompt.is_typed and turn.text.strip()]
     text = " ".join(typed[-1].split()) if typed else ""
     return (text if len(text) <= _LONGEST_PROMPT else text[:_LONGEST_PROMPT].rstrip() + "…") or None

@@ -42,7 +42,7 @@ class QueuedCommand(Attachment, tag="queued_command"):
     command_mode: str | None = None
     """`prompt` or `task-notification`."""
     origin: Any = None
-    """[2.1.220+] `{"kind": "human"}` or `{"kind": "task-notification"}`."""
+    """[2.1.220+] `{"kind": "human"}`, `{"kind": "task-notification"}`, `{"kind": "peer", "from": …}`, …"""
     human_turn: bool | None = None
     """[2.1.325+]"""
     timestamp: str | None = None

@@ -56,6 +56,7 @@ class Line(Struct, gc=False, rename="camel"):
     timestamp: str | None = None
     tool_use_result: Any = None
     is_meta: bool | None = None
+    origin: Any = None
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     forked_from: Any = None

@@ -64,7 +64,7 @@ class Outline(Struct):
         if line.forked_from is not None and self.forked_from is None and isinstance(line.forked_from, dict):
             origin = line.forked_from.get("sessionId")
             self.forked_from = origin if isinstance(origin, str) else None
-        if line.type == "user":
+        if line.type in ("user", "attachment"):
             self._prompted(line, texts)
         elif line.type != "assistant":
             self._noted(placed, texts)

@@ -15,24 +15,29 @@ from msgspec import Struct
 
 from turnlog.entries.entry import Body
 from turnlog.entries.marks import tagged
+from turnlog.entries.speakers import SENDERS, TYPED_BY, identify_speaker
 from turnlog.session.failures import has_failed, plain
+from turnlog.session.prompts import read_queued
+from turnlog.session.resume.additions import FILLER
 from turnlog.session.texts.lines import Block, Line, Placed
+from turnlog.session.usage.prices import SYNTHETIC
 
 KINDS = {
     "title": "the name of a session: given by a person or a model; a tag, an agent's name",
     "prompt": "typed by a person: a prompt, a slash command, a `!` command",
     "answer": "what the model said",
+    "peer": "from another session, an agent, a team mate or a channel",
     "summary": "the summary of a compaction",
     "thinking": "what the model thought",
     "call": "the name and the input of a tool call",
     "result": "what a tool gave back",
     "attachment": "what the client added for the model to see: files, reminders, output of hooks",
     "system": "what the client noted: errors, commands, the end of a turn",
-    "meta": "what the client said in the user's name: caveats, output of commands, notifications",
+    "meta": "what the client said in the user's or the model's name: caveats, output of commands, notifications",
     "other": "everything else",
 }
 """The kinds of texts."""
-SAID = ("title", "prompt", "answer", "summary")
+SAID = ("title", "prompt", "answer", "peer", "summary")
 """What people mean when they remember a session; the other kinds are what was done."""
 
 _TITLES = {
@@ -43,7 +48,6 @@ _TITLES = {
     "agent-name": "agentName",
 }
 _PATHS = frozenset({"file_path", "filePath", "notebook_path", "path", "filename", "displayPath"})
-_TYPED = frozenset({"command", "bash", None})
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _ASKED = frozenset({"oldString", "newString", "edits", "prompt"})
 """What a structured result repeats of the input of its call."""
@@ -115,6 +119,8 @@ def texts(placed: Placed, familiar: Familiar = _NOTHING) -> list[Text]:
         found = [text for block in blocks if block.type in _KNOWN and (text := _block(line, block))]
         if placed.is_flawed or len(found) < len(blocks):
             found += _strange(line, placed.body)
+        if len(found) > 1 and found[0].kind == "peer":
+            _give_to_peer(found)
     if asides := line.asides:
         found.append(Text("meta", "\n".join(strings(asides))))
     if (structure := line.tool_use_result) is not None:
@@ -127,11 +133,26 @@ def texts(placed: Placed, familiar: Familiar = _NOTHING) -> list[Text]:
 
 def _plain(line: Line, text: str) -> Text:
     if line.type == "assistant":
-        return Text("answer", text, (), None, None, bool(line.is_api_error_message))
+        is_error = bool(line.is_api_error_message)
+        is_filler = text == FILLER and not is_error and line.message is not None and line.message.model == SYNTHETIC
+        return Text("meta" if is_filler else "answer", text, (), None, None, is_error)
     if line.is_compact_summary:
         return Text("summary", text)
-    mark = tagged(text) if text[:1] in "<[CT" else None
-    return Text("prompt" if mark in _TYPED and not line.is_meta else "summary" if mark == "summary" else "meta", text)
+    speaker = identify_speaker(text, line.origin, is_meta=line.is_meta).kind
+    if speaker == "client" and not line.is_meta and tagged(text) == "summary":
+        return Text("summary", text)
+    return Text(_kind_said_by(speaker), text)
+
+
+def _give_to_peer(found: list[Text]) -> None:
+    """What follows a message of another agent in the same entry is not a person's."""
+    for text in found:
+        if text.kind == "prompt":
+            text.kind = "peer"
+
+
+def _kind_said_by(speaker: str) -> str:
+    return "prompt" if speaker in TYPED_BY else "peer" if speaker in SENDERS else "meta"
 
 
 def _block(line: Line, block: Block) -> Text | None:
@@ -308,10 +329,22 @@ def _other(kind: str, body: Body) -> list[Text]:
     inner = body.get("attachment")
     paths = _paths(inner) if isinstance(inner, dict) else _tracked(body)
     inside = [value for key, value in body.items() if key not in _ENVELOPE]
-    words = "\n".join(dict.fromkeys(strings(inside)))
-    if not words and not paths:
-        return []
-    return [Text(name, words, paths, None, None, kind == "system" and body.get("subtype") == "api_error")]
+    found = list(dict.fromkeys(strings(inside)))
+    said = _queued(inner) if kind == "attachment" and isinstance(inner, dict) else None
+    if said is not None:
+        found = [text for text in found if said.words not in text and text not in said.words]
+    words = "\n".join(found)
+    failed = kind == "system" and body.get("subtype") == "api_error"
+    rest = [Text(name, words, paths, None, None, failed)] if words or paths else []
+    return [said, *rest] if said is not None else rest
+
+
+def _queued(attachment: Body) -> Text | None:
+    """What was typed, or arrived, while the model was working; the client attaches it to the running turn."""
+    if attachment.get("type") != "queued_command":
+        return None
+    words = "\n".join(strings(attachment.get("prompt")))
+    return Text(_kind_said_by(read_queued(attachment).speaker.kind), words) if words else None
 
 
 def _tracked(body: Body) -> tuple[str, ...]:

@@ -28,8 +28,22 @@ _MORE = 200
 _ROUNDS = 3
 _TOGETHER = 8000
 """So many texts with single words are looked at, where no text has all of them."""
-_WEIGHTS = (8.0, 5.0, 3.0, 2.5, 1.6, 1.8, 1.0, 0.8, 0.6, 0.5, 0.5)
+_WEIGHT_OF = {
+    "title": 8.0,
+    "prompt": 5.0,
+    "answer": 3.0,
+    "peer": 3.0,
+    "summary": 2.5,
+    "thinking": 1.6,
+    "call": 1.8,
+    "result": 1.0,
+    "attachment": 0.8,
+    "system": 0.6,
+    "meta": 0.5,
+    "other": 0.5,
+}
 """What people mean when they search, by kind of text."""
+_WEIGHTS = tuple(_WEIGHT_OF[kind] for kind in KINDS)
 _HALF_LIFE = 45 * 86_400
 _KINDS = list(KINDS)
 _TABLES = ("said", "done")

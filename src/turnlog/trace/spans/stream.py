@@ -15,11 +15,11 @@ from turnlog.session.calls import Call
 from turnlog.session.failures import entry_tells_failure
 from turnlog.session.graph import holds_result
 from turnlog.session.notices import notice
-from turnlog.session.prompts import Prompt, understand
+from turnlog.session.prompts import Prompt, read_queued, understand
 from turnlog.session.session import Session
-from turnlog.session.turns import TURN_KINDS
+from turnlog.session.turns import ONLY_WITH_WORK, TURN_KINDS
 from turnlog.session.usage.prices import SYNTHETIC
-from turnlog.trace.spans.stretches import ONLY_WITH_WORK, Answer, EndReport, Notification, Stretch, Work
+from turnlog.trace.spans.stretches import Answer, EndReport, Notification, Stretch, Work
 from turnlog.trace.spans.timing import Clock, nanoseconds
 
 _STARTS = frozenset(TURN_KINDS)
@@ -227,11 +227,11 @@ class Stream:
         self._heard(work, entry, stretch)
 
     def _queued(self, work: Work, entry: Entry) -> None:
-        """Something that was typed, or a notification that came, while the model was at work."""
+        """Something that was typed, or arrived, while the model was at work."""
         attachment = self.session.body(entry).get("attachment")
-        text = attachment.get("prompt") if isinstance(attachment, dict) else None
-        if isinstance(text, str) and text.startswith("<task-notification"):
-            self.notifications.append(Notification(entry, notice(text)))
+        prompt = read_queued(attachment if isinstance(attachment, dict) else {})
+        if prompt.kind == "notification":
+            self.notifications.append(Notification(entry, notice(prompt.text)))
         self._heard(work, entry, self.open if self._at is work else None)
 
     def _heard(self, work: Work, entry: Entry, stretch: Stretch | None) -> None:

@@ -17,9 +17,7 @@ from turnlog.session.messages import Message, join
 from turnlog.session.notices import Notice
 from turnlog.session.prompts import Prompt
 from turnlog.session.session import Session
-
-ONLY_WITH_WORK = frozenset({"command", "notification", "teammate"})
-"""What starts a turn only if something follows from it."""
+from turnlog.session.turns import ONLY_WITH_WORK
 
 
 class Answer(Struct):

@@ -2,7 +2,8 @@
 
 `python scripts/generate_commands_doc.py` writes the files anew; a test fails when that would change them. An output
 stands between markers, `<!-- output: turnlog ls -->` and `<!-- end -->`; `(12 lines)` behind the command cuts it. The
-commands run on a machine without sessions, so they show the demo.
+commands run on a machine without sessions, so they show the demo. Which commands write session files is taken from the
+table of commands; it stands between `<!-- writers -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from turnlog.cli.table import COMMANDS
 from turnlog.demo import config_dir
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +25,8 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "docs" / "tour.md", ROOT / "docs" / "com
 MARKED = re.compile(
     r"(<!-- output: (?P<command>turnlog.*?)(?: \((?P<lines>\d+) lines\))? -->\n).*?(<!-- end -->)", re.DOTALL
 )
+
+WRITERS = re.compile(r"(<!-- writers -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> None:
@@ -41,7 +45,24 @@ def renewed(text: str) -> str:
         shown = "\n".join([f"$ {marked['command']}", *kept, *more])
         return f"{marked[1]}\n````text\n{shown}\n````\n\n{marked[4]}"  # answers hold fences of three
 
+    text = WRITERS.sub(lambda marked: f"{marked[1]}\n{describe_writers()}\n\n{marked[2]}", text)
     return MARKED.sub(block, text)
+
+
+def describe_writers() -> str:
+    """Which commands write session files, by the table of commands."""
+    changing = [row.changes for row in COMMANDS.values() if row.changes]
+    adding = [row.adds for row in COMMANDS.values() if row.adds]
+    return (
+        f"These commands change, move or remove session files: {_listed(changing)}. Each keeps a way\n"
+        "back; only `delete --empty-trash` and `undo --prune` remove something for good.\n"
+        f"These write a new session and leave the others as they are: {_listed(adding)}.\n"
+        "All other commands only read session files."
+    )
+
+
+def _listed(calls: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(f"`{call}`" for call in calls[:-1]), f"`{calls[-1]}`")))
 
 
 @cache

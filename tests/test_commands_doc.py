@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import click
@@ -39,3 +41,79 @@ def test_every_option_of_every_command_is_explained_and_has_an_example_beside_it
         if isinstance(parameter, click.Option):
             assert f"`{max(parameter.opts, key=len)}" in prose, parameter.opts
     assert "Examples:" in (command.help or "")
+
+
+# -- which commands write session files
+
+OTHER_FILES = {
+    "turnlog.agent.settings",
+    "turnlog.cli.edit.cloning",
+    "turnlog.cli.edit.redacting",
+    "turnlog.cli.health.salvaging",
+    "turnlog.edit.package.contents",
+    "turnlog.edit.package.pack",
+    "turnlog.edit.restore_file",
+    "turnlog.export.goal",
+    "turnlog.session.health.statefile",
+}
+"""Modules that use the writer for other files than sessions, or only to read."""
+DOORS = {"turnlog.agent.record.record", "turnlog.store.archive.restore"}
+"""Modules that write session files by themselves."""
+SHARING = {"pack"}
+"""Commands that share a module with one that writes: `pack` with `unpack`."""
+SOURCE = document.ROOT / "src"
+
+
+@cache
+def imports_of(module: str) -> frozenset[str]:
+    """The modules of turnlog that a module imports, at its top or when it works."""
+    path = SOURCE.joinpath(*module.split("."))
+    path = path.with_suffix(".py") if path.with_suffix(".py").is_file() else path / "__init__.py"
+    if not path.is_file():
+        return frozenset()
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("turnlog"):
+            found |= {node.module or "", *(f"{node.module}.{name.name}" for name in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {name.name for name in node.names if name.name.startswith("turnlog.")}
+    return frozenset(found)
+
+
+def reached(module: str) -> set[str]:
+    """All modules that a module leads to."""
+    seen, todo = set[str](), [module]
+    while todo:
+        if (name := todo.pop()) not in seen:
+            seen.add(name)
+            todo += imports_of(name)
+    return seen
+
+
+def writes_sessions(module: str) -> bool:
+    return module in DOORS or (module not in OTHER_FILES and "turnlog.entries.writer" in imports_of(module))
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in SHARING])
+def test_the_table_says_of_every_command_whether_it_writes_session_files(name: str) -> None:
+    row = COMMANDS[name]
+    writers = sorted(filter(writes_sessions, reached(f"turnlog.cli{row.module}")))
+    assert bool(row.changes or row.adds) is bool(writers), writers
+
+
+@pytest.mark.parametrize("name", [name for name, row in COMMANDS.items() if row.changes or row.adds])
+def test_the_calls_that_write_session_files_exist(name: str) -> None:
+    row = COMMANDS[name]
+    for call in filter(None, (row.changes, row.adds)):
+        first, *rest = call.split()
+        assert first == name
+        command = row.load()
+        known = set(command.commands) if isinstance(command, click.Group) else set()
+        known |= {option for parameter in command.params for option in parameter.opts}
+        assert set(rest) <= known
+
+
+def test_the_page_opens_with_the_commands_that_write_session_files() -> None:
+    opening = COMMANDS_PAGE.partition("\n## ")[0]
+    assert document.describe_writers() in opening
+    assert all(f"`{call}`" in opening for call in ("move", "repair --in-place", "undo"))

@@ -17,6 +17,10 @@ class Row(NamedTuple):
     help: str
     is_hidden: bool = False
     """Nobody calls it by hand."""
+    changes: str = ""
+    """How to call it so that it changes, moves or removes session files; empty: it never does."""
+    adds: str = ""
+    """How to call it so that it writes a new session beside the others; empty: it never does."""
 
     def load(self) -> Any:
         """Import the command."""
@@ -24,8 +28,13 @@ class Row(NamedTuple):
 
 
 COMMANDS: dict[str, Row] = {
-    "web": Row(".web.web", "Show the sessions of this machine in a browser."),
-    "chat": Row(".chat.chat", "Talk to a model that works in this folder; Claude Code can go on with it."),
+    "web": Row(".web.web", "Show the sessions of this machine in a browser.", changes="web"),
+    "chat": Row(
+        ".chat.chat",
+        "Talk to a model that works in this folder; Claude Code can go on with it.",
+        changes="chat",
+        adds="chat",
+    ),
     "ls": Row(".sessions.ls", "List the sessions of this machine."),
     "show": Row(".show.show", "Show one session: its turns, calls and sub-agents."),
     "search": Row(".search.search", "Find texts in all sessions."),
@@ -38,26 +47,33 @@ COMMANDS: dict[str, Row] = {
     "usage": Row(".usage.usage", "Add up tokens and cost by day, session, project, model, tool or block."),
     "check": Row(".health.check", "Say what is broken, unusual or new in session files."),
     "doctor": Row(".health.doctor", "Say what ails a session, in your words, and the remedy."),
-    "repair": Row(".health.repair", "Repair what ails a session, as a new one or in its place."),
-    "salvage": Row(".health.salvage", "List what is left of sessions whose transcript is gone."),
+    "repair": Row(
+        ".health.repair",
+        "Repair what ails a session, as a new one or in its place.",
+        changes="repair --in-place",
+        adds="repair",
+    ),
+    "salvage": Row(
+        ".health.salvage", "List what is left of sessions whose transcript is gone.", adds="salvage --session"
+    ),
     "cat": Row(".show.cat", "Write the entries of a file back, byte for byte."),
-    "archive": Row(".archive.archive", "Keep sessions that the client would delete."),
+    "archive": Row(".archive.archive", "Keep sessions that the client would delete.", changes="archive restore"),
     "pack": Row(".edit.pack", "Pack sessions with all that belongs to them into one file."),
-    "unpack": Row(".edit.unpack", "Put the sessions of a package into their places."),
-    "clone": Row(".edit.clone", "Make a new session from another, as it is or edited on the way."),
+    "unpack": Row(".edit.unpack", "Put the sessions of a package into their places.", adds="unpack"),
+    "clone": Row(".edit.clone", "Make a new session from another, as it is or edited on the way.", adds="clone"),
     "strip": Row(".edit.strip", "Say what stripping a session would save."),
-    "fork": Row(".edit.fork", "Make a new session that goes on from any point of another."),
+    "fork": Row(".edit.fork", "Make a new session that goes on from any point of another.", adds="fork"),
     "tree": Row(".sessions.tree", "Show projects, sessions, and what came from what."),
     "export": Row(".export.export", "Write sessions for others: HTML, Markdown, text, PDF, JSON, Parquet."),
     "trace": Row(".trace.trace", "Send sessions to tracing backends: Langfuse, Phoenix, MLflow and others."),
     "hook": Row(".trace.hook", "Have the client send each turn to a tracing backend when it ends."),
-    "redact": Row(".edit.redact", "Find secrets in a session, and make a copy without them."),
-    "rename": Row(".edit.rename", "Give a session a title."),
-    "tag": Row(".edit.tag", "Give a session a tag, or take it away."),
-    "delete": Row(".edit.delete", "Move sessions into the trash, or empty it."),
-    "undelete": Row(".edit.undelete", "Bring a deleted session back."),
-    "move": Row(".edit.move", "Let the sessions of a project follow when its folder was renamed."),
-    "undo": Row(".edit.undo", "Take back what turnlog has changed, byte for byte."),
+    "redact": Row(".edit.redact", "Find secrets in a session, and make a copy without them.", adds="redact --clone"),
+    "rename": Row(".edit.rename", "Give a session a title.", changes="rename"),
+    "tag": Row(".edit.tag", "Give a session a tag, or take it away.", changes="tag"),
+    "delete": Row(".edit.delete", "Move sessions into the trash, or empty it.", changes="delete"),
+    "undelete": Row(".edit.undelete", "Bring a deleted session back.", changes="undelete"),
+    "move": Row(".edit.move", "Let the sessions of a project follow when its folder was renamed.", changes="move"),
+    "undo": Row(".edit.undo", "Take back what turnlog has changed, byte for byte.", changes="undo"),
     "index": Row(".sessions.index", "Bring the index of all sessions up to date, or look after it."),
     "completion": Row(".shell.completion", "Print a script that completes commands and sessions in your shell."),
 }

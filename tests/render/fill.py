@@ -18,7 +18,7 @@ LONG = 2_000
 """A longer text is filled in once only."""
 WORDS: dict[tuple[type, str], tuple[Any, ...]] = {
     (sights.Prompt, "kind"): ("prompt", "command", "bash", "notification", "teammate", "peer", "typed"),
-    (sights.Prompt, "speaker"): ("person", "cli"),
+    (sights.Prompt, "speaker"): ("person", "cli", "peer"),
     (sights.Event, "tone"): ("plain", "note", "warning", "error"),
     (sights.Event, "is_terminal"): (False,),
     (sights.Compaction, "before"): (None,),

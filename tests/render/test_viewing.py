@@ -142,6 +142,17 @@ def test_a_slash_command_a_bash_line_and_a_message_of_a_teammate_are_prompts_of_
     assert [(view.speaker, view.sender) for view in found] == [("person", None), ("person", None), ("teammate", "lead")]
 
 
+def test_the_prompt_of_a_sub_agent_is_not_headed_as_the_persons() -> None:
+    build = Build()
+    build.prompt("count the files", isSidechain=True)
+    build.answer("5", isSidechain=True)
+    view = first(build)
+    assert isinstance(view, Prompt)
+    html = str(Html(lambda _: None).view(view))
+    assert "The agent that started it" in html
+    assert "You" not in html
+
+
 def test_a_message_of_another_agent_is_a_prompt_that_names_who_sent_it() -> None:
     build = Build()
     words = 'Another Claude session sent a message:\n<agent-message from="x">\nDone.\n</agent-message>'

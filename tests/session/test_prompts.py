@@ -149,6 +149,17 @@ def test_recorded_sessions_hold_the_kinds_that_the_client_writes() -> None:
     assert found == expected | {"command-output", "bash-output"}
 
 
+def test_the_prompt_of_a_sub_agent_is_the_words_of_the_agent_that_started_it() -> None:
+    found = [
+        read("count the files", isSidechain=True),
+        read([text("count the files")], isSidechain=True),
+        read("count the files", isSidechain=True, origin={"kind": "human"}),
+        read("count the files"),
+    ]
+    assert {(prompt.kind, prompt.is_typed) for prompt in found} == {("prompt", True)}
+    assert [prompt.speaker.kind for prompt in found] == ["peer", "peer", "person", "person"]
+
+
 @pytest.mark.parametrize(
     ("attachment", "kind", "is_typed"),
     [

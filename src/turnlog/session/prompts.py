@@ -46,8 +46,8 @@ class Prompt(NamedTuple):
 
     @property
     def is_typed(self) -> bool:
-        """Whether a person typed it, or gave it on the command line."""
-        return self.speaker.kind in TYPED_BY and self.kind in ("prompt", *_COMMANDS)
+        """Whether it is a prompt: of a person, of the command line, or of the agent that started a sub-agent."""
+        return self.kind in ("prompt", *_COMMANDS)
 
 
 def understand(file: Transcript, entry: Entry) -> Prompt:
@@ -56,8 +56,11 @@ def understand(file: Transcript, entry: Entry) -> Prompt:
         return Prompt("result", speaker=Speaker("client"))
     content = entry.message.content if entry.message else None
     if isinstance(content, str):  # it was kept whole when the file was read
-        return _prompt([content], 0, entry.origin, entry.is_meta, entry.is_compact_summary)
-    return read(file.body(entry))
+        found = _prompt([content], 0, entry.origin, entry.is_meta, entry.is_compact_summary)
+    else:
+        found = read(file.body(entry))
+    is_agents = entry.is_sidechain and found.kind == "prompt" and read_origin(entry.origin) is None
+    return found._replace(speaker=Speaker("peer")) if is_agents else found  # the model wrote it, in its call
 
 
 def read(body: Body) -> Prompt:

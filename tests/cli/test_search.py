@@ -257,7 +257,7 @@ def test_words_of_which_not_all_identifiers_were_looked_for_are_named(turnlog: T
 def test_the_longest_kind_stands_apart_from_the_text(turnlog: Turnlog, machine: Machine) -> None:
     build = Build()
     build.prompt("fix the tax")
-    build.note("attachment", attachment={"type": "queued_command", "prompt": "and the discount"})
+    build.note("attachment", attachment={"type": "todo_reminder", "content": "and the discount"})
     machine.add(ONE, build.data())
     done = turnlog("search", "tax", "--context", "1")
     assert any(line.startswith("    attachment ") for line in done.lines)

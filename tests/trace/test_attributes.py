@@ -260,3 +260,16 @@ def test_names_are_not_longer_than_names_are() -> None:
         len(str(value)) for item in made(build) for name, value in item.attributes.items() if "messages" not in name
     )
     assert longest < 250
+
+
+def test_a_turn_that_no_prompt_set_off_says_who_did() -> None:
+    build = Build()
+    build.prompt("go")
+    build.answer("yes")
+    build.prompt("Another Claude session sent a message:\nlook", isMeta=True, origin={"kind": "peer", "from": "a"})
+    build.answer("looking")
+    build.prompt("<task-notification><summary>over</summary></task-notification>")
+    build.answer("fine")
+    agents = [item.attributes for item in made(build) if item.kind == "agent"]
+    assert [item.get("claude_code.speaker") for item in agents] == [None, "peer", "task"]
+    assert agents[1]["input.value"] == "look"

@@ -8,6 +8,7 @@ from typing import Any
 from turnlog.cli import when
 from turnlog.cli.terminal import Screen, line, pad, width
 from turnlog.render.events import notified
+from turnlog.render.labels import prompt_label
 from turnlog.trace.spans.attributes import span
 from turnlog.trace.spans.content import Contents, Policy
 from turnlog.trace.spans.span import Span
@@ -50,9 +51,11 @@ def document(traces: list[Trace], policy: Policy, *, nest: bool) -> dict[str, An
 
 def _head(trace: Trace, spans: dict[bytes, Span], screen: Screen) -> str:
     said = str(spans[trace.nodes[0].id].attributes.get("input.value", ""))
-    if trace.work.prompt is not None and trace.work.prompt.kind == "notification":
+    title, prompt = line(trace.name), trace.work.prompt
+    if prompt is not None and prompt.kind == "notification":
         said = notified(said)
-    title = line(trace.name)
+    elif prompt is not None and not prompt.is_typed:
+        title += f" ({line(prompt_label(prompt.kind, prompt.speaker.name))})"
     return screen.paint(title, "bold") + screen.fit(f"  {line(said)[:_LONGEST]}", width(title))
 
 

@@ -82,6 +82,8 @@ def _agent(node: Node, trace: Trace, contents: Contents, attributes: Attributes)
     attributes["gen_ai.agent.name"] = node.name.removeprefix("invoke_agent ")
     attributes["gen_ai.agent.id"] = short(agent.agent_id) if agent else trace.session.session_id or ""
     attributes["claude_code.outcome"] = _outcome(stretch)
+    if (prompt := node.work.prompt) is not None and not prompt.is_typed:
+        attributes["claude_code.speaker"] = prompt.speaker.kind
     for flag in ("continued", "interrupted", "compacted"):
         if getattr(stretch, flag):
             attributes[f"claude_code.{flag}"] = True

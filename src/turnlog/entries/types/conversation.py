@@ -24,16 +24,10 @@ class Origin(Part, rename="camel"):
 
     kind: str | None = None
     """`human`, `cli`, `peer`, `task-notification`, and others: docs/format.md, section 6."""
-    sender: Any = field(default=None, name="from")
+    sender: str | None = field(default=None, name="from")
     """[2.1.161+] Of a peer: its address or name."""
-    sender_task_id: Any = None
+    sender_task_id: str | None = None
     """[2.1.161+] Of a peer that is an agent of this session."""
-    name: Any = None
-    """Known to 2.1.325, not seen."""
-    server: Any = None
-    """Known to 2.1.325, not seen. Of a channel."""
-    subkind: Any = None
-    """Known to 2.1.325, not seen. Of a task."""
     producer: str | None = None
     """[2.1.325+]"""
     run_id: str | None = None

@@ -15,6 +15,7 @@ from tests.entries.trees import OTHER, SID, jsonl, row, write
 from turnlog.entries.decode import first_object
 from turnlog.entries.junk import junk
 from turnlog.entries.peek import Peek, peek
+from turnlog.entries.titles import Titles
 from turnlog.entries.typed import LONGEST, command, typed
 from turnlog.entries.window import WINDOW, joined, read_at, read_ends
 
@@ -67,6 +68,7 @@ def test_both_ends_tell_who_where_and_when(tmp_path: Path, filler: list[dict[str
         ai_title="guessed",
         last_prompt="the last",
         first_prompt="the first",
+        titles=Titles(custom="named", ai="guessed", last_prompt="the last", first_prompt="the first"),
     )
 
 
@@ -297,7 +299,7 @@ def test_no_content_raises(tmp_path_factory: pytest.TempPathFactory, rows: list[
     lines = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in rows]
     path.write_bytes(b"\n".join([*lines, b" " * padding, *lines]))
     found = peek(path)
-    assert all(value is None or isinstance(value, str | bool) for value in found)
+    assert all(value is None or isinstance(value, str | bool | Titles) for value in found)
     assert str(found).encode()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.session.build import Build
 from turnlog.demo import config_dir
 from turnlog.entries.peeks import look
+from turnlog.entries.titles import Titles
 from turnlog.errors import Ambiguous, NotFound
 from turnlog.session.find import Listing, find, listing, recency
 
@@ -72,6 +74,46 @@ def test_a_session_is_found_by_any_of_its_titles(tmp_path: Path) -> None:
     other = add(tmp_path, THREE)
     assert find("fix a/b testing", [tmp_path]) == path
     assert find("First words of c", [tmp_path]) == other
+
+
+def test_a_session_is_found_by_a_part_of_its_title_that_no_other_has(tmp_path: Path) -> None:
+    one, two = add(tmp_path, ONE, title="Fix cent rounding"), add(tmp_path, TWO, title="Fix the cart")
+    for part, path in (("cent", one), ("FIX  Cent", one), ("the cart", two), ("Fix the c…", two)):
+        assert find(part, [tmp_path]) == path
+
+
+def test_a_whole_title_is_better_than_a_part_of_another(tmp_path: Path) -> None:
+    one = add(tmp_path, ONE, title="Fix the cart")
+    add(tmp_path, TWO, title="Fix the cart again")
+    assert find("fix the cart", [tmp_path]) == one
+
+
+def test_a_part_of_several_titles_names_the_sessions(tmp_path: Path) -> None:
+    add(tmp_path, ONE, title="Fix cent rounding", mtime=1)
+    add(tmp_path, TWO, title="Fix " + "x" * 80, mtime=2)
+    told = f"'fix' is in the titles of 2 sessions: {TWO} 'Fix {'x' * 56}…', {ONE} 'Fix cent rounding'; give one of"
+    with pytest.raises(Ambiguous, match=re.escape(told)) as error:
+        find("fix", [tmp_path])
+    assert error.value.exit_status == 2
+
+
+def test_of_many_titles_only_some_are_named(tmp_path: Path) -> None:
+    for number in range(6):
+        add(tmp_path, f"{number}aaaaaaa-0000-4000-8000-000000000001", title=f"Fix {number}")
+    with pytest.raises(Ambiguous, match=r"of 6 sessions: .* …; give one of these ids"):
+        find("fix", [tmp_path])
+
+
+def test_a_title_in_the_middle_of_a_large_file_is_found_and_an_index_spares_reading_it(tmp_path: Path) -> None:
+    build = Build()
+    build.prompt("first words")
+    build.answer("y" * 200_000)
+    build.note("custom-title", customTitle="In the middle")
+    build.answer("y" * 200_000)
+    path = put(tmp_path, ONE, build.data())
+    assert find("in the middle", [tmp_path]) == path
+    known = {str(path): Titles(custom="As the index has it")}
+    assert find("as the index", [tmp_path], lambda files: known) == path
 
 
 def test_a_very_long_title_is_no_path(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from tests.session.build import DATA, Build
 from turnlog.entries.typed import LONGEST
 from turnlog.session.texts.lines import Line, lines
 from turnlog.session.texts.outline import Outline
-from turnlog.session.texts.texts import texts
 
 
 def fold(data: bytes, onto: Outline | None = None) -> Outline:
@@ -22,7 +21,7 @@ def fold(data: bytes, onto: Outline | None = None) -> Outline:
     for placed in lines(data.splitlines(keepends=True)):
         if placed is not None:
             outline.moved(placed.line)
-            outline.add(placed, texts(placed))
+            outline.add(placed)
     return outline
 
 
@@ -41,7 +40,7 @@ def test_a_session_has_its_times_its_place_and_its_prompts() -> None:
     build.prompt("last", cwd="/home/dana/other", version="2.2.0")
     found = fold(build.data())
     assert (found.entries, found.prompts) == (3, 2)
-    assert (found.first_prompt, found.last_prompt) == ("first", "last")
+    assert found.first_prompt == "first"
     assert (found.started, found.ended) == (build.lines[0]["timestamp"], build.lines[2]["timestamp"])
     assert (found.cwd, found.last_cwd, found.git_branch) == ("/home/dana/webshop", "/home/dana/other", "main")
     assert (found.version, found.root) == ("2.2.0", "u1")
@@ -62,7 +61,7 @@ def test_titles_are_the_last_of_each_kind() -> None:
         {"type": "tag", "tag": "t"},
         {"type": "custom-title"},
     )
-    assert (found.custom_title, found.ai_title, found.summary, found.tag) == ("new", "a model's", "of old", "t")
+    assert (found.custom, found.ai, found.summary, found.tag) == ("new", "a model's", "of old", "t")
 
 
 def test_a_tag_that_was_taken_away_is_gone() -> None:
@@ -72,7 +71,7 @@ def test_a_tag_that_was_taken_away_is_gone() -> None:
 def test_long_titles_and_prompts_are_cut() -> None:
     found = folded(prompt("x" * 5000), {"type": "ai-title", "aiTitle": "y" * 5000})
     assert found.first_prompt == "x" * LONGEST
-    assert found.ai_title == "y" * LONGEST
+    assert found.ai == "y" * LONGEST
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_long_titles_and_prompts_are_cut() -> None:
     ],
 )
 def test_a_prompt_is_what_was_typed(content: Any, typed: str) -> None:
-    assert folded(prompt(content)).first_prompt == typed
+    assert folded(prompt(content)).best == typed
 
 
 def test_what_nobody_typed_is_no_prompt() -> None:
@@ -97,15 +96,15 @@ def test_what_nobody_typed_is_no_prompt() -> None:
     assert (found.prompts, found.first_prompt) == (0, None)
 
 
-def test_a_sidechain_gives_the_first_prompt_only_where_there_is_no_other() -> None:
-    found = folded(prompt("mine"), prompt("agent's", isSidechain=True))
-    assert (found.prompts, found.first_prompt, found.last_prompt) == (2, "mine", "mine")
-    assert folded(prompt("agent's", isSidechain=True)).first_prompt == "agent's"
+def test_a_sidechain_names_a_session_only_where_nothing_else_does() -> None:
+    found = folded(prompt("agent's", isSidechain=True), prompt("mine"), prompt("again", isSidechain=True))
+    assert (found.prompts, found.best) == (1, "mine")
+    assert folded(prompt("agent's", isSidechain=True), prompt("again", isSidechain=True)).best == "agent's"
 
 
-def test_a_prompt_of_nothing_but_context_leaves_the_last_one() -> None:
-    found = folded(prompt("said"), prompt([{"type": "text", "text": "<system-reminder>x</system-reminder>"}], cwd=""))
-    assert found.last_prompt == "said"
+def test_a_prompt_of_pictures_alone_counts_and_gives_no_title() -> None:
+    found = folded(prompt([{"type": "image"}]), {"type": "user"})
+    assert (found.prompts, found.best) == (1, None)
 
 
 def test_compactions_are_counted() -> None:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
 
+from tests.entries.title_rows import ROWS, write
 from tests.session.build import Build, base, edited, genuine, recorded
+from turnlog.entries.titles import read_titles
 from turnlog.session.overview import by_type, distinct
 from turnlog.session.session import Session
+from turnlog.session.texts.lines import lines
+from turnlog.session.texts.outline import Outline
 
 
 def test_a_given_title_is_better_than_one_of_the_model_and_that_better_than_the_first_prompt() -> None:
@@ -39,19 +45,14 @@ def test_the_first_and_the_last_prompt_are_both_kept() -> None:
     assert (titles.first_prompt, titles.last_prompt) == ("u1 text", "u3 text")
 
 
-def test_a_summary_of_this_session_is_better_than_one_that_an_old_client_left_in_it() -> None:
+def test_the_last_summary_counts_whatever_entry_it_names() -> None:
+    """Whether the entry is in the file can't be told from its ends, and all lists must show the same title."""
     build = base()
     build.note("summary", summary="Mine", leafUuid="a2")
-    build.note("summary", summary="Another session's", leafUuid="elsewhere")
-    assert build.session().titles.summary == "Mine"
-
-
-def test_a_summary_of_an_unknown_entry_is_better_than_none() -> None:
-    build = base()
     build.note("summary", summary="Somebody's", leafUuid=["odd"])
     assert build.session().titles.summary == "Somebody's"
     build.note("summary", summary=5)
-    assert build.session().titles.summary is None
+    assert build.session().titles.summary == "Somebody's"
 
 
 def test_a_prompt_without_words_gives_no_title() -> None:
@@ -167,3 +168,16 @@ def test_without_a_file_name_the_id_is_what_most_entries_say() -> None:
     build["u1"]["sessionId"] = "another"
     assert build.session().session_id == build["u2"]["sessionId"]
     assert edited("minimum-without-sessionid").session_id is None
+
+
+@given(rows=ROWS)
+def test_the_index_and_whoever_opens_a_session_give_it_the_title_that_lists_do(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any]
+) -> None:
+    path = write(tmp_path_factory.getbasetemp() / "named.jsonl", *rows)
+    outline = Outline()
+    for placed in filter(None, lines(path.read_bytes().splitlines(keepends=True))):
+        outline.add(placed)
+    with Session.open(path) as session:
+        assert session.title == outline.best == read_titles(path).best
+        assert session.prompts == outline.prompts

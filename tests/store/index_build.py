@@ -111,8 +111,8 @@ class Content(NamedTuple):
 
 _FILE = """
     SELECT file.id, path, gone, file.kind, uuid, name.text, agent, offset, head_hash, tail_hash, entries, broken,
-        prompts, compactions, started, ended, cwd, last_cwd, git_branch, version, root, forked_from, custom_title,
-        ai_title, summary, tag, first_prompt, last_prompt
+        prompts, compactions, started, ended, cwd, last_cwd, git_branch, version, root, forked_from, made_by, custom,
+        ai, summary, first_prompt, first_command, last_prompt, aside_prompt, title, tag
     FROM file LEFT JOIN session ON session.id = file.session LEFT JOIN name ON name.id = project
 """
 _ANSWER = """

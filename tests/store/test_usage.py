@@ -128,7 +128,7 @@ def test_both_ends_of_a_span_of_days_count() -> None:
 def shop() -> Ledger:
     """Two projects, three sessions, two models, one sub-agent, one session without a file."""
     ledger = Ledger()
-    first = ledger.file("a", cwd="/home/dana/shop", custom_title="Fix it", first_prompt="please")
+    first = ledger.file("a", cwd="/home/dana/shop", custom="Fix it", first_prompt="please")
     agent = ledger.file("a/agent", "a", kind="agent")
     second = ledger.file("b", cwd="/home/dana/shop", first_prompt="help", gone=5)
     third = ledger.file("c", folder="/c/projects/-home-dana-notes")

@@ -6,12 +6,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turnlog.cli.config import Config
+from turnlog.cli.config import Config, data_dir
 from turnlog.cli.output import remark
 from turnlog.demo import is_demo
 from turnlog.entries.layout import config_dirs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from turnlog.entries.layout import SessionFile
+    from turnlog.entries.titles import Titles
+    from turnlog.session.find import KnownTitles
     from turnlog.session.session import Session
 
 _SHORT = 8
@@ -26,10 +31,22 @@ def located(name: str, config: Config) -> Path:
     """The file of the session that a name means; says so when it is a made-up one."""
     from turnlog.session.find import find
 
-    path = find(name, folders(config))
+    path = find(name, folders(config), titles_in_index(config))
     if is_demo(path):
         remark("This is a made-up session: a demo that comes with turnlog.")
     return path
+
+
+def titles_in_index(config: Config) -> KnownTitles:
+    """The names of sessions as the index knows them; nothing is loaded unless somebody asks."""
+
+    def look(files: Sequence[SessionFile]) -> Mapping[str, Titles]:
+        from turnlog.store.known_titles import known_titles
+        from turnlog.store.place import index_name
+
+        return known_titles(data_dir() / index_name(config.config_dirs))(files)
+
+    return look
 
 
 def opened(name: str, config: Config) -> Session:

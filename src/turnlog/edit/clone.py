@@ -20,11 +20,10 @@ from turnlog.edit.judged import must_resume
 from turnlog.edit.target import Target, must_be_session, one_line, target
 from turnlog.entries.decode import BOM
 from turnlog.entries.patch import encoded
-from turnlog.entries.peeks import look
+from turnlog.entries.peeks import title_of
 from turnlog.entries.tail import mark
 from turnlog.entries.window import open_regular
 from turnlog.errors import Changed
-from turnlog.session.find import title_of
 from turnlog.session.session import Session
 
 
@@ -79,7 +78,7 @@ def clone(
 
 
 def _title(found: Target, verb: str) -> str:
-    return title_of_made(verb, title_of(look(str(found.path))), found.session_id)
+    return title_of_made(verb, title_of(found.path), found.session_id)
 
 
 def _lines(found: Target, draft: Draft | None, identity: Identity, verb: str, title: str) -> Iterator[bytes]:

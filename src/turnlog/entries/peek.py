@@ -15,18 +15,15 @@ from typing import Any, NamedTuple
 
 from turnlog.entries.decode import complete, first_object
 from turnlog.entries.junk import junk as judge
-from turnlog.entries.typed import LONGEST, command, typed
+from turnlog.entries.titles import TITLE_FIELDS, Titles, as_title
+from turnlog.entries.typed import command, typed
 from turnlog.entries.window import lines_of, read_ends
 
 _FIELDS = ("cwd", "sessionId", "version", "timestamp", "gitBranch", "entrypoint")
 _PATIENCE = 12
 """So many entries of one end are decoded in search of fields that may not be there at all."""
-_TITLES = {
-    b"custom-title": "customTitle",
-    b"ai-title": "aiTitle",
-    b"last-prompt": "lastPrompt",
-    b"summary": "summary",
-}
+_TITLE_KINDS = {kind.encode(): kind for kind in TITLE_FIELDS}
+_PARENT_FIRST = b'{"parentUuid":'
 _TYPE_FIRST = b'{"type":"'
 _NO_FIELDS_FIRST = b'{"type":"file-history-snapshot"'
 _CUT_FIELD = re.compile(rb'"(%s)":"((?:[^"\\]|\\.){0,4096})"' % "|".join(_FIELDS).encode())
@@ -61,6 +58,8 @@ class Peek(NamedTuple):
     """The first user or assistant entry is a sub-agent's."""
     junk: str | None = None
     """The kind of junk that the file is; see `entries.junk`."""
+    titles: Titles | None = None
+    """All names of the session, if the ends are enough to say which of them is shown; else the file must be read."""
 
 
 class _Start(NamedTuple):
@@ -78,8 +77,10 @@ def peek(path: str | Path) -> Peek:
     start = _start(io.BytesIO(head) if tail else back, is_cut=bool(tail))
     end = _end(back) or _end_of_cut(tail)
     titles = _titles(back)
-    if tail and "customTitle" not in titles and "aiTitle" not in titles:
-        titles = {**_titles(lines_of(head)), **titles}
+    is_certain = not tail or titles.custom is not None
+    if tail and titles.custom is None and titles.ai is None:
+        titles = _either(titles, _titles(lines_of(head)))
+    _add_prompts(titles, start, back, is_whole=not tail)
     first, last = {**end, **start.fields}, {**start.fields, **end}
     return Peek(
         session_id=first.get("sessionId"),
@@ -91,15 +92,25 @@ def peek(path: str | Path) -> Peek:
         ended=last.get("timestamp"),
         git_branch=last.get("gitBranch"),
         entrypoint=first.get("entrypoint"),
-        custom_title=titles.get("customTitle"),
-        ai_title=titles.get("aiTitle"),
-        summary=titles.get("summary"),
-        last_prompt=titles.get("lastPrompt"),
+        custom_title=titles.custom,
+        ai_title=titles.ai,
+        summary=titles.summary,
+        last_prompt=titles.last_prompt,
         first_prompt=start.prompt,
         first_command=start.command,
         is_sidechain=start.is_sidechain is True,
         junk=None if start.has_main else judge(head, tail, size),
+        titles=titles if is_certain else None,
     )
+
+
+def _add_prompts(titles: Titles, start: _Start, lines: Sequence[bytes], *, is_whole: bool) -> None:
+    """Add what was typed; a file without a prompt of its own is gone through once more, for those of sub-agents."""
+    if start.prompt is not None and not start.is_sidechain:
+        titles.first_prompt, titles.first_command = start.prompt, start.command
+    elif is_whole:
+        for line in lines:
+            titles.add_line(line)
 
 
 def _start(lines: Iterable[bytes], is_cut: bool) -> _Start:
@@ -130,8 +141,8 @@ def _start(lines: Iterable[bytes], is_cut: bool) -> _Start:
         if kind == "assistant" or aside is not is_sidechain:
             continue
         if prompt := typed(row):
-            return _Start(fields, _text(prompt), first_command, is_sidechain, has_main)
-        first_command = first_command or _text(command(row))
+            return _Start(fields, as_title(prompt), first_command, is_sidechain, has_main)
+        first_command = first_command or as_title(command(row))
     start = _Start(fields, None, first_command, is_sidechain, has_main)
     return _start_of_cut(start, line) if is_cut and is_sidechain is None else start
 
@@ -142,7 +153,7 @@ def _start_of_cut(start: _Start, cut: bytes) -> _Start:
         start.fields.setdefault(name.decode(), _decoded(value))
     text = _CUT_TEXT.search(cut)
     row = {"message": {"content": _decoded(text[1])}} if text and b'"type":"user"' in cut else {}
-    return start._replace(prompt=_text(typed(row)), is_sidechain=b'"isSidechain":true' in cut)
+    return start._replace(prompt=as_title(typed(row)), is_sidechain=b'"isSidechain":true' in cut)
 
 
 def _end(lines: Sequence[bytes]) -> dict[str, str]:
@@ -169,19 +180,31 @@ def _lacks(fields: dict[str, str]) -> bool:
 
 def _fill(fields: dict[str, str], row: dict[str, Any]) -> None:
     for name in _FIELDS:
-        if name in row and name not in fields and (value := _text(row[name])):
+        if name in row and name not in fields and (value := as_title(row[name])):
             fields[name] = value
 
 
-def _titles(lines: Sequence[bytes]) -> dict[str, str]:
-    """Find the last entry of each kind of title."""
-    found: dict[str, bytes] = {}
-    for line in [line for line in lines if line[:3] != b'{"p']:
+def _titles(lines: Sequence[bytes]) -> Titles:
+    """Find the last entry of each kind of title that has one."""
+    found: dict[str, list[bytes]] = {}
+    for line in lines:
+        if line.startswith(_PARENT_FIRST):
+            continue
         kind = line[9 : line.find(b'"', 9)] if line.startswith(_TYPE_FIRST) else _kind(line)
-        if name := _TITLES.get(kind):
-            found[name] = line
-    titles = {name: _text((first_object(line) or {}).get(name)) for name, line in found.items()}
-    return {name: title for name, title in titles.items() if title}
+        if name := _TITLE_KINDS.get(kind):
+            found.setdefault(name, []).append(line)
+    titles = Titles()
+    for kind, written in found.items():
+        field, name = TITLE_FIELDS[kind]
+        values = (as_title((first_object(line) or {}).get(field)) for line in reversed(written))
+        setattr(titles, name, next(filter(None, values), None))
+    return titles
+
+
+def _either(titles: Titles, others: Titles) -> Titles:
+    """Take what the end does not tell from the beginning."""
+    pairs = ((name, getattr(titles, name) or getattr(others, name)) for _, name in TITLE_FIELDS.values())
+    return Titles(**dict(pairs))
 
 
 def _kind(line: bytes) -> bytes:
@@ -195,15 +218,4 @@ def _kind(line: bytes) -> bytes:
 def _decoded(text: bytes) -> str:
     """Decode the inside of a JSON string."""
     value = (first_object(b'{"_":"' + text + b'"}') or {}).get("_")
-    return _text(value) or ""
-
-
-def _text(value: object) -> str | None:
-    """Give a text that can be printed and is not too long; None for anything else."""
-    if not isinstance(value, str) or not value:
-        return None
-    text = value[:LONGEST]
-    if text.isascii():
-        return text
-    # A lone surrogate, which JSON can spell, would raise when it is printed.
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return as_title(value) or ""

@@ -15,18 +15,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from turnlog.entries.agents import agent_files
 from turnlog.entries.clients import Client, clients
 from turnlog.entries.layout import SessionFile, project_sessions, projects
-from turnlog.entries.peeks import look
+from turnlog.entries.peeks import complete_titles, look
 from turnlog.entries.reader import scan
 from turnlog.entries.tail import Checkpoint, read_tail
+from turnlog.entries.titles import Titles
 from turnlog.entries.window import lines_of
 from turnlog.live.fold import Fold
 from turnlog.live.states import Column, Signs, State, column, state
 from turnlog.live.stream import present, told
-from turnlog.session.find import title_of
 
 HOT, WARM, COLD = 0.0, 3.0, 15.0
 """Seconds between two looks at a file."""
@@ -61,7 +62,7 @@ class _Watched:
         self.next = 0.0
         self.checkpoint: Checkpoint | None = None
         self.fold = Fold()
-        self.title = ""
+        self.titles = Titles()
         self.cwd = ""
         self.is_junk = False
         self.agents_written = 0.0
@@ -91,7 +92,13 @@ class _Watched:
         self.fold = told(path, self.checkpoint.offset, is_agent=False)
         ends = look(self.file.file)
         self.is_junk = bool(ends.junk) or ends.is_sidechain
-        self.title, self.cwd = title_of(ends) or "", ends.cwd or ""
+        self.titles, self.cwd = complete_titles(self.file.file, ends), ends.cwd or ""
+
+    @property
+    def title(self) -> str:
+        """Its name, with what was added since it was first looked at."""
+        told = replace(self.titles, custom=self.fold.given or self.titles.custom, ai=self.fold.made or self.titles.ai)
+        return told.best or self.fold.prompt
 
     def look_at_agents(self, now: float) -> None:
         """See when its sub-agents were last written, if any may be at work."""
@@ -212,7 +219,7 @@ class Board:
         return Row(
             file.file,
             file.session_id,
-            fold.given or fold.made or watched.title or fold.prompt,
+            watched.title,
             fold.cwd or watched.cwd or file.project_dir.name,
             fold.git_branch,
             column(doing, moment, signs),

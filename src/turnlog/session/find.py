@@ -1,21 +1,28 @@
-"""Finding a session by what a person calls it: a path, an id or the start of one, a title, or `last`."""
+"""Finding a session by what people call it: a path, an id or its start, a title or a part of one, or `last`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.demo import config_dir
 from turnlog.entries.layout import SessionFile, session_files
 from turnlog.entries.peek import Peek
-from turnlog.entries.peeks import look, look_all
+from turnlog.entries.peeks import complete_all_titles, look, look_all
+from turnlog.entries.titles import Titles
 from turnlog.errors import Ambiguous, NotFound
 from turnlog.session.clock import moment
 
 LAST = "last"
 _LISTED = 5
+_LISTED_TITLE_CHARS = 60
+_CUT = "…"
+"""What a list puts behind a title that it has cut."""
+
+KnownTitles = Callable[[Sequence[SessionFile]], Mapping[str, Titles]]
+"""Names of sessions that somebody knows without reading the files, by path; an index does."""
 
 
 class Listing(NamedTuple):
@@ -31,6 +38,13 @@ class Seen(NamedTuple):
 
     file: SessionFile
     ends: Peek
+    titles: Titles
+
+    @property
+    def names(self) -> set[str]:
+        """What it may be called, folded; leftovers of other sessions carry titles that are not theirs."""
+        titles = (self.titles.custom, self.titles.ai, self.titles.summary, self.titles.best)
+        return set() if self.ends.junk else {_folded(title) for title in titles if title}
 
 
 def listing(config_dirs: Iterable[Path]) -> Listing:
@@ -39,7 +53,16 @@ def listing(config_dirs: Iterable[Path]) -> Listing:
     return Listing(files, False) if files else Listing(list(session_files(config_dir())), True)
 
 
-def find(name: str, config_dirs: Iterable[Path]) -> Path:
+def titles_of(files: Sequence[SessionFile], ends: Sequence[Peek], known: KnownTitles | None = None) -> list[Titles]:
+    """All names of some sessions; what neither the ends of a file nor an index tells is read."""
+    unsure = [item for item, seen in zip(files, ends, strict=True) if seen.titles is None]
+    found = dict(known(unsure)) if known and unsure else {}
+    left = [item.file for item in unsure if item.file not in found]
+    found |= dict(zip(left, complete_all_titles(left), strict=True))
+    return [seen.titles or found[item.file] for item, seen in zip(files, ends, strict=True)]
+
+
+def find(name: str, config_dirs: Iterable[Path], known: KnownTitles | None = None) -> Path:
     """The file of the one session that a name means."""
     given = _expanded(name)
     if name != LAST and _is_path(name, given):
@@ -48,14 +71,9 @@ def find(name: str, config_dirs: Iterable[Path]) -> Path:
     if name == LAST:
         return _last_of_demo(files) if is_demo else _last(files)
     found = _with_id(name, files)
-    if not found:
-        seen = [Seen(*pair) for pair in zip(files, look_all([item.file for item in files]), strict=True)]
-        found = [item.file for item in seen if _is_called(name, item.ends)]
-        if not found:
-            raise NotFound(f"no session is called {name!r}{_closest(name, seen)}; `turnlog ls` lists them all")
     if len(found) > 1:
         raise Ambiguous(f"{name!r} fits {len(found)} sessions: {_several(found)}")
-    return found[0].path
+    return found[0].path if found else _with_title(name, files, known).path
 
 
 def _expanded(name: str) -> Path:
@@ -85,10 +103,30 @@ def _with_id(name: str, files: list[SessionFile]) -> list[SessionFile]:
     return [item for item in files if start and item.session_id.lower().startswith(start)]
 
 
-def _is_called(name: str, ends: Peek) -> bool:
-    """Whether a name is a title of a session; leftovers of other sessions carry titles that are not theirs."""
-    titles = (ends.custom_title, ends.ai_title, ends.summary, title_of(ends))
-    return not ends.junk and _folded(name) in {_folded(title) for title in titles if title}
+def _with_title(name: str, files: list[SessionFile], known: KnownTitles | None) -> SessionFile:
+    """The session with a title, or else the one with it in its title."""
+    ends = look_all([item.file for item in files])
+    seen = [Seen(*parts) for parts in zip(files, ends, titles_of(files, ends, known), strict=True)]
+    whole, part = _folded(name), _folded(name.removesuffix(_CUT))
+    found = [item for item in seen if whole in item.names]
+    if not found and part:
+        found = [item for item in seen if any(part in title for title in item.names)]
+    if not found:
+        raise NotFound(f"no session is called {name!r}{_closest(name, seen)}; `turnlog ls` lists them all")
+    if len(found) > 1:
+        raise Ambiguous(f"{name!r} is in the titles of {len(found)} sessions: {_several_titled(found)}")
+    return found[0].file
+
+
+def _several_titled(found: list[Seen]) -> str:
+    newest = sorted(found, key=lambda item: -item.file.mtime_ns)[:_LISTED]
+    told = ", ".join(f"{item.file.session_id} {_short(item.titles.best)!r}" for item in newest)
+    return f"{told}{' …' if len(found) > _LISTED else ''}; give one of these ids"
+
+
+def _short(title: str | None) -> str:
+    text = " ".join((title or "").split())
+    return text if len(text) <= _LISTED_TITLE_CHARS else text[:_LISTED_TITLE_CHARS] + _CUT
 
 
 def _folded(text: str) -> str:
@@ -129,18 +167,12 @@ def recency(item: SessionFile, ends: Peek, *, is_demo: bool = False) -> float:
     return min(ended.timestamp(), written) if ended else written
 
 
-def title_of(ends: Peek) -> str | None:
-    """The name to show for a session of which only the ends were read."""
-    given = ends.custom_title or ends.ai_title or ends.summary
-    return given or ends.first_prompt or ends.first_command or ends.last_prompt
-
-
 def _closest(name: str, seen: list[Seen]) -> str:
     """The sessions whose id or title is most like a name that fits none."""
     import difflib
 
     by_text = {item.file.session_id[: len(name)].lower(): item for item in seen}
-    by_text |= {_folded(title)[:200]: item for item in seen if (title := title_of(item.ends))}
+    by_text |= {_folded(title)[:200]: item for item in seen if (title := item.titles.best)}
     near = difflib.get_close_matches(_folded(name)[:200], by_text, 3, 0.5) if name else []
     ids = dict.fromkeys(by_text[text].file.session_id for text in near)
     return f"; the closest are {', '.join(ids)}" if ids else ""

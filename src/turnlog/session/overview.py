@@ -8,22 +8,7 @@ from typing import Any, NamedTuple
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.prompts import Prompt
-
-
-class Titles(NamedTuple):
-    """The names that a session goes by."""
-
-    custom: str | None
-    ai: str | None
-    summary: str | None
-    first_prompt: str | None
-    last_prompt: str | None
-
-    @property
-    def best(self) -> str | None:
-        """The name to show: given by the user, by the model, by an old client, or else the first prompt."""
-        return self.custom or self.ai or self.summary or self.first_prompt
+from turnlog.entries.titles import TITLE_FIELDS, Titles
 
 
 class Event(NamedTuple):
@@ -54,31 +39,21 @@ def by_type(entries: Iterable[Entry]) -> dict[str, int]:
     return dict(counts.most_common())
 
 
-def titles(file: Transcript, entries: Sequence[Entry], prompts: Iterable[Prompt]) -> Titles:
+def titles(file: Transcript, entries: Sequence[Entry]) -> Titles:
     """The names of a session, from its entries alone."""
-    first = next((prompt.text for prompt in prompts if prompt.text), None)
-    return Titles(
-        _last(file, entries, "custom-title", "customTitle"),
-        _last(file, entries, "ai-title", "aiTitle"),
-        _summary(file, entries),
-        first,
-        _last(file, entries, "last-prompt", "lastPrompt"),
-    )
-
-
-def _last(file: Transcript, entries: Sequence[Entry], kind: str, field: str) -> str | None:
-    for entry in reversed(entries):
-        if entry.type == kind and isinstance(value := file.body(entry).get(field), str) and value:
-            return value
-    return None
-
-
-def _summary(file: Transcript, entries: Sequence[Entry]) -> str | None:
-    """The summary of an entry of this very session; old clients also left those of others in the file."""
-    bodies = [file.body(entry) for entry in entries if entry.type == "summary"]
-    own = [body for body in bodies if str(body.get("leafUuid")) in file.by_uuid]
-    found = next((body.get("summary") for body in reversed(own or bodies)), None)
-    return found if isinstance(found, str) else None
+    found = Titles()
+    for kind, (_, name) in TITLE_FIELDS.items():
+        # From the end: the client writes titles again and again, and the last one counts.
+        for entry in (entry for entry in reversed(entries) if entry.type == kind):
+            found.add_title(kind, file.body(entry))
+            if getattr(found, name):
+                break
+    for entry in entries:
+        if entry.type == "user":
+            found.add_user(file.body(entry))
+            if found.first_prompt:
+                break
+    return found
 
 
 def permission_modes(file: Transcript, entries: Iterable[Entry]) -> list[Event]:

@@ -31,6 +31,10 @@ _COMMANDS = ("command", "bash")
 _NOTIFICATION = "task-notification"
 
 
+TYPED_KINDS = frozenset({"prompt", "command", "bash"})
+"""The kinds that a person typed."""
+
+
 class Prompt(NamedTuple):
     """A user entry, understood."""
 

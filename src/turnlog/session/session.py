@@ -11,6 +11,7 @@ from typing import Any
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import BytesSource, Transcript
+from turnlog.entries.titles import Titles
 from turnlog.session import agents as agents_view
 from turnlog.session import calls as calls_view
 from turnlog.session import compactions as compactions_view
@@ -23,7 +24,8 @@ from turnlog.session.files.files import TouchedFile, touched
 from turnlog.session.graph import Graph
 from turnlog.session.messages import Message
 from turnlog.session.notices import Notice, notices
-from turnlog.session.overview import Event, Titles
+from turnlog.session.overview import Event
+from turnlog.session.prompts import TYPED_KINDS, understand
 from turnlog.session.resume import conversation as conversation_view
 from turnlog.session.resume.conversation import Conversation
 from turnlog.session.resume.resume import Thread, current_leaf, thread
@@ -249,12 +251,18 @@ class Session:
     @cached_property
     def titles(self) -> Titles:
         """The names that the session goes by."""
-        return overview.titles(self.file, self.entries, (turn.prompt for turn in self.turns if turn.prompt.is_typed))
+        return overview.titles(self.file, self.file.entries if self._given is None else self._given)
 
     @property
     def title(self) -> str | None:
         """The name to show."""
         return self.titles.best
+
+    @cached_property
+    def prompts(self) -> int:
+        """How many entries of the main conversation hold what a person typed."""
+        users = (entry for entry in self.entries if entry.type == "user" and not entry.is_sidechain)
+        return sum(understand(self.file, entry).kind in TYPED_KINDS for entry in users)
 
     @cached_property
     def span(self) -> tuple[str | None, str | None]:

@@ -45,12 +45,17 @@ CREATE TABLE file (
     root        TEXT,                   -- the uuid of its first entry that has one: copies share it
     forked_from TEXT,                   -- the session that an entry says it was forked from
     made_by     TEXT,                   -- how turnlog made it from that: 'clone', 'fork', 'repair'
-    custom_title TEXT,
-    ai_title    TEXT,
+    -- its names (entries.titles.Titles), each up to 1,000 characters
+    custom      TEXT,
+    ai          TEXT,
     summary     TEXT,
-    tag         TEXT,
-    first_prompt TEXT,                  -- up to 1,000 characters
-    last_prompt TEXT
+    first_prompt TEXT,
+    first_command TEXT,
+    last_prompt TEXT,
+    aside_prompt TEXT,
+    title       TEXT GENERATED ALWAYS AS     -- the one to show: entries.titles.TITLE_ORDER
+        (coalesce(custom, ai, summary, first_prompt, first_command, last_prompt, aside_prompt)) VIRTUAL,
+    tag         TEXT
 );
 CREATE INDEX file_session ON file (session);
 

@@ -118,11 +118,10 @@ def sessions(db: apsw.Connection, value: str) -> Fits:
 
 
 def _titles(db: apsw.Connection) -> Iterator[tuple[int, str]]:
-    rows = db.execute("SELECT session, custom_title, ai_title, summary, first_prompt FROM file WHERE kind = 'session'")
-    for session, custom, ai, summary, prompt in rows:
-        given = [title for title in (custom, ai, summary) if title]
-        for title in given or [prompt] if prompt else given:
-            yield session, title
+    for session, *titles in db.execute("SELECT session, custom, ai, summary, title FROM file WHERE kind = 'session'"):
+        for title in dict.fromkeys(titles):
+            if title:
+                yield session, title
 
 
 def _folded(text: str) -> str:

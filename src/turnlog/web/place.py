@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _REF = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([1-9]\d{0,9}))?", re.IGNORECASE | re.ASCII)
 _CACHE_KIB = 4_000
 """Of each thread's connection: there are a few of them, and the system keeps the file's pages as well."""
-_COLUMNS = "session.id, uuid, path, name.text, cwd, custom_title, ai_title, summary, first_prompt, last_prompt, gone"
+_COLUMNS = "session.id, uuid, path, name.text, cwd, title, gone"
 
 
 class Known(NamedTuple):
@@ -163,8 +163,7 @@ def reopened(index: Path) -> Store:
 
 
 def _known(row: Sequence[Any], refs: Refs) -> Known:
-    number, uuid, path, folder, cwd, *titles, gone = row
-    title = next((title for title in titles if title), None)
+    number, uuid, path, folder, cwd, title, gone = row
     return Known(number, uuid, Path(path), folder, cwd, title, gone is not None, refs.of(number, uuid))
 
 

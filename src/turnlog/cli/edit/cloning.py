@@ -21,10 +21,9 @@ from turnlog.edit.ending import title_of_made
 from turnlog.edit.identity import new_id
 from turnlog.edit.judged import PORTABLE, must_resume
 from turnlog.edit.target import target
-from turnlog.entries.peeks import look
+from turnlog.entries.peeks import title_of
 from turnlog.entries.writer import create
 from turnlog.errors import TurnlogError, UsageError
-from turnlog.session.find import title_of
 from turnlog.session.session import Session
 
 
@@ -101,7 +100,7 @@ def _tell(path: Path, made: Made | None, found: Edited | None, as_json: bool) ->
 
 
 def _planned(path: Path, title: str | None, amount: int) -> list[str]:
-    name = title or title_of_made("clone", title_of(look(str(path))), path.stem)
+    name = title or title_of_made("clone", title_of(path), path.stem)
     files = 0 if is_demo(path) else len(carried(target(path), path.stem))
     return [
         f"Would make: {line(name)}  ({size(amount)}{with_files(files)})",

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.cli import when
-from turnlog.cli.named import short_ids
 from turnlog.cli.terminal import Screen, line, pad, width
 from turnlog.entries.cleanup import cleanup_days, deleted_after
 from turnlog.entries.layout import SessionFile
 from turnlog.entries.peek import Peek
 from turnlog.entries.peeks import look_all
+from turnlog.entries.titles import Titles
+from turnlog.errors import UsageError
 from turnlog.session.clock import iso
-from turnlog.session.find import listing, recency, title_of
+from turnlog.session.find import KnownTitles, listing, recency, titles_of
 
 _LONGEST = 1000
 _SEPARATOR = re.compile(r"[/\\]")
@@ -46,6 +47,39 @@ class Catalogue(NamedTuple):
         if self.is_demo:
             return [None] * len(self.rows)
         return [deleted_after(row.file.mtime_ns, days[row.file.config_dir]) for row in self.rows]
+
+
+class SessionPage(NamedTuple):
+    """Some of the sessions, with their names."""
+
+    rows: list[Row]
+    titles: list[Titles]
+    deletions: list[float | None]
+    total: int
+    """How many sessions there are on all pages."""
+    number: int
+    """The number of this page, from 1."""
+    pages: int
+    hidden: int
+    is_demo: bool
+
+    @property
+    def left(self) -> int:
+        """How many sessions are on other pages."""
+        return self.total - len(self.rows)
+
+
+def cut_page(found: Catalogue, limit: int | None, number: int, known: KnownTitles | None = None) -> SessionPage:
+    """One page of the sessions; all of them without a limit. Only their files are read where the ends don't tell."""
+    size = limit or max(len(found.rows), 1)
+    pages = max(-(-len(found.rows) // size), 1)
+    if number > pages:
+        raise UsageError(f"--page {number}: there {'is 1 page' if pages == 1 else f'are {pages} pages'}")
+    part = slice((number - 1) * size, number * size)
+    rows = found.rows[part]
+    titles = titles_of([row.file for row in rows], [row.ends for row in rows], known)
+    deletions = found.deletions()[part]
+    return SessionPage(rows, titles, deletions, len(found.rows), number, pages, found.hidden, found.is_demo)
 
 
 def catalogue(folders: Iterable[Path], project: str | None = None, everything: bool = False) -> Catalogue:
@@ -85,11 +119,11 @@ def _parts(path: str) -> list[str]:
     return _SEPARATOR.split(path.rstrip("/\\")) or [""]
 
 
-def table(found: Catalogue, screen: Screen) -> Iterator[str]:
-    """The sessions as lines; on a terminal, cut to its width."""
+def table(page: SessionPage, ids: dict[str, str], screen: Screen) -> Iterator[str]:
+    """The sessions as lines, each with the short form of its id; on a terminal, cut to its width."""
     now = datetime.now(UTC)
-    ids = short_ids([row.file.session_id for row in found.rows])
-    cells = [_cells(row, ids[row.file.session_id], screen, now) for row in found.rows]
+    pairs = zip(page.rows, page.titles, strict=True)
+    cells = [_cells(row, titles.best, ids[row.file.session_id], screen, now) for row, titles in pairs]
     widths = [max((width(cell[column]) for cell in cells), default=0) for column in range(4)]
     widths[2] = min(widths[2], 24) if screen.width else widths[2]
     for number, title, size, project, time in ((c[0], c[4], c[3], c[2], c[1]) for c in cells):
@@ -99,36 +133,36 @@ def table(found: Catalogue, screen: Screen) -> Iterator[str]:
         yield painted + screen.fit(title, width(left))
 
 
-def _cells(row: Row, short: str, screen: Screen, now: datetime) -> tuple[str, str, str, str, str]:
+def _cells(row: Row, name: str | None, short: str, screen: Screen, now: datetime) -> tuple[str, str, str, str, str]:
     time = when.ago(row.time, now) if screen.width else when.absolute(row.time)
     project = line(_parts(row.ends.cwd)[-1]) if row.ends.cwd else "–"
-    title = line((title_of(row.ends) or "")[:_LONGEST]) or "(no title)"
+    title = line((name or "")[:_LONGEST]) or "(no title)"
     if row.ends.junk:
-        title = f"[{row.ends.junk}] {title if title_of(row.ends) else ''}".rstrip()
+        title = f"[{row.ends.junk}] {title if name else ''}".rstrip()
     return short, time, project, when.size(row.file.size), title
 
 
-def document(found: Catalogue) -> dict[str, Any]:
+def document(page: SessionPage) -> dict[str, Any]:
     """The sessions as a JSON document."""
-    rows = zip(found.rows, found.deletions(), strict=True)
-    return {"sessions": [_session(row, end, found.is_demo) for row, end in rows], "hidden": found.hidden}
+    rows = zip(page.rows, page.titles, page.deletions, strict=True)
+    return {
+        "sessions": [_session(row, titles, end, page.is_demo) for row, titles, end in rows],
+        "total": page.total,
+        "page": page.number,
+        "pages": page.pages,
+        "hidden": page.hidden,
+    }
 
 
-def _session(row: Row, end: float | None, is_demo: bool) -> dict[str, Any]:
+def _session(row: Row, titles: Titles, end: float | None, is_demo: bool) -> dict[str, Any]:
     file, ends, _ = row
     return {
         "session_id": file.session_id,
         "path": file.file,
         "project": ends.cwd,
         "cwd": ends.last_cwd,
-        "title": title_of(ends),
-        "titles": {
-            "custom": ends.custom_title,
-            "ai": ends.ai_title,
-            "summary": ends.summary,
-            "first_prompt": ends.first_prompt,
-            "last_prompt": ends.last_prompt,
-        },
+        "title": titles.best,
+        "titles": titles.document(),
         "started": ends.started,
         "ended": ends.ended,
         "version": ends.last_version,

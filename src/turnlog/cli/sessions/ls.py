@@ -1,43 +1,70 @@
-"""`turnlog ls`: the sessions of this machine, newest first, from their two ends alone."""
+"""`turnlog ls`: the sessions of this machine, newest first."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from turnlog.cli.sessions.catalogue import SessionPage
+
+TERMINAL_LIMIT = 50
+"""How many sessions a terminal gets at a time unless the user says otherwise."""
 
 
 @click.command()
 @click.option("-p", "--project", metavar="P", help="Only sessions of this folder and those below it, or of that name.")
-@click.option("-a", "--all", "everything", is_flag=True, help="Also files that hold no conversation.")
+@click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="List N sessions at a time; 0 lists all.")
+@click.option("--page", "number", type=click.IntRange(1), default=1, metavar="N", help="List the N-th page.")
+@click.option("-a", "--all", "everything", is_flag=True, help="List all, also files that hold no conversation.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
-def ls(project: str | None, everything: bool, as_json: bool) -> None:
+def ls(project: str | None, limit: int | None, number: int, everything: bool, as_json: bool) -> None:
     """List the sessions of this machine, newest first.
 
     The first column is enough to name a session in other commands. Files without a conversation (empty ones,
-    warm-ups, mere titles) are left out and counted. A machine without sessions shows the demo.
+    warm-ups, mere titles) are left out and counted. A terminal gets 50 sessions at a time; a pipe, a file and --json
+    get all of them unless --limit says otherwise. A machine without sessions shows the demo.
 
     \b
     Examples:
       turnlog ls
+      turnlog ls --page 2
       turnlog ls --project .            sessions of this folder
       turnlog ls --project webshop      sessions of folders with such a name
       turnlog ls --json | jq -r '.sessions[0].path'
     """
     from turnlog.cli.config import data_dir, load
-    from turnlog.cli.named import folders
+    from turnlog.cli.named import folders, short_ids, titles_in_index
     from turnlog.cli.output import dump, remark, say
-    from turnlog.cli.sessions.catalogue import catalogue, document, table
+    from turnlog.cli.sessions.catalogue import catalogue, cut_page, document, table
     from turnlog.cli.sessions.warning import warning
     from turnlog.cli.terminal import screen
 
     config = load()
     found = catalogue(folders(config), project, everything)
+    look = screen(config.color)
+    if limit is None and look.width and not everything and not as_json:
+        limit = TERMINAL_LIMIT
+    page = cut_page(found, limit, number, titles_in_index(config))
     if found.is_demo:
         remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
     elif words := warning(found, data_dir()):
         remark(words)
     if as_json:
-        dump(document(found))
+        dump(document(page))
         return
-    say(table(found, screen(config.color)))
-    if found.hidden:
-        remark(f"{found.hidden} without a conversation not shown; --all shows them.")
+    say(table(page, short_ids([row.file.session_id for row in found.rows]), look))
+    for words in _remarks(page):
+        remark(words)
+
+
+def _remarks(page: SessionPage) -> list[str]:
+    """What is not shown, and how to see it."""
+    found = []
+    if page.left:
+        following = f"; --page {page.number + 1} lists the next" if page.number < page.pages else ""
+        found.append(f"{len(page.rows)} of {page.total} sessions{following}; --limit 0 lists all.")
+    if page.hidden:
+        found.append(f"{page.hidden} without a conversation not shown; --all shows them.")
+    return found

@@ -23,12 +23,11 @@ from turnlog.entries.agents import loose_agents
 from turnlog.entries.belongings import belongings
 from turnlog.entries.history import without
 from turnlog.entries.layout import is_session_id, scan
-from turnlog.entries.peeks import look
+from turnlog.entries.peeks import complete_titles, look
 from turnlog.entries.slug import slug
 from turnlog.entries.spelling import escaped
 from turnlog.entries.writer import read_whole
 from turnlog.errors import UsageError
-from turnlog.session.find import title_of
 
 _LONGEST_TITLE = 200
 _PLAN = re.compile(rb'"slug":"([^"\\]{1,255})"')
@@ -66,7 +65,7 @@ def contents(path: Path) -> Contents:
     ends = look(str(found.path))
     files, left_out = _files(found, config_dir, _plans(main, config_dir))
     typed = without(_history(config_dir), found.session_id)
-    title = title_of(ends)
+    title = complete_titles(str(found.path), ends).best
     return Contents(
         target=found,
         config_dir=config_dir,

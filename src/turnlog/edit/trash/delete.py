@@ -20,11 +20,10 @@ from turnlog.entries.agents import loose_agents
 from turnlog.entries.belongings import belongings
 from turnlog.entries.history import without
 from turnlog.entries.layout import session_files
-from turnlog.entries.peeks import look
+from turnlog.entries.peeks import complete_titles, look
 from turnlog.entries.plans import named_in, plan_names
 from turnlog.entries.writer import read_whole, replace
 from turnlog.errors import Busy
-from turnlog.session.find import title_of
 
 
 class Doomed(NamedTuple):
@@ -52,7 +51,7 @@ def doomed(path: Path) -> Doomed:
     return Doomed(
         found,
         config_dir,
-        title_of(ends),
+        complete_titles(str(path), ends).best,
         ends.cwd,
         (*_below([*_roots(found, config_dir), *plans]), found.path),
         shared,

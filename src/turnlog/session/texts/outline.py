@@ -5,26 +5,19 @@ Folding a tail onto what was folded before gives what folding the whole gives.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from msgspec import Struct
-
-from turnlog.entries.marks import as_typed, separated, tagged
-from turnlog.entries.typed import LONGEST
+from turnlog.entries.titles import TITLE_FIELDS, Titles, as_title
+from turnlog.session.prompts import TYPED_KINDS, read
 from turnlog.session.texts.lines import Line, Placed
-from turnlog.session.texts.texts import Text
-
-_TITLES = {"custom-title": "custom_title", "ai-title": "ai_title", "summary": "summary", "tag": "tag"}
 
 
-class Outline(Struct):
+class Outline(Titles):
     """What the entries of a file say of it as a whole."""
 
     entries: int = 0
     broken: int = 0
     """Lines that should be entries and are none."""
     prompts: int = 0
-    """Entries that hold what a person typed."""
+    """Entries of the main conversation that hold what a person typed."""
     compactions: int = 0
     started: str | None = None
     """The earliest timestamp."""
@@ -41,14 +34,9 @@ class Outline(Struct):
     """The id of the session that an entry says it was forked from."""
     made_by: str | None = None
     """How turnlog made it from that one: clone, fork, repair; None: it did not."""
-    custom_title: str | None = None
-    ai_title: str | None = None
-    summary: str | None = None
     tag: str | None = None
-    first_prompt: str | None = None
-    last_prompt: str | None = None
 
-    def add(self, placed: Placed, texts: Sequence[Text]) -> None:
+    def add(self, placed: Placed) -> None:
         """Fold the next entry."""
         line = placed.line
         self.entries += 1
@@ -64,10 +52,10 @@ class Outline(Struct):
         if line.forked_from is not None and self.forked_from is None and isinstance(line.forked_from, dict):
             origin = line.forked_from.get("sessionId")
             self.forked_from = origin if isinstance(origin, str) else None
-        if line.type in ("user", "attachment"):
-            self._prompted(line, texts)
+        if line.type == "user":
+            self._prompted(placed)
         elif line.type != "assistant":
-            self._noted(placed, texts)
+            self._noted(placed)
 
     def moved(self, line: Line) -> str | None:
         """Where the work went on from here, if that is another folder or branch than before."""
@@ -79,26 +67,23 @@ class Outline(Struct):
         self.cwd = self.cwd or self.last_cwd
         return "\n".join(found) or None
 
-    def _prompted(self, line: Line, texts: Sequence[Text]) -> None:
-        words = [text.words for text in texts if text.kind == "prompt"]
-        if not words:
-            return
-        self.prompts += 1
-        if not line.is_sidechain or self.first_prompt is None:
-            rest = separated("\n".join(words)).rest
-            typed = (as_typed(rest) if tagged(rest) in ("command", "bash") else rest)[:LONGEST]
-            self.first_prompt = self.first_prompt or typed
-            self.last_prompt = typed or self.last_prompt
+    def _prompted(self, placed: Placed) -> None:
+        said = placed.line.message
+        content = said.content if said is not None else None
+        kinds = {block.type for block in content} if isinstance(content, list) else {"text"} if content else set()
+        if self.first_prompt is None and "text" in kinds:
+            self.add_user(placed.body)
+        if kinds and "tool_result" not in kinds and not placed.line.is_sidechain:
+            self.prompts += read(placed.body).kind in TYPED_KINDS
 
-    def _noted(self, placed: Placed, texts: Sequence[Text]) -> None:
-        if placed.line.type == "turnlog":
+    def _noted(self, placed: Placed) -> None:
+        kind = placed.line.type or ""
+        if kind in TITLE_FIELDS:
+            self.add_title(kind, placed.body)
+        elif kind == "tag":  # an empty one takes it away
+            self.tag = as_title(placed.body.get("tag"))
+        elif kind == "turnlog":
             verb = placed.body.get("verb")
             self.made_by = verb if isinstance(verb, str) and verb.isalpha() and len(verb) < 20 else None
-            return
-        field = _TITLES.get(placed.line.type or "")
-        if field and texts:
-            setattr(self, field, texts[0].words[:LONGEST])
-        elif field == "tag":  # taken away
-            self.tag = None
-        elif placed.line.type == "system" and b'"compact_boundary"' in placed.raw:
+        elif kind == "system" and b'"compact_boundary"' in placed.raw:
             self.compactions += placed.body.get("subtype") == "compact_boundary"

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from turnlog.entries.peeks import look
+from turnlog.entries.peeks import complete_titles, look
 from turnlog.entries.spelling import escaped, unescaped
 from turnlog.errors import Changed, Unreadable
-from turnlog.session.find import title_of
 from turnlog.store.archive.archive import Archive
 from turnlog.store.archive.blobs import Blobs
 from turnlog.store.archive.collect import Found, collect, plans
@@ -163,7 +162,7 @@ class _Run:
         if before is not None and before.files == files:
             return
         now, ends = time.time_ns(), look(item.file.file)
-        title = title_of(ends)
+        title = complete_titles(item.file.file, ends).best
         is_next = before is None or generation > before.generation
         is_news = before is None or _contents(before.files) != _contents(files)
         self.archive.manifests.write(

@@ -265,7 +265,7 @@ class _Reader:
             count_echo(self.answers, placed.body, self.task.path, placed.offset)
         if (moved := self.outline.moved(line)) is not None:
             found.append(Text("other", moved))
-        self.outline.add(placed, found)
+        self.outline.add(placed)
         if found:
             self._found(placed, found, model, shown)
 

@@ -27,7 +27,7 @@ _ROWS = """
         (SELECT count(*) FROM file AS agent WHERE agent.session = file.session AND agent.kind = 'agent'),
         file.prompts > 0 OR EXISTS (SELECT 1 FROM answer WHERE answer.file = file.id),
         file.started, file.ended, file.cwd, file.root, file.forked_from,
-        coalesce(file.custom_title, file.ai_title, file.summary, file.first_prompt), file.tag, file.made_by
+        file.title, file.tag, file.made_by
     FROM file JOIN session ON session.id = file.session JOIN name ON name.id = session.project
     WHERE file.kind = 'session'
 """

@@ -40,13 +40,13 @@ class Session(Struct):
 def known_sessions(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, Session]:
     """The sessions with some numbers."""
     rows: list[Any] = db.execute(
-        "SELECT session.id, uuid, text, file.id, path, file.kind, agent, gone, cwd, started, ended, custom_title,"
-        " ai_title, summary, first_prompt FROM session JOIN name ON name.id = project"
+        "SELECT session.id, uuid, text, file.id, path, file.kind, agent, gone, cwd, started, ended, title"
+        " FROM session JOIN name ON name.id = project"
         " JOIN file ON file.session = session.id WHERE session.id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(numbers)),),
     ).fetchall()
     found: dict[int, Session] = {}
-    for number, uuid, folder, file, path, kind, agent, gone, cwd, started, ended, *titles in rows:
+    for number, uuid, folder, file, path, kind, agent, gone, cwd, started, ended, title in rows:
         session = found.setdefault(number, Session(uuid, folder))
         session.paths[file] = path
         if agent is not None:
@@ -54,5 +54,5 @@ def known_sessions(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, Ses
         if kind == "session":
             session.path, session.cwd, session.started, session.ended = path, cwd, started, ended
             session.is_gone = gone is not None
-            session.title = next((title for title in titles if title), None)
+            session.title = title
     return found

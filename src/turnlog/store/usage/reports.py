@@ -195,7 +195,7 @@ _PLACE = ("session_id", "project", "title", "gone")
 def _places(db: apsw.Connection) -> dict[int, tuple[str, str | None, str | None, bool]]:
     """The id, project and title of each session, and whether its file is gone; a folder's name if no entry has it."""
     rows = db.execute(
-        "SELECT session.id, uuid, coalesce(cwd, name.text), coalesce(custom_title, ai_title, summary, first_prompt),"
+        "SELECT session.id, uuid, coalesce(cwd, name.text), file.title,"
         " coalesce(gone IS NOT NULL, 0) FROM session JOIN name ON name.id = project"
         " LEFT JOIN file ON file.session = session.id AND file.kind = 'session'"
     )

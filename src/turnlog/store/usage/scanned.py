@@ -15,15 +15,14 @@ import apsw
 from msgspec.structs import astuple
 
 from turnlog.entries.agents import owner
-from turnlog.entries.peeks import look_all
+from turnlog.entries.peeks import complete_titles, look_all
 from turnlog.entries.transcripts import Listed, transcripts
 from turnlog.entries.window import WINDOW
 from turnlog.session.usage.totals import by_file
 from turnlog.store.index.spend import renew
 
 _FILE = """
-    INSERT INTO file (id, path, kind, session, cwd, custom_title, ai_title, summary, first_prompt, forked_from)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO file (id, path, kind, session, cwd, custom, forked_from) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 _FORK = re.compile(rb'"forkedFrom"\s*:\s*\{\s*"sessionId"\s*:\s*"([^"\\]+)"')
 
@@ -70,8 +69,8 @@ def _files(listed: list[Listed], names: _Names) -> Iterator[tuple[Any, ...]]:
     for number, item in enumerate(listed, 1):
         session = names.session(item.project, item.session or owner(Path(item.path)).session_id)
         seen = ends.get(item.path)
-        told = (seen.cwd, seen.custom_title, seen.ai_title, seen.summary, seen.first_prompt) if seen else (None,) * 5
-        yield _bound(number, item.path, item.kind, session, *told, _forked_from(item.path) if seen else None)
+        told = (seen.cwd, complete_titles(item.path, seen).best, _forked_from(item.path)) if seen else (None,) * 3
+        yield _bound(number, item.path, item.kind, session, *told)
 
 
 def _bound(*values: Any) -> tuple[Any, ...]:

@@ -1,0 +1,49 @@
+"""Names of sessions out of the index, for lists that would otherwise read whole files.
+
+Only what the index has of a file in its present state counts. An index that is missing, busy, damaged or of another
+version knows nothing: then the files are read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import apsw
+
+from turnlog.entries.layout import SessionFile
+from turnlog.entries.titles import Titles
+from turnlog.session.find import KnownTitles
+from turnlog.store.store import VERSION
+
+_NAMES = Titles.__struct_fields__
+_QUERY = f"""
+    SELECT path, size, mtime_ns, {", ".join(_NAMES)} FROM file
+    WHERE path IN (SELECT value FROM json_each(?)) AND offset = size AND gone IS NULL
+"""
+
+
+def known_titles(index: Path) -> KnownTitles:
+    """What an index knows of some sessions; it is opened when that is first asked."""
+    return partial(_known, index)
+
+
+def _known(index: Path, files: Sequence[SessionFile]) -> Mapping[str, Titles]:
+    if not index.exists():
+        return {}
+    try:
+        db = apsw.Connection(str(index), apsw.SQLITE_OPEN_READONLY)
+        try:
+            return _fresh(db, files) if db.pragma("user_version") == VERSION else {}
+        finally:
+            db.close()
+    except (apsw.Error, UnicodeEncodeError):
+        return {}
+
+
+def _fresh(db: apsw.Connection, files: Sequence[SessionFile]) -> Mapping[str, Titles]:
+    states = {item.file: (item.size, item.mtime_ns) for item in files}
+    rows = db.execute(_QUERY, (json.dumps(list(states)),))
+    return {path: Titles(*names) for path, size, mtime_ns, *names in rows if states[path] == (size, mtime_ns)}

@@ -1,0 +1,62 @@
+"""What the index knows of the names of sessions counts as long as the files are as it read them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tests.session.build import Build
+from turnlog.entries.layout import SessionFile, session_files
+from turnlog.entries.titles import TITLE_ORDER
+from turnlog.store.known_titles import known_titles
+from turnlog.store.store import Store
+
+ONE = "aaaaaaaa-0000-4000-8000-000000000001"
+
+
+def put(config: Path, title: str) -> list[SessionFile]:
+    build = Build()
+    build.prompt("typed")
+    build.note("custom-title", customTitle=title)
+    path = config / "projects" / "-p" / f"{ONE}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(build.data())
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return list(session_files(config))
+
+
+def refresh(data: Path, config: Path) -> Path:
+    with Store.open(data) as store:
+        store.refresh([config])
+        return store.path
+
+
+def test_the_index_tells_the_names_of_files_that_are_as_it_read_them(tmp_path: Path) -> None:
+    files = put(tmp_path / "claude", "Named")
+    known = known_titles(refresh(tmp_path / "data", tmp_path / "claude"))
+    assert {path: titles.best for path, titles in known(files).items()} == {files[0].file: "Named"}
+    assert known(put(tmp_path / "claude", "Named otherwise")) == {}
+
+
+def test_an_index_that_is_missing_or_damaged_or_of_another_version_knows_nothing(tmp_path: Path) -> None:
+    files = put(tmp_path / "claude", "Named")
+    index = refresh(tmp_path / "data", tmp_path / "claude")
+    assert known_titles(tmp_path / "none.db")(files) == {}
+    with Store.open(tmp_path / "data") as store:
+        store.db.pragma("user_version", 1)
+    assert known_titles(index)(files) == {}
+    index.write_bytes(b"no database" * 100)
+    assert known_titles(index)(files) == {}
+
+
+def test_the_index_chooses_the_title_in_the_same_order(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        for count in range(len(TITLE_ORDER)):
+            names = TITLE_ORDER[count:]
+            columns, values = ", ".join(names), [tmp_path.as_posix() + str(count), *names]
+            marks = ",".join("?" * len(values))
+            store.db.execute(
+                f"INSERT INTO file (kind, session, path, {columns}) VALUES ('session', 1, {marks})", values
+            )
+        titles = [title for (title,) in store.db.execute("SELECT title FROM file ORDER BY id")]
+    assert titles == list(TITLE_ORDER)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from turnlog.entries.agents import AgentFile, agent_files, agent_meta
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.session.calls import AGENT_TOOLS, Call, agent_of, inputs
+from turnlog.session.echoes import EchoedAgent, echoed_agents
 from turnlog.session.prompts import understand
 
 
@@ -32,15 +33,24 @@ class Agent(Struct):
     """The sub-agent that started it, if it was not the session itself."""
     inside: tuple[Entry, ...] = ()
     """Its entries in the session's file, if they stand there."""
+    is_incomplete: bool = False
+    """Its own file is missing: `inside` is what progress entries of the session repeat of it."""
 
 
-def agents(file: Transcript, calls: Iterable[Call], echoes: Iterable[Entry]) -> list[Agent]:
-    """The sub-agents of a session with the calls that started them."""
+def agents(file: Transcript, calls: Iterable[Call], carriers: Iterable[Entry]) -> list[Agent]:
+    """The sub-agents of a session with the calls that started them; `carriers` are entries that repeat their lines."""
     started = [call for call in calls if call.name in AGENT_TOOLS]
     found = [_from_file(item) for item in agent_files(file.path)] if file.path else []
     found += _inline(file)
-    _link(file, found, started, echoes)
+    echoed = echoed_agents(file, carriers)
+    known = {agent.agent_id for agent in found}
+    found += [_from_echoes(agent) for agent in echoed.values() if agent.lines and agent.agent_id not in known]
+    _link(file, found, started, echoed)
     return found
+
+
+def _from_echoes(agent: EchoedAgent) -> Agent:
+    return Agent(agent.agent_id, None, call_id=agent.call_id, inside=tuple(agent.lines), is_incomplete=True)
 
 
 def _from_file(item: AgentFile) -> Agent:
@@ -69,19 +79,15 @@ def _inline(file: Transcript) -> list[Agent]:
     return [Agent(f"inline-{n}", None, "inline", inside=tuple(rows)) for n, rows in enumerate(groups.values(), 1)]
 
 
-def _link(file: Transcript, found: list[Agent], started: list[Call], echoes: Iterable[Entry]) -> None:
+def _link(file: Transcript, found: list[Agent], started: list[Call], echoed: Mapping[str, EchoedAgent]) -> None:
     """Join agents and calls by what either side says of the other."""
     unlinked = {agent.agent_id: agent for agent in found if agent.call_id is None}
     for call in started:
         call.agent_id = agent_of(file, call)
         if agent := unlinked.pop(call.agent_id or "", None):
             agent.call_id = call.id
-    for entry in echoes if unlinked else ():
-        data = file.body(entry)
-        inner = data.get("data")
-        agent_id = str(inner.get("agentId")) if isinstance(inner, dict) else ""
-        if agent_id in unlinked and (call_id := _text(data.get("parentToolUseID"))):
-            unlinked.pop(agent_id).call_id = call_id
+    for agent_id in unlinked.keys() & echoed.keys():
+        unlinked[agent_id].call_id = echoed[agent_id].call_id
     by_call = {agent.call_id: agent for agent in found if agent.call_id}
     for call in started:
         asked = _asked(file, call)

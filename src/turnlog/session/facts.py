@@ -159,6 +159,7 @@ def agent(item: Agent) -> Json:
         "path": str(item.path) if item.path else None,
         "call_id": item.call_id,
         "parent_agent_id": item.parent_agent_id,
+        "incomplete": item.is_incomplete,
     }
 
 

@@ -172,8 +172,8 @@ class Session:
         """The sub-agents, with the calls that started them."""
         if self._given is not None:
             return []
-        echoes = (entry for entry in self.entries if entry.kind == "agent_progress")
-        return agents_view.agents(self.file, self._calls.all, echoes)
+        carriers = (entry for entry in self.entries if entry.kind == "agent_progress")
+        return agents_view.agents(self.file, self._calls.all, carriers)
 
     @cached_property
     def _agent_sessions(self) -> dict[str, Session]:

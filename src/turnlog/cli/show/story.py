@@ -262,7 +262,8 @@ class Story:
 
 def _called(agent: Agent) -> str:
     name = f"{agent.type or agent.kind} {agent.agent_id}"
-    return f"{name} “{agent.description}”" if agent.description else name
+    told = f"{name} “{agent.description}”" if agent.description else name
+    return f"{told} (incomplete: its file is missing)" if agent.is_incomplete else told
 
 
 def _numbers(session: Session) -> str:

@@ -152,7 +152,7 @@ def _side_chains(session: Session, kept: set[int]) -> set[int]:
     found: set[int] = set()
     for agent in session.agents:
         call = calls.get(agent.call_id or "")
-        if call is None or call.line.index in kept:
+        if not agent.is_incomplete and (call is None or call.line.index in kept):
             found.update(entry.index for entry in agent.inside)
     return found
 

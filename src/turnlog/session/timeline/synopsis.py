@@ -104,6 +104,7 @@ def _helper(session: Session, agent: Agent, turn: Turn | None) -> Helper:
         usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
         usage.output_tokens,
         usage.cost_usd,
+        agent.is_incomplete,
     )
 
 

@@ -113,6 +113,8 @@ class Helper(Struct, array_like=True, gc=False):
     input: int
     output: int
     cost_usd: float
+    incomplete: bool = False
+    """Its own file is missing: only what the session's file repeats of it is known."""
 
 
 class Compacted(Struct, array_like=True, gc=False):

@@ -77,6 +77,8 @@ class Agent(Struct):
     input: int
     output: int
     cost_usd: float
+    incomplete: bool
+    """Its own file is missing: only what the session's file repeats of it is known."""
 
 
 class File(Struct):
@@ -268,6 +270,7 @@ def agents(found: Transcript) -> Iterator[Agent]:
                 item.input,
                 item.output,
                 item.cost_usd,
+                item.incomplete,
             )
 
 

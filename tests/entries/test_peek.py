@@ -17,7 +17,7 @@ from turnlog.entries.junk import junk
 from turnlog.entries.peek import Peek, peek
 from turnlog.entries.titles import Titles
 from turnlog.entries.typed import LONGEST, command, typed
-from turnlog.entries.window import WINDOW, joined, read_at, read_ends
+from turnlog.entries.window import WINDOW, read_at, read_ends
 
 FILLER = [row("assistant", "x" * 500, uuid=f"filler-{number}") for number in range(300)]
 
@@ -250,25 +250,16 @@ def test_texts_can_be_printed_whatever_they_hold(tmp_path: Path) -> None:
     ],
 )
 def test_junk_is_named_where_it_is_proved(tmp_path: Path, rows: list[object], kind: str | None) -> None:
-    data = jsonl(*rows)
-    assert junk(data, b"", len(data)) == kind
-    assert junk(data[:WINDOW], data[-WINDOW:], len(data)) == kind
+    assert junk(jsonl(*rows)) == kind
     assert look(tmp_path, *rows).junk == kind
 
 
-def test_a_file_larger_than_both_ends_is_never_junk(tmp_path: Path) -> None:
+def test_a_large_file_is_read_until_a_conversation_is_found(tmp_path: Path) -> None:
     summary = {"type": "summary", "summary": "s" * 1000}
-    assert look(tmp_path, *[summary] * 200).junk is None
-    data = jsonl(*[summary] * 100)
-    assert len(data) > WINDOW
-    assert junk(data[:WINDOW], data[-WINDOW:], len(data)) == "summary-only"
-
-
-@given(st.binary(max_size=300), st.integers(0, 300), st.integers(0, 300))
-def test_two_ends_are_joined_only_when_they_are_the_whole_file(data: bytes, first: int, last: int) -> None:
-    head, tail = data[:first], data[len(data) - min(last, len(data)) :]
-    whole = joined(head, tail, len(data))
-    assert whole == (data if len(head) + len(tail) >= len(data) else None)
+    aside = row(content="Warmup", isSidechain=True)
+    assert look(tmp_path, *[summary] * 200).junk == "summary-only"
+    assert look(tmp_path, aside, *[row("assistant", "y" * 1000, isSidechain=True)] * 200).junk == "warm-up"
+    assert look(tmp_path, *[summary] * 100, row(), *[summary] * 100).junk is None
 
 
 def test_reading_at_the_end_gives_what_is_there(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_sessions_include_their_sub_agents_and_the_costliest_comes_first() -> No
     assert list(told(found, "session_id")) == ["b", "a", "c"]
     assert [row.labels["title"] for row in found.rows] == ["help", "Fix it", None]
     assert [row.labels["gone"] for row in found.rows] == [True, False, False]
-    assert (found.sessions, found.gone) == (3, 1)
+    assert (found.with_usage, found.gone) == (3, 1)
 
 
 def test_projects_are_told_by_their_working_folder_else_by_that_of_the_client() -> None:

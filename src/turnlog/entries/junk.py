@@ -6,26 +6,39 @@
     warm-up         a sub-agent that was only started to warm a cache: 2.0.x
     sidechain-only  entries of sub-agents and none of the main conversation
 
-Said only where it can be proved: not of a file with a broken line, nor of one larger than both ends.
+Said only where it can be proved: not of a file with a broken line. A file without a conversation at its beginning is
+read until one is found.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from turnlog.entries.decode import first_object
-from turnlog.entries.window import joined, lines_of
+from turnlog.entries.window import WINDOW, lines_of, open_regular
 
 _PARENT_FIRST = b'{"parentUuid":'
+_READ_BYTES = 1 << 20
 _EARLY = 120
 """The client writes `isSidechain` right behind the parent: most entries of a sub-agent need no decoding."""
 
 
-def junk(head: bytes, tail: bytes, size: int) -> str | None:
-    """Name the kind of junk that a file is, from its two ends; None if it may be a conversation."""
-    data = joined(head, tail, size)
-    return None if data is None else _judged(lines_of(data))
+def junk(data: bytes) -> str | None:
+    """Name the kind of junk that the bytes of a whole file are; None if they may be a conversation."""
+    lines = lines_of(data)
+    return _judged(lines, lines)
+
+
+def junk_of_file(path: str | Path) -> str | None:
+    """Name the kind of junk that a large file is; raises `OSError` and nothing else."""
+    fd, _ = open_regular(path)
+    with os.fdopen(fd, "rb", _READ_BYTES) as file:
+        first = lines_of(file.read(WINDOW))
+        file.seek(0)
+        return _judged(file, first)
 
 
 def is_warm_up(lines: Iterable[bytes]) -> bool:
@@ -43,11 +56,11 @@ def prompt(row: dict[str, Any]) -> object:
     return message.get("content") if isinstance(message, dict) else None
 
 
-def _judged(lines: list[bytes]) -> str | None:
-    kinds: list[object] = []
+def _judged(lines: Iterable[bytes], first: Iterable[bytes]) -> str | None:
+    kinds: set[object] = set()
     for line in lines:
         if line.startswith(_PARENT_FIRST) and b'"isSidechain":true,' in line[:_EARLY]:
-            kinds.append("assistant")
+            kinds.add("assistant")
             continue
         if not line.strip(b" \t\r\n\0"):
             continue
@@ -57,9 +70,9 @@ def _judged(lines: list[bytes]) -> str | None:
         kind = row.get("type")
         if kind in ("user", "assistant") and row.get("isSidechain") is not True:
             return None
-        kinds.append(kind)
+        kinds.add(kind if isinstance(kind, str) else None)
     if not kinds:
         return "empty"
     if "user" in kinds or "assistant" in kinds:
-        return "warm-up" if is_warm_up(lines) else "sidechain-only"
-    return "summary-only" if all(kind == "summary" for kind in kinds) else "metadata-only"
+        return "warm-up" if is_warm_up(first) else "sidechain-only"
+    return "summary-only" if kinds == {"summary"} else "metadata-only"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.entries.decode import complete, first_object
-from turnlog.entries.junk import junk as judge
+from turnlog.entries.junk import junk, junk_of_file
 from turnlog.entries.titles import TITLE_FIELDS, Titles, as_title
 from turnlog.entries.typed import command, typed
 from turnlog.entries.window import lines_of, read_ends
@@ -72,7 +72,7 @@ class _Start(NamedTuple):
 
 def peek(path: str | Path) -> Peek:
     """Look at the two ends of a session file; raises `OSError` and nothing else."""
-    head, tail, size = read_ends(path)
+    head, tail, _ = read_ends(path)
     back = lines_of(tail)[1:] if tail else lines_of(head)
     start = _start(io.BytesIO(head) if tail else back, is_cut=bool(tail))
     end = _end(back) or _end_of_cut(tail)
@@ -99,7 +99,7 @@ def peek(path: str | Path) -> Peek:
         first_prompt=start.prompt,
         first_command=start.command,
         is_sidechain=start.is_sidechain is True,
-        junk=None if start.has_main else judge(head, tail, size),
+        junk=None if start.has_main else junk_of_file(path) if tail else junk(head),
         titles=titles if is_certain else None,
     )
 

@@ -64,14 +64,6 @@ def read_ends(path: str | Path) -> Ends:
         os.close(fd)
 
 
-def joined(head: bytes, tail: bytes, size: int) -> bytes | None:
-    """Put the two ends together if they are the whole file."""
-    overlap = len(head) + len(tail) - size
-    if len(head) >= size:
-        return head
-    return head + tail[overlap:] if overlap >= 0 else None
-
-
 def lines_of(data: bytes) -> list[bytes]:
     """Cut bytes into lines, each with its newline; several times as fast as `split`."""
     return io.BytesIO(data).readlines()

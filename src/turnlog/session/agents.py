@@ -70,11 +70,12 @@ def _inline(file: Transcript) -> list[Agent]:
     """The side chains inside a main file (clients before 2.0), one for each root."""
     groups: dict[int, list[Entry]] = {}
     root_of: dict[int, int] = {}
-    for entry in file.entries:
-        if entry.is_sidechain and entry.uuid:
+    rows = [entry for entry in file.entries if entry.uuid or entry.type in ("user", "assistant")]
+    for entry in rows:
+        if entry.is_sidechain:
             root = root_of[entry.index] = root_of.get(entry.parent, entry.index)
             groups.setdefault(root, []).append(entry)
-    if not root_of or len(root_of) == sum(entry.uuid is not None for entry in file.entries):
+    if not root_of or len(root_of) == len(rows):
         return []  # the file is itself a sub-agent's
     return [Agent(f"inline-{n}", None, "inline", inside=tuple(rows)) for n, rows in enumerate(groups.values(), 1)]
 

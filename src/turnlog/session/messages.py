@@ -93,6 +93,8 @@ def join(entries: Iterable[Entry]) -> list[Message]:
             message = found[key] = Message(key, [entry], head.model, entry.request_id)
         else:
             message.lines.append(entry)
+            if message.is_synthetic and head.model:  # two messages under one id: a model's answer counts
+                message.model = head.model
         if head.stop_reason is not None:
             message.stop_reason = head.stop_reason
         if entry.is_api_error_message:

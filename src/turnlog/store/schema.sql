@@ -35,6 +35,7 @@ CREATE TABLE file (
     entries     INTEGER NOT NULL DEFAULT 0,
     broken      INTEGER NOT NULL DEFAULT 0,
     prompts     INTEGER NOT NULL DEFAULT 0,
+    talks       INTEGER NOT NULL DEFAULT 0,  -- whether it holds an entry of the user or the model that is no sub-agent's
     compactions INTEGER NOT NULL DEFAULT 0,
     started     TEXT,                   -- the earliest and the latest timestamp
     ended       TEXT,
@@ -55,7 +56,9 @@ CREATE TABLE file (
     aside_prompt TEXT,
     title       TEXT GENERATED ALWAYS AS     -- the one to show: entries.titles.TITLE_ORDER
         (coalesce(custom, ai, summary, first_prompt, first_command, last_prompt, aside_prompt)) VIRTUAL,
-    tag         TEXT
+    tag         TEXT,
+    is_session  INTEGER GENERATED ALWAYS AS  -- whether it counts as a session: store.session_counts
+        (kind = 'session' AND (talks OR broken > 0)) VIRTUAL
 );
 CREATE INDEX file_session ON file (session);
 

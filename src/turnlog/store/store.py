@@ -19,6 +19,7 @@ from turnlog.store.index.pieces import prepare
 from turnlog.store.index.refresh import Progress, Refreshed, refresh, unheard
 from turnlog.store.lock import DAMAGED, locked, log_ahead, writing
 from turnlog.store.place import USUAL
+from turnlog.store.session_counts import count_sessions
 
 VERSION = 9
 """Of the tables and of what is put into them; an index of another version is made again."""
@@ -37,6 +38,8 @@ class Status(NamedTuple):
     size: int
     """Bytes that the file has once everything is merged into it."""
     sessions: int
+    without_conversation: int
+    without_transcript: int
     files: int
     gone: int
     """Files that the client or somebody else has deleted."""
@@ -123,7 +126,7 @@ class Store:
         return Status(
             str(self.path),
             self.db.pragma("page_count") * self.db.pragma("page_size"),
-            one("SELECT count(DISTINCT session) FROM file WHERE kind = 'session'").get,
+            *count_sessions(self.db),
             one("SELECT count(*) FROM file").get,
             one("SELECT count(*) FROM file WHERE gone IS NOT NULL").get,
             one("SELECT count(*) FROM file WHERE gone IS NULL AND head_hash = ''").get,

@@ -158,7 +158,7 @@ def _notes(shown: Shown) -> Iterator[str]:
     if total.doubtful:
         yield _doubts(total, shown.is_indexed)
     if report.gone:
-        yield f"{report.gone:,} of {report.sessions:,} sessions have no file any more; the index still knows them."
+        yield f"{report.gone:,} of {report.with_usage:,} sessions have no file any more; the index still knows them."
     for row in report.rows:
         if (pace := row.labels.get("pace")) is not None:
             yield _pace(pace, row, shown.request.zone)

@@ -9,6 +9,8 @@ from turnlog.entries.titles import TITLE_FIELDS, Titles, as_title
 from turnlog.session.prompts import TYPED_KINDS, read
 from turnlog.session.texts.lines import Line, Placed
 
+_SPEAKERS = ("user", "assistant")
+
 
 class Outline(Titles):
     """What the entries of a file say of it as a whole."""
@@ -18,6 +20,8 @@ class Outline(Titles):
     """Lines that should be entries and are none."""
     prompts: int = 0
     """Entries of the main conversation that hold what a person typed."""
+    talks: int = 0
+    """1 if an entry of the user or the model is no sub-agent's; a number, as the index keeps it."""
     compactions: int = 0
     started: str | None = None
     """The earliest timestamp."""
@@ -52,6 +56,8 @@ class Outline(Titles):
         if line.forked_from is not None and self.forked_from is None and isinstance(line.forked_from, dict):
             origin = line.forked_from.get("sessionId")
             self.forked_from = origin if isinstance(origin, str) else None
+        if line.type in _SPEAKERS and not line.is_sidechain:
+            self.talks = 1
         if line.type == "user":
             self._prompted(placed)
         elif line.type != "assistant":

@@ -34,6 +34,14 @@ _ANSWERS = f"""
         cache_write, cache_write_1h, searches, lowest, stopped, sidechain, version, terms, letters, requests
     FROM answer
 """
+_SHARING = """
+    WITH copied AS (SELECT key FROM answer GROUP BY key HAVING count(*) > 1),
+        placed AS (
+            SELECT DISTINCT answer.key, session FROM copied
+            JOIN answer ON answer.key = copied.key JOIN file ON file.id = answer.file
+        )
+    SELECT DISTINCT session FROM placed WHERE key IN (SELECT key FROM placed GROUP BY key HAVING count(*) > 1)
+"""
 
 Answer = tuple[Any, ...]
 """A row of `answer`; behind key and file, when the message ended, in seconds since 1970, if the index can tell."""
@@ -81,6 +89,19 @@ def fill(
     wanted = None if sessions is None else frozenset(sessions)
     marks = ",".join("?" * 20)
     db.executemany(f"INSERT INTO {table} VALUES ({marks})", ledger.rows(wanted, since))
+
+
+def shared_spend(db: apsw.Connection) -> Iterable[tuple[int | None, ...]]:
+    """Rows with the columns of `spend` for the sessions that have messages in common with others.
+
+    In `spend` the session that has a message first pays for it. Here each session has all of its messages, with the
+    numbers that its own files state.
+    """
+    ledger = _Ledger(db, lambda seconds: seconds // 3600)
+    for (session,) in db.execute(_SHARING).fetchall():
+        files = "SELECT id FROM file WHERE session = ?"
+        ledger.add(_once(db.execute(f"{_ANSWERS} WHERE file IN ({files}) ORDER BY key", (session,)), ledger.files))
+    return ledger.rows(None, UNKNOWN)
 
 
 def touched(db: apsw.Connection, keys: Iterable[str]) -> Stale:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from turnlog.session.clock import moment
 from turnlog.store.insight.family import Node, Origin, Project, rows, shared, tree
 from turnlog.store.insight.worktrees import worktrees
-from turnlog.store.usage.sums import PICO
+from turnlog.store.usage.sums import PICO, added, sharing_sessions
 
 _FILES = """
     SELECT id, session, first_prompt, git_branch, version, mtime_ns, compactions
@@ -70,6 +70,9 @@ class Listed(Struct, frozen=True):
     calls: int
     """With those of its sub-agents."""
     cost_usd: float
+    """Of all its messages, also of those that it has in common with others."""
+    own_cost_usd: float
+    """Of the messages that it has first: adding these up counts every message once."""
     unpriced: int
     models: tuple[str, ...]
     origin: Origin | None
@@ -130,6 +133,17 @@ class _Known:
         self.models: dict[int, list[str]] = {}
         for session, model in db.execute(_MODELS):
             self.models.setdefault(session, []).append(model)
+        self.own_cost = {session: cost for session, (cost, *_) in self.spent.items()}
+        self._add_shared(db)
+
+    def _add_shared(self, db: apsw.Connection) -> None:
+        """Give each session all of its messages, also those that another one has first."""
+        names: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
+        for session, models in sharing_sessions(db).items():
+            whole = added(models.values())
+            self.spent[session] = whole.cost, whole.unpriced, whole.messages
+            often = sorted(models, key=lambda model: -models[model].messages)
+            self.models[session] = [names[model] for model in often if model in names]
 
     def listed(self, project: str, node: Node, depth: int, root: int) -> Listed:
         row = node.row
@@ -163,6 +177,7 @@ class _Known:
             messages=messages,
             calls=self.calls.get(number, 0),
             cost_usd=cost / PICO,
+            own_cost_usd=self.own_cost.get(number, 0) / PICO,
             unpriced=unpriced,
             models=tuple(self.models.get(number, ())),
             origin=node.origin,

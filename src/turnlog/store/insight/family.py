@@ -25,7 +25,7 @@ DEEPEST = 50
 _ROWS = """
     SELECT file.id, session.uuid, file.path, name.text, file.gone IS NOT NULL, file.size, file.prompts,
         (SELECT count(*) FROM file AS agent WHERE agent.session = file.session AND agent.kind = 'agent'),
-        file.prompts > 0 OR EXISTS (SELECT 1 FROM answer WHERE answer.file = file.id),
+        file.is_session,
         file.started, file.ended, file.cwd, file.root, file.forked_from,
         file.title, file.tag, file.made_by
     FROM file JOIN session ON session.id = file.session JOIN name ON name.id = session.project

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.session.clock import iso
 from turnlog.store.search.trashed import NOTHING, Trashed
+from turnlog.store.session_counts import count_sessions
 
 if TYPE_CHECKING:
     import apsw
@@ -50,7 +51,7 @@ def searched(db: apsw.Connection, done: Refreshed, query: Query | None, trash: T
     gone = "SELECT id FROM file WHERE kind = 'session' AND gone IS NOT NULL"
     return Searched(
         db.execute("SELECT count(*) FROM text").get - db.execute(f"SELECT count(*) FROM text WHERE {put_away}").get,
-        db.execute("SELECT count(*) FROM session").get - len(trash.sessions),
+        count_sessions(db, trash.sessions).sessions,
         sum(file not in trash.files for (file,) in db.execute(gone)),
         not (done.left or done.is_busy),
         done.unread,

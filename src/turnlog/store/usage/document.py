@@ -57,6 +57,7 @@ def document(shown: Shown) -> dict[str, Any]:
         "prices": shown.prices,
         "sessions": report.sessions,
         "gone_sessions": report.gone,
+        "sessions_with_usage": report.with_usage,
         "demo": shown.is_demo,
         "rows": [tool_document(row) for row in report.tools] if is_tool else [row_document(row) for row in report.rows],
         "total": {**amounts(report.total), **total},
@@ -69,7 +70,8 @@ def row_document(row: Row) -> dict[str, Any]:
     if "start" in labels:
         labels["start"], labels["end"] = moment(labels["start"]), moment(labels["end"])
         labels["pace"] = labels["pace"] and labels["pace"]._asdict()
-    return {**labels, **amounts(row.sum)}
+    found = {**labels, **amounts(row.sum)}
+    return found if row.whole is None else {**found, "whole": amounts(row.whole)}
 
 
 def amounts(found: Sum) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from datetime import date
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnlog.store.usage.sums import Sum, Wanted, added, by, total
+from turnlog.store.session_counts import count_sessions
+from turnlog.store.usage.sums import Sum, Wanted, added, by, total, whole_sessions
 from turnlog.store.usage.zones import DAY, Stretch, Zone, day_number, written_day
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Row(NamedTuple):
     labels: dict[str, Any]
     """What it is about."""
     sum: Sum
+    whole: Sum | None = None
+    """Of a session: all that it used, at any time, also what another session pays for."""
 
 
 class Report(NamedTuple):
@@ -48,9 +51,11 @@ class Report(NamedTuple):
     rows: list[Row]
     total: Sum
     sessions: int
-    """How many sessions are in it."""
+    """How many sessions are in it: all that there are, or those with usage in the part that was asked for."""
     gone: int
     """How many of these have no file any more."""
+    with_usage: int = 0
+    """How many sessions have usage in it; sub-agents without a main transcript are among them."""
     tools: tuple[ToolRow, ...] = ()
     """The rows of the report by tool."""
 
@@ -67,8 +72,7 @@ def report(db: apsw.Connection, request: Request) -> Report:
         return _everything(db, request)._replace(tools=tools(db, request))
     wanted, stretches = scope(db, request)
     rows = _ROWS[request.kind](db, wanted, stretches)
-    sessions, gone = counted(db, wanted)
-    return Report(rows, added(row.sum for row in rows), sessions, gone)
+    return Report(rows, added(row.sum for row in rows), *counted(db, wanted))
 
 
 def scope(db: apsw.Connection, request: Request) -> tuple[Wanted, list[Stretch]]:
@@ -184,8 +188,11 @@ def _written(day: int | None) -> str | None:
 
 
 def _sessions(db: apsw.Connection, wanted: Wanted, _: list[Stretch]) -> list[Row]:
-    known = _places(db)
-    rows = [Row(dict(zip(_PLACE, known[session], strict=True)), found) for session, found in by(db, wanted, "session")]
+    known, whole = _places(db), whole_sessions(db)
+    rows = [
+        Row(dict(zip(_PLACE, known[session], strict=True)), found, whole[session])
+        for session, found in by(db, wanted, "session")
+    ]
     return _costliest(rows)
 
 
@@ -219,14 +226,15 @@ def _costliest(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (-row.sum.cost, -row.sum.tokens, str(row.labels)))
 
 
-def counted(db: apsw.Connection, wanted: Wanted) -> tuple[int, int]:
-    """How many sessions are in a report, and how many of them have no file any more."""
-    sessions, gone = db.execute(
+def counted(db: apsw.Connection, wanted: Wanted) -> tuple[int, int, int]:
+    """How many sessions are in a report, how many of them have no file any more, and how many have usage in it."""
+    with_usage, gone = db.execute(
         "SELECT count(*), coalesce(sum(session NOT IN (SELECT session FROM file WHERE gone IS NULL)), 0)"
         f" FROM (SELECT DISTINCT session {wanted.sql})",
         wanted.values,
     ).fetchone() or (0, 0)
-    return sessions, gone
+    sessions = with_usage if wanted.conditions else count_sessions(db).sessions
+    return sessions, gone, with_usage
 
 
 def _everything(db: apsw.Connection, request: Request) -> Report:

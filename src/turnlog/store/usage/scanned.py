@@ -22,7 +22,7 @@ from turnlog.session.usage.totals import by_file
 from turnlog.store.index.spend import renew
 
 _FILE = """
-    INSERT INTO file (id, path, kind, session, cwd, custom, forked_from) VALUES (?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO file (id, path, kind, session, cwd, custom, forked_from, talks) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 _FORK = re.compile(rb'"forkedFrom"\s*:\s*\{\s*"sessionId"\s*:\s*"([^"\\]+)"')
 
@@ -69,7 +69,10 @@ def _files(listed: list[Listed], names: _Names) -> Iterator[tuple[Any, ...]]:
     for number, item in enumerate(listed, 1):
         session = names.session(item.project, item.session or owner(Path(item.path)).session_id)
         seen = ends.get(item.path)
-        told = (seen.cwd, complete_titles(item.path, seen).best, _forked_from(item.path)) if seen else (None,) * 3
+        told: tuple[Any, ...] = (None, None, None, 0)
+        if seen is not None:
+            title = complete_titles(item.path, seen).best
+            told = (seen.cwd, title, _forked_from(item.path), seen.junk is None)
         yield _bound(number, item.path, item.kind, session, *told)
 
 

@@ -84,6 +84,24 @@ def by(db: apsw.Connection, wanted: Wanted, what: str) -> Iterator[tuple[Any, Su
         yield value, Sum._make(row)
 
 
+def whole_sessions(db: apsw.Connection) -> dict[int, Sum]:
+    """What each session used in all, also where another session has its messages first and pays for them."""
+    return dict(by(db, Wanted(), "session")) | {
+        session: added(models.values()) for session, models in sharing_sessions(db).items()
+    }
+
+
+def sharing_sessions(db: apsw.Connection) -> dict[int, dict[int | None, Sum]]:
+    """What the sessions that have messages in common with others used in all, by model."""
+    from turnlog.store.index.spend import shared_spend
+
+    found: dict[Any, dict[int | None, Sum]] = {}
+    for _, session, model, *row in shared_spend(db):
+        models = found.setdefault(session, {})
+        models[model] = added((models.get(model, Sum()), Sum._make(row)))
+    return found
+
+
 def added(sums: Iterable[Sum]) -> Sum:
     """Several sums as one."""
     rows = list(sums)

@@ -202,6 +202,7 @@ def _described(item: Shown) -> dict[str, Any]:
         "compactions": row.compactions,
         "agents": row.agents,
         "cost_usd": row.cost_usd,
+        "own_cost_usd": row.own_cost_usd,
         "unpriced_tokens": row.unpriced,
         "models": row.models,
         "tools": [used._asdict() for used in item.used],

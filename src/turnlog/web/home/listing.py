@@ -72,7 +72,7 @@ class Group(NamedTuple):
 
     def with_one(self, row: Listed) -> Group:
         """The same with one more session."""
-        return Group(self.project, self.sessions + 1, self.cost_usd + row.cost_usd, max(self.newest, row.last))
+        return Group(self.project, self.sessions + 1, self.cost_usd + row.own_cost_usd, max(self.newest, row.last))
 
 
 class Page(NamedTuple):

@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
+from tests.cli.test_widths import on_terminal
 from tests.session.build import Build
 from turnlog.cli.named import short_ids
 from turnlog.cli.sessions.catalogue import belongs
+from turnlog.cli.sessions.ls import TERMINAL_LIMIT
 from turnlog.cli.when import ago
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -162,6 +164,54 @@ def test_times_of_the_last_week_are_told_by_how_long_ago_they_were(seconds: floa
 def test_other_times_are_told_by_their_date(days: int) -> None:
     now = datetime(2026, 1, 10, 12, tzinfo=UTC)
     assert ago(now.timestamp() - days * 86400, now) == ("2026-01-02" if days == 8 else "2026-01-11")
+
+
+def test_a_limit_cuts_the_list_into_pages(machine: Machine, turnlog: Turnlog) -> None:
+    for name in (ONE, TWO, THREE):
+        machine.add(name, session())
+    first, second = turnlog("ls", "--limit", "2"), turnlog("ls", "-n", "2", "--page", "2")
+    assert [line[:8] for line in (*first.lines, *second.lines)] == ["aaaaaaaa", "bbbbbbbb", "cccccccc"]
+    assert first.err == "2 of 3 sessions; --page 2 lists the next; --limit 0 lists all.\n"
+    assert second.err == "1 of 3 sessions; --limit 0 lists all.\n"
+    found = turnlog("ls", "--json", "-n", "2", "--page", "2").json
+    assert (len(found["sessions"]), found["total"], found["page"], found["pages"]) == (1, 3, 2, 2)
+
+
+def test_a_page_that_is_not_there_is_an_error(machine: Machine, turnlog: Turnlog) -> None:
+    machine.add(ONE, session())
+    done = turnlog("ls", "--page", "2")
+    assert (done.status, done.err) == (2, "turnlog: --page 2: there is 1 page\n")
+    machine.add(TWO, session())
+    assert turnlog("ls", "-n", "1", "--page", "3").err == "turnlog: --page 3: there are 2 pages\n"
+
+
+def test_a_pipe_gets_all_sessions(machine: Machine, turnlog: Turnlog) -> None:
+    for number in range(TERMINAL_LIMIT + 1):
+        machine.add(f"{number:08x}-0000-4000-8000-000000000001", session())
+    assert len(turnlog("ls").lines) == TERMINAL_LIMIT + 1
+    assert len(turnlog("ls", "--json").json["sessions"]) == TERMINAL_LIMIT + 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(("words", "lines"), [([], TERMINAL_LIMIT), (["--all"], 52), (["--limit", "0"], 52)])
+def test_a_terminal_gets_a_page_unless_all_are_asked_for(machine: Machine, words: list[str], lines: int) -> None:
+    for number in range(52):
+        machine.add(f"{number:08x}-0000-4000-8000-000000000001", session())
+    found = on_terminal(["ls", *words], 80)
+    assert sum("webshop" in line for line in found) == lines
+
+
+def test_titles_come_from_a_fresh_index_and_else_from_the_file(
+    machine: Machine, turnlog: Turnlog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
+    large = session("y" * 200_000) + session(title="In the middle") + session("y" * 200_000)
+    machine.add(ONE, large, mtime=1_700_000_000)
+    assert turnlog("ls", "--json").json["sessions"][0]["title"] == "In the middle"
+    assert turnlog("index").status == 0
+    assert turnlog("ls", "--json").json["sessions"][0]["title"] == "In the middle"
+    machine.add(ONE, large.replace(b"In the middle", b"in the middle"), mtime=1_700_000_001)
+    assert turnlog("ls", "--json").json["sessions"][0]["title"] == "in the middle"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import NamedTuple
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
@@ -132,6 +133,17 @@ class Screen(NamedTuple):
         if not self.color or not text or not styles:
             return text
         return f"\x1b[{';'.join(STYLES[style] for style in styles)}m{text}\x1b[0m"
+
+    def prose(self, text: str, *styles: str) -> Iterator[str]:
+        """A visible text as lines that end between words; one line where the output is no terminal."""
+        found = ""
+        for word in text.split(" "):
+            if found and self.width is not None and width(found) + 1 + width(word) > self.width:
+                yield self.paint(found, *styles)
+                found = word
+            else:
+                found = f"{found} {word}" if found else word
+        yield self.paint(found, *styles)
 
     def fit(self, text: str, taken: int = 0) -> str:
         """A visible text cut to what is left of the line."""

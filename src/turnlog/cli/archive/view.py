@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from turnlog.cli import when
 from turnlog.cli.archive.run import last
 from turnlog.cli.named import short_ids
-from turnlog.cli.terminal import Screen, line, pad, visible, width
+from turnlog.cli.rows import titled_rows
+from turnlog.cli.terminal import Screen, line, visible
 from turnlog.entries.cleanup import cleanup_days, deleted_after
 from turnlog.entries.layout import session_files
 from turnlog.entries.spelling import unescaped
@@ -139,19 +140,16 @@ def list_lines(found: dict[str, Any], screen: Screen) -> Iterator[str]:
             line((row["cwd"] or "–").rstrip("/\\").replace("\\", "/").rpartition("/")[2]),
             when.size(row["size"]),
             "gone" if row["gone"] else "on disk",
+            _title(row),
         )
         for row in rows
     ]
-    widths = [max((width(cell[at]) for cell in cells), default=0) for at in range(5)]
-    for row, cell in zip(rows, cells, strict=True):
-        left = "  ".join(pad(text, size) for text, size in zip(cell, widths, strict=True)) + "  "
-        versions = f"[{len(row['generations'])} generations] " if len(row["generations"]) > 1 else ""
-        title = versions + (line(row["title"] or "") or "(no title)")
-        yield (
-            screen.paint(left[: widths[0]], "yellow")
-            + screen.paint(left[widths[0] :], "dim")
-            + screen.fit(title, width(left))
-        )
+    yield from titled_rows(cells, screen, texts={2: 8}, spare=(3, 4))
+
+
+def _title(row: dict[str, Any]) -> str:
+    versions = f"[{len(row['generations'])} generations] " if len(row["generations"]) > 1 else ""
+    return versions + (line(row["title"] or "") or "(no title)")
 
 
 def restore_lines(sessions: list[dict[str, Any]], elsewhere: str | None = None) -> Iterator[str]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from turnlog.cli import when
 from turnlog.cli.output import remark, say
-from turnlog.cli.terminal import Screen, line, pad, width
+from turnlog.cli.rows import titled_rows
+from turnlog.cli.terminal import Screen, line
 from turnlog.edit.trash.trash import Entry, Listed, Trash
 from turnlog.edit.trash.undelete import called, newest
 from turnlog.render.figures import count
@@ -33,12 +34,7 @@ def bring_back(name: str | None, trash: Trash) -> int:
 
 def table(found: Listed, screen: Screen) -> Iterator[str]:
     """The deleted sessions as lines, the newest first."""
-    rows = [_cells(entry) for entry in found.entries]
-    widths = [max((width(row[column]) for row in rows), default=0) for column in range(4)]
-    for name, deleted, project, amount, title in rows:
-        left = "  ".join((pad(name, widths[0]), pad(deleted, widths[1]), pad(project, widths[2])))
-        left = f"{left}  {amount.rjust(widths[3])}  "
-        yield screen.paint(left, "dim") + screen.fit(title, width(left))
+    yield from titled_rows([_cells(entry) for entry in found.entries], screen, {3}, {2: 8}, spare=(3, 1))
     for words in found.unreadable:
         remark(f"Not listed: {words}")
     if not found.entries:

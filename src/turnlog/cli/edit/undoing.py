@@ -9,7 +9,8 @@ from typing import Any
 from turnlog.cli import when
 from turnlog.cli.config import data_dir
 from turnlog.cli.output import remark, say
-from turnlog.cli.terminal import Screen, line, pad, width
+from turnlog.cli.rows import titled_rows
+from turnlog.cli.terminal import Screen, line
 from turnlog.edit.undo.opened import targets_of
 from turnlog.edit.undo.record import BEGUN, UNDONE, Record
 from turnlog.edit.undo.undo import Undo
@@ -78,13 +79,9 @@ def table(store: Undo, screen: Screen) -> Iterator[str]:
     """The changes as lines, the newest first."""
     found = store.listed()
     rows = [_cells(store, record) for record in found.records]
-    widths = [max((width(row[column]) for row in rows), default=0) for column in range(5)]
-    for name, time, state, files, amount, words in rows:
-        left = "  ".join((pad(name, widths[0]), pad(time, widths[1]), pad(state, widths[2])))
-        left = f"{left}  {files.rjust(widths[3])}  {amount.rjust(widths[4])}  "
-        yield screen.paint(left, "dim") + screen.fit(words, width(left))
+    yield from titled_rows(rows, screen, numbers={3, 4}, spare=(4, 3, 1))
     if rows:
-        yield screen.paint(_DEFINITION, "dim")
+        yield from screen.prose(_DEFINITION, "dim")
     else:
         remark("turnlog has changed nothing that could be undone.")
     for words in found.unreadable:

@@ -89,7 +89,7 @@ def listing(session: Session, path: str, known: list[Version], config: Config, *
     head = ("version", "turn", "time", "size", "sha256", "how sure", "where from")
     say([show.paint(line(path), "bold")])
     say(rows(head, map(_cells, known), show, numbers=range(4)))
-    say([show.paint(_DEFINITION, "dim")])
+    say(show.prose(_DEFINITION, "dim"))
 
 
 def _cells(version: Version) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def table(session: Session, found: list[FileTouches], screen: Screen) -> Iterato
     yield from rows(head, (_cells(session, item) for item in found), screen, numbers=range(1, 6))
     if not found:
         yield "No files."
-    yield screen.paint(_DEFINITION, "dim")
+    yield from screen.prose(_DEFINITION, "dim")
 
 
 def _cells(session: Session, item: FileTouches) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ def indexed_table(found: list[IndexedFile], screen: Screen) -> Iterator[str]:
     yield from rows(head, map(_indexed_cells, found), screen, numbers=range(1, 5))
     if not found:
         yield "No files."
-    yield screen.paint(_INDEXED, "dim")
+    yield from screen.prose(_INDEXED, "dim")
 
 
 def _indexed_cells(item: IndexedFile) -> tuple[str, ...]:

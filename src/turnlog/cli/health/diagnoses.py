@@ -142,10 +142,12 @@ class Ward(msgspec.Struct, frozen=True):
         yield from _table(sick, screen)
         if sick:
             yield ""
-            yield "Each line: the session, how many errors and warnings, and the kinds of what ails it."
+            yield from screen.prose(
+                "Each line: the session, how many errors and warnings, and the kinds of what ails it."
+            )
             yield "`turnlog doctor SESSION` explains one."
         yield from self._kinds()
-        yield screen.paint(self._summed(len(sick)), "red" if self.count("error") else "green")
+        yield from screen.prose(self._summed(len(sick)), "red" if self.count("error") else "green")
 
     def _kinds(self) -> Iterator[str]:
         """How many sessions have each kind, notes too."""

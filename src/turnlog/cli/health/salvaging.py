@@ -11,7 +11,8 @@ from turnlog.cli import when
 from turnlog.cli.config import data_dir
 from turnlog.cli.named import short_ids
 from turnlog.cli.output import encode, remark, say, write_raw
-from turnlog.cli.terminal import Screen, line, pad, width
+from turnlog.cli.rows import titled_rows
+from turnlog.cli.terminal import Screen, line, pad
 from turnlog.edit.salvage import Origin, prompts, rebuilt
 from turnlog.edit.trash.trash import Trash
 from turnlog.entries.layout import session_files
@@ -86,14 +87,10 @@ def table(found: Everything, screen: Screen) -> Iterator[str]:
     """The sessions that are gone, one a line."""
     ids = short_ids([item.session_id for item in found.items])
     rows = [_cells(item, ids[item.session_id], found.better) for item in found.items]
-    widths = [max((width(row[column]) for row in rows), default=0) for column in range(5)]
-    for row in rows:
-        cells = (pad(row[0], widths[0]), pad(row[1], widths[1]), row[2].rjust(widths[2]), row[3].rjust(widths[3]))
-        left = "  ".join((*cells, pad(row[4], widths[4]))) + "  "
-        yield screen.paint(left, "dim") + screen.fit(row[5], width(left))
+    yield from titled_rows(rows, screen, numbers={2, 3}, spare=(3, 4))
     if rows:
         yield ""
-        yield _DEFINITION
+        yield from screen.prose(_DEFINITION)
     else:
         remark("No session is gone that left anything behind.")
 

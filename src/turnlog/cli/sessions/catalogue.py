@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.cli import when
-from turnlog.cli.terminal import Screen, line, pad, width
+from turnlog.cli.rows import titled_rows
+from turnlog.cli.terminal import Screen, cut, line
 from turnlog.entries.cleanup import cleanup_days, deleted_after
 from turnlog.entries.layout import SessionFile
 from turnlog.entries.peek import Peek
@@ -21,6 +22,8 @@ from turnlog.session.clock import iso
 from turnlog.session.find import KnownTitles, listing, recency, titles_of
 
 _LONGEST = 1000
+_PROJECT_CELLS, _LONGEST_PROJECT = 8, 24
+"""How narrow the column of projects may become, and how wide it is at most on a terminal."""
 _SEPARATOR = re.compile(r"[/\\]")
 
 
@@ -124,13 +127,7 @@ def table(page: SessionPage, ids: dict[str, str], screen: Screen) -> Iterator[st
     now = datetime.now(UTC)
     pairs = zip(page.rows, page.titles, strict=True)
     cells = [_cells(row, titles.best, ids[row.file.session_id], screen, now) for row, titles in pairs]
-    widths = [max((width(cell[column]) for cell in cells), default=0) for column in range(4)]
-    widths[2] = min(widths[2], 24) if screen.width else widths[2]
-    for number, title, size, project, time in ((c[0], c[4], c[3], c[2], c[1]) for c in cells):
-        start = "  ".join((pad(number, widths[0]), pad(time, widths[1]), pad(project, widths[2])))
-        left = f"{start}  {size.rjust(widths[3])}  "
-        painted = screen.paint(left[: widths[0]], "yellow") + screen.paint(left[widths[0] :], "dim")
-        yield painted + screen.fit(title, width(left))
+    yield from titled_rows(cells, screen, numbers={3}, texts={2: _PROJECT_CELLS})
 
 
 def _cells(row: Row, name: str | None, short: str, screen: Screen, now: datetime) -> tuple[str, str, str, str, str]:
@@ -139,7 +136,7 @@ def _cells(row: Row, name: str | None, short: str, screen: Screen, now: datetime
     title = line((name or "")[:_LONGEST]) or "(no title)"
     if row.ends.junk:
         title = f"[{row.ends.junk}] {title if name else ''}".rstrip()
-    return short, time, project, when.size(row.file.size), title
+    return short, time, cut(project, _LONGEST_PROJECT) if screen.width else project, when.size(row.file.size), title
 
 
 def document(page: SessionPage) -> dict[str, Any]:

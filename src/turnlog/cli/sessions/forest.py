@@ -10,7 +10,7 @@ from turnlog.cli import when
 from turnlog.cli.config import data_dir
 from turnlog.cli.named import short_ids
 from turnlog.cli.sessions.catalogue import belongs
-from turnlog.cli.terminal import Screen, line, width
+from turnlog.cli.terminal import Screen, cut, line, width
 from turnlog.render.figures import count
 from turnlog.session.clock import moment
 from turnlog.store.insight.family import Node, Project, Row, rows, shared, tree
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import apsw
 
 _LONGEST = 300
+_TITLE_CELLS = 12
+"""A title has at least so many cells of a line."""
 _DEFINITION = (
     "Newest first. Prompts: entries that hold what a person typed. Below a session stands what came from it: a fork"
     " says so itself, a copy has its first entry or messages in common with an older file; shared: assistant messages"
@@ -68,7 +70,7 @@ def lines(found: Forest, screen: Screen) -> Iterator[str]:
             yield _node(node, branch, ids, screen, now)
         yield ""
     if found.projects:
-        yield screen.paint(_DEFINITION, "dim")
+        yield from screen.prose(_DEFINITION, "dim")
 
 
 def _amount(project: Project) -> str:
@@ -91,6 +93,10 @@ def _node(node: Node, branch: str, ids: dict[str, str], screen: Screen, now: dat
     facts = f"  {_time(node.row, screen, now)}  {when.size(node.row.size)}, {count(node.row.prompts, 'prompt')}  "
     notes = "".join(f"  [{note}]" for note in _notes(node, ids))
     title = line((node.row.title or "")[:_LONGEST]) or "(no title)"
+    if screen.width is not None:
+        branch = _shallow(branch, screen.width // 3)
+        facts = cut(facts, max(screen.width - width(branch + short) - _TITLE_CELLS, 0))
+        notes = cut(notes, max(screen.width - width(branch + short + facts) - _TITLE_CELLS, 0))
     taken = width(branch + short + facts + notes)
     return (
         screen.paint(branch, "dim")
@@ -99,6 +105,11 @@ def _node(node: Node, branch: str, ids: dict[str, str], screen: Screen, now: dat
         + screen.fit(title, taken)
         + screen.paint(notes, "cyan")
     )
+
+
+def _shallow(branch: str, cells: int) -> str:
+    """The branches that lead to a session; of a deep one the last."""
+    return branch if width(branch) <= cells else "…" + branch[width(branch) - cells + 1 :]
 
 
 def _time(row: Row, screen: Screen, now: datetime) -> str:

@@ -125,7 +125,9 @@ def _lines(status: Status, done: Refreshed) -> list[str]:
     from turnlog.render.figures import count
 
     gone = f", {status.gone} of them deleted since" if status.gone else ""
-    others = [f"{status.without_conversation:,} files without a conversation"] * bool(status.without_conversation)
+    others = [f"{count(status.without_conversation, 'file')} without a conversation"] * bool(
+        status.without_conversation
+    )
     if status.without_transcript:
         others.append(f"{count(status.without_transcript, 'session')} of which only sub-agents are there")
     found = [
@@ -134,8 +136,7 @@ def _lines(status: Status, done: Refreshed) -> list[str]:
         f"{status.texts:,} texts, {status.messages:,} answers, {status.calls:,} calls",
         f"{when.size(status.size)} on disk",
     ]
-    if others:
-        found.insert(2, f"not counted as sessions: {', '.join(others)}")
+    found[2:2] = [f"not counted: {words}" for words in others]
     if not status.files:
         found.append("nothing is in it yet; `turnlog index` reads the sessions of this machine")
     elif status.unread and not done.left:

@@ -36,7 +36,7 @@ def lines(traces: list[Trace], screen: Screen, *, nest: bool) -> Iterator[str]:
         for branch, node in drawn:
             yield _row(branch, node, spans[node.id], wide, screen)
         yield ""
-    yield screen.paint(_DEFINITION if traces else "No turn has an answer yet.", "dim")
+    yield from screen.prose(_DEFINITION if traces else "No turn has an answer yet.", "dim")
 
 
 def document(traces: list[Trace], policy: Policy, *, nest: bool) -> dict[str, Any]:

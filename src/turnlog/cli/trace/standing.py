@@ -81,12 +81,12 @@ def table(state: Found, screen: Screen) -> Iterator[str]:
     if state.trouble:
         yield f"In the background, {when.ago(state.trouble.time)}: {line(state.trouble.words)}"
     if not state.targets:
-        yield f"Nothing is traced: there is no target. To have one, {REMEDY}."
+        yield from screen.prose(f"Nothing is traced: there is no target. To have one, {REMEDY}.")
         return
     yield from rows(_HEAD, map(_cells, state.targets), screen, numbers=range(1, 5))
     for item in state.targets:
         yield from (f"{line(item.shown)}: {line(note)}" for note in _notes(item, item.key in state.configured))
-    yield screen.paint(_DEFINITION, "dim")
+    yield from screen.prose(_DEFINITION, "dim")
     yield f"The outbox is {line(str(state.outbox))} ({when.size(state.size)})."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from turnlog.cli.rows import GAP, FittedColumns, fit_columns, left_out
 from turnlog.cli.terminal import Screen, line, pad, width
 from turnlog.store.usage.document import Shown, definition
 from turnlog.store.usage.sums import PICO, Sum
@@ -16,7 +17,13 @@ if TYPE_CHECKING:
 
 _SHORT = 8
 _LONGEST = 60
-_GAP = "  "
+_LEAST_CELLS = {"title": 16, "project": 16, "model": 12, "tool": 16}
+"""How far a column of words may be cut."""
+_SPARE = (
+    *("est. more", "characters in", "saved $", "no result", "not final", "unpriced", "messages", "cache write"),
+    *("whole $", "last", "cache read", "characters out", "end"),
+)
+"""The columns that are left out where a terminal has no room for all, in this order."""
 Number = Callable[[int], str]
 
 
@@ -35,10 +42,11 @@ def table(shown: Shown, screen: Screen) -> Iterator[str]:
         return
     make = _tools if shown.request.kind == "tool" else _sums
     grid = make(shown, "{:,}".format)
-    if screen.width and sum(_widths(grid)) + 2 * len(grid.heads) > screen.width:
+    if screen.width and sum(_widths(grid)) + GAP * (len(grid.heads) - 1) > screen.width:
         grid = make(shown, short)
     yield from _lines(grid, screen)
-    yield from _notes(shown)
+    for words in _notes(shown):
+        yield from screen.prose(words)
 
 
 def _is_filtered(shown: Shown) -> bool:
@@ -85,7 +93,23 @@ def _sums(shown: Shown, number: Number) -> _Grid:
     ]
     several = ["sessions"] if shown.request.kind == "project" else []
     last = ["total", *[""] * (len(heads) + len(several) - 1), *(cell(total) for cell in columns.values())]
-    return _Grid([*heads, *several, *columns], rows, last, len(heads))
+    grid = _Grid([*heads, *several, *columns], rows, last, len(heads))
+    return _with_whole(grid, shown.report.rows) if _shares(shown) else grid
+
+
+def _shares(shown: Shown) -> bool:
+    """Whether a session has messages that another one pays for."""
+    return not _is_filtered(shown) and any(row.whole and row.whole.cost != row.sum.cost for row in shown.report.rows)
+
+
+def _with_whole(grid: _Grid, rows: list[Row]) -> _Grid:
+    """The same with what each session cost in all, behind what it pays for."""
+    at = grid.heads.index("cost $") + 1
+    for cells, row in zip(grid.rows, rows, strict=True):
+        cells.insert(at, money(row.whole.cost) if row.whole else "")
+    grid.heads.insert(at, "whole $")
+    grid.total.insert(at, "")
+    return grid
 
 
 def _sessions(row: Row) -> list[str]:
@@ -134,17 +158,22 @@ def _widths(grid: _Grid) -> list[int]:
 
 
 def _lines(grid: _Grid, screen: Screen) -> Iterator[str]:
-    widths = _widths(grid)
-    yield screen.paint(_line(grid, grid.heads, widths), "dim")
+    texts = {at: _LEAST_CELLS[head] for at, head in enumerate(grid.heads[: grid.labels]) if head in _LEAST_CELLS}
+    spare = [grid.heads.index(head) for head in _SPARE if head in grid.heads]
+    fitted = fit_columns(_widths(grid), screen.width, texts, spare)
+    yield screen.paint(_line(grid, grid.heads, fitted), "dim")
     for row in grid.rows:
-        yield _line(grid, row, widths)
-    yield screen.paint(_line(grid, grid.total, widths), "bold")
+        yield _line(grid, row, fitted)
+    yield screen.paint(_line(grid, grid.total, fitted), "bold")
+    yield from left_out([grid.heads[at] for at in fitted.left_out], screen)
 
 
-def _line(grid: _Grid, cells: list[str], widths: list[int]) -> str:
-    words = [pad(cell, size) for cell, size in zip(cells[: grid.labels], widths, strict=False)]
-    numbers = [cell.rjust(size) for cell, size in zip(cells[grid.labels :], widths[grid.labels :], strict=True)]
-    return _GAP.join([*words, *numbers]).rstrip()
+def _line(grid: _Grid, cells: list[str], fitted: FittedColumns) -> str:
+    texts = (
+        pad(cells[at], size) if at < grid.labels else cells[at].rjust(size)
+        for at, size in zip(fitted.kept, fitted.widths, strict=True)
+    )
+    return (" " * GAP).join(texts).rstrip()
 
 
 def _notes(shown: Shown) -> Iterator[str]:
@@ -157,6 +186,8 @@ def _notes(shown: Shown) -> Iterator[str]:
         yield f"Unpriced: {total.unpriced:,} tokens of models without a known price; they are not in the cost."
     if total.doubtful:
         yield _doubts(total, shown.is_indexed)
+    if _shares(shown):
+        yield "Whole: with the messages that a session shares with others; the cost of each is in one session only."
     if report.gone:
         yield f"{report.gone:,} of {report.with_usage:,} sessions have no file any more; the index still knows them."
     for row in report.rows:

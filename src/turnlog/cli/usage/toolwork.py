@@ -35,13 +35,14 @@ def table(tools: list[Tally], screen: Screen) -> Iterator[str]:
     if servers := by_server(tools):
         yield ""
         yield from _part("MCP server", servers, calls, screen, apart=apart)
-    yield screen.paint(_DEFINITION.format(apart=_APART if apart else _TOGETHER), "dim")
+    yield from screen.prose(_DEFINITION.format(apart=_APART if apart else _TOGETHER), "dim")
 
 
 def _part(title: str, tools: list[Tally], calls: int, screen: Screen, *, apart: bool) -> Iterator[str]:
     outcomes = ("failed", "denied", "interrupted") if apart else ("failed",)
     head = (title, "calls", "share", *outcomes, "unanswered", "median", "p95", "time", "tokens in", "out")
-    return rows(head, (_cells(tool, calls, apart) for tool in tools), screen, numbers=range(1, len(head)))
+    spare = ("share", "p95", "interrupted", "denied", "tokens in", "median", "unanswered", "time")
+    return rows(head, (_cells(tool, calls, apart) for tool in tools), screen, range(1, len(head)), spare)
 
 
 def _cells(tool: Tally, calls: int, apart: bool) -> tuple[str, ...]:
@@ -72,7 +73,7 @@ def messages(found: list[Failure], screen: Screen) -> Iterator[str]:
     head = ("tool", "calls", "how", "message")
     cells = ((line(item.tool), f"{item.calls:,}", item.outcome, line(item.message) or "(no words)") for item in found)
     yield from rows(head, cells, screen, numbers=range(1, 2))
-    yield screen.paint(_FAILURES, "dim")
+    yield from screen.prose(_FAILURES, "dim")
 
 
 def failing(tools: Iterable[Tally], screen: Screen) -> Iterator[str]:
@@ -83,7 +84,8 @@ def failing(tools: Iterable[Tally], screen: Screen) -> Iterator[str]:
         return
     cells = ((line(t.name), f"{t.failed:,}", f"{t.calls:,}", f"{t.failed / t.calls:.1%}") for t in found)
     yield from rows(("tool", "failed", "calls", "share"), cells, screen, numbers=range(1, 4))
-    yield screen.paint(_FAILING + " What they said is told for one session: turnlog tools SESSION --failures.", "dim")
+    words = " What they said is shown for one session: turnlog tools SESSION --failures."
+    yield from screen.prose(_FAILING + words, "dim")
 
 
 def document(tools: list[Tally], said: list[Failure] | None) -> dict[str, Any]:

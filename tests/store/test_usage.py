@@ -19,6 +19,7 @@ from turnlog.entries.layout import session_files
 from turnlog.errors import UsageError
 from turnlog.session.session import Session
 from turnlog.session.usage.usage import Usage
+from turnlog.store.session_counts import count_sessions
 from turnlog.store.usage.calls import all_tools
 from turnlog.store.usage.reports import KINDS, Report, Request, report
 from turnlog.store.usage.scanned import scanned
@@ -138,6 +139,36 @@ def shop() -> Ledger:
     ledger.answer("4", third, output_tokens=80, model="mystery")
     ledger.renew()
     return ledger
+
+
+def test_a_session_tells_what_it_used_in_all_also_what_another_one_pays_for() -> None:
+    ledger = Ledger()
+    first, fork = ledger.file("a", talks=1), ledger.file("b", forked_from="a", talks=1)
+    ledger.answer("shared", first, output_tokens=10)
+    ledger.answer("shared", fork, output_tokens=9)
+    ledger.answer("own", fork, output_tokens=40)
+    ledger.answer("alone", ledger.file("c", talks=1), output_tokens=80)
+    ledger.renew()
+    found = ask(ledger, "session")
+    assert told(found, "session_id") == {"a": 10, "b": 40, "c": 80}
+    whole = {row.labels["session_id"]: row.whole.output for row in found.rows if row.whole}
+    assert whole == {"a": 10, "b": 49, "c": 80}
+    (row,) = ask(ledger, "session", since=date(2026, 11, 3), model="opus").rows[:1]
+    assert row.whole is not None
+
+
+def test_a_report_without_filters_counts_all_sessions() -> None:
+    ledger = shop()
+    ledger.file("silent", talks=1)
+    ledger.file("broken", broken=1)
+    ledger.file("junk")
+    ledger.file("lonely/agent", "lonely", kind="agent")
+    found = ask(ledger, "session")
+    assert (found.sessions, found.with_usage) == (2, 3)
+    assert count_sessions(ledger.db) == (2, 4, 1)
+    assert count_sessions(ledger.db, [ledger.session("silent")]).sessions == 1
+    filtered = ask(ledger, "session", model="haiku")
+    assert (filtered.sessions, filtered.with_usage) == (1, 1)
 
 
 def test_sessions_include_their_sub_agents_and_the_costliest_comes_first() -> None:

@@ -194,8 +194,8 @@ def _titles(lines: Sequence[bytes]) -> Titles:
         if name := _TITLE_KINDS.get(kind):
             found.setdefault(name, []).append(line)
     titles = Titles()
-    for kind, written in found.items():
-        field, name = TITLE_FIELDS[kind]
+    for title_kind, written in found.items():
+        field, name = TITLE_FIELDS[title_kind]
         values = (as_title((first_object(line) or {}).get(field)) for line in reversed(written))
         setattr(titles, name, next(filter(None, values), None))
     return titles

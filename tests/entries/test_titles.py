@@ -38,6 +38,12 @@ def test_an_empty_title_takes_no_other_away(tmp_path: Path) -> None:
     assert read_titles(path).best == "Old"
 
 
+def test_lines_that_name_nothing_change_nothing(tmp_path: Path) -> None:
+    lines = [b'{"type":"user","message":{"content":"later"}}', b'{"type":"user",', b'{"x":"user","type":["user"]}', b"{}"]
+    path = write(tmp_path / "s.jsonl", said("first"), *lines)
+    assert read_titles(path) == Titles(first_prompt="first")
+
+
 def test_a_file_that_is_gone_has_no_title(tmp_path: Path) -> None:
     assert title_of(tmp_path / "none.jsonl") is None
     assert complete_all_titles([str(tmp_path / "none.jsonl")]) == [Titles()]

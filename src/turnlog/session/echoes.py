@@ -62,11 +62,11 @@ def _lines(carrier: Entry, raw: bytes, message: bytes) -> Iterator[Entry]:
     """The line inside a progress entry, with what only the entry around it says."""
     if not message.startswith(b"{"):
         return
-    for entry, _ in scan([message], carrier.offset + raw.find(message)):
-        if isinstance(entry, Entry):
-            entry.index = carrier.index
-            entry.uuid = entry.parent_uuid = None  # no entry of the file has them
-            entry.is_sidechain = True
-            entry.session_id, entry.cwd = carrier.session_id, carrier.cwd
-            entry.version, entry.git_branch = carrier.version, carrier.git_branch
-            yield entry
+    pieces = scan([message], carrier.offset + raw.find(message))
+    for entry in [item for item, _ in pieces if isinstance(item, Entry)]:
+        entry.index = carrier.index
+        entry.uuid = entry.parent_uuid = None  # no entry of the file has them
+        entry.is_sidechain = True
+        entry.session_id, entry.cwd = carrier.session_id, carrier.cwd
+        entry.version, entry.git_branch = carrier.version, carrier.git_branch
+        yield entry

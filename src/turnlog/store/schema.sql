@@ -17,6 +17,9 @@ CREATE TABLE session (
 );
 
 -- One row a file. The first columns are entries.tail.Checkpoint.
+-- talks: it holds an entry of the user or the model that is no sub-agent's. custom to aside_prompt: its names, each up
+-- to 1,000 characters (entries.titles.Titles), and title the one to show, in the order of TITLE_ORDER. is_session: it
+-- counts as a session (store.session_counts).
 CREATE TABLE file (
     id          INTEGER PRIMARY KEY,
     path        TEXT NOT NULL UNIQUE,
@@ -35,7 +38,7 @@ CREATE TABLE file (
     entries     INTEGER NOT NULL DEFAULT 0,
     broken      INTEGER NOT NULL DEFAULT 0,
     prompts     INTEGER NOT NULL DEFAULT 0,
-    talks       INTEGER NOT NULL DEFAULT 0,  -- whether it holds an entry of the user or the model that is no sub-agent's
+    talks       INTEGER NOT NULL DEFAULT 0,
     compactions INTEGER NOT NULL DEFAULT 0,
     started     TEXT,                   -- the earliest and the latest timestamp
     ended       TEXT,
@@ -46,7 +49,6 @@ CREATE TABLE file (
     root        TEXT,                   -- the uuid of its first entry that has one: copies share it
     forked_from TEXT,                   -- the session that an entry says it was forked from
     made_by     TEXT,                   -- how turnlog made it from that: 'clone', 'fork', 'repair'
-    -- its names (entries.titles.Titles), each up to 1,000 characters
     custom      TEXT,
     ai          TEXT,
     summary     TEXT,
@@ -54,11 +56,9 @@ CREATE TABLE file (
     first_command TEXT,
     last_prompt TEXT,
     aside_prompt TEXT,
-    title       TEXT GENERATED ALWAYS AS     -- the one to show: entries.titles.TITLE_ORDER
-        (coalesce(custom, ai, summary, first_prompt, first_command, last_prompt, aside_prompt)) VIRTUAL,
+    title       TEXT AS (coalesce(custom, ai, summary, first_prompt, first_command, last_prompt, aside_prompt)),
     tag         TEXT,
-    is_session  INTEGER GENERATED ALWAYS AS  -- whether it counts as a session: store.session_counts
-        (kind = 'session' AND (talks OR broken > 0)) VIRTUAL
+    is_session  INTEGER AS (kind = 'session' AND (talks OR broken > 0))
 );
 CREATE INDEX file_session ON file (session);
 

@@ -39,7 +39,12 @@ def test_an_empty_title_takes_no_other_away(tmp_path: Path) -> None:
 
 
 def test_lines_that_name_nothing_change_nothing(tmp_path: Path) -> None:
-    lines = [b'{"type":"user","message":{"content":"later"}}', b'{"type":"user",', b'{"x":"user","type":["user"]}', b"{}"]
+    lines = [
+        b'{"type":"user","message":{"content":"later"}}',
+        b'{"type":"user",',
+        b'{"x":"user","type":["user"]}',
+        b"{}",
+    ]
     path = write(tmp_path / "s.jsonl", said("first"), *lines)
     assert read_titles(path) == Titles(first_prompt="first")
 

@@ -160,4 +160,4 @@ def test_what_a_person_typed_while_the_model_worked_is_a_prompt_and_a_peers_mess
     build.attachment("queued_command", prompt="also this", origin={"kind": "human"})
     build.attachment("queued_command", prompt="a report", origin={"kind": "peer"})
     found = fold(build.data())
-    assert (found.prompts, found.first_prompt, found.last_prompt) == (2, "first", "also this")
+    assert (found.prompts, found.first_prompt) == (2, "first")

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.entries.decode import first_object
+from turnlog.entries.decode import complete, first_object
 from turnlog.entries.typed import LONGEST, command, typed
 from turnlog.entries.window import open_regular
 
@@ -89,7 +89,7 @@ class Titles(Struct):
         elif not any(mark in line for mark in _MARKS):
             return
         if row := first_object(line):
-            self.add_row(row)
+            self.add_row(complete(row) or row)
 
     def add_row(self, row: dict[str, Any]) -> None:
         """Fold a decoded entry."""

@@ -31,10 +31,6 @@ _COMMANDS = ("command", "bash")
 _NOTIFICATION = "task-notification"
 
 
-TYPED_KINDS = frozenset({"prompt", "command", "bash"})
-"""The kinds that a person typed."""
-
-
 class Prompt(NamedTuple):
     """A user entry, understood."""
 
@@ -85,6 +81,16 @@ def read_queued(attachment: Body) -> Prompt:
     elif attachment.get("commandMode") == _NOTIFICATION:
         origin = {"kind": _NOTIFICATION}
     return read({"message": {"content": attachment.get("prompt")}, "origin": origin, "isMeta": is_meta})
+
+
+def holds_typed_text(kind: str | None, body: Body) -> bool:
+    """Whether an entry without results holds what was typed: a prompt, or one that was queued while the model worked."""
+    if kind == "user":
+        return read(body).is_typed
+    attachment = body.get("attachment")
+    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
+        return False
+    return read_queued(attachment).is_typed
 
 
 def _prompt(texts: list[str], images: int, origin: object, is_meta: object, is_summary: object) -> Prompt:

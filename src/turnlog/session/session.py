@@ -25,7 +25,7 @@ from turnlog.session.graph import Graph
 from turnlog.session.messages import Message
 from turnlog.session.notices import Notice, notices
 from turnlog.session.overview import Event
-from turnlog.session.prompts import TYPED_KINDS, understand
+from turnlog.session.prompts import holds_typed_text, understand
 from turnlog.session.resume import conversation as conversation_view
 from turnlog.session.resume.conversation import Conversation
 from turnlog.session.resume.resume import Thread, current_leaf, thread
@@ -261,8 +261,10 @@ class Session:
     @cached_property
     def prompts(self) -> int:
         """How many entries of the main conversation hold what a person typed."""
-        users = (entry for entry in self.entries if entry.type == "user" and not entry.is_sidechain)
-        return sum(understand(self.file, entry).kind in TYPED_KINDS for entry in users)
+        main = [entry for entry in self.entries if not entry.is_sidechain]
+        users = sum(understand(self.file, entry).is_typed for entry in main if entry.type == "user")
+        queued = (entry for entry in main if entry.kind == "queued_command")
+        return users + sum(holds_typed_text(entry.type, self.body(entry)) for entry in queued)
 
     @cached_property
     def span(self) -> tuple[str | None, str | None]:

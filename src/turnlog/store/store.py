@@ -21,7 +21,7 @@ from turnlog.store.lock import DAMAGED, locked, log_ahead, writing
 from turnlog.store.place import USUAL
 from turnlog.store.session_counts import count_sessions
 
-VERSION = 9
+VERSION = 10
 """Of the tables and of what is put into them; an index of another version is made again."""
 BUSY_MS = 10_000
 _UNWRITABLE = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)

@@ -8,6 +8,7 @@ from click.shell_completion import CompletionItem
 MAX_OFFERED = 30
 MAX_TITLES_READ = 500
 """Titles are read from the ends of this many of the newest sessions: Tab must answer at once."""
+MAX_TITLE_CHARS = 60
 _SESSION_ARGUMENTS = frozenset({"session", "sessions", "names"})
 _PATH_STARTS = ("/", ".", "~")
 
@@ -37,7 +38,7 @@ def offer_sessions(letters: str) -> list[CompletionItem]:
     from turnlog.cli.named import folders, short_ids
     from turnlog.cli.terminal import line
     from turnlog.entries.peeks import look
-    from turnlog.session.find import LAST, listing, title_of
+    from turnlog.session.find import LAST, listing
 
     files = sorted(listing(folders(load())).files, key=lambda item: -item.mtime_ns)
     short = short_ids([item.session_id for item in files])
@@ -48,7 +49,7 @@ def offer_sessions(letters: str) -> list[CompletionItem]:
         if len(found) >= MAX_OFFERED:
             break
         ends = look(item.file)
-        title = line(title_of(ends) or "")[:60]
+        title = line((ends.titles.best if ends.titles else None) or "")[:MAX_TITLE_CHARS]
         if not ends.junk and (by_id or wanted in title.casefold()):
             found.append(CompletionItem(short[item.session_id], help=title or "(no title)"))
     return found

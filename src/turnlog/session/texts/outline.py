@@ -6,7 +6,7 @@ Folding a tail onto what was folded before gives what folding the whole gives.
 from __future__ import annotations
 
 from turnlog.entries.titles import TITLE_FIELDS, Titles, as_title
-from turnlog.session.prompts import TYPED_KINDS, read
+from turnlog.session.prompts import holds_typed_text
 from turnlog.session.texts.lines import Line, Placed
 
 _SPEAKERS = ("user", "assistant")
@@ -80,12 +80,15 @@ class Outline(Titles):
         if self.first_prompt is None and "text" in kinds:
             self.add_user(placed.body)
         if kinds and "tool_result" not in kinds and not placed.line.is_sidechain:
-            self.prompts += read(placed.body).kind in TYPED_KINDS
+            self.prompts += holds_typed_text("user", placed.body)
 
     def _noted(self, placed: Placed) -> None:
         kind = placed.line.type or ""
         if kind in TITLE_FIELDS:
             self.add_title(kind, placed.body)
+        elif kind == "attachment":
+            if b'"queued_command"' in placed.raw and not placed.line.is_sidechain:
+                self.prompts += holds_typed_text(kind, placed.body)
         elif kind == "tag":  # an empty one takes it away
             self.tag = as_title(placed.body.get("tag"))
         elif kind == "turnlog":

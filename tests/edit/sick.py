@@ -16,7 +16,7 @@ class Sick(NamedTuple):
     well: list[str]
     """What would be resumed after its repair, in short."""
     only: bool = False
-    """Whether it is a mere note, repaired only when its kind is named."""
+    """Whether it is repaired only when its kind is named: a mere note, or the client would send less afterwards."""
 
 
 def _lines(build: Build) -> list[bytes]:
@@ -131,7 +131,15 @@ def other_session() -> Sick:
     build = base()
     build.prompt("stray", "s1", parent=None, sessionId="another")
     build.answer("stray", uuid="s2", sessionId="another")
+    build.note("last-prompt", leafUuid="a3")
     return Sick(build.data(), BASE)
+
+
+def other_session_that_is_sent() -> Sick:
+    build = base()
+    build.prompt("stray", "s1", parent=None, sessionId="another")
+    build.answer("stray", uuid="s2", sessionId="another")
+    return Sick(build.data(), BASE, only=True)
 
 
 def refused() -> Sick:
@@ -160,7 +168,7 @@ def hidden_end() -> Sick:
     build.prompt("branch", "b1", parent="a2")
     build.answer("fine", uuid="b2")
     build.system("turn_duration")
-    return Sick(build.data(), [*BASE[:4], "U branch", "A fine"])
+    return Sick(build.data(), [*BASE[:4], "U branch", "A fine"], only=True)
 
 
 def hidden_answer() -> Sick:
@@ -182,7 +190,7 @@ def stale_parent() -> Sick:
     build.answer("a4")
     build.prompt("on", "u5", parent="a2")
     build.answer("what?")
-    return Sick(build.data(), ["U SUMMARY + u4", "A a4", "U on", "A what?"])
+    return Sick(build.data(), ["U SUMMARY + u4", "A a4", "U on", "A what?"], only=True)
 
 
 def lost_preserved() -> Sick:
@@ -298,7 +306,7 @@ def giant_result() -> Sick:
     build.call("c1")
     build.result("c1", "x" * GIANT, toolUseResult={"stdout": ["y" * GIANT], "n": 1})
     build.answer("long")
-    return Sick(build.data(), [*BASE, "A call c1", "U result c1", "A long"])
+    return Sick(build.data(), [*BASE, "A call c1", "U result c1", "A long"], only=True)
 
 
 def progress_bloat() -> Sick:
@@ -320,7 +328,7 @@ SICK: dict[str, list[Callable[[], Sick]]] = {
     "duplicate-uuid": [same_entry_twice, entry_written_anew, two_entries_with_one_uuid],
     "cycle": [cycle],
     "several-roots": [several_roots, prompt_that_begins_anew],
-    "other-session": [other_session],
+    "other-session": [other_session, other_session_that_is_sent],
     "refused": [refused, refused_sub_agent, refused_mark],
     "hidden-tail": [missing_parent, several_roots, prompt_that_begins_anew],
     "hidden-end": [hidden_end],

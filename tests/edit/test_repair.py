@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.edit.sick import CASES, IDS, SICK, Sick
+from tests.edit.sick import CASES, IDS, SICK, Sick, hidden_end
 from tests.session.build import BASE, DATA, ROOT, SESSION, Build, base, edited, encoded, outcome, recorded, said, use
 from turnlog.edit.repairs.case import Case
 from turnlog.edit.repairs.home import Homes
 from turnlog.edit.repairs.repair import ELSEWHERE, REPAIRS, Outcome, Treatment, repair
 from turnlog.edit.repairs.results import LOST
+from turnlog.edit.repairs.sent import REFUSED_BLOCKS, count_sent
 from turnlog.errors import UsageError
 from turnlog.session.health.diagnosis import diagnose
 from turnlog.session.health.illnesses import ILLNESSES
@@ -80,6 +81,39 @@ def test_a_repaired_session_needs_no_second_repair(kind: str, make: Callable[[],
     sick = make()
     only = [kind] if sick.only else []
     assert repair(Session.of(well(sick.data, *only)), only) == Outcome([], None, [])
+
+
+@pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
+def test_an_unasked_repair_takes_nothing_from_what_is_sent(kind: str, make: Callable[[], Sick]) -> None:
+    before = Session.of(make().data)
+    draft = repair(before).draft
+    if draft is not None:
+        exempt = {name for names in REFUSED_BLOCKS.values() for name in names}
+        lost = count_sent(before) - count_sent(Session(draft.file))
+        assert {name for name, _ in lost} <= (exempt if kind in REFUSED_BLOCKS else set())
+
+
+def test_a_repair_that_would_send_less_says_how_to_ask_for_it() -> None:
+    found = told(repair(Session.of(hidden_end().data)), "hidden-end")
+    assert (found.done, found.left) == (0, 2)
+    assert found.words == (
+        "not done: the client sends blocks that would go (2 text); `--only hidden-end` does it all the same"
+    )
+
+
+def test_only_those_entries_of_another_session_go_unasked_that_are_not_sent() -> None:
+    build = base()
+    build.prompt("lost", "s1", parent=None, sessionId="another")
+    build.answer("lost too", uuid="s2", sessionId="another")
+    build.prompt("sent", "s3", parent="a3", sessionId="another")
+    build.answer("sent too", uuid="s4", sessionId="another")
+    build.note("last-prompt", leafUuid="s4")
+    found = repair(build.session())
+    assert found.draft is not None
+    assert said(Session(found.draft.file)) == [*BASE, "U sent", "A sent too"]
+    assert (told(found, "other-session").done, told(found, "other-session").left) == (2, 2)
+    assert "2 stay because the client sends them; `--only other-session`" in told(found, "other-session").words
+    assert said(Session.of(well(build.data(), "other-session"))) == BASE
 
 
 def test_every_kind_of_the_catalogue_is_repaired_or_told_what_to_do() -> None:
@@ -365,7 +399,7 @@ def test_a_giant_result_keeps_its_head_and_tail_and_its_images() -> None:
     texts = [{"type": "text", "text": f"{number} " + "word " * 30_000 + "end"} for number in range(12)]
     build.prompt([outcome("c1", [*texts, image])], "r1")
     build.answer("yes")
-    content = rows(well(build.data()))["r1"]["message"]["content"][0]["content"]
+    content = rows(well(build.data(), "giant-result"))["r1"]["message"]["content"][0]["content"]
     assert content[-1] == image
     assert content[3]["text"].startswith("3 word ")
     assert content[3]["text"].endswith(" word end")

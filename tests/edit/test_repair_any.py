@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.edit.test_strip_any import Wild
 from tests.session.build import DATA
 from turnlog.edit.repairs.repair import REPAIRS, Outcome, repair
+from turnlog.edit.repairs.sent import REFUSED_BLOCKS, count_sent
 from turnlog.session.health.diagnosis import diagnose
 from turnlog.session.health.resumable import verdict
 from turnlog.session.session import Session
@@ -44,10 +45,19 @@ def must_be_well(data: bytes, only: tuple[str, ...] = ()) -> None:
     if not TELLING & {treatment.kind for treatment in found.treatments if treatment.done}:
         assert not texts(source) - texts(after)
     assert verdict(after).resumes >= before.resumes
+    must_send_no_less(source, after, found, only)
     sick = {symptom.kind for symptom in diagnose(after) if symptom.severity != "info" or symptom.kind in only}
     assert sick.isdisjoint(treatment.kind for treatment in found.treatments if treatment.left == 0)
     if found.is_cured:
         assert repair(after, only) == Outcome([], None, [])
+
+
+def must_send_no_less(source: Session, after: Session, found: Outcome, only: tuple[str, ...]) -> None:
+    """Whatever is wrong with a session, only a repair that was asked for by its name takes away what is sent."""
+    done = {treatment.kind for treatment in found.treatments if treatment.done}
+    exempt = {name for kind in done for name in REFUSED_BLOCKS.get(kind, ())}
+    if done.isdisjoint(only):
+        assert {name for name, _ in count_sent(source) - count_sent(after)} <= exempt
 
 
 GENUINE = sorted([*DATA.glob("sessions/**/????????-*.jsonl"), *DATA.glob("variants/*.jsonl")])
@@ -69,8 +79,8 @@ def test_sessions_of_other_people_are_repaired(corpus: Path) -> None:
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "!"}}
 HARM = (
-    "parent cut copy copy-changed root swap drop-result drop-call time sidechain stranger thinking image name glue tear"
-    " control leaf boundary"
+    "parent cut copy copy-changed root swap drop-result drop-call time sidechain stranger strange-tail thinking image name"
+    " glue tear control leaf boundary"
 ).split()
 
 
@@ -122,6 +132,9 @@ class Harmed(Wild):
                 row["isSidechain"] = True
             case "stranger":
                 row["sessionId"] = "another"
+            case "strange-tail":
+                for later in rows[rows.index(row) :]:
+                    later["sessionId"] = "another"
             case "thinking" | "image" | "name" if isinstance(message.get("content"), list):
                 block = {"thinking": {"type": "thinking", "thinking": "x"}, "image": IMAGE}.get(what)
                 message["content"].append(block or {"type": "tool_use", "id": "cx", "name": "n" * 300, "input": {}})

@@ -19,9 +19,10 @@ def repair(
     """Repair what ails a session, as a new session or in its place.
 
     Every kind that `turnlog doctor` finds is repaired, one after the other (docs/repair.md says how); what the doctor
-    only notes is left alone unless --only names it. Each result is examined again, and a repair that would make
-    anything worse is not done. What can't be repaired is told, with what to do instead. Exit status 1 if something of
-    that is left. SESSION is a path, an id or the start of one, a title, or `last`.
+    only notes is left alone unless --only names it, and so is every repair after which the client would send less.
+    Each result is examined again, and a repair that would make anything worse is not done. The output says what could
+    not be repaired, and what to do instead. Exit status 1 if something of that is left.
+    SESSION is a path, an id or the start of one, a title, or `last`.
 
     \b
     Examples:

@@ -15,9 +15,11 @@ from turnlog.session.session import Session
 class Case:
     """A session with one kind of illness."""
 
-    def __init__(self, session: Session, symptoms: tuple[Symptom, ...]) -> None:
+    def __init__(self, session: Session, symptoms: tuple[Symptom, ...], *, is_named: bool = False) -> None:
         self.session = session
         self.symptoms = symptoms
+        self.is_named = is_named
+        """Whether the user asked for the repair of this kind by its name."""
 
     @cached_property
     def draft(self) -> Draft:

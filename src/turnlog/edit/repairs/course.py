@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from turnlog.edit.draft import Draft
 from turnlog.edit.repairs.case import Case, Repaired
+from turnlog.edit.repairs.sent import Sent, count_sent, find_loss
 from turnlog.edit.repairs.table import ELSEWHERE, REPAIRS
 from turnlog.entries.reader import BytesSource, Transcript
 from turnlog.session.health.diagnosis import diagnose
@@ -72,6 +73,7 @@ class Course:
         self._before = _counts(self._symptoms)
         self._source: Verdict | None = None
         self._verdict: Verdict | None = None
+        self._sent: Sent | None = None
         self._told: dict[str, Treatment] = {}
         self._told_left: dict[str, int] = {}
         """How many places of a kind a repair itself has left."""
@@ -109,7 +111,7 @@ class Course:
 
     def _treat(self, kind: str, symptoms: tuple[Symptom, ...]) -> bool:
         before = _places(symptoms)
-        made = REPAIRS[kind](Case(self._session, symptoms))
+        made = REPAIRS[kind](Case(self._session, symptoms, is_named=kind in self._only))
         reason = self._take(kind, before, made) if made.done else made.words
         if reason is not None:
             self._given_up.add(kind)
@@ -125,18 +127,24 @@ class Course:
         """Go on with the result of a repair; what speaks against that, in words."""
         if self._verdict is None:
             self._source = self._verdict = verdict(self._session)
+        if self._sent is None:
+            self._sent = count_sent(self._session)
         data = b"".join(made.draft.lines())
         after = Session(Transcript(BytesSource(data), self._session.path))
         judged, symptoms = verdict(after), [*diagnose(after), *around(after)]
         shows_more = judged.messages > self._verdict.messages
         reasons = worse(self._verdict, judged, apart_from=self._may_be_worse(kind, shows_more))
         left = _places(self._sick(symptoms).get(kind, ())) if made.left is None else made.left
+        sent = count_sent(after)
+        if kind not in self._only and (loss := find_loss(self._sent, sent, kind)) is not None:
+            reasons.append(loss)
         if reasons or (left >= before and not shows_more):
             after.close()
             return f"not done: {reasons[0]}" if reasons else "not done: it would not help"
         if self._data is not None:
             self._session.close()
         self._session, self._data, self._verdict, self._symptoms = after, data, judged, symptoms
+        self._sent = sent
         return None
 
     def _may_be_worse(self, kind: str, shows_more: bool) -> Collection[str]:

@@ -1,13 +1,25 @@
-"""Repair of a file that holds entries of another session: they go."""
+"""Repair of a file that holds entries of another session: they go, unless the client sends them."""
 
 from __future__ import annotations
 
 from turnlog.edit.repairs.case import Case, Repaired
+from turnlog.edit.repairs.sent import count_only_by_name
+from turnlog.entries.entry import Entry
 
 
 def strangers(case: Case) -> Repaired:
-    """Without entries of another session that nothing of this one goes on from."""
-    gone = {case.places[entry.index] for entry in case.entries}
-    sessions = sorted({entry.session_id or "" for entry in case.entries})
-    named = ", ".join(name[:36] for name in sessions[:3]) + (" …" if len(sessions) > 3 else "")
-    return Repaired(case.draft.without(gone), len(gone), f"entries of {named} went; the source has them")
+    """Without entries of another session that nothing of this one goes on from; those that are sent go by name only."""
+    sent = [] if case.is_named else [entry for entry in case.entries if entry.index in case.view.members]
+    going = [entry for entry in case.entries if entry not in sent]
+    if not going:
+        return Repaired(case.draft, 0, count_only_by_name(len(sent), "other-session"))
+    told = f"entries of {_list_sessions(going)} went; the source has them"
+    if sent:
+        told += f"; {count_only_by_name(len(sent), 'other-session')}"
+    gone = {case.places[entry.index] for entry in going}
+    return Repaired(case.draft.without(gone), len(gone), told)
+
+
+def _list_sessions(entries: list[Entry]) -> str:
+    sessions = sorted({entry.session_id or "" for entry in entries})
+    return ", ".join(name[:36] for name in sessions[:3]) + (" …" if len(sessions) > 3 else "")

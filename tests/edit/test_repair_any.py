@@ -79,8 +79,8 @@ def test_sessions_of_other_people_are_repaired(corpus: Path) -> None:
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "!"}}
 HARM = (
-    "parent cut copy copy-changed root swap drop-result drop-call time sidechain stranger strange-tail thinking image name"
-    " glue tear control leaf boundary"
+    "parent cut copy copy-changed root swap drop-result drop-call time sidechain stranger strange-tail thinking image"
+    " name glue tear control leaf boundary"
 ).split()
 
 

@@ -77,5 +77,5 @@ def test_that_a_session_was_just_written_counts_where_it_is_asked_for(targets: l
     os.utime(targets[0].path)
     refuse_open(targets)
     refuse_open(targets, growth=True, force=True)
-    with pytest.raises(Busy, match=f"{NAMES[0]}: it was written 0 s ago; wait until it is quiet"):
+    with pytest.raises(Busy, match=rf"{NAMES[0]}: it was written \d s ago; wait until it is quiet, or use --force"):
         refuse_open(targets, growth=True)

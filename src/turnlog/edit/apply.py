@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.busy import signs
+from turnlog.edit.busy import blocking, signs
 from turnlog.edit.carried import Carried
 from turnlog.edit.identity import Identity
 from turnlog.edit.target import Target
@@ -133,10 +133,9 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 def refuse_busy(found: Target, *, force: bool = False) -> None:
     """Refuse to change a session in place that is open elsewhere; `force` overrides what is only a suspicion."""
-    told = [sign for sign in signs(found) if sign.is_certain or not force]
+    told = blocking(signs(found), force=force)
     if told:
-        remedy = "end that first" if told[0].is_certain else "wait until it is quiet, or use --force"
-        raise Busy(f"{found.session_id}: {told[0].words}; {remedy}, or work on a clone")
+        raise Busy(f"{found.session_id}: {told[0].words}; {told[0].remedy}, or work on a clone")
 
 
 def replace(

@@ -6,9 +6,10 @@
     handle       a process has a file of it open for writing (Linux); clients open it for each write only
     growth       a file of it was written within the last seconds
     elsewhere    registered by a process of another machine or container that shares the folder: nobody can ask it
+    client       a client runs in its folder that does not say which session it has open, and it may be this one
+    unseen       the processes of this system can't be listed
 
-The first three are certain, the others a reason to wait. A client that is older, idle and was started without an id
-leaves no sign.
+The first three are certain, the others a reason to wait or to ask.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.edit.client_match import match_clients
+from turnlog.edit.loose_clients import LooseClient, ProcessesHidden, config_dir_of, find_running_clients
 from turnlog.edit.target import Target
 from turnlog.entries.clients import clients, row
 from turnlog.entries.layout import scan
@@ -45,11 +48,34 @@ class Sign(NamedTuple):
         """Whether a process was seen that has the session open."""
         return self.kind in ("registered", "command", "handle")
 
+    @property
+    def is_question(self) -> bool:
+        """Whether only the user can know if a client has the session open."""
+        return self.kind in ("client", "unseen")
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it, for people."""
+        if self.is_certain:
+            return "end that first"
+        quiet = "end that first" if self.kind == "client" else "wait until it is quiet"
+        return f"{quiet}, or use --force"
+
 
 def signs(found: Target, now: float | None = None) -> list[Sign]:
     """All that tells that a session is open, the surest first; empty if nothing does."""
     told = [*_registered(found), *_processes(found), *_growth(found, time.time() if now is None else now)]
+    seen = {sign.pid for sign in told if sign.is_certain}
+    told += [sign for sign in _loose(found, _running()) if sign.pid is None or sign.pid not in seen]
     return sorted(told, key=lambda sign: not sign.is_certain)
+
+
+def blocking(told: Iterable[Sign], *, force: bool = False, asked: bool = False) -> list[Sign]:
+    """The signs that forbid a change: the certain ones, and doubts that the user has not put aside.
+
+    `force` puts all doubts aside; `asked` those of which only the user can know.
+    """
+    return [sign for sign in told if sign.is_certain or not (force or (asked and sign.is_question))]
 
 
 def fresh(found: Target) -> list[Sign]:
@@ -58,7 +84,7 @@ def fresh(found: Target) -> list[Sign]:
 
 
 def suspects(targets: Iterable[Target]) -> list[Target]:
-    """The sessions that `signs` may have something certain to say of, found with one look at all processes."""
+    """The sessions that `signs` may say more of than that they were just written, by one look at all processes."""
     known = list(targets)
     if not known:
         return []
@@ -70,7 +96,30 @@ def suspects(targets: Iterable[Target]) -> list[Target]:
         if item.name.isdecimal() and int(item.name) != os.getpid():
             named |= _words(int(item.name))
             opened |= set(_opened(int(item.name)))
-    return [found for found in known if found.session_id.lower().encode() in named or _is_among(found, opened)]
+    running = _running()
+    return [
+        found
+        for found in known
+        if found.session_id.lower().encode() in named or _is_among(found, opened) or _loose(found, running)
+    ]
+
+
+def _running() -> list[LooseClient] | None:
+    """The clients that run; None if that can't be seen."""
+    try:
+        return find_running_clients()
+    except ProcessesHidden:
+        return None
+
+
+def _loose(found: Target, running: list[LooseClient] | None) -> list[Sign]:
+    """The clients that do not say what they have open, and may have this session."""
+    if found.config_dir is None:
+        return []
+    if running is None:
+        return [Sign("unseen", "whether a client has it open can't be seen here, because `ps` does not work")]
+    matches = match_clients(found, running)
+    return [Sign("handle" if match.is_writing else "client", match.words, match.client.pid) for match in matches]
 
 
 def _words(pid: int) -> set[bytes]:
@@ -131,13 +180,8 @@ def _was_told(pid: int, session_id: str) -> bool:
 
 def _has_its_own(pid: int, found: Target) -> bool:
     """Whether a process was started for another config folder, in which there is a session with the same id."""
-    try:
-        words = (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
-    given = dict(word.partition(b"=")[::2] for word in words)
-    folder = Path(os.fsdecode(given.get(b"CLAUDE_CONFIG_DIR") or given.get(b"HOME", b"") + b"/.claude"))
-    if found.config_dir is None or os.path.realpath(folder) == os.path.realpath(found.config_dir):
+    folder = config_dir_of(pid)
+    if folder is None or found.config_dir is None or os.path.realpath(folder) == os.path.realpath(found.config_dir):
         return False
     return any(Path(item.path, f"{found.session_id}.jsonl").is_file() for item in scan(folder / "projects"))
 

@@ -62,13 +62,14 @@ def note(
     Where the last line has no end, a running client may be about to write it: then nothing is appended.
     """
     busy = signs(found)
+    is_written = any(sign.kind not in ("client", "unseen") for sign in busy)  # such a client would write it at once
     lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
     if undo is None:
-        append(found.path, lines, root=found.root, mend=not busy)
+        append(found.path, lines, root=found.root, mend=not is_written)
         if beside is not None:
             _keep_beside(found, beside)
     else:
-        changes: list[Change] = [Append(found.path, lines, found.root, mend=not busy)]
+        changes: list[Change] = [Append(found.path, lines, found.root, mend=not is_written)]
         undo.carry_out(verb, f"{found.session_id}: {value or 'taken away'}", changes + _changes(found, beside))
     return Appended(found, value, busy)
 

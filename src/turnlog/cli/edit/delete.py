@@ -10,7 +10,7 @@ import click
 @click.option("-y", "--yes", is_flag=True, help="Don't ask; needed where nobody can be asked.")
 @click.option("-n", "--dry-run", is_flag=True, help="Only list what would go.")
 @click.option("--history", is_flag=True, help="Also take out of history.jsonl what was typed in it.")
-@click.option("--force", is_flag=True, help="Even if it was written just now; never if a client has it open.")
+@click.option("--force", is_flag=True, help="Even if a client may have it open; never if it surely has.")
 @click.option("--empty-trash", is_flag=True, help="Remove for good what was deleted.")
 @click.option("--older-than", metavar="DAYS", type=click.FloatRange(min=0), help="Only what was deleted so long ago.")
 def delete(
@@ -25,8 +25,9 @@ def delete(
     """Delete sessions with everything that belongs to them, into the trash.
 
     That is sub-agents, large outputs, copies of files, to-dos, tasks, logs, and plans that no other session uses.
-    `turnlog undelete` brings all of it back as it was. A session that is open in a client is not deleted. SESSION is
-    a path, an id or the start of one, a title, or `last`.
+    `turnlog undelete` brings all of it back as it was. A session that is open in a client is not deleted. Old clients
+    do not say what they have open: where one runs in the session's folder you are asked, and a script needs --force.
+    SESSION is a path, an id or the start of one, a title, or `last`.
 
     \b
     Examples:

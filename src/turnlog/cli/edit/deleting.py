@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from typing import NamedTuple
 import click
 
 from turnlog.cli.config import Config, data_dir
+from turnlog.cli.edit.doubts import can_ask
 from turnlog.cli.named import located
 from turnlog.cli.output import remark, say
 from turnlog.cli.terminal import line
@@ -43,14 +43,15 @@ def remove(names: tuple[str, ...], wish: Wish, config: Config) -> int:
     if wish.dry_run:
         say(text for item in found for text in _listed(item, wish))
         return 0
-    for item in found:
-        refuse_busy(item, force=wish.force)
+    asks = not wish.yes and can_ask()
+    doubts = [sign.words for item in found for sign in refuse_busy(item, force=wish.force, asked=asks)]
     remarks = [_summary(item, wish) for item in found]
-    if not _agreed(remarks, "Delete?", wish):
+    perhaps = [f"Perhaps it is open: {words}." for words in dict.fromkeys(doubts)]
+    if not _agreed([*remarks, *perhaps], "Delete?", wish):
         remark("Nothing was deleted.")
         return 1
     for path, words in zip(paths, remarks, strict=True):
-        delete(path, trash(), history=wish.history, force=wish.force)
+        delete(path, trash(), history=wish.history, force=wish.force, asked=asks)
         say([f"Deleted {words}"])
     remark("`turnlog undelete` brings it back." if len(paths) == 1 else "`turnlog undelete` brings them back.")
     return 0
@@ -75,7 +76,7 @@ def _agreed(words: list[str], question: str, wish: Wish) -> bool:
     """Whether the user wants it, asked where that is possible."""
     if wish.yes:
         return True
-    if not (sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty()):
+    if not can_ask():
         raise UsageError("nobody can be asked here; say --yes, or --dry-run to see what would go")
     for text in words:
         remark(text)

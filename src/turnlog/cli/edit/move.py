@@ -10,9 +10,10 @@ import click
 @click.argument("new_path")
 @click.option("--text", is_flag=True, help="Also in what was said: prompts, answers, inputs and results of tools.")
 @click.option("--merge", is_flag=True, help="Into a project that has sessions already.")
+@click.option("--force", is_flag=True, help="Even if a client may have a session open; never if it surely has.")
 @click.option("-n", "--dry-run", is_flag=True, help="Only say what would be changed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
-def move(old_path: str, new_path: str, text: bool, merge: bool, dry_run: bool, as_json: bool) -> None:
+def move(old_path: str, new_path: str, text: bool, merge: bool, force: bool, dry_run: bool, as_json: bool) -> None:
     """Let the sessions of a project follow when its folder was renamed or moved.
 
     Everything that the client keeps of OLD_PATH and of folders below it gets the new path: the folders of its
@@ -29,4 +30,4 @@ def move(old_path: str, new_path: str, text: bool, merge: bool, dry_run: bool, a
     from turnlog.cli.config import load
     from turnlog.cli.edit.moving import Wish, relocate
 
-    relocate(old_path, new_path, Wish(text=text, merge=merge, dry_run=dry_run, as_json=as_json), load())
+    relocate(old_path, new_path, Wish(text=text, merge=merge, force=force, dry_run=dry_run, as_json=as_json), load())

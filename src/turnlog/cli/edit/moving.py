@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.cli.config import Config
+from turnlog.cli.edit.doubts import agrees_to
 from turnlog.cli.edit.undoing import undo
 from turnlog.cli.named import folders
 from turnlog.cli.output import dump, remark, say
 from turnlog.cli.progress import progress
 from turnlog.cli.terminal import line
-from turnlog.edit.move.move import Moved, move, rehearsed
+from turnlog.edit.move.move import Moved, move, rehearsed, targets_in
 from turnlog.edit.move.plan import Plan, plan
+from turnlog.edit.undo.opened import doubts_of
 from turnlog.errors import NotFound, UsageError
 from turnlog.render.figures import count
 
@@ -28,6 +30,7 @@ class Wish(NamedTuple):
 
     text: bool = False
     merge: bool = False
+    force: bool = False
     dry_run: bool = False
     as_json: bool = False
 
@@ -39,8 +42,9 @@ def relocate(old: str, new: str, wish: Wish, config: Config) -> None:
     if wish.dry_run:
         done = rehearsed(found, text=wish.text)
     else:
+        asked = not wish.force and agrees_to(doubts_of(targets_in(found)), "Move them all the same?")
         told = progress("moving, step {done:,} of {total:,} …")
-        done = move(found, undo(), text=wish.text, merge=wish.merge, progress=told)
+        done = move(found, undo(), text=wish.text, merge=wish.merge, force=wish.force, asked=asked, progress=told)
     if wish.as_json:
         dump(_document(found, done))
     else:

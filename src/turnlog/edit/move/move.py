@@ -15,6 +15,7 @@ from typing import NamedTuple
 from turnlog.edit.move.files import differs, joined_index, state_files, translated
 from turnlog.edit.move.paths import Translation
 from turnlog.edit.move.plan import INDEX, Folder, Plan, files, moves
+from turnlog.edit.target import Target
 from turnlog.edit.undo.change import Change, Remove, Rename, Rewrite
 from turnlog.edit.undo.opened import refuse_open
 from turnlog.edit.undo.undo import Progress, Record, Undo
@@ -48,13 +49,28 @@ class _Tally:
         self.changed[path] += old != new
 
 
-def refuse(plan: Plan, *, merge: bool) -> None:
-    """Refuse to move over what stands there, or a session that is open."""
-    refuse_open([target for folder in plan.folders for target in folder.targets], growth=True)
+def refuse(plan: Plan, *, merge: bool, force: bool = False, asked: bool = False) -> None:
+    """Refuse to move over what stands there, or a session that is open; `force` and `asked` as in `busy.blocking`."""
+    refuse_open(targets_in(plan), growth=True, force=force, asked=asked)
     if plan.taken and not merge:
         raise UsageError(f"{_listed(plan.taken)}: stands there already; --merge moves the sessions into it")
     if plan.collisions:
         raise TurnlogError(f"{_listed(plan.collisions)}: stands there already; nothing was moved, move it away first")
+
+
+def targets_in(plan: Plan) -> list[Target]:
+    """The sessions that go, where they are and where they will be.
+
+    Who renames a project's folder first takes a running client's working folder along: then it is the new one.
+    """
+    found = [target for folder in plan.folders for target in folder.targets]
+    ahead = [
+        target._replace(path=folder.goal / target.path.name)
+        for folder in plan.folders
+        for target in folder.targets
+        if folder.goal != folder.source
+    ]
+    return found + ahead
 
 
 def _listed(paths: list[Path]) -> str:
@@ -62,9 +78,18 @@ def _listed(paths: list[Path]) -> str:
     return ", ".join(str(path) for path in paths[:_NAMED]) + more
 
 
-def move(plan: Plan, undo: Undo, *, text: bool = False, merge: bool = False, progress: Progress | None = None) -> Moved:
+def move(
+    plan: Plan,
+    undo: Undo,
+    *,
+    text: bool = False,
+    merge: bool = False,
+    force: bool = False,
+    asked: bool = False,
+    progress: Progress | None = None,
+) -> Moved:
     """Carry out a plan, and read the result to see that it is right; else everything is taken back."""
-    refuse(plan, merge=merge)
+    refuse(plan, merge=merge, force=force, asked=asked)
     tally = _Tally()
     words = f"{plan.translation.old} is now {plan.translation.new}"
     record = undo.carry_out("move", words, list(changes(plan, tally, text=text)), progress)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.busy import Sign, signs
+from turnlog.edit.busy import Sign, blocking, signs
 from turnlog.edit.target import Target, must_be_changeable, target
 from turnlog.edit.trash.manifest import Item, Manifest, item
 from turnlog.edit.trash.trash import HISTORY, Entry, Trash
@@ -59,27 +59,28 @@ def doomed(path: Path) -> Doomed:
     )
 
 
-def refuse_busy(found: Doomed, *, force: bool = False) -> None:
-    """Refuse a session that is open elsewhere; `force` overrides what is only a suspicion."""
-    told = [sign for sign in signs(found.target) if sign.is_certain or not force]
+def refuse_busy(found: Doomed, *, force: bool = False, asked: bool = False) -> list[Sign]:
+    """Refuse a session that is open elsewhere; `force` and `asked` put doubts aside (`busy.blocking`).
+
+    Gives the doubts of which only the user can know, and was asked.
+    """
+    seen = signs(found.target)
+    told = blocking(seen, force=force, asked=asked)
     if told:
-        raise Busy(f"{found.target.session_id}: {told[0].words}; {_remedy(told)}")
+        raise Busy(f"{found.target.session_id}: {told[0].words}; {told[0].remedy}")
+    return [sign for sign in seen if sign.is_question]
 
 
-def _remedy(told: list[Sign]) -> str:
-    return "end that first" if told[0].is_certain else "wait until it is quiet, or use --force"
-
-
-def delete(path: Path, trash: Trash, *, history: bool = False, force: bool = False) -> Entry:
+def delete(path: Path, trash: Trash, *, history: bool = False, force: bool = False, asked: bool = False) -> Entry:
     """Move a session into the trash, and with `history` take its lines out of what was typed; all or nothing."""
     with trash.locked():
-        return _deleted(path, trash, history=history, force=force)
+        return _deleted(path, trash, history=history, force=force, asked=asked)
 
 
-def _deleted(path: Path, trash: Trash, *, history: bool, force: bool) -> Entry:
+def _deleted(path: Path, trash: Trash, *, history: bool, force: bool, asked: bool) -> Entry:
     _settle(target(path), trash)
     found = doomed(path)
-    refuse_busy(found, force=force)
+    refuse_busy(found, force=force, asked=asked)
     whole = read_whole(found.config_dir / HISTORY) if history and found.history_lines else None
     manifest = Manifest(
         session_id=found.target.session_id,

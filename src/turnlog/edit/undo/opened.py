@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from turnlog.edit.busy import fresh, signs, suspects
+from turnlog.edit.busy import Sign, blocking, fresh, signs, suspects
 from turnlog.edit.target import Target
 from turnlog.entries.layout import is_session_id
 from turnlog.errors import Busy
@@ -29,17 +29,23 @@ def _owners(path: Path) -> Iterator[Target]:
             yield Target(file, file.stem, projects.parent if projects.name == "projects" else None)
 
 
-def refuse_open(targets: Iterable[Target], *, growth: bool = False, force: bool = False) -> None:
-    """Refuse when one of the sessions is open elsewhere; `force` overrides what is only a suspicion.
+def refuse_open(targets: Iterable[Target], *, growth: bool = False, force: bool = False, asked: bool = False) -> None:
+    """Refuse when one of the sessions is open elsewhere; `force` and `asked` put doubts aside (`busy.blocking`).
 
-    That a file has just been written is told by `growth` only: who knows what it must hold can see that better.
+    That a file has just been written counts with `growth` only: who knows what it must hold can see that better.
     """
+    for found, sign in _signs_of(targets, growth=growth):
+        if blocking([sign], force=force, asked=asked):
+            raise Busy(f"{found.session_id}: {sign.words}; {sign.remedy}")
+
+
+def doubts_of(targets: Iterable[Target]) -> list[str]:
+    """Why some of the sessions may be open, for the user to decide; each reason once."""
+    told = (sign for _, sign in _signs_of(targets, growth=False) if sign.is_question)
+    return list(dict.fromkeys(sign.words for sign in told))
+
+
+def _signs_of(targets: Iterable[Target], *, growth: bool) -> list[tuple[Target, Sign]]:
     known = list(targets)
     told = [(found, sign) for found in suspects(known) for sign in signs(found) if sign.kind != "growth"]
-    if growth:
-        told += [(found, sign) for found in known for sign in fresh(found)]
-    for found, sign in told:
-        if sign.is_certain or not force:
-            waiting = "wait until it is quiet" if growth else "wait until it is quiet, or use --force"
-            remedy = "end that first" if sign.is_certain else waiting
-            raise Busy(f"{found.session_id}: {sign.words}; {remedy}")
+    return told + [(found, sign) for found in known if growth for sign in fresh(found)]

@@ -169,7 +169,7 @@ def test_nothing_is_overwritten(turnlog: Turnlog, session: Path) -> None:
     session.write_bytes(b"{}\n")
     done = turnlog("undelete", SESSION)
     assert done.status == 1
-    assert "stands there already and is another; nothing was restored" in done.err
+    assert "already exists and is another; nothing was restored" in done.err
     assert session.read_bytes() == b"{}\n"
 
 
@@ -181,3 +181,22 @@ def test_no_title_acts_on_the_terminal(turnlog: Turnlog, machine: Machine, data:
     for done in [turnlog(*call) for call in words]:
         assert done.status == 0
         assert not harmful(done.out + done.err)
+
+
+def test_what_a_client_wrote_in_the_place_meanwhile_is_told(turnlog: Turnlog, session: Path) -> None:
+    original = session.read_bytes()
+    turnlog("delete", SESSION, "--yes")
+    session.write_bytes(b'{"type":"custom-title","customTitle":"On"}\n')
+    done = turnlog("undelete", SESSION)
+    assert done.status == 0
+    assert "a client went on with it; what it wrote since follows the original." in done.err
+    assert session.read_bytes().startswith(original)
+
+
+def test_what_stands_in_the_way_is_set_aside_by_force(turnlog: Turnlog, session: Path) -> None:
+    turnlog("delete", SESSION, "--yes")
+    session.write_bytes(b"{}\n")
+    done = turnlog("undelete", SESSION, "--force")
+    assert done.status == 0
+    assert "stood in the way, and was set aside there." in done.err
+    assert turnlog("undelete", "--force").status == 2

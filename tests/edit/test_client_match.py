@@ -1,4 +1,4 @@
-"""Old clients do not say which session they have open: what is concluded from their folder and from what was written."""
+"""Which session an old client may have open, by its folder and by what was written since it started."""
 
 from __future__ import annotations
 

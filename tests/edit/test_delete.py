@@ -15,7 +15,7 @@ from tests.edit.furnished import LONG_AGO, MINE, OTHER, conversation, picture
 from turnlog.edit.busy import signs
 from turnlog.edit.target import target
 from turnlog.edit.trash.delete import delete, doomed
-from turnlog.edit.trash.trash import Trash
+from turnlog.edit.trash.trash import Restored, Trash
 from turnlog.edit.trash.undelete import called, newest
 from turnlog.errors import Ambiguous, Busy, Changed, NotFound, TurnlogError, UsageError
 
@@ -44,10 +44,10 @@ def test_it_comes_back_exactly_as_it_was(session: Path, config: Path, trash: Tra
     assert MINE.encode() not in (config / "history.jsonl").read_bytes() or not history
     assert OTHER.encode() in (config / "history.jsonl").read_bytes()
     assert entry.manifest.history_lines == int(history)
-    assert trash.restore(entry) == ([], [])
+    assert trash.restore(entry) == Restored([], [])
     assert picture(config, ("history.jsonl",)) == before
     assert (config / "history.jsonl").read_bytes() == typed
-    assert trash.listed() == ([], [])
+    assert trash.listed() == Restored([], [])
 
 
 def test_the_list_in_the_trash_says_what_was_where_and_how_it_was(session: Path, trash: Trash) -> None:
@@ -94,17 +94,17 @@ def test_nothing_is_overwritten_by_what_comes_back(session: Path, config: Path, 
     taken = config / "debug" / f"{MINE}.txt"
     taken.write_text("new log")
     before = picture(config)
-    with pytest.raises(TurnlogError, match="stands there already and is another"):
+    with pytest.raises(TurnlogError, match="already exists and is another"):
         trash.restore(entry)
     assert picture(config) == before
     taken.unlink()
-    assert trash.restore(entry) == ([], [])
+    assert trash.restore(entry) == Restored([], [])
 
 
 def test_a_file_in_the_place_of_a_folder_is_not_overwritten(session: Path, config: Path, trash: Trash) -> None:
     entry = delete(session, trash)
     (config / "tasks" / MINE).write_text("in the way")
-    with pytest.raises(TurnlogError, match="stands there already"):
+    with pytest.raises(TurnlogError, match="already exists and is no folder"):
         trash.restore(entry)
 
 
@@ -121,7 +121,7 @@ def test_what_changed_or_went_missing_in_the_trash_is_told(session: Path, config
     (entry.folder / "files" / "debug" / f"{MINE}.txt").write_text("changed")
     (entry.folder / "files" / "tasks" / MINE / "1.json").unlink()
     assert not trash.listed().entries[0].is_complete
-    assert trash.restore(entry) == ([f"tasks/{MINE}/1.json"], [f"debug/{MINE}.txt"])
+    assert trash.restore(entry) == Restored([f"tasks/{MINE}/1.json"], [f"debug/{MINE}.txt"])
     assert (config / "debug" / f"{MINE}.txt").read_text() == "changed"
     assert trash.listed().entries == [entry]
 
@@ -150,7 +150,7 @@ def test_a_file_that_was_written_meanwhile_puts_everything_back(session: Path, c
     with pytest.raises(Changed, match="written meanwhile; nothing was deleted"):
         trash.put(listed)
     assert picture(config) == before
-    assert trash.listed() == ([], [])
+    assert trash.listed() == Restored([], [])
 
 
 @posix
@@ -176,7 +176,7 @@ def test_a_history_that_changes_meanwhile_puts_everything_back(session: Path, co
     assert picture(config, ("history.jsonl",)) == before
     assert (config / "history.jsonl").read_text().endswith('"typed meanwhile"}\n')
     assert (config / "history.jsonl").read_text().count("display") == 4
-    assert trash.listed() == ([], [])
+    assert trash.listed() == Restored([], [])
 
 
 def test_a_full_trash_disk_deletes_nothing(session: Path, config: Path, tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_emptying_finishes_what_was_interrupted(session: Path, trash: Trash) -> 
     entry = delete(session, trash)
     entry.folder.rename(entry.folder.with_name(f".emptied-{entry.name}"))
     (trash.folder / "20260101-x" / "files" / "projects").mkdir(parents=True)
-    assert trash.listed() == ([], [])
+    assert trash.listed() == Restored([], [])
     assert trash.empty(timedelta()) == []
     assert [path.name for path in trash.folder.iterdir()] == [".lock"]
 

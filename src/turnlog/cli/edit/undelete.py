@@ -8,13 +8,15 @@ import click
 @click.command()
 @click.argument("session", required=False)
 @click.option("--last", is_flag=True, help="The session that was deleted last.")
+@click.option("--force", is_flag=True, help="Set files aside that stand in the way.")
 @click.option("--list", "listing", is_flag=True, help="List the deleted sessions.")
 @click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
-def undelete(session: str | None, last: bool, listing: bool, as_json: bool) -> int:
+def undelete(session: str | None, last: bool, force: bool, listing: bool, as_json: bool) -> int:
     """Bring back a deleted session with everything that belonged to it, exactly as it was.
 
-    SESSION is an id or the start of one, a title, or the name that --list shows. Nothing is overwritten: where a file
-    has its place taken, nothing is brought back. Without a word, the deleted sessions are listed.
+    SESSION is an id or the start of one, a title, or the name that --list shows. Nothing is overwritten. Lines that a
+    client went on to write in the old place follow the original; another file there is set aside with --force, else
+    nothing is brought back. Without a word, the deleted sessions are listed.
 
     \b
     Examples:
@@ -31,8 +33,10 @@ def undelete(session: str | None, last: bool, listing: bool, as_json: bool) -> i
 
     if sum((session is not None, last, listing)) > 1 or (as_json and (last or session is not None)):
         raise UsageError("give a session, --last or --list, only one of them; --json goes with --list")
+    if force and session is None and not last:
+        raise UsageError("--force goes with a session or --last")
     if session is not None or last:
-        return bring_back(session, trash())
+        return bring_back(session, trash(), force=force)
     found = trash().listed()
     if as_json:
         dump(document(found))

@@ -18,11 +18,15 @@ from turnlog.session.clock import iso
 _LONGEST = 200
 
 
-def bring_back(name: str | None, trash: Trash) -> int:
+def bring_back(name: str | None, trash: Trash, *, force: bool = False) -> int:
     """Restore the session that a name means, or the one that was deleted last; 1 if not all of it was there."""
     entries = trash.listed().entries
     entry = newest(entries) if name is None else called(name, entries)
-    done = trash.restore(entry)
+    done = trash.restore(entry, force=force)
+    for path in done.joined:
+        remark(f"{path}: a client went on with it; what it wrote since follows the original.")
+    for path in done.aside:
+        remark(f"{path}: stood in the way, and was set aside there.")
     for place in done.altered:
         remark(f"{place}: changed while it was in the trash; brought back as it is now.")
     for place in done.lost:

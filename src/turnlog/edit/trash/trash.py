@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.edit.trash.collisions import Collision, find_collision, join, set_aside
 from turnlog.edit.trash.manifest import NAME, Item, Manifest, decoded, encoded
 from turnlog.edit.trash.moving import move, sha256
 from turnlog.entries.history import rejoined
@@ -25,6 +26,7 @@ from turnlog.errors import Changed, NotFound, TurnlogError, Unreadable
 HISTORY = "history.jsonl"
 _FILES = "files"
 _GOING = ".emptied-"
+_ASIDE = "set-aside"
 
 
 class Entry(NamedTuple):
@@ -59,6 +61,10 @@ class Restored(NamedTuple):
     """The places of files that are nowhere any more."""
     altered: list[str]
     """The places of files that changed in the trash; they were put back as they are."""
+    joined: tuple[Path, ...] = ()
+    """Transcripts that a client went on writing; what it wrote follows the original."""
+    aside: tuple[Path, ...] = ()
+    """Where files are now that stood in the way."""
 
 
 class Listed(NamedTuple):
@@ -108,12 +114,12 @@ class Trash:
             sync_folder(entry.folder)
             return entry
 
-    def restore(self, entry: Entry) -> Restored:
-        """Put a session back; refuses to overwrite."""
+    def restore(self, entry: Entry, *, force: bool = False) -> Restored:
+        """Put a session back. What stands in the way is joined or, by force, set aside; nothing is overwritten."""
         with self.locked():
             if not entry.folder.exists():
                 raise NotFound(f"{entry.name}: is not in the trash any more")
-            return self._put_back(entry)
+            return self._put_back(entry, force=force)
 
     def ripe(self, older_than: timedelta, now: datetime | None = None) -> list[Entry]:
         """What was deleted long enough ago to be removed for good; never what was interrupted."""
@@ -128,6 +134,10 @@ class Trash:
                 self._remove(entry.folder)
             for left in self._leftovers():
                 shutil.rmtree(left)
+            limit = ((now or datetime.now(UTC)) - older_than).timestamp()
+            for left in (self.folder / _ASIDE).glob("*"):
+                if left.stat().st_mtime <= limit:
+                    shutil.rmtree(left)
             return gone
 
     def _leftovers(self) -> list[Path]:
@@ -170,16 +180,22 @@ class Trash:
         sync_folder(self.folder)
         return entry
 
-    def _put_back(self, entry: Entry) -> Restored:
-        for item in entry.manifest.items:
-            _must_fit(entry, item)
+    def _put_back(self, entry: Entry, *, force: bool = False) -> Restored:
+        collisions = _collisions(entry, force=force)
         lost = [item.place for item in entry.manifest.files if not _exists(entry, item)]
         altered = [item.place for item in entry.manifest.files if _is_altered(entry.place(item), item)]
         for item in entry.manifest.items:
             if item.kind == "folder":
                 entry.home(item).mkdir(parents=True, exist_ok=True, mode=0o700)
+        aside = []
         for item in entry.manifest.files:
-            _give(entry, item)
+            found = collisions.get(item.place)
+            if found is None:
+                _give(entry, item)
+            elif found.is_joined:
+                join(found, item.mode)
+            else:
+                aside.append(set_aside(found, self.folder / _ASIDE / entry.name))
         _rejoin_history(entry)
         for item in reversed(entry.manifest.items):
             if item.kind == "folder":
@@ -187,7 +203,8 @@ class Trash:
                 os.utime(entry.home(item), ns=(item.mtime_ns, item.mtime_ns))
         if not lost:
             self._remove(entry.folder)
-        return Restored(lost, altered)
+        joined = tuple(found.home for found in collisions.values() if found.is_joined)
+        return Restored(lost, altered, joined, tuple(aside))
 
     def _remove(self, folder: Path) -> None:
         going = folder.with_name(_GOING + folder.name)
@@ -221,37 +238,48 @@ def _give(entry: Entry, item: Item) -> None:
     home, place = entry.home(item), entry.place(item)
     if not os.path.lexists(place):
         return
-    _must_fit(entry, item)
+    _must_lead_home(entry, item)
     home.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if find_collision(home, place) is not None:
+        raise TurnlogError(f"{home}: was written meanwhile; undelete it again")
     if os.path.lexists(home):  # and is equal
         place.unlink()
     else:
         move(place, home)
 
 
-def _must_fit(entry: Entry, item: Item) -> None:
-    """See that nothing would be overwritten, and that no link leads out of the config folder."""
-    home, place = entry.home(item), entry.place(item)
+def _collisions(entry: Entry, *, force: bool) -> dict[str, Collision]:
+    """What stands in the way of a session, by place; refuses what can neither be joined nor set aside."""
+    found: dict[str, Collision] = {}
+    for item in entry.manifest.items:
+        _must_lead_home(entry, item)
+        if item.kind == "folder":
+            _must_be_folder(entry.home(item))
+        elif (collision := find_collision(entry.home(item), entry.place(item))) is not None:
+            found[item.place] = collision
+    goes_on = any(collision.is_joined for collision in found.values())
+    for collision in found.values():
+        is_beside = goes_on and collision.home.suffix != ".jsonl"
+        if stat.S_ISDIR(collision.home.lstat().st_mode) or not (collision.is_joined or is_beside or force):
+            remedy = "move it away first, or use --force to have it set aside"
+            raise TurnlogError(f"{collision.home}: already exists and is another; nothing was restored, {remedy}")
+    return found
+
+
+def _must_be_folder(home: Path) -> None:
+    if os.path.lexists(home) and not stat.S_ISDIR(home.lstat().st_mode):
+        raise TurnlogError(f"{home}: already exists and is no folder; nothing was restored, move it away first")
+
+
+def _must_lead_home(entry: Entry, item: Item) -> None:
+    """See that no link leads out of the config folder."""
+    home = entry.home(item)
     if not Path(os.path.realpath(home.parent)).is_relative_to(os.path.realpath(entry.manifest.config_dir)):
         raise TurnlogError(f"{home}: a link leads out of {entry.manifest.config_dir}; nothing was restored")
-    if not os.path.lexists(home):
-        return
-    is_folder = stat.S_ISDIR(home.lstat().st_mode)
-    taken = not is_folder if item.kind == "folder" else os.path.lexists(place) and not _are_equal(home, place)
-    if taken:
-        raise TurnlogError(f"{home}: stands there already and is another; nothing was restored, move it away first")
 
 
 def _is_altered(place: Path, item: Item) -> bool:
     return item.kind == "file" and place.is_file() and sha256(place) != item.sha256
-
-
-def _are_equal(one: Path, other: Path) -> bool:
-    if stat.S_IFMT(one.lstat().st_mode) != stat.S_IFMT(other.lstat().st_mode):
-        return False
-    if one.is_symlink():
-        return one.readlink() == other.readlink()
-    return one.is_file() and sha256(one) == sha256(other)
 
 
 def _rejoin_history(entry: Entry) -> None:

@@ -1,0 +1,81 @@
+"""A stub: what a client wrote to the old place of a session that was moved or deleted while it had it open.
+
+The client keeps the conversation in memory and only appends. So the file it makes anew begins in the middle: its first
+entry goes on from one that only the original has. Original and stub, one behind the other, are the whole session.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.entries.window import open_regular
+from turnlog.errors import TurnlogError
+
+_BLOCK = 1 << 20
+
+
+def goes_on_from(stub: Path, original: Path) -> bool:
+    """Whether a file is the continuation of another: all that it builds on, and lacks, is in the other."""
+    if not (_is_plain(stub) and _is_plain(original) and stub.suffix == original.suffix == ".jsonl"):
+        return False
+    try:
+        files = [Transcript.open(path) for path in (stub, original)]
+    except (TurnlogError, OSError):
+        return False
+    try:
+        return _continues(*files)
+    finally:
+        for file in files:
+            file.close()
+
+
+def _continues(stub: Transcript, original: Transcript) -> bool:
+    entries = [entry for entry in stub.entries if not entry.lost]
+    linked = [entry for entry in entries if entry.uuid]
+    if (
+        not entries
+        or not all(entry.type for entry in entries)
+        or any(entry.uuid in original.by_uuid for entry in linked)
+    ):
+        return False
+    outside = [entry.parent_uuid for entry in linked if entry.parent_uuid and entry.parent_uuid not in stub.by_uuid]
+    begins_inside = not linked or _first(linked).parent_uuid in original.by_uuid
+    return begins_inside and all(parent in original.by_uuid for parent in outside)
+
+
+def _first(linked: list[Entry]) -> Entry:
+    """The first entry in the order of the conversation: a client may write an answer before its prompt."""
+    known = {entry.uuid for entry in linked}
+    return next((entry for entry in linked if entry.parent_uuid not in known), linked[0])
+
+
+def begins_with(path: Path, original: Path) -> bool:
+    """Whether a file is another one with something behind it, or equal to it."""
+    if not (_is_plain(path) and _is_plain(original)) or path.stat().st_size < original.stat().st_size:
+        return False
+    with path.open("rb") as one, original.open("rb") as other:
+        while block := other.read(_BLOCK):
+            if one.read(len(block)) != block:
+                return False
+    return True
+
+
+def joined_lines(original: Path, stub: bytes) -> Iterator[bytes]:
+    """The bytes of the original with the stub behind it, on lines of their own."""
+    fd, _ = open_regular(original)
+    last = b""
+    with os.fdopen(fd, "rb") as file:
+        while block := file.read(_BLOCK):
+            yield block
+            last = block
+    if last and not last.endswith(b"\n"):
+        yield b"\n"
+    yield stub
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()

@@ -47,7 +47,7 @@ def test_it_comes_back_exactly_as_it_was(session: Path, config: Path, trash: Tra
     assert trash.restore(entry) == Restored([], [])
     assert picture(config, ("history.jsonl",)) == before
     assert (config / "history.jsonl").read_bytes() == typed
-    assert trash.listed() == Restored([], [])
+    assert trash.listed() == ([], [])
 
 
 def test_the_list_in_the_trash_says_what_was_where_and_how_it_was(session: Path, trash: Trash) -> None:
@@ -150,7 +150,7 @@ def test_a_file_that_was_written_meanwhile_puts_everything_back(session: Path, c
     with pytest.raises(Changed, match="written meanwhile; nothing was deleted"):
         trash.put(listed)
     assert picture(config) == before
-    assert trash.listed() == Restored([], [])
+    assert trash.listed() == ([], [])
 
 
 @posix
@@ -176,7 +176,7 @@ def test_a_history_that_changes_meanwhile_puts_everything_back(session: Path, co
     assert picture(config, ("history.jsonl",)) == before
     assert (config / "history.jsonl").read_text().endswith('"typed meanwhile"}\n')
     assert (config / "history.jsonl").read_text().count("display") == 4
-    assert trash.listed() == Restored([], [])
+    assert trash.listed() == ([], [])
 
 
 def test_a_full_trash_disk_deletes_nothing(session: Path, config: Path, tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_emptying_finishes_what_was_interrupted(session: Path, trash: Trash) -> 
     entry = delete(session, trash)
     entry.folder.rename(entry.folder.with_name(f".emptied-{entry.name}"))
     (trash.folder / "20260101-x" / "files" / "projects").mkdir(parents=True)
-    assert trash.listed() == Restored([], [])
+    assert trash.listed() == ([], [])
     assert trash.empty(timedelta()) == []
     assert [path.name for path in trash.folder.iterdir()] == [".lock"]
 

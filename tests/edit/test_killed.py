@@ -30,7 +30,7 @@ from turnlog.edit.trash.trash import Trash
 
 def settled(trash):
     for entry in trash.listed().entries:
-        assert trash.restore(entry) == ([], []), entry
+        assert trash.restore(entry)[:2] == ([], []), entry
     assert trash.listed() == ([], [])
 
 base, away, verb = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
@@ -98,7 +98,7 @@ def test_the_program_killed_at_any_time_loses_nothing(tmp_path: Path) -> None:
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
         for entry in trash.listed().entries:
-            assert trash.restore(entry) == ([], [])
+            assert trash.restore(entry)[:2] == ([], [])
         assert picture(tmp_path / "claude") == before
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 from turnlog.cli import when
 from turnlog.cli.config import data_dir
+from turnlog.cli.edit.doubts import agrees_to
 from turnlog.cli.output import remark, say
 from turnlog.cli.rows import titled_rows
 from turnlog.cli.terminal import Screen, line
-from turnlog.edit.undo.opened import targets_of
+from turnlog.edit.undo.opened import doubts_of, targets_of
 from turnlog.edit.undo.record import BEGUN, UNDONE, Record
+from turnlog.edit.undo.stubs import ASIDE, JOINED, RETURNED, find_stubs, needs_force
 from turnlog.edit.undo.undo import Undo
 from turnlog.edit.undo.undoable import called, last
 from turnlog.render.figures import count
@@ -20,6 +22,11 @@ from turnlog.session.clock import iso
 
 _LONGEST = 200
 _STATES = {BEGUN: "interrupted", UNDONE: "undone"}
+_STUBS = {
+    RETURNED: "was written there since, and stays",
+    JOINED: "a client went on with it; what it wrote since follows the original",
+    ASIDE: "was written there since, and is set aside with the change",
+}
 _DEFINITION = "kept: bytes of the originals that turnlog keeps for the change, or of its result once it was undone"
 
 
@@ -35,8 +42,12 @@ def take_back(store: Undo, name: str | None, *, dry_run: bool, force: bool) -> N
     if dry_run:
         say(_plan(store, record))
         return
-    store.undo(record, force=force)
+    asked = not force and agrees_to(doubts_of(targets_of(record.places)), "Undo it all the same?")
+    stubs = find_stubs(record)
+    store.undo(record, force=force, asked=asked)
     say([line(f"Undone: {_summary(record)}")])
+    for stub in stubs:
+        remark(line(f"{stub.path}: {_STUBS[stub.fate]}."))
     if force and store.folder.joinpath(record.name, "made").is_dir():
         remark(f"What was there before is kept in {record.folder / 'made'}.")
 
@@ -52,6 +63,9 @@ def _plan(store: Undo, record: Record) -> Iterator[str]:
             "append": f"{item.path}: what was added to its end goes",
         }
         yield "  " + line(words[item.kind])
+    for stub in find_stubs(record):
+        forced = " (--force)" if needs_force([stub]) else ""
+        yield "  " + line(f"{stub.path}: {_STUBS[stub.fate]}{forced}")
     for trouble in store.trouble(record):
         yield "  " + line(f"but {trouble.words}" + ("" if trouble.is_final else " (--force)"))
 

@@ -39,19 +39,20 @@ def trouble(record: Record, number: int) -> Trouble | None:
         is_ours = is_cut(item, path) or is_at_end(item, path)
         return None if is_ours else Trouble(f"{path}: was written since", is_final=True)
     if item.kind == "rename":
-        return _trouble_of_rename(path, found_at(record, number, item.to), item.after)
+        return _trouble_of_rename(path, found_at(record, number, item.to), item.after, record.state)
     if item.kind == "create":
         is_ours = not os.path.lexists(path) or holds(path, item.after)
         return None if is_ours else Trouble(f"{path}: was written since")
     return _trouble_of_original(record, number, path)
 
 
-def _trouble_of_rename(old: Path, new: Path, after: State | None) -> Trouble | None:
-    if os.path.lexists(old) and os.path.lexists(new) and not same_file(old, new):
+def _trouble_of_rename(old: Path, new: Path, after: State | None, state: str) -> Trouble | None:
+    if os.path.lexists(old) and os.path.lexists(new) and not same_file(old, new) and state == BEGUN:
         return Trouble(f"{old}: stands there again", is_final=True)
     if not os.path.lexists(old) and not os.path.lexists(new):
         return Trouble(f"{new}: is gone", is_final=True)
-    if after is not None and not os.path.lexists(old) and names_in(new) != after.sha256:
+    is_taken = os.path.lexists(old) and (state == BEGUN or not os.path.lexists(new) or same_file(old, new))
+    if after is not None and not is_taken and names_in(new) != after.sha256:
         return Trouble(f"{new}: what is in it has changed since, and would go along")
     return None
 
@@ -146,13 +147,20 @@ def found_at(record: Record, number: int, place: str | None = None) -> Path:
     """Where a file is now, by default that of an item: the names that later items gave to it or its folders count."""
     renames = [(Path(item.path), Path(item.to)) for item in record.items[number + 1 :] if item.to is not None]
     # They are made and taken back in turn: where the last one is in force, all before it are.
-    while renames and (os.path.lexists(renames[-1][0]) or not os.path.lexists(renames[-1][1])):
+    while renames and not _is_in_force(*renames[-1], record.state):
         renames.pop()
     path = Path(place or record.items[number].path)
     for old, new in renames:
         if path.is_relative_to(old):
             path = new / path.relative_to(old)
     return path
+
+
+def _is_in_force(old: Path, new: Path, state: str) -> bool:
+    """Whether something has its new name; of what was finished, the old place may be taken again (`stubs`)."""
+    if not os.path.lexists(new):
+        return False
+    return not os.path.lexists(old) or (state != BEGUN and not same_file(old, new))
 
 
 def leftovers(record: Record) -> Iterator[Path]:

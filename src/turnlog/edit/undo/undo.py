@@ -20,6 +20,15 @@ from turnlog.edit.undo import step, taking_back
 from turnlog.edit.undo.change import Append, Change, Create, Remove, Rename, Rewrite
 from turnlog.edit.undo.opened import refuse_open, targets_of
 from turnlog.edit.undo.record import BEGUN, DONE, NAME, UNDONE, Item, Record, decoded, encoded
+from turnlog.edit.undo.stubs import (
+    Stub,
+    clear_empty_folders,
+    find_stubs,
+    has_stubs_to_put_back,
+    needs_force,
+    put_stubs_back,
+    set_stubs_aside,
+)
 from turnlog.entries.writer import lock, replace, sync_folder
 from turnlog.errors import Changed, NotFound, TurnlogError, Unreadable
 
@@ -108,22 +117,31 @@ class Undo:
 
     # -- back
 
-    def undo(self, record: Record, *, force: bool = False) -> Record:
+    def undo(self, record: Record, *, force: bool = False, asked: bool = False) -> Record:
         """Put back what a change has changed; refuses (`Changed`) when that was written since, unless by force.
 
-        By force the originals come back all the same. What stood there stays with the record, in `made`.
+        By force the originals come back all the same. What stood there stays with the record, in `made` or `aside`.
+        What a client went on to write in an old place follows the original (`stubs`). `asked` as in `busy.blocking`.
         """
         with self.locked():
             found = self._read(record.folder)
+            if found.state == UNDONE and has_stubs_to_put_back(found):
+                put_stubs_back(found)
+                return found
             if found.state == UNDONE:
                 raise NotFound(f"{record.name}: was undone already; `turnlog undo --list` shows what can be undone")
-            refuse_open(targets_of(found.places), force=force)
-            forced = self._must_fit(found, force=force)
+            refuse_open(targets_of(found.places), force=force, asked=asked)
+            clear_empty_folders(found)
+            stubs = find_stubs(found)
+            forced = self._must_fit(found, stubs, force=force)
+            set_stubs_aside(found, stubs)
             self._take_back(found)
             if found.state == BEGUN and not forced:
                 self._forget(found)
                 return found
-            return self._marked(found, UNDONE)
+            undone = self._marked(found, UNDONE)
+            put_stubs_back(undone)
+            return undone
 
     def settle(self) -> None:
         """Take back what a killed process has begun; where that is not safe, it stays for the user to decide."""
@@ -132,17 +150,20 @@ class Undo:
                 if not (folder / NAME).exists():  # killed before it had a record: nothing was touched
                     shutil.rmtree(folder, ignore_errors=True)
             for record in self.listed().records:
-                if record.state == BEGUN:
+                if record.state == BEGUN or (record.state == UNDONE and has_stubs_to_put_back(record)):
                     with contextlib.suppress(TurnlogError):
                         self.undo(record)
 
     def trouble(self, record: Record) -> list[taking_back.Trouble]:
-        """What speaks against taking a change back."""
+        """What speaks against taking a change back, apart from what stands in an old place again (`stubs`)."""
         found = (taking_back.trouble(record, number) for number in range(len(record.items)) if record.is_ready)
         return [trouble for trouble in found if trouble is not None]
 
-    def _must_fit(self, record: Record, *, force: bool) -> bool:
+    def _must_fit(self, record: Record, stubs: list[Stub], *, force: bool) -> bool:
         """See that nothing would be lost; gives whether only force allows it."""
+        if not force and (stub := needs_force(stubs)) is not None:
+            remedy = "--force puts the original back and sets it aside"
+            raise Changed(f"{stub.path}: was written there since; nothing was undone; {remedy}")
         told = self.trouble(record)
         grave = [trouble for trouble in told if trouble.is_final or not force]
         if grave:
@@ -216,8 +237,8 @@ class Undo:
 
     def kept_size(self, record: Record) -> int:
         """How many bytes are kept for a change."""
-        files = (path for part in ("kept", "made") for path in (record.folder / part).glob("*"))
-        return sum(path.lstat().st_size for path in files)
+        files = (path for part in ("kept", "made", "aside") for path in (record.folder / part).rglob("*"))
+        return sum(path.lstat().st_size for path in files if path.is_symlink() or not path.is_dir())
 
     def ripe(self, older_than: timedelta, now: datetime | None = None) -> list[Record]:
         """What was changed long enough ago for its originals to go; never what was interrupted."""

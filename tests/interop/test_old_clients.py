@@ -1,0 +1,152 @@
+"""Old clients do not say which session they have open: an edit asks, and whatever they write afterwards is not lost."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.interop.clients import NEWEST, OLD, client
+from tests.interop.mock_anthropic import MockAnthropic
+from tests.interop.place import LONG_AGO, Failed, Place
+from tests.interop.resume import KEY, environment
+from tests.session.build import recorded
+from turnlog.edit.busy import signs
+from turnlog.edit.target import target
+
+pytestmark = [pytest.mark.interop, pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")]
+VERSIONS = (OLD, "2.1.45", "2.0.50")
+"""The first is always installed; `scripts/install-clients 2.1.45 2.0.50` gets the others."""
+MOST_SECONDS = 40
+
+
+class Running:
+    """An old client in a terminal, in the project of a place."""
+
+    def __init__(self, place: Place, version: str, url: str) -> None:
+        self.place = place
+        self._tmux = ["tmux", "-S", str(place.base / "tmux")]
+        env = {**environment(place.home, url), "TERM": "xterm-256color", "PWD": str(place.cwd)}
+        words = ["env", "-i", *(f"{name}={value}" for name, value in env.items()), str(client(version))]
+        self._do(
+            "-f", "/dev/null", "new-session", "-d", "-x", "150", "-y", "45", "-c", str(place.cwd), shlex.join(words)
+        )
+        self._until(lambda: "shortcuts" in self._do("capture-pane", "-p"))
+        self.pid = int(self._do("list-panes", "-F", "#{pane_pid}"))
+
+    def _do(self, *words: str) -> str:
+        return subprocess.run([*self._tmux, *words], capture_output=True, text=True, check=True).stdout
+
+    def _until(self, is_so: Callable[[], bool]) -> None:
+        end = time.monotonic() + MOST_SECONDS
+        while not is_so():
+            assert time.monotonic() < end, self._do("capture-pane", "-p")
+            time.sleep(0.2)
+
+    def say(self, text: str) -> Path:
+        """Type a prompt and wait until the answer is written; gives the session's file, which is quiet then."""
+        self._do("send-keys", "-l", text)
+        self._until(lambda: text in self._do("capture-pane", "-p"))
+        self._do("send-keys", "Enter")
+        self._until(lambda: self._answered(text) is not None)
+        found = self._answered(text)
+        assert found is not None
+        self._until(lambda: all(sign.kind != "growth" for sign in signs(target(found))))
+        return found
+
+    def _answered(self, text: str) -> Path | None:
+        for path in self.place.sessions():
+            rows = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
+            said = [row["uuid"] for row in rows if row["type"] == "user" and text in json.dumps(row["message"])]
+            if any(row["type"] == "assistant" and row["parentUuid"] in said for row in rows):
+                return path
+        return None
+
+    def end(self) -> None:
+        """End the client, and the terminal."""
+        subprocess.run([*self._tmux, "kill-server"], capture_output=True, check=False)
+        self._wait_for_end()
+
+    def _wait_for_end(self) -> None:
+        end = time.monotonic() + MOST_SECONDS
+        while Path(f"/proc/{self.pid}/cwd").exists() and time.monotonic() < end:
+            time.sleep(0.1)
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    found = str(request.param)
+    if not client(found).is_file():
+        pytest.skip(f"client {found} is not installed")
+    return found
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    found = Place(tmp_path, recorded("2.1.325/tui_basic"))
+    settings = {
+        "hasCompletedOnboarding": True,
+        "theme": "dark",
+        "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
+        "projects": {str(found.cwd): {"hasTrustDialogAccepted": True}},
+    }
+    (found.home / ".claude.json").write_text(json.dumps(settings))
+    return found
+
+
+@contextmanager
+def running(place: Place, version: str) -> Iterator[Running]:
+    with MockAnthropic() as mock:
+        found = Running(place, version, mock.url)
+        try:
+            yield found
+        finally:
+            found.end()
+
+
+def said(place: Place, path: Path) -> list[str]:
+    """The prompts that the newest client sends when it resumes a session."""
+    got = place.resumed(client(NEWEST), path)
+    assert got.outcome == "sent"
+    return [text for text in ("first words", "more words") if text in json.dumps(got.messages)]
+
+
+def test_a_deleted_session_comes_back_with_what_its_client_wrote_since(place: Place, version: str) -> None:
+    with running(place, version) as terminal:
+        session = terminal.say("first words")
+        with pytest.raises(Failed, match=f"a client runs in its folder, process {terminal.pid}, and it was used since"):
+            place.turnlog("delete", session.stem, "--yes")
+        place.turnlog("delete", place.session.stem, "--yes", "--dry-run")
+        place.turnlog("delete", session.stem, "--yes", "--force")
+        assert not session.exists()
+        assert terminal.say("more words") == session
+    place.turnlog("undelete", session.stem)
+    assert said(place, session) == ["first words", "more words"]
+
+
+def test_a_moved_session_comes_back_with_what_its_client_wrote_since(place: Place, version: str) -> None:
+    with running(place, version) as terminal:
+        session = terminal.say("first words")
+        new = place.base / "renamed"
+        with pytest.raises(Failed, match=f"process {terminal.pid}"):
+            place.turnlog("move", str(place.cwd), str(new))
+        place.turnlog("move", str(place.cwd), str(new), "--force")
+        assert not session.exists()
+        assert terminal.say("more words") == session
+    place.turnlog("undo")
+    assert said(place, session) == ["first words", "more words"]
+
+
+def test_an_old_session_can_be_deleted_while_a_client_has_another_one(place: Place, version: str) -> None:
+    with running(place, version) as terminal:
+        terminal.say("first words")
+        assert place.session.stat().st_mtime == LONG_AGO
+        place.turnlog("delete", place.session.stem, "--yes")
+    assert not place.session.exists()

@@ -117,7 +117,7 @@ def test_broken_and_unknown_lines_come_along(session: Path) -> None:
     lines = made.path.read_bytes().splitlines()
     assert b"garbage" in lines
     assert any(b'"what":[1.0]' in line for line in lines)
-    assert b'{"type":"user","par' in lines
+    assert b'{"type":"user","par' not in lines
     assert Transcript.of(made.path.read_bytes()).scraps
 
 
@@ -201,3 +201,27 @@ def test_a_session_whose_first_line_is_very_long_is_one(tmp_path: Path) -> None:
     build.prompt("x" * 300_000)
     build.answer("hi")
     assert clone(build.write(tmp_path, MINE)).size > 300_000
+
+
+@pytest.mark.parametrize("draft", [False, True])
+@pytest.mark.parametrize("tail", [b'{"type":"user","mess', b"\xff\xfe", b'{"type":"user"', b"["])
+def test_a_last_line_that_is_cut_off_is_left_out_and_told(session: Path, tail: bytes, draft: bool) -> None:
+    whole = clone(session)
+    session.write_bytes(session.read_bytes() + tail)
+    file = Transcript.open(session)
+    made = clone(session, Draft.of(file) if draft else None)
+    file.close()
+    assert (whole.torn_bytes, made.torn_bytes) == (0, len(tail))
+    with Session.open(made.path) as found:
+        assert [scrap.kind for scrap in found.file.scraps] == []
+    assert len(rows(made.path)) == len(rows(whole.path))
+
+
+@pytest.mark.parametrize("draft", [False, True])
+def test_a_whole_last_line_without_its_end_stays(session: Path, draft: bool) -> None:
+    session.write_bytes(session.read_bytes() + b'{"type":"mode","mode":"x"}{"type":"mode","mode":"y"}')
+    file = Transcript.open(session)
+    made = clone(session, Draft.of(file) if draft else None)
+    file.close()
+    assert made.torn_bytes == 0
+    assert b'"mode":"y"}\n' in made.path.read_bytes()

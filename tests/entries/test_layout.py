@@ -18,6 +18,7 @@ from turnlog.entries.layout import (
     project_sessions,
     projects,
     session_files,
+    unfinished_ids,
 )
 
 links = pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
@@ -327,3 +328,10 @@ def test_nothing_in_a_recorded_session_folder_is_unknown(corpus: Path) -> None:
         )
         assert list(history(config_dir)) == expected
     assert all(counted.values()), counted
+
+
+def test_sessions_that_are_being_made_are_known_by_their_notes(tmp_path: Path) -> None:
+    own = "0ddba111-2222-4333-8444-555555555555"
+    for name in (f".turnlog-making-{own}", ".turnlog-making-../x".replace("/", "_"), f"{own}.jsonl"):
+        (tmp_path / name).touch()
+    assert unfinished_ids(tmp_path) == [own]

@@ -117,3 +117,12 @@ def test_a_file_that_vanishes_meanwhile_is_passed_over(tmp_path: Path) -> None:
     listed = list(session_files(tmp_path))
     path.unlink()
     assert kin(GONE, listed) == []
+
+
+def test_copies_that_a_killed_turnlog_has_left_are_no_lost_session(tmp_path: Path) -> None:
+    outputs = tmp_path / "projects" / "-home-dana-shop" / GONE / "tool-results"
+    outputs.mkdir(parents=True)
+    (outputs / "t1.txt").write_text("copy")
+    assert [item.session_id for item in leftovers(tmp_path)] == [GONE]
+    (outputs.parents[1] / f".turnlog-making-{GONE}").touch()
+    assert leftovers(tmp_path) == []

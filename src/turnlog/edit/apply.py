@@ -3,7 +3,8 @@
     create    files that belong to it first, the transcript last: a session is there as a whole or not at all
     replace   in place, with the original bytes kept for `turnlog undo`; refuses a session that is open elsewhere
 
-Who is stopped while a session is made leaves files under an id that nothing names; they are in nobody's way.
+Who is killed while a session is made leaves files under an id that nothing names, and a note (`unfinished`) by which
+whoever makes the next session in the folder finds and removes them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from turnlog.edit.carried import Carried
 from turnlog.edit.identity import Identity
 from turnlog.edit.target import Target
 from turnlog.edit.undo.undo import Record, Rewrite, Undo
+from turnlog.edit.unfinished import noted
 from turnlog.entries import writer
 from turnlog.entries.patch import encoded
 from turnlog.entries.tail import Checkpoint
@@ -51,12 +53,23 @@ class _Unsettled(Exception):
 
 def create(new: NewSession) -> int:
     """Write a new session; gives the bytes of its transcript. On any failure nothing of it stays."""
-    try:
-        _attempt(new, new.identity)
-    except _Unsettled:
-        new.identity.again()
-        _attempt(new)
+    with _noted(new):
+        try:
+            _attempt(new, new.identity)
+        except _Unsettled:
+            new.identity.again()
+            _attempt(new)
     return new.path.stat().st_size
+
+
+@contextlib.contextmanager
+def _noted(new: NewSession) -> Iterator[None]:
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(noted(new.path, new.root, [file.goal for file in new.files]))
+        except OSError as error:
+            raise TurnlogError(f"{new.path}: {error.strerror or error}; nothing was written") from None
+        yield
 
 
 def _attempt(new: NewSession, settled: Identity | None = None) -> None:

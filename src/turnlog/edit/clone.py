@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from turnlog.edit.apply import NewSession, create
 from turnlog.edit.carried import carried
-from turnlog.edit.draft import Draft
+from turnlog.edit.draft import Draft, is_torn
 from turnlog.edit.ending import LONGEST, lineage, title_of_made, titles
 from turnlog.edit.identity import Identity, new_id
 from turnlog.edit.judged import must_resume
@@ -21,6 +21,7 @@ from turnlog.edit.target import Target, must_be_session, one_line, target
 from turnlog.entries.decode import BOM
 from turnlog.entries.patch import encoded
 from turnlog.entries.peeks import title_of
+from turnlog.entries.reader import Transcript
 from turnlog.entries.tail import mark
 from turnlog.entries.window import open_regular
 from turnlog.errors import Changed
@@ -38,6 +39,8 @@ class Made(NamedTuple):
     """The bytes of its transcript."""
     files: int
     """How many files that belong to it were carried along."""
+    torn_bytes: int = 0
+    """How long the last line of the source is that is cut off, and was left out."""
 
 
 def clone(
@@ -56,12 +59,14 @@ def clone(
     """
     found = target(path)
     must_be_session(found)
+    torn = [draft.torn_bytes if draft else 0]
+    draft = draft.without_torn_end() if draft else None
     identity = Identity(found.session_id, new or new_id(), draft.file.by_uuid if draft else ())
     name = one_line(title, "title", LONGEST) if title is not None else _title(found, verb)
     made = NewSession(
         found.path.with_name(f"{identity.new}.jsonl"),
         found.config_dir or found.path.parent,
-        lambda: _lines(found, draft, identity, verb, name),
+        lambda: _lines(found, draft, identity, verb, name, torn),
         identity,
         tuple(carried(found, identity.new)),
         name,
@@ -74,24 +79,29 @@ def clone(
         finally:
             source.close_agents()
     size = create(made)
-    return Made(found, made.path, identity.new, name, size, len(made.files))
+    return Made(found, made.path, identity.new, name, size, len(made.files), torn[0])
 
 
 def _title(found: Target, verb: str) -> str:
     return title_of_made(verb, title_of(found.path), found.session_id)
 
 
-def _lines(found: Target, draft: Draft | None, identity: Identity, verb: str, title: str) -> Iterator[bytes]:
+def _lines(
+    found: Target, draft: Draft | None, identity: Identity, verb: str, title: str, torn: list[int]
+) -> Iterator[bytes]:
     yield encoded(lineage(verb, found.session_id, identity.new)) + b"\n"
-    rest = _streamed(found.path, identity) if draft is None else draft.lines(identity.line)
+    rest = _streamed(found.path, identity, torn) if draft is None else draft.lines(identity.line)
     yield next(rest, b"").removeprefix(BOM)  # only at the start of a file do clients pass over it
     yield from rest
     for row in titles(title, identity.new):
         yield encoded(row) + b"\n"
 
 
-def _streamed(path: Path, identity: Identity) -> Iterator[bytes]:
-    """The lines of a file, as far as it goes now, with new ids; `Changed` if it does more than grow meanwhile."""
+def _streamed(path: Path, identity: Identity, torn: list[int]) -> Iterator[bytes]:
+    """The lines of a file, as far as it goes now, with new ids; `Changed` if it does more than grow meanwhile.
+
+    A last line that is cut off is left out, and its length noted.
+    """
     fd, status = open_regular(path)
     left = status.st_size
     with os.fdopen(fd, "rb", 1 << 20) as file:
@@ -100,6 +110,9 @@ def _streamed(path: Path, identity: Identity) -> Iterator[bytes]:
         for line in file:
             left -= len(line)
             if left < 0:
+                break
+            if line[-1:] != b"\n" and all(map(is_torn, Transcript.of(line).items)):
+                torn[0] = len(line)
                 break
             new = identity.line(line)
             yield new if new[-1:] == b"\n" else new + b"\n"

@@ -100,6 +100,15 @@ class Draft(NamedTuple):
         """With lines behind all others."""
         return self._replace(rows=self.rows + tuple(Row(None, body) for body in bodies))
 
+    @property
+    def torn_bytes(self) -> int:
+        """How long a last line is that is cut off; 0 if there is none."""
+        return sum(row.item.size for row in self.rows if row.item is not None and is_torn(row.item))
+
+    def without_torn_end(self) -> Draft:
+        """Without a last line that is cut off: in a new file it would get an end, and be a broken line for ever."""
+        return self._replace(rows=tuple(row for row in self.rows if row.item is None or not is_torn(row.item)))
+
     # -- what would be written
 
     def lines(self, finish: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
@@ -129,6 +138,11 @@ class Draft(NamedTuple):
         result = Transcript.of(b"".join(self.lines()))
         result.path = self.file.path  # its id is that of the source for now, and so are its sub-agents
         return result
+
+
+def is_torn(item: Item) -> bool:
+    """Whether a piece of a file is a last line that is cut off, or still being written."""
+    return isinstance(item, Scrap) and item.kind == "torn"
 
 
 class _Window:

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+MAKING = ".turnlog-making-"
+"""How the name of turnlog's note begins that a session is being made; its id follows."""
 _SESSION_NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl", re.IGNORECASE)
 
 
@@ -139,6 +141,12 @@ def scan(folder: str | Path) -> list[os.DirEntry[str]]:
             return list(items)
     except OSError:
         return []
+
+
+def unfinished_ids(project_dir: Path) -> list[str]:
+    """The ids of sessions that turnlog is making in a folder, or was when it was killed."""
+    names = [item.name.removeprefix(MAKING) for item in scan(project_dir) if item.name.startswith(MAKING)]
+    return sorted(filter(is_session_id, names))
 
 
 def is_session_id(name: str) -> bool:

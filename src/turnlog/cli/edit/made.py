@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.cli.output import say
+from turnlog.cli.output import remark, say
 from turnlog.cli.terminal import line
 from turnlog.cli.when import size
 from turnlog.edit.clone import Made
@@ -19,18 +19,26 @@ def made_document(made: Made) -> dict[str, Any]:
         "title": made.title,
         "bytes": made.size,
         "files": made.files,
+        "torn_bytes": made.torn_bytes,
         "source": {"session_id": made.source.session_id, "path": str(made.source.path)},
     }
 
 
 def tell_made(made: Made) -> None:
     """Say what was made, and how to go on with it."""
+    if made.torn_bytes:
+        remark(torn_words(made.torn_bytes))
     say(
         [
             f"{made.session_id}  {line(made.title)}  ({size(made.size)}{with_files(made.files)})",
             f"Resume it with: claude --resume {made.session_id}",
         ]
     )
+
+
+def torn_words(size_in_bytes: int) -> str:
+    """Why the new session lacks the end of its source."""
+    return f"The last line of the source is cut off: its {count(size_in_bytes, 'byte')} were left out."
 
 
 def with_files(number: int) -> str:

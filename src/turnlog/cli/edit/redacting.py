@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.cli.config import Config
-from turnlog.cli.edit.made import made_document, tell_made
+from turnlog.cli.edit.made import made_document, tell_made, torn_words
 from turnlog.cli.named import located
 from turnlog.cli.output import dump, remark, say, write_raw
 from turnlog.cli.terminal import line, visible
@@ -62,7 +62,7 @@ def run(name: str, wish: Wish, config: Config) -> int:
                     pass
     finally:
         file.close()
-    _tell(path, redactor.report(), made, wish)
+    _tell(path, redactor.report(), made, draft.torn_bytes, wish)
     return 1 if redactor.report().found and not wish.as_clone and wish.output is None else 0
 
 
@@ -79,11 +79,11 @@ def _written(path: Path, clean: Draft, redactor: Redactor, wish: Wish) -> Made |
         title = _title(path, clean, redactor) if wish.title is None else wish.title
         return clone(path, clean, title=title, read=lambda file: redacted_file(file, redactor))
     if wish.output == "-":
-        write_raw(clean.lines())
+        write_raw(clean.without_torn_end().lines())
     elif wish.output is not None:
         goal = Path(wish.output)
         try:
-            create(goal, clean.lines(), root=goal.absolute().parent)
+            create(goal, clean.without_torn_end().lines(), root=goal.absolute().parent)
         except FileExistsError:
             raise TurnlogError(f"{goal}: stands there already; nothing was written") from None
         except OSError as error:
@@ -97,7 +97,9 @@ def _title(path: Path, clean: Draft, redactor: Redactor) -> str:
     return redactor.rehearsal().text(title)
 
 
-def _tell(path: Path, report: Report, made: Made | None, wish: Wish) -> None:
+def _tell(path: Path, report: Report, made: Made | None, torn: int, wish: Wish) -> None:
+    if torn and wish.output is not None:
+        remark(torn_words(torn))
     if wish.as_json and wish.output != "-":
         dump(document(path, report, made, wish))
     elif wish.output == "-":

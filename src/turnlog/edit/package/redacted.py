@@ -56,7 +56,7 @@ class Redaction:
         with tempfile.SpooledTemporaryFile(_MEMORY) as file:
             if isinstance(looked, Source) and name in self._mains:
                 with _draft(looked) as draft:
-                    file.writelines(redaction.redacted(draft, self._redactor).lines())
+                    file.writelines(redaction.redacted(draft, self._redactor).without_torn_end().lines())
             else:
                 pieces = [looked] if isinstance(looked, bytes) else looked.pieces()
                 file.writelines(_redacted(self._redactor, name, pieces))

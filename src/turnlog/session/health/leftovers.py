@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from turnlog.entries.agents import Loose, loose_agents
 from turnlog.entries.belongings import Belongings, belongings, history
-from turnlog.entries.layout import SessionFile, is_session_id, projects, scan, session_files
+from turnlog.entries.layout import SessionFile, is_session_id, projects, scan, session_files, unfinished_ids
 from turnlog.entries.slug import slug
 from turnlog.session.clock import moment
 from turnlog.session.session import Session
@@ -56,6 +56,8 @@ class Leftover(NamedTuple):
 def leftovers(config_dir: Path) -> list[Leftover]:
     """The sessions of a config folder of which something is left but the transcript, the newest first."""
     there = {item.session_id.lower() for item in session_files(config_dir)}
+    # Copies that a killed turnlog has left are no session: the next clone removes them.
+    there |= {identity.lower() for folder in projects(config_dir) for identity in unfinished_ids(folder)}
     typed = _histories(config_dir)
     folders = _folders(config_dir)
     ids = [identity for identity in dict.fromkeys((*typed, *folders, *_named(config_dir))) if identity not in there]

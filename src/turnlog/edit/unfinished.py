@@ -1,0 +1,93 @@
+"""A note beside a session that is being made, so that what a killed process left of it is found again and removed.
+
+    <project>/.turnlog-making-<new id>     {session_id, pid, procStart, pidDomain, todos}
+
+A session's transcript is written last. So a note without a transcript, whose process is gone, means that all files
+under the new id are copies that nothing will ever name. Whoever makes the next session in the folder removes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePath
+from typing import Any
+
+from turnlog.entries.belongings import belongings
+from turnlog.entries.clients import domain, identity, is_alive, row
+from turnlog.entries.layout import MAKING, unfinished_ids
+from turnlog.entries.patch import encoded
+from turnlog.entries.writer import forget_unfinished
+
+_MAX_AGE_SECONDS = 86_400.0
+"""A note of another machine that shares the folder is taken for a dead one after so long."""
+
+
+@contextlib.contextmanager
+def noted(transcript: Path, root: Path, goals: Iterable[Path] = ()) -> Iterator[None]:
+    """Keep a note while a session is made of some files; first remove what others have left in its folder."""
+    remove_unfinished(transcript.parent, root)
+    note = transcript.with_name(MAKING + transcript.stem)
+    todos = [goal.name for goal in goals if goal.parent == root / "todos"]
+    body = {"session_id": transcript.stem, "pid": os.getpid(), **identity(os.getpid()), "todos": todos}
+    # Not by way of a temporary file: nobody would find that again. A note without words speaks for nobody.
+    with os.fdopen(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(encoded(body) + b"\n")
+    try:
+        yield
+    finally:
+        note.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path, root: Path) -> list[str]:
+    """Remove what killed processes left of sessions that they were making in a folder; gives the ids."""
+    removed = []
+    for session_id in unfinished_ids(folder):
+        note = folder / (MAKING + session_id)
+        if _is_being_made(note):
+            continue
+        if not os.path.lexists(folder / f"{session_id}.jsonl"):
+            for path in _copies(folder, root, session_id):
+                _remove(path)
+            for path in _todos(note, root, session_id):
+                forget_unfinished(path)
+            removed.append(session_id)
+        forget_unfinished(folder / f"{session_id}.jsonl")
+        note.unlink(missing_ok=True)
+    return removed
+
+
+def _is_being_made(note: Path) -> bool:
+    said: dict[str, Any] = row(str(note))
+    pid, theirs = said.get("pid"), said.get("pidDomain")
+    with contextlib.suppress(OSError):
+        if said and theirs != domain():  # nobody can ask it
+            return time.time() - note.lstat().st_mtime < _MAX_AGE_SECONDS
+    return type(pid) is int and 0 < pid < 1 << 31 and is_alive(pid, said.get("procStart"))
+
+
+def _copies(folder: Path, root: Path, session_id: str) -> Iterator[Path]:
+    """The files and folders that bear the id of a session that was never finished."""
+    yield folder / session_id
+    if root != folder:
+        yield root / "file-history" / session_id
+        yield root / "tasks" / session_id
+        yield from belongings(root, folder, session_id, loose={}).todos
+
+
+def _todos(note: Path, root: Path, session_id: str) -> Iterator[Path]:
+    """The to-do lists that were to be made: all sessions share their folder, so only the note knows their names."""
+    names = row(str(note)).get("todos")
+    for name in names if isinstance(names, list) else ():
+        if isinstance(name, str) and session_id in name and name == PurePath(name).name:
+            yield root / "todos" / name
+
+
+def _remove(path: Path) -> None:
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    elif path.is_dir():
+        shutil.rmtree(path)

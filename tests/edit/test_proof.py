@@ -101,7 +101,7 @@ def test_a_session_that_is_rewritten_while_it_is_copied_is_refused(bare: Path, c
     for number in range(40):
         build.prompt(f"{number} " + "x" * 100_000)
     build.write(bare.parent)
-    lines = clone_module._streamed(bare, Identity(SESSION, new_id()))
+    lines = clone_module._streamed(bare, Identity(SESSION, new_id()), [0])
     next(lines)
     change(bare)
     with pytest.raises(Changed, match="nothing was written"):
@@ -109,7 +109,7 @@ def test_a_session_that_is_rewritten_while_it_is_copied_is_refused(bare: Path, c
 
 
 def test_a_session_that_grows_or_goes_while_it_is_copied_is_copied_as_it_was(bare: Path) -> None:
-    lines = clone_module._streamed(bare, Identity(SESSION, new_id()))
+    lines = clone_module._streamed(bare, Identity(SESSION, new_id()), [0])
     first = next(lines)
     with bare.open("ab") as file:
         file.write(base().data())

@@ -9,6 +9,7 @@ would stand for two sessions.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +28,7 @@ class Carried(NamedTuple):
 
 
 def carried(found: Target, new_id: str, project_dir: Path | None = None) -> list[Carried]:
-    """The files of a session that a new one gets copies of; links are left out."""
+    """The files of a session that a new one gets copies of; links are left out (`left_out`)."""
     if found.config_dir is None:
         return []
     mine = belongings(found.config_dir, found.path.parent, found.session_id)
@@ -44,6 +45,23 @@ def carried(found: Target, new_id: str, project_dir: Path | None = None) -> list
     todos = found.config_dir / "todos"
     files += [Carried(path, todos / path.name.replace(found.session_id, new_id), False) for path in mine.todos]
     return [file for file in files if _is_own(found, file.source)]
+
+
+def left_out(found: Target) -> list[Path]:
+    """The links among what belongs to a session: they are not followed, so what they lead to does not go along."""
+    if found.config_dir is None:
+        return []
+    own = found.session_id
+    tops = (found.session_dir, found.config_dir / "file-history" / own, found.config_dir / "tasks" / own)
+    return sorted(link for top in tops for link in _links(top))
+
+
+def _links(top: Path) -> Iterator[Path]:
+    if top.is_symlink():
+        yield top
+        return
+    for base, folders, names in os.walk(top):
+        yield from (path for name in (*folders, *names) if (path := Path(base, name)).is_symlink())
 
 
 def _is_own(found: Target, path: Path) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.edit.apply import NewSession, create
-from turnlog.edit.carried import carried
+from turnlog.edit.carried import carried, left_out
 from turnlog.edit.draft import Draft, is_torn
 from turnlog.edit.ending import LONGEST, lineage, title_of_made, titles
 from turnlog.edit.identity import Identity, new_id
@@ -41,6 +41,8 @@ class Made(NamedTuple):
     """How many files that belong to it were carried along."""
     torn_bytes: int = 0
     """How long the last line of the source is that is cut off, and was left out."""
+    left_out: tuple[Path, ...] = ()
+    """Links among what belongs to the source, which were not followed."""
 
 
 def clone(
@@ -79,7 +81,7 @@ def clone(
         finally:
             source.close_agents()
     size = create(made)
-    return Made(found, made.path, identity.new, name, size, len(made.files), torn[0])
+    return Made(found, made.path, identity.new, name, size, len(made.files), torn[0], tuple(left_out(found)))
 
 
 def _title(found: Target, verb: str) -> str:

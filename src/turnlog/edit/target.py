@@ -83,9 +83,9 @@ def one_line(text: str, what: str, longest: int) -> str:
 
 
 def must_be_changeable(found: Target) -> None:
-    """Refuse a session that is reached by a link out of its config folder."""
+    """Refuse a session that is reached by a link out of its config folder, unless all projects are kept elsewhere."""
     if found.config_dir is None:
         raise TurnlogError(f"{found.path}: lies in no projects folder of the client's; nothing belongs to it")
-    home = os.path.realpath(found.config_dir)
-    if not Path(os.path.realpath(found.path.parent)).is_relative_to(home):
+    homes = [os.path.realpath(folder) for folder in (found.config_dir, found.root)]
+    if not any(Path(os.path.realpath(found.path.parent)).is_relative_to(home) for home in homes):
         raise TurnlogError(f"{found.path}: a link leads out of {found.config_dir}; nothing was changed")

@@ -20,6 +20,7 @@ def made_document(made: Made) -> dict[str, Any]:
         "bytes": made.size,
         "files": made.files,
         "torn_bytes": made.torn_bytes,
+        "left_out": [str(path) for path in made.left_out],
         "source": {"session_id": made.source.session_id, "path": str(made.source.path)},
     }
 
@@ -28,6 +29,8 @@ def tell_made(made: Made) -> None:
     """Say what was made, and how to go on with it."""
     if made.torn_bytes:
         remark(torn_words(made.torn_bytes))
+    for path in made.left_out:
+        remark(line(f"{path}: is a link and was not followed; what it leads to is not in the new session."))
     say(
         [
             f"{made.session_id}  {line(made.title)}  ({size(made.size)}{with_files(made.files)})",

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.edit.carried import left_out
 from turnlog.edit.package.places import CONFIG
 from turnlog.edit.package.source import Source, source
 from turnlog.edit.target import Target, must_be_changeable
@@ -127,7 +128,7 @@ def _files(found: Target, config_dir: Path, plans: list[str]) -> tuple[list[Path
     known += [*mine.loose_agents, *metas, *mine.plans, *filter(None, [mine.custom_title]), *_below(inside)]
     files = list(dict.fromkeys(path for path in known if _is_file(path) and not found.reaches_by_link(path)))
     strange = [path for path in known if path.is_symlink() or not (path.is_file() or path.is_dir())]
-    strange += [found.session_dir] if found.session_dir.is_symlink() else []
+    strange += left_out(found)
     machine = filter(None, (mine.session_env, mine.debug, mine.resume_head))
     return files, tuple(sorted({*strange, *outside, *machine}))
 

@@ -90,6 +90,7 @@ def _deleted(path: Path, trash: Trash, *, history: bool, force: bool, asked: boo
         deleted=datetime.now(UTC).isoformat(),
         items=tuple(_items(found)),
         history_lines=found.history_lines if whole else 0,
+        links=_links(found),
     )
     entry = trash.put(manifest, whole.data if whole else None)
     if whole:
@@ -108,6 +109,13 @@ def _settle(found: Target, trash: Trash) -> None:
         same = entry.manifest.session_id, entry.manifest.config_dir
         if same == (found.session_id, str(found.config_dir)) and not entry.is_complete:
             trash.restore(entry)
+
+
+def _links(found: Doomed) -> dict[str, str]:
+    """The folders of the config folder, among those that something goes from, that are links."""
+    tops = {path.relative_to(found.config_dir).parts[0] for path in found.paths}
+    places = {top: found.config_dir / top for top in sorted(tops)}
+    return {top: os.path.realpath(path) for top, path in places.items() if path.is_symlink() and path.is_dir()}
 
 
 def _items(found: Doomed) -> Iterator[Item]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -56,6 +56,8 @@ class Manifest:
     items: tuple[Item, ...]
     """Folders before what is in them; the session file is the last."""
     history_lines: int = 0
+    links: dict[str, str] = field(default_factory=dict)
+    """Folders of the config folder that were links, and where they led: people keep some on another disk."""
     version: int = VERSION
 
     @property

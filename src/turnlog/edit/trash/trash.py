@@ -273,9 +273,11 @@ def _must_be_folder(home: Path) -> None:
 
 def _must_lead_home(entry: Entry, item: Item) -> None:
     """See that no link leads out of the config folder."""
-    home = entry.home(item)
-    if not Path(os.path.realpath(home.parent)).is_relative_to(os.path.realpath(entry.manifest.config_dir)):
-        raise TurnlogError(f"{home}: a link leads out of {entry.manifest.config_dir}; nothing was restored")
+    home, known = entry.home(item), entry.manifest
+    kept = known.links.get(item.place.split("/")[0], known.config_dir)
+    homes = (os.path.realpath(known.config_dir), os.path.normpath(kept))
+    if not any(Path(os.path.realpath(home.parent)).is_relative_to(folder) for folder in homes):
+        raise TurnlogError(f"{home}: a link leads out of {known.config_dir}; nothing was restored")
 
 
 def _is_altered(place: Path, item: Item) -> bool:

@@ -225,3 +225,33 @@ def test_a_whole_last_line_without_its_end_stays(session: Path, draft: bool) -> 
     file.close()
     assert made.torn_bytes == 0
     assert b'"mode":"y"}\n' in made.path.read_bytes()
+
+
+FOREIGN = "f0f0f0f0-0000-4000-8000-00000000000{}"
+
+
+def test_ids_that_no_entry_has_stay_and_the_others_follow(session: Path) -> None:
+    entries = [json.loads(line) for line in session.read_bytes().splitlines()]
+    own, foreign = entries[0]["uuid"], [FOREIGN.format(digit) for digit in range(5)]
+    head = [
+        {"type": "summary", "summary": "of another session", "leafUuid": foreign[0]},
+        {"type": "summary", "summary": "of this one", "leafUuid": own},
+        {"type": "file-history-snapshot", "messageId": own, "snapshot": {"messageId": own, "trackedFileBackups": {}}},
+        {"type": "file-history-snapshot", "messageId": foreign[1], "snapshot": {"messageId": foreign[1]}},
+    ]
+    tail = [{"type": "system", "uuid": FOREIGN.format(9), "parentUuid": own, "logicalParentUuid": foreign[2]}]
+    lines = [json.dumps(row).encode() + b"\n" for row in [*head, *entries, *tail]]
+    glued = b'{"type":"last-prompt","leafUuid":"%b"}{"type":"last-prompt","leafUuid":"%b"}\n'
+    session.write_bytes(b"".join(lines) + glued % (foreign[3].encode(), foreign[4].encode()))
+    made = clone(session)
+    raw = made.path.read_bytes().splitlines()
+    found = [json.loads(line) for line in raw if b"}{" not in line]
+    uuids = {row["uuid"] for row in found if "uuid" in row}
+    other, mine, first, second = found[1:5]
+    assert other["leafUuid"] == foreign[0]
+    assert mine["leafUuid"] in uuids
+    assert (first["messageId"], first["snapshot"]["messageId"]) == (mine["leafUuid"], mine["leafUuid"])
+    assert (second["messageId"], second["snapshot"]["messageId"]) == (foreign[1], foreign[1])
+    assert next(row for row in found if row["type"] == "system")["logicalParentUuid"] == foreign[2]
+    assert next(line for line in raw if b"}{" in line) == (glued % (foreign[3].encode(), foreign[4].encode()))[:-1]
+    assert own.encode() not in made.path.read_bytes()

@@ -28,6 +28,8 @@ _PLAIN = TEXTS | frozenset(
 )
 """Top-level values in which there are no ids of entries; most of all bytes are in them."""
 _OWN = frozenset({"uuid", "promptId", *LINKS})
+_REFERENCES = frozenset(LINKS) - {"parentUuid"}
+"""Top-level links that may name something elsewhere: an entry of another session, or an id that was made up."""
 _SESSION = frozenset({"sessionId", "session_id"})
 _PATHS = frozenset({"persistedOutputPath", "outputFile", "realParentDir"})
 """Keys of paths into the session's own folders, wherever they stand."""
@@ -43,7 +45,9 @@ _LONG = 600
 """A shorter value holds no id, a longer string holds a text."""
 _QUOTED = 38
 _UUID = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-_LINKED = re.compile(rb'("(?:' + b"|".join(key.encode() for key in sorted(_OWN)) + rb')"\s*:\s*)("[0-9a-f-]{36}")')
+_LINKED = re.compile(
+    rb'("(?P<key>' + b"|".join(key.encode() for key in sorted(_OWN)) + rb')"\s*:\s*)(?P<id>"[0-9a-f-]{36}")'
+)
 _NOBODY = b'"00000000-0000-0000-0000-000000000000"'
 _VARIANT = {digit: "89ab"[at % 4] for at, digit in enumerate("0123456789abcdef")}
 _split_list = msgspec.json.Decoder(list[Raw]).decode
@@ -56,19 +60,31 @@ class Identity:
         self.old, self.new = old, new
         self._session = Raw(encoded(new))
         self._old, self._new = old.encode(), new.encode()
+        self._old_quoted = encoded(old)
         self._fresh = {_NOBODY: Raw(_NOBODY), encoded(old): self._session}
         self._left: set[bytes] = set()
+        self._owned: set[bytes] = set()
+        """The ids that an entry was seen to have."""
+        self._referred: set[bytes] = set()
+        """The ids that were given new ones because something refers to them."""
+        self._foreign: set[bytes] = set()
+        """The ids that nothing of the session has, as a first pass has shown; they stay."""
         for uuid in uuids:
+            self._owned.add(encoded(uuid))
             self._renewed(encoded(uuid))
 
     @property
     def is_complete(self) -> bool:
-        """Whether no id was passed over that an entry behind it turned out to have; else all must be done again."""
-        return self._left.isdisjoint(self._fresh)
+        """Whether each id was rightly renewed or passed over, as all lines have shown; else all must be done again."""
+        return self._left.isdisjoint(self._fresh) and self._referred <= self._owned
 
     def again(self) -> None:
-        """Forget what was passed over, before all lines are given once more."""
+        """Forget what was wrong, before all lines are given once more."""
         self._left.clear()
+        self._foreign |= self._referred - self._owned
+        for quoted in self._foreign:
+            self._fresh.pop(quoted, None)
+        self._referred.clear()
 
     def uuid(self, old: str) -> str:
         """The new uuid of an entry."""
@@ -79,13 +95,12 @@ class Identity:
         parts = values(raw)
         if not parts:  # no entry
             return self.text(raw)
-        known = self._fresh
         for key in parts.keys() - _PLAIN:
             value = parts[key]
             if key in _OWN:
                 old = bytes(value)
                 if old[:1] == b'"':
-                    parts[key] = known.get(old) or self._renewed(old)
+                    parts[key] = self._top_level(key, old)
             elif key in _SESSION:
                 parts[key] = self._session
             elif key in _DROPPED:
@@ -98,7 +113,7 @@ class Identity:
 
     def text(self, raw: bytes) -> bytes:
         """Bytes that are no entry, or several: all ids in them that are the session's get their new ones."""
-        linked = _LINKED.sub(lambda found: found[1] + bytes(self._renewed(found[2])), raw)
+        linked = _LINKED.sub(lambda found: found[1] + bytes(self._top_level(found["key"].decode(), found["id"])), raw)
         return _UUID.sub(lambda found: self._known(b'"' + found[0] + b'"')[1:-1], linked)
 
     def _renewed(self, quoted: bytes) -> Raw:
@@ -106,6 +121,24 @@ class Identity:
         if found is None:
             found = self._fresh[quoted] = Raw(f'"{new_id()}"'.encode())
         return found
+
+    def _top_level(self, key: str, quoted: bytes) -> Raw:
+        """The new id for the value of a top-level key that holds one."""
+        if key in _REFERENCES:
+            return self._linked(quoted)
+        if key == "uuid":
+            self._owned.add(quoted)
+        return self._renewed(quoted)
+
+    def _linked(self, quoted: bytes) -> Raw:
+        """The new id for one that something refers to; it stays where no entry has it."""
+        if quoted in self._foreign:
+            return Raw(quoted)
+        if quoted in (_NOBODY, self._old_quoted):
+            return self._fresh[quoted]
+        if quoted not in self._owned:
+            self._referred.add(quoted)
+        return self._renewed(quoted)
 
     def _known(self, quoted: bytes) -> bytes:
         """The new id for one that is the session's; others stay."""
@@ -135,7 +168,7 @@ class Identity:
         if first == b'"':
             is_link = _LINK.search(key) is not None and key not in _ELSEWHERE
             if len(value) == _QUOTED and _UUID.fullmatch(value, 1, _QUOTED - 1):
-                return bytes(self._renewed(value)) if is_link else self._known(value)
+                return bytes(self._linked(value)) if is_link else self._known(value)
             if is_link:  # an id that is no uuid: hand-made, or not an entry's
                 return self._known(value)
             is_path = key in _PATHS and len(value) < _LONG and self._old in value

@@ -131,6 +131,7 @@ def _compress(session: Session, found: Edited, squeeze: Squeeze, dry_run: bool) 
     from turnlog.edit.compress.band import chosen, share, wanted
     from turnlog.edit.compress.compress import SMALL_MODEL, applied, compress, current_in
     from turnlog.edit.compress.log import compress_log
+    from turnlog.edit.compress.mark import mark_compression
 
     wish, to = wanted(squeeze.words), share(squeeze.to)
     name = squeeze.model or SMALL_MODEL
@@ -149,7 +150,7 @@ def _compress(session: Session, found: Edited, squeeze: Squeeze, dry_run: bool) 
             progress=progress("shortening texts: {done:,} of {total:,} …"),
             current=current_in(found.draft),
         )
-    found.draft = applied(found.draft, done)
+    found.draft = mark_compression(session, applied(found.draft, done), done)
     found.log = compress_log(done, session.title or "")
     found.lines.append(_compressed(done))
     found.facts["compress"] = {

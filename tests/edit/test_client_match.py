@@ -154,8 +154,11 @@ def test_the_words_of_lsof_are_read() -> None:
     assert parse_lsof([]) == ((), frozenset())
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("00:07", 7), ("01:02:03", 3723), ("3-00:00:01", 259_201)])
-def test_the_age_of_a_process_is_read(text: str, seconds: int) -> None:
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("00:07", 7), ("01:02:03", 3723), ("3-00:00:01", 259_201), ("-", None), ("", None), ("x", None)],
+)
+def test_the_age_of_a_process_is_read(text: str, seconds: int | None) -> None:
     assert parse_elapsed(text) == seconds
 
 

@@ -32,8 +32,8 @@ class Moved:
         self.before = picture(self.client.folder)
         self.record: Record | None = None
 
-    def move(self, **options: bool) -> None:
-        self.record = move(self.client.plan(), self.undo, **options).record
+    def move(self, *, merge: bool) -> None:
+        self.record = move(self.client.plan(), self.undo, merge=merge).record
 
     def write(self, place: str, data: bytes) -> Path:
         return self.client.write(f"projects/{slug(OLD)}/{place}", data.decode())

@@ -128,23 +128,28 @@ def _boot_time() -> float:
 
 def ask_ps() -> Iterator[LooseClient]:
     """The clients that `ps` lists; `lsof` says where they work, and what they have open for writing."""
-    listed = _run(["ps", "-x", "-o", "pid=,ppid=,etime=,args="])
+    listed = _run(["ps", "-x", "-ww", "-o", "pid=,ppid=,etime=,args="])
     if listed is None:
         raise ProcessesHidden("`ps` could not be asked")
     now = time.time()
     for line in listed.splitlines():
-        with contextlib.suppress(ValueError):
-            pid, parent, elapsed, *words = line.split()
-            if is_client(words) and int(pid) != os.getpid():
-                folders, writing = _ask_lsof(int(pid))
-                yield LooseClient(int(pid), int(parent), now - parse_elapsed(elapsed), folders, None, writing)
+        pid, parent, elapsed, *words = [*line.split(), "", "", ""]
+        words = [word for word in words if word]
+        if pid.isdecimal() and parent.isdecimal() and int(pid) != os.getpid() and is_client(words):
+            folders, writing = _ask_lsof(int(pid))
+            age = parse_elapsed(elapsed)
+            started = 0.0 if age is None else now - age
+            yield LooseClient(int(pid), int(parent), started, folders, None, writing)
 
 
-def parse_elapsed(text: str) -> float:
-    """The seconds that `[[days-]hours:]minutes:seconds` means."""
+def parse_elapsed(text: str) -> float | None:
+    """The seconds that `[[days-]hours:]minutes:seconds` means; None if it is nothing of that kind."""
     days, _, clock = text.rpartition("-")
+    parts = clock.split(":")
+    if not all(part.isdecimal() for part in (*parts, days or "0")):
+        return None
     seconds = 0
-    for part in clock.split(":"):
+    for part in parts:
         seconds = seconds * 60 + int(part)
     return float(int(days or 0) * 86_400 + seconds)
 

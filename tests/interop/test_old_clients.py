@@ -55,12 +55,17 @@ class Running:
         """Type a prompt and wait until the answer is written; gives the session's file, which is quiet then."""
         self._do("send-keys", "-l", text)
         self._until(lambda: text in self._do("capture-pane", "-p"))
-        self._do("send-keys", "Enter")
-        self._until(lambda: self._answered(text) is not None)
+        self._until(lambda: self._enter(text))
         found = self._answered(text)
         assert found is not None
         self._until(lambda: all(sign.kind != "growth" for sign in signs(target(found))))
         return found
+
+    def _enter(self, text: str) -> bool:
+        """Press Enter, again if the client took it for a part of what was typed; whether the answer is written."""
+        self._do("send-keys", "Enter")
+        time.sleep(1)
+        return self._answered(text) is not None
 
     def _answered(self, text: str) -> Path | None:
         for path in self.place.sessions():

@@ -17,6 +17,7 @@ from turnlog.agent.permissions.access import HARMLESS
 from turnlog.agent.permissions.command.line import Part
 from turnlog.agent.permissions.command.runners import candidates
 from turnlog.agent.permissions.command.tables import fitting, is_one, known
+from turnlog.agent.permissions.command.variables import may_compute
 from turnlog.agent.permissions.command.words import Word, are_known, program
 
 _DOUBLE = re.compile(r"--[a-z][a-z0-9-]*", re.ASCII)
@@ -84,6 +85,8 @@ def reading(words: Sequence[Word]) -> Use | None:
         return use
     if name == "sed" and (files := _edited(rest, "-n", _PRINT)) is not None:
         return Use(files)
+    if may_compute(words):
+        return None
     has_pattern = name != "[[" and any(word.pattern for word in rest)  # a file's name may be an option, or a variable's
     return Use() if _only_says(name, [word.text for word in rest]) and not has_pattern else None
 
@@ -91,15 +94,20 @@ def reading(words: Sequence[Word]) -> Use | None:
 def _only_says(name: str, texts: Sequence[str]) -> bool:
     """Whether a command reads no files, and only says something."""
     if is_one(name, "tests"):
-        # `-v` and arithmetic look into an index, which may hold a command; so may the variable that a word names.
-        is_numeric = name == "[[" and any(is_one(text, "numeric") for text in texts)
-        is_named = is_numeric and not all(re.fullmatch(r"-?\d+|-[a-z]{2}|\]\]", text) for text in texts)
-        return not is_named and not any(set("[$`") & set(text) or text == "-v" for text in texts)
+        # An index may hold a command; so may the variable that a word names.
+        return not any(set("[$`") & set(text) for text in texts)
     if name == "printf":
-        return texts[:1] != [] and not re.match(r"-|.*%[-+ #'0-9.*$]*[hlLjztq]*n", texts[0], re.DOTALL)
+        return texts[:1] != [] and not re.match(r"-", texts[0]) and not _computes_numbers(texts)
     if re.fullmatch(fitting("phrases", name), " ".join(texts)):
         return True
     return is_one(name, "saying") and all(re.fullmatch(fitting("saying", name), text) for text in texts)
+
+
+def _computes_numbers(texts: Sequence[str]) -> bool:
+    """Whether printf sets a variable (`%n`), or takes a word for a number that some shells would compute."""
+    told = "".join(re.findall(r"%[-+ #'0-9.*$]*[hlLjztq]*([a-zA-Z])", texts[0]))
+    numbers = set("diouxXeEfFgGaA*") & set(told) or "*" in texts[0]
+    return "n" in told or (bool(numbers) and not all(re.fullmatch(r"-?[\d.]+", text) for text in texts[1:]))
 
 
 def _files(name: str, rest: Sequence[Word]) -> Use | None:

@@ -14,6 +14,7 @@ from turnlog.agent.permissions.command.folders import Folders, is_bare
 from turnlog.agent.permissions.command.line import BACKGROUND, Part, parse
 from turnlog.agent.permissions.command.runners import RUNNING, TIMING, candidates, unwrapped
 from turnlog.agent.permissions.command.tables import fitting, is_one
+from turnlog.agent.permissions.command.variables import has_safe_settings
 from turnlog.agent.permissions.command.words import Word, are_known, program, written
 from turnlog.agent.permissions.decision import ALLOWED, Decision, worst
 from turnlog.agent.permissions.paths import is_protected
@@ -149,9 +150,10 @@ class Judge:
 
     def _command(self, part: Part) -> Decision:
         asking = Decision("ask", f"{_NEEDS}: {part.text}")
-        if not part.words and len(self.line.parts) == 1:
+        is_safe = has_safe_settings(part)
+        if is_safe and not part.words and len(self.line.parts) == 1:
             return ALLOWED
-        if part.name is None or not runners.has_safe_settings(part):
+        if part.name is None or not is_safe:
             return asking
         use = effects.reading(unwrapped(part.words, TIMING))
         if use is None and not are_known(part.words):

@@ -23,8 +23,6 @@ MOST_WORDS = 1000
 _DEEPEST = 200
 BACKGROUND = "the background operator & lets it run on after it was checked"
 _UNREADABLE = "its words can't be told before it runs"
-_LOOP_VARIABLE = re.compile(r"[a-z][a-z0-9]{0,30}")
-"""Nothing like `http_proxy`, which other programs heed."""
 _QUOTED_MARK = re.compile(r"""(['"])(\w+)\1""", re.ASCII)
 _DUPLICATES = re.compile(r"\d*[<>]&\s*(?:\d+-?|-)")
 _ARROW = re.compile(r"(\d*|\{\w+\})\s*(&>>?|>>|>\||>&|<&|<>|>|<)")
@@ -150,7 +148,7 @@ class _Walk:
             self.doubt("an index can't be checked before it runs")
         elif node.type == "for_statement":
             name = node.child_by_field_name("variable")
-            if node.children[0].type != "for" or name is None or not _LOOP_VARIABLE.fullmatch(_text(name)):
+            if node.children[0].type != "for" or name is None or not is_one(_text(name), "plain"):
                 self.doubt("a loop of this kind can't be checked before it runs")
         elif node.type == "heredoc_redirect":
             self._heredoc(node)

@@ -8,20 +8,15 @@ from itertools import pairwise, takewhile
 
 from turnlog.agent.permissions.command.line import Line, Part, parse
 from turnlog.agent.permissions.command.tables import fitting, is_one
+from turnlog.agent.permissions.command.variables import may_compute, sets_integer
 from turnlog.agent.permissions.command.words import Word, are_known, program, written
 
-_SAFE_VALUE = re.compile(r"""(['"]?)[\w.,:=+-]*\1""", re.ASCII)
 _DEEPEST = 5
 _MOST_WORDS = 100
 """Whoever puts more words before a command hides it."""
 TIMING = frozenset({"timeout", "command", "builtin"})
-RUNNING = frozenset({"timeout", "time", "nice", "nohup", "stdbuf", "xargs", "command"})
+RUNNING = frozenset({"timeout", "time", "nice", "nohup", "stdbuf", "xargs", "command", "builtin"})
 _MORE = Word("…", is_known=False, raw="…")
-
-
-def has_safe_settings(part: Part) -> bool:
-    """Whether what is set before a command only says how it talks."""
-    return all(is_one(name, "settings") and _SAFE_VALUE.fullmatch(value) for name, value in part.assigned)
 
 
 def unwrapped(words: Sequence[Word], names: frozenset[str]) -> Sequence[Word]:
@@ -86,6 +81,8 @@ def is_opaque(part: Part) -> bool:
     inner = unwrapped(part.words, RUNNING)
     is_unread = any(not word.is_known and not word.raw for word in part.words)
     if is_unread or (inner and not inner[0].is_plain) or is_one(program(inner), "evaluators"):
+        return True
+    if sets_integer(part) or may_compute(inner):
         return True
     is_long = len(part.words) > _MOST_WORDS and is_one(program(part.words), "runners")
     return is_long or any(is_one(program(words), "shells") for words in candidates(part.words))

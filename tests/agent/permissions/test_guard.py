@@ -218,21 +218,6 @@ def test_a_denied_command_is_denied_in_a_line_that_can_not_be_parsed_and_in_any_
     assert verdict(guard, "Bash", {"command": command}, tmp_path) == "deny"
 
 
-def test_a_folder_that_git_would_take_for_a_repository_is_not_left_to_git(tmp_path: Path) -> None:
-    guard = judge(tmp_path, allow=["Bash(git status:*)"])
-    inner = tmp_path / "sub"
-    (inner / "objects").mkdir(parents=True)
-    for command in ("git log", "git status", "timeout 5 git log"):
-        assert guard.decide("Bash", {"command": command}, Place(tmp_path, inner)).verdict == "allow"
-    (inner / "HEAD").write_text("ref: refs/heads/main\n")
-    for command in ("git log", "git status", "timeout 5 git log"):
-        assert guard.decide("Bash", {"command": command}, Place(tmp_path, inner)).verdict == "ask", command
-    (inner / ".git").mkdir()
-    assert guard.decide("Bash", {"command": "git log"}, Place(tmp_path, inner)).verdict == "ask"  # no repository
-    (inner / ".git" / "HEAD").touch()
-    assert guard.decide("Bash", {"command": "git log"}, Place(tmp_path, inner)).verdict == "allow"
-
-
 @pytest.mark.parametrize("command", ["sort *", "git diff *", "find *", "jq . *", "cat * | wc"])
 def test_a_pattern_that_stands_for_an_option_is_asked_about(tmp_path: Path, command: str) -> None:
     (tmp_path / "a").touch()

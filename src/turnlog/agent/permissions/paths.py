@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from turnlog.agent.permissions.repository import completes_repository
 from turnlog.agent.permissions.rules import Rule
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def is_protected(path: Path) -> bool:
     if sys.platform == "win32" and any(":" in part or re.search(r"~\d", part) for part in path.parts[1:]):
         return True  # streams and short names
     if not PROTECTED_FOLDERS.isdisjoint(names) or not PROTECTED_FILES.isdisjoint(names[-1:]):
+        return True
+    if completes_repository(path, names):
         return True
     folders, above = _searched(os.environ.get("PATH", ""))
     return path.parent in folders or path in above

@@ -74,13 +74,3 @@ def _goes(part: Part) -> Word | None:
         return None
     targets = [word for word in words[1:] if word.text not in ("-P", "-L", "-e", "-@", "--")]
     return targets[0] if targets else Word("~", has_tilde=True)
-
-
-def is_bare(folder: Path) -> bool:
-    """Whether git would take a folder, or one above it, for a repository though it has no `.git`."""
-    for path in (folder, *folder.parents):
-        if (path / ".git").is_file() or (path / ".git" / "HEAD").exists():
-            return False
-        if (path / "HEAD").exists() and (path / "objects").exists():
-            return True
-    return False

@@ -10,7 +10,7 @@ from pathlib import Path
 from turnlog.agent.permissions.access import Access
 from turnlog.agent.permissions.command import effects, runners
 from turnlog.agent.permissions.command.effects import Use, changes, uses
-from turnlog.agent.permissions.command.folders import Folders, is_bare
+from turnlog.agent.permissions.command.folders import Folders
 from turnlog.agent.permissions.command.line import BACKGROUND, Part, parse
 from turnlog.agent.permissions.command.runners import RUNNING, TIMING, candidates, unwrapped
 from turnlog.agent.permissions.command.tables import fitting, is_one
@@ -18,12 +18,11 @@ from turnlog.agent.permissions.command.variables import has_safe_settings
 from turnlog.agent.permissions.command.words import Word, are_known, program, written
 from turnlog.agent.permissions.decision import ALLOWED, Decision, worst
 from turnlog.agent.permissions.paths import is_protected
+from turnlog.agent.permissions.repository import REPOSITORY_NAMES, is_trusted_repository
 from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, is_exact, matches_command
 from turnlog.agent.settings import Kind
 
 _MOST_PIECES = 500
-_REPOSITORY = frozenset({"head", "objects", "refs", "hooks", "config"})
-"""What git looks for; a folder that has it is a repository, and its settings say what git runs."""
 _NEEDS = "This command needs permission"
 _UNTOLD = "it can't be told whether a rule forbids it"
 _HIDDEN = "it may read files that a rule forbids to read"
@@ -121,13 +120,14 @@ class Judge:
 
     def _doubt(self) -> str | None:
         """What one command of a line may do to the meaning of another."""
-        parts, moves = self.line.parts, self.folders.moves
+        parts, moves, access = self.line.parts, self.folders.moves, self.access
         programs = [program(unwrapped(part.words, RUNNING | TIMING)) for part in parts]
         writes = {part: name for part, name in zip(parts, programs, strict=True) if changes(part)}
         if moves and (moves > 1 or self.line.has_loop or writes or "git" in programs):
             return "it goes to another folder and does more there"
         made = {Path(word.text).name.casefold() for part in writes for use in uses(part) for word in use.writes}
-        if "git" in programs and (is_bare(self.access.place.cwd) or made & _REPOSITORY):
+        runs_git = any(program(words) == "git" for part in self.parts for words in candidates(part.words))
+        if runs_git and (made & REPOSITORY_NAMES or not is_trusted_repository(access.place.cwd, access.folders)):
             return "git may find settings there that run other programs"
         if len(parts) == 1 or not writes:
             return None

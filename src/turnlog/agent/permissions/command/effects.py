@@ -63,13 +63,6 @@ def touches_files(name: Word) -> bool:
     return touched((name, Word("."))) != Use()
 
 
-def reads_unknown(part: Part) -> bool:
-    """Whether a command that reads files does not say plainly which."""
-    use = reading(part.words) if part.words else None
-    is_reader = use is not None or touched((*part.words[:1], Word("."))).reads
-    return bool(is_reader) and (not are_known(part.words) or bool(use and use.is_recursive))
-
-
 def reading(words: Sequence[Word]) -> Use | None:
     """What a command reads, if it does nothing else; None if it may do more."""
     name, rest = words[0].text, words[1:]

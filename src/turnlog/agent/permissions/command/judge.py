@@ -10,6 +10,7 @@ from pathlib import Path
 from turnlog.agent.permissions.access import Access
 from turnlog.agent.permissions.command import effects, runners
 from turnlog.agent.permissions.command.effects import Use, changes, uses
+from turnlog.agent.permissions.command.exposure import is_silent, may_expose
 from turnlog.agent.permissions.command.folders import Folders
 from turnlog.agent.permissions.command.line import BACKGROUND, Part, parse
 from turnlog.agent.permissions.command.runners import RUNNING, TIMING, candidates, unwrapped
@@ -96,6 +97,28 @@ class Judge:
     # -- what allows
 
     def _permitted(self) -> Decision:
+        found = self._found()
+        if found.verdict == "allow" and self.access.hides() and self._may_expose():
+            return _asking(_HIDDEN)  # and no rule is offered: none would allow it
+        return found
+
+    def _may_expose(self) -> bool:
+        """Whether the line may print files that a rule forbids to read, without naming them plainly."""
+        if self.folders.is_lost or self.line.is_opaque:
+            return True
+        return any(may_expose(part) or self._names_hidden(part) for part in self.parts)
+
+    def _names_hidden(self, part: Part) -> bool:
+        """Whether any piece of a word names a file that must not be read: also within code, or behind a `=`."""
+        if is_silent(part.words) or part.name in ("echo", "printf", "git"):
+            return False
+        pieces = [Word(one) for word in part.words[1:] for one in re.findall(r"[\w.~/+@%-]+", word.text)]
+        pieces += [Word(one.text.rsplit("/", 1)[-1]) for one in pieces if "/" in one.text]
+        patterns = [word for word in part.words[1:] if word.pattern]
+        files = self.folders.files([*pieces[:_MOST_PIECES], *patterns])
+        return len(pieces) > _MOST_PIECES or any(self.access.is_hidden(base / name) for name, base in files)
+
+    def _found(self) -> Decision:
         line = self.line
         if self.rules.bare("allow", "Bash"):
             return self._with_all()
@@ -109,8 +132,6 @@ class Judge:
         """All commands are allowed; what is left is what others run later, and what rules can't see."""
         if self._has_rules("Bash") and (self.line.is_opaque or any(map(runners.is_opaque, self.parts))):
             return _asking(_UNTOLD)
-        if self.access.hides() and (self.folders.is_lost or any(map(effects.reads_unknown, self.parts))):
-            return _asking(_HIDDEN)
         if BACKGROUND in self.line.doubts:
             return _asking(BACKGROUND)
         for file in (file for part in self.parts for use in uses(part) for file in self.folders.files(use.writes)):
@@ -188,9 +209,7 @@ class Judge:
         patterns = [word for word in use.reads if word.pattern]
         if any(name.startswith("-") for name, _ in self.folders.files(patterns)):
             return asking
-        found = worst(self.access.read(*file) for file in self.folders.files(use.reads))
-        is_hiding = found.verdict == "allow" and use.is_recursive and self.access.hides()
-        return _asking(_HIDDEN, asking.suggested) if is_hiding else found
+        return worst(self.access.read(*file) for file in self.folders.files(use.reads))
 
 
 def _asking(reason: str, suggested: tuple[str, ...] = ()) -> Decision:
@@ -204,6 +223,8 @@ def _may(rule: Rule, part: Part) -> bool:
     words, spec = [word.text for word in part.words], rule.spec or ""
     is_open = "*" in spec.split(" ")[0].removesuffix(":*")
     if runners.is_opaque(part) and (is_open or not is_one(part.name or "", "shells")):
+        return False
+    if runners.runs_unchecked(part):
         return False
     if is_open and len(words) > 2 and runners.runs_anything(part.words):
         return False  # `* --version` means no `python -c … --version`

@@ -121,6 +121,9 @@ class _Walk:
                 inner.remove(body)
                 self.visit(body, depth + 1, redirects)
             redirects = ()
+        elif node.type in ("command_substitution", "process_substitution"):  # `$(< a)` has no command
+            found = tuple(_redirect(child) for child in inner if child.type == "file_redirect")
+            self.parts += [Part("", (), (), found)] if found else []
         elif is_one(node.type, "simple"):
             self.parts.append(self._part(node, redirects))
             redirects = ()

@@ -49,7 +49,7 @@ def nested(line: Line, depth: int = 0) -> Iterator[Part]:
     """All simple commands of a line, also those that a shell is given as a text."""
     for part in line.parts:
         yield part
-        yield from _within(map(_script, candidates(part.words)), depth)
+        yield from _within(map(find_script, candidates(part.words)), depth)
     yield from _within(_hidden(line.text), depth)
 
 
@@ -58,7 +58,7 @@ def _within(scripts: Iterable[str], depth: int) -> Iterator[Part]:
         yield from nested(parse(script), depth + 1)
 
 
-def _script(words: Sequence[Word]) -> str:
+def find_script(words: Sequence[Word]) -> str:
     """The shell code in the words of a command; a name with a blank in it is a line of its own (`env -S`, `ssh`)."""
     name, rest = program(words), words[1:]
     if name == "eval":
@@ -86,6 +86,18 @@ def is_opaque(part: Part) -> bool:
         return True
     is_long = len(part.words) > _MOST_WORDS and is_one(program(part.words), "runners")
     return is_long or any(is_one(program(words), "shells") for words in candidates(part.words))
+
+
+def runs_unchecked(part: Part) -> bool:
+    """Whether a command is told to run, or to read as code, what can't be checked."""
+    inner = unwrapped(part.words, RUNNING)
+    if len(inner) > 1 and inner[0].text in ("timeout", "nice", "stdbuf"):
+        return True
+    return any(
+        re.fullmatch(fitting("unchecked", program(words)), word.text)
+        for words in candidates(part.words)
+        for word in words[1:]
+    )
 
 
 def runs_anything(words: Sequence[Word]) -> bool:

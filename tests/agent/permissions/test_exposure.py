@@ -299,6 +299,91 @@ COMMANDS = [
         "cat linked/.e*",
     ),
 ]
+COMMANDS += [
+    *(
+        "npm exec -c 'cat .e*'",
+        "make --eval='x:;cat .e*' x",
+        "make --eval 'x:;@cat .e*' x",
+        "git mv sub new; cat new/b.txt",
+    ),
+    *("shopt -s nocaseglob; cat .E*", "bash -O nocaseglob -c 'cat .E*'", "BASHOPTS=nocaseglob bash -c 'cat .E*'"),
+    *("LESSOPEN='|cat .e* %s' less a.txt", "env LESSOPEN='|cat .e* %s' less a.txt", "GIT_EDITOR='cat .e*' git commit"),
+    *("export GIT_EDITOR='cat .e*'; git commit", "GIT_PAGER='cat .e*' git -p log", "BASH_ENV=.env bash -xc true"),
+    *(
+        "cd /proc/self; cat cwd/.e*",
+        "cd /proc/self/cwd && cat .e*",
+        "cat //proc//self//cwd/.e*",
+        "pushd /proc/self; cat cwd/.en?",
+    ),
+    *(
+        "MANPAGER='cat .e*' man ls",
+        "export MANPAGER='cat .e*'; man ls",
+        "PS4='$(cat .e*)' bash -xc true",
+        "git worktree add w; cat w/.e*",
+    ),
+    *(
+        "git clone -q . w; cat w/.e*",
+        "git commit -t .env",
+        "git commit -F .env --dry-run",
+        "git tag -F .env x; git tag -n9",
+    ),
+    *(
+        "git rebase -x 'cat .e*' --root",
+        "git log --format=%B -p",
+        "git log -1p",
+        "git commit -va --dry-run",
+        "git add -e",
+    ),
+    *(
+        "tmux new 'cat .e*'",
+        "script -qc 'cat .e*' /dev/null",
+        "flock a.txt -c 'cat .e*'",
+        "setsid sh -c 'cat .e*'",
+        "nice sh -c 'cat .e*'",
+    ),
+    *(
+        "timeout 5 bash -c 'cat .e*'",
+        "su -c 'cat .e*'",
+        "script -qec 'cat .env' /dev/null",
+        "ssh-keygen -lf .env",
+        "ssh -F .env x",
+    ),
+    *(
+        "date -f .env",
+        "date --file=.e*",
+        "date -f.env",
+        "uniq .e*",
+        "numfmt < .env",
+        "tr a b < .e*",
+        "hostname -F .env",
+        "ps -o pid -f .env",
+    ),
+    *(
+        "expr x : $(cat .env)",
+        "seq $(cat .env)",
+        "test -f $(cat .env)",
+        "ls $(cat .env)",
+        "cd $(cat .env)",
+        "mkdir $(cat .env); ls",
+    ),
+    *(
+        'touch -d "$(cat .env)" x',
+        "kill $(cat .env)",
+        "sleep $(cat .env)",
+        "export X=$(cat .env); env",
+        "type $(<.env)",
+        "echo ${X:-$(<.env)}",
+    ),
+    *(
+        "ls ${X:?$(<.env)}",
+        ": ${X:?$(cat .e*)}",
+        "true ${X:?$(<.env)}",
+        "cat<.env",
+        "cat<.e*",
+        "cat<$PWD/.env",
+        "cat 3<.env <&3",
+    ),
+]
 PREFIXES = sorted({command.split()[0] for command in COMMANDS if command[0].isalpha()} | {"xargs", "sh", "cat", "head"})
 PROGRAMS = (
     "cat head grep rg git find xargs tar cp awk sed python3 sort diff dd env base64 jq bash echo ls less cut".split()

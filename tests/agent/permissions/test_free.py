@@ -31,7 +31,10 @@ VALUES = [
     *"--pre=./x --rege=a --file=../outside.txt --to-file=lure --recursive --dereference .".split(),
     *["'z[$(touch q)]'", "'w q'", "'1e touch q'"],
 ]
-BEGINNINGS = ["", "", "", "cd lure && ", "command cd lure; ", "cat a.txt | ", "for i in 'z[$(touch q)]'; do "]
+BEGINNINGS = [
+    *["", "", "", "cd lure && ", "command cd lure; ", "cat a.txt | ", "for i in 'z[$(touch q)]'; do "],
+    *["for i in 'z[$(touch q)]'; do RANDOM=i ", "for i in 'z[$(touch q)]'; do OPTIND=i; ", "COLUMNS=i ", "CI=1 "],
+]
 
 pytestmark = pytest.mark.skipif(BASH is None or os.name != "posix", reason="needs bash")
 
@@ -102,6 +105,11 @@ def run(command: str, root: Path) -> str:
 @example(command="x=([y]=1 ['z[$(touch q)]']=2)")
 @example(command="RANDOM='z[$(touch q)]'")
 @example(command="file -p a.txt")
+@example(command="for i in 'z[$(touch q)]'; do RANDOM=i; done")
+@example(command="for i in 'z[$(touch q)]'; do HISTCMD=i; done")
+@example(command="for OPTIND in 'z[$(touch q)]'; do ls; done")
+@example(command="printf %d 'z[$(touch q)]'")
+@example(command="test 'z[$(touch q)]' -eq 1")
 def test_what_is_free_changes_nothing_and_shows_nothing_from_elsewhere(command: str, project: Path) -> None:
     home, place = project.parent / "home", Place(project, project)
     free, strict = (

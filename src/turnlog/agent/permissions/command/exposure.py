@@ -16,12 +16,15 @@ from turnlog.agent.permissions.command.tables import fitting, is_one, known
 from turnlog.agent.permissions.command.words import Word, are_known, program
 
 _SEARCHES = ("find", "fd", "fdfind")
+_PLAIN_VALUE = re.compile(r"""(['"]?)[\w./:=,+@%-]*\1""")
 _AWK_CODE = re.compile(r"getline|system|[|<>@]|ARGV")
 _CODE_MODULES = re.compile(r"(?!pytest$|unittest$|mypy$|ruff$|black$|isort$|build$|pip$|venv$|coverage$).*", re.DOTALL)
 
 
 def may_expose(part: Part) -> bool:
     """Whether a command, or one that it runs, may print files that nobody sees named."""
+    if not all(_PLAIN_VALUE.fullmatch(value) for _, value in part.assigned):  # `LESSOPEN`, `GIT_EDITOR`
+        return True
     if part.words and not part.words[0].is_plain:
         return True
     found = [part.words] if program(part.words) in _SEARCHES else candidates(part.words)
@@ -47,7 +50,8 @@ def _exposes(words: Sequence[Word]) -> bool:
     if name in _BY_NAME:
         return _BY_NAME[name](words)
     if is_one(name, "shells"):
-        return not find_script(words) and not _is_script(rest)
+        has_options = any(re.match(r"[-+]\w*[oO]", word.text) for word in rest)  # `-O nocaseglob`
+        return has_options or (not find_script(words) and not _is_script(rest))
     if is_one(name.rstrip("0123456789."), "languages"):
         return not _is_script(rest)
     return _exposes_by_options(name, [word.text for word in rest])
@@ -101,7 +105,9 @@ def _xargs(words: Sequence[Word]) -> bool:
 
 
 def _env(words: Sequence[Word]) -> bool:
-    return any(re.match(r"-\w*S|--s", word.text) for word in words[1:])
+    texts = [word.text for word in words[1:]]
+    values = [text.partition("=")[2] for text in texts if re.match(r"\w+=", text)]
+    return any(re.match(r"-\w*S|--s", text) for text in texts) or not all(map(_PLAIN_VALUE.fullmatch, values))
 
 
 def _curl(words: Sequence[Word]) -> bool:

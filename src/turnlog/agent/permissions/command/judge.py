@@ -104,7 +104,8 @@ class Judge:
 
     def _may_expose(self) -> bool:
         """Whether the line may print files that a rule forbids to read, without naming them plainly."""
-        if self.folders.is_lost or self.line.is_opaque:
+        is_aside = any(str(base).startswith(("/proc", "/dev")) for base in self.folders.bases)
+        if is_aside or self.folders.is_lost or self.line.is_opaque:
             return True
         return any(may_expose(part) or self._names_hidden(part) for part in self.parts)
 
@@ -112,9 +113,11 @@ class Judge:
         """Whether any piece of a word names a file that must not be read: also within code, or behind a `=`."""
         if is_silent(part.words) or part.name in ("echo", "printf", "git"):
             return False
-        pieces = [Word(one) for word in part.words[1:] for one in re.findall(r"[\w.~/+@%-]+", word.text)]
+        texts = [word.text for word in part.words[1:]] + [value for _, value in part.assigned]
+        pieces = [Word(one) for text in texts for one in re.findall(r"[\w.~/+@%-]+", text)]
         pieces += [Word(one.text.rsplit("/", 1)[-1]) for one in pieces if "/" in one.text]
-        patterns = [word for word in part.words[1:] if word.pattern]
+        code = [inner for text in texts if re.search(r"\s", text) for inner in runners.nested(parse(text))]
+        patterns = [word for one in (part, *code) for word in one.words if word.pattern]
         files = self.folders.files([*pieces[:_MOST_PIECES], *patterns])
         return len(pieces) > _MOST_PIECES or any(self.access.is_hidden(base / name) for name, base in files)
 

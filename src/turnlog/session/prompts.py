@@ -84,7 +84,7 @@ def read_queued(attachment: Body) -> Prompt:
 
 
 def holds_typed_text(kind: str | None, body: Body) -> bool:
-    """Whether an entry without results holds what was typed: a prompt, or one that was queued while the model worked."""
+    """Whether an entry without results holds what was typed: a prompt, also one queued while the model worked."""
     if kind == "user":
         return read(body).is_typed
     attachment = body.get("attachment")

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.bound import permissions_bind, posix
 from tests.entries.trees import OTHER, SID, row, write
 from turnlog.entries.agents import agent_files, agent_meta, agents_by_session, loose_agents, owner
 from turnlog.entries.belongings import belongings, custom_title, history
 from turnlog.entries.layout import (
+    Survey,
     config_candidates,
     config_dirs,
+    is_missing,
     is_session_id,
+    list_folder,
     project_sessions,
     projects,
+    scan,
     session_files,
     unfinished_ids,
 )
+from turnlog.entries.transcripts import transcripts
+from turnlog.errors import Unreadable
 
+Walk = Callable[[Path, Survey], Iterable[object]]
 links = pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
 
 
@@ -335,3 +344,80 @@ def test_sessions_that_are_being_made_are_known_by_their_notes(tmp_path: Path) -
     for name in (f".turnlog-making-{own}", ".turnlog-making-../x".replace("/", "_"), f"{own}.jsonl"):
         (tmp_path / name).touch()
     assert unfinished_ids(tmp_path) == [own]
+
+
+# -- what can't be looked at
+
+
+@pytest.fixture
+def hidden(tmp_path: Path) -> Iterator[Path]:
+    """A config folder beside one that nobody may look into."""
+    (tmp_path / "locked").mkdir()
+    (tmp_path / "locked").chmod(0)
+    with permissions_bind():
+        yield tmp_path
+    (tmp_path / "locked").chmod(0o700)
+
+
+@posix
+def test_a_config_folder_that_cannot_be_looked_at_is_not_a_missing_one(hidden: Path) -> None:
+    inside = hidden / "locked" / "claude"
+    assert config_dirs({"CLAUDE_CONFIG_DIR": str(inside)}, hidden) == [inside]
+    assert config_dirs({"CLAUDE_CONFIG_DIR": str(hidden / "none")}, hidden) == []
+    assert config_dirs({"CLAUDE_CONFIG_DIR": "a\0b"}, hidden) == []
+
+
+@posix
+def test_a_survey_tells_what_cannot_be_listed_from_what_is_not_there(hidden: Path) -> None:
+    survey = Survey()
+    assert scan(hidden / "locked", survey) == scan(hidden / "none", survey) == scan(hidden / "locked") == []
+    assert survey.folders == [str(hidden / "locked"), str(hidden / "none")]
+    assert list(map(str, survey.unlisted)) == [f"{hidden / 'locked'}: Permission denied"]
+    assert survey.hides(str(hidden / "locked" / "any"))
+    assert survey.hides(str(hidden / "locked"))
+    assert not survey.hides(str(hidden / "locked-not"))
+
+
+@posix
+def test_links_into_a_folder_that_cannot_be_looked_at_are_noted(hidden: Path) -> None:
+    project = hidden / "projects" / "-p"
+    project.mkdir(parents=True)
+    (hidden / "projects" / "-linked").symlink_to(hidden / "locked" / "project")
+    (project / f"{SID}.jsonl").symlink_to(hidden / "locked" / "session")
+    (project / "other.jsonl").symlink_to(hidden / "locked" / "other")
+    survey = Survey()
+    assert list(session_files(hidden, survey)) == []
+    noted = {item.path for item in survey.unlisted}
+    assert noted == {str(hidden / "projects" / "-linked"), str(project / f"{SID}.jsonl")}
+    assert survey.others == []
+    again = Survey()
+    assert list(transcripts(hidden, again)) == []
+    assert {item.path for item in again.unlisted} == noted
+
+
+@posix
+def test_a_path_is_missing_only_where_that_is_known(hidden: Path) -> None:
+    assert is_missing(hidden / "none")
+    assert is_missing(hidden / "none" / "below")
+    assert not is_missing(hidden)
+    assert not is_missing(hidden / "locked" / "any")
+
+
+@posix
+def test_a_folder_that_must_be_listed_is_unreadable_where_it_cannot_be(hidden: Path) -> None:
+    assert [item.name for item in list_folder(hidden)] == ["locked"]
+    assert list_folder(hidden / "none") == []
+    with pytest.raises(Unreadable, match="locked: Permission denied"):
+        list_folder(hidden / "locked")
+
+
+def test_files_with_other_names_are_noted(tmp_path: Path) -> None:
+    project = tmp_path / "projects" / "-p"
+    (project / "folder.jsonl").mkdir(parents=True)
+    for name in (f"{SID}.jsonl", "agent-a.jsonl", "notes.jsonl", "notes.txt"):
+        (project / name).write_bytes(b"")
+    walks: tuple[Walk, ...] = (session_files, transcripts)
+    for walk in walks:
+        survey = Survey()
+        list(walk(tmp_path, survey))
+        assert survey.others == [str(project / "notes.jsonl")]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from turnlog.entries.layout import Survey
 from turnlog.entries.transcripts import Listed, is_loose, transcripts
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -82,9 +83,9 @@ def test_the_folders_in_which_a_file_may_appear_are_told(tmp_path: Path) -> None
         put(tmp_path, name)
     inner = (f"-p/{ONE}", f"-p/{ONE}/subagents", f"-p/{ONE}/subagents/workflows/w1", f"-p/{ONE}/tool-results", "-empty")
     (tmp_path / "projects" / "-empty").mkdir()
-    seen: list[str] = []
-    list(transcripts(tmp_path, seen))
-    assert {str(tmp_path / "projects" / name) for name in ("", "-p", "-q", "-p/subagents", *inner)} <= set(seen)
+    survey = Survey()
+    list(transcripts(tmp_path, survey))
+    assert {str(tmp_path / "projects" / name) for name in ("", "-p", "-q", "-p/subagents", *inner)} <= set(survey.folders)
 
 
 @pytest.mark.parametrize(

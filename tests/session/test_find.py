@@ -186,7 +186,7 @@ def test_a_machine_with_nothing_but_leftovers_has_no_last_session(tmp_path: Path
 
 
 def test_a_machine_without_sessions_has_those_of_the_demo(tmp_path: Path) -> None:
-    files, is_demo = listing([tmp_path])
+    files, is_demo, _ = listing([tmp_path])
     assert is_demo
     assert find("last", [tmp_path]) == find("Volume discounts", [])
     assert {item.config_dir for item in files} == {config_dir()}

@@ -64,7 +64,7 @@ def test_an_emptied_index_gets_the_texts_of_deleted_sessions_back(tmp_path: Path
         store.refresh([claude])
         adopt(store.db, Archive(tmp_path / "own"), [claude])
         before = values(store)
-        assert empty(store.db) > 0
+        assert empty(store.db, [claude]) > 0
         store.refresh([claude])
         assert values(store) != before
         adopt(store.db, Archive(tmp_path / "own"), [claude])

@@ -32,7 +32,7 @@ def filled(desk: Desk) -> Desk:
 
 def test_an_emptied_index_is_filled_again_by_the_next_refresh(filled: Desk, tmp_path: Path) -> None:
     with filled.open() as store:
-        assert empty(store.db) == 1
+        assert empty(store.db, [filled.config]) == 1
         assert store.db.execute("SELECT count(*) FROM text").get == 0
         store.refresh([filled.config])
         assert content(store.db).there == filled.scratch(tmp_path / "scratch").there
@@ -41,7 +41,7 @@ def test_an_emptied_index_is_filled_again_by_the_next_refresh(filled: Desk, tmp_
 def test_what_deleted_sessions_have_used_stays_counted_when_an_index_is_emptied(filled: Desk) -> None:
     with filled.open() as store:
         before = content(store.db)
-        empty(store.db)
+        empty(store.db, [filled.config])
         store.refresh([filled.config])
         after = content(store.db)
         assert after.spend == recounted(store.db) == before.spend
@@ -55,7 +55,7 @@ def test_so_it_does_when_nothing_is_left_to_read(filled: Desk) -> None:
     filled.refresh()
     with filled.open() as store:
         before = content(store.db).spend
-        empty(store.db)
+        empty(store.db, [filled.config])
         store.refresh([filled.config])
         assert content(store.db).spend == before
 

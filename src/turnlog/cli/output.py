@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from turnlog.cli.terminal import line, on_terminal, visible
@@ -22,6 +22,21 @@ def remark(text: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(line(text) + "\n")
         sys.stderr.flush()
+
+
+def mention_unlisted(places: Sequence[object]) -> None:
+    """Warn of folders that can't be listed: what is in them is not shown, and is not gone."""
+    for place in places[:3]:
+        remark(f"Can't look into {place}. What turnlog knows of it is kept.")
+    if len(places) > 3:
+        remark(f"… and {len(places) - 3} more folders or files that can't be looked at.")
+
+
+def mention_others(count: int) -> None:
+    """Say how many files may hold conversations and are not listed with the sessions."""
+    if count:
+        files = "1 .jsonl file has" if count == 1 else f"{count:,} .jsonl files have"
+        remark(f"{files} a name that is not a session id; `turnlog ls --other` lists them.")
 
 
 def dump(value: Any) -> None:

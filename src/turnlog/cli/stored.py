@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from turnlog.cli.config import Config, data_dir
-from turnlog.cli.output import remark
+from turnlog.cli.output import mention_unlisted, remark
 from turnlog.errors import TurnlogError
 from turnlog.store.index.changes import archive_changed
 from turnlog.store.index.refresh import Refreshed
@@ -38,7 +38,7 @@ def opened(config: Config, *, fresh: bool = True) -> Iterator[tuple[Store, Refre
         done = refreshed(found, places) if fresh else Refreshed()
         if fresh:
             adopted(found, places)
-        if not fresh or done.known or found.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get or done.is_busy:
+        if not fresh or done.known or done.unlisted or found.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get or done.is_busy:
             with _healed(found):
                 yield found, done
             return
@@ -94,6 +94,7 @@ def refreshed(found: Store, folders: list[Path]) -> Refreshed:
         remark(f"Interrupted: {done.left} files are not in the index yet; the next command goes on with them.")
     for reason in done.unread[:3]:
         remark(f"Not in the index: {reason}")
+    mention_unlisted(done.unlisted)
     if len(done.unread) > 3:
         remark(f"… and {len(done.unread) - 3} more files that can't be read.")
     return done

@@ -3,21 +3,59 @@
     <config>/projects/<slug>/<session id>.jsonl        one session; see `slug`
     <config>/projects/<slug>/<session id>/             what belongs to it; see `agents` and `belongings`
 
-A listing reads folders and nothing else: which of the files are worth showing is said by `peek`.
+A listing reads folders and nothing else: which of the files are worth showing is said by `peek`. A folder that can't
+be listed (no permission, a network disk that is away) is not a deleted folder: a `Survey` collects both kinds of news.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.errors import Unreadable
+
 MAKING = ".turnlog-making-"
 """How the name of turnlog's note begins that a session is being made; its id follows."""
+_MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL}
+"""What the system says where there is nothing; after any other failure there may be something."""
 _SESSION_NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl", re.IGNORECASE)
+
+
+class Unlisted(NamedTuple):
+    """A folder or file that may exist and can't be looked at."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+@dataclass
+class Survey:
+    """What a walk over config folders met beside the files that it gives."""
+
+    folders: list[str] = field(default_factory=list)
+    """The folders that it looked into, or tried to."""
+    unlisted: list[Unlisted] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    """`.jsonl` files in project folders whose names belong neither to a session nor to a sub-agent."""
+
+    def note(self, path: str | Path, error: OSError) -> None:
+        """Take note of a failure, unless it says that nothing is there."""
+        if not _says_missing(error):
+            self.unlisted.append(Unlisted(str(path), error.strerror or str(error)))
+
+    def hides(self, path: str) -> bool:
+        """Whether a path may exist although the walk did not meet it."""
+        return any(path == item.path or path.startswith(item.path + os.sep) for item in self.unlisted)
 
 
 class SessionFile(NamedTuple):
@@ -45,10 +83,10 @@ def config_dirs(
     platform: str | None = None,
     further: Iterable[str | Path] = (),
 ) -> list[Path]:
-    """Give the folders that hold Claude Code's data on this machine, each once."""
+    """Give the folders that hold Claude Code's data on this machine, each once; also those that can't be looked at."""
     found: dict[str, Path] = {}
     for folder in config_candidates(environ, home, platform, further):
-        if folder.is_dir():
+        if _may_be_dir(folder):
             found.setdefault(os.path.normcase(os.path.realpath(folder)), folder)
     return list(found.values())
 
@@ -84,7 +122,7 @@ def _usual(environ: Mapping[str, str], home: Path, platform: str) -> list[Path]:
 def _named(value: str, home: Path, platform: str) -> list[Path]:
     # The client takes the value as one folder, commas and all; a list is a custom of its readers.
     whole = _expanded(value, home)
-    if whole.is_dir():
+    if _may_be_dir(whole):
         return [whole]
     parts = re.split("[,;]" if platform == "win32" else "[,:]", value)
     return [_expanded(part.strip(), home) for part in parts if part.strip()]
@@ -94,12 +132,13 @@ def _expanded(name: str, home: Path) -> Path:
     return home / name[2:] if name.startswith(("~/", "~\\")) else home if name == "~" else Path(name)
 
 
-def projects(config_dir: Path) -> list[Path]:
+def projects(config_dir: Path, survey: Survey | None = None) -> list[Path]:
     """Give the project folders of a config folder by name, without links that lead to another of them."""
+    survey = survey or Survey()
     plain: list[str] = []
     linked: list[str] = []
-    for item in scan(config_dir / "projects"):
-        if _is_dir(item):
+    for item in scan(config_dir / "projects", survey):
+        if is_dir(item, survey):
             (linked if item.is_symlink() else plain).append(item.path)
     targets = {os.path.realpath(path) for path in plain}
     for path in sorted(linked):
@@ -110,36 +149,46 @@ def projects(config_dir: Path) -> list[Path]:
     return [Path(path) for path in sorted(plain)]
 
 
-def session_files(config_dir: Path) -> Iterator[SessionFile]:
+def session_files(config_dir: Path, survey: Survey | None = None) -> Iterator[SessionFile]:
     """List the main session files of a config folder, project by project, without opening any."""
-    for project_dir in projects(config_dir):
-        yield from project_sessions(project_dir, config_dir)
+    for project_dir in projects(config_dir, survey):
+        yield from project_sessions(project_dir, config_dir, survey)
 
 
-def project_sessions(project_dir: Path, config_dir: Path | None = None) -> Iterator[SessionFile]:
+def project_sessions(
+    project_dir: Path, config_dir: Path | None = None, survey: Survey | None = None
+) -> Iterator[SessionFile]:
     """List the main session files of one project folder."""
+    survey = survey or Survey()
     config_dir = project_dir.parent.parent if config_dir is None else config_dir
-    for item in scan(project_dir):
+    for item in scan(project_dir, survey):
         name = _SESSION_NAME.fullmatch(item.name)
         if not name:
+            if is_other(item):
+                survey.others.append(item.path)
             continue
         try:
             if not item.is_file():
                 continue
             status = item.stat()
-        except OSError:
+        except OSError as error:
+            survey.note(item.path, error)
             continue
         yield SessionFile(
             item.path, name[1], project_dir, config_dir, status.st_size, status.st_mtime_ns, item.is_symlink()
         )
 
 
-def scan(folder: str | Path) -> list[os.DirEntry[str]]:
-    """List a folder; one that is missing or locked is empty."""
+def scan(folder: str | Path, survey: Survey | None = None) -> list[os.DirEntry[str]]:
+    """List a folder; a missing one is empty, and so is one that can't be listed, which the survey notes."""
+    if survey is not None:
+        survey.folders.append(str(folder))
     try:
         with os.scandir(folder) as items:
             return list(items)
-    except OSError:
+    except OSError as error:
+        if survey is not None:
+            survey.note(folder, error)
         return []
 
 
@@ -149,13 +198,58 @@ def unfinished_ids(project_dir: Path) -> list[str]:
     return sorted(filter(is_session_id, names))
 
 
+def list_folder(folder: str | Path) -> list[os.DirEntry[str]]:
+    """List a folder; a missing one is empty, one that can't be listed is `Unreadable`."""
+    survey = Survey()
+    items = scan(folder, survey)
+    if survey.unlisted:
+        raise Unreadable(f"{survey.unlisted[0]} (the folder can't be listed)")
+    return items
+
+
+def is_missing(path: str | Path) -> bool:
+    """Whether nothing has this path; False where that can't be found out."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        return _says_missing(error)
+    return False
+
+
+def is_other(item: os.DirEntry[str]) -> bool:
+    """Whether a file of a project folder may hold a conversation although its name is no session's or sub-agent's."""
+    name = item.name
+    if not name.endswith(".jsonl") or name.startswith("agent-") or _SESSION_NAME.fullmatch(name):
+        return False
+    try:
+        return item.is_file()
+    except OSError:
+        return False
+
+
 def is_session_id(name: str) -> bool:
     """Say whether a name has the form of a session's id."""
     return _SESSION_NAME.fullmatch(f"{name}.jsonl") is not None
 
 
-def _is_dir(item: os.DirEntry[str]) -> bool:
+def is_dir(item: os.DirEntry[str], survey: Survey, *, follow_links: bool = True) -> bool:
+    """Whether an item of a folder is a folder; the survey notes one that can't be looked at."""
     try:
-        return item.is_dir()
-    except OSError:
+        return item.is_dir(follow_symlinks=follow_links)
+    except OSError as error:
+        survey.note(item.path, error)
         return False
+
+
+def _may_be_dir(path: Path) -> bool:
+    """Whether a path is a folder, or can't be looked at: what can't be seen is not gone."""
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except ValueError:  # a NUL byte
+        return False
+    except OSError as error:
+        return not _says_missing(error)
+
+
+def _says_missing(error: OSError) -> bool:
+    return error.errno in _MISSING

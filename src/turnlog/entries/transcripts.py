@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.entries.agents import DEEPEST
-from turnlog.entries.layout import is_session_id, projects, scan
+from turnlog.entries.layout import Survey, is_dir, is_other, is_session_id, projects, scan
 
 _AGENT = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
 
@@ -37,49 +37,45 @@ class Listed(NamedTuple):
     inode: int
 
 
-def transcripts(config_dir: Path, folders: list[str] | None = None) -> Iterator[Listed]:
-    """List the files of all projects of a config folder; the folders that were looked into are added to a list."""
-    seen = [] if folders is None else folders
-    seen.append(str(config_dir / "projects"))
-    for project in projects(config_dir):
-        yield from _project(str(project), seen)
+def transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[Listed]:
+    """List the files of all projects of a config folder; the survey takes what else was met."""
+    survey = survey or Survey()
+    for project in projects(config_dir, survey):
+        yield from _project(str(project), survey)
 
 
-def _project(project: str, seen: list[str]) -> Iterator[Listed]:
-    for item in _scan(project, seen):
+def _project(project: str, survey: Survey) -> Iterator[Listed]:
+    for item in scan(project, survey):
         name = item.name
         if name.endswith(".jsonl"):
             if is_session_id(name[:-6]):
-                yield from _listed(item, "session", project, name[:-6])
+                yield from _listed(item, survey, "session", project, name[:-6])
             elif agent := _AGENT.fullmatch(name):
-                yield from _listed(item, "agent", project, "", agent[1])
-        elif item.is_dir(follow_symlinks=False):
+                yield from _listed(item, survey, "agent", project, "", agent[1])
+            elif is_other(item):
+                survey.others.append(item.path)
+        elif is_dir(item, survey, follow_links=False):
             if name == "subagents":
-                yield from _agents(item.path, project, "", seen)
+                yield from _agents(item.path, project, "", survey)
             elif is_session_id(name):
-                yield from _belonging(item.path, project, name, seen)
+                yield from _belonging(item.path, project, name, survey)
 
 
-def _scan(folder: str, seen: list[str]) -> list[os.DirEntry[str]]:
-    seen.append(folder)
-    return scan(folder)
+def _belonging(folder: str, project: str, session: str, survey: Survey) -> Iterator[Listed]:
+    for item in scan(folder, survey):
+        if item.name == "subagents" and is_dir(item, survey, follow_links=False):
+            yield from _agents(item.path, project, session, survey)
+        elif item.name == "tool-results" and is_dir(item, survey, follow_links=False):
+            for output in scan(item.path, survey):
+                yield from _listed(output, survey, "output", project, session)
 
 
-def _belonging(folder: str, project: str, session: str, seen: list[str]) -> Iterator[Listed]:
-    for item in _scan(folder, seen):
-        if item.name == "subagents" and item.is_dir(follow_symlinks=False):
-            yield from _agents(item.path, project, session, seen)
-        elif item.name == "tool-results" and item.is_dir(follow_symlinks=False):
-            for output in _scan(item.path, seen):
-                yield from _listed(output, "output", project, session)
-
-
-def _agents(folder: str, project: str, session: str, seen: list[str], depth: int = 0) -> Iterator[Listed]:
-    for item in _scan(folder, seen):
+def _agents(folder: str, project: str, session: str, survey: Survey, depth: int = 0) -> Iterator[Listed]:
+    for item in scan(folder, survey):
         if agent := _AGENT.fullmatch(item.name):
-            yield from _listed(item, "agent", project, session, agent[1])
-        elif depth < DEEPEST and item.is_dir(follow_symlinks=False):
-            yield from _agents(item.path, project, session, seen, depth + 1)
+            yield from _listed(item, survey, "agent", project, session, agent[1])
+        elif depth < DEEPEST and is_dir(item, survey, follow_links=False):
+            yield from _agents(item.path, project, session, survey, depth + 1)
 
 
 def is_loose(path: str, project: str) -> bool:
@@ -89,12 +85,13 @@ def is_loose(path: str, project: str) -> bool:
 
 
 def _listed(
-    item: os.DirEntry[str], kind: str, project: str, session: str, agent: str | None = None
+    item: os.DirEntry[str], survey: Survey, kind: str, project: str, session: str, agent: str | None = None
 ) -> Iterator[Listed]:
     try:
         if not item.is_file():
             return
         status = item.stat()
-    except OSError:
+    except OSError as error:
+        survey.note(item.path, error)
         return
     yield Listed(item.path, kind, project, session, agent, status.st_size, status.st_mtime_ns, status.st_ino)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from turnlog.entries.agents import agent_files
 from turnlog.entries.clients import Client, clients
-from turnlog.entries.layout import SessionFile, project_sessions, projects
+from turnlog.entries.layout import SessionFile, is_missing, project_sessions, projects
 from turnlog.entries.peeks import complete_titles, look
 from turnlog.entries.reader import scan
 from turnlog.entries.tail import Checkpoint, read_tail
@@ -180,7 +180,8 @@ class Board:
             if age < _HOT_FOR or watched.fold.tasks or watched.fold.calls:
                 watched.look_at_agents(mono)
         except OSError:
-            self._watched.pop(watched.file.file, None)
+            if is_missing(watched.file.file):  # else it can't be read now: its row stays as it was
+                self._watched.pop(watched.file.file, None)
 
     def _update(self, now: float) -> list[Row | str]:
         midnight = _midnight(now)

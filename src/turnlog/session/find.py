@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.demo import config_dir
-from turnlog.entries.layout import SessionFile, session_files
+from turnlog.entries.layout import SessionFile, Survey, session_files
 from turnlog.entries.peek import Peek
 from turnlog.entries.peeks import complete_all_titles, look, look_all
 from turnlog.entries.titles import Titles
@@ -31,6 +31,8 @@ class Listing(NamedTuple):
     files: list[SessionFile]
     is_demo: bool
     """The machine has none: these are the made-up ones that come with the package."""
+    survey: Survey
+    """What else the folders hold, and which of them can't be listed."""
 
 
 class Seen(NamedTuple):
@@ -49,8 +51,10 @@ class Seen(NamedTuple):
 
 def listing(config_dirs: Iterable[Path]) -> Listing:
     """The session files of some config folders; where there are none, those of the demo."""
-    files = [item for folder in config_dirs for item in session_files(folder)]
-    return Listing(files, False) if files else Listing(list(session_files(config_dir())), True)
+    survey = Survey()
+    files = [item for folder in config_dirs for item in session_files(folder, survey)]
+    is_demo = not files and not survey.unlisted and not survey.others
+    return Listing(list(session_files(config_dir())) if is_demo else files, is_demo, survey)
 
 
 def titles_of(files: Sequence[SessionFile], ends: Sequence[Peek], known: KnownTitles | None = None) -> list[Titles]:
@@ -67,13 +71,13 @@ def find(name: str, config_dirs: Iterable[Path], known: KnownTitles | None = Non
     given = _expanded(name)
     if name != LAST and _is_path(name, given):
         return given
-    files, is_demo = listing(config_dirs)
+    files, is_demo, survey = listing(config_dirs)
     if name == LAST:
         return _last_of_demo(files) if is_demo else _last(files)
     found = _with_id(name, files)
     if len(found) > 1:
         raise Ambiguous(f"{name!r} fits {len(found)} sessions: {_several(found)}")
-    return found[0].path if found else _with_title(name, files, known).path
+    return found[0].path if found else _with_title(name, files, survey, known).path
 
 
 def _expanded(name: str) -> Path:
@@ -103,7 +107,7 @@ def _with_id(name: str, files: list[SessionFile]) -> list[SessionFile]:
     return [item for item in files if start and item.session_id.lower().startswith(start)]
 
 
-def _with_title(name: str, files: list[SessionFile], known: KnownTitles | None) -> SessionFile:
+def _with_title(name: str, files: list[SessionFile], survey: Survey, known: KnownTitles | None) -> SessionFile:
     """The session with a title, or else the one with it in its title."""
     ends = look_all([item.file for item in files])
     seen = [Seen(*parts) for parts in zip(files, ends, titles_of(files, ends, known), strict=True)]
@@ -112,7 +116,8 @@ def _with_title(name: str, files: list[SessionFile], known: KnownTitles | None) 
     if not found and part:
         found = [item for item in seen if any(part in title for title in item.names)]
     if not found:
-        raise NotFound(f"no session is called {name!r}{_closest(name, seen)}; `turnlog ls` lists them all")
+        hint = f"; can't look into {survey.unlisted[0]}" if survey.unlisted else _closest(name, seen)
+        raise NotFound(f"no session is called {name!r}{hint}; `turnlog ls` lists them all")
     if len(found) > 1:
         raise Ambiguous(f"{name!r} is in the titles of {len(found)} sessions: {_several_titled(found)}")
     return found[0].file

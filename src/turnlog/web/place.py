@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
-from turnlog.entries.layout import session_files
+from turnlog.entries.layout import Survey, session_files
 from turnlog.errors import NotFound, TurnlogError
 from turnlog.store.place import USUAL
 from turnlog.store.store import Store, Tell
@@ -142,7 +142,9 @@ class Place:
         """Whether there is no session: no file, and none that the index remembers."""
         if self.store.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get:
             return False
-        return not any(True for folder in self.config_dirs for _ in session_files(folder))
+        survey = Survey()
+        is_there = any(True for folder in self.config_dirs for _ in session_files(folder, survey))
+        return not is_there and not survey.unlisted
 
     def close(self) -> None:
         """Let go of the index and the timelines."""

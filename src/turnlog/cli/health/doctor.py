@@ -71,12 +71,13 @@ def _one(name: str, config: Config) -> Ward:
 def _all(config: Config) -> Ward:
     from turnlog.cli.health.diagnoses import Ward, machine
     from turnlog.cli.named import folders
-    from turnlog.cli.output import remark
+    from turnlog.cli.output import mention_unlisted, remark
     from turnlog.entries.peeks import look_all
     from turnlog.session.find import listing
 
     places = folders(config)
-    files, is_demo = listing(places)
+    files, is_demo, survey = listing(places)
+    mention_unlisted(survey.unlisted)
     if is_demo:
         remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
     ends = look_all([item.file for item in files])

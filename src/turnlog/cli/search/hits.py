@@ -143,7 +143,7 @@ class Page:
             command, effect = found.left_out.remedy
             yield f"{found.left_out.words}; `{line(command)}` {effect}."
         if found.unread:
-            yield f"The text of {count(found.unread, 'hit')} is gone: deleted or changed, and not in the archive."
+            yield f"The text of {count(found.unread, 'hit')} can't be shown: it was deleted or changed and is not in the archive, or its file can't be read."
 
 
 def _scan_remarks(scan: Scanned) -> Iterator[str]:

@@ -13,7 +13,7 @@ from turnlog.cli import when
 from turnlog.cli.rows import titled_rows
 from turnlog.cli.terminal import Screen, cut, line
 from turnlog.entries.cleanup import cleanup_days, deleted_after
-from turnlog.entries.layout import SessionFile
+from turnlog.entries.layout import SessionFile, Survey
 from turnlog.entries.peek import Peek
 from turnlog.entries.peeks import look_all
 from turnlog.entries.titles import Titles
@@ -43,6 +43,7 @@ class Catalogue(NamedTuple):
     hidden: int
     """How many files hold no conversation and are left out."""
     is_demo: bool
+    survey: Survey
 
     def deletions(self) -> list[float | None]:
         """For each row, from when on the client may delete it, in seconds since 1970."""
@@ -65,6 +66,8 @@ class SessionPage(NamedTuple):
     pages: int
     hidden: int
     is_demo: bool
+    survey: Survey
+    """What lies beside them, and what could not be looked at."""
 
     @property
     def left(self) -> int:
@@ -82,12 +85,12 @@ def cut_page(found: Catalogue, limit: int | None, number: int, known: KnownTitle
     rows = found.rows[part]
     titles = titles_of([row.file for row in rows], [row.ends for row in rows], known)
     deletions = found.deletions()[part]
-    return SessionPage(rows, titles, deletions, len(found.rows), number, pages, found.hidden, found.is_demo)
+    return SessionPage(rows, titles, deletions, len(found.rows), number, pages, found.hidden, found.is_demo, found.survey)
 
 
 def catalogue(folders: Iterable[Path], project: str | None = None, everything: bool = False) -> Catalogue:
     """The sessions of some config folders, newest first; `UsageError` if none of them has such a project."""
-    files, is_demo = listing(folders)
+    files, is_demo, survey = listing(folders)
     seen = list(zip(files, look_all([item.file for item in files]), strict=True))
     fitting = [(item, ends) for item, ends in seen if project is None or belongs(ends.cwd, project)]
     if project is not None and seen and not fitting and not is_demo:
@@ -98,7 +101,7 @@ def catalogue(folders: Iterable[Path], project: str | None = None, everything: b
         Row(item, ends, recency(item, ends, is_demo=is_demo)) for item, ends in fitting if everything or not ends.junk
     ]
     shown.sort(key=lambda row: (-row.time, row.file.session_id))
-    return Catalogue(shown, len(fitting) - len(shown), is_demo)
+    return Catalogue(shown, len(fitting) - len(shown), is_demo, survey)
 
 
 def belongs(cwd: str | None, project: str) -> bool:
@@ -148,6 +151,8 @@ def document(page: SessionPage) -> dict[str, Any]:
         "page": page.number,
         "pages": page.pages,
         "hidden": page.hidden,
+        "others": len(page.survey.others),
+        "unlisted": [str(item) for item in page.survey.unlisted],
     }
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from turnlog.cli.config import Config
     from turnlog.store.index.refresh import Refreshed
     from turnlog.store.store import Status, Store
@@ -51,10 +53,8 @@ def _report(config: Config, action: str | None, as_json: bool) -> None:
 
     with opened(config, fresh=action is None) as (store, done):
         if action == "rebuild":
-            from turnlog.cli.named import folders
-
-            places = [folder.absolute() for folder in folders(config)]
-            _without_others(store, lambda: _emptied(store))
+            places = _places(config)
+            _without_others(store, lambda: _emptied(store, places))
             done = refreshed(store, places)
             adopted(store, places)
         elif action == "vacuum":
@@ -68,12 +68,18 @@ def _report(config: Config, action: str | None, as_json: bool) -> None:
         say(_lines(status, done))
 
 
-def _emptied(store: Store) -> None:
+def _places(config: Config) -> list[Path]:
+    from turnlog.cli.named import folders
+
+    return [folder.absolute() for folder in folders(config)]
+
+
+def _emptied(store: Store, places: list[Path]) -> None:
     from turnlog.store.index.upkeep import empty
     from turnlog.store.lock import DAMAGED
 
     try:
-        empty(store.db)
+        empty(store.db, places)
     except DAMAGED as error:
         store.begin_again(error)
 
@@ -92,18 +98,24 @@ def _verify(config: Config, as_json: bool) -> int:
     from turnlog.cli.output import dump, say
     from turnlog.cli.stored import opened
     from turnlog.cli.terminal import line
-    from turnlog.store.index.upkeep import verify
+    from turnlog.store.index.upkeep import compare_with_disk, verify
 
     with opened(config, fresh=False) as (store, _):
         faults = list(verify(store.db))
+        disk = compare_with_disk(store.db, _places(config))
         path = str(store.path)
+    faults += disk.faults
     if as_json:
-        dump({"path": path, "faults": faults})
+        dump({"path": path, "faults": faults, "unlisted": disk.unlisted, "waiting": disk.waiting})
     else:
-        say(map(line, faults or [f"{path}: nothing wrong"]))
-        if faults:
-            say(["`turnlog index rebuild` makes it again."])
-    return 1 if faults else 0
+        say(map(line, faults))
+        say(line(f"{place}; its files were not compared") for place in disk.unlisted)
+        if disk.waiting:
+            say([f"{disk.waiting:,} files came or went since the last command; the next one reads them."])
+        say(["`turnlog index rebuild` makes it again."] if faults else [])
+        if not faults and not disk.unlisted:
+            say([line(f"{path}: nothing wrong")])
+    return 1 if faults or disk.unlisted else 0
 
 
 def _document(status: Status, done: Refreshed) -> dict[str, Any]:
@@ -115,6 +127,8 @@ def _document(status: Status, done: Refreshed) -> dict[str, Any]:
             "left": done.left,
             "busy": done.is_busy,
             "unread": list(done.unread),
+            "unlisted": list(done.unlisted),
+            "others": done.others,
         }
     }
 

@@ -36,7 +36,7 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, as
     """
     from turnlog.cli.config import data_dir, load
     from turnlog.cli.named import folders, short_ids, titles_in_index
-    from turnlog.cli.output import dump, remark, say
+    from turnlog.cli.output import dump, mention_others, mention_unlisted, remark, say
     from turnlog.cli.sessions.catalogue import catalogue, cut_page, document, table
     from turnlog.cli.sessions.warning import warning
     from turnlog.cli.terminal import screen
@@ -51,12 +51,14 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, as
         remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
     elif words := warning(found, data_dir()):
         remark(words)
+    mention_unlisted(found.survey.unlisted)
     if as_json:
         dump(document(page))
         return
     say(table(page, short_ids([row.file.session_id for row in found.rows]), look))
     for words in _remarks(page):
         remark(words)
+    mention_others(len(page.survey.others))
 
 
 def _remarks(page: SessionPage) -> list[str]:

@@ -89,7 +89,7 @@ def _can_keep(index: Path) -> bool:
 def _scanned(request: Request, config: Config) -> Shown:
     from turnlog.cli.config import data_dir
     from turnlog.cli.named import folders
-    from turnlog.cli.output import remark
+    from turnlog.cli.output import mention_unlisted, remark
     from turnlog.demo import config_dir
     from turnlog.errors import TurnlogError
     from turnlog.session.find import listing
@@ -101,7 +101,9 @@ def _scanned(request: Request, config: Config) -> Shown:
     if request.kind == "tool":
         raise TurnlogError(f"{data_dir()}: can't be written to; calls by tool need the index that is kept there")
     remark(f"{data_dir()} can't be written to; without an index all session files are read, and nothing is estimated.")
-    is_demo = listing(folders(config)).is_demo
+    found = listing(folders(config))
+    is_demo = found.is_demo
+    mention_unlisted(found.survey.unlisted)
     if is_demo:
         remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
     db = scanned([config_dir()] if is_demo else folders(config))

@@ -19,7 +19,7 @@ from turnlog.edit.trash.trash import HISTORY, Entry, Trash
 from turnlog.entries.agents import loose_agents
 from turnlog.entries.belongings import belongings
 from turnlog.entries.history import without
-from turnlog.entries.layout import session_files
+from turnlog.entries.layout import Survey, session_files
 from turnlog.entries.peeks import complete_titles, look
 from turnlog.entries.plans import named_in, plan_names
 from turnlog.entries.writer import read_whole, replace
@@ -135,8 +135,10 @@ def _roots(found: Target, config_dir: Path) -> Iterator[Path]:
 def _plans(found: Target, config_dir: Path) -> tuple[list[Path], tuple[Path, ...]]:
     """The plans of a session alone, and those it shares."""
     names = {path: path.stem for path in belongings(config_dir, found.path.parent, "", plan_names(found.path)).plans}
-    others = (file.path for file in session_files(config_dir) if file.path != found.path)
-    shared = named_in(names.values(), others)
+    survey = Survey()
+    others = [file.path for file in session_files(config_dir, survey) if file.path != found.path]
+    # A session that can't be looked at may have them too.
+    shared = set(names.values()) if survey.unlisted else named_in(names.values(), others)
     return [path for path in names if names[path] not in shared], tuple(p for p in names if names[p] in shared)
 
 

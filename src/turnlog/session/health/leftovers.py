@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from turnlog.entries.agents import Loose, loose_agents
 from turnlog.entries.belongings import Belongings, belongings, history
-from turnlog.entries.layout import SessionFile, is_session_id, projects, scan, session_files, unfinished_ids
+from turnlog.entries.layout import SessionFile, Survey, is_session_id, projects, scan, session_files, unfinished_ids
 from turnlog.entries.slug import slug
 from turnlog.session.clock import moment
 from turnlog.session.session import Session
@@ -55,7 +55,8 @@ class Leftover(NamedTuple):
 
 def leftovers(config_dir: Path) -> list[Leftover]:
     """The sessions of a config folder of which something is left but the transcript, the newest first."""
-    there = {item.session_id.lower() for item in session_files(config_dir)}
+    survey = Survey()
+    there = {item.session_id.lower() for item in session_files(config_dir, survey)}
     # Copies that a killed turnlog has left are no session: the next clone removes them.
     there |= {identity.lower() for folder in projects(config_dir) for identity in unfinished_ids(folder)}
     typed = _histories(config_dir)
@@ -63,8 +64,14 @@ def leftovers(config_dir: Path) -> list[Leftover]:
     ids = [identity for identity in dict.fromkeys((*typed, *folders, *_named(config_dir))) if identity not in there]
     loose: dict[Path, Loose] = {}
     found = [_leftover(config_dir, identity, typed.get(identity, []), folders.get(identity), loose) for identity in ids]
-    told = [item for item in found if item.typed or item.files]
+    told = [item for item in found if (item.typed or item.files) and not _is_hidden(item, survey)]
     return sorted(told, key=lambda item: item.last or datetime.min.replace(tzinfo=UTC), reverse=True)
+
+
+def _is_hidden(item: Leftover, survey: Survey) -> bool:
+    """Whether the transcript may be there, in a folder that can't be listed."""
+    place = item.project_dir or item.config_dir / "projects" / "-"
+    return survey.hides(str(place / f"{item.session_id}.jsonl"))
 
 
 def _leftover(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import zstandard
 
-from turnlog.entries.layout import scan
+from turnlog.entries.layout import list_folder
 from turnlog.errors import Unreadable
 from turnlog.store.archive import durable
 
@@ -105,13 +105,13 @@ class Blobs:
     def sizes(self) -> Iterator[tuple[str, int]]:
         """The names of all blobs, and the bytes they take on disk."""
         for folder in self._folders():
-            for item in scan(folder):
+            for item in list_folder(folder):
                 if found := _NAME.fullmatch(item.name):
                     yield found[1], item.stat().st_size
 
     def names(self) -> set[str]:
         """The names of all blobs."""
-        found = (_NAME.fullmatch(item.name) for folder in self._folders() for item in scan(folder))
+        found = (_NAME.fullmatch(item.name) for folder in self._folders() for item in list_folder(folder))
         return {name[1] for name in found if name}
 
     def drop(self, name: str) -> None:
@@ -124,4 +124,4 @@ class Blobs:
         durable.sweep_unfinished(self._folders())
 
     def _folders(self) -> list[Path]:
-        return sorted(Path(item.path) for item in scan(self.folder) if item.is_dir())
+        return sorted(Path(item.path) for item in list_folder(self.folder) if item.is_dir())

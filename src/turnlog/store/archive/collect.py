@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.entries.agents import Loose, loose_agents
-from turnlog.entries.layout import SessionFile, is_session_id, project_sessions, projects, scan
+from turnlog.entries.layout import SessionFile, Survey, is_dir, is_session_id, project_sessions, projects, scan
 
 _ID = 36
 _PLAN = re.compile(rb'"slug"\s*:\s*"([A-Za-z0-9_][A-Za-z0-9_-]{0,199})"')
@@ -29,14 +29,17 @@ class Found(NamedTuple):
     """Everything that belongs to it, its own file first."""
 
 
-def collect(config_dir: Path, only: Set[str] | None = None) -> Iterator[Found]:
+def collect(config_dir: Path, only: Set[str] | None = None, survey: Survey | None = None) -> Iterator[Found]:
     """The sessions of a config folder, or some of them, with all that belongs to them."""
-    elsewhere = _by_id(config_dir)
-    for project_dir in projects(config_dir):
-        files = [item for item in project_sessions(project_dir, config_dir) if only is None or item.session_id in only]
+    survey = survey or Survey()
+    elsewhere = _by_id(config_dir, survey)
+    for project_dir in projects(config_dir, survey):
+        listed = project_sessions(project_dir, config_dir, survey)
+        files = [item for item in listed if only is None or item.session_id in only]
         loose = loose_agents(project_dir) if files else {}
         for item in files:
-            beside = [*_below(os.path.join(project_dir, item.session_id)), *_loose(loose, item.session_id)]  # noqa: PTH118
+            folder = os.path.join(project_dir, item.session_id)  # noqa: PTH118
+            beside = [*_below(folder, survey), *_loose(loose, item.session_id)]
             paths = [item.file, *beside, *elsewhere.get(item.session_id, ())]
             yield Found(item, tuple(dict.fromkeys(paths)))
 
@@ -48,31 +51,32 @@ def plans(data: bytes, config_dir: Path) -> set[str]:
     return {path for path in paths if _is_file(path)}
 
 
-def _by_id(config_dir: Path) -> dict[str, list[str]]:
+def _by_id(config_dir: Path, survey: Survey) -> dict[str, list[str]]:
     """The files in all folders but those of the projects whose names begin with a session's id."""
     found: dict[str, list[str]] = {}
-    for folder in scan(config_dir):
-        if folder.name in _APART or not folder.is_dir(follow_symlinks=False):
+    for folder in scan(config_dir, survey):
+        if folder.name in _APART or not is_dir(folder, survey, follow_links=False):
             continue
-        for item in scan(folder.path):
+        for item in scan(folder.path, survey):
             name = item.name[:_ID]
             if is_session_id(name) and item.name[_ID : _ID + 1] in ("", ".", "-"):
-                found.setdefault(name, []).extend(_files([item]))
+                found.setdefault(name, []).extend(_files([item], survey))
     return {name: sorted(paths) for name, paths in found.items()}
 
 
-def _below(folder: str) -> list[str]:
-    return [] if os.path.islink(folder) else _files(scan(folder))  # noqa: PTH114 - strings are several times as fast
+def _below(folder: str, survey: Survey) -> list[str]:
+    # Strings are several times as fast as paths.
+    return [] if os.path.islink(folder) else _files(scan(folder, survey), survey)  # noqa: PTH114
 
 
-def _files(items: Iterable[os.DirEntry[str]]) -> list[str]:
+def _files(items: Iterable[os.DirEntry[str]], survey: Survey) -> list[str]:
     """The files among some entries of a folder, and below the folders among them."""
     found = []
     for item in sorted(items, key=lambda item: item.name):
-        if item.is_file(follow_symlinks=False):
+        if is_dir(item, survey, follow_links=False):
+            found += _files(scan(item.path, survey), survey)
+        elif not item.is_symlink() and item.is_file(follow_symlinks=False):
             found.append(item.path)
-        elif item.is_dir(follow_symlinks=False):
-            found += _files(scan(item.path))
     return found
 
 

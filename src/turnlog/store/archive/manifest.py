@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 import zstandard
 
-from turnlog.entries.layout import SessionFile, is_session_id, scan
+from turnlog.entries.layout import SessionFile, is_session_id, list_folder, scan
 from turnlog.entries.spelling import escaped, unescaped
 from turnlog.errors import Unreadable
 from turnlog.store.archive import durable
@@ -140,8 +140,8 @@ class Manifests:
         return {name: sorted(numbers) for name, numbers in sorted(found.items())}
 
     def ids(self) -> set[str]:
-        """The ids of all sessions, from the names alone."""
-        return {label.name[:36] for item in self._names() if (label := _label(item))}
+        """The ids of all sessions, from the names alone; none where the folder can't be listed."""
+        return {label.name[:36] for item in scan(self.folder) if (label := _label(item.name))}
 
     def path(self, name: str, generation: int) -> Path:
         """Where a manifest lies."""
@@ -190,7 +190,7 @@ class Manifests:
         self.path(name, generation).unlink(missing_ok=True)
 
     def _names(self) -> list[str]:
-        return [item.name for item in scan(self.folder)]
+        return [item.name for item in list_folder(self.folder)]
 
 
 def _label(item: str) -> Label | None:

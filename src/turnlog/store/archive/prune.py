@@ -7,12 +7,12 @@ number, by age, or until the archive is small enough, the oldest first.
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from contextlib import suppress
 from typing import NamedTuple
 
+from turnlog.entries.layout import is_missing
 from turnlog.errors import TurnlogError, Unreadable
 from turnlog.store.archive import durable
 from turnlog.store.archive.archive import Archive
@@ -99,7 +99,7 @@ def sweep_now_and_then(archive: Archive) -> None:
 def is_gone(manifest: Manifest) -> bool:
     """Whether the session's own file is no longer on disk."""
     main = manifest.file(manifest.main)
-    return main is None or not os.path.lexists(manifest.absolute(main))
+    return main is None or is_missing(manifest.absolute(main))
 
 
 def _all(archive: Archive) -> list[Manifest]:

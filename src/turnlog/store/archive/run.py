@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from turnlog.entries.layout import Survey, is_missing
 from turnlog.entries.peeks import complete_titles, look
 from turnlog.entries.spelling import escaped, unescaped
 from turnlog.errors import Changed, Unreadable
@@ -67,7 +68,9 @@ class _Run:
         self.store = Blobs(archive.blobs.folder)
 
     def over(self, config_dirs: Iterable[Path], progress: Progress | None) -> Report:
-        found = [(item, folder) for folder in config_dirs for item in collect(folder, self.only)]
+        survey = Survey()
+        found = [(item, folder) for folder in config_dirs for item in collect(folder, self.only, survey)]
+        self.report.troubles += [f"{item} (can't be listed; nothing in it was archived)" for item in survey.unlisted]
         self.report.sessions = len(found)
         for number, (item, folder) in enumerate(found, 1):
             self._session(item, folder)
@@ -151,7 +154,7 @@ class _Run:
         """The files that were archived before and were not read now: most of them are gone."""
         now = time.time_ns()
         return [
-            file if file.gone_ns or os.path.lexists(_absolute(path, config_dir)) else replace(file, gone_ns=now)
+            replace(file, gone_ns=now) if not file.gone_ns and is_missing(_absolute(path, config_dir)) else file
             for path, file in old.items()
             if path not in taken
         ]

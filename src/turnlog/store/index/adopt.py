@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
+from turnlog.entries.layout import is_missing
 from turnlog.entries.tail import Checkpoint
 from turnlog.errors import Unreadable
 from turnlog.session.texts.outline import Outline
@@ -84,7 +85,7 @@ def _kept(archive: Archive, config_dirs: Sequence[Path]) -> Iterator[_Kept]:
 
 
 def _is_missing(db: apsw.Connection, kept: _Kept) -> bool:
-    if os.path.lexists(kept.path):
+    if not is_missing(kept.path):
         return False
     known = db.execute("SELECT id FROM file WHERE path = ?", (kept.path,)).get
     return known is None or not db.execute("SELECT EXISTS (SELECT 1 FROM text WHERE file = ?)", (known,)).get

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,7 @@ from turnlog.store.index.names import Names
 from turnlog.store.lock import writing
 
 if TYPE_CHECKING:
+    from turnlog.entries.layout import Survey
     from turnlog.entries.transcripts import Listed
 
 _SETTLED_NS = 2_000_000_000
@@ -43,6 +44,10 @@ class Changes(NamedTuple):
     """How many files there are."""
     unnamed: tuple[str, ...] = ()
     """Files whose names are no text: they can't be in the index."""
+    unlisted: tuple[str, ...] = ()
+    """Folders and files that can't be looked at, with the reason; what is known of them stays."""
+    others: int = 0
+    """How many `.jsonl` files have a name that is no session's."""
 
 
 class _Seen(NamedTuple):
@@ -55,14 +60,15 @@ class _Seen(NamedTuple):
 
 def changes(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
     """Look for what changed, and note files that came, went or came back; in a transaction if there are such."""
-    if not _folders_changed(db, config_dirs):
+    if not folders_changed(db, config_dirs):
         found = _by_stat(db)
         if found is not None:
             return found
     return _by_listing(db, config_dirs)
 
 
-def _folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
+def folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
+    """Whether the next refresh lists the folders, instead of looking at the known files alone."""
     known = dict(db.execute("SELECT path, mtime_ns FROM folder"))
     if not known or any(str(folder / "projects") not in known for folder in config_dirs):
         return True
@@ -84,7 +90,7 @@ def _by_stat(db: apsw.Connection) -> Changes | None:
                 found.append(Changed(file, now.st_mtime_ns, now.st_size, _more(now.st_size, size)))
     except OSError:
         return None
-    return Changes(found, len(rows))
+    return Changes(found, len(rows), others=read_others(db))
 
 
 def _more(now: int, before: int) -> int:
@@ -93,30 +99,44 @@ def _more(now: int, before: int) -> int:
 
 
 def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
+    from turnlog.entries.layout import Survey, is_missing
     from turnlog.entries.transcripts import transcripts
 
     before = time.time_ns()
-    folders: list[str] = []
-    found_now = [item for folder in config_dirs for item in transcripts(folder, folders)]
-    listed = {item.path: item for item in found_now if _is_text(item.path)}
+    survey = Survey()
+    found_now = [item for folder in config_dirs for item in transcripts(folder, survey)]
+    listed = {item.path: item for item in found_now if is_text(item.path)}
     unnamed = tuple(ascii(item.path) for item in found_now if item.path not in listed)
-    known = {path: _Seen(file, path, *rest) for path, file, *rest in _known(db)}
+    rows = {path: _Seen(file, path, *rest) for path, file, *rest in _known(db)}
     gone = {path for (path,) in db.execute("SELECT path FROM file WHERE gone IS NOT NULL")}
+    missing = {path: seen for path, seen in rows.items() if path not in listed and path not in gone}
+    hidden = {path: seen for path, seen in missing.items() if survey.hides(path) and not is_missing(path)}
     with writing(db):
-        _note_folders(db, folders, before)
-        _note_gone(db, (seen.id for path, seen in known.items() if path not in listed and path not in gone))
+        _note_folders(db, survey, before)
+        _note_gone(db, (seen.id for path, seen in missing.items() if path not in hidden))
         db.executemany("UPDATE file SET gone = NULL WHERE path = ?", ((path,) for path in gone & listed.keys()))
         found = [
-            Changed(known[path].id, item.mtime_ns, item.size, _more(item.size, known[path].size))
+            Changed(rows[path].id, item.mtime_ns, item.size, _more(item.size, rows[path].size))
             for path, item in listed.items()
-            if path in known and (item.size, item.mtime_ns, item.inode) != known[path][2:]
+            if path in rows and (item.size, item.mtime_ns, item.inode) != rows[path][2:]
         ]
-        fresh = [item for path, item in listed.items() if path not in known]
-        found += _note_new(db, fresh)
-    return Changes(found, len(listed), unnamed)
+        found += _grown(hidden.values())
+        found += _note_new(db, [item for path, item in listed.items() if path not in rows])
+    return Changes(found, len(listed) + len(hidden), unnamed, tuple(map(str, survey.unlisted)), len(survey.others))
 
 
-def _is_text(path: str) -> bool:
+def _grown(seen: Iterable[_Seen]) -> Iterator[Changed]:
+    """The files that have changed in folders which can be entered and not listed."""
+    for file, path, size, mtime_ns, inode in seen:
+        try:
+            now = os.stat(path)  # noqa: PTH116
+        except OSError:
+            continue
+        if (now.st_size, now.st_mtime_ns, now.st_ino) != (size, mtime_ns, inode):
+            yield Changed(file, now.st_mtime_ns, now.st_size, _more(now.st_size, size))
+
+
+def is_text(path: str) -> bool:
     """Whether a name can be written as UTF-8; on Linux a name is any bytes."""
     try:
         path.encode()
@@ -129,11 +149,18 @@ def _known(db: apsw.Connection) -> Iterable[tuple[str, int, int, int, int]]:
     return db.execute("SELECT path, id, size, mtime_ns, inode FROM file")
 
 
-def _note_folders(db: apsw.Connection, folders: Iterable[str], before: int) -> None:
-    """Remember when each folder changed last; not of those that changed just now, or are not there yet."""
-    rows = ((path, _time_of(path, before)) for path in dict.fromkeys(folders) if _is_text(path))
+def _note_folders(db: apsw.Connection, survey: Survey, before: int) -> None:
+    """Remember when each folder changed last; not of those that changed just now, or could not be listed."""
+    unlisted = {item.path for item in survey.unlisted}
+    rows = [
+        (path, -1 if path in unlisted else _time_of(path, before))
+        for path in dict.fromkeys((*survey.folders, *unlisted))
+        if is_text(path)
+    ]
     db.execute("DELETE FROM folder")
     db.executemany("INSERT INTO folder VALUES (?, ?)", rows)
+    facts = (("others", len(survey.others)), ("unlisted", "\n".join(map(str, survey.unlisted))))
+    db.executemany("INSERT OR REPLACE INTO fact VALUES (?, ?)", facts)
 
 
 def _time_of(folder: str, before: int) -> int:
@@ -170,6 +197,18 @@ def session_number(db: apsw.Connection, project: int, uuid: str) -> int:
     db.execute("INSERT OR IGNORE INTO session (project, uuid) VALUES (?, ?)", (project, uuid))
     found: Any = db.execute("SELECT id FROM session WHERE project = ? AND uuid = ?", (project, uuid)).get
     return int(found)
+
+
+def read_unlisted(db: apsw.Connection) -> list[str]:
+    """The folders and files that the last refresh could not look at, with the reasons."""
+    found: Any = db.execute("SELECT value FROM fact WHERE name = 'unlisted'").get
+    return found.split("\n") if found else []
+
+
+def read_others(db: apsw.Connection) -> int:
+    """How many `.jsonl` files the last refresh met whose names are no session's."""
+    found: Any = db.execute("SELECT value FROM fact WHERE name = 'others'").get
+    return found or 0
 
 
 def archive_mark(folder: Path) -> int:

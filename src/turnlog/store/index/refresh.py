@@ -39,6 +39,10 @@ class Refreshed(NamedTuple):
     """Another process is at it; the index is as that one left it."""
     unread: tuple[str, ...] = ()
     """Files that can't be read, with the reason."""
+    unlisted: tuple[str, ...] = ()
+    """Folders and files that can't be looked at, with the reason; the index keeps what it knows of them."""
+    others: int = 0
+    """How many `.jsonl` files have a name that is no session's; they are not in the index."""
 
 
 def refresh(db: apsw.Connection, lock: Path, config_dirs: Sequence[Path], progress: Progress) -> Refreshed:
@@ -48,20 +52,19 @@ def refresh(db: apsw.Connection, lock: Path, config_dirs: Sequence[Path], progre
         if not is_ours:
             return Refreshed(is_busy=True)
         found = changes(db, config_dirs)
+        looked = Refreshed(known=found.known, unread=_unnamed(found), unlisted=found.unlisted, others=found.others)
         if not found.files:
-            return Refreshed(known=found.known, seconds=time.perf_counter() - start, unread=_unnamed(found))
+            return looked._replace(seconds=time.perf_counter() - start)
         from turnlog.store.index.work import Work  # reading is much to import, and mostly there is nothing to read
 
         work = Work(db, progress, sum(item.more for item in found.files))
         done = work.run(found.files)
-    return Refreshed(
-        done,
-        work.done,
-        time.perf_counter() - start,
-        found.known,
-        len(found.files) - done - len(work.unread),
-        False,
-        (*work.unread, *_unnamed(found)),
+    return looked._replace(
+        files=done,
+        bytes=work.done,
+        seconds=time.perf_counter() - start,
+        left=len(found.files) - done - len(work.unread),
+        unread=(*work.unread, *looked.unread),
     )
 
 

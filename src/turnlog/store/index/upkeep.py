@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import apsw
 
+from turnlog.entries.layout import Survey
 from turnlog.entries.tail import Checkpoint, stale
+from turnlog.entries.transcripts import transcripts
+from turnlog.store.index.changes import folders_changed, is_text
 from turnlog.store.index.spend import renew
 from turnlog.store.lock import DAMAGED, writing
 
@@ -18,17 +25,24 @@ _WHY = {
 }
 
 
-def empty(db: apsw.Connection) -> int:
-    """Take out what can be read again, so that the next refresh reads it; gives how many files are gone and stay.
+NEVER_NS = -1
+"""The time of a file whose texts were taken out while it could not be read: it is read again once it can be."""
 
-    Of those that are gone, only what can be counted stays: their texts are nowhere, unless they are in the archive.
+
+def empty(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
+    """Take out what can be read again, so that the next refresh reads it; gives how many files can't be and stay.
+
+    Of a file that is gone, or that can't be read now, what was counted stays. Its texts come back with the file, or
+    from the archive.
     """
+    readable = [item.path for folder in config_dirs for item in transcripts(folder) if os.access(item.path, os.R_OK)]
     with writing(db):
-        kept = db.execute("SELECT count(*) FROM file WHERE gone IS NOT NULL").get
-        db.execute("CREATE TEMP TABLE again AS SELECT id FROM file WHERE gone IS NULL")
+        db.execute("CREATE TEMP TABLE again AS SELECT file.id FROM file JOIN json_each(?) ON file.path = value", (_json(readable),))
+        kept: Any = db.execute("SELECT count(*) FROM file WHERE id NOT IN again").get
         for table in ("text", "answer", "call"):
             db.execute(f"DELETE FROM {table} WHERE file IN again")
         db.execute("DELETE FROM file WHERE id IN again")
+        db.execute("UPDATE file SET mtime_ns = ?", (NEVER_NS,))
         db.execute("DELETE FROM session WHERE id NOT IN (SELECT session FROM file)")
         db.execute("DELETE FROM text")
         db.execute("DELETE FROM folder")
@@ -39,6 +53,38 @@ def empty(db: apsw.Connection) -> int:
         db.execute("DROP TABLE again")
         renew(db, None)
     return int(kept)
+
+
+def _json(paths: Iterable[str]) -> str:
+    return json.dumps([path for path in paths if is_text(path)], ensure_ascii=False)
+
+
+class Difference(NamedTuple):
+    """How an index differs from the files on disk."""
+
+    faults: list[str]
+    """What the next command would not notice by itself."""
+    unlisted: list[str]
+    """Folders and files that can't be looked at, with the reason."""
+    waiting: int
+    """How many files the next command will read, or note as deleted or back."""
+
+
+def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> Difference:
+    """Compare the files that an index knows with those that are there."""
+    survey = Survey()
+    there = {item.path for folder in config_dirs for item in transcripts(folder, survey) if is_text(item.path)}
+    known: dict[str, bool] = {str(path): bool(gone) for path, gone in db.execute("SELECT path, gone NOTNULL FROM file")}
+    faults = [f"{path}: exists, and the index has it as deleted" for path in sorted(there) if known.get(path)]
+    faults += [f"{path}: is not in the index" for path in sorted(there - known.keys())]
+    faults += [
+        f"{path}: was deleted since it was read"
+        for path, is_gone in known.items()
+        if not is_gone and path not in there and not survey.hides(path)
+    ]
+    unlisted = [str(item) for item in survey.unlisted]
+    unlisted += [f"{path}: can't be read" for path in sorted(there) if not os.access(path, os.R_OK)]
+    return Difference([], unlisted, len(faults)) if folders_changed(db, config_dirs) else Difference(faults, unlisted, 0)
 
 
 def verify(db: apsw.Connection) -> Iterator[str]:
@@ -74,7 +120,13 @@ def _stale_files(db: apsw.Connection) -> Iterator[str]:
     columns = "path, offset, inode, size, mtime_ns, head_hash, tail_hash, generation"
     for path, *rest in db.execute(f"SELECT {columns} FROM file WHERE gone IS NULL"):
         checkpoint = Checkpoint(*rest)
-        if checkpoint.offset and (reason := stale(path, checkpoint)):
+        if not checkpoint.offset:
+            continue
+        try:
+            reason = stale(path, checkpoint)
+        except OSError:  # `compare_with_disk` says so
+            continue
+        if reason:
             yield f"{path}: {_WHY[reason]} since it was read; the next command reads it again"
 
 

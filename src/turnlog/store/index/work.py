@@ -126,10 +126,13 @@ class Work:
         if kind == "agent" and (owner := self._owner(path, session, project)) is not None:
             self.moved[file] = session
             return Task(file, path, kind, owner, project, Checkpoint(*rest[:7]), Outline(), {}, set(), reset="owner")
+        checkpoint = Checkpoint(*rest[:7])
+        if checkpoint.mtime_ns < 0:  # it could not be read when the index was emptied (upkeep.NEVER_NS)
+            return Task(file, path, kind, session, project, checkpoint, Outline(), {}, set(), reset="emptied")
         known: list[Any] = self.db.execute("SELECT id, tool, path, shown FROM call WHERE file = ?", (file,)).fetchall()
         tools = {call: tool for call, tool, *_ in known if tool is not None}
         files = {named if shown == "=" else shown for *_, named, shown in known if shown is not None}
-        return Task(file, path, kind, session, project, Checkpoint(*rest[:7]), Outline(*rest[7:]), tools, files)
+        return Task(file, path, kind, session, project, checkpoint, Outline(*rest[7:]), tools, files)
 
     def _owner(self, path: str, session: int, project: int) -> int | None:
         """The session that a loose sub-agent belongs to by now, if it is another one than before."""

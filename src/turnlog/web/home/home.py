@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from turnlog.entries.layout import config_candidates
+from turnlog.store.index.changes import read_unlisted
 from turnlog.store.insight.catalog import Listed, Used, tools
 from turnlog.web import amounts
 from turnlog.web.answers import document, kept, page, place_of
@@ -47,7 +48,8 @@ def home(request: Request) -> Response:
     listing = kept(request, "lists", Lists).of(place_of(request))
     wish = wished(request)
     found = _chosen(request, listing, wish)
-    return page(request, "home.html", **_values(request, listing, wish, found), folders=_folders(request))
+    unlisted = read_unlisted(place_of(request).store.db)
+    return page(request, "home.html", **_values(request, listing, wish, found), folders=_folders(request), unlisted=unlisted)
 
 
 def rows(request: Request) -> Response:
@@ -175,6 +177,7 @@ def sessions(request: Request) -> Response:
             "page": found.page,
             "page_size": PAGE,
             "demo": place_of(request).is_demo,
+            "unlisted": read_unlisted(place_of(request).store.db),
         }
     )
 

@@ -112,7 +112,12 @@ def test_an_index_without_faults_is_said_to_be_so(turnlog: Turnlog, filled: Mach
     turnlog("index")
     done = turnlog("index", "verify")
     assert (done.status, done.lines) == (0, [f"{database(home)}: nothing wrong"])
-    assert turnlog("index", "verify", "--json").json == {"path": str(database(home)), "faults": []}
+    assert turnlog("index", "verify", "--json").json == {
+        "path": str(database(home)),
+        "faults": [],
+        "unlisted": [],
+        "waiting": 0,
+    }
 
 
 def test_faults_are_listed_with_the_remedy(turnlog: Turnlog, filled: Machine, home: Path) -> None:

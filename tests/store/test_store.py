@@ -139,20 +139,6 @@ def test_an_empty_file_is_a_new_index(desk: Desk) -> None:
     assert opened_again(desk) == []
 
 
-def test_where_a_folder_has_its_name_an_index_is_made_for_once(desk: Desk) -> None:
-    (desk.data / "index.db").mkdir(parents=True)
-    desk.write(main(), said("one"))
-    told: list[str] = []
-    with desk.open(told.append) as store:
-        assert store.is_temporary
-        assert store.refresh([desk.config]).files == 1
-        folder = store.folder
-        assert folder.exists()
-    assert not folder.exists()
-    assert len(told) == 1
-    assert "temporary folder" in told[0]
-
-
 @posix
 def test_an_index_that_is_a_link_is_followed(desk: Desk, tmp_path: Path) -> None:
     desk.data.mkdir()

@@ -466,3 +466,27 @@ def _parts(batch: Batch) -> tuple[Batch, Batch]:
     found = halves(batch)
     assert found is not None
     return found
+
+
+@pytest.mark.parametrize("place", range(100))
+def test_damage_in_its_header_is_told_in_one_line(path: Path, place: int) -> None:
+    with Outbox.open(path) as outbox:
+        outbox.put("t", [], "a", "b")
+    sound = path.read_bytes()
+    for bits in (0xFF, 0x01, 0x80):
+        data = bytearray(sound)
+        data[place] ^= bits
+        path.write_bytes(data)
+        with suppress(TurnlogError), Outbox.open(path) as outbox:
+            assert outbox.progress("t", "a") in ("b", None)
+            outbox.put("t", [], "a", "b")
+        for ending in ("-wal", "-shm"):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
+def test_a_folder_in_its_place_is_told(path: Path, ending: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_name(path.name + ending).mkdir()
+    with pytest.raises(TurnlogError, match="is damaged"), Outbox.open(path):
+        pass

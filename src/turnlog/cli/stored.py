@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
+
 from turnlog.cli.config import Config, data_dir
 from turnlog.cli.output import mention_unlisted, remark
 from turnlog.errors import TurnlogError
 from turnlog.store.index.changes import archive_changed
 from turnlog.store.index.refresh import Refreshed
-from turnlog.store.lock import DAMAGED
 from turnlog.store.place import index_name
 from turnlog.store.store import Store
 
@@ -51,7 +52,9 @@ def _healed(found: Store) -> Iterator[None]:
     """Put an index aside that turns out to be damaged while it is read: the next command makes it again."""
     try:
         yield
-    except DAMAGED as error:
+    except apsw.Error as error:
+        if not found.shows_damage(error):
+            raise
         found.begin_again(error)
         raise TurnlogError("the index was damaged where the answer stood; give the command again") from error
 

@@ -11,9 +11,6 @@ from pathlib import Path
 
 import apsw
 
-DAMAGED = (apsw.CorruptError, apsw.NotADBError)
-"""What is raised where a file holds what no database holds."""
-
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:

@@ -14,16 +14,19 @@ from typing import NamedTuple
 
 import apsw
 
-from turnlog.errors import TurnlogError
+from turnlog.errors import Busy, TurnlogError
+from turnlog.store.damage import DAMAGED, check_places, is_damage, put_aside
 from turnlog.store.index.pieces import prepare
 from turnlog.store.index.refresh import Progress, Refreshed, refresh, unheard
-from turnlog.store.lock import DAMAGED, locked, log_ahead, writing
+from turnlog.store.lock import locked, log_ahead, writing
 from turnlog.store.place import USUAL
 from turnlog.store.session_counts import count_sessions
 
 VERSION = 10
 """Of the tables and of what is put into them; an index of another version is made again."""
 BUSY_MS = 10_000
+_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "identifier", "fact")
+_FULL_TEXT = ("said", "done", "hump")
 _UNWRITABLE = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 
@@ -71,6 +74,8 @@ class Store:
                 return found
         except apsw.FullError:
             raise TurnlogError(f"{folder}: the disk is full; make room, or set TURNLOG_HOME") from None
+        except apsw.BusyError:
+            raise Busy(f"{folder / name}: another process keeps the index locked; try again later") from None
         except (OSError, *_UNWRITABLE) as error:
             tell(f"{folder}: {_reason(error)}; the index is made for this one time in a temporary folder")
         from tempfile import mkdtemp
@@ -95,19 +100,45 @@ class Store:
     def refresh(self, config_dirs: Sequence[Path], progress: Progress = unheard) -> Refreshed:
         """Bring it up to date; one that turns out to be damaged is made again."""
         try:
-            return refresh(self.db, self.lock, config_dirs, progress)
-        except DAMAGED as error:
+            return self._refresh(config_dirs, progress)
+        except apsw.Error as error:
+            if not self.shows_damage(error):
+                if isinstance(error, _UNWRITABLE):
+                    raise TurnlogError(f"{self.path}: can't be written ({error}); the index stays as it was") from None
+                raise
             self.begin_again(error)
+            return self._refresh(config_dirs, progress)
+
+    def _refresh(self, config_dirs: Sequence[Path], progress: Progress) -> Refreshed:
+        try:
             return refresh(self.db, self.lock, config_dirs, progress)
         except apsw.FullError:
             raise TurnlogError(f"{self.path}: the disk is full; the index stays as it was") from None
-        except apsw.IOError as error:
-            raise TurnlogError(f"{self.path}: can't be written ({error}); the index stays as it was") from None
+        except apsw.BusyError:
+            raise Busy(f"{self.path}: another process keeps the index locked; try again later") from None
+
+    def shows_damage(self, error: apsw.Error) -> bool:
+        """Whether an error comes from damage in the file, and not from the statement that raised it."""
+        if isinstance(error, DAMAGED):
+            return True
+        if not isinstance(error, apsw.SQLError):
+            return isinstance(error, _UNWRITABLE) and is_damage(error, self.path)
+        try:
+            for table in _TABLES:
+                self.db.execute(f"SELECT * FROM {table} LIMIT 1").fetchall()
+            for table in _FULL_TEXT:
+                self.db.execute(f"SELECT 1 FROM {table} WHERE {table} MATCH ?", ("any",)).fetchone()
+        except (apsw.SQLError, *DAMAGED):
+            return True
+        return False
 
     def begin_again(self, damage: Exception) -> None:
         """Put it aside and make an empty one."""
         self.db.close()
-        put_aside(self.path, f"is damaged ({damage})", self._tell)
+        with locked(self.lock) as is_ours:
+            if not is_ours:
+                raise Busy(f"{self.path}: is damaged, and another turnlog is at work on it; try again later")
+            _renew(self.path, f"is damaged ({damage})", self._tell)
         self.db = _connect(self.path, self._tell)
 
     @property
@@ -138,29 +169,61 @@ class Store:
 
 
 def _connect(path: Path, tell: Tell) -> apsw.Connection:
+    """Open an index that can be used; another one is put aside, under the lock, if it still can't be used then."""
     try:
-        db = _opened(path)
+        return _checked(path)
+    except (apsw.Error, _OtherVersion) as error:
+        if isinstance(error, apsw.Error) and not is_damage(error, path):
+            raise
+    with locked(path.with_suffix(".lock")) as is_ours:
+        if not is_ours:
+            raise Busy(f"{path}: is damaged or of another version, and another turnlog is at work on it; try again later")
+        try:
+            return _checked(path)
+        except _OtherVersion:
+            _renew(path, "is of another version of turnlog", tell)
+        except apsw.Error as error:
+            if not is_damage(error, path):
+                raise
+            _renew(path, f"is damaged ({error})", tell)
+        return _checked(path)
+
+
+class _OtherVersion(Exception):
+    """The tables are not those of this version."""
+
+
+def _checked(path: Path) -> apsw.Connection:
+    """Open an index, or make it; an index that can't be used raises what is wrong with it."""
+    check_places(path)
+    db = _opened(path)
+    try:
         with db:  # both from one moment: another process may be making it
             version = db.pragma("user_version")
             is_new = not db.execute("SELECT count(*) FROM sqlite_schema").get
-    except DAMAGED as error:
-        put_aside(path, f"is damaged ({error})", tell)
-        return _connect(path, tell)
-    if version != VERSION and not is_new:
+        if db.readonly("main"):
+            raise apsw.ReadOnlyError("attempt to write a readonly database")
+        if version != VERSION and not is_new:
+            raise _OtherVersion
+        if is_new:
+            _create(db)
+    except BaseException:
         db.close()
-        put_aside(path, "is of another version of turnlog", tell)
-        return _connect(path, tell)
-    if is_new:
-        _create(db)
+        raise
     return db
 
 
 def _opened(path: Path) -> apsw.Connection:
     before = os.umask(0o077)  # what people said is in it
+    db = None
     try:
         db = apsw.Connection(str(path))
         db.set_busy_timeout(BUSY_MS)
         log_ahead(db)
+    except BaseException:
+        if db is not None:
+            db.close()
+        raise
     finally:
         os.umask(before)
     db.pragma("synchronous", "normal")
@@ -179,12 +242,8 @@ def _create(db: apsw.Connection) -> None:
         db.pragma("user_version", VERSION)
 
 
-def put_aside(path: Path, why: str, tell: Tell) -> None:
-    """Take an index that can't be used out of the way; one of them is kept."""
-    aside = path.with_name(path.name + ".old")
-    for ending in ("-wal", "-shm"):
-        path.with_name(path.name + ending).unlink(missing_ok=True)
-    path.replace(aside)
+def _renew(path: Path, why: str, tell: Tell) -> None:
+    aside = put_aside(path)
     tell(f"{path} {why}; it is made again (the old one is {aside.name})")
 
 

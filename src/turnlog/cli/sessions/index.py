@@ -54,7 +54,7 @@ def _report(config: Config, action: str | None, as_json: bool) -> None:
     with opened(config, fresh=action is None) as (store, done):
         if action == "rebuild":
             places = _places(config)
-            _without_others(store, lambda: _emptied(store, places))
+            _emptied(store, places)
             done = refreshed(store, places)
             adopted(store, places)
         elif action == "vacuum":
@@ -75,12 +75,15 @@ def _places(config: Config) -> list[Path]:
 
 
 def _emptied(store: Store, places: list[Path]) -> None:
+    import apsw
+
     from turnlog.store.index.upkeep import empty
-    from turnlog.store.lock import DAMAGED
 
     try:
-        empty(store.db, places)
-    except DAMAGED as error:
+        _without_others(store, lambda: empty(store.db, places))
+    except apsw.Error as error:
+        if not store.shows_damage(error):
+            raise
         store.begin_again(error)
 
 

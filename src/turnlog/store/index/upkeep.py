@@ -13,9 +13,10 @@ import apsw
 from turnlog.entries.layout import Survey
 from turnlog.entries.tail import Checkpoint, stale
 from turnlog.entries.transcripts import transcripts
+from turnlog.store.damage import DAMAGED
 from turnlog.store.index.changes import folders_changed, is_text
 from turnlog.store.index.spend import renew
-from turnlog.store.lock import DAMAGED, writing
+from turnlog.store.lock import writing
 
 _WHY = {
     "missing": "was deleted",
@@ -92,7 +93,7 @@ def verify(db: apsw.Connection) -> Iterator[str]:
     for check in (_file_faults, _text_faults, _stale_files):
         try:
             yield from check(db)
-        except DAMAGED as error:
+        except (apsw.SQLError, *DAMAGED) as error:  # the statements are sound, so the file is not
             yield f"the file is damaged: {error}"
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 
 from turnlog.errors import Busy, TurnlogError
+from turnlog.store.damage import DAMAGED, check_places, is_damage
 from turnlog.store.lock import log_ahead, writing
 
 VERSION = 1
@@ -25,13 +26,31 @@ def connect(path: Path) -> apsw.Connection:
     with explained(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make_private(path)
-        db = apsw.Connection(str(path))
         try:
-            _set_up(db, path)
-        except BaseException:
-            db.close()
+            return _open(path)
+        except apsw.Error as error:
+            if is_damage(error, path):
+                raise _damaged(path, error) from None
             raise
-        return db
+
+
+def _open(path: Path) -> apsw.Connection:
+    check_places(path)
+    db = apsw.Connection(str(path))
+    try:
+        _set_up(db, path)
+        if db.readonly("main"):
+            raise apsw.ReadOnlyError("attempt to write a readonly database")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _damaged(path: Path, error: apsw.Error) -> TurnlogError:
+    return TurnlogError(
+        f"{path}: is damaged ({error}); once it is moved away tracing begins anew, and sends again what was sent"
+    )
 
 
 def _make_private(path: Path) -> None:
@@ -71,10 +90,8 @@ def explained(path: Path) -> Iterator[None]:
         raise TurnlogError(f"{path}: the disk is full; nothing is lost, make room and try again") from None
     except apsw.BusyError:
         raise Busy(f"{path}: another process writes to it all the time; try again") from None
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise TurnlogError(
-            f"{path}: is damaged ({error}); once it is moved away tracing begins anew, and sends again what was sent"
-        ) from None
+    except DAMAGED as error:
+        raise _damaged(path, error) from None
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError) as error:
         raise TurnlogError(f"{path}: can't be written ({error}); nothing is lost") from None
     except OSError as error:

@@ -2,7 +2,7 @@
 
 It works in small steps, so that there are many moments at which it can be killed, and reads ahead as a large one does.
 WHEN is `batch:3` (it kills itself when the third piece is written), `commit:2` (just before the second commit), or
-`helper:2` (it kills the process that reads ahead, not itself).
+`helper:2` (it kills the process that reads ahead, not itself), or `SIGTERM:3` (it gets that signal at the third piece).
 """
 
 from __future__ import annotations
@@ -61,12 +61,14 @@ def kill_helpers() -> None:
 def run(config: str, data: str, when: str = "never:0") -> None:
     """Bring an index up to date, and perhaps die of it."""
     moment, _, count = when.partition(":")
-    one_step() if moment == "helper" else small_steps()
+    one_step() if moment == "helper" or moment.startswith("SIG") else small_steps()
     progress: Callable[..., object] = lambda *_: None  # noqa: E731
     with Store.open(Path(data)) as store:
         db: apsw.Connection = store.db
         if moment == "batch":
             progress = at(int(count), die)
+        elif moment.startswith("SIG"):
+            progress = at(int(count), lambda: os.kill(os.getpid(), signal.Signals[moment]))
         elif moment == "helper":
             progress = at(int(count), kill_helpers)
         elif moment == "commit":

@@ -203,7 +203,7 @@ def test_the_sessions_that_a_message_touches_are_all_that_have_a_copy() -> None:
     ledger.answer("n", 3)
     found = touched(ledger.db, ["m'\"\u2028", "unknown"])
     assert found.sessions == {ledger.session("a"), ledger.session("b")}
-    assert touched(ledger.db, []) == Stale() == Stale() | Stale()
+    assert touched(ledger.db, []) == Stale()
 
 
 @pytest.mark.parametrize(
@@ -265,13 +265,14 @@ def test_renewing_what_a_change_touches_gives_what_renewing_all_gives(
 ) -> None:
     ledger = filled(before)
     ledger.renew()
-    changed = touched(ledger.db, {row[0] for row in before})
+    first = touched(ledger.db, {row[0] for row in before})
     ledger.db.execute("DELETE FROM answer")
     for key, file, time, output, model in after:
         ledger.answer(key, file, time, output_tokens=output, model=model)
-    changed |= touched(ledger.db, {row[0] for row in after})
-    if changed.since is not None:
-        ledger.renew([name for name in "abc" if ledger.session(name) in changed.sessions], changed.since)
+    second = touched(ledger.db, {row[0] for row in after})
+    if hours := [stale.since for stale in (first, second) if stale.since is not None]:
+        sessions = first.sessions | second.sessions
+        ledger.renew([name for name in "abc" if ledger.session(name) in sessions], min(hours))
     whole = filled(after)
     whole.renew()
     assert sorted(map(str, ledger.spend().items())) == sorted(map(str, whole.spend().items()))

@@ -38,6 +38,7 @@ _KINDS = (
     (re.compile(r"projects/[^/]+/(?:[0-9A-Fa-f-]{36}/subagents/(?:[^/]+/){0,3})?agent-(.+)\.jsonl"), "agent"),
     (re.compile(r"projects/[^/]+/[0-9A-Fa-f-]{36}/tool-results/(.+)"), "output"),
 )
+_MODELS = "SELECT text, id FROM name WHERE kind = 'model'"
 
 
 class _Kept(NamedTuple):
@@ -64,7 +65,9 @@ def adopt(db: apsw.Connection, archive: Archive, config_dirs: Sequence[Path]) ->
     missing = [kept for kept in _kept(archive, config_dirs) if _is_missing(db, kept)]
     with TemporaryDirectory(prefix="turnlog-") as folder, writing(db):
         copy = Path(folder) / "file"
-        unread = tuple(reason for kept in missing if (reason := _take(db, archive, kept, copy)))
+        names = Names.load(db)
+        models = {str(name): int(number) for name, number in db.execute(_MODELS)}
+        unread = tuple(reason for kept in missing if (reason := _take(db, archive, kept, copy, names, models)))
         db.execute("INSERT OR REPLACE INTO fact VALUES ('archive', ?)", (mark,))
     return Adopted(len(missing) - len(unread), unread)
 
@@ -91,23 +94,21 @@ def _is_missing(db: apsw.Connection, kept: _Kept) -> bool:
     return known is None or not db.execute("SELECT EXISTS (SELECT 1 FROM text WHERE file = ?)", (known,)).get
 
 
-def _take(db: apsw.Connection, archive: Archive, kept: _Kept, copy: Path) -> str | None:
+def _take(
+    db: apsw.Connection, archive: Archive, kept: _Kept, copy: Path, names: Names, models: dict[str, int]
+) -> str | None:
     """Read one file; gives why that can't be."""
     try:
         copy.write_bytes(b"".join(archive.chunks(kept.file)))
     except Unreadable as error:
         return str(error)
-    names = Names.load(db)
     task = _task(db, names, kept, copy)
     first = reserve(db, kept.file.size // SMALLEST + 16)
-    models: dict[str, Any] = {}
-    for name, number in db.execute("SELECT text, id FROM name WHERE kind = 'model'"):
-        models[str(name)] = number
     keys: set[str] = set()
     for batch in batches(task, names, itertools.count(first)):
         write(db, batch, models)
         write_identifiers(db, batch.met(names))
-        keys |= batch.answers.keys()
+        keys.update(batch.answers)
     db.execute("UPDATE file SET gone = ? WHERE id = ?", (kept.since or int(time.time()), task.file))
     stale = touched(db, keys)
     if stale.since is not None:

@@ -56,12 +56,6 @@ class Stale(NamedTuple):
     since: int | None = None
     """The first of their hours; None where there are none."""
 
-    def __or__(self, other: object) -> Stale:
-        if not isinstance(other, Stale):
-            return NotImplemented
-        hours = [hour for hour in (self.since, other.since) if hour is not None]
-        return Stale(self.sessions | other.sessions, min(hours, default=None))
-
 
 def renew(db: apsw.Connection, sessions: Collection[int] | None, since: int = UNKNOWN) -> None:
     """Make the rows of some sessions again from an hour on, or all; inside the caller's transaction."""

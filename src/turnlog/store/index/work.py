@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -28,21 +30,31 @@ from turnlog.store.index.write import answers_of, drop_words, release, write, wr
 from turnlog.store.lock import writing
 
 STEP = 192 << 20
-"""So many bytes are read between two commits: a commit of full-text tables costs much, whatever is in it."""
+"""So many bytes are read between two commits, if that takes neither too long nor too many files (`CommitLimits`): a commit of
+full-text tables costs much, whatever is in it."""
 ENOUGH = 2 << 20
 """So many bytes are worth a second process."""
 MUCH = 24 << 20
 """So many bytes are written without merging what is there: the next step would have to do it again."""
 _FEW_STEPS = 3
 """So many leave few enough pieces of a full-text table for a search that is fast."""
+_SIGNALS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "win32" else [])]
 _OUTLINE = Outline.__struct_fields__
+
+
+class CommitLimits(NamedTuple):
+    """How much is lost at most when the program is killed; other values are for tests."""
+
+    files: int = 4000
+    seconds: float = 10.0
 
 
 class Work:
     """One refresh at work."""
 
-    def __init__(self, db: apsw.Connection, progress: Progress, total: int) -> None:
+    def __init__(self, db: apsw.Connection, progress: Progress, total: int, limits: CommitLimits = CommitLimits()) -> None:  # noqa: B008
         self.db = db
+        self.limits = limits
         self.names = Names.load(db)
         self.model_ids = {text: number for number, text in db.execute("SELECT id, text FROM name WHERE kind = 'model'")}
         self.progress = progress
@@ -54,26 +66,35 @@ class Work:
 
     def run(self, files: list[Changed]) -> int:
         """Read all files; gives how many were read, which are fewer if it was interrupted."""
-        read = 0
-        merging(self.db, is_on=self.total <= MUCH)
-        heaps = list(steps(files, reserve(self.db, sum(item.size // SMALLEST + 16 for item in files))))
-        with collector_off(), _interrupts() as is_interrupted, closing(self._batches(heaps)) as stream:
-            for _ in heaps:
-                with writing(self.db):
-                    read += self._step(stream, is_interrupted)
-                if is_interrupted():
-                    break
-            if len(heaps) > _FEW_STEPS and not is_interrupted():
-                join_said(self.db)
-        merging(self.db, is_on=True)
-        return read
-
-    def _step(self, stream: Iterator[Batch | None], is_interrupted: Callable[[], bool]) -> int:
-        """Write what comes up to the end of a step."""
         read: set[int] = set()
-        rest = _Rest(self.db, self.moved)
-        for batch in iter(stream.__next__, None):
-            if is_interrupted():
+        heaps = list(steps(files, reserve(self.db, sum(item.size // SMALLEST + 16 for item in files))))
+        with collector_off(), _interrupts() as is_interrupted:
+            merging(self.db, is_on=self.total <= MUCH)
+            try:
+                commits = self._write_all(heaps, read, is_interrupted)
+                if commits > _FEW_STEPS and not is_interrupted():
+                    join_said(self.db)
+            finally:
+                merging(self.db, is_on=True)
+        return len(read)
+
+    def _write_all(self, heaps: list[Step], read: set[int], is_interrupted: Callable[[], bool]) -> int:
+        """Write what the files add, in transactions that each are whole; gives how many there were."""
+        commits = ended = 0
+        with closing(self._batches(heaps)) as stream:
+            while ended < len(heaps) and not is_interrupted():
+                with writing(self.db):
+                    ended += self._write_some(stream, read, is_interrupted)
+                commits += 1
+        return commits
+
+    def _write_some(self, stream: Iterator[Batch | None], read: set[int], is_interrupted: Callable[[], bool]) -> bool:
+        """Write what comes until it is time to commit; whether a step has ended."""
+        rest, before, until = _Rest(self.db, self.moved), len(read), time.monotonic() + self.limits.seconds
+        is_end = False
+        for batch in stream:  # at least one, however little time there is
+            if batch is None:
+                is_end = True
                 break
             if batch.failure:
                 self.unread.append(batch.failure)
@@ -85,8 +106,10 @@ class Work:
             read.add(batch.file)
             self.done += batch.size
             self.progress(self.done, self.total)
+            if is_interrupted() or len(read) - before >= self.limits.files or time.monotonic() >= until:
+                break
         rest.write()
-        return len(read)
+        return is_end
 
     def _batches(self, heaps: list[Step]) -> Generator[Batch | None]:
         """What the files add, with None at the end of each step.
@@ -153,7 +176,7 @@ class _Tasks(NamedTuple):
 
 
 class _Rest:
-    """What is written once, at the end of a step."""
+    """What is written once, before a commit. It grows in place: there may be a batch for each of 100,000 files."""
 
     def __init__(self, db: apsw.Connection, moved: dict[int, int]) -> None:
         self._db = db
@@ -161,21 +184,22 @@ class _Rest:
         self._keys: set[str] = set()
         self._identifiers: set[str] = set()
         self._dropped: list[int] = []
-        self._stale = Stale()
+        self._stale: set[int] = set()
+        self._since: int | None = None
 
     def forget(self, file: int) -> None:
         """Take out what a file has said."""
         # Who has paid for that is asked before it is forgotten.
-        self._stale |= touched(self._db, answers_of(self._db, file))
+        self._note(touched(self._db, answers_of(self._db, file)))
         self._dropped += release(self._db, file)
 
     def add(self, batch: Batch, *, is_fork: bool) -> None:
         """Take note of a batch that was written; a fork pays for no copy, whatever was thought before."""
         if is_fork:
-            self._keys |= answers_of(self._db, batch.file)
+            self._keys.update(answers_of(self._db, batch.file))
         if batch.file in self._moved:
-            self._stale |= Stale(frozenset([self._moved[batch.file]]), UNKNOWN)
-        self._keys |= batch.answers.keys()
+            self._note(Stale(frozenset([self._moved[batch.file]]), UNKNOWN))
+        self._keys.update(batch.answers)
         self._identifiers.update(batch.identifiers or ())
 
     def write(self) -> None:
@@ -183,23 +207,37 @@ class _Rest:
         write_identifiers(self._db, self._identifiers)
         if self._dropped:
             drop_words(self._db, self._dropped)
-        self._stale |= touched(self._db, self._keys)
-        if self._stale.since is not None:
-            renew(self._db, self._stale.sessions, self._stale.since)
+        self._note(touched(self._db, self._keys))
+        if self._since is not None:
+            renew(self._db, self._stale, self._since)
+
+    def _note(self, stale: Stale) -> None:
+        self._stale.update(stale.sessions)
+        if stale.since is not None:
+            self._since = stale.since if self._since is None else min(self._since, stale.since)
 
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Take note of an interrupt instead of dying of it; only the main thread may."""
-    asked: list[bool] = []
+    """Take note of an interrupt instead of dying of it, so that what was read is kept; only the main thread may.
+
+    Ctrl-C ends the reading alone. A signal that ends the program does so when the work is on the disk.
+    """
+    asked: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    before = signal.signal(signal.SIGINT, lambda *_: asked.append(True))
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]  # else nohup, or `&`
+    for number in heard:
+        signal.signal(number, lambda number, _: asked.append(number))
     try:
         yield lambda: bool(asked)
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number in heard:
+            signal.signal(number, before[number] or signal.SIG_DFL)
+        if deadly := [number for number in asked if number != signal.SIGINT]:
+            signal.raise_signal(deadly[0])
 
 
 def reserve(db: apsw.Connection, count: int) -> int:

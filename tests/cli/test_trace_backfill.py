@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -178,6 +179,57 @@ def test_it_may_be_interrupted_and_repeated(machine: Machine, backend: Recorder)
     sent = [span["span"] for span in backend.spans]
     assert len({*sent}) == 360
     assert len(sent) == 360  # what hung was not taken
+
+
+@pytest.mark.parametrize("answer", [("status", 400, "bad tenant"), ("partial", 4, "bad tenant")])
+def test_spans_that_the_server_refuses_are_a_failure_with_the_reason(
+    turnlog: Turnlog, machine: Machine, backend: Recorder, answer: Any
+) -> None:
+    machine.add(name(1), talk(2).data())
+    backend.default = answer
+    done = turnlog("trace", "backfill", "--all")
+    assert done.status == 1
+    (line,) = done.err.splitlines()
+    assert "4 spans were refused by the server" in line
+    assert "bad tenant" in line
+    machine.add(name(2), talk(2, "more").data())
+    (found,) = turnlog("trace", "backfill", "--all", "--json").json["targets"]
+    assert found["quarantined"] + found["rejected"] >= 4
+    assert "bad tenant" in found["refusal"]
+
+
+def test_spans_that_were_refused_and_sent_again_are_no_failure(
+    turnlog: Turnlog, machine: Machine, backend: Recorder
+) -> None:
+    machine.add(name(1), talk(2).data())
+    backend.default = 400
+    assert turnlog("trace", "backfill", "--all").status == 1
+    backend.default = 200
+    assert turnlog("trace", "flush", "--quarantined").status == 0
+    assert turnlog("trace", "backfill", "--all").status == 0
+
+
+def test_a_flush_whose_spans_the_server_drops_is_a_failure(
+    turnlog: Turnlog, machine: Machine, backend: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("turnlog.cli.trace.backfilling._PATIENCE", 0.0)
+    machine.add(name(1), talk(1).data())
+    backend.default = 503
+    turnlog("trace", "backfill", "--all")
+    backend.default = ("partial", 1, "too old")
+    done = turnlog("trace", "flush")
+    assert (done.status, "1 span dropped by the server (1 of its spans rejected: too old)" in done.out) == (1, True)
+
+
+def test_a_dry_run_needs_no_target(
+    turnlog: Turnlog, machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "home"))
+    machine.add(name(1), talk(1).data())
+    done = turnlog("trace", "backfill", "--all", "--dry-run")
+    (found,) = done.json["targets"]
+    assert (done.status, found["target"], len(found["spans"])) == (0, None, 2)
+    assert turnlog("trace", "backfill", "--all", "--dry-run", "--target", "nobody").status == 2
 
 
 # -- sessions of which only sub-agents are left

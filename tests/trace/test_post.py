@@ -136,8 +136,8 @@ def test_a_date_after_which_to_come_back_is_understood(recorder: Recorder) -> No
 
 
 def test_rejected_spans_of_an_accepted_request_are_told(recorder: Recorder) -> None:
-    assert answered(recorder, ("partial", 2, "too\nold")) == Accepted("2 of its spans rejected: too old")
-    assert answered(recorder, ("partial", 1)) == Accepted("1 of its spans rejected: without a reason")
+    assert answered(recorder, ("partial", 2, "too\nold")) == Accepted("2 of its spans rejected: too old", 2)
+    assert answered(recorder, ("partial", 1)) == Accepted("1 of its spans rejected: without a reason", 1)
     assert answered(recorder, ("partial", 0, "a warning")) == Accepted()
 
 
@@ -155,7 +155,7 @@ def test_rejected_spans_of_an_accepted_request_are_told(recorder: Recorder) -> N
     ],
 )
 def test_an_answer_in_json_is_understood_too(recorder: Recorder, body: bytes, partial: str | None) -> None:
-    assert answered(recorder, ("page", body, "application/json")) == Accepted(partial)
+    assert answered(recorder, ("page", body, "application/json")) == Accepted(partial, int(partial[0]) if partial else 0)
 
 
 def test_an_answer_that_is_no_protobuf_accepts_all_the_same(recorder: Recorder) -> None:
@@ -198,7 +198,7 @@ def test_no_credential_comes_back_in_the_words_of_a_server(recorder: Recorder, f
 
 def test_no_credential_comes_back_in_what_is_rejected(recorder: Recorder) -> None:
     found = answered(recorder, ("partial", 1, f"key {SECRET}"))
-    assert found == Accepted("1 of its spans rejected: key [secret]")
+    assert found == Accepted("1 of its spans rejected: key [secret]", 1)
 
 
 def test_a_server_that_is_not_there_is_for_later() -> None:

@@ -26,8 +26,8 @@ def backfill(session: str | None, **words: Any) -> int:
 
     It is the work of the hook, over the whole history: each span is sent once, when it is final, to every target
     (docs/trace.md says how targets are named). It may be interrupted and repeated: nothing is sent twice. SESSION is a
-    path, an id or the start of one, a title, or `last`. The exit status is 1 if something is left; it stays in the
-    outbox.
+    path, an id or the start of one, a title, or `last`. The exit status is 1 if something was not sent, or if the
+    server refused it. --dry-run needs no target.
 
     \b
     Examples:

@@ -23,18 +23,20 @@ from turnlog.errors import NotFound, TurnlogError, UsageError
 from turnlog.render.figures import count
 from turnlog.session.clock import moment
 from turnlog.trace.harvest import Harvested, harvest, preview
-from turnlog.trace.outbox.delivery import deliver
+from turnlog.trace.outbox.delivery import Delivered, deliver
 from turnlog.trace.outbox.outbox import FILE, Outbox, OutboxFull
 from turnlog.trace.outbox.standing import Standing
 from turnlog.trace.recovery import is_over
 from turnlog.trace.spans.content import Content
 from turnlog.trace.spans.span import Told
 from turnlog.trace.targets.target import Target
-from turnlog.trace.targets.targets import needed
+from turnlog.trace.targets.targets import configured, needed
 from turnlog.trace.wire.otlp import readable
 from turnlog.trace.wire.post import Poster
 
 _MADE_UP = "the sessions of the demo are made up, and are not sent"
+_NO_TARGET = Target("no target", "http://127.0.0.1/v1/traces")
+"""What a dry run shows is shown for, where no target is configured."""
 _PATIENCE = 20.0
 """How long a server that does not answer is waited for, in seconds, before only the outbox is filled."""
 
@@ -62,12 +64,21 @@ class Sent(NamedTuple):
     standing: Standing
     skipped: list[str]
     """Sessions that could not be read, and why."""
+    rejected: int = 0
+    """Spans that the server said it did not take, although it accepted the request."""
+    rejection: str | None = None
+
+    @property
+    def refused(self) -> int:
+        """How many spans the server did not take and will not be sent again by themselves."""
+        return self.standing.quarantined_spans + self.rejected
 
 
 def run(wish: Wish, config: Config) -> int:
     """Do what the words say; the exit status."""
     paths = _chosen(wish, config)
-    targets = [_adjusted(target, wish) for target in needed(config.trace, os.environ, wish.names)]
+    found = (configured if wish.dry_run else needed)(config.trace, os.environ, wish.names)
+    targets = [_adjusted(target, wish) for target in found or [_NO_TARGET]]
     homes = {*folders(config), *(path.parents[2] for path in paths if len(path.parents) > 2)}
     live = {client.session_id for home in homes for client in clients(home)}
     with Outbox.open(trace_dir() / FILE) as outbox:
@@ -79,7 +90,17 @@ def run(wish: Wish, config: Config) -> int:
         dump({"targets": [_document(item) for item in done]})
     else:
         say(_lines(done))
-    return 1 if any(item.standing.pending_spans or item.skipped for item in done) else 0
+    for item in done:
+        _mention_refused(item)
+    return 1 if any(item.standing.pending_spans or item.skipped or item.refused for item in done) else 0
+
+
+def _mention_refused(item: Sent) -> None:
+    if item.refused:
+        why = item.rejection if item.rejected else item.standing.refusal
+        remedy = "; `turnlog trace flush --quarantined` sends them again" if item.standing.quarantined_spans else ""
+        spans = "1 span was" if item.refused == 1 else f"{item.refused:,} spans were"
+        remark(f"{item.target.shown}: {spans} refused by the server ({why or 'without a reason'}){remedy}")
 
 
 def _chosen(wish: Wish, config: Config) -> list[Path]:
@@ -115,6 +136,7 @@ def _sent(paths: list[Path], outbox: Outbox, target: Target, live: set[str]) -> 
     tell = progress(f"sending to {line(target.name)}: {{done:,}} of {{total:,}} bytes …")
     sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
     total, past, found, skipped = sum(sizes), 0, Harvested(), []
+    results: list[Delivered] = []
     with Poster(target) as poster, _cleared(tell):
         for path, size in zip(paths, sizes, strict=True):
             try:
@@ -123,12 +145,14 @@ def _sent(paths: list[Path], outbox: Outbox, target: Target, live: set[str]) -> 
                 raise
             except TurnlogError as error:
                 skipped.append(str(error))
-            deliver(outbox, poster)
+            results.append(deliver(outbox, poster))
             past += size
             if tell:
                 tell(past, total)
-        deliver(outbox, poster, patience=_PATIENCE)
-    return Sent(target, len(paths), found, outbox.standing(target.key), skipped)
+        results.append(deliver(outbox, poster, patience=_PATIENCE))
+    rejection = next((result.rejection for result in reversed(results) if result.rejection), None)
+    rejected = sum(result.rejected for result in results)
+    return Sent(target, len(paths), found, outbox.standing(target.key), skipped, rejected, rejection)
 
 
 @contextmanager
@@ -149,7 +173,7 @@ def _previewed(paths: list[Path], outbox: Outbox, target: Target, live: set[str]
             spans += readable(preview(path, outbox, target, _told(path, live), shown))
         except TurnlogError as error:
             remark(f"left out: {error}")
-    return {"target": target.shown, "spans": spans}
+    return {"target": None if target.name == _NO_TARGET.name else target.shown, "spans": spans}
 
 
 def _document(item: Sent) -> dict[str, Any]:
@@ -162,6 +186,8 @@ def _document(item: Sent) -> dict[str, Any]:
         "unreadable_lines": item.found.scraps,
         "pending": item.standing.pending_spans,
         "quarantined": item.standing.quarantined_spans,
+        "rejected": item.rejected,
+        "refusal": item.rejection or item.standing.refusal,
         "last_error": item.standing.last_error,
         "skipped": item.skipped,
     }
@@ -175,7 +201,8 @@ def _lines(done: Iterable[Sent]) -> Iterator[str]:
             (found.known, "were sent, or put into the outbox, before"),
             (found.waiting, "are not final yet"),
             (item.standing.pending_spans, "wait in the outbox"),
-            (item.standing.quarantined_spans, "were refused by the server"),
+            (item.standing.quarantined_spans, "are in quarantine: the server refused them"),
+            (item.rejected, "were dropped by the server"),
         ]
         yield from (f"  {number:,} {words}" for number, words in notes if number)
         if found.scraps:

@@ -62,7 +62,7 @@ def _mention_others(outbox: Outbox, keys: set[str]) -> None:
 
 def is_failed(done: Sequence[Flushed]) -> bool:
     """Whether something could not be sent, and nobody else is at it."""
-    return any(item.delivered.refused or (item.delivered.left and not item.delivered.busy) for item in done)
+    return any(item.delivered.refused or item.delivered.rejected or (item.delivered.left and not item.delivered.busy) for item in done)
 
 
 def document(done: Sequence[Flushed]) -> dict[str, Any]:
@@ -74,7 +74,8 @@ def document(done: Sequence[Flushed]) -> dict[str, Any]:
                 "sent_spans": item.delivered.spans,
                 "sent_batches": item.delivered.batches,
                 "refused_batches": item.delivered.refused,
-                "refusal": item.delivered.refusal,
+                "refusal": item.delivered.refusal or item.delivered.rejection,
+                "rejected_spans": item.delivered.rejected,
                 "failures": item.delivered.failures,
                 "busy": item.delivered.busy,
                 "error": item.delivered.error,
@@ -92,6 +93,9 @@ def lines(done: Sequence[Flushed]) -> Iterator[str]:
         sent = f"{count(delivered.spans, 'span')} sent in {count(delivered.batches, 'request')}"
         notes = [
             f"{count(delivered.refused, 'request')} refused{_why(delivered.refusal)}" if delivered.refused else "",
+            f"{count(delivered.rejected, 'span')} dropped by the server{_why(delivered.rejection)}"
+            if delivered.rejected
+            else "",
             f"{count(standing.pending_spans, 'span')} still pending{_why(delivered.error)}"
             if standing.pending_spans
             else "",

@@ -60,6 +60,10 @@ class Delivered(NamedTuple):
     """Batches that went into quarantine."""
     refusal: str | None = None
     """What the server said of the last of these."""
+    rejected: int = 0
+    """Spans that the server said it did not take, in answers that accepted the request."""
+    rejection: str | None = None
+    """What it said of the last of these."""
     failures: int = 0
     """Attempts that are to be made again."""
     error: str | None = None
@@ -142,9 +146,15 @@ class _Course:
     def _record(self, pending: Pending, verdict: Verdict) -> None:
         done = self._done
         match verdict:
-            case Accepted(words):
+            case Accepted(words, rejected):
                 self._outbox.sent(pending, words)
-                self._done = done._replace(batches=done.batches + 1, spans=done.spans + len(pending.batch.spans))
+                rejected = min(rejected, len(pending.batch.spans))
+                self._done = done._replace(
+                    batches=done.batches + 1,
+                    spans=done.spans + len(pending.batch.spans),
+                    rejected=done.rejected + rejected,
+                    rejection=words or done.rejection,
+                )
             case Later(reason, after, unsure):
                 self._outbox.later(pending, reason, self._pace.now() + self._pause(pending, after), unsure=unsure)
                 self._done = done._replace(failures=done.failures + 1, error=reason)

@@ -22,7 +22,7 @@ from turnlog._version import __version__
 from turnlog.model.endpoint import credentials, shown
 from turnlog.trace.targets.target import Target
 from turnlog.trace.wire.otlp import decompressed
-from turnlog.trace.wire.replies import partial, plain, words
+from turnlog.trace.wire.replies import plain, read_rejection, words
 
 LARGEST_ANSWER = 1 << 16
 LONGEST_WAIT = 86_400.0
@@ -40,6 +40,8 @@ class Accepted(NamedTuple):
 
     partial: str | None = None
     """What it says of spans that it did not take all the same."""
+    rejected: int = 0
+    """How many these are, as it says."""
 
 
 class Later(NamedTuple):
@@ -141,8 +143,10 @@ class Poster:
     def _verdict(self, answer: http.client.HTTPResponse, raw: bytes) -> Verdict:
         status, kind = answer.status, answer.headers.get_content_type()
         if 200 <= status < 300 and kind not in _PAGES:
-            rejected = partial(raw, kind)
-            return Accepted(rejected and self.target.without_secrets(rejected)[:500])
+            rejection = read_rejection(raw, kind)
+            if rejection is None:
+                return Accepted()
+            return Accepted(self.target.without_secrets(rejection.words)[:500], rejection.spans)
         said = self.target.without_secrets(words(raw, kind) or plain(answer.reason))[:500]
         if 200 <= status < 300:
             return Refused(status, f"a page came back where a tracing backend answers; is the address right? {said}")

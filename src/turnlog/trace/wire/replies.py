@@ -7,7 +7,7 @@ sends pages.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,10 +18,18 @@ _PROTOBUF = ("application/x-protobuf", "application/protobuf", "application/vnd.
 _NAMES = ("message", "error", "detail", "details", "errorMessage", "error_message", "title")
 
 
-def partial(raw: bytes, kind: str) -> str | None:
+class Rejection(NamedTuple):
+    """Spans that a server says it did not take, in an answer that accepts the request."""
+
+    spans: int
+    words: str
+
+
+def read_rejection(raw: bytes, kind: str) -> Rejection | None:
     """What an ExportTraceServiceResponse says of rejected spans; None if it rejects none."""
     count, said = _rejected(raw) if kind in _PROTOBUF else _rejected_in_json(raw)
-    return f"{count} of its spans rejected: {plain(said) or 'without a reason'}" if count else None
+    words = f"{count} of its spans rejected: {plain(said) or 'without a reason'}"
+    return Rejection(count, words) if count else None
 
 
 def _rejected(raw: bytes) -> tuple[int, str]:

@@ -123,7 +123,7 @@ def test_the_document_says_where_hits_are(turnlog: Turnlog, shop: Machine) -> No
     data = Path(hit["path"]).read_bytes()
     assert b"roundHalfUp" in data[hit["offset"] :].split(b"\n")[0]
     assert (hit["kind"], session["title"], session["deleted"]) == ("answer", "Cent rounding", False)
-    assert found["total"] == {"hits": 1, "sessions": 1, "at_least": False, "scattered": False, "gone": 0}
+    assert found["total"] == {"hits": 1, "sessions": 1, "at_least": False, "scattered": False, "gone": 0, "loosened": []}
     assert found["searched"]["complete"] is True
     assert found["scan"] is None
 
@@ -149,7 +149,7 @@ def test_a_deleted_session_is_found_and_its_missing_text_told(turnlog: Turnlog, 
     assert " (deleted)" in done.lines[0]
     assert "(the text is gone)" in done.out
     assert "Searched 8 texts of 2 sessions (1 deleted)." in done.err
-    assert "The text of 2 hits is gone" in done.err
+    assert "The text of 2 hits can't be shown" in done.err
     assert turnlog("search", "cent", "--json").json["sessions"][0]["hits"][0]["text"] is None
     scan = turnlog("search", "--substring", "cent", "--json").json["scan"]
     assert [reason.endswith("deleted, and not in the archive") for reason in scan["unread"]] == [True]
@@ -177,7 +177,7 @@ def test_a_session_in_the_trash_is_left_out_and_told_of_with_the_way_back(turnlo
     ]
     found = turnlog("search", "rounding", "--json").json
     assert [item["session_id"] for item in found["sessions"]] == [TWO]
-    assert found["total"] == {"hits": 2, "sessions": 1, "at_least": False, "scattered": False, "gone": 0}
+    assert found["total"] == {"hits": 2, "sessions": 1, "at_least": False, "scattered": False, "gone": 0, "loosened": []}
     assert found["searched"]["deleted"] == 0
     assert found["searched"]["trashed"] == {"sessions": [ONE], "hits": 2}
     assert turnlog("undelete", "aaaaaaaa").status == 0
@@ -334,3 +334,11 @@ def test_a_regex_that_never_ends_can_be_interrupted(machine: Machine, home: Path
 
 def test_output_is_plain_in_a_pipe(turnlog: Turnlog, shop: Machine) -> None:
     assert "\x1b" not in turnlog("search", "rounding").out
+
+
+def test_words_like_the_typed_ones_are_labelled(turnlog: Turnlog, shop: Machine) -> None:
+    done = turnlog("search", "roundin")
+    assert "Nothing found for “roundin”; these are hits for words that begin with it: rounding." in done.err
+    done = turnlog("search", "rouding")
+    assert "Nothing found for “rouding”; these are hits for similar words: rounding." in done.err
+    assert turnlog("search", "proj:shop").err.startswith("turnlog: there is no filter proj:; did you mean project:?")

@@ -159,6 +159,13 @@ def test_words_beside_an_exact_text_are_refused(client: TestClient) -> None:
     assert '<mark class="here">quokka' in page.text
 
 
+def test_words_like_the_typed_ones_are_labelled_and_not_shown_where_they_cannot_be(client: TestClient) -> None:
+    assert "Nothing found for “quokk”; these are hits for words that begin with it: quokka." in client.get(
+        "/search?q=quokk"
+    ).text
+    assert "quokka" not in client.get("/search/hits?q=quokk").text
+
+
 def test_deleted_sessions_are_marked(tmp_path: Path) -> None:
     folders = machine(tmp_path)
     with indexed(folders) as place:

@@ -11,7 +11,7 @@ from turnlog.cli.config import data_dir
 from turnlog.cli.output import dump, remark, say
 from turnlog.cli.terminal import Screen, cut, line, screen, visible, width
 from turnlog.render.figures import count
-from turnlog.store.search.found import Answered, document, searched
+from turnlog.store.search.found import Answered, document, loosened_words, searched
 from turnlog.store.search.places import Session, known_sessions
 from turnlog.store.search.search import Found, Group, Hit, Neighbour, Wish
 from turnlog.store.search.trashed import trashed
@@ -123,6 +123,8 @@ class Page:
         scope, plus = self.scope, "+" if found.is_bounded else ""
         if self.has_agents:
             yield "·: said or done by a sub-agent."
+        for item in found.loosened:
+            yield line(loosened_words(item.typed, item.how, item.words))
         if found.is_scattered:
             yield "No single text has all of this; these sessions have all of it in several texts."
         hits = f"{found.total:,}{plus} hit{'' if found.total == 1 and not plus else 's'}"

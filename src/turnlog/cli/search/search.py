@@ -77,15 +77,14 @@ def search(
 def _search(page: Page, config: Config) -> int:
     from turnlog.cli.config import data_dir
     from turnlog.cli.stored import opened
-    from turnlog.store.search.match import plan
+    from turnlog.store.search.fallback import search_loosely
     from turnlog.store.search.query import parse
-    from turnlog.store.search.search import search as find
     from turnlog.store.search.source import Source
 
     query = parse(page.query)
     with opened(config) as (store, done):
         page.searched(store.db, done, query)
-        found = find(store.db, plan(store.db, query), page.wish_on(config), Source(data_dir()).at, page.trash)
+        found = search_loosely(store.db, query, page.wish_on(config), Source(data_dir()).at, page.trash)
         page.show(found)
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from turnlog.store.search.scan import Scanned
     from turnlog.store.search.search import Found, Group, Hit, Neighbour
     from turnlog.store.search.snippet import Snippet
+
+_NAMED = 5
+"""So many words are named."""
 
 
 class Searched(NamedTuple):
@@ -71,6 +75,9 @@ def document(query: str, answered: Answered) -> dict[str, Any]:
             "at_least": found.is_bounded,
             "scattered": found.is_scattered,
             "gone": found.unread,
+            "loosened": [
+                {"typed": item.typed, "how": item.how, "words": list(item.words)} for item in found.loosened
+            ],
         },
         "searched": {
             "texts": scope.texts,
@@ -84,6 +91,13 @@ def document(query: str, answered: Answered) -> dict[str, Any]:
         },
         "scan": _scan(scan) if scan else None,
     }
+
+
+def loosened_words(typed: str, how: str, words: Sequence[str]) -> str:
+    """What was looked for in place of a word that found nothing, for people."""
+    others = ", ".join(words[:_NAMED]) + (", …" if len(words) > _NAMED else "")
+    ways = {"prefix": "words that begin with it", "substring": "words that contain it", "spelling": "similar words"}
+    return f"Nothing found for “{typed}”; these are hits for {ways[how]}: {others}."
 
 
 def _scan(scan: Scanned) -> dict[str, Any]:

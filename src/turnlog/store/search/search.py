@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import log
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
@@ -19,6 +19,9 @@ from turnlog.store.search.match import Plan, of_kinds, outside
 from turnlog.store.search.passages import Passages, Place, Read
 from turnlog.store.search.snippet import WIDTH, Finder, Snippet
 from turnlog.store.search.trashed import NOTHING, LeftOut, Trashed, left_out
+
+if TYPE_CHECKING:
+    from turnlog.store.search.fallback import Loosened
 
 NEWEST = 500
 """So many texts of each table are looked at."""
@@ -122,6 +125,8 @@ class Found(NamedTuple):
     """Words that are a part of more identifiers than were looked for."""
     left_out: LeftOut = LeftOut()
     """What lies in the trash."""
+    loosened: tuple[Loosened, ...] = ()
+    """The words that found nothing, and what was looked for in their place (`search.fallback`)."""
 
 
 def search(db: apsw.Connection, plan: Plan, wish: Wish, read: Read, trash: Trashed = NOTHING) -> Found:

@@ -21,6 +21,8 @@ FILTERS = {
     "before": "likewise",
 }
 """The filters and what they take."""
+_MIN_FILTER_LETTERS = 3
+"""With so many letters the start of a filter's name is taken for the filter."""
 _MEANT = {"since": "after", "until": "before", "path": "file", "type": "kind", "in": "project", "is": "error"}
 """Names of filters elsewhere."""
 
@@ -94,9 +96,11 @@ class Lexer:
         """Raise if a word with a colon looks like a filter that there is not."""
         from difflib import get_close_matches  # dear, and hardly ever needed
 
-        meant = _MEANT.get(name) or next(iter(get_close_matches(name, FILTERS, 1, 0.75)), None)
+        begun = [known for known in FILTERS if len(name) >= _MIN_FILTER_LETTERS and known.startswith(name)]
+        meant = _MEANT.get(name) or next(iter((*begun, *get_close_matches(name, FILTERS, 1, 0.75))), None)
         if meant:
-            raise QueryError(f"there is no filter {name}:; did you mean {meant}:?", self.text, start)
+            reason = f'there is no filter {name}:; did you mean {meant}:? As a word: "{name}:"'
+            raise QueryError(reason, self.text, start)
 
     def _quoted(self) -> str:
         """The text between two quotes."""

@@ -15,7 +15,8 @@ from starlette.routing import BaseRoute, Route
 from turnlog.errors import UsageError
 from turnlog.session.texts.texts import KINDS
 from turnlog.store.index.refresh import Refreshed
-from turnlog.store.search.found import Answered, Searched, document, searched
+from turnlog.store.search.fallback import search_loosely
+from turnlog.store.search.found import Answered, Searched, document, loosened_words, searched
 from turnlog.store.search.match import ROLES, plan
 from turnlog.store.search.places import known_sessions
 from turnlog.store.search.query import Query, parse
@@ -122,6 +123,7 @@ def _page(
         controls=filters(asked.q),
         options=_options(request, listing),
         scope=kept(request, "scopes", Scopes).of(place_of(request)),
+        loosened=[loosened_words(**item) for item in found["total"]["loosened"]] if found else [],
         more=_MORE,
         amounts=amounts,
     )
@@ -173,12 +175,15 @@ async def _document(request: Request, asked: Asked) -> dict[str, Any]:
     return await scanned(job, request.is_disconnected)
 
 
-def found_words(place: Place, text: str, wish: Wish, scopes: Scopes) -> dict[str, Any]:
-    """Ask the index, and give the document of `turnlog search --json`."""
+def found_words(place: Place, text: str, wish: Wish, scopes: Scopes, *, is_loose: bool = True) -> dict[str, Any]:
+    """Ask the index, and give the document of `turnlog search --json`; without what is not labelled, if so wished."""
     query = parse(text)
     db = place.store.db
     source = Source(place.data_dir)
-    found = search(db, plan(db, query), wish, source.at, source.trashed(db))
+    if is_loose:
+        found = search_loosely(db, query, wish, source.at, source.trashed(db))
+    else:
+        found = search(db, plan(db, query), wish, source.at, source.trashed(db))
     sessions = known_sessions(db, [group.session for group in found.groups])
     return document(text, Answered(scopes.of(place, query), found, sessions))
 
@@ -231,7 +236,7 @@ def hits(request: Request) -> Response:
         text = composed(text, {"project": project})
     place = place_of(request)
     try:
-        found = found_words(place, text, _HOME, kept(request, "scopes", Scopes))
+        found = found_words(place, text, _HOME, kept(request, "scopes", Scopes), is_loose=False)
     except UsageError:
         return answers.html("")
     shown = list(groups(place, found["sessions"]))

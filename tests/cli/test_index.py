@@ -117,6 +117,7 @@ def test_an_index_without_faults_is_said_to_be_so(turnlog: Turnlog, filled: Mach
         "faults": [],
         "unlisted": [],
         "waiting": 0,
+        "cut_texts": 0,
     }
 
 

@@ -123,7 +123,14 @@ def test_the_document_says_where_hits_are(turnlog: Turnlog, shop: Machine) -> No
     data = Path(hit["path"]).read_bytes()
     assert b"roundHalfUp" in data[hit["offset"] :].split(b"\n")[0]
     assert (hit["kind"], session["title"], session["deleted"]) == ("answer", "Cent rounding", False)
-    assert found["total"] == {"hits": 1, "sessions": 1, "at_least": False, "scattered": False, "gone": 0, "loosened": []}
+    assert found["total"] == {
+        "hits": 1,
+        "sessions": 1,
+        "at_least": False,
+        "scattered": False,
+        "gone": 0,
+        "loosened": [],
+    }
     assert found["searched"]["complete"] is True
     assert found["scan"] is None
 
@@ -177,7 +184,14 @@ def test_a_session_in_the_trash_is_left_out_and_told_of_with_the_way_back(turnlo
     ]
     found = turnlog("search", "rounding", "--json").json
     assert [item["session_id"] for item in found["sessions"]] == [TWO]
-    assert found["total"] == {"hits": 2, "sessions": 1, "at_least": False, "scattered": False, "gone": 0, "loosened": []}
+    assert found["total"] == {
+        "hits": 2,
+        "sessions": 1,
+        "at_least": False,
+        "scattered": False,
+        "gone": 0,
+        "loosened": [],
+    }
     assert found["searched"]["deleted"] == 0
     assert found["searched"]["trashed"] == {"sessions": [ONE], "hits": 2}
     assert turnlog("undelete", "aaaaaaaa").status == 0

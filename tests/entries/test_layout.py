@@ -20,13 +20,14 @@ from turnlog.entries.layout import (
     is_missing,
     is_session_id,
     list_folder,
+    other_file,
     project_sessions,
     projects,
     scan,
     session_files,
     unfinished_ids,
 )
-from turnlog.entries.transcripts import transcripts
+from turnlog.entries.transcripts import other_transcripts, transcripts
 from turnlog.errors import Unreadable
 
 Walk = Callable[[Path, Survey], Iterable[object]]
@@ -421,3 +422,16 @@ def test_files_with_other_names_are_noted(tmp_path: Path) -> None:
         survey = Survey()
         list(walk(tmp_path, survey))
         assert survey.others == [str(project / "notes.jsonl")]
+
+
+def test_other_files_are_listed_as_if_their_names_were_ids(tmp_path: Path) -> None:
+    project = tmp_path / "projects" / "-p"
+    project.mkdir(parents=True)
+    for name in (f"{SID}.jsonl", "notes.jsonl"):
+        (project / name).write_bytes(b"12")
+    (item,) = other_transcripts(tmp_path)
+    assert (item.path, item.kind, item.session, item.size) == (str(project / "notes.jsonl"), "session", "notes", 2)
+    found = other_file(item.path)
+    assert found is not None
+    assert (found.session_id, found.project_dir, found.config_dir, found.size) == ("notes", project, tmp_path, 2)
+    assert other_file(str(project / "gone.jsonl")) is None

@@ -85,7 +85,9 @@ def test_the_folders_in_which_a_file_may_appear_are_told(tmp_path: Path) -> None
     (tmp_path / "projects" / "-empty").mkdir()
     survey = Survey()
     list(transcripts(tmp_path, survey))
-    assert {str(tmp_path / "projects" / name) for name in ("", "-p", "-q", "-p/subagents", *inner)} <= set(survey.folders)
+    assert {str(tmp_path / "projects" / name) for name in ("", "-p", "-q", "-p/subagents", *inner)} <= set(
+        survey.folders
+    )
 
 
 @pytest.mark.parametrize(

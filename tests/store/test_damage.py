@@ -180,7 +180,9 @@ def test_an_index_that_may_not_be_written_stays_where_it_is(patient: Patient, na
     assert not (path.parent / "index.db.old").exists()
 
 
-@pytest.mark.parametrize("command", [["index"], ["index", "rebuild"], ["index", "status"], ["index", "verify"], ["tree"]])
+@pytest.mark.parametrize(
+    "command", [["index"], ["index", "rebuild"], ["index", "status"], ["index", "verify"], ["tree"]]
+)
 def test_every_command_gets_over_a_damaged_header(tmp_path: Path, command: list[str]) -> None:
     machine = Machine(tmp_path)
     machine.write(main(), said("alpha"))

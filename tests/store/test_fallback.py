@@ -77,7 +77,9 @@ def test_what_is_found_as_typed_is_not_mixed_with_anything(machine: Findable) ->
     assert (found.sessions, found.loosened) == (2, ())
 
 
-@pytest.mark.parametrize("query", ["zzzqqq", "ab", '"kichen"', "kit.chin", "k", "123456", "日本", "-refund zzzq", "x" * 90])
+@pytest.mark.parametrize(
+    "query", ["zzzqqq", "ab", '"kichen"', "kit.chin", "k", "123456", "日本", "-refund zzzq", "x" * 90]
+)
 def test_what_is_like_nothing_finds_nothing(machine: Findable, query: str) -> None:
     found = loosely(machine, query)
     assert (found.total, found.loosened) == (0, ())
@@ -121,6 +123,8 @@ def test_a_distance_is_the_same_both_ways(one: str, other: str) -> None:
     assert abs(len(one) - len(other)) <= _distance(one, other) <= max(len(one), len(other))
 
 
-@pytest.mark.parametrize(("one", "other", "steps"), [("ab", "ba", 1), ("abc", "ab", 1), ("abc", "axc", 1), ("ab", "", 2)])
+@pytest.mark.parametrize(
+    ("one", "other", "steps"), [("ab", "ba", 1), ("abc", "ab", 1), ("abc", "axc", 1), ("ab", "", 2)]
+)
 def test_a_swap_is_one_step(one: str, other: str, steps: int) -> None:
     assert _distance(one, other) == steps

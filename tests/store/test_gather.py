@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.session.build import Build
+from tests.store.index_build import ONE, SLUG, Desk, main, said
 from turnlog.entries.tail import Checkpoint
 from turnlog.session.texts.outline import Outline
 from turnlog.session.texts.texts import KINDS
@@ -17,7 +18,9 @@ from turnlog.store.index import gather, work
 from turnlog.store.index.changes import Changed
 from turnlog.store.index.gather import Batch, Task, batches
 from turnlog.store.index.names import Name, Names
+from turnlog.store.index.upkeep import empty
 from turnlog.store.index.work import steps
+from turnlog.store.index.write import count_cut_texts
 
 
 def task(path: Path, kind: str = "session", **fields: Any) -> Task:
@@ -134,3 +137,18 @@ def test_newer_files_are_read_first_and_have_higher_numbers(monkeypatch: pytest.
     bounds = [(step.first, step.end) for step in reversed(found)]
     assert bounds[0][0] == 50
     assert all(end == first for (_, end), (first, _) in itertools.pairwise(bounds))
+
+
+def test_texts_that_are_cut_are_counted_as_long_as_they_are_there(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gather, "LONGEST", 50)
+    path = desk.write(main(), said("short", "long " * 20, "longer " * 20))
+    desk.write(f"projects/{SLUG}/{ONE}/tool-results/a.txt", b"output " * 20)
+    desk.refresh()
+    with desk.open() as store:
+        assert count_cut_texts(store.db) == 3
+    path.write_bytes(said("other", "long " * 20))
+    desk.refresh()
+    with desk.open() as store:
+        assert count_cut_texts(store.db) == 2
+        empty(store.db, [desk.config])
+        assert count_cut_texts(store.db) == 0

@@ -14,13 +14,13 @@ import pytest
 from tests.conftest import ROOT
 from tests.session.build import Build
 from tests.store.index_build import Content, Desk, content, main
+from turnlog.entries.tail import Checkpoint
 from turnlog.session.texts.outline import Outline
 from turnlog.session.usage.counting import Best
 from turnlog.store.index.changes import changes
 from turnlog.store.index.gather import Batch
 from turnlog.store.index.refresh import unheard
 from turnlog.store.index.work import CommitLimits, Work, _Rest
-from turnlog.entries.tail import Checkpoint
 from turnlog.store.store import Store
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")

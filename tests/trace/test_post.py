@@ -155,7 +155,9 @@ def test_rejected_spans_of_an_accepted_request_are_told(recorder: Recorder) -> N
     ],
 )
 def test_an_answer_in_json_is_understood_too(recorder: Recorder, body: bytes, partial: str | None) -> None:
-    assert answered(recorder, ("page", body, "application/json")) == Accepted(partial, int(partial[0]) if partial else 0)
+    assert answered(recorder, ("page", body, "application/json")) == Accepted(
+        partial, int(partial[0]) if partial else 0
+    )
 
 
 def test_an_answer_that_is_no_protobuf_accepts_all_the_same(recorder: Recorder) -> None:

@@ -13,7 +13,7 @@ import apsw
 from turnlog.cli.config import Config, data_dir
 from turnlog.cli.output import mention_unlisted, remark
 from turnlog.errors import TurnlogError
-from turnlog.store.index.changes import archive_changed
+from turnlog.store.index.changes import Lister, archive_changed
 from turnlog.store.index.refresh import Refreshed
 from turnlog.store.place import index_name
 from turnlog.store.store import Store
@@ -39,12 +39,31 @@ def opened(config: Config, *, fresh: bool = True) -> Iterator[tuple[Store, Refre
         done = refreshed(found, places) if fresh else Refreshed()
         if fresh:
             adopted(found, places)
-        if not fresh or done.known or done.unlisted or found.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get or done.is_busy:
+        if (
+            not fresh
+            or done.known
+            or done.unlisted
+            or found.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get
+            or done.is_busy
+        ):
             with _healed(found):
                 yield found, done
             return
     with _demo() as pair:
         yield pair
+
+
+@contextmanager
+def opened_others(config: Config) -> Iterator[tuple[Store, Refreshed]]:
+    """The index of the `.jsonl` files whose names are no session's, up to date; it is a file of its own."""
+    from turnlog.cli.named import folders
+    from turnlog.entries.transcripts import other_transcripts
+
+    name = index_name(config.config_dirs).replace("index", "others", 1)
+    with Store.open(data_dir(), remark, name) as found:
+        done = refreshed(found, [folder.absolute() for folder in folders(config)], other_transcripts)
+        with _healed(found):
+            yield found, done
 
 
 @contextmanager
@@ -86,10 +105,10 @@ def adopted(found: Store, places: list[Path]) -> None:
         remark(f"Not in the index: {reason}; `turnlog archive verify` tells more.")
 
 
-def refreshed(found: Store, folders: list[Path]) -> Refreshed:
+def refreshed(found: Store, folders: list[Path], lister: Lister | None = None) -> Refreshed:
     """Bring an index up to date, with a bar if it takes a while; says what is not in it."""
     bar = _Bar()
-    done = found.refresh(folders, bar.show)
+    done = found.refresh(folders, bar.show, lister)
     bar.clear()
     if done.is_busy:
         remark("Another turnlog is bringing the index up to date; this is what it holds so far.")

@@ -179,6 +179,24 @@ def project_sessions(
         )
 
 
+def other_file(path: str) -> SessionFile | None:
+    """One of a survey's other files, as if its name were a session's id; None if it is gone."""
+    place = Path(path)
+    try:
+        status = place.stat()
+    except OSError:
+        return None
+    return SessionFile(
+        path,
+        place.stem,
+        place.parent,
+        place.parent.parent.parent,
+        status.st_size,
+        status.st_mtime_ns,
+        place.is_symlink(),
+    )
+
+
 def scan(folder: str | Path, survey: Survey | None = None) -> list[os.DirEntry[str]]:
     """List a folder; a missing one is empty, and so is one that can't be listed, which the survey notes."""
     if survey is not None:

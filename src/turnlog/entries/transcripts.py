@@ -44,6 +44,15 @@ def transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[List
         yield from _project(str(project), survey)
 
 
+def other_transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[Listed]:
+    """List the `.jsonl` files of all projects whose names are no session's, as if each were a session of that name."""
+    survey = survey or Survey()
+    for project in projects(config_dir, survey):
+        for item in scan(project, survey):
+            if is_other(item):
+                yield from _listed(item, survey, "session", str(project), item.name[:-6])
+
+
 def _project(project: str, survey: Survey) -> Iterator[Listed]:
     for item in scan(project, survey):
         name = item.name

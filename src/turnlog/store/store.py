@@ -16,6 +16,7 @@ import apsw
 
 from turnlog.errors import Busy, TurnlogError
 from turnlog.store.damage import DAMAGED, check_places, is_damage, put_aside
+from turnlog.store.index.changes import Lister
 from turnlog.store.index.pieces import prepare
 from turnlog.store.index.refresh import Progress, Refreshed, refresh, unheard
 from turnlog.store.lock import locked, log_ahead, writing
@@ -97,21 +98,23 @@ class Store:
 
             shutil.rmtree(self.path.parent, ignore_errors=True)
 
-    def refresh(self, config_dirs: Sequence[Path], progress: Progress = unheard) -> Refreshed:
+    def refresh(
+        self, config_dirs: Sequence[Path], progress: Progress = unheard, lister: Lister | None = None
+    ) -> Refreshed:
         """Bring it up to date; one that turns out to be damaged is made again."""
         try:
-            return self._refresh(config_dirs, progress)
+            return self._refresh(config_dirs, progress, lister)
         except apsw.Error as error:
             if not self.shows_damage(error):
                 if isinstance(error, _UNWRITABLE):
                     raise TurnlogError(f"{self.path}: can't be written ({error}); the index stays as it was") from None
                 raise
             self.begin_again(error)
-            return self._refresh(config_dirs, progress)
+            return self._refresh(config_dirs, progress, lister)
 
-    def _refresh(self, config_dirs: Sequence[Path], progress: Progress) -> Refreshed:
+    def _refresh(self, config_dirs: Sequence[Path], progress: Progress, lister: Lister | None) -> Refreshed:
         try:
-            return refresh(self.db, self.lock, config_dirs, progress)
+            return refresh(self.db, self.lock, config_dirs, progress, lister)
         except apsw.FullError:
             raise TurnlogError(f"{self.path}: the disk is full; the index stays as it was") from None
         except apsw.BusyError:
@@ -177,7 +180,9 @@ def _connect(path: Path, tell: Tell) -> apsw.Connection:
             raise
     with locked(path.with_suffix(".lock")) as is_ours:
         if not is_ours:
-            raise Busy(f"{path}: is damaged or of another version, and another turnlog is at work on it; try again later")
+            raise Busy(
+                f"{path}: is damaged or of another version, and another turnlog is at work on it; try again later"
+            )
         try:
             return _checked(path)
         except _OtherVersion:

@@ -10,6 +10,7 @@ from turnlog.cli import when
 from turnlog.cli.config import data_dir
 from turnlog.cli.output import dump, remark, say
 from turnlog.cli.terminal import Screen, cut, line, screen, visible, width
+from turnlog.entries.layout import is_session_id
 from turnlog.render.figures import count
 from turnlog.store.search.found import Answered, document, loosened_words, searched
 from turnlog.store.search.places import Session, known_sessions
@@ -80,7 +81,7 @@ class Page:
         time = (when.ago if self.screen.width else when.absolute)(group.time) if group.time else "unknown time"
         name = line(session.project_name) or "–"
         note = " (deleted)" if session.is_gone else ""
-        start = f"{session.uuid[:8]}  {time}  {name}{note}  "
+        start = f"{session.uuid[:8] if is_session_id(session.uuid) else session.path}  {time}  {name}{note}  "
         title = self.screen.fit(line((session.title or "(no title)")[:1000]), width(start))
         return self.screen.paint(visible(start), "yellow") + self.screen.paint(title, "bold")
 
@@ -139,6 +140,8 @@ class Page:
             yield "The index is not complete yet: there may be more."
         if scope.ignored:
             yield f"No letter or digit in it, so not searched for: {' '.join(scope.ignored)} (--substring finds it)."
+        if scope.cut_texts and scan is None:
+            yield f"{count(scope.cut_texts, 'text')} searched up to 32 million characters only; --substring reads all."
         if found.cut:
             yield f"Part of very many identifiers, not all of them looked for: {line(', '.join(found.cut))}."
         if found.left_out.sessions:

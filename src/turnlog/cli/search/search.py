@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--sort", type=click.Choice(["relevance", "newest"]), default="relevance", help="What comes first.")
 @click.option("--substring", metavar="TEXT", help="Find these letters and signs anywhere, by reading all files.")
 @click.option("--regex", metavar="RE", help="Find a regular expression (of Python), by reading all files.")
+@click.option("--other", is_flag=True, help="Search the .jsonl files whose names are not session ids instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def search(
     words: tuple[str, ...],
@@ -32,6 +33,7 @@ def search(
     sort: str,
     substring: str | None,
     regex: str | None,
+    other: bool,
     as_json: bool,
 ) -> int:
     """Find texts in all sessions: prompts, answers, thinking, calls, results, titles, paths, sub-agents.
@@ -67,37 +69,37 @@ def search(
     page = Page(" ".join(words), wish, as_json)
     try:
         if substring is None and regex is None:
-            return _search(page, load())
-        return _scan(page, load(), substring, regex)
+            return _search(page, load(), other)
+        return _scan(page, load(), substring, regex, other)
     except QueryError as error:
         explain(error)
         return error.exit_status
 
 
-def _search(page: Page, config: Config) -> int:
+def _search(page: Page, config: Config, other: bool) -> int:
     from turnlog.cli.config import data_dir
-    from turnlog.cli.stored import opened
+    from turnlog.cli.stored import opened, opened_others
     from turnlog.store.search.fallback import search_loosely
     from turnlog.store.search.query import parse
     from turnlog.store.search.source import Source
 
     query = parse(page.query)
-    with opened(config) as (store, done):
+    with (opened_others if other else opened)(config) as (store, done):
         page.searched(store.db, done, query)
         found = search_loosely(store.db, query, page.wish_on(config), Source(data_dir()).at, page.trash)
         page.show(found)
     return 0
 
 
-def _scan(page: Page, config: Config, substring: str | None, regex: str | None) -> int:
+def _scan(page: Page, config: Config, substring: str | None, regex: str | None, other: bool) -> int:
     from turnlog.cli.search.scanning import scanned
-    from turnlog.cli.stored import opened
+    from turnlog.cli.stored import opened, opened_others
     from turnlog.store.search import needle
     from turnlog.store.search.query import parse
 
     wanted = needle.substring(substring) if substring is not None else needle.regex(regex or "")
     query = parse(page.query) if page.query.strip() else None
-    with opened(config) as (store, done):
+    with (opened_others if other else opened)(config) as (store, done):
         page.searched(store.db, done, query)
         found, result = scanned(store.db, wanted, query, page.wish_on(config))
         page.show(found, result)

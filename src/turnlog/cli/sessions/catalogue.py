@@ -13,7 +13,7 @@ from turnlog.cli import when
 from turnlog.cli.rows import titled_rows
 from turnlog.cli.terminal import Screen, cut, line
 from turnlog.entries.cleanup import cleanup_days, deleted_after
-from turnlog.entries.layout import SessionFile, Survey
+from turnlog.entries.layout import SessionFile, Survey, other_file
 from turnlog.entries.peek import Peek
 from turnlog.entries.peeks import look_all
 from turnlog.entries.titles import Titles
@@ -85,12 +85,17 @@ def cut_page(found: Catalogue, limit: int | None, number: int, known: KnownTitle
     rows = found.rows[part]
     titles = titles_of([row.file for row in rows], [row.ends for row in rows], known)
     deletions = found.deletions()[part]
-    return SessionPage(rows, titles, deletions, len(found.rows), number, pages, found.hidden, found.is_demo, found.survey)
+    total, hidden = len(found.rows), found.hidden
+    return SessionPage(rows, titles, deletions, total, number, pages, hidden, found.is_demo, found.survey)
 
 
-def catalogue(folders: Iterable[Path], project: str | None = None, everything: bool = False) -> Catalogue:
+def catalogue(
+    folders: Iterable[Path], project: str | None = None, everything: bool = False, *, other: bool = False
+) -> Catalogue:
     """The sessions of some config folders, newest first; `UsageError` if none of them has such a project."""
     files, is_demo, survey = listing(folders)
+    if other:
+        files, is_demo = [item for path in survey.others if (item := other_file(path))], False
     seen = list(zip(files, look_all([item.file for item in files]), strict=True))
     fitting = [(item, ends) for item, ends in seen if project is None or belongs(ends.cwd, project)]
     if project is not None and seen and not fitting and not is_demo:
@@ -129,8 +134,13 @@ def table(page: SessionPage, ids: dict[str, str], screen: Screen) -> Iterator[st
     """The sessions as lines, each with the short form of its id; on a terminal, cut to its width."""
     now = datetime.now(UTC)
     pairs = zip(page.rows, page.titles, strict=True)
-    cells = [_cells(row, titles.best, ids[row.file.session_id], screen, now) for row, titles in pairs]
+    cells = [_cells(row, titles.best, _name(row.file, ids), screen, now) for row, titles in pairs]
     yield from titled_rows(cells, screen, numbers={3}, texts={2: _PROJECT_CELLS})
+
+
+def _name(file: SessionFile, ids: dict[str, str]) -> str:
+    """What other commands take for a session: a short id, or the path of a file whose name is none."""
+    return ids.get(file.session_id) or line(file.file)
 
 
 def _cells(row: Row, name: str | None, short: str, screen: Screen, now: datetime) -> tuple[str, str, str, str, str]:

@@ -50,6 +50,7 @@ def index(action: str | None, as_json: bool) -> int:
 def _report(config: Config, action: str | None, as_json: bool) -> None:
     from turnlog.cli.output import dump, say
     from turnlog.cli.stored import adopted, opened, refreshed
+    from turnlog.store.index.changes import read_others
 
     with opened(config, fresh=action is None) as (store, done):
         if action == "rebuild":
@@ -61,11 +62,11 @@ def _report(config: Config, action: str | None, as_json: bool) -> None:
             from turnlog.store.index.upkeep import tidy
 
             _without_others(store, lambda: tidy(store.db))
-        status = store.status()
+        status, others = store.status(), read_others(store.db)
     if as_json:
         dump(_document(status, done))
     else:
-        say(_lines(status, done))
+        say(_lines(status, done, others))
 
 
 def _places(config: Config) -> list[Path]:
@@ -101,20 +102,26 @@ def _verify(config: Config, as_json: bool) -> int:
     from turnlog.cli.output import dump, say
     from turnlog.cli.stored import opened
     from turnlog.cli.terminal import line
+    from turnlog.render.figures import count
     from turnlog.store.index.upkeep import compare_with_disk, verify
+    from turnlog.store.index.write import count_cut_texts
 
     with opened(config, fresh=False) as (store, _):
         faults = list(verify(store.db))
         disk = compare_with_disk(store.db, _places(config))
-        path = str(store.path)
+        path, cut_texts = str(store.path), count_cut_texts(store.db)
     faults += disk.faults
     if as_json:
-        dump({"path": path, "faults": faults, "unlisted": disk.unlisted, "waiting": disk.waiting})
+        dump(
+            {"path": path, "faults": faults, "unlisted": disk.unlisted, "waiting": disk.waiting, "cut_texts": cut_texts}
+        )
     else:
         say(map(line, faults))
         say(line(f"{place}; its files were not compared") for place in disk.unlisted)
         if disk.waiting:
             say([f"{disk.waiting:,} files came or went since the last command; the next one reads them."])
+        if cut_texts:
+            say([f"{count(cut_texts, 'text')} longer than 32 million characters: the index has the beginning."])
         say(["`turnlog index rebuild` makes it again."] if faults else [])
         if not faults and not disk.unlisted:
             say([line(f"{path}: nothing wrong")])
@@ -136,7 +143,7 @@ def _document(status: Status, done: Refreshed) -> dict[str, Any]:
     }
 
 
-def _lines(status: Status, done: Refreshed) -> list[str]:
+def _lines(status: Status, done: Refreshed, others: int) -> list[str]:
     from turnlog.cli import when
     from turnlog.cli.terminal import line
     from turnlog.render.figures import count
@@ -158,6 +165,10 @@ def _lines(status: Status, done: Refreshed) -> list[str]:
         found.append("nothing is in it yet; `turnlog index` reads the sessions of this machine")
     elif status.unread and not done.left:
         found.append(f"{count(status.unread, 'file')} not in it yet; `turnlog index` goes on with what is missing")
+    if others:
+        found.append(
+            f"{count(others, '.jsonl file')} not in it: the name is not a session id; `turnlog ls --other` lists them"
+        )
     if done.files:
         found.append(f"read {done.files:,} files, {when.size(done.bytes)}, in {done.seconds:.1f} s")
     return found

@@ -18,13 +18,16 @@ TERMINAL_LIMIT = 50
 @click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="List N sessions at a time; 0 lists all.")
 @click.option("--page", "number", type=click.IntRange(1), default=1, metavar="N", help="List the N-th page.")
 @click.option("-a", "--all", "everything", is_flag=True, help="List all, also files that hold no conversation.")
+@click.option("--other", is_flag=True, help="List the .jsonl files whose names are not session ids instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
-def ls(project: str | None, limit: int | None, number: int, everything: bool, as_json: bool) -> None:
+def ls(project: str | None, limit: int | None, number: int, everything: bool, other: bool, as_json: bool) -> None:
     """List the sessions of this machine, newest first.
 
     The first column is enough to name a session in other commands. Files without a conversation (empty ones,
     warm-ups, mere titles) are left out and counted. A terminal gets 50 sessions at a time; a pipe, a file and --json
-    get all of them unless --limit says otherwise. A machine without sessions shows the demo.
+    get all of them unless --limit says otherwise. A machine without sessions shows the demo. Other .jsonl files in
+    the project folders are counted; --other lists them. Every command that takes a session takes their path, and
+    `turnlog search --other` searches them.
 
     \b
     Examples:
@@ -40,9 +43,10 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, as
     from turnlog.cli.sessions.catalogue import catalogue, cut_page, document, table
     from turnlog.cli.sessions.warning import warning
     from turnlog.cli.terminal import screen
+    from turnlog.entries.layout import is_session_id
 
     config = load()
-    found = catalogue(folders(config), project, everything)
+    found = catalogue(folders(config), project, everything, other=other)
     look = screen(config.color)
     if limit is None and look.width and not everything and not as_json:
         limit = TERMINAL_LIMIT
@@ -55,10 +59,12 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, as
     if as_json:
         dump(document(page))
         return
-    say(table(page, short_ids([row.file.session_id for row in found.rows]), look))
+    ids = short_ids([row.file.session_id for row in found.rows if is_session_id(row.file.session_id)])
+    say(table(page, ids, look))
     for words in _remarks(page):
         remark(words)
-    mention_others(len(page.survey.others))
+    if not other:
+        mention_others(len(page.survey.others))
 
 
 def _remarks(page: SessionPage) -> list[str]:

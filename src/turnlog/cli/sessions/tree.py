@@ -23,17 +23,20 @@ def tree(project: str | None, everything: bool, as_json: bool) -> None:
       turnlog tree --json | jq '.projects[].sessions[] | select(.children != [])'
     """
     from turnlog.cli.config import load
-    from turnlog.cli.output import dump, remark, say
+    from turnlog.cli.output import dump, mention_others, remark, say
     from turnlog.cli.sessions.forest import document, forest, lines
     from turnlog.cli.stored import store
     from turnlog.cli.terminal import screen
+    from turnlog.store.index.changes import read_others
 
     config = load()
     with store(config) as index:
         found = forest(index.db, project, everything)
+        others = read_others(index.db)
     if as_json:
         dump(document(found))
         return
     say(lines(found, screen(config.color)))
     if found.hidden:
         remark(f"{found.hidden} without a conversation not shown; --all shows them.")
+    mention_others(others)

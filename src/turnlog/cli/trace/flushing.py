@@ -62,7 +62,10 @@ def _mention_others(outbox: Outbox, keys: set[str]) -> None:
 
 def is_failed(done: Sequence[Flushed]) -> bool:
     """Whether something could not be sent, and nobody else is at it."""
-    return any(item.delivered.refused or item.delivered.rejected or (item.delivered.left and not item.delivered.busy) for item in done)
+    return any(
+        item.delivered.refused or item.delivered.rejected or (item.delivered.left and not item.delivered.busy)
+        for item in done
+    )
 
 
 def document(done: Sequence[Flushed]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from turnlog.entries.layout import Survey
     from turnlog.entries.transcripts import Listed
 
+Lister = Callable[[Path, "Survey"], Iterable["Listed"]]
+"""What lists the files of a config folder; usually `entries.transcripts.transcripts`."""
 _SETTLED_NS = 2_000_000_000
 """A folder that changed within the last two seconds may change again under the same time."""
 
@@ -58,13 +60,13 @@ class _Seen(NamedTuple):
     inode: int
 
 
-def changes(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
+def changes(db: apsw.Connection, config_dirs: Sequence[Path], lister: Lister | None = None) -> Changes:
     """Look for what changed, and note files that came, went or came back; in a transaction if there are such."""
     if not folders_changed(db, config_dirs):
         found = _by_stat(db)
         if found is not None:
             return found
-    return _by_listing(db, config_dirs)
+    return _by_listing(db, config_dirs, lister)
 
 
 def folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
@@ -98,13 +100,13 @@ def _more(now: int, before: int) -> int:
     return now - before if now >= before else now
 
 
-def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path]) -> Changes:
+def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path], lister: Lister | None) -> Changes:
     from turnlog.entries.layout import Survey, is_missing
     from turnlog.entries.transcripts import transcripts
 
     before = time.time_ns()
     survey = Survey()
-    found_now = [item for folder in config_dirs for item in transcripts(folder, survey)]
+    found_now = [item for folder in config_dirs for item in (lister or transcripts)(folder, survey)]
     listed = {item.path: item for item in found_now if is_text(item.path)}
     unnamed = tuple(ascii(item.path) for item in found_now if item.path not in listed)
     rows = {path: _Seen(file, path, *rest) for path, file, *rest in _known(db)}

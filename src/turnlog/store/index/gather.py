@@ -28,7 +28,7 @@ PIECE = 1 << 19
 SMALLEST = 4
 """No text takes fewer bytes of a file than this, so a file can be given its numbers before it is read."""
 LONGEST = 32 << 20
-"""Texts are cut here: nobody reads more, and it would have to be in memory several times."""
+"""Texts are cut here, and counted: more of one would have to be in memory several times."""
 _LEFT, _OF = 2, 5
 """Of so many pieces, the identifiers are left to whoever writes: reading takes longer, and both go on at once."""
 _RESULT = list(KINDS).index("result")
@@ -103,6 +103,8 @@ class Batch(Struct, array_like=True):
     """How many bytes of the file it covers."""
     failure: str | None = None
     """Why the file can't be read; then the batch adds nothing."""
+    cut: int = 0
+    """How many texts are longer than what is searched of them."""
 
     def met(self, names: Names) -> list[str]:
         """The identifiers that are new to these names."""
@@ -211,6 +213,7 @@ class _Reader:
         self.calls: dict[str, Call] = {}
         self.places: list[Place] = []
         self.words: tuple[list[Words], list[Words]] = ([], [])
+        self.cut = 0
         if self.task.kind == "output":
             if data:
                 self._plain(data, start)
@@ -237,13 +240,16 @@ class _Reader:
             said,
             done,
             size=len(data),
+            cut=self.cut,
         )
         if (self.task.file + start // PIECE) % _OF >= _LEFT:
             found.met(self.names)
         return found
 
     def _plain(self, data: bytes, start: int) -> None:
-        words = indexed(data.decode("utf-8", "replace")[:LONGEST])
+        text = data.decode("utf-8", "replace")
+        self.cut += len(text) > LONGEST
+        words = indexed(text[:LONGEST])
         number = next(self.numbers)
         self.places.append((number, self.task.file, start, _RESULT, 0))
         self.words[1].append((number, words, "", self.facet(kind=_RESULT)))
@@ -298,6 +304,7 @@ class _Reader:
                     kind=place, tool=tool_id, model=model, failed=failed, in_agent=in_agent, time=time
                 )
             number = next(self.numbers)
+            self.cut += len(words) > LONGEST
             files = indexed("\n".join(paths)) if paths else ""
             self.places.append((number, file, offset, place, time))
             self.words[place not in _SAID].append((number, indexed(words[:LONGEST]), files, facet))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import apsw
 
-from turnlog.store.index.changes import Changes, changes
+from turnlog.store.index.changes import Changes, Lister, changes
 from turnlog.store.lock import locked
 
 Progress = Callable[[int, int], None]
@@ -45,13 +45,15 @@ class Refreshed(NamedTuple):
     """How many `.jsonl` files have a name that is no session's; they are not in the index."""
 
 
-def refresh(db: apsw.Connection, lock: Path, config_dirs: Sequence[Path], progress: Progress) -> Refreshed:
+def refresh(
+    db: apsw.Connection, lock: Path, config_dirs: Sequence[Path], progress: Progress, lister: Lister | None = None
+) -> Refreshed:
     """Bring an index up to date with the files of some config folders."""
     start = time.perf_counter()
     with locked(lock) as is_ours:
         if not is_ours:
             return Refreshed(is_busy=True)
-        found = changes(db, config_dirs)
+        found = changes(db, config_dirs, lister)
         looked = Refreshed(known=found.known, unread=_unnamed(found), unlisted=found.unlisted, others=found.others)
         if not found.files:
             return looked._replace(seconds=time.perf_counter() - start)

@@ -38,7 +38,10 @@ def empty(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
     """
     readable = [item.path for folder in config_dirs for item in transcripts(folder) if os.access(item.path, os.R_OK)]
     with writing(db):
-        db.execute("CREATE TEMP TABLE again AS SELECT file.id FROM file JOIN json_each(?) ON file.path = value", (_json(readable),))
+        db.execute(
+            "CREATE TEMP TABLE again AS SELECT file.id FROM file JOIN json_each(?) ON file.path = value",
+            (_json(readable),),
+        )
         kept: Any = db.execute("SELECT count(*) FROM file WHERE id NOT IN again").get
         for table in ("text", "answer", "call"):
             db.execute(f"DELETE FROM {table} WHERE file IN again")
@@ -48,7 +51,7 @@ def empty(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
         db.execute("DELETE FROM text")
         db.execute("DELETE FROM folder")
         db.execute("DELETE FROM identifier")
-        db.execute("DELETE FROM fact WHERE name = 'archive'")
+        db.execute("DELETE FROM fact WHERE name = 'archive' OR name GLOB 'cut texts of file *'")
         for table in ("said", "done", "hump"):
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
         db.execute("DROP TABLE again")
@@ -85,7 +88,9 @@ def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> Diffe
     ]
     unlisted = [str(item) for item in survey.unlisted]
     unlisted += [f"{path}: can't be read" for path in sorted(there) if not os.access(path, os.R_OK)]
-    return Difference([], unlisted, len(faults)) if folders_changed(db, config_dirs) else Difference(faults, unlisted, 0)
+    return (
+        Difference([], unlisted, len(faults)) if folders_changed(db, config_dirs) else Difference(faults, unlisted, 0)
+    )
 
 
 def verify(db: apsw.Connection) -> Iterator[str]:

@@ -52,7 +52,9 @@ class CommitLimits(NamedTuple):
 class Work:
     """One refresh at work."""
 
-    def __init__(self, db: apsw.Connection, progress: Progress, total: int, limits: CommitLimits = CommitLimits()) -> None:  # noqa: B008
+    def __init__(
+        self, db: apsw.Connection, progress: Progress, total: int, limits: CommitLimits = CommitLimits()
+    ) -> None:  # noqa: B008
         self.db = db
         self.limits = limits
         self.names = Names.load(db)

@@ -51,6 +51,8 @@ _CALL = """
         shown = iif(coalesce(excluded.shown, shown) IN ('=', iif(tool IS NULL, excluded.path, path)), '=',
                     coalesce(excluded.shown, shown))
 """
+_CUT = "cut texts of file "
+"""How facts are named that count texts which are longer than what is searched of them."""
 
 
 def write(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> bool:
@@ -63,6 +65,9 @@ def write(db: apsw.Connection, batch: Batch, model_ids: dict[str, int]) -> bool:
     db.executemany("INSERT INTO text (id, file, offset, kind, time) VALUES (?, ?, ?, ?, ?)", batch.places)
     for table, words in (("said", batch.said), ("done", batch.done)):
         db.executemany(f"INSERT INTO {table} (rowid, words, paths, facet) VALUES (?, ?, ?, ?)", words)
+    if batch.cut:
+        sql = "INSERT INTO fact VALUES (?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value"
+        db.execute(sql, (f"{_CUT}{batch.file}", batch.cut))
     return not was_forked and batch.outline.forked_from is not None
 
 
@@ -109,7 +114,14 @@ def release(db: apsw.Connection, file: int) -> list[int]:
     texts = [int(number) for (number,) in db.execute("SELECT id FROM text WHERE file = ?", (file,))]
     for table in ("text", "answer", "call"):
         db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))
+    db.execute("DELETE FROM fact WHERE name = ?", (f"{_CUT}{file}",))
     return texts
+
+
+def count_cut_texts(db: apsw.Connection) -> int:
+    """How many texts of an index are longer than what is searched of them."""
+    found: Any = db.execute("SELECT coalesce(sum(value), 0) FROM fact WHERE name GLOB ?", (f"{_CUT}*",)).get
+    return int(found)
 
 
 def drop_words(db: apsw.Connection, texts: Collection[int]) -> None:

@@ -120,7 +120,9 @@ class Vocabulary:
 
     def has(self, word: str) -> bool:
         """Whether a word is in a text."""
-        return any(self._db.execute(f"SELECT 1 FROM temp.words_in_{table} WHERE term = ?", (word,)).get for table in _TABLES)
+        return any(
+            self._db.execute(f"SELECT 1 FROM temp.words_in_{table} WHERE term = ?", (word,)).get for table in _TABLES
+        )
 
     def find(self, how: How, word: str, table: str) -> list[str]:
         """Words like a word, in one of the tables; those that begin so are looked for in both."""
@@ -128,7 +130,9 @@ class Vocabulary:
             case "prefix":
                 return self._beginning(word)
             case "substring":
-                return nsmallest(_MAX_WORDS, (other for other in self._all(table) if word in other and other != word), len)
+                return nsmallest(
+                    _MAX_WORDS, (other for other in self._all(table) if word in other and other != word), len
+                )
             case "spelling":
                 return _nearest(self._all(table), word)
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.session.clock import iso
+from turnlog.store.index.write import count_cut_texts
 from turnlog.store.search.trashed import NOTHING, Trashed
 from turnlog.store.session_counts import count_sessions
 
@@ -36,6 +37,8 @@ class Searched(NamedTuple):
     """Files that could not be read."""
     ignored: tuple[str, ...]
     """What of the query was not searched for."""
+    cut_texts: int = 0
+    """Texts that are so long that only their beginning is searched."""
 
 
 class Answered(NamedTuple):
@@ -60,6 +63,7 @@ def searched(db: apsw.Connection, done: Refreshed, query: Query | None, trash: T
         not (done.left or done.is_busy),
         done.unread,
         query.ignored if query else (),
+        count_cut_texts(db),
     )
 
 
@@ -75,9 +79,7 @@ def document(query: str, answered: Answered) -> dict[str, Any]:
             "at_least": found.is_bounded,
             "scattered": found.is_scattered,
             "gone": found.unread,
-            "loosened": [
-                {"typed": item.typed, "how": item.how, "words": list(item.words)} for item in found.loosened
-            ],
+            "loosened": [{"typed": item.typed, "how": item.how, "words": list(item.words)} for item in found.loosened],
         },
         "searched": {
             "texts": scope.texts,
@@ -87,6 +89,7 @@ def document(query: str, answered: Answered) -> dict[str, Any]:
             "unread": list(scope.unread),
             "ignored": list(scope.ignored),
             "cut": list(found.cut),
+            "cut_texts": scope.cut_texts,
             "trashed": {"sessions": list(found.left_out.sessions), "hits": found.left_out.hits},
         },
         "scan": _scan(scan) if scan else None,

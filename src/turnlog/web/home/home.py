@@ -49,7 +49,9 @@ def home(request: Request) -> Response:
     wish = wished(request)
     found = _chosen(request, listing, wish)
     unlisted = read_unlisted(place_of(request).store.db)
-    return page(request, "home.html", **_values(request, listing, wish, found), folders=_folders(request), unlisted=unlisted)
+    return page(
+        request, "home.html", **_values(request, listing, wish, found), folders=_folders(request), unlisted=unlisted
+    )
 
 
 def rows(request: Request) -> Response:

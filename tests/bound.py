@@ -67,7 +67,7 @@ class Machine:
 
     def turnlog(self, *args: str) -> subprocess.CompletedProcess[str]:
         done = run_bound(["-m", "turnlog", *args], **self.environ)
-        assert "Traceback" not in done.stderr and "internal error" not in done.stderr, done.stderr
+        assert not any(words in done.stderr for words in ("Traceback", "internal error")), done.stderr
         return done
 
     def write(self, path: str, data: bytes) -> Path:

@@ -69,7 +69,8 @@ def test_a_word_that_finds_nothing_gives_way_to_words_like_it(
     assert (way.typed, way.how) == (query.split()[0].rstrip("*"), how)
     assert word in way.words
     snippet = found.groups[0].hits[0].snippet
-    assert snippet is not None and snippet.ranges, "the hit shows why it was found"
+    assert snippet is not None
+    assert snippet.ranges, "the hit shows why it was found"
 
 
 def test_what_is_found_as_typed_is_not_mixed_with_anything(machine: Findable) -> None:

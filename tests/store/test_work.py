@@ -37,10 +37,15 @@ def fill(desk: Desk, count: int, first: int = 0) -> None:
 
 def work(desk: Desk, limits: CommitLimits) -> tuple[int, Content]:
     """How many commits it takes to read everything, and what the index holds then."""
-    commits = []
+    commits: list[int] = []
+
+    def committed() -> bool:
+        commits.append(1)
+        return False
+
     with Store.open(desk.data) as store:
         found = changes(store.db, [desk.config])
-        store.db.set_commit_hook(lambda: bool(commits.append(1)))
+        store.db.set_commit_hook(committed)
         Work(store.db, unheard, sum(item.more for item in found.files), limits).run(found.files)
         return len(commits), content(store.db)
 

@@ -55,7 +55,7 @@ def _goal(source: Path, wanted: Path) -> Path:
 
 
 def check_places(path: Path) -> None:
-    """Raise `CantOpenError` where a folder has the name of the log's map: SQLite would open without it, to read alone."""
+    """Raise `CantOpenError` where a folder has the name of the log's map: SQLite would open it read-only."""
     if _is_no_file(path.with_name(f"{path.name}-shm")):
         raise apsw.CantOpenError("unable to open database file")
 

@@ -171,23 +171,35 @@ def restore(
 
 
 @archive.command()
-@click.option("--repair", is_flag=True, help="Move damaged blobs away: the next run stores anew what is on disk.")
+@click.option("--repair", is_flag=True, help="Move what is damaged away, and rebuild manifests from blobs.")
 @_JSON
 def verify(repair: bool, as_json: bool) -> int:
     """Read everything in the archive again and compare it with its hashes.
 
-    The exit status is 1 if anything is damaged.
+    The exit status is 1 if anything is damaged. With --repair, damaged blobs are moved away, and the next run stores
+    anew what is still on disk. Of a session that is gone, a damaged manifest is rebuilt from the blobs that hold its
+    lines; what is lost is listed.
     """
     from turnlog.cli.archive.view import verify_document, verify_lines
+    from turnlog.cli.config import load
+    from turnlog.cli.named import folders
     from turnlog.cli.output import dump, remark, say
+    from turnlog.store.archive.rebuild import mend_manifests
     from turnlog.store.archive.verify import put_aside
     from turnlog.store.archive.verify import verify as check
 
     found = check(_archive())
     if repair and found.blobs_damaged:
         remark(f"Damaged blobs are in {put_aside(_archive(), found)} now; `turnlog archive run` replaces what it can.")
+    mended = (
+        [str(item) for item in mend_manifests(_archive(), folders(load()))]
+        if repair and found.manifests_damaged
+        else []
+    )
+    for text in mended:
+        remark(text)
     if as_json:
-        dump(verify_document(found))
+        dump(verify_document(found, mended))
     else:
         say(verify_lines(found))
     return 0 if found.is_sound else 1

@@ -167,7 +167,7 @@ def restore_lines(sessions: list[dict[str, Any]], elsewhere: str | None = None) 
         yield f"  {folder}{place}claude --resume {session['session_id']}"
 
 
-def verify_document(found: Verified) -> dict[str, Any]:
+def verify_document(found: Verified, mended: list[str]) -> dict[str, Any]:
     """What was read again, and what is damaged."""
     return {
         "sound": found.is_sound,
@@ -181,6 +181,7 @@ def verify_document(found: Verified) -> dict[str, Any]:
             for item in found.damaged
         ],
         "manifests_damaged": found.manifests_damaged,
+        "mended": mended,
     }
 
 
@@ -197,7 +198,10 @@ def verify_lines(found: Verified) -> Iterator[str]:
     if found.is_sound:
         yield "Everything is as it was archived."
     else:
-        yield "`turnlog archive verify --repair` and `turnlog archive run` store anew what is still on disk."
+        yield (
+            "`turnlog archive verify --repair` rebuilds manifests; with `turnlog archive run` it stores anew what is"
+            " still on disk."
+        )
 
 
 def prune_document(found: Plan, is_done: bool) -> dict[str, Any]:

@@ -148,7 +148,8 @@ class Page:
             command, effect = found.left_out.remedy
             yield f"{found.left_out.words}; `{line(command)}` {effect}."
         if found.unread:
-            yield f"The text of {count(found.unread, 'hit')} can't be shown: it was deleted or changed and is not in the archive, or its file can't be read."
+            gone = f"The text of {count(found.unread, 'hit')} can't be shown"
+            yield f"{gone}: it was deleted or changed and is not in the archive, or its file can't be read."
 
 
 def _scan_remarks(scan: Scanned) -> Iterator[str]:

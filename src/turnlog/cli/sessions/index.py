@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -103,13 +104,15 @@ def _verify(config: Config, as_json: bool) -> int:
     from turnlog.cli.stored import opened
     from turnlog.cli.terminal import line
     from turnlog.render.figures import count
-    from turnlog.store.index.upkeep import compare_with_disk, verify
+    from turnlog.store.damage import DAMAGED
+    from turnlog.store.index.upkeep import Difference, compare_with_disk, verify
     from turnlog.store.index.write import count_cut_texts
 
     with opened(config, fresh=False) as (store, _):
         faults = list(verify(store.db))
-        disk = compare_with_disk(store.db, _places(config))
-        path, cut_texts = str(store.path), count_cut_texts(store.db)
+        path, disk, cut_texts = str(store.path), Difference([], [], 0), 0
+        with suppress(*DAMAGED):  # `verify` has said so
+            disk, cut_texts = compare_with_disk(store.db, _places(config)), count_cut_texts(store.db)
     faults += disk.faults
     if as_json:
         dump(

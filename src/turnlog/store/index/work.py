@@ -30,8 +30,8 @@ from turnlog.store.index.write import answers_of, drop_words, release, write, wr
 from turnlog.store.lock import writing
 
 STEP = 192 << 20
-"""So many bytes are read between two commits, if that takes neither too long nor too many files (`CommitLimits`): a commit of
-full-text tables costs much, whatever is in it."""
+"""So many bytes are read between two commits, unless `CommitLimits` says otherwise: a commit of full-text tables costs
+much, whatever is in it."""
 ENOUGH = 2 << 20
 """So many bytes are worth a second process."""
 MUCH = 24 << 20
@@ -53,8 +53,12 @@ class Work:
     """One refresh at work."""
 
     def __init__(
-        self, db: apsw.Connection, progress: Progress, total: int, limits: CommitLimits = CommitLimits()
-    ) -> None:  # noqa: B008
+        self,
+        db: apsw.Connection,
+        progress: Progress,
+        total: int,
+        limits: CommitLimits = CommitLimits(),  # noqa: B008
+    ) -> None:
         self.db = db
         self.limits = limits
         self.names = Names.load(db)

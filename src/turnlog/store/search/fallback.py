@@ -1,4 +1,4 @@
-"""What to look for where the words of a query find nothing: words that begin so, that contain it, that are spelled alike.
+"""What to look for where the words of a query find nothing: words that begin so, contain it, or are spelled alike.
 
 Each way is tried only where the ones before find nothing, and what was looked for instead is part of the answer: hits
 for other words never stand among hits for the words that were typed. Words of titles, prompts and answers come before

@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 from turnlog.entries.decode import FAILURES, body, complete_entry, may_be_terse, quick, salvage
 from turnlog.entries.entry import MISSING, NONE, Body, Entry, Item, MessageHead, Scrap
 from turnlog.entries.tail import Checkpoint, mark, stale
+from turnlog.entries.window import read_lines
 from turnlog.errors import Changed, Unreadable
 
 BUFFER = 1 << 20
@@ -82,7 +83,7 @@ class FileSource:
                 if self._file.seek(0, io.SEEK_END) < offset:
                     raise Changed(f"{self.path}: was cut while being read; open it again")
                 self._file.seek(offset)
-                yield from self._file
+                yield from read_lines(self._file)
             except OSError as error:
                 raise Unreadable(f"{self.path}: {error.strerror or error}") from None
 

@@ -20,11 +20,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.window import open_regular, read_at
+from turnlog.entries.window import find_line_end, open_regular, read_at
 
 _HEAD = 4096
 _TAIL = 256
-_BLOCK = 1 << 20
 _SETTLED_NS = 2_000_000_000
 """A file that changed within the last two seconds may change again under the same timestamp."""
 
@@ -168,20 +167,14 @@ def _lines(fd: int, start: int, end: int, limit: int | None) -> tuple[bytes, int
     kept = block.rfind(b"\n") + 1
     if len(block) < size or start + size == end:
         return block[:kept], start + len(block)
-    return (block[:kept], start + kept) if kept else _long_line(fd, start, end, block)
+    return (block[:kept], start + kept) if kept else _long_line(fd, start, end, size)
 
 
-def _long_line(fd: int, start: int, end: int, block: bytes) -> tuple[bytes, int]:
-    """Read on to the end of a line that is longer than the limit."""
-    parts = [block]
-    position = start + len(block)
-    while block := read_at(fd, position, min(_BLOCK, end - position)):
-        kept = block.find(b"\n") + 1
-        if kept:
-            return b"".join([*parts, block[:kept]]), position + kept
-        parts.append(block)
-        position += len(block)
-    return b"", position
+def _long_line(fd: int, start: int, end: int, size: int) -> tuple[bytes, int]:
+    """Read a line that is longer than the limit, once its end is known: so it is in memory once."""
+    behind = min(find_line_end(fd, start + size), end)
+    line = read_at(fd, start, behind - start)
+    return (line, behind) if line.endswith(b"\n") else (b"", behind)
 
 
 def _inode(status: os.stat_result) -> int:

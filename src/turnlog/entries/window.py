@@ -6,9 +6,14 @@ import errno
 import io
 import os
 import stat
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
+LONG_LINE = 2 << 20
+"""Lines of so many bytes are read with care for the memory."""
+_BLOCK = 1 << 20
 WINDOW = 64 * 1024
 """How many bytes of each end are looked at."""
 
@@ -49,6 +54,32 @@ def read_at(fd: int, offset: int, size: int) -> bytes:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
+
+
+def read_lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file from where it stands; one that is very long is in memory once.
+
+    The reader itself would collect such a line in pieces and then join them, which takes twice its size.
+    """
+    for line in iter(partial(file.readline, LONG_LINE), b""):
+        if len(line) < LONG_LINE or line.endswith(b"\n"):
+            yield line
+            continue
+        start, fd = file.tell() - len(line), file.fileno()
+        ahead = os.lseek(fd, 0, os.SEEK_CUR)  # where the reader believes to be
+        whole = read_at(fd, start, find_line_end(fd, start + len(line)) - start)
+        os.lseek(fd, ahead, os.SEEK_SET)
+        file.seek(start + len(whole))
+        yield whole
+
+
+def find_line_end(fd: int, offset: int) -> int:
+    """Where the line that goes on at an offset ends, newline included, or the file does."""
+    while block := read_at(fd, offset, _BLOCK):
+        if kept := block.find(b"\n") + 1:
+            return offset + kept
+        offset += len(block)
+    return offset
 
 
 def read_ends(path: str | Path) -> Ends:

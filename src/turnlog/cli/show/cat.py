@@ -32,9 +32,10 @@ def cat(file: str, explain: bool) -> None:
     """
     from turnlog.cli.output import say, write_raw
     from turnlog.entries.reader import scan
+    from turnlog.entries.window import read_lines
 
     with _source(file) as source:
-        pieces = scan(source)
+        pieces = scan(read_lines(source) if source.seekable() else source)
         if explain:
             say(_explained(pieces))
         else:

@@ -218,7 +218,8 @@ class _Reader:
             if data:
                 self._plain(data, start)
         else:
-            for placed in lines(io.BytesIO(data), start):
+            # A piece that is one long line is not copied.
+            for placed in lines([data] if 0 <= data.find(b"\n") == len(data) - 1 else io.BytesIO(data), start):
                 if placed is None:
                     self.outline.broken += 1
                 else:

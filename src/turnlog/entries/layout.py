@@ -15,7 +15,6 @@ import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,15 +37,16 @@ class Unlisted(NamedTuple):
         return f"{self.path}: {self.reason}"
 
 
-@dataclass
 class Survey:
     """What a walk over config folders met beside the files that it gives."""
 
-    folders: list[str] = field(default_factory=list)
-    """The folders that it looked into, or tried to."""
-    unlisted: list[Unlisted] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)
-    """`.jsonl` files in project folders whose names belong neither to a session nor to a sub-agent."""
+    # No dataclass: to import what makes one takes longer than the listing.
+    def __init__(self) -> None:
+        self.folders: list[str] = []
+        """The folders that it looked into, or tried to."""
+        self.unlisted: list[Unlisted] = []
+        self.others: list[str] = []
+        """`.jsonl` files in project folders whose names belong neither to a session nor to a sub-agent."""
 
     def note(self, path: str | Path, error: OSError) -> None:
         """Take note of a failure, unless it says that nothing is there."""

@@ -74,7 +74,8 @@ def _lines() -> Iterator[str]:
 
 
 def _command_lines(path: str, command: click.Command) -> Iterator[str]:
-    context = click.Context(command, info_name=path, help_option_names=["-h", "--help"])
+    settings = {"help_option_names": ["-h", "--help"], **command.context_settings}
+    context = click.Context(command, info_name=path, **settings)
     yield rf".SS {_escape(' '.join([path, *command.collect_usage_pieces(context)]))}"
     yield from _help_lines(command.help or "")
     for parameter in command.get_params(context):

@@ -291,7 +291,7 @@ def test_strip_tells_the_savings_of_context_and_writes_nothing(turnlog: Turnlog,
         assert (found["tokens_before"], found["tokens_after"]) == (preset["before"], preset["after"])
     done = turnlog("strip", "last")
     assert done.lines[0] == "Preset standard."
-    assert done.lines[-1].startswith("Nothing was written: `turnlog clone SESSION --preset standard`")
+    assert done.lines[-1].startswith(f"Nothing was written: `turnlog clone {session.stem} --preset standard`")
     assert [path.name for path in session.parent.iterdir()] == [session.name]
 
 

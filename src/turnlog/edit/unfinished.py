@@ -33,10 +33,11 @@ def noted(transcript: Path, root: Path, goals: Iterable[Path] = ()) -> Iterator[
     note = transcript.with_name(MAKING + transcript.stem)
     todos = [goal.name for goal in goals if goal.parent == root / "todos"]
     body = {"session_id": transcript.stem, "pid": os.getpid(), **identity(os.getpid()), "todos": todos}
-    # Not by way of a temporary file: nobody would find that again. A note without words speaks for nobody.
-    with os.fdopen(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(encoded(body) + b"\n")
     try:
+        # Not by way of a temporary file: nobody would find that again. A note without words speaks for nobody. The id
+        # is new, so a note of this name is ours, and goes whenever an interrupt comes.
+        with os.fdopen(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(encoded(body) + b"\n")
         yield
     finally:
         note.unlink(missing_ok=True)

@@ -152,18 +152,18 @@ def _lines(status: Status, done: Refreshed, others: int) -> list[str]:
     from turnlog.render.figures import count
 
     gone = f", {status.gone} of them deleted since" if status.gone else ""
-    others = [f"{count(status.without_conversation, 'file')} without a conversation"] * bool(
-        status.without_conversation
-    )
+    uncounted = []
+    if status.without_conversation:
+        uncounted.append(f"{count(status.without_conversation, 'file')} without a conversation")
     if status.without_transcript:
-        others.append(f"{count(status.without_transcript, 'session')} of which only sub-agents are there")
+        uncounted.append(f"{count(status.without_transcript, 'session')} of which only sub-agents are there")
     found = [
         line(status.path),
         f"{status.sessions:,} sessions in {status.files:,} files{gone}; {when.size(status.read)} of text and data",
         f"{status.texts:,} texts, {status.messages:,} answers, {status.calls:,} calls",
         f"{when.size(status.size)} on disk",
     ]
-    found[2:2] = [f"not counted: {words}" for words in others]
+    found[2:2] = [f"not counted: {words}" for words in uncounted]
     if not status.files:
         found.append("nothing is in it yet; `turnlog index` reads the sessions of this machine")
     elif status.unread and not done.left:

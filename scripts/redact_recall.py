@@ -1,6 +1,9 @@
 """Measure the redaction: planted secrets found, false alarms, speed; beside it the peers that are installed.
 
-    python scripts/redact_recall.py [FOLDER OF SESSIONS WITHOUT SECRETS]
+    python scripts/redact_recall.py [FOLDER OF SESSIONS WITHOUT SECRETS] [FOLDER OF CODE ...]
+
+The first lines count the cases in `tests/redact/cases`, which somebody wrote who had not read the rules, and the false
+alarms in folders of code.
 
 Peers (detect-secrets, redact-transcripts, redactcli, secrethider) are measured where they can be imported; the project
 does not depend on them.
@@ -22,9 +25,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
+from tests.redact.cases import EVERYDAY, HARMLESS  # noqa: E402 - found by the path above
 from tests.redact.planted import CLEAN, Plant, plants  # noqa: E402 - found by the path above
 from turnlog.redact.redactor import Redactor  # noqa: E402 - found by the path above
+from turnlog.redact.rules import Rules  # noqa: E402 - found by the path above
 
+CODE = frozenset(
+    {".py", ".pyi", ".js", ".mjs", ".cjs", ".ts", ".json", ".md", ".html", ".css", ".h", ".c", ".go", ".rs"}
+)
 SESSIONS = ROOT / "tests" / "data" / "sessions"
 Finder = Callable[[str], "list[str] | str"]
 """Gives the secrets that it found in a text, or the text without them."""
@@ -33,6 +41,9 @@ Finder = Callable[[str], "list[str] | str"]
 def main() -> int:
     """Print the table."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else SESSIONS
+    print_cases()
+    for code in sys.argv[2:]:
+        print_alarms(Path(code))
     planted = [*plants(seed=1, rounds=2)]
     texts = [*strings(folder)]
     size = sum(map(len, texts)) / 1e6
@@ -65,6 +76,30 @@ def main() -> int:
         kinds = Counter(place.partition(",")[0] for place in places.elements())
         print(f"\n{name} missed: {', '.join(f'{kind} {count}' for kind, count in kinds.most_common(8)) or 'nothing'}")
     return 0
+
+
+def print_cases() -> None:
+    """Print how many everyday secrets are found, and how many look-alikes are taken for one."""
+    missed = [case.name for case in EVERYDAY if not case.is_safe(Redactor().text(case.text))]
+    alarms = [case.name for case in HARMLESS if Redactor().text(case.text) != case.text]
+    print(
+        f"everyday secrets: {len(EVERYDAY) - len(missed)} of {len(EVERYDAY)} found; missed: {', '.join(missed) or '-'}"
+    )
+    print(f"look-alikes: {len(alarms)} false alarms in {len(HARMLESS)}: {', '.join(alarms) or '-'}")
+
+
+def print_alarms(folder: Path) -> None:
+    """Print how many alarms the rules raise in the code below a folder."""
+    rules, size, alarms = Rules(), 0, 0
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in CODE and path.is_file():
+            redactor = Redactor(rules)
+            text = path.read_text("utf-8", "replace")
+            redactor.text(text)
+            size, alarms = size + len(text), alarms + redactor.report().found
+    print(
+        f"{folder}: {alarms} alarms in {size / 1e6:.1f} million characters, {alarms / max(size / 1e6, 1e-6):.2f} each"
+    )
 
 
 def found(finder: Finder, plant: Plant) -> bool:

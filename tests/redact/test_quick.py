@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.redact.test_properties import TEXTS
-from turnlog.redact import assignments, tokens
+from turnlog.redact import assignments, names, tokens
 from turnlog.redact.anchored import Anchored
 from turnlog.redact.doubt import strong
+from turnlog.redact.forms import FORMS, Form
 from turnlog.redact.view import RUN, View
 
 
@@ -51,10 +52,11 @@ def test_small_letters_stand_where_the_large_ones_stood(text: str) -> None:
     assert View(text).lower == "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
-@given(st.lists(st.sampled_from([*assignments._BEFORE, *"-_. \nx"]), max_size=6).map("".join))
+@given(st.lists(st.sampled_from([*names.KEY_OWNERS, *"-_. \nx"]), max_size=6).map("".join))
 def test_what_makes_a_key_a_secret_ends_as_is_known(before: str) -> None:
-    if assignments._BEFORE_KEY.search(before):
-        assert assignments._is_named(before + "key", len(before))
+    key = next(word for word in names.WORDS if word.anchor == "key")
+    if names.name_start(before + "key", len(before), key) is not None:
+        assert names.may_be_key(before + "key", len(before))
 
 
 @given(st.text("aZ1²_.,:;!?)(-\"'`\\ \n\u00a0é", max_size=40))
@@ -65,9 +67,9 @@ def test_no_strong_value_stands_where_a_sentence_goes_on(text: str) -> None:
         assert not {*"\"'`"} & {*re.split(r"\s", text)[0]}, "what is in quotes ends only after a space"
 
 
-@pytest.mark.parametrize("form", [form for form in tokens.FORMS if "~" not in form.start], ids=lambda form: form.start)
-def test_every_token_begins_with_two_characters_that_are_known(form: tokens.Form) -> None:
-    start = re.compile(form.start.replace("(?=/0)", "/0") + ".", re.ASCII)
+@pytest.mark.parametrize("form", [form for form in FORMS if "~" not in form.start], ids=lambda form: form.start)
+def test_every_token_begins_with_two_characters_that_are_known(form: Form) -> None:
+    start = re.compile(form.start.replace("(?=/0)", "/0").replace("(?=[0-9]{8})", "[0-9]{8}") + ".", re.ASCII)
 
     @settings(max_examples=60, suppress_health_check=[*HealthCheck])
     @given(st.from_regex(start, fullmatch=True))

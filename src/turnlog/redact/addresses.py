@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from turnlog.redact.anchored import Anchored
 from turnlog.redact.doubt import COMMON, made_up, mixed, strong, varied
 from turnlog.redact.finding import Finding, Rank
-from turnlog.redact.view import View
+from turnlog.redact.view import View, is_inside
 
 _DATABASES = frozenset(
     "postgres postgresql mysql mariadb mongodb redis rediss amqp amqps mssql sqlserver oracle clickhouse cockroachdb"
@@ -26,15 +26,21 @@ _HEADERS = (
     *_SCHEMES,
     Anchored(
         "authorization",
-        r"\\*+[\"']?\s{0,4}+[:=]\s{0,4}+\\*+[\"']?(?:(?:token|apikey|key) {1,4}+)?(?!bearer|basic)",
+        r"\\*+[\"']?\s{0,4}+[:=,]\s{0,4}+\\*+[\"']?(?:[a-z][a-z0-9_-]{1,30}+[ =]{1,4}+)?(?<!bearer )(?<!basic )",
     ),
 )
 _CREDENTIAL = re.compile(r"[A-Za-z0-9._~+/:=-]{8,4096}+")
+_PROOF = re.compile(
+    r"(?:response|signature|oauth_signature|mac|hash)\\*[\"']?=\\*[\"']?(?P<value>[A-Za-z0-9+/%_.-]{16,1024}+={0,2})"
+)
+"""What proves in a header that somebody knows the password: of Digest, AWS, OAuth and Hawk."""
+_PROOF_REACH = 1200
 
 
 class Urls:
     """The rule for `scheme://name:password@host` and `https://token@host`."""
 
+    hints = ("@",)
     names = ("database", "url-password")
 
     def find(self, view: View) -> Iterator[Finding]:
@@ -55,7 +61,8 @@ class Urls:
 class Headers:
     """The rule for `Authorization: Basic …` and `Bearer …`."""
 
-    names = ("basic-auth", "bearer")
+    hints = ("bearer", "basic", "authorization")
+    names = ("basic-auth", "bearer", "signature")
 
     def find(self, view: View) -> Iterator[Finding]:
         """Find credentials in the headers of a text."""
@@ -65,14 +72,25 @@ class Headers:
             if scheme not in lower:
                 continue
             for match in header.finditer(lower):
-                if match.start() > 0 and lower[match.start() - 1].isalnum():
+                if is_inside(lower, match.start()):
                     continue
                 value = _CREDENTIAL.match(view.text, match.end())
                 credential = value[0].rstrip(".:,") if value else ""
                 is_one = is_login(credential) if scheme == "basic" else _is_bearer(credential)
-                if is_one:
+                if is_one and not view.text.startswith(("(", "["), match.end() + len(credential)):
                     name = "basic-auth" if scheme == "basic" else "bearer"
                     yield Finding(match.end(), match.end() + len(credential), name, Rank.HEADER, credential)
+                elif scheme == "authorization":
+                    yield from _proofs(view, match.end())
+
+
+def _proofs(view: View, start: int) -> Iterator[Finding]:
+    """Find what a header holds instead of a credential."""
+    line = view.text.find("\n", start, start + _PROOF_REACH)
+    for match in _PROOF.finditer(view.lower, start, line if line >= 0 else start + _PROOF_REACH):
+        value = view.text[slice(*match.span("value"))]
+        if mixed(value) and varied(value) and not made_up(value):
+            yield Finding(*match.span("value"), "signature", Rank.HEADER, value)
 
 
 def is_login(credential: str) -> bool:

@@ -1,52 +1,166 @@
-"""Passwords on command lines whose option does not say so: `mysql -p…`, `sshpass -p …`, `curl -u name:…`."""
+r"""Passwords on command lines whose option does not say so: `mysql -p…`, `sshpass -p …`, `curl -u name:…`.
+
+A line that ends in `\` goes on in the next one. A new tool is a word in `OPTIONS`, or a row in `tools.PLACES` if its
+password has a place instead of an option.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
 
 from turnlog.redact.anchored import Anchored
 from turnlog.redact.doubt import password_like
 from turnlog.redact.finding import Finding, Rank
+from turnlog.redact.places import GAP, PIPED, PLACES, QUOTE, VALUE
 from turnlog.redact.view import View
 
-_VALUE = r"(?:\\*[\"'])?(?P<value>[^\s\"'`\\|;&<>]{3,200}+)"
-_GAP = r"[^\n|;&]{0,200}?\s"
-_OF = r"(?:(?<=docker login)|(?<=podman login)|(?<=registry login)|(?<=az login)|(?<=oc login))"
-_FORMS = (
-    ("-p", Anchored("sshpass", r"\s+-p\s?" + _VALUE)),
-    ("-p", Anchored("mysql", r"(?:dump|admin)?\b" + _GAP + "-p" + _VALUE)),
-    ("-p", Anchored("mariadb", r"(?:-dump|-admin)?\b" + _GAP + "-p" + _VALUE)),
-    ("-p", Anchored("login", _OF + _GAP + r"-p[ =]" + _VALUE)),
-    ("", Anchored("redis-cli", r"\b" + _GAP + "-a " + _VALUE)),
-    ("", Anchored("curl", r"\b" + _GAP + r"(?:-u|--user|--proxy-user)[ =]?\\*[\"']?[^\s:\"'`\\]{1,100}:" + _VALUE)),
-    ("-p", Anchored("wget", r"\b" + _GAP + "--(?:http-|ftp-)?password[ =]" + _VALUE)),
-    ("-p", Anchored("-pass", r"(?:in|out)?\s+pass:" + _VALUE)),
-    ("", Anchored("identified", r"\s+by\s+" + _VALUE)),
-    ("pass", Anchored("machine", r"\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+" + _VALUE)),
+_REACH = 400
+"""So far before its option a command may begin."""
+
+
+_SHORT_TEXT, _LONG_TEXT = 1_000, 8_000
+
+
+class OptionRow(NamedTuple):
+    """Tools that take a password with one option."""
+
+    option: str
+    tools: str
+    """Their names, with spaces between."""
+    form: str = "apart"
+    """How the value stands: a key of `_FORMS`."""
+    needs: str = ""
+    """A word that must stand in the command: `docker run -p` publishes a port."""
+
+
+OPTIONS = (
+    OptionRow("-p", "mysql mysqldump mysqladmin mysqlimport mysqlshow mariadb mariadb-dump mariadb-admin", "attached"),
+    OptionRow("-p", "7z 7za 7zz rar unrar", "attached"),
+    OptionRow("-p", "sshpass mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh beeline", "either"),
+    OptionRow("-p", "rdesktop evil-winrm hydra netexec nxc crackmapexec smbmap psexec twine couchbase-cli", "either"),
+    OptionRow("-p", "security", "apart", needs="keychain"),
+    OptionRow("-p", "poetry", "apart", needs="publish"),
+    OptionRow("-p", "docker podman helm nerdctl oras crane az oc cf ibmcloud buildah skopeo", "either", needs="login"),
+    OptionRow("-P", "zip unzip sqlcmd bcp osql ipmitool mosquitto_pub mosquitto_sub tsql", "either"),
+    OptionRow("-w", "ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapcompare ldapmodrdn", "either"),
+    OptionRow("-w", "security", "apart", needs="add-"),
+    OptionRow("-a", "redis-cli"),
+    OptionRow("-A", "snmpwalk snmpget snmpset"),
+    OptionRow("-X", "snmpwalk snmpget snmpset"),
+    OptionRow("-pass", "openssl", "pass:"),
+    OptionRow("-passin", "openssl", "pass:"),
+    OptionRow("-passout", "openssl", "pass:"),
+    OptionRow("--ks-pass", "apksigner", "pass:"),
+    OptionRow("-k", "openssl nuget"),
+    OptionRow("-k", "dotnet", needs="push"),
+    OptionRow("-b", "oathtool"),
+    OptionRow("--totp", "oathtool"),
+    OptionRow("-t", "doctl vercel"),
+    OptionRow("-pw", "plink pscp psftp putty kitty"),
+    OptionRow("-u", "curl etcdctl siege nikto wget", "name:"),
+    OptionRow("-a", "http https xh curlie", "name:"),
+    OptionRow("-A", "ab", "name:"),
+    OptionRow("--user", "curl etcdctl", "name:"),
+    OptionRow("--proxy-user", "curl", "name:"),
+    OptionRow("--creds", "skopeo buildah podman", "name:"),
+    OptionRow("--src-creds", "skopeo", "name:"),
+    OptionRow("--dest-creds", "skopeo", "name:"),
+    OptionRow("--proxy-auth", "ncat", "name:"),
+    OptionRow("-U", "curl", "name:"),
+    OptionRow("-U", "smbclient smbget rpcclient smbtree net winexe smbcacls", "name%"),
+    OptionRow("-u", "lftp", "name,"),
 )
-"""Commands, in small letters, each after a part of its expression that most texts lack: one look for `-p` saves six."""
-_FOR = {
-    (option, password): tuple(
-        command for needed, command in _FORMS if not needed or (option if needed == "-p" else password)
-    )
-    for option in (True, False)
-    for password in (True, False)
+_AFTER_NAME = r"(?P<value>[^\s\"'`\\|;<>]{3,200}+)"
+_FORMS = {
+    "apart": rf"{GAP}{VALUE}",
+    "attached": VALUE,
+    "either": rf"(?:{GAP}|=)?{VALUE}",
+    "pass:": rf"{GAP}pass:{VALUE}",
+    "name:": rf"(?:{GAP}|=)?{QUOTE}[^\s:\"'`\\]{{1,100}}:{_AFTER_NAME}",
+    "name%": rf"(?:{GAP}|=)?{QUOTE}[^\s%\"'`\\]{{1,100}}%{_AFTER_NAME}",
+    "name,": rf"(?:{GAP}|=)?{QUOTE}[^\s,\"'`\\]{{1,100}},{_AFTER_NAME}",
 }
-"""The commands to look for, by whether `-p` and `pass` stand in a text."""
+_LINE_GOES_ON = re.compile(r"\\{1,8}+(?:\r?\n|n(?=[ \t]))")
+_SHORT_NUMBER = re.compile(r"[0-9:.]{1,11}")
 
 
 class Commands:
     """The rule for them."""
 
+    hints = (" -", "echo ", "printf ", *(anchor for rows in PLACES.values() for anchor, _ in rows))
     names = ("password",)
 
     def find(self, view: View) -> Iterator[Finding]:
         """Find passwords of command lines in a text."""
-        lower = view.lower
-        for command in _FOR[view.says("-p"), view.says("pass")]:
-            if command.anchor not in lower:
+        for start, end in _spans(view):
+            value = view.text[start:end]
+            if value.startswith(("$", "-")) or _SHORT_NUMBER.fullmatch(value):
                 continue
-            for match in command.finditer(lower):
-                value = view.text[slice(*match.span("value"))]
-                if password_like(value, quoted=True, sure=True) and not value.startswith(("$", "-")):
-                    yield Finding(*match.span("value"), "password", Rank.ASSIGNMENT, value)
+            if password_like(value, quoted=True, sure=True):
+                yield Finding(start, end, "password", Rank.ASSIGNMENT, value)
+
+
+def _spans(view: View) -> Iterator[tuple[int, int]]:
+    text, lower = view.text, view.lower
+    if " -" in text:
+        for match in _option().finditer(text):
+            yield from _of_option(text, match)
+    places, is_shell = _places(), _may_be_shell(text)
+    for gate in places if is_shell else ("identified",):
+        if view.says(gate):
+            for place in places[gate]:
+                if place.anchor in lower:
+                    yield from map(value_span, place.finditer(lower))
+    if is_shell and "| " in text and (view.says("echo ") or view.says("printf ")):
+        for match in PIPED.finditer(text):
+            yield match.span("value")
+
+
+def _may_be_shell(text: str) -> bool:
+    """Whether a text may hold command lines; a long one has a prompt or a fence, or is a script."""
+    if len(text) <= _SHORT_TEXT or text.startswith(("#!", "$ ")) or "\n$ " in text:
+        return True
+    return len(text) <= _LONG_TEXT and "```" in text
+
+
+def value_span(match: re.Match[str]) -> tuple[int, int]:
+    """Where the value of a match stands, in quotes or not."""
+    return match.span("quoted" if "quoted" in match.re.groupindex and match["quoted"] else "value")
+
+
+@cache
+def _option() -> re.Pattern[str]:
+    names = sorted({row.option[1:] for row in OPTIONS}, key=len, reverse=True)
+    return re.compile(rf" -({'|'.join(names)})")
+
+
+@cache
+def _rows(option: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]:
+    """The expressions for the tools and the values of an option, and the word that they need."""
+    return tuple(
+        (
+            re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, row.tools.split()))})(?:\.exe)?\s"),
+            re.compile(_FORMS[row.form]),
+            row.needs,
+        )
+        for row in OPTIONS
+        if row.option == f"-{option}"
+    )
+
+
+@cache
+def _places() -> dict[str, tuple[Anchored, ...]]:
+    return {gate: tuple(Anchored(anchor, rest) for anchor, rest in rows) for gate, rows in PLACES.items()}
+
+
+def _of_option(text: str, option: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Give the value of an option where one of its tools stands before it in the same command."""
+    at = option.start()
+    before = _LINE_GOES_ON.sub(" ", text[max(0, at - _REACH) : at + 1])
+    command = before[max(map(before.rfind, "|;&(`\n")) + 1 :]
+    for tools, form, needs in _rows(option[1]):
+        if needs in command and tools.search(command) and (match := form.match(text, option.end())):
+            yield match.span("value")

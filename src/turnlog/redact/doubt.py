@@ -22,6 +22,18 @@ _PLAIN_PATH = re.compile(
 _NUMBERS = re.compile(r"v?[0-9]+(?:[.\-:/,][0-9]+)*+[a-z%]{0,3}$|\d{4}-\d\d-\d\d")
 _DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\?|!)?\.[A-Za-z_$][\w$]*)+$")
 _COUNTED = re.compile(r"[A-Za-z_]+[0-9]{1,3}$")
+_FILE = re.compile(r"[\w@.+-]+(?:[/\\][\w@.+-]+)+\.[A-Za-z]\w{0,5}(?::\d+)*$")
+_CONSTANT = re.compile(r"_{0,2}[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|%?[A-Z]+[0-9]*_[A-Z_]+$")
+_OPERATORS = re.compile(r"\?\?|\|\||&&|[=+?:!*]")
+_IN_CODE = re.compile(r"\?\.|\?\?|=>|\|\||&&|\]\.|\)\.|[\w$]\($|^[!@]?[A-Za-z_$][\w$]*\(")
+_HUMPS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_SLUG = re.compile(r"[a-z]+[0-9]{0,2}(?:[-_/.:](?:[a-z]+[0-9]{0,2}|[0-9]{1,4}))+$")
+_PINNED = re.compile(r"v?[0-9][\w.-]*@[0-9a-f]{7,64}$")
+_NO_TOKEN = re.compile(r"[\s(){}<>;,`|]")
+_SYMBOL = re.compile(r"[A-Za-z0-9][!@#$%^&*+?~][A-Za-z0-9!]|[A-Za-z0-9]!+$")
+_CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
+_STAND_INS = frozenset("your example sample placeholder changeme dummy redacted replace insert".split())
+_TELLING = ("password", "passwd", "passphrase", "secret", "token", "credential", "apikey")
 COMMON = frozenset(
     "string str text bytes password passwd passphrase passcode pwd secret secrets token tokens key apikey none null nil"
     " undefined true false yes no on off required optional hidden masked redacted invalid incorrect wrong missing empty"
@@ -29,7 +41,19 @@ COMMON = frozenset(
     " root postgres mysql user username guest credentials credential auth login reset forgot confirm int number boolean"
     " object any self this env file field input output error errors valid type name email prod production dev local"
     " localhost docker bitnami pass secretstr varchar char const let var function return with without from and or the"
-    " is not for are was must should can will has have expired strong weak new old current".split()
+    " is not for are was must should can will has have expired strong weak new old current"
+    " option options flag flags argument arguments parameter parameters setting settings instead please again"
+    " authentication authorization management manager based protected plain plaintext bytearray integer binary"
+    " changed removed deleted updated created generated stored encrypted hashed unset disabled enabled ignore"
+    " ignored".split()
+)
+_INSTRUCTS = frozenset(
+    "password passphrase passwords token secret key pin your enter please must required invalid repeat confirm type"
+    " incorrect wrong forgot reset new field missing empty cannot can't".split()
+)
+_PROSE = _INSTRUCTS | frozenset(
+    "the a an of is are was be been for to if when not or and with in by it this that least use used using should will"
+    " have has no from as on at user name value set string optional default via per".split()
 )
 
 
@@ -37,12 +61,13 @@ def made_up(value: str) -> bool:
     """Whether a value stands for a secret instead of being one: `<token>`, `${TOKEN}`, `your-api-key`, `xxxxxx`."""
     lower = value.lower()
     return bool(
-        lower in COMMON
+        lower.rstrip("?!:.") in COMMON
         or _STANDS_FOR.search(lower)
         or _WORD.search(lower)
         or _RUN.search(lower)
         or lower.endswith(("example", "examplekey"))
         or _counts_up(lower)
+        or (len(value) < 64 and any(hump.lower() in _STAND_INS for hump in _HUMPS.findall(value)))
     )
 
 
@@ -56,13 +81,20 @@ def mixed(value: str) -> bool:
     return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
+def marked(value: str) -> bool:
+    """Whether digits or symbols stand among its letters, as in no word or name of code."""
+    return (mixed(value) and not _COUNTED.match(value)) or bool(_SYMBOL.search(value))
+
+
 def password_like(value: str, *, quoted: bool, sure: bool) -> bool:
     """Whether a value that is named a password may be one; `sure` where nothing but a value can stand."""
-    if len(value) < 4 or len(value) > 256 or made_up(value) or _elsewhere(value, quoted):
+    if len(value) < 4 or len(value) > 256 or made_up(value) or _elsewhere(value, quoted) or is_code(value, quoted):
+        return False
+    if not (quoted or sure) and value.isidentifier() and not mixed(value) and _names_one(value):
         return False
     if _WORDS.match(value):
-        one_word = value.isalpha() and value.islower() and len(value) >= 6
-        return (one_word and (quoted or sure)) or _jumbled(value)
+        one_word = value.isalpha() and len(value) >= 6 and (value.islower() or (sure and not value.isupper()))
+        return (one_word and (quoted or sure) and not _names_one(value)) or scattered(value)
     return len(value) >= 6 or quoted or sure
 
 
@@ -70,9 +102,35 @@ def token_like(value: str, *, quoted: bool, sure: bool) -> bool:
     """Whether a value that is named a secret, token or key may be one."""
     if len(value) < (8 if quoted or sure else 12) or made_up(value) or _elsewhere(value, quoted):
         return False
+    if is_code(value, quoted) or (_CONSTANT.match(value) and not sure) or _NO_TOKEN.search(value):
+        return False
+    if _PINNED.match(value) or (_SLUG.match(value) and not sure):
+        return False
     if _WORDS.match(value):
-        return _jumbled(value)
+        return scattered(value, least=16 if sure else 20) and not _names_one(value)
     return mixed(value) and varied(value, 5) and not _NUMBERS.match(value) and not _COUNTED.match(value)
+
+
+def random_like(value: str, least: int = 20) -> bool:
+    """Whether a value looks drawn at random: hex, or letters and digits in no order."""
+    if len(value) < least or not varied(value, min(8, least - 2)) or made_up(value):
+        return False
+    parts = [part for part in re.split(r"[-_.:/]", value) if part]
+    longest = max(parts, key=len, default="")
+    if len(longest) < min(12, least) or (len(parts) > 3 and len(longest) < 20):
+        return False
+    return mixed(longest) and changes(longest) >= 4
+
+
+def phrase_like(value: str, *, sure: bool, words: int = 4) -> bool:
+    """Whether several words are a passphrase and not a sentence about one."""
+    parts = value.split(" ")
+    if not 8 <= len(value) <= 300 or len(parts) < 2 or not all(parts) or "\n" in value or made_up(value):
+        return False
+    lower = {part.strip(".,:;!?()").lower() for part in parts}
+    if lower & (_INSTRUCTS if sure else _PROSE) or value.endswith((":", "?", "...", "…")):
+        return False
+    return sure or (len(parts) >= words and value == value.lower() and all(map(str.isalnum, parts)))
 
 
 def strong(value: str) -> bool:
@@ -80,19 +138,51 @@ def strong(value: str) -> bool:
     return 8 <= len(value) <= 512 and mixed(value) and token_like(value, quoted=True, sure=False)
 
 
-def _elsewhere(value: str, quoted: bool) -> bool:
-    lower = value.lower()
-    if _PLAIN_PATH.match(lower) or "://" in lower:
+def is_code(value: str, quoted: bool) -> bool:
+    """Whether a value is an expression: `q.options.limit`, `a?.b??0`, `x=y.z`, `client_token2()`."""
+    if not quoted and _IN_CODE.search(value):
         return True
-    return not quoted and bool(_DOTTED.match(value)) and len(value) < 40
+    if quoted and not ("=" in value and "." in value):
+        return False
+    parts = [part for part in _OPERATORS.split(value) if part]
+    return any(map(_DOTTED.match, parts)) and all(
+        _DOTTED.match(part) or part.isidentifier() or part.isdigit() for part in parts
+    )
 
 
-def _jumbled(value: str) -> bool:
+def scattered(value: str, least: int = 20) -> bool:
     """Whether letters alone look drawn at random: long, without parts, large and small ones in no order."""
-    if len(value) < 20 or not value.isalpha() or not varied(value, 12):
+    if len(value) < least or not value.isalpha() or not varied(value, 9):
         return False
     turns = sum(a.isupper() != b.isupper() for a, b in pairwise(value))
-    return turns * 4 > len(value)
+    if turns:
+        return turns * 4 > len(value) and (turns * 5 > len(value) * 2 or _is_jumble(value))
+    return _is_jumble(value)
+
+
+def _is_jumble(value: str) -> bool:
+    """Whether letters are no words: too many consonants in a row, or hardly a vowel."""
+    vowels = sum(map("aeiouyAEIOUY".__contains__, value))
+    return len(_CONSONANTS.findall(value)) * 16 >= len(value) or vowels * 5 < len(value)
+
+
+def changes(value: str) -> int:
+    """How often letters and digits, or large and small ones, change."""
+    kinds = ["0" if letter.isdigit() else "A" if letter.isupper() else "a" for letter in value]
+    return sum(a != b for a, b in pairwise(kinds))
+
+
+def _elsewhere(value: str, quoted: bool) -> bool:
+    lower = value.lower()
+    if _PLAIN_PATH.match(lower) or "://" in lower or _FILE.match(value):
+        return True
+    return not quoted and bool(_DOTTED.match(value)) and (len(value) < 40 or not mixed(value.rpartition(".")[2]))
+
+
+def _names_one(value: str) -> bool:
+    """Whether words are what a secret is called: `acquireTokenByCode`, `_PasswordType`."""
+    lower = value.lower()
+    return any(word in lower for word in _TELLING)
 
 
 def _counts_up(value: str) -> bool:

@@ -20,6 +20,7 @@ _BINARY = re.compile(r"[A-Za-z0-9+/\r\n]{120}")
 class Encoded:
     """The rule, given how to look into what was decoded."""
 
+    hints = ()
     names = ()
 
     def __init__(self, look: Callable[[str], Iterable[Finding]]) -> None:

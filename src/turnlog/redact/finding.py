@@ -45,5 +45,12 @@ class Rule(Protocol):
     def names(self) -> tuple[str, ...]:
         """The names that its findings bear."""
 
+    @property
+    def hints(self) -> tuple[str, ...] | None:
+        """What a text without a long run holds, in small letters, if the rule finds anything; None if none is known.
+
+        Empty if the rule looks at long runs only.
+        """
+
     def find(self, view: View) -> Iterable[Finding]:
         """Find it in a text."""

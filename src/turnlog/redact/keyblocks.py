@@ -34,6 +34,7 @@ _HEADER = re.compile(r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n
 class KeyBlocks:
     """The rule for private key blocks."""
 
+    hints = ("private key",)
     names = (NAME,)
 
     def find(self, view: View) -> Iterator[Finding]:

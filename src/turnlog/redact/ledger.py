@@ -44,6 +44,10 @@ class Ledger:
                 _, rule, number = mark[1:-1].split(":")
                 self._numbers[rule] = max(self._numbers[rule], int(number))
 
+    def knows(self, text: str) -> bool:
+        """Whether a text holds a known secret."""
+        return any(form in text for form in self._known)
+
     def find(self, view: View) -> Iterator[Finding]:
         """Find known secrets in a text."""
         text = view.text

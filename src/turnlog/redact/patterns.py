@@ -25,6 +25,8 @@ _LONG = 500
 class Pattern:
     """The rule for one pattern of the user's; a group `secret` in it is what goes, else the whole match."""
 
+    hints = None
+
     def __init__(self, name: str, expression: str) -> None:
         if not _NAME.fullmatch(name):
             raise UsageError(f"pattern name {name!r}: use small letters, digits and dashes, at most 40")

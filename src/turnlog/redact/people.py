@@ -24,6 +24,7 @@ _ANYBODY = frozenset(
 class Emails:
     """The rule for e-mail addresses."""
 
+    hints = ("@",)
     names = ("email",)
 
     def find(self, view: View) -> Iterator[Finding]:
@@ -43,6 +44,7 @@ class Emails:
 class Homes:
     """The rule for names in home folders."""
 
+    hints = None
     names = ("user",)
 
     def find(self, view: View) -> Iterator[Finding]:

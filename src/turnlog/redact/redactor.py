@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from operator import attrgetter
 from typing import Any, overload
 
@@ -29,6 +29,8 @@ Json = Any
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ROUNDS = 5
 """What is left after a replacement is looked at again, so that a redacted text has nothing more to redact."""
+_SHORT = 256
+_MOST_CLEAN = 50_000
 _TEXT = Place("", 0, "")
 """The place of a text by itself."""
 
@@ -40,6 +42,9 @@ class Redactor:
         self._rules = rules or Rules()
         self._ledger = ledger or Ledger()
         self._tally = Tally()
+        self._clean: set[str | bytes] = set()
+        """Short texts in which neither the rules nor the ledger find anything: most strings of a session come again."""
+        self._clean_at = 0
 
     def rehearsal(self) -> Redactor:
         """A redactor that shares what is known with this one and counts for itself: for a first pass or a dry run."""
@@ -95,10 +100,15 @@ class Redactor:
         return redacted
 
     def _redact(self, text: str) -> tuple[str, list[str]]:
-        if len(text) < 4 or (text in self._rules.clean and not self._ledger.size) or is_binary(text):
+        if len(text) < 4 or text in self.clean_texts() or is_binary(text):
+            return text, []
+        if self._rules.is_plain(text) and not self._ledger.knows(text):
+            self._remember(text)
             return text, []
         self._ledger.respect(text)
         redacted, marks = self._once(text)
+        if not marks:
+            self._remember(text)
         for _ in range(_ROUNDS if marks else 0):
             before, (redacted, more) = redacted, self._once(redacted)
             marks += more
@@ -106,9 +116,28 @@ class Redactor:
                 break
         return redacted, marks
 
+    def clean_texts(self) -> Container[object]:
+        """Short texts that stay as they are, as far as is known."""
+        return self._own_clean() if self._ledger.size else self._rules.clean
+
+    def _remember(self, text: str) -> None:
+        clean = self._own_clean() if self._ledger.size else self._rules.clean
+        if len(text) <= _SHORT and len(clean) < _MOST_CLEAN and "[secret:" not in text:
+            clean.add(text)
+
+    def _own_clean(self) -> set[str | bytes]:
+        """Those of this redactor; none as soon as the ledger knows another secret."""
+        if self._clean_at != self._ledger.size:
+            self._clean.clear()
+            self._clean_at = self._ledger.size
+        return self._clean
+
     def _once(self, text: str) -> tuple[str, list[str]]:
+        is_clean = self._rules.is_clean(text)
+        if is_clean and not self._ledger.size:
+            return text, []
         view = View(text)
-        found = _settled(self._rules.found(view), view.text)
+        found = [] if is_clean else _settled(self._rules.found(view), view.text)
         for finding in found:
             self._ledger.mark(finding)
         known = [*self._ledger.find(view)] if self._ledger.size else []
@@ -135,6 +164,9 @@ class _Visitor:
     def __init__(self, redactor: Redactor, place: Place) -> None:
         self._redactor = redactor
         self._place = place
+
+    def clean_texts(self) -> Container[object]:
+        return self._redactor.clean_texts()
 
     def text(self, text: str, path: Path) -> str:
         redacted, marks = self._redactor._redact(text)

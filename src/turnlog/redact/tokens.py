@@ -1,4 +1,4 @@
-"""Tokens that tell by their form whose they are: the prefixes and lengths that providers document."""
+"""Finds tokens that show by their form whose they are; the forms are in `forms`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from base64 import urlsafe_b64decode
 from binascii import Error
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
 
-from turnlog.redact.doubt import made_up, mixed, varied
+from turnlog.redact.doubt import changes, made_up, mixed, varied
 from turnlog.redact.finding import Finding, Rank
+from turnlog.redact.forms import FORMS, Form
 from turnlog.redact.view import View
 
 _BEFORE = 32
@@ -22,98 +22,14 @@ _ESCAPE = 6
 """An escape has at most so many characters."""
 _BLIND = re.compile(r"~|%[0-9A-F]{2}|\\[nrtbfxu]")
 """What a token may begin after, or with, that the quick look does not know: escapes, and the start with `~`."""
-_WORD = r"[A-Za-z0-9_-]"
-
-
-class Form(NamedTuple):
-    """What tokens of one kind look like."""
-
-    name: str
-    start: str
-    """An expression for its first characters."""
-    rest: str
-    end: str = r"(?![A-Za-z0-9])"
-
-
-FORMS = (
-    Form("github", r"gh[pousr]_", r"[A-Za-z0-9]{36,255}+"),
-    Form("github", r"github_pat_", r"\w{36,255}+"),
-    Form("aws", r"A(?:KIA|SIA|BIA|CCA)", r"[A-Z2-7]{16}"),
-    Form("aws", r"ABSK", r"[A-Za-z0-9+/]{100,300}+={0,2}"),
-    Form("anthropic", r"sk-ant-", rf"{_WORD}{{20,255}}+"),
-    Form("openrouter", r"sk-or-", rf"{_WORD}{{32,128}}+"),
-    Form("openai", r"sk-", rf"{_WORD}{{20,255}}+"),
-    Form("google", r"AIza", rf"{_WORD}{{35}}(?!{_WORD})"),
-    Form("google", r"GOCSPX-", rf"{_WORD}{{20,64}}+"),
-    Form("google", r"ya29\.", rf"{_WORD}{{20,2048}}+"),
-    Form("google", r"1/(?=/0)", rf"/0{_WORD}{{30,256}}+"),
-    Form("slack", r"xox[abeprso](?:\.xox[bp])?-", r"[A-Za-z0-9-]{10,255}+"),
-    Form("slack", r"xapp-\d-", r"[A-Za-z0-9-]{20,255}+"),
-    Form("slack", r"hooks\.slack\.com/(?:services|workflows|triggers)/", r"[A-Za-z0-9/]{20,255}+"),
-    Form("stripe", r"sk_(?:live|test)_", r"[A-Za-z0-9]{16,255}+"),
-    Form("stripe", r"rk_(?:live|test)_", r"[A-Za-z0-9]{16,255}+"),
-    Form("stripe", r"whsec_", r"[A-Za-z0-9+/]{24,255}+={0,2}"),
-    Form(
-        "gitlab",
-        r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat|oas|ffct)-",
-        rf"{_WORD}{{20,300}}+(?:\.[0-9a-z]{{2}}\.[0-9a-z]{{9}})?",
-    ),
-    Form("npm", r"npm_", r"[A-Za-z0-9]{36,255}+"),
-    Form("pypi", r"pypi-A", rf"{_WORD}{{50,1000}}+"),
-    Form("huggingface", r"hf_", r"[A-Za-z0-9]{30,64}+"),
-    Form("huggingface", r"api_org_", r"[A-Za-z0-9]{30,64}+"),
-    Form("sendgrid", r"SG\.", rf"{_WORD}{{16,32}}+\.{_WORD}{{16,64}}+"),
-    Form("twilio", r"SK", r"[0-9a-f]{32}"),
-    Form("azure", rf"{_WORD}{{3}}[78]Q~", r"[A-Za-z0-9_.~-]{31,34}"),
-    Form("digitalocean", r"do[opr]_v1_", r"[0-9a-f]{64}"),
-    Form("telegram", r"[0-9]{8,10}(?::|%3A)AA", rf"{_WORD}{{32,35}}+"),
-    Form("discord", r"[MNO][DTjz]", rf"{_WORD}{{20,28}}+\.{_WORD}{{6}}\.{_WORD}{{27,40}}+"),
-    Form("discord", r"discord(?:app)?\.com/api/(?:v\d+/)?webhooks/", rf"\d{{15,21}}/{_WORD}{{50,90}}+"),
-    Form(
-        "jwt",
-        r"eyJ",
-        rf"{_WORD}{{10,2000}}+\.{_WORD}{{0,16000}}+\.{_WORD}{{0,16000}}+(?:\.{_WORD}{{0,16000}}+\.{_WORD}{{1,99}}+)?",
-    ),
-    Form("shopify", r"shp(?:at|ca|pa|ss|tka)_", r"[0-9a-fA-F]{32}"),
-    Form("linear", r"lin_(?:api|oauth)_", r"[A-Za-z0-9]{32,64}+"),
-    Form("notion", r"ntn_", r"[A-Za-z0-9]{40,60}+"),
-    Form("databricks", r"dapi", r"[0-9a-f]{32}(?:-\d)?"),
-    Form("grafana", r"gl(?:sa|c)_", r"[A-Za-z0-9_+/]{32,400}+={0,2}"),
-    Form("vault", r"hv[sbr]\.", rf"{_WORD}{{24,300}}+"),
-    Form("docker", r"dckr_(?:pat|oat)_", rf"{_WORD}{{20,64}}+"),
-    Form("planetscale", r"pscale_(?:tkn|pw|oauth)_", r"[A-Za-z0-9_.=-]{32,64}+"),
-    Form("supabase", r"sb(?:p_|_secret_)", r"[A-Za-z0-9_]{30,64}+"),
-    Form("groq", r"gsk_", r"[A-Za-z0-9]{40,64}+"),
-    Form("xai", r"xai-", r"[A-Za-z0-9]{60,100}+"),
-    Form("perplexity", r"pplx-", r"[A-Za-z0-9]{40,64}+"),
-    Form("replicate", r"r8_", r"[A-Za-z0-9]{37,40}+"),
-    Form("langsmith", r"lsv2_(?:pt|sk)_", r"[A-Za-z0-9_]{32,64}+"),
-    Form("mailgun", r"key-", r"[0-9a-f]{32}"),
-    Form("mailchimp", r"[0-9a-f]{32}-us", r"[0-9]{1,2}"),
-    Form("newrelic", r"NRAK-", r"[A-Z0-9]{27}"),
-    Form("postman", r"PMAK-", r"[0-9a-f]{24}-[0-9a-f]{34}"),
-    Form("doppler", r"dp\.(?:st|ct|pt|sa|scim|audit)\.", r"(?:[a-z0-9_-]{1,35}+\.)?[A-Za-z0-9]{40,44}"),
-    Form("private-key", r"AGE-SECRET-KEY-1", r"[A-Z0-9]{58}"),
-    Form("atlassian", r"ATATT3", r"[A-Za-z0-9_=-]{100,300}+"),
-    Form("figma", r"figd_", rf"{_WORD}{{36,64}}+"),
-    Form("tavily", r"tvly-", rf"{_WORD}{{28,64}}+"),
-    Form("sentry", r"sntry[su]_", r"[A-Za-z0-9+/=_-]{60,300}+"),
-    Form("pinecone", r"pcsk_", r"[A-Za-z0-9_]{50,90}+"),
-    Form("rubygems", r"rubygems_", r"[0-9a-f]{48}"),
-    Form("elevenlabs", r"sk_", r"[0-9a-f]{48}"),
-    Form("heroku", r"HRKU-", rf"{_WORD}{{30,70}}+"),
-    Form("netlify", r"nf[poc]_", r"[A-Za-z0-9]{36,50}+"),
-    Form("airtable", r"pat[A-Za-z0-9]{14}\.", r"[0-9a-f]{64}"),
-    Form("square", r"sq0(?:atp|csp)-", rf"{_WORD}{{22,43}}+"),
-)
-FIRST, SECOND = "0-9a-hk-npr-twxyAGHMNOPS", "0-9a-fhijkl-qst-vyz/ABCDGIKMORST"
+FIRST, SECOND = "0-9a-lnoprstv-zACEFGHILMNOPS", "0-9a-wyz/ABCDFGIKLMOPQRSTZ"
 """With which characters all starts begin but those with `~`: a look at two characters passes over most words."""
-_SLOPPY = frozenset({"openai", "anthropic", "slack", "gitlab", "openrouter", "docker", "tavily"})
-"""Their tokens may hold dashes, as words of a name do."""
 
 
 class Tokens:
     """The rule for all of them: every token has a run, so each run is looked at."""
+
+    hints = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,7 +39,7 @@ class Tokens:
     def find(self, view: View) -> Iterator[Finding]:
         """Find the tokens of a text."""
         text, done = view.text, 0
-        for start, end in _suspects(text, view.runs):
+        for start, end in _suspects(text, view.random_runs):
             at = max(done, start - _BEFORE)
             for finding in self._in_run(_start(_escapes(text, at, end)), text, at, end):
                 yield finding
@@ -134,11 +50,11 @@ class Tokens:
     def _in_run(self, start: re.Pattern[str], text: str, at: int, end: int) -> Iterator[Finding]:
         while begun := start.search(text, at, end):
             at = begun.start() + 1
-            for form, expression in _whole():
+            for form, expression in _whole(text[begun.start()]):
                 whole = expression.match(text, begun.start())
                 if whole and _plausible(form, whole["start"], whole["rest"]):
                     at = whole.end()
-                    first = whole.start("rest") if "/" in whole["start"] else begun.start()
+                    first = whole.start("rest") if form.address else begun.start()
                     yield Finding(first, at, form.name, Rank.TOKEN, text[first:at])
                     break
 
@@ -201,8 +117,10 @@ def _tree(forms: Iterable[Form]) -> str:
 
 
 @cache
-def _whole() -> list[tuple[Form, re.Pattern[str]]]:
-    return [(form, re.compile(f"(?P<start>{form.start})(?P<rest>{form.rest}){form.end}")) for form in FORMS]
+def _whole(first: str) -> list[tuple[Form, re.Pattern[str]]]:
+    """The expressions for the forms that may begin with a character."""
+    forms = [form for form in FORMS if form.start[0] == first or not form.start[0].isalnum()]
+    return [(form, re.compile(f"(?P<start>{form.start})(?P<rest>{form.rest}){form.end}")) for form in forms]
 
 
 _SECRET_KEY = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
@@ -210,13 +128,14 @@ _NEAR = 400
 
 
 def _plausible(form: Form, start: str, rest: str) -> bool:
-    if made_up(rest) or not varied(rest):
+    drawn = rest if len(rest) > 8 else start + rest
+    if made_up(drawn) or not varied(drawn) or not (mixed(drawn) or changes(drawn) * 6 > len(drawn)):
         return False
     if form.name == "jwt":
         return _is_header(start + rest.partition(".")[0])
-    if form.name == "discord" and "/" not in start:
+    if form.name == "discord" and not form.address:
         return _decoded(start + rest.partition(".")[0]).isdigit()
-    if form.name in _SLOPPY:
+    if form.dashed:
         return mixed(rest) and max(map(len, re.split("[-_/.]", rest))) >= 10
     return True
 

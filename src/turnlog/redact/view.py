@@ -1,6 +1,7 @@
-r"""A text as the rules see it: without the escapes that colour it, with the way back to the original.
+r"""A text as the rules see it: without what cuts a secret in two, with the way back to the original.
 
 A secret in the output of a terminal may be cut by escapes: real ones, or as JSON in a text has them (`\u001b[31m`).
+In code it may be cut by the quotes of two string literals that are joined.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from itertools import accumulate
+
+from turnlog.redact.joints import joints
 
 _UNSEEN = "\u200b\u200c\u200d\u2060\ufeff"
 _COLOUR = r"\[[0-9;:<=>?]{0,32}+[@-~]"
@@ -20,6 +23,8 @@ RUN = 20
 """A run has so many letters, digits and signs of base64, at least."""
 _IN_RUN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-")
 _SHAPE = bytes(ord("x" if byte in _IN_RUN else " ") for byte in range(256))
+_DIGIT = re.compile("[0-9]")
+_JUMBLE = re.compile(r"[a-z][A-Z]{2,3}[a-z]|[A-Z][a-z][A-Z]")
 _LONG_ENOUGH = b"x" * RUN
 
 
@@ -31,15 +36,40 @@ class View:
         self.text = raw
         self._starts: list[int] = []
         self._shifts: list[int] = []
-        if (
-            "\x1b" in raw
-            or ("\\" in raw and any(map(raw.__contains__, _WRITTEN)))
-            or (not raw.isascii() and any(map(raw.__contains__, _UNSEEN)))
-        ):
-            self._cut([match.span() for match in _ESCAPE.finditer(raw)])
-        self.lower = _lowered(self.text)
-        self.runs = _runs(self.text)
+        self._lower: str | None = None
+        self._runs: list[tuple[int, int]] | None = None
+        self._random_runs: list[tuple[int, int]] | None = None
+        spans = [match.span() for match in _ESCAPE.finditer(raw)] if _may_escape(raw) else []
+        if len(raw) >= RUN and (found := _runs(raw)):
+            if cuts := joints(raw, random_runs(raw, found)):
+                spans = _merged([*spans, *cuts])
+            elif not spans:
+                self._runs = found
+        elif not spans:
+            self._runs = []
+        self._cut(spans)
         self._says: dict[str, bool] = {}
+
+    @property
+    def lower(self) -> str:
+        """The text in small letters, each where it stood."""
+        if self._lower is None:
+            self._lower = _lowered(self.text)
+        return self._lower
+
+    @property
+    def runs(self) -> list[tuple[int, int]]:
+        """Where the text has long runs of letters, digits and signs of base64."""
+        if self._runs is None:
+            self._runs = _runs(self.text)
+        return self._runs
+
+    @property
+    def random_runs(self) -> list[tuple[int, int]]:
+        """Runs that may be drawn at random: most others are names of code and paths."""
+        if self._random_runs is None:
+            self._random_runs = random_runs(self.text, self.runs)
+        return self._random_runs
 
     def says(self, word: str) -> bool:
         """Whether a word stands in it, in small letters; for what several rules ask."""
@@ -67,6 +97,32 @@ class View:
         self._shifts = [*accumulate(end - start for start, end in spans)]
 
 
+def is_inside(lower: str, at: int) -> bool:
+    """Whether a place is in the middle of a word; the letter of an escape such as `\\n` belongs to none."""
+    if at == 0 or not lower[at - 1].isalnum():
+        return False
+    return not (lower[at - 1] in "nrt" and at > 1 and lower[at - 2] == "\\")
+
+
+def _may_escape(raw: str) -> bool:
+    return (
+        "\x1b" in raw
+        or ("\\" in raw and any(map(raw.__contains__, _WRITTEN)))
+        or (not raw.isascii() and any(map(raw.__contains__, _UNSEEN)))
+    )
+
+
+def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that overlap as one."""
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
 def _lowered(text: str) -> str:
     """A text with ASCII's letters as small ones, character for character, and with all that become ASCII's by that."""
     if text.isascii():
@@ -75,6 +131,15 @@ def _lowered(text: str) -> str:
         return lower
     # Bytes know ASCII's letters only, which are all that the rules look for, and are twice as quick.
     return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+
+
+def random_runs(text: str, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Runs with a digit, or with large and small letters in no order."""
+    return [
+        (start, end)
+        for start, end in runs
+        if _DIGIT.search(text, start, end) or (not text[start:end].islower() and _JUMBLE.search(text, start, end))
+    ]
 
 
 def _runs(text: str) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ Inside an entry ids, links, type names, times and signatures stay as they are. W
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, Protocol
 
 from turnlog.redact.assignments import named
@@ -39,6 +39,9 @@ Path = tuple[Any, str | int] | None
 
 class Visitor(Protocol):
     """What is done at each string."""
+
+    def clean_texts(self) -> Container[object]:
+        """Texts that are known to stay as they are."""
 
     def text(self, text: str, path: Path) -> str:
         """Redact a text."""
@@ -83,8 +86,10 @@ class Walk:
     def _object(self, items: Mapping[str, Any], path: Path, free: bool, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         label = items.get("name", items.get("key"))
+        clean = self._visitor.clean_texts()
         for key, value in items.items():
-            new_key = self._key(key, path, found)
+            # Most strings of a session are keys, and few are different.
+            new_key = key if key in clean else self._key(key, path, found)
             if not free and self._stays(items, key):
                 found[new_key] = value
                 continue

@@ -1,0 +1,200 @@
+"""Names that tell of a secret: which words, what their values look like, and which names hold none.
+
+A new word is one line in `WORDS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from turnlog.redact.addresses import is_login
+from turnlog.redact.doubt import marked, password_like, phrase_like, token_like
+from turnlog.redact.view import is_inside
+
+Check = Callable[[str, bool, bool], bool]
+"""Says of a value, whether it is in quotes, and whether only a value can stand there: may it be the secret?"""
+KEY_OWNERS = tuple(
+    "api access private auth account encryption signing master admin service shared storage subscription deploy session"
+    " app client webhook bot root license secret aes hmac fernet cookie jwt application consumer crypto cipher"
+    " decryption preshared pre-shared pre_shared unseal recovery kms write ingest integration functions function"
+    " management security sign signature symmetric wrapping activation developer".split()
+)
+"""Words before `key` that make it a secret."""
+_KEY_ENDS = frozenset(
+    (word + joint)[-4:] for word in KEY_OWNERS for joint in ("", *"-_. \n", "-\n", "_\n", ".\n", " \n")
+)
+"""How everything ends in which an owner of a key stands; `$` fits before a last line end, too."""
+_SHORT_OWNERS = tuple(word for word in KEY_OWNERS if len(word) < 4)
+_PASS_OWNERS = (
+    "db database smtp mail email imap pop3 user usr root admin ftp sftp ssh redis mongo pg postgres mysql sql http"
+    " proxy login auth store key ks truststore keystore api vnc wifi cert p12 pfx sudo ldap bind rabbit mq mqtt broker"
+    " elastic kafka nexus registry docker git repo deploy service svc account app vault".split()
+)
+"""Words before `pass` that make it a password beyond doubt."""
+_OWNED_PASS = re.compile(rf"(?:^|[^A-Za-z]|(?<=[a-z]))(?:{'|'.join(_PASS_OWNERS)})[-_.]?pass$", re.IGNORECASE)
+_NO_PASS = ("com", "by", "sur", "tres", "over", "under", "encom", "im")
+
+
+def _password(value: str, quoted: bool, sure: bool) -> bool:
+    if " " in value:
+        return quoted and phrase_like(value, sure=sure)
+    return password_like(value, quoted=quoted, sure=sure)
+
+
+def _phrase(value: str, quoted: bool, sure: bool) -> bool:
+    if " " in value:
+        return (quoted or sure) and phrase_like(value, sure=sure, words=3)
+    return password_like(value, quoted=quoted, sure=sure)
+
+
+def _short_password(value: str, quoted: bool, sure: bool) -> bool:
+    """Words such as `pass` have other meanings, so the value must look more like a password."""
+    if not (marked(value) or sure) or value.isdigit():
+        return False
+    return _phrase(value, quoted, sure) and (len(value) >= 6 or sure)
+
+
+def _network_key(value: str, quoted: bool, sure: bool) -> bool:
+    if " " in value:
+        return quoted and phrase_like(value, sure=True)
+    return 8 <= len(value) <= 64 and (quoted or sure or marked(value)) and password_like(value, quoted=True, sure=True)
+
+
+def _token(value: str, quoted: bool, sure: bool) -> bool:
+    return token_like(value, quoted=quoted, sure=sure)
+
+
+def _login(value: str, _quoted: bool, _sure: bool) -> bool:
+    return is_login(value)
+
+
+def _mnemonic(value: str, _quoted: bool, _sure: bool) -> bool:
+    """Twelve words or more, as wallets show them."""
+    words = value.split(" ")
+    return len(words) >= 12 and all(word.isalpha() and word.islower() and 3 <= len(word) <= 8 for word in words)
+
+
+class Word(NamedTuple):
+    """A word that tells of a secret."""
+
+    anchor: str
+    """What it begins with."""
+    rest: str
+    """An expression for what follows."""
+    rule: str
+    check: Check
+    why: str
+    apart: bool = False
+    """It has other meanings inside of other words."""
+    owners: tuple[str, ...] = ()
+    """It says something only after one of these."""
+
+    @property
+    def is_phrase(self) -> bool:
+        """Whether its value may be several words without quotes."""
+        return self.check in (_phrase, _mnemonic)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether it has other meanings in a sentence."""
+        return self.check is _short_password
+
+    @property
+    def form(self) -> str:
+        """An expression for the whole word, in small letters."""
+        before = "(?<![a-z])" if self.apart else _owners(self.owners) if self.owners else ""
+        return before + self.anchor + self.rest
+
+
+def _owners(words: tuple[str, ...]) -> str:
+    return rf"(?:{'|'.join(map(re.escape, words))})(?:[-_. ]?access)?[-_. ]?"
+
+
+WORDS = (
+    Word("pass", r"w(?:or[dt]|d)", "password", _password, "the plain name"),
+    Word("pass", r"(?:phrase|code)", "password", _phrase, "the value may be several words"),
+    Word("pass", r"(?![a-z])", "password", _short_password, "DB_PASS, smtpPass, storepass"),
+    Word("pw", "d", "password", _password, "abbreviated"),
+    Word("pw", r"(?![a-z])", "password", _short_password, "abbreviated further", apart=True),
+    Word("psk", r"(?![a-z])", "password", _network_key, "the key of a wireless network"),
+    Word("secret", "", "secret", _token, "the plain name"),
+    Word("token", "", "token", _token, "the plain name"),
+    Word("cred", "ential", "secret", _token, "the plain name"),
+    Word("auth", r"(?![a-z0-9_-])", "auth", _login, "base64 of a name and a password", apart=True),
+    Word("mnemonic", "", "secret", _mnemonic, "the words of a wallet"),
+    Word("phrase", "", "secret", _mnemonic, "the words of a wallet", owners=("seed", "recovery", "backup")),
+    Word("key", "", "key", _token, "what gives access, by its owner", owners=KEY_OWNERS),
+)
+NAME = re.compile("|".join(f"(?P<w{index}>{word.form})" for index, word in enumerate(WORDS)))
+_NO_VALUE = frozenset(
+    "name names id ids type types count counts env var vars variable field fields file files path paths dir"
+    " folder url uri endpoint host hash hashes length len size limit budget usage used expiry expires expiration"
+    " ttl lifetime label placeholder prompt hint policy format prefix suffix regex pattern header headers scheme"
+    " ref reference arn manager store provider class fn func param error message required enabled valid check"
+    " reset strength at in by stdin index version algorithm alg method status rotation scope scopes source kind"
+    " mode state form page screen view test tests per max min rate cost price total sum estimate estimated context"
+    " window title text description help tooltip icon accessor duration command cmd".split()
+)
+_PUBLIC = frozenset(
+    "public pub publishable primary foreign cache sort partition idempotency dedup unique composite row map dict object"
+    " translation message i18n route query lookup hash index storage group cipher openpgp gpg ssh rsa known host sha"
+    " md5 checksum content socket websocket ref parent trace span metric event feature tree node commit build".split()
+)
+"""Words before `key` that make its value no secret, however random it is."""
+_HUMPS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_CASED = re.compile(r"s?(?:[^a-z]|$)")
+
+
+def may_be_key(lower: str, key: int) -> bool:
+    """Whether one of the words may stand before `key` that make it a secret."""
+    return lower[max(0, key - 4) : key] in _KEY_ENDS or lower.endswith(_SHORT_OWNERS, 0, key)
+
+
+def name_start(lower: str, start: int, word: Word) -> int | None:
+    """Where the name of a secret begins that ends in a word; None if the word alone says nothing."""
+    if word.owners:
+        found = _before(word.owners).search(lower[max(0, start - 28) : start])
+        return start - len(found[0]) if found else None
+    if word.apart and lower[start - 1 : start].isalpha() and is_inside(lower, start):
+        return None
+    if word.check is _short_password and lower.endswith(_NO_PASS, 0, start):
+        return None
+    return start
+
+
+def check_of(word: Word, name: str) -> Check:
+    """What judges the value of a name; `dbPass` is clearer than `pass`."""
+    return _password if word.check is _short_password and _OWNED_PASS.search(name) else word.check
+
+
+@cache
+def _before(owners: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(_owners(owners) + "$")
+
+
+@lru_cache(maxsize=1 << 10)
+def words_in(name: str) -> tuple[tuple[Word, int, int], ...]:
+    """The words in a key that may make its value a secret; a session has few keys, and each very often."""
+    found = []
+    for match in NAME.finditer(name.lower()):
+        word = WORDS[int((match.lastgroup or "w0")[1:])]
+        if word.owners or name_start(name.lower(), match.start(), word) is not None:
+            found.append((word, *match.span()))
+    return tuple(found)
+
+
+def may_hold(name: str, rest: str) -> bool:
+    """Whether a name is that of a secret: no `tokenizer`, `token_type`, `passwordHash`."""
+    if rest[:1].islower() and not _CASED.match(rest):
+        return False
+    words = [word.lower() for word in _HUMPS.findall(name)]
+    return not words or words[-1] not in _NO_VALUE
+
+
+def is_public(name: str) -> bool:
+    """Whether the value of a name that ends in `key` is meant for everybody."""
+    words = [word.lower() for word in _HUMPS.findall(name)]
+    return not words[:-1] or bool(_PUBLIC.intersection(words[:-1]))

@@ -1,0 +1,39 @@
+"""Secrets in everyday forms are found, look-alikes stay; who wrote the cases had not read the rules."""
+
+from __future__ import annotations
+
+import json
+
+from tests.redact.cases import EVERYDAY, HARMLESS, MAX_ALARMS, MIN_FOUND
+from turnlog.redact.redactor import Redactor
+
+
+def test_there_are_as_many_cases_as_the_bounds_say() -> None:
+    assert (len(EVERYDAY), len(HARMLESS)) == (150, 120)
+    assert all(case.secrets and all(secret in case.text for secret in case.secrets) for case in EVERYDAY)
+
+
+def test_almost_every_everyday_secret_is_found() -> None:
+    missed = [case.name for case in EVERYDAY if not case.is_safe(Redactor().text(case.text))]
+    assert len(EVERYDAY) - len(missed) >= MIN_FOUND, missed
+
+
+def test_almost_no_look_alike_is_taken_for_a_secret() -> None:
+    alarms = [case.name for case in HARMLESS if Redactor().text(case.text) != case.text]
+    assert len(alarms) <= MAX_ALARMS, alarms
+
+
+def test_an_everyday_secret_is_also_found_in_json_in_a_text() -> None:
+    """Files of sessions hold each other: what was a line break is `\\n` then. What spans lines may be missed."""
+    missed = []
+    for case in EVERYDAY:
+        redacted = json.loads(Redactor().text(json.dumps({"stdout": case.text})))
+        if not case.is_safe(redacted["stdout"]):
+            missed.append(case.name)
+    assert len(missed) <= 8, missed
+
+
+def test_redacting_an_everyday_text_twice_is_redacting_it_once() -> None:
+    for case in (*EVERYDAY, *HARMLESS):
+        once = Redactor().text(case.text)
+        assert Redactor().text(once) == once, case.name

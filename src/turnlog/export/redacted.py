@@ -36,6 +36,10 @@ class Redaction:
         """What was replaced so far."""
         return self._redactor.report()
 
+    def text(self, text: str) -> str:
+        """A text without the secrets that are known, such as a path; it counts for nothing."""
+        return self._redactor.rehearsal().text(text)
+
     def learn(self, paths: list[Path]) -> None:
         """Take note of every secret in some sessions and their sub-agents."""
         first = self._redactor.rehearsal()

@@ -172,7 +172,7 @@ def _takes(op: Any, argument: Any, letter: str) -> bool:
         return tests[argument]
     if op is ops.IN:
         is_negated = argument[0][0] is ops.NEGATE
-        return any(_takes(*part, letter) for part in argument if part[0] is not ops.NEGATE) != is_negated
+        return any(_takes(kind, what, letter) for kind, what in argument if kind is not ops.NEGATE) != is_negated
     return False
 
 

@@ -21,12 +21,12 @@ from turnlog.redact.patterns import Pattern
 from turnlog.redact.people import Emails, Homes
 from turnlog.redact.runs import Runs
 from turnlog.redact.tokens import Tokens
-from turnlog.redact.view import RUN, View
+from turnlog.redact.view import RUN, View, has_random_run
 from turnlog.redact.wrapping import with_broken_lines
 
 _SHORT = 256
 _CLEAN = 100_000
-_RUN = re.compile(rf"[A-Za-z0-9+/_-]{{{RUN}}}")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 DEPTH = 2
 """How often what was found in base64 is decoded again."""
 
@@ -69,7 +69,7 @@ class Rules:
             and text.isascii()
             and "\\" not in text
             and "\x1b" not in text
-            and (len(text) < RUN or not _RUN.search(text))
+            and (len(text) < RUN or _UUID.fullmatch(text) is not None or not has_random_run(text))
             and not self._hint.search(text.lower())
         )
 

@@ -40,13 +40,11 @@ class View:
         self._runs: list[tuple[int, int]] | None = None
         self._random_runs: list[tuple[int, int]] | None = None
         spans = [match.span() for match in _ESCAPE.finditer(raw)] if _may_escape(raw) else []
-        if len(raw) >= RUN and (found := _runs(raw)):
-            if cuts := joints(raw, random_runs(raw, found)):
-                spans = _merged([*spans, *cuts])
-            elif not spans:
-                self._runs = found
-        elif not spans:
-            self._runs = []
+        found = _runs(raw) if len(raw) >= RUN else []
+        drawn = random_runs(raw, found)
+        spans = _merged([*spans, *joints(raw, drawn)])
+        if not spans:
+            self._runs, self._random_runs = found, drawn
         self._cut(spans)
         self._says: dict[str, bool] = {}
 
@@ -140,6 +138,11 @@ def random_runs(text: str, runs: list[tuple[int, int]]) -> list[tuple[int, int]]
         for start, end in runs
         if _DIGIT.search(text, start, end) or (not text[start:end].islower() and _JUMBLE.search(text, start, end))
     ]
+
+
+def has_random_run(text: str) -> bool:
+    """Whether a text has a run that may be drawn at random."""
+    return bool(random_runs(text, _runs(text)))
 
 
 def _runs(text: str) -> list[tuple[int, int]]:

@@ -70,7 +70,7 @@ class Walk:
         return value
 
     def _text(self, text: str, path: Path, name: str) -> str:
-        redacted = self._visitor.text(text, path)
+        redacted = text if text in self._visitor.clean_texts() else self._visitor.text(text, path)
         if name and redacted == text and (rule := named(name, text)):
             return self._visitor.whole(rule, text, path)
         return redacted

@@ -23,8 +23,6 @@ FOREIGN = {
         r"registry\.npmjs\.org|registry\.yarnpkg\.com|files\.pythonhosted\.org|pypi\.org/simple|\bartifactory/"
     ),
 }
-QUOTED = "tests/redact/cases/"
-"""Texts as people's terminals show them, lock files among them: the addresses in them are part of the cases."""
 LOCKFILES = {"uv.lock", "package-lock.json", "yarn.lock", "poetry.lock"}
 FENCE = re.compile(r"^(```+|~~~+).*?^\1", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]+`")
@@ -64,8 +62,6 @@ def foreign(root: Path, files: list[Path]) -> Iterator[str]:
     """Find what belongs to one machine only: paths, registry addresses, lock files that record them."""
     for path in files:
         place = path.relative_to(root).as_posix()
-        if place.startswith(QUOTED):
-            continue
         if path.name in LOCKFILES:
             yield f"{place}: records registry addresses; requirements.lock is our lock"
             continue

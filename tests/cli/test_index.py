@@ -206,8 +206,9 @@ def test_damage_that_shows_in_an_answer_is_told_and_mended(turnlog: Turnlog, tor
 def test_verify_tells_of_pages_that_are_no_pages(turnlog: Turnlog, filled: Machine, home: Path) -> None:
     turnlog("index")
     index = database(home)
-    half = index.read_bytes()[: index.stat().st_size // 2]
-    index.write_bytes(half + b"\xff" * len(half))
+    data = index.read_bytes()
+    sound = len(data) * 3 // 4  # the schema, without which nothing opens, is at the front
+    index.write_bytes(data[:sound] + b"\xff" * (len(data) - sound))
     done = turnlog("index", "verify")
     assert (done.status, done.err) == (1, "")
     assert any(line.startswith("the file is damaged: ") for line in done.lines)

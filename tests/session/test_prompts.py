@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.session.build import Build, genuine, outcome
-from turnlog.session.prompts import KINDS, Prompt, read_queued, understand
+from turnlog.session.prompts import KINDS, Prompt, holds_typed_text, read_queued, understand
 
 
 def read(content: Any, **fields: Any) -> Prompt:
@@ -178,3 +178,12 @@ def test_what_came_while_the_model_worked_is_told_apart_alike(
 ) -> None:
     found = read_queued(attachment)
     assert (found.kind, found.is_typed) == (kind, is_typed)
+
+
+@pytest.mark.parametrize("attachment", [None, "text", {"type": "todo"}, {"type": "queued_command"}])
+def test_an_attachment_that_is_no_typed_text_is_no_prompt(attachment: object) -> None:
+    assert not holds_typed_text("attachment", {"attachment": attachment})
+
+
+def test_what_was_queued_while_the_model_worked_is_a_prompt() -> None:
+    assert holds_typed_text("attachment", {"attachment": {"type": "queued_command", "prompt": "also this"}})

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from turnlog.entries.decode import FAILURES, NO_FIT, body, fit, salvage
+from turnlog.entries.decode import FAILURES, body, fit, salvage
 from turnlog.entries.entry import Entry
 from turnlog.entries.spread import by_size, cores, file_size, spread
 from turnlog.errors import Unreadable
@@ -191,11 +191,7 @@ def _read(lines: Found, name: str) -> dict[str, Best]:
 
 def _complete_line(raw: bytes) -> _Line:
     """The line that a row without a type or a time of its own stands for."""
-    whole = body(raw)
-    try:
-        return msgspec.convert(whole, _Line)
-    except NO_FIT:
-        return fit(_Line, whole)
+    return fit(_Line, body(raw))
 
 
 def _count_salvaged(found: dict[str, Best], entry: Entry, raw: bytes, name: str) -> None:

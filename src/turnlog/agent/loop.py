@@ -30,7 +30,7 @@ from turnlog.agent.setup import Setup
 from turnlog.agent.spending import Exhausted, Spent, filled
 from turnlog.agent.tools.files import Files
 from turnlog.agent.tools.shells import Shells
-from turnlog.agent.tools.tool import Object, Question, Result, Scene, Tool, an_object
+from turnlog.agent.tools.tool import Object, Place, Question, Result, Scene, Tool, an_object
 from turnlog.model.answer import Answer, Folding
 from turnlog.model.cancel import Cancel
 from turnlog.model.events import Retrying
@@ -309,10 +309,10 @@ class Loop:
                 break
         return found
 
-    def _scene(self, call: str, cancel: Cancel, progress: Callable[[Object], None]) -> Scene:
+    def _scene(self, call: str, place: Place, cancel: Cancel, progress: Callable[[Object], None]) -> Scene:
         return Scene(
             call=call,
-            place=self.setup.place,
+            place=place,
             session=self.record.folder,
             session_id=self.record.session_id,
             files=self.shared.files,
@@ -322,7 +322,7 @@ class Loop:
             environ=self.setup.environ,
             progress=progress,
             todos=self.shared.todos,
-            is_unreadable=self.setup.guard.unreadable(self.setup.place),
+            is_unreadable=self.setup.guard.unreadable(place),
         )
 
 

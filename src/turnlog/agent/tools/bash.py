@@ -7,6 +7,7 @@ what it wrote until then is the result. The client's own keys are not in its env
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ BACKGROUND_LIMIT = 1_800_000
 LONGEST_BACKGROUND = 7_200_000
 QUIET = 2.0
 """Seconds before the first report of progress."""
+_MOVING = re.compile(r"\b(?:cd|pushd|popd)\b")
 _SHELL_FUNCTIONS = "BASH_FUNC_"
 _MEDDLING = frozenset({"BASH_ENV", "ENV", "CDPATH"})
 """What would run code, or lead elsewhere, before a command that was allowed, as functions of a parent shell do."""
@@ -40,8 +42,9 @@ class Bash(Offered):
         self._is_readonly = is_readonly
 
     def is_safe(self, given: Object) -> bool:
-        """Whether the command only reads."""
-        return not given.get("run_in_background") and self._is_readonly(given["command"])
+        """Whether the command only reads, and stays where it is: what follows one that moves is meant to run there."""
+        command = given["command"]
+        return not (given.get("run_in_background") or _MOVING.search(command)) and self._is_readonly(command)
 
     def run(self, given: Object, scene: Scene) -> Result:
         """Run it."""

@@ -97,6 +97,20 @@ def git_file_past_the_trusted_one(root: Path) -> Path:
     return root / "b"
 
 
+def git_file_with_a_blank_behind_the_name(root: Path) -> Path:
+    lay_out(root / "b" / "x ", settings())
+    (root / "b" / "x").symlink_to("../.git")
+    (root / "b" / ".git").write_text("gitdir: x \n")
+    return root / "b"
+
+
+def git_file_with_a_blank_before_the_name(root: Path) -> Path:
+    lay_out(root / "b" / " x", settings())
+    (root / "b" / "x").symlink_to("../.git")
+    (root / "b" / ".git").write_text("gitdir:  x\n")
+    return root / "b"
+
+
 def git_link(root: Path) -> Path:
     lay_out(root / "parts", settings())
     (root / "b").mkdir()
@@ -117,6 +131,7 @@ def reached_by_a_link(root: Path) -> Path:
 LAYOUTS = [
     *(bare, dangling_head, common_folder, linked_parts, nested, nested_and_deeper, git_file, git_link),
     *(git_file_past_the_trusted_one, below_a_bare_one, reached_by_a_link),
+    *(git_file_with_a_blank_behind_the_name, git_file_with_a_blank_before_the_name),
 ]
 
 
@@ -154,6 +169,24 @@ def test_git_would_run_what_a_planted_repository_names(
     environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TURNLOG_RAN": str(ran)}
     subprocess.run(["git", "status"], cwd=cwd, env=environ, capture_output=True)
     assert ran.exists()
+
+
+@pytest.mark.parametrize("target", ["link/..", "./link/../.", "link/deep/../.."])
+def test_git_is_not_run_unasked_where_a_link_only_seems_to_lead_back(root: Path, tmp_path: Path, target: str) -> None:
+    (root / "sub" / "deep").mkdir(parents=True)
+    (bare(root) / "link").symlink_to("../sub")
+    command, ran = f"cd b/{target} && git status", tmp_path / "ran"
+    assert [mode for mode in MODES if verdict(root, root, command, mode) == "allow"] == []
+
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TURNLOG_RAN": str(ran)}
+    subprocess.run(["bash", "-c", command], cwd=root, env=environ, capture_output=True)
+    assert ran.exists()
+
+
+def test_git_runs_unasked_after_a_move_to_where_the_line_begins(root: Path) -> None:
+    (root / "sub").mkdir()
+    for target in (".", "./", "sub/..", str(root)):
+        assert verdict(root, root, f"cd {target} && git status") == "allow", target
 
 
 def test_git_runs_unasked_in_the_repository_of_the_trusted_folder(root: Path) -> None:

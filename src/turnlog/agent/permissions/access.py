@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.agent.permissions.decision import ALLOWED, Decision, Mode
-from turnlog.agent.permissions.paths import is_protected, lies_within, matches, spellings
+from turnlog.agent.permissions.paths import is_of_process, is_protected, lies_within, matches, spellings
 from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules
 from turnlog.agent.settings import Kind
 from turnlog.agent.tools.tool import Place
@@ -96,7 +96,8 @@ class Access(Struct):
 
     def is_hidden(self, path: Path) -> bool:
         """Whether a rule forbids reading a file, so that a search must not show it."""
-        return self._any("deny", spellings(str(path), self.place.cwd, self.home), READERS) is not None
+        paths = spellings(str(path), self.place.cwd, self.home)
+        return any(map(is_of_process, paths)) or self._any("deny", paths, READERS) is not None
 
     def hides(self) -> bool:
         """Whether any rule forbids or asks about reading some files."""

@@ -27,13 +27,44 @@ PROTECTED_FILES = frozenset(
     ".inputrc .pre-commit-config.yaml bunfig.toml .bazelrc .pythonrc".split()
 )
 
+_MAX_STEPS = 4096
+"""Names and links that are followed on the way to a file."""
+
 
 def spellings(name: str, base: Path, home: Path) -> tuple[Path, ...]:
-    """A file by its name, and by the names that it has when links are followed, before `..` is resolved and after."""
+    """A file by its name, and by the names that it has when links are followed, before `..` is resolved and after.
+
+    A link into `/proc` means something else in every process, so that what it leads to in a command can't be known.
+    Then the name in `/proc` is one of them.
+    """
     text = str(home) + name[1:] if name == "~" or name.startswith(("~/", "~\\")) else name
     path = base / (os.path.expanduser(text) if text.startswith("~") else text)  # noqa: PTH111 - leaves who is unknown
     plain = os.path.normpath(path)
-    return tuple(dict.fromkeys(map(Path, (plain, os.path.realpath(plain), os.path.realpath(path)))))
+    real = [os.path.realpath(plain), os.path.realpath(path)]
+    linked = [_process_name(Path(one)) for one in (plain, path)] if {*real} != {plain} else []
+    return tuple(dict.fromkeys(Path(one) for one in (plain, *real, *linked) if one))
+
+
+def is_of_process(path: Path) -> bool:
+    """Whether a path lies in `/proc`."""
+    return path.parts[:2] == (os.sep, "proc")
+
+
+def _process_name(path: Path) -> Path | None:
+    """The first name in `/proc` that a path leads through, with what is behind it."""
+    here, rest = Path(path.anchor), [*reversed(path.parts[1:])]
+    for _ in range(_MAX_STEPS):
+        if not rest:
+            return None
+        name = rest.pop()
+        here = here.parent if name == ".." else here / name
+        if is_of_process(here):
+            return here.joinpath(*reversed(rest))
+        if here.is_symlink():
+            target = here.readlink()
+            here = Path(target.anchor) if target.anchor else here.parent
+            rest += [*reversed(target.parts[1:] if target.anchor else target.parts)]
+    return Path("/proc")  # in doubt, as if it led there
 
 
 def lies_within(path: Path, folders: Iterable[Path]) -> bool:

@@ -70,7 +70,8 @@ def _named_folder(file: Path) -> Path:
     """The folder that a `.git` file names."""
     with file.open("rb") as stream:
         text = stream.read(_MAX_GITFILE_BYTES).decode("utf-8", "surrogateescape")
-    return _real(file.parent / text.removeprefix("gitdir:").strip())
+    # As git does it: a blank before the name or behind it is part of the name.
+    return _real(file.parent / text.removeprefix("gitdir: ").rstrip("\r\n"))
 
 
 def _real(path: Path) -> Path:

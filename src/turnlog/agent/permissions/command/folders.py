@@ -38,8 +38,10 @@ class Folders:
     @property
     def moves(self) -> int:
         """How many commands leave the folder in which the line begins."""
-        paths = [os.path.realpath(self.bases[0] / self.at_home(target)) for target in self.targets]
-        return len(paths) - paths.count(os.path.realpath(self.bases[0]))
+        start = self.bases[0]
+        reached = [spellings(self.at_home(target), start, self.home) for target in self.targets]
+        # To bash, `link/..` is where the link lies, and not what its target lies in: both must be the same folder.
+        return sum({os.path.realpath(path) for path in paths} != {os.path.realpath(start)} for paths in reached)
 
     def files(self, words: Sequence[Word]) -> Iterator[tuple[str, Path]]:
         """The files that words stand for, each with the folder that its name is meant in."""
@@ -60,11 +62,19 @@ class Folders:
             yield word.text
             return
         pattern = self.at_home(word, word.pattern, glob.escape(str(self.home)))
-        names = glob.iglob(pattern, root_dir=base, include_hidden=True)  # noqa: PTH207 - as the shell does it
-        found = list(islice(names, _MOST_NAMES + 1))
+        found = list(dict.fromkeys(_matching_names(pattern, base)))
         yield from found or [word.text]
         if len(found) > _MOST_NAMES:
             yield "/"  # too many to look at: as if all were meant
+
+
+def _matching_names(pattern: str, base: Path) -> Iterator[str]:
+    """The files that fit a pattern of the shell; in some locales its `?` is a byte, in others a character."""
+    names = glob.iglob(pattern, root_dir=base, include_hidden=True)  # noqa: PTH207 - as the shell does it
+    yield from islice(names, _MOST_NAMES + 1)
+    if "?" in pattern:
+        raw = glob.iglob(os.fsencode(pattern), root_dir=os.fsencode(base), include_hidden=True)  # noqa: PTH207
+        yield from map(os.fsdecode, islice(raw, _MOST_NAMES + 1))
 
 
 def _goes(part: Part) -> Word | None:

@@ -151,8 +151,10 @@ def test_folders_of_the_settings_and_of_the_session_may_be_read(tmp_path: Path) 
 
 def test_a_search_may_not_begin_elsewhere_by_its_pattern(tmp_path: Path) -> None:
     guard = judge(tmp_path)
-    assert verdict(guard, "Glob", {"pattern": "**/*.py"}, tmp_path) == "allow"
-    for pattern in ("/etc/*", "../*", "~/*", "sub/../../*"):
+    for pattern in ("**/*.py", f"{tmp_path}/*.py", f"{tmp_path}/sub/{{a,b}}*", f"{tmp_path}/x.py", "sub/../*.py"):
+        assert verdict(guard, "Glob", {"pattern": pattern}, tmp_path) == "allow", pattern
+    away = ["/etc/*", "../*", "~/*", "sub/../../*", "/et?/*", "/etc", "/[e]tc/*"]
+    for pattern in (*away, f"/etc/{{passwd,x/../..{tmp_path}/*}}", f"/etc/[p]/../..{tmp_path}/*"):
         assert verdict(guard, "Glob", {"pattern": pattern}, tmp_path) == "ask", pattern
 
 

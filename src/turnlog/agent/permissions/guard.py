@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from turnlog.agent.permissions.access import Access
-from turnlog.agent.permissions.decision import ALLOWED, Decision, Mode, settle
+from turnlog.agent.permissions.decision import ALLOWED, Decision, Mode, settle, worst
 from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules, matches_host, matches_name
 from turnlog.agent.settings import Settings, add_rules
 from turnlog.agent.tools.tool import Place
@@ -114,7 +114,8 @@ class SettingsGuard:
         found = access.read(path or ".", tool=name)
         pattern = given.get("pattern") if name == "Glob" else None
         if found.verdict == "allow" and isinstance(pattern, str) and _leads_away(pattern):
-            return access.read(pattern.split("*")[0] or "/", tool=name)
+            start = re.split(r"[*?\[{]", pattern)[0]  # the search begins in the folder before the first of these
+            return worst(access.read(path or "/", tool=name) for path in (start, start.rpartition("/")[0]))
         return found
 
     def _named(self, name: str, given: Mapping[str, Any]) -> Decision:

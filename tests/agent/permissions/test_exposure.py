@@ -384,6 +384,17 @@ COMMANDS += [
         "cat 3<.env <&3",
     ),
 ]
+COMMANDS += [
+    *("cat < .e[[:alpha:]]v", "for f in .e*; do cat < $f; done", "cat < $'.en\\x76'", "tr a b < $'.env'"),
+    *("read x < .e[[:alpha:]]v; echo $x", 'echo "$(< .e[[:alpha:]]v)"', "mapfile a < .e[[:alpha:]]v; echo ${a[0]}"),
+    *("git fetch --upl='cat .e*>&2;false' .", "git fetch --upload-pack='cat .e*>&2;false' .", "git add --edi"),
+    *("git pull --upload-p 'cat .e*>&2;false' .", "git push --receive-p='cat .e*>&2;false' . HEAD:x"),
+    *("git push --exe='cat .e*>&2;false' . HEAD:x", "git ls-remote --upl='cat .e*>&2;false' ."),
+    *("git ls-remote --exe='cat .e*>&2;false' .", "git commit --dry-run -a --verbo", "git status --verbo --verbo"),
+    *("git rebase --exe 'cat .e*' --root", "git tag t HEAD:.env; git for-each-ref --format='%(raw)' refs/tags"),
+    *("git tag t HEAD:.env", "git for-each-ref --format='%(objectname) %(*raw)'", "git tag -l --format='%(contents)'"),
+    *("rgrep HIDDEN", "rgrep HIDDEN .", "pcre2grep -r HIDDEN .", "fd -HIx cat", "curl -s 'FILE://'$PWD/'.[e-e]nv'"),
+]
 PREFIXES = sorted({command.split()[0] for command in COMMANDS if command[0].isalpha()} | {"xargs", "sh", "cat", "head"})
 PROGRAMS = (
     "cat head grep rg git find xargs tar cp awk sed python3 sort diff dd env base64 jq bash echo ls less cut".split()

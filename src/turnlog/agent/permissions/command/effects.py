@@ -47,7 +47,7 @@ def uses(part: Part) -> Iterator[Use]:
     """All that a command, or one that it runs, may read and change."""
     for words in filter(None, candidates(part.words)):
         yield touched(words)
-        yield reading(words) or Use()
+        yield reading(words) or Use(_in_history(words) if program(words) == "git" else ())
     for target, is_written in part.redirects:
         yield Use(writes=(target,)) if is_written else Use(reads=(target,))
 
@@ -154,8 +154,12 @@ def _git(rest: Sequence[Word]) -> Use | None:
     is_less, is_whole = (any(re.match(fitting("shown", part), text) for text in given) for part in ("less", "more"))
     is_whole |= verb in ("diff", "show", "cat-file") and not is_less
     is_whole |= verb == "show" and any(re.search(r"[\da-fA-F]{4}", word.text) for word in named)  # a file's own number
-    in_history = (Word(word.text[at + 1 :]) for word in rest for at, char in enumerate(word.text) if char == ":")
-    return Use((*named, *in_history), is_recursive=is_whole)
+    return Use((*named, *_in_history(rest)), is_recursive=is_whole)
+
+
+def _in_history(words: Sequence[Word]) -> tuple[Word, ...]:
+    """The files that words name in the history: `HEAD:a`, `:0:a`."""
+    return tuple(Word(word.text[at + 1 :]) for word in words for at, char in enumerate(word.text) if char == ":")
 
 
 def changing(words: Sequence[Word]) -> Use | None:

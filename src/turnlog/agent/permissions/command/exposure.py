@@ -27,6 +27,8 @@ def may_expose(part: Part) -> bool:
         return True
     if part.words and not part.words[0].is_plain:
         return True
+    if not all(redirect.target.is_known or redirect.is_written for redirect in part.redirects):
+        return True
     found = [part.words] if program(part.words) in _SEARCHES else candidates(part.words)
     return any(_exposes(words) for words in found if words)
 
@@ -76,8 +78,14 @@ def _git_exposes(rest: Sequence[Word]) -> bool:
     verb = texts[0] if texts else ""
     if verb not in known("git_quiet"):
         return bool(texts)
-    loud = re.compile("|".join([fitting("git_loud", verb), fitting("git_loud", "all")]))
-    return any(map(loud.fullmatch, texts[1:]))
+    loud = "|".join([fitting("git_loud", verb), fitting("git_loud", "all")])
+    return any(re.fullmatch(loud, text, re.DOTALL) or _shortens(text, loud) for text in texts[1:])
+
+
+def _shortens(text: str, options: str) -> bool:
+    """Whether a word may be one of some long options: git takes the beginning of a name for the whole."""
+    name = text.partition("=")[0]
+    return len(name) > 2 and any(one.startswith(name) for one in re.findall(r"--[a-z][a-z-]*", options))
 
 
 def _is_script(rest: Sequence[Word]) -> bool:
@@ -90,7 +98,8 @@ def _is_script(rest: Sequence[Word]) -> bool:
 
 
 def _find(words: Sequence[Word]) -> bool:
-    return any(re.fullmatch(r"-(?:exec|ok).*|-files0-from.*|-[xX]|--exec.*", word.text) for word in words[1:])
+    own = r"-\w*[xX].*|--exec.*" if program(words) != "find" else r"-(?:exec|ok|files0-from).*"
+    return any(re.fullmatch(own, word.text, re.DOTALL) for word in words[1:])
 
 
 def _awk(words: Sequence[Word]) -> bool:
@@ -111,7 +120,8 @@ def _env(words: Sequence[Word]) -> bool:
 
 
 def _curl(words: Sequence[Word]) -> bool:
-    return any(re.search(r"file:|@|^-\w*[KTi]|--(?:conf|up|in|post|body|net)", word.text) for word in words[1:])
+    loud = r"(?i:file:)|@|^-\w*[KTie]|--(?:conf|up|in|post|body|net|use-ask|exe)"
+    return any(re.search(loud, word.text) for word in words[1:])
 
 
 def _sed(words: Sequence[Word]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 from tests.agent.desk import Desk, script
 from turnlog.agent.briefing.agents import agent_types
 from turnlog.agent.briefing.memory import memories
+from turnlog.agent.permissions.guard import SettingsGuard
+from turnlog.agent.settings import Layer, Settings
+from turnlog.agent.tools.tool import Place
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs links")
 MakeDesk = Callable[[dict[str, Any]], Desk]
@@ -39,9 +42,17 @@ class Checkout:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(target)
 
-    def texts(self, cwd: Path | None = None, *, external: bool = False) -> list[str]:
-        home = self.base / "home"
-        found = memories(cwd or self.cwd, self.config, external=external, home=home, warn=self.warned.append)
+    def texts(self, cwd: Path | None = None, *, external: bool = False, deny: Sequence[str] = ()) -> list[str]:
+        home, cwd = self.base / "home", cwd or self.cwd
+        rules = Settings((Layer("flags", "flags", {"permissions": {"deny": list(deny)}}, cwd),))
+        found = memories(
+            cwd,
+            self.config,
+            external=external,
+            home=home,
+            warn=self.warned.append,
+            is_unreadable=SettingsGuard(rules, home=home).unreadable(Place(cwd, cwd)),
+        )
         return [memory.text.strip() for memory in found]
 
 
@@ -121,6 +132,41 @@ def test_an_import_that_leaves_the_folder_is_not_sent_and_that_is_said(checkout:
     assert checkout.texts() == [f"@{name}"]
     (warning,) = checkout.warned
     assert f"@{name} leads to {checkout.secret}" in warning
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_a_rule_forbids_to_read_is_not_sent_for_a_link_to_it(checkout: Checkout, name: str) -> None:
+    (checkout.cwd / ".env").write_text(SECRET)
+    checkout.link(name, checkout.cwd / ".env")
+    assert checkout.texts(deny=["Read(.env)"]) == []
+    assert checkout.texts() == [SECRET]
+    assert [warning for warning in checkout.warned if "which a rule forbids to read" in warning] == checkout.warned
+
+
+@pytest.mark.parametrize("name", [".env", "./.env", "sub/../.env", "link", "~/work/evil/.env"])
+def test_nor_is_it_sent_for_an_import(checkout: Checkout, name: str) -> None:
+    (checkout.cwd / "sub").mkdir()
+    (checkout.cwd / ".env").write_text(SECRET)
+    checkout.link("link", ".env")
+    (checkout.cwd / "CLAUDE.md").write_text(f"Hello @{name}")
+    assert checkout.texts(deny=["Read(.env)"]) == [f"Hello @{name}"]
+    assert len(checkout.warned) == 1
+    assert checkout.texts() == [f"Hello @{name}", SECRET]
+
+
+def test_instructions_are_sent_though_a_rule_forbids_to_read_them(checkout: Checkout) -> None:
+    (checkout.cwd / "CLAUDE.md").write_text("Hello")
+    assert checkout.texts(deny=["Read(*.md)"]) == ["Hello"]
+
+
+def test_print_mode_sends_no_file_that_a_rule_forbids_to_read(desk: MakeDesk) -> None:
+    here = desk(script("Hi."))
+    (here.cwd / ".env").write_text(SECRET)
+    (here.cwd / "CLAUDE.md").write_text("Hello @.env")
+    done = here.turnlog("-p", "hello", "--disallowedTools", "Read(.env)")
+    assert "which a rule forbids to read" in done.stderr
+    assert "Hello @.env" in str(here.asked)
+    assert SECRET not in str(here.asked)
 
 
 def test_words_that_only_look_like_an_import_are_not_warned_of(checkout: Checkout) -> None:

@@ -188,7 +188,8 @@ class Starting:
     ) -> list[dict[str, Any]]:
         around = surroundings(self.cwd, place.further, model, environ)
         external, warn = may_import(self.cwd, self.config_dir), guard.settings.warnings.append
-        memory = memories(self.cwd, self.config_dir, external=external, warn=warn)
+        is_unreadable = guard.unreadable(place)
+        memory = memories(self.cwd, self.config_dir, external=external, warn=warn, is_unreadable=is_unreadable)
         texts = [remembered(memory), around, PLANNING if guard.mode == "plan" else ""]
         return [reminder(text) for text in texts if text]
 

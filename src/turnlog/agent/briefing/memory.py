@@ -7,8 +7,8 @@
 `@path` in a text brings that file in behind it, five files deep, each once; in code it is no more than text. A
 repository must not have any file of the machine sent: its files count only if they really lie in the folder in which
 they are found, and bring in only what really lies in the working folder, unless the person agreed to more (Claude Code
-asks). Links in the person's own config folder are theirs. What is left out for that reason is said. Everything goes
-into one reminder before the first prompt.
+asks). Nor does it bring in, or link to, a file that a rule forbids to read. Links in the person's own config folder are
+theirs. What is left out for these reasons is said. Everything goes into one reminder before the first prompt.
 """
 
 from __future__ import annotations
@@ -61,9 +61,10 @@ def memories(
     external: bool = False,
     home: Path | None = None,
     warn: Callable[[str], object] = lambda _: None,
+    is_unreadable: Callable[[Path], bool] = lambda _: False,
 ) -> list[Memory]:
     """All instructions for work in a folder, in the order in which they are sent; `warn` hears of those left out."""
-    search = _Search(cwd, home or Path.home(), external, warn)
+    search = _Search(cwd, home or Path.home(), external, warn, is_unreadable)
     found = [*search.read_file(config_dir / "CLAUDE.md", "user")]
     for folder in (*reversed(cwd.parents), cwd):
         dot = folder / ".claude"
@@ -85,11 +86,19 @@ def reminder(found: list[Memory]) -> str:
 class _Search:
     """The files that were found so far."""
 
-    def __init__(self, cwd: Path, home: Path, external: bool, warn: Callable[[str], object]) -> None:
+    def __init__(
+        self,
+        cwd: Path,
+        home: Path,
+        external: bool,
+        warn: Callable[[str], object],
+        is_unreadable: Callable[[Path], bool],
+    ) -> None:
         self._cwd = cwd
         self._home = home
         self._external = external
         self._warn = warn
+        self._is_unreadable = is_unreadable
         self._seen: set[str] = set()
 
     def list_rules(self, folder: Path, root: Path) -> list[Path]:
@@ -99,7 +108,9 @@ class _Search:
     def read_found(self, path: Path, kind: str, root: Path) -> Iterator[Memory]:
         """A file that lies where instructions are looked for, and all that it brings in."""
         if path.is_file() and self._belongs(path, root, str(path)):
-            yield from self.read_file(path, kind)
+            is_linked = Path(os.path.realpath(path)) != os.path.realpath(root) / path.relative_to(root)
+            if not is_linked or self._may_read(path, str(path)):
+                yield from self.read_file(path, kind)
 
     def read_file(self, path: Path, kind: str, depth: int = 1) -> Iterator[Memory]:
         """A file and all that it brings in."""
@@ -120,7 +131,8 @@ class _Search:
             yield Memory(path, kind, body)
         for name in imports(body):
             wanted = self._path(name, path.parent)
-            if kind == "user" or self._belongs(wanted, self._cwd, f"{path}: @{name}"):
+            told = f"{path}: @{name}"
+            if kind == "user" or (self._belongs(wanted, self._cwd, told) and self._may_read(wanted, told)):
                 yield from self.read_file(wanted, kind, depth + 1)
 
     def _belongs(self, path: Path, root: Path, name: str) -> bool:
@@ -129,6 +141,13 @@ class _Search:
             return True
         if _exists(path):
             self._warn(f"{name} leads to {os.path.realpath(path)}, outside of {root}; it is not sent")
+        return False
+
+    def _may_read(self, path: Path, name: str) -> bool:
+        """Whether no rule forbids to read a file that a project names; says if one does."""
+        if not _exists(path) or not self._is_unreadable(path):
+            return True
+        self._warn(f"{name} leads to {os.path.realpath(path)}, which a rule forbids to read; it is not sent")
         return False
 
     def _path(self, name: str, folder: Path) -> Path:

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 PROTECTED_FOLDERS = frozenset(
-    ".git .claude .vscode .idea .husky .cargo .devcontainer .yarn .mvn .ssh .gnupg .config .githooks".split()
+    ".git .hg .jj .svn .claude .vscode .idea .husky .cargo .devcontainer .yarn .mvn .ssh .gnupg .config "
+    ".githooks".split()
 )
 """Whoever writes there decides what a program runs."""
 PROTECTED_FILES = frozenset(
     ".gitconfig .gitmodules .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zprofile .zshenv "
     ".zlogin .zlogout .profile .envrc .npmrc .yarnrc .yarnrc.yml .pypirc .netrc .ripgreprc .mcp.json .claude.json "
-    ".inputrc .pre-commit-config.yaml bunfig.toml .bazelrc .pythonrc".split()
+    ".inputrc .pre-commit-config.yaml bunfig.toml .bazelrc .pythonrc .pdbrc .irbrc .pryrc .rprofile .gdbinit .lldbinit "
+    ".exrc .vimrc .nvimrc .tmux.conf .screenrc .cshrc .tcshrc .kshrc .login .xprofile .xinitrc .xsession .hgrc".split()
 )
 
 _MAX_STEPS = 4096

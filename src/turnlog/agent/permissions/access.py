@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from turnlog.agent.permissions.decision import ALLOWED, Decision, Mode
+from turnlog.agent.permissions.git_programs import is_run_by_git
 from turnlog.agent.permissions.paths import is_of_process, is_protected, lies_within, matches, spellings
 from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules
 from turnlog.agent.settings import Kind
@@ -30,6 +31,8 @@ class Access(Struct):
     mode: Mode = "default"
     further: Sequence[Path] = ()
     """Folders that may be read and not changed: what belongs to the session itself."""
+    is_trusted: bool = True
+    """Whether a person trusts the folder, so that the settings of its repository are theirs."""
     spelled: dict[tuple[str, Path], tuple[Path, ...]] = {}
     """The names of files that were looked at for this decision."""
 
@@ -61,7 +64,7 @@ class Access(Struct):
     def _write(self, paths: tuple[Path, ...], tool: str) -> Decision:
         if found := self._spoken("change", paths, EDITORS, tool or "Edit"):
             return found
-        if any(is_protected(path) for path in paths):
+        if any(is_protected(path) or is_run_by_git(path, self.place.root, self.home) for path in paths):
             return _asking(f"Changing {_shown(paths)}", "it decides what other programs run")
         is_inside = all(lies_within(path, self.folders) for path in paths)
         if self._all(paths, "Edit", tool) or (is_inside and self.mode == "acceptEdits"):

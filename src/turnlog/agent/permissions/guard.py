@@ -91,7 +91,7 @@ class SettingsGuard:
 
     def _access(self, place: Place, mode: Mode) -> Access:
         wider = Place(place.root, place.cwd, (*place.further, *self.settings.folders()))
-        return Access(self.rules, wider, self.home, mode, self.further)
+        return Access(self.rules, wider, self.home, mode, self.further, self.settings.is_trusted)
 
     def _found(self, name: str, given: Mapping[str, Any], access: Access) -> Decision:
         if name == "Bash":  # which takes its time to be loaded, and many sessions run no command

@@ -18,6 +18,7 @@ from turnlog.agent.permissions.command.tables import fitting, is_one
 from turnlog.agent.permissions.command.variables import has_safe_settings
 from turnlog.agent.permissions.command.words import Word, are_known, program, written
 from turnlog.agent.permissions.decision import ALLOWED, Decision, worst
+from turnlog.agent.permissions.git_programs import has_unknown_programs
 from turnlog.agent.permissions.paths import is_protected
 from turnlog.agent.permissions.repository import REPOSITORY_NAMES, is_trusted_repository
 from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, is_exact, matches_command
@@ -144,14 +145,14 @@ class Judge:
 
     def _doubt(self) -> str | None:
         """What one command of a line may do to the meaning of another."""
-        parts, moves, access = self.line.parts, self.folders.moves, self.access
+        parts, moves = self.line.parts, self.folders.moves
         programs = [program(unwrapped(part.words, RUNNING | TIMING)) for part in parts]
         writes = {part: name for part, name in zip(parts, programs, strict=True) if changes(part)}
         if moves and (moves > 1 or self.line.has_loop or writes or "git" in programs):
             return "it goes to another folder and does more there"
         made = {Path(word.text).name.casefold() for part in writes for use in uses(part) for word in use.writes}
         runs_git = any(program(words) == "git" for part in self.parts for words in candidates(part.words))
-        if runs_git and (made & REPOSITORY_NAMES or not is_trusted_repository(access.place.cwd, access.folders)):
+        if runs_git and (made & REPOSITORY_NAMES or not self._is_trusted_repository()):
             return "git may find settings there that run other programs"
         if len(parts) == 1 or not writes:
             return None
@@ -162,6 +163,11 @@ class Judge:
         if any(path.is_dir() or path.is_symlink() for path in there):
             return "what it moves may hold links that then lead elsewhere"
         return None
+
+    def _is_trusted_repository(self) -> bool:
+        cwd = self.access.place.cwd
+        is_known = self.access.is_trusted or not has_unknown_programs(cwd)
+        return is_known and is_trusted_repository(cwd, self.access.folders)
 
     def _part(self, part: Part) -> Decision:
         if not all(redirect.target.is_known for redirect in part.redirects):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -85,6 +86,30 @@ def test_many_writers_tear_no_line(file: Path) -> None:
     lines = file.read_bytes().splitlines()[1:]
     assert sorted(set(lines)) == [letter * 3000 for letter in (b"x", b"y", b"z")]
     assert len(lines) == 90
+
+
+@posix
+def test_a_writer_waits_for_another_turnlog_that_holds_the_file(file: Path) -> None:
+    with file.open("ab", buffering=0) as held:
+        writer.lock(held.fileno())
+        held.write(b'{"b":')
+        waiting = threading.Thread(target=append, args=(file, b'{"c":3}\n'), kwargs={"root": file.parent})
+        waiting.start()
+        waiting.join(0.3)  # longer than a writer looks again; the outcome does not depend on it
+        held.write(b"2}\n")
+    waiting.join()
+    assert file.read_bytes() == b'{"a":1}\n{"b":2}\n{"c":3}\n'
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells when a write is done")
+def test_a_writer_waits_for_a_long_write_of_a_client_without_locks(file: Path) -> None:
+    """A client's write is seen in parts; who takes those for a torn line adds an empty line."""
+    client = "import os, sys; fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND); line = b'c' * (1 << 24) + b'\\n'\n"
+    running = subprocess.Popen([sys.executable, "-c", client + "for _ in range(8): os.write(fd, line)", str(file)])
+    while running.poll() is None:
+        append(file, b"{}\n", root=file.parent, flush=False)
+    assert running.returncode == 0
+    assert {line[:1] for line in file.read_bytes().split(b"\n")[:-1]} == {b"{", b"c"}
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@
     create    the same for a file that is new: it appears whole, and never in the place of another
 
 All follow links only as far as they stay within a folder that the caller names; the first two refuse (`Changed`) when
-the file is no longer what the caller looked at. None locks out the client, which knows no locks; `replace` carries over
-what was added to the old file in the last moment.
+the file is no longer what the caller looked at. Two turnlogs lock each other out while they append or replace. Nothing
+locks out the client, which knows no locks: `append` waits for a write of its that is under way, and `replace` carries
+over what was added to the old file in the last moment.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from turnlog.errors import Changed, TurnlogError
 
 _NEVER_WAIT = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _APPEND = os.O_RDWR | os.O_APPEND | _NEVER_WAIT
-_PAUSES = (0.001, 0.005, 0.02, 0.05)
+_LOOK_AGAIN_SECONDS = (0.001, 0.005, 0.02, 0.05)
 _BUFFER = 1 << 20
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEVER_WAIT
 
@@ -68,6 +69,7 @@ def append(
     real = inside(path, root)
     fd = os.open(real, _APPEND)
     try:
+        lock(fd)
         _must_be(real, os.fstat(fd), expected)
         gap = b"" if _ends_whole(fd) else b"\n"
         if gap and not mend:
@@ -81,13 +83,29 @@ def append(
 
 
 def _ends_whole(fd: int) -> bool:
-    """Whether the last line of a file has its end; looks again, because a write of somebody else is seen in parts."""
-    for pause in _PAUSES:
-        size = os.fstat(fd).st_size
-        if size == 0 or read_at(fd, size - 1, 1) == b"\n":
-            return True
+    """Whether the last line of a file has its end.
+
+    A write of somebody else is seen in parts, so a line is torn only if the file stays as it is for a while.
+    """
+    seen, pauses = -1, iter(_LOOK_AGAIN_SECONDS)
+    while (size := os.fstat(fd).st_size) and read_at(fd, size - 1, 1) != b"\n":
+        if size != seen:
+            seen, pauses = size, iter(_LOOK_AGAIN_SECONDS)
+        _wait_for_writes(fd)
+        if (pause := next(pauses, None)) is None:
+            return False
         time.sleep(pause)
-    return False
+    return True
+
+
+def _wait_for_writes(fd: int) -> None:
+    """Wait until a write that has begun is done, where the system can tell: on a busy machine it may rest for long.
+
+    Linux looks for holes in a local file only while nobody writes to it. `fd` appends, so where it stands is of no use.
+    """
+    if hasattr(os, "SEEK_HOLE"):  # pragma: no branch
+        with contextlib.suppress(OSError):
+            os.lseek(fd, 0, os.SEEK_HOLE)
 
 
 def _written(fd: int, data: bytes, path: Path) -> int:

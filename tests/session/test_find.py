@@ -58,6 +58,27 @@ def test_what_can_only_be_a_path_and_is_none_is_not_found(tmp_path: Path, name: 
         find(name, [tmp_path])
 
 
+@pytest.mark.parametrize("name", ["/clear", "/CLEAR", "~/notes are gone", "/review all of…"])
+def test_a_title_that_looks_like_a_path_is_found(tmp_path: Path, name: str) -> None:
+    """Lists print such titles, so they must be understood."""
+    titles = ["/clear", "~/notes are gone", "/review all of it"]
+    paths = {title: add(tmp_path, f"{number}{ONE[1:]}", title=title) for number, title in enumerate(titles)}
+    assert find(name, [tmp_path]) == next(path for title, path in paths.items() if title[:5] == name[:5].lower())
+
+
+def test_a_mistyped_path_is_not_taken_for_a_part_of_a_title(tmp_path: Path) -> None:
+    add(tmp_path, ONE, title="Compare /tmp/gone.jsonl with the other")
+    with pytest.raises(NotFound, match=r"/tmp/gone\.jsonl: no such file"):
+        find("/tmp/gone.jsonl", [tmp_path])
+
+
+def test_a_title_like_a_path_that_two_sessions_have_names_both(tmp_path: Path) -> None:
+    add(tmp_path, ONE, title="/clear")
+    add(tmp_path, TWO, title="/clear")
+    with pytest.raises(Ambiguous, match="2 sessions"):
+        find("/clear", [tmp_path])
+
+
 def test_a_folder_is_no_session(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="is a folder; give one of the session files in it"):
         find(str(tmp_path), [tmp_path])

@@ -74,6 +74,8 @@ def find(name: str, config_dirs: Iterable[Path], known: KnownTitles | None = Non
     files, is_demo, survey = listing(config_dirs)
     if name == LAST:
         return _last_of_demo(files) if is_demo else _last(files)
+    if _looks_like_path(name, given):
+        return _titled_like_path(name, files, known).path
     found = _with_id(name, files)
     if len(found) > 1:
         raise Ambiguous(f"{name!r} fits {len(found)} sessions: {_several(found)}")
@@ -88,7 +90,7 @@ def _expanded(name: str) -> Path:
 
 
 def _is_path(name: str, given: Path) -> bool:
-    """Whether a name means a file; raises where it can't mean anything else and there is none."""
+    """Whether a name means a file that is there; raises for a folder."""
     # Not the methods of Path: they raise when a title is too long for a file's name.
     if os.path.isfile(given):  # noqa: PTH113
         return True
@@ -96,9 +98,11 @@ def _is_path(name: str, given: Path) -> bool:
         "/" in name or "\\" in name or name in (".", "..")
     ):
         raise NotFound(f"{name}: is a folder; give one of the session files in it")
-    if given.suffix == ".jsonl" or given.is_absolute() or name.startswith(("./", "../", ".\\", "..\\", "~")):
-        raise NotFound(f"{name}: no such file")
     return False
+
+
+def _looks_like_path(name: str, given: Path) -> bool:
+    return given.suffix == ".jsonl" or given.is_absolute() or name.startswith(("./", "../", ".\\", "..\\", "~"))
 
 
 def _with_id(name: str, files: list[SessionFile]) -> list[SessionFile]:
@@ -107,17 +111,38 @@ def _with_id(name: str, files: list[SessionFile]) -> list[SessionFile]:
     return [item for item in files if start and item.session_id.lower().startswith(start)]
 
 
+def _titled_like_path(name: str, files: list[SessionFile], known: KnownTitles | None) -> SessionFile:
+    """The session whose title looks like a path, such as `/clear`.
+
+    A part of a title won't do: a path that was mistyped must not mean a session that merely mentions it.
+    """
+    seen, whole = _seen(files, known), _folded(name)
+    found = [item for item in seen if whole in item.names]
+    if not found and (start := _folded(name.removesuffix(_CUT))) != whole:
+        found = [item for item in seen if any(title.startswith(start) for title in item.names)]
+    if not found:
+        raise NotFound(f"{name}: no such file")
+    return _only(name, found)
+
+
 def _with_title(name: str, files: list[SessionFile], survey: Survey, known: KnownTitles | None) -> SessionFile:
     """The session with a title, or else the one with it in its title."""
-    ends = look_all([item.file for item in files])
-    seen = [Seen(*parts) for parts in zip(files, ends, titles_of(files, ends, known), strict=True)]
-    whole, part = _folded(name), _folded(name.removesuffix(_CUT))
+    seen, whole, part = _seen(files, known), _folded(name), _folded(name.removesuffix(_CUT))
     found = [item for item in seen if whole in item.names]
     if not found and part:
         found = [item for item in seen if any(part in title for title in item.names)]
     if not found:
         hint = f"; can't look into {survey.unlisted[0]}" if survey.unlisted else _closest(name, seen)
         raise NotFound(f"no session is called {name!r}{hint}; `turnlog ls` lists them all")
+    return _only(name, found)
+
+
+def _seen(files: list[SessionFile], known: KnownTitles | None) -> list[Seen]:
+    ends = look_all([item.file for item in files])
+    return [Seen(*parts) for parts in zip(files, ends, titles_of(files, ends, known), strict=True)]
+
+
+def _only(name: str, found: list[Seen]) -> SessionFile:
     if len(found) > 1:
         raise Ambiguous(f"{name!r} is in the titles of {len(found)} sessions: {_several_titled(found)}")
     return found[0].file

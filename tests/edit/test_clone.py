@@ -204,7 +204,7 @@ def test_a_session_whose_first_line_is_very_long_is_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("draft", [False, True])
-@pytest.mark.parametrize("tail", [b'{"type":"user","mess', b"\xff\xfe", b'{"type":"user"', b"["])
+@pytest.mark.parametrize("tail", [b'{"type":"user","mess', b"\xff\xfe", b'{"type":"user"', b"[", b"\0" * 99])
 def test_a_last_line_that_is_cut_off_is_left_out_and_told(session: Path, tail: bytes, draft: bool) -> None:
     whole = clone(session)
     session.write_bytes(session.read_bytes() + tail)
@@ -225,6 +225,18 @@ def test_a_whole_last_line_without_its_end_stays(session: Path, draft: bool) -> 
     file.close()
     assert made.torn_bytes == 0
     assert b'"mode":"y"}\n' in made.path.read_bytes()
+
+
+@pytest.mark.parametrize("draft", [False, True])
+def test_nul_bytes_that_are_not_the_last_line_stay(session: Path, draft: bool) -> None:
+    """Without them the client would read what it passes over now."""
+    session.write_bytes(session.read_bytes() + b"\0\0\n" + b'{"type":"mode","mode":"y"}\0\0')
+    file = Transcript.open(session)
+    made = clone(session, Draft.of(file) if draft else None)
+    file.close()
+    assert made.torn_bytes == 0
+    assert b"\0\0\n" in made.path.read_bytes()
+    assert b'"mode":"y"}\0\0\n' in made.path.read_bytes()
 
 
 FOREIGN = "f0f0f0f0-0000-4000-8000-00000000000{}"

@@ -103,11 +103,18 @@ class Draft(NamedTuple):
     @property
     def torn_bytes(self) -> int:
         """How long a last line is that is cut off; 0 if there is none."""
-        return sum(row.item.size for row in self.rows if row.item is not None and is_torn(row.item))
+        return 0 if (torn := self._torn_line()) is None else torn.size
 
     def without_torn_end(self) -> Draft:
         """Without a last line that is cut off: in a new file it would get an end, and be a broken line for ever."""
-        return self._replace(rows=tuple(row for row in self.rows if row.item is None or not is_torn(row.item)))
+        torn = self._torn_line()
+        return self if torn is None else self._replace(rows=tuple(row for row in self.rows if row.item is not torn))
+
+    def _torn_line(self) -> Item | None:
+        last = next((row.item for row in reversed(self.rows) if row.item is not None), None)
+        if last is None or not is_torn(last) or _is_mid_line(self, last):
+            return None
+        return None if self.file.source.read(last.end - 1, 1) == b"\n" else last
 
     # -- what would be written
 
@@ -141,8 +148,8 @@ class Draft(NamedTuple):
 
 
 def is_torn(item: Item) -> bool:
-    """Whether a piece of a file is a last line that is cut off, or still being written."""
-    return isinstance(item, Scrap) and item.kind == "torn"
+    """Whether a last line without an end is cut off, still being written, or what a crash left: NULs."""
+    return isinstance(item, Scrap) and item.kind in ("torn", "padding")
 
 
 class _Window:

@@ -53,6 +53,7 @@ def run(name: str, wish: Wish, config: Config) -> int:
     try:
         files = _files(path) if wish.output is None else []
         draft = Draft.of(file)
+        torn = draft.torn_bytes
         learn(draft, files, redactor)
         clean = redacted(draft, redactor)
         made = _written(path, clean, redactor, wish)
@@ -62,7 +63,7 @@ def run(name: str, wish: Wish, config: Config) -> int:
                     pass
     finally:
         file.close()
-    _tell(path, redactor.report(), made, draft.torn_bytes, wish)
+    _tell(path, redactor.report(), made, torn, wish)
     return 1 if redactor.report().found and not wish.as_clone and wish.output is None else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -107,7 +108,7 @@ def test_a_session_file_that_leads_elsewhere_is_never_written_through(
     assert picture(tmp_path / "away") == before
 
 
-@pytest.mark.parametrize("verb", ["clone", "strip", "redact", "fork", "pack"])
+@pytest.mark.parametrize("verb", ["clone", "strip", "redact", "fork", "pack", "move"])
 @pytest.mark.parametrize("below", ["", "subagents", "subagents/agent-a1b2c3d.jsonl"])
 def test_what_is_reached_by_a_link_does_not_go_along_and_that_is_told(
     turnlog: Turnlog, session: Path, tmp_path: Path, verb: str, below: str
@@ -117,6 +118,13 @@ def test_what_is_reached_by_a_link_does_not_go_along_and_that_is_told(
     done = turnlog(*words(verb, tmp_path))
     assert done.status == 0, done.err
     assert str(link) in done.err + done.out
+
+
+def test_a_move_names_the_session_files_that_it_did_not_change(turnlog: Turnlog, session: Path, tmp_path: Path) -> None:
+    relocated(session, tmp_path / "away" / "precious.jsonl")
+    done = turnlog(*words("move", tmp_path), "--json")
+    assert json.loads(done.out)["links"] == [str(session)]
+    assert f"{session}: is a link and was not followed; what it leads to keeps the old paths." in done.err
 
 
 @pytest.mark.parametrize("below", ["", "subagents", "subagents/agent-a1b2c3d.jsonl"])

@@ -16,7 +16,7 @@ from turnlog.cli.output import dump, remark, say
 from turnlog.cli.progress import progress
 from turnlog.cli.terminal import line
 from turnlog.edit.move.move import Moved, move, rehearsed, targets_in
-from turnlog.edit.move.plan import Plan, plan
+from turnlog.edit.move.plan import Plan, links, plan
 from turnlog.edit.undo.opened import doubts_of
 from turnlog.errors import NotFound, UsageError
 from turnlog.render.figures import count
@@ -39,6 +39,7 @@ def relocate(old: str, new: str, wish: Wish, config: Config) -> None:
     """Move the sessions of a folder, or say what that would change."""
     goal = _real(new)
     found = _planned(old, goal, config)
+    not_followed = [path for folder in found.folders for path in links(folder)]
     if wish.dry_run:
         done = rehearsed(found, text=wish.text)
     else:
@@ -46,9 +47,10 @@ def relocate(old: str, new: str, wish: Wish, config: Config) -> None:
         told = progress("moving, step {done:,} of {total:,} …")
         done = move(found, undo(), text=wish.text, merge=wish.merge, force=wish.force, asked=asked, progress=told)
     if wish.as_json:
-        dump(_document(found, done))
+        dump(_document(found, done, not_followed))
     else:
         say(_told(found, done))
+    _tell_links(not_followed)
     _remarks(found, wish)
 
 
@@ -89,6 +91,13 @@ def _told(found: Plan, done: Moved) -> Iterator[str]:
     yield f"{count(done.lines, 'line')} {would} in {count(done.files, 'file')}"
 
 
+def _tell_links(not_followed: list[Path]) -> None:
+    for path in not_followed[:_NAMED]:
+        remark(line(f"{path}: is a link and was not followed; what it leads to keeps the old paths."))
+    if len(not_followed) > _NAMED:
+        remark(f"and {len(not_followed) - _NAMED:,} more links")
+
+
 def _remarks(found: Plan, wish: Wish) -> None:
     for folder in found.folders:
         if not folder.is_whole:
@@ -104,7 +113,7 @@ def _remarks(found: Plan, wish: Wish) -> None:
         remark(f"The folder itself is still {old}; move it to {new} now.")
 
 
-def _document(found: Plan, done: Moved) -> dict[str, Any]:
+def _document(found: Plan, done: Moved, not_followed: list[Path]) -> dict[str, Any]:
     return {
         "old_path": found.translation.old,
         "new_path": found.translation.new,
@@ -115,5 +124,6 @@ def _document(found: Plan, done: Moved) -> dict[str, Any]:
         ],
         "files": done.files,
         "lines": done.lines,
+        "links": [str(path) for path in not_followed],
         "change": done.record.name if done.record else None,
     }

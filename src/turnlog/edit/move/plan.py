@@ -173,5 +173,17 @@ def files(folder: Folder) -> Iterator[Path]:
             yield from (path for path in found if path.is_file() and not path.is_symlink())
 
 
+def links(folder: Folder) -> Iterator[Path]:
+    """All links that go with a folder: what they lead to is neither changed nor moved."""
+    for name in folder.names:
+        top = folder.source / name
+        if top.is_symlink():
+            yield top
+            continue
+        for base, folders, names in os.walk(top):
+            found = (Path(base, inner) for inner in sorted(folders + names))
+            yield from (path for path in found if path.is_symlink())
+
+
 def _is_filled(folder: Path) -> bool:
     return bool(scan(folder))

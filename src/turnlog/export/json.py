@@ -15,7 +15,9 @@ from turnlog.session.timeline.timeline import Chapter, Helper
 
 FORMAT = 1
 """Goes up when a key changes its meaning or goes; new keys may come at any time."""
-_FACTS = "session_id title started ended models folders versions git_branches cost_usd output calls errors".split()
+_FACTS = (
+    "session_id title started ended models folders versions git_branches cost_usd unpriced_tokens output calls errors"
+).split()
 _PLACES = frozenset({"first", "count"})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from turnlog.export.material import Material
-from turnlog.render.figures import count
+from turnlog.render.figures import count, list_price
 from turnlog.render.wording import when
 
 _NAMED = 5
@@ -51,7 +51,8 @@ def _amount(material: Material) -> str:
     turns = count(sum(chapter.turn > 0 for chapter in head.chapters), "turn")
     calls = count(head.calls, "call") + (f" ({head.errors:,} failed)" if head.errors else "")
     agents = count(len(head.agents), "sub-agent") if head.agents else ""
-    cost = f"{head.output:,} output tokens, ${head.cost_usd:,.2f} at list prices" if head.output else ""
+    price = list_price(head.cost_usd, head.unpriced_tokens)
+    cost = f"{head.output:,} output tokens, {price}" if head.output else ""
     return ", ".join(filter(None, (turns, calls, agents, cost)))
 
 

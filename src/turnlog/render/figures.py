@@ -47,6 +47,16 @@ def thousands(number: int | None) -> str:
     return str(number)
 
 
+def list_price(cost_usd: float, unpriced_tokens: int) -> str:
+    """What something cost at list prices; tokens without a known price are named, never counted as free."""
+    digits = 2 if cost_usd >= 0.01 or cost_usd == 0 else 4
+    cost = f"${cost_usd:,.{digits}f} at list prices"
+    if not unpriced_tokens:
+        return cost
+    unpriced = f"{unpriced_tokens:,} tokens of models without a known price"
+    return f"{cost}, and {unpriced}" if cost_usd else f"unpriced: {unpriced}"
+
+
 def dollars(amount: float | None) -> str:
     """An amount of money, with as many figures as a small one needs."""
     if amount is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from turnlog.cli import when
 from turnlog.cli.terminal import Screen, line
 from turnlog.demo import is_demo
-from turnlog.render.figures import count
+from turnlog.render.figures import count, list_price
 from turnlog.session.session import Session
 from turnlog.session.usage.usage import Usage
 
@@ -73,7 +73,9 @@ def usage_lines(usage: Usage) -> Iterator[str]:
             yield f"Tokens: not recorded on any of {count(messages, 'message')}"
         return
     doubts = list(_doubts(usage))
-    yield f"Tokens: {tokens(usage)} · {cost(usage)}" + ("" if doubts else " · all counts final")
+    yield f"Tokens: {tokens(usage)} · {list_price(usage.cost_usd, usage.unpriced_tokens)}" + (
+        "" if doubts else " · all counts final"
+    )
     if doubts:
         yield f"Output tokens: {'; '.join(doubts)} (of {count(messages, 'message')})."
 
@@ -87,14 +89,6 @@ def tokens(usage: Usage) -> str:
         cache = "it" if usage.cache_read_input_tokens else "cache"
         parts.append(f"{usage.cache_creation_input_tokens:,} written to {cache}")
     return ", ".join(parts)
-
-
-def cost(usage: Usage) -> str:
-    """The cost at list prices; tokens without a known price are said, never counted as free."""
-    if not usage.unpriced_tokens:
-        return f"{when.money(usage.cost_usd)} at list prices"
-    unpriced = f"{usage.unpriced_tokens:,} tokens of models without a known price"
-    return f"{when.money(usage.cost_usd)} at list prices, and {unpriced}" if usage.cost_usd else f"unpriced: {unpriced}"
 
 
 def _doubts(usage: Usage) -> Iterator[str]:

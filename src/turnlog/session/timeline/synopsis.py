@@ -46,6 +46,7 @@ def _head(session: Session, chapters: list[Chapter], items: int) -> Head:
         started,
         ended,
         usage.cost_usd,
+        usage.unpriced_tokens,
         usage.output_tokens,
         sum(chapter.calls for chapter in chapters) + sum(helper.calls for helper in helpers),
         sum(chapter.errors for chapter in chapters) + sum(helper.errors for helper in helpers),

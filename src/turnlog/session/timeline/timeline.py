@@ -168,6 +168,8 @@ class Head(Struct, array_like=True):
     ended: str | None
     cost_usd: float
     """Of the session with its sub-agents."""
+    unpriced_tokens: int
+    """Of models without a known price; they are not in the cost."""
     output: int
     calls: int
     errors: int

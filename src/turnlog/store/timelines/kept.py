@@ -19,7 +19,7 @@ from turnlog.errors import NotFound
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Head, Item, Line, Step
 
-VERSION = 4
+VERSION = 5
 _MOST = 1 << 28
 """A head is never larger: what claims to be is damaged."""
 

@@ -36,4 +36,4 @@ def _head(members: Iterable[Member]) -> Head:
                None, None, None, 0, 0, 0, 0, 0, 0.0)
         for member in list(members)
     ]  # fmt: skip
-    return Head(None, None, 0, [], [], [], helpers, [], [], [], [], [], [], None, None, 0.0, 0, 0, 0)
+    return Head(None, None, 0, [], [], [], helpers, [], [], [], [], [], [], None, None, 0.0, 0, 0, 0, 0)

@@ -136,6 +136,8 @@ class Outline(Struct):
     errors: int
     output: int
     cost_usd: float
+    unpriced_tokens: int
+    """Of models without a known price; they are not in the cost."""
 
 
 def title(chapter: Chapter) -> str:
@@ -173,6 +175,7 @@ def outline(found: Transcript) -> Outline:
         head.errors,
         head.output,
         head.cost_usd,
+        head.unpriced_tokens,
     )
 
 

@@ -104,6 +104,13 @@ def test_a_session_lasts_from_its_first_to_its_last_time() -> None:
     assert Session.of(b"").span == (None, None)
 
 
+def test_when_turnlog_made_a_copy_is_not_when_the_session_ran() -> None:
+    build = base()
+    span = build.session().span
+    build.note("turnlog", verb="clone", timestamp="2027-01-01T00:00:00.000Z")
+    assert build.session().span == span
+
+
 def test_entries_are_counted_by_type_and_subtype() -> None:
     build = base()
     build.system("turn_duration", durationMs=5)

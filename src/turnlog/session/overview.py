@@ -24,8 +24,8 @@ def distinct(values: Iterable[str | None]) -> list[str]:
 
 
 def span(entries: Iterable[Entry]) -> tuple[str | None, str | None]:
-    """The first and the last time that any entry names."""
-    times = [entry.timestamp for entry in entries if entry.timestamp]
+    """The first and the last time that any entry names; when turnlog made a copy is not when the session ran."""
+    times = [entry.timestamp for entry in entries if entry.timestamp and entry.type != "turnlog"]
     return (min(times), max(times)) if times else (None, None)
 
 

@@ -53,6 +53,41 @@ def test_a_session_becomes_a_page_that_is_named_by_its_title(turnlog: Turnlog, h
     assert "<h1>Fix cent rounding in the cart</h1>" in (here / names(here).pop()).read_text()
 
 
+@pytest.mark.parametrize("form", ["md", "txt", "html"])
+def test_a_model_without_a_known_price_is_not_called_free(turnlog: Turnlog, machine: Machine, form: str) -> None:
+    build = Build()
+    build.prompt("hello")
+    build.answer("hi", model="unheard-of-1", usage={"input_tokens": 1_000, "output_tokens": 500})
+    machine.add(ONE, build.data())
+    text = turnlog("export", ONE, "--format", form, "--output", "-").out
+    assert "500 output tokens, unpriced: 1,500 tokens of models without a known price" in text
+    assert "$0.00" not in text
+
+
+def test_a_small_cost_is_not_rounded_to_nothing(turnlog: Turnlog, machine: Machine) -> None:
+    build = Build()
+    build.prompt("hello")
+    build.answer("hi", model="claude-sonnet-4-5", usage={"input_tokens": 100, "output_tokens": 100})
+    machine.add(ONE, build.data())
+    assert "100 output tokens, $0.0018 at list prices" in turnlog("export", ONE, "--format", "md", "-o", "-").out
+
+
+@pytest.mark.parametrize(
+    ("sender", "label"),
+    [("peer", "From another agent (helper)"), ("zork", "From outside, not typed by a person")],
+)
+def test_a_page_calls_the_words_of_others_a_prompt_to_nobody(
+    turnlog: Turnlog, machine: Machine, sender: str, label: str
+) -> None:
+    build = Build()
+    build.prompt("Done.", origin={"kind": sender, "name": "helper"})
+    build.answer("hi")
+    machine.add(ONE, build.data())
+    page = turnlog("export", ONE, "--format", "html", "--output", "-").out
+    assert f'aria-label="{label}' in page
+    assert 'aria-label="Prompt"' not in page
+
+
 @pytest.mark.parametrize(
     ("form", "ending"),
     [("md", ".md"), ("txt", ".txt"), ("json", ".json"), ("messages", ".messages.json"), ("openai", ".openai.json")],

@@ -103,10 +103,11 @@ def test_a_notification_says_what_has_ended_and_what_came_of_it(attached: bool) 
     assert (found.kind, found.text, found.detail) == ("notification", "Agent finished", "All good.")
 
 
-def test_a_notification_without_a_summary_names_the_task() -> None:
+@pytest.mark.parametrize(("status", "words"), [("<status>failed</status>", "failed"), ("", "has news")])
+def test_a_notification_without_a_summary_names_the_task(status: str, words: str) -> None:
     build = working()
-    build.prompt("<task-notification><task-id>b1</task-id><status>failed</status></task-notification>")
-    assert one(build).text == "background task b1: failed"
+    build.prompt(f"<task-notification><task-id>b1</task-id>{status}</task-notification>")
+    assert one(build).text == f"background task b1: {words}"
 
 
 @pytest.mark.parametrize(

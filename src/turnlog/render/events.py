@@ -114,7 +114,9 @@ def _printed(words: str) -> Told | None:
 def notified(words: str) -> str:
     """The words of a background task's notification."""
     found = notice(words)
-    return found.summary or (f"background task {found.task_id}: {found.status}" if found.task_id else words)
+    if found.summary or not found.task_id:
+        return found.summary or words
+    return f"background task {found.task_id}: {found.status or 'has news'}"
 
 
 def reported(words: str) -> str:

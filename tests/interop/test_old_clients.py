@@ -33,6 +33,7 @@ class Running:
 
     def __init__(self, place: Place, version: str, url: str) -> None:
         self.place = place
+        self._prompts = 0
         self._tmux = ["tmux", "-S", str(place.base / "tmux")]
         env = {**environment(place.home, url), "TERM": "xterm-256color", "PWD": str(place.cwd)}
         words = ["env", "-i", *(f"{name}={value}" for name, value in env.items()), str(client(version))]
@@ -52,26 +53,28 @@ class Running:
             time.sleep(0.2)
 
     def say(self, text: str) -> Path:
-        """Type a prompt and wait until the answer is written; gives the session's file, which is quiet then."""
+        """Type a prompt and wait until it is written and answered; gives the session's file, which is quiet then."""
+        self._prompts += 1
         self._do("send-keys", "-l", text)
         self._until(lambda: text in self._do("capture-pane", "-p"))
         self._until(lambda: self._enter(text))
-        found = self._answered(text)
+        found = self._find_prompt(text)
         assert found is not None
         self._until(lambda: all(sign.kind != "growth" for sign in signs(target(found))))
         return found
 
     def _enter(self, text: str) -> bool:
-        """Press Enter, again if the client took it for a part of what was typed; whether the answer is written."""
+        """Press Enter, again if the client took it for a part of what was typed; whether the answer is there."""
         self._do("send-keys", "Enter")
         time.sleep(1)
-        return self._answered(text) is not None
+        # Not by the file: where that vanished meanwhile, 2.1.29 writes the prompt and at times loses its own answer.
+        is_answered = self._do("capture-pane", "-p").count("● OK.") >= self._prompts
+        return is_answered and self._find_prompt(text) is not None
 
-    def _answered(self, text: str) -> Path | None:
+    def _find_prompt(self, text: str) -> Path | None:
         for path in self.place.sessions():
             rows = [json.loads(line) for line in path.read_text().splitlines() if line.endswith("}")]
-            said = [row["uuid"] for row in rows if row["type"] == "user" and text in json.dumps(row["message"])]
-            if any(row["type"] == "assistant" and row["parentUuid"] in said for row in rows):
+            if any(row["type"] == "user" and text in json.dumps(row["message"]) for row in rows):
                 return path
         return None
 

@@ -275,3 +275,12 @@ def test_in_any_order_of_lines_each_field_is_the_maximum(lines: list[tuple[str, 
         assert message.tokens is not None
         assert message.tokens.input == max(line[1] for line in own)
         assert message.tokens.output == max(line[2] for line in own)
+
+
+def test_of_two_messages_under_one_id_the_model_that_answered_counts() -> None:
+    build = Build()
+    build.prompt()
+    build.answer("No response requested.", id="msg_1", model="<synthetic>")
+    build.answer("hi", id="msg_1", model="claude-opus-5")
+    (message,) = build.session().messages
+    assert (message.model, message.is_synthetic) == ("claude-opus-5", False)

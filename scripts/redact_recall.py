@@ -25,7 +25,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from tests.redact.cases import EVERYDAY, HARMLESS  # noqa: E402 - found by the path above
+from tests.redact.cases import EVERYDAY, FURTHER, FURTHER_HARMLESS, HARMLESS  # noqa: E402 - found by the path above
 from tests.redact.planted import CLEAN, Plant, plants  # noqa: E402 - found by the path above
 from turnlog.redact.redactor import Redactor  # noqa: E402 - found by the path above
 from turnlog.redact.rules import Rules  # noqa: E402 - found by the path above
@@ -80,12 +80,13 @@ def main() -> int:
 
 def print_cases() -> None:
     """Print how many everyday secrets are found, and how many look-alikes are taken for one."""
-    missed = [case.name for case in EVERYDAY if not case.is_safe(Redactor().text(case.text))]
-    alarms = [case.name for case in HARMLESS if Redactor().text(case.text) != case.text]
-    print(
-        f"everyday secrets: {len(EVERYDAY) - len(missed)} of {len(EVERYDAY)} found; missed: {', '.join(missed) or '-'}"
-    )
-    print(f"look-alikes: {len(alarms)} false alarms in {len(HARMLESS)}: {', '.join(alarms) or '-'}")
+    for name, secrets, harmless in (("everyday", EVERYDAY, HARMLESS), ("further", FURTHER, FURTHER_HARMLESS)):
+        missed = [case.name for case in secrets if not case.is_safe(Redactor().text(case.text))]
+        alarms = [case.name for case in harmless if Redactor().text(case.text) != case.text]
+        print(
+            f"{name} secrets: {len(secrets) - len(missed)} of {len(secrets)} found; missed: {', '.join(missed) or '-'}"
+        )
+        print(f"{name} look-alikes: {len(alarms)} false alarms in {len(harmless)}: {', '.join(alarms) or '-'}")
 
 
 def print_alarms(folder: Path) -> None:

@@ -11,7 +11,17 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Machine, Turnlog
-from tests.redact.cases import EVERYDAY, HARMLESS, MAX_ALARMS, MIN_FOUND, Case
+from tests.redact.cases import (
+    EVERYDAY,
+    FURTHER,
+    FURTHER_HARMLESS,
+    HARMLESS,
+    MAX_ALARMS,
+    MAX_FURTHER_ALARMS,
+    MIN_FOUND,
+    MIN_FURTHER_FOUND,
+    Case,
+)
 from tests.session.build import SESSION, Build
 from turnlog.redact.finding import MARK
 
@@ -98,20 +108,28 @@ def strings(value: Any) -> list[str]:
     return [text for item in items for text in strings(item)]
 
 
+SECRETS = {"everyday": (EVERYDAY, MIN_FOUND), "further": (FURTHER, MIN_FURTHER_FOUND)}
+LOOK_ALIKES = {"everyday": (HARMLESS, MAX_ALARMS), "further": (FURTHER_HARMLESS, MAX_FURTHER_ALARMS)}
+
+
+@pytest.mark.parametrize("cases", SECRETS)
 @pytest.mark.parametrize("name", EXITS)
-def test_no_exit_lets_more_than_a_few_everyday_secrets_out(
-    name: str, turnlog: Turnlog, machine: Machine, tmp_path: Path
+def test_no_exit_lets_more_than_a_few_secrets_out(
+    name: str, cases: str, turnlog: Turnlog, machine: Machine, tmp_path: Path
 ) -> None:
-    output = readings(EXITS[name](turnlog, machine.add(SESSION, build_session(EVERYDAY)), tmp_path))
-    found = sum(case.is_safe(output) for case in EVERYDAY)
-    assert found >= MIN_FOUND, [case.name for case in EVERYDAY if not case.is_safe(output)]
-    assert name == "show --json" or len(set(MARK.findall(output))) > 50, "the texts themselves came out"
+    secrets, least = SECRETS[cases]
+    output = readings(EXITS[name](turnlog, machine.add(SESSION, build_session(secrets)), tmp_path))
+    missed = [case.name for case in secrets if not case.is_safe(output)]
+    assert len(secrets) - len(missed) >= least, missed
+    assert name == "show --json" or len(set(MARK.findall(output))) > len(secrets) // 3, "the texts themselves came out"
 
 
+@pytest.mark.parametrize("cases", LOOK_ALIKES)
 @pytest.mark.parametrize("name", EXITS)
 def test_no_exit_takes_more_than_one_look_alike_for_a_secret(
-    name: str, turnlog: Turnlog, machine: Machine, tmp_path: Path
+    name: str, cases: str, turnlog: Turnlog, machine: Machine, tmp_path: Path
 ) -> None:
-    output = EXITS[name](turnlog, machine.add(SESSION, build_session(HARMLESS)), tmp_path)
+    harmless, most = LOOK_ALIKES[cases]
+    output = EXITS[name](turnlog, machine.add(SESSION, build_session(harmless)), tmp_path)
     marks = {mark for mark in MARK.findall(output) if ":user:" not in mark and ":email:" not in mark}
-    assert len(marks) <= MAX_ALARMS
+    assert len(marks) <= most

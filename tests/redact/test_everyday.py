@@ -4,18 +4,40 @@ from __future__ import annotations
 
 import json
 
-from tests.redact.cases import EVERYDAY, HARMLESS, MAX_ALARMS, MIN_FOUND
+from tests.redact.cases import (
+    EVERYDAY,
+    FURTHER,
+    FURTHER_HARMLESS,
+    HARMLESS,
+    MAX_ALARMS,
+    MAX_FURTHER_ALARMS,
+    MIN_FOUND,
+    MIN_FURTHER_FOUND,
+)
 from turnlog.redact.redactor import Redactor
 
 
 def test_there_are_as_many_cases_as_the_bounds_say() -> None:
     assert (len(EVERYDAY), len(HARMLESS)) == (150, 120)
-    assert all(case.secrets and all(secret in case.text for secret in case.secrets) for case in EVERYDAY)
+    assert (len(FURTHER), len(FURTHER_HARMLESS)) == (60, 40)
+    for case in (*EVERYDAY, *FURTHER):
+        assert case.secrets, case.name
+        assert all(secret in case.text for secret in case.secrets), case.name
 
 
 def test_almost_every_everyday_secret_is_found() -> None:
     missed = [case.name for case in EVERYDAY if not case.is_safe(Redactor().text(case.text))]
     assert len(EVERYDAY) - len(missed) >= MIN_FOUND, missed
+
+
+def test_almost_every_secret_of_the_second_set_is_found() -> None:
+    missed = [case.name for case in FURTHER if not case.is_safe(Redactor().text(case.text))]
+    assert len(FURTHER) - len(missed) >= MIN_FURTHER_FOUND, missed
+
+
+def test_almost_no_look_alike_of_the_second_set_is_taken_for_a_secret() -> None:
+    alarms = [case.name for case in FURTHER_HARMLESS if Redactor().text(case.text) != case.text]
+    assert len(alarms) <= MAX_FURTHER_ALARMS, alarms
 
 
 def test_almost_no_look_alike_is_taken_for_a_secret() -> None:
@@ -34,6 +56,6 @@ def test_an_everyday_secret_is_also_found_in_json_in_a_text() -> None:
 
 
 def test_redacting_an_everyday_text_twice_is_redacting_it_once() -> None:
-    for case in (*EVERYDAY, *HARMLESS):
+    for case in (*EVERYDAY, *HARMLESS, *FURTHER, *FURTHER_HARMLESS):
         once = Redactor().text(case.text)
         assert Redactor().text(once) == once, case.name

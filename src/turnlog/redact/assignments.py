@@ -11,18 +11,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from turnlog.redact.anchored import Anchored
-from turnlog.redact.doubt import marked, random_like, strong
+from turnlog.redact.doubt import dense, marked, phrase_like, random_like, strong
 from turnlog.redact.finding import Finding, Rank
 from turnlog.redact.joints import JOINT
-from turnlog.redact.names import WORDS, Word, check_of, may_be_key, may_hold, name_start, words_in
+from turnlog.redact.names import RARE, WORDS, Word, check_of, may_be_key, may_hold, name_start, words_in
 from turnlog.redact.tables import is_hash_table, is_setting
 from turnlog.redact.view import View
 
 # Most words lack what must follow a name.
-_FOLLOWS = r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?(?:\s{0,8}+[:=-]|\s?[,(]\s?\\*[\"'`]|>|\s|\|))"
-_ANCHORS = tuple(dict.fromkeys(word.anchor for word in WORDS))
+_FOLLOWS = r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?(?:\s{0,8}+[:=-]|\s?(?:,\s{0,24}+|\(\s?)\\*[\"'`]|>|\s|\|))"
+_ANCHORS = tuple(dict.fromkeys(word.anchor for word in WORDS if word.anchor != "code"))
+"""`lists` looks for what follows `code`, which stands in too many texts."""
 _BY_ANCHOR = {anchor: tuple(word for word in WORDS if word.anchor == anchor) for anchor in _ANCHORS}
-_SEARCHES = tuple(
+_ALL_SEARCHES = tuple(
     Anchored(
         anchor,
         "(?:" + "|".join(f"({word.rest})" for word in words) + ")" + _FOLLOWS,
@@ -30,18 +31,28 @@ _SEARCHES = tuple(
     )
     for anchor, words in _BY_ANCHOR.items()
 )
+_SEARCHES = tuple(search for search in _ALL_SEARCHES if search.anchor not in RARE)
+_RARE_SEARCHES = tuple(search for search in _ALL_SEARCHES if search.anchor in RARE)
 _REST = re.compile(r"[A-Za-z0-9_-]{0,40}+")
+_VERBS = "is|was|are|ist|war|lautet|heißt|est|es|era|è|é"
+_OF = (
+    "for|of|to|on|at|in|für|fuer|vom|von|des|der|zum|zur|im|am|du|de|del|della|dello|do|da|dos|van|voor|pour|para|per"
+    "|di|al"
+)
+"""What a sentence says between a name and its value: `Passwort für den Drucker lautet: …`."""
 _JOINED = re.compile(
     r"(?P<close>\\*+[\"'`]?\]?)(?:"
     r"(?P<field>\s{0,8}+,?\s{0,40}+\\*+[\"']?value\\*+[\"']?\s?[:=]\s?)"
     r"|(?P<sign>\s{0,8}+(?::=|=>|={1,3}|:(?!:)|->)\s{0,8}+)(?P<typed>[A-Za-z][\w.\[\]| ]{0,30}?\s?=\s?(?=[\"'`]))?"
     r"(?:\(\s{0,40}+(?=\\*[\"'`]))?"
-    r"|(?P<comma>\s?,\s?|\()(?=\\*[\"'`])"
+    r"|(?P<comma>\s?,\s{0,24}+|\()(?=\\*[\"'`])"
     r"|(?P<tag>>)"
-    r"|(?P<said>[ \t](?:is|was|ist|lautet|est|=|for [^\s=]{1,64} ?=)[ \t]?:?\s{1,3}+)"
+    rf"|(?P<said>[ \t](?:{_VERBS}|=|for [^\s=]{{1,64}} ?=)[ \t]?:?\s{{1,3}}+)"
+    rf"|(?P<far>[ \t](?:{_OF})[ \t][^\n:=.,;\"'`(){{}}<>|]{{1,48}}?(?::|[ \t](?:{_VERBS})[ \t]?:?)\s{{1,3}}+)"
+    r"|(?P<changed>[ \t](?:to|auf|naar)[ \t])"
     r"|(?P<cell>[ \t]{0,40}+[|│][ \t]{1,40}+)"
     r"|(?P<space>[ \t]{0,40}+\\{1,8}+(?:\r?\n|n)[ \t]{0,40}+|\n[ \t]{0,40}+- (?!-)|[ \t]{1,40}+)"
-    r")(?P<open>\\*+[\"'`]{0,3})"
+    r")(?:[bBrRuU]{1,2}(?=[\"']))?(?P<open>[„“«]\s?|\\*+[\"'`]{0,3})"
 )
 _PLAIN = re.compile(r"[A-Za-z_.,:;!?)(-]*+(?:\s|$)")
 """What goes on in a sentence: no digit before the next space, so no strong value, in quotes or not."""
@@ -51,7 +62,10 @@ _FLAG = re.compile(r"(?:^|[\s\"'`(=])--?[a-z0-9_-]{0,40}$|(?:^|\s)(?:env|arg|set
 _NUMBER = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
 """Of JSON: a mark in its place would be none."""
 _SIGNS = ("-", "=", "$", "@", "*", "#", "/", "&", ".")
-_PHRASE_LINE = re.compile(r"[a-z]{2,16}(?: [a-z]{2,16}){3,30}(?=\s*(?:\n|$))")
+_TYPOGRAPHIC = re.compile(r"[^„“”«»\n]{3,200}?(?=\s?[“”»])")
+_PUNCTUATED = re.compile(r"[^\s\"'`\\]{24,200}+(?=\s|$)")
+"""A value of an env file may hold any sign."""
+_PHRASE_LINE = re.compile(r"[A-Za-z]{2,16}(?: [A-Za-z]{2,16}){3,30}(?=\s*(?:\n|$))")
 _SHELL_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 
 
@@ -59,20 +73,24 @@ class Assignments:
     """The rule for named secrets."""
 
     hints = _ANCHORS
-    names = ("password", "secret", "token", "key", "auth")
+    names = ("password", "secret", "token", "key", "auth", "recovery-code")
 
     def find(self, view: View) -> Iterator[Finding]:
         """Find the named secrets of a text."""
         lower = view.lower
-        for search in _SEARCHES:
-            if not view.says(search.anchor):
-                continue
+        for search in _searches(view):
             words = _BY_ANCHOR[search.anchor]
             for match in search.finditer(lower):
                 word = words[(match.lastindex or 1) - 1]
                 start = name_start(lower, match.start(), word)
                 if start is not None and (span := _value(view.text, word, start, match.end())):
                     yield Finding(*span, word.rule, Rank.ASSIGNMENT, unescaped(view.text[slice(*span)]))
+
+
+def _searches(view: View) -> Iterator[Anchored]:
+    early = view.early
+    yield from (search for search in _SEARCHES if view.says(search.anchor))
+    yield from (search for search in _RARE_SEARCHES if search.anchor in early)
 
 
 def named(name: str, value: str) -> str | None:
@@ -106,8 +124,13 @@ class _Joint(NamedTuple):
     def is_doubtful(self) -> bool:
         """Whether a sentence or a list may go on here."""
         joined = self.match
-        follows = joined["comma"] or joined["said"] or joined["cell"] or joined["space"]
+        follows = joined["comma"] or joined["said"] or self.is_far or joined["cell"] or joined["space"]
         return bool(follows) and not self.is_sure
+
+    @property
+    def is_far(self) -> bool:
+        """Whether other words stand between the name and its value."""
+        return bool(self.match["far"] or self.match["changed"])
 
     @property
     def is_sure(self) -> bool:
@@ -126,7 +149,8 @@ def _value(text: str, word: Word, start: int, end: int) -> tuple[int, int] | Non
     joint = _Joint(joined, bool(joined["space"] or joined["comma"]) and _is_flag(text, start), name)
     # Most names stand where a sentence or a list may go on: that doubt comes first.
     if joint.is_doubtful and (
-        _PLAIN.match(text, joined.end()) or (joined["space"] and (rest[0] not in ("", "s") or "\n" in joined["space"]))
+        (_PLAIN.match(text, joined.end()) and not (joined["open"] and word.rule == "password"))
+        or (joined["space"] and (rest[0] not in ("", "s") or "\n" in joined["space"]))
     ):
         return None
     if not may_hold(name, text[end : rest.end()]) or (
@@ -147,6 +171,8 @@ def _spans(text: str, word: Word, joined: re.Match[str]) -> Iterator[tuple[int, 
         return
     if joined["sign"] and word.is_phrase and (line := _PHRASE_LINE.match(text, joined.end())):
         yield line.span()
+    if joined["sign"] == "=" and (line := _PUNCTUATED.match(text, joined.end())) and dense(line[0]):
+        yield line.span()
     if span := _bare(text, joined):
         yield span
 
@@ -154,13 +180,18 @@ def _spans(text: str, word: Word, joined: re.Match[str]) -> Iterator[tuple[int, 
 def _may_be(text: str, word: Word, joint: _Joint, span: tuple[int, int]) -> bool:
     value, joined = unescaped(text[slice(*span)]), joint.match
     quoted = bool(joined["open"]) or " " in value
-    if value.startswith((",", ";", ")", "]", "}")) or (joint.name == "PASS" and joined["sign"] != "="):
+    if (value.startswith((",", ";", ")", "]", "}")) and not dense(value)) or (
+        joint.name == "PASS" and joined["sign"] != "="
+    ):
         return False  # the rest of an expression, or what a test runner says
     if joint.is_doubtful:
         if joined["comma"] and value.isidentifier() and not random_like(value, least=8):
             return False
+        if joint.is_far and word.rule != "password" and not random_like(value, least=16):
+            return False
+        is_phrase = quoted and word.rule == "password" and phrase_like(value, sure=False)
         stands_out = quoted and word.rule == "password" and " " not in value and marked(value)
-        if not (strong(value) or stands_out) or (word.is_ambiguous and not random_like(value, least=8)):
+        if not (strong(value) or stands_out or is_phrase) or (word.is_ambiguous and not random_like(value, least=8)):
             return False
     sure = joint.is_sure or (not quoted and word.rule == "password" and is_setting(text, *span))
     return check_of(word, joint.name)(value, quoted, sure) and not is_hash_table(text, *span)
@@ -182,6 +213,9 @@ def _whole_name(text: str, start: int) -> str:
 def _quoted(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
     """Where a value in quotes stands, with all literals that are joined to it; None if it is empty or has lines."""
     mark = joined["open"]
+    if mark[0] in "„“«":
+        match = _TYPOGRAPHIC.match(text, joined.end())
+        return match.span() if match else None
     depth = len(mark) - len(mark.lstrip("\\"))
     quote = mark[depth:]
     if not quote or len(quote) == 2:

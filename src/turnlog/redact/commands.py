@@ -14,7 +14,7 @@ from typing import NamedTuple
 from turnlog.redact.anchored import Anchored
 from turnlog.redact.doubt import password_like
 from turnlog.redact.finding import Finding, Rank
-from turnlog.redact.places import GAP, PIPED, PLACES, QUOTE, VALUE
+from turnlog.redact.places import GAP, PIPED, PLACES, QUOTE, TO_SECURE_STRING, VALUE
 from turnlog.redact.view import View
 
 _REACH = 400
@@ -84,6 +84,9 @@ _FORMS = {
     "name,": rf"(?:{GAP}|=)?{QUOTE}[^\s,\"'`\\]{{1,100}},{_AFTER_NAME}",
 }
 _LINE_GOES_ON = re.compile(r"\\{1,8}+(?:\r?\n|n(?=[ \t]))")
+_POWERSHELL = "securestring"
+_CODE_PLACES = ("identified", _POWERSHELL)
+"""What stands in code too, which may be long."""
 _SHORT_NUMBER = re.compile(r"[0-9:.]{1,11}")
 
 
@@ -109,11 +112,14 @@ def _spans(view: View) -> Iterator[tuple[int, int]]:
         for match in _option().finditer(text):
             yield from _of_option(text, match)
     places, is_shell = _places(), _may_be_shell(text)
-    for gate in places if is_shell else ("identified",):
-        if view.says(gate):
+    for gate in places if is_shell else _CODE_PLACES:
+        if view.says(gate) if gate != _POWERSHELL else gate in view.early:
             for place in places[gate]:
                 if place.anchor in lower:
                     yield from map(value_span, place.finditer(lower))
+    if _POWERSHELL in view.early:
+        for match in TO_SECURE_STRING.finditer(text):
+            yield match.span("value")
     if is_shell and "| " in text and (view.says("echo ") or view.says("printf ")):
         for match in PIPED.finditer(text):
             yield match.span("value")

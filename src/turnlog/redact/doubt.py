@@ -31,6 +31,12 @@ _SLUG = re.compile(r"[a-z]+[0-9]{0,2}(?:[-_/.:](?:[a-z]+[0-9]{0,2}|[0-9]{1,4}))+
 _PINNED = re.compile(r"v?[0-9][\w.-]*@[0-9a-f]{7,64}$")
 _NO_TOKEN = re.compile(r"[\s(){}<>;,`|]")
 _SYMBOL = re.compile(r"[A-Za-z0-9][!@#$%^&*+?~][A-Za-z0-9!]|[A-Za-z0-9]!+$")
+_PREFIX = re.compile(r"^[a-z]{3,12}-insecure-")
+_EXPRESSION = re.compile(
+    r"a-z|A-Z|0-9|\(\?[:P=!<]|\\|://|(?:^|\s)[A-Za-z][a-z]{3,}(?=[\s;:,.])|[a-z]{3}\(\)|[)\w ] ?=> "
+)
+_SIGN = re.compile(r"[^A-Za-z0-9\s]")
+_LONG_WORD = re.compile(r"[a-z]{12}|[A-Z]{12}")
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}", re.IGNORECASE)
 _STAND_INS = frozenset("your example sample placeholder changeme dummy redacted replace insert".split())
 _TELLING = ("password", "passwd", "passphrase", "secret", "token", "credential", "apikey")
@@ -53,8 +59,15 @@ _INSTRUCTS = frozenset(
 )
 _PROSE = _INSTRUCTS | frozenset(
     "the a an of is are was be been for to if when not or and with in by it this that least use used using should will"
-    " have has no from as on at user name value set string optional default via per".split()
+    " have has no from as on at user name value set string optional default via per"
+    " für und der die das den dem ist nicht le la les des du et est pour el los del es y para il di e het een en voor"
+    " não".split()
 )
+
+_SEED_SIZES = frozenset({12, 15, 18, 21, 24})
+"""So many words has the seed of a wallet."""
+NO_SEED_WORDS = frozenset("the and for from your are was were not has its but".split())
+"""They are in most sentences and in no wallet."""
 
 
 def made_up(value: str) -> bool:
@@ -100,15 +113,41 @@ def password_like(value: str, *, quoted: bool, sure: bool) -> bool:
 
 def token_like(value: str, *, quoted: bool, sure: bool) -> bool:
     """Whether a value that is named a secret, token or key may be one."""
+    if (quoted or sure) and dense(value):
+        return True
     if len(value) < (8 if quoted or sure else 12) or made_up(value) or _elsewhere(value, quoted):
         return False
     if is_code(value, quoted) or (_CONSTANT.match(value) and not sure) or _NO_TOKEN.search(value):
         return False
     if _PINNED.match(value) or (_SLUG.match(value) and not sure):
         return False
+    if not quoted and value.isidentifier() and _names_one(value):
+        return False
     if _WORDS.match(value):
         return scattered(value, least=16 if sure else 20) and not _names_one(value)
     return mixed(value) and varied(value, 5) and not _NUMBERS.match(value) and not _COUNTED.match(value)
+
+
+def dense(value: str) -> bool:
+    """Whether letters, digits and signs of all kinds follow each other in no order, as frameworks draw their keys."""
+    value = _PREFIX.sub("", value)
+    if value.startswith(("$(", "${", "{{", "%{", "#{")) or (value[:1] in "<[{(" and value[-1:] in ">]})"):
+        return False
+    if not 24 <= len(value) <= 256 or value.count(" ") * 8 > len(value) or _EXPRESSION.search(value):
+        return False
+    signs = _SIGN.findall(value)
+    if len(set(signs)) < 4 or len(signs) * 10 < len(value) or not mixed(value) or not varied(value, 14):
+        return False
+    lower = value.lower()
+    return not (_LONG_WORD.search(value) or _WORD.search(lower) or _RUN.search(lower)) and _turns(value) * 3 > len(
+        value
+    )
+
+
+def _turns(value: str) -> int:
+    """How often the kind of the character changes: large, small, digit, sign."""
+    kinds = [0 if letter.isdigit() else 1 if letter.isupper() else 2 if letter.isalpha() else 3 for letter in value]
+    return sum(a != b for a, b in pairwise(kinds))
 
 
 def random_like(value: str, least: int = 20) -> bool:
@@ -123,14 +162,34 @@ def random_like(value: str, least: int = 20) -> bool:
 
 
 def phrase_like(value: str, *, sure: bool, words: int = 4) -> bool:
-    """Whether several words are a passphrase and not a sentence about one."""
+    """Whether several words are a passphrase and not a sentence about one, which begins with its only capital."""
     parts = value.split(" ")
     if not 8 <= len(value) <= 300 or len(parts) < 2 or not all(parts) or "\n" in value or made_up(value):
         return False
     lower = {part.strip(".,:;!?()").lower() for part in parts}
     if lower & (_INSTRUCTS if sure else _PROSE) or value.endswith((":", "?", "...", "…")):
         return False
-    return sure or (len(parts) >= words and value == value.lower() and all(map(str.isalnum, parts)))
+    is_sentence = value[0].isupper() and not all(part[0].isupper() for part in parts)
+    return sure or (len(parts) >= words and not is_sentence and all(part.replace("-", "").isalnum() for part in parts))
+
+
+def is_code_group(value: str) -> bool:
+    """Whether a value is a code for a person to type: digits, or letters and digits, perhaps in groups."""
+    plain = value.replace("-", "").replace(" ", "")
+    if not 6 <= len(plain) <= 64 or not plain.isalnum() or not plain.isascii() or _counts_up(plain) or made_up(value):
+        return False
+    return (plain.isdigit() and varied(plain, 3)) or (mixed(plain) and varied(plain, 4) and not _COUNTED.match(value))
+
+
+def is_seed(words: list[str]) -> bool:
+    """Whether words are those of a wallet, not of a sentence or of an ordered list."""
+    return (
+        len(words) in _SEED_SIZES
+        and not NO_SEED_WORDS.intersection(words)
+        and len(set(words)) * 4 >= len(words) * 3
+        and sum(map(len, words)) >= 4 * len(words)
+        and words != sorted(words)
+    )
 
 
 def strong(value: str) -> bool:

@@ -1,5 +1,7 @@
 r"""Private keys: blocks from `-----BEGIN … PRIVATE KEY-----` to its end, however their lines are joined.
 
+Tools call them by other names too: OpenVPN has static keys, and SSH2 writes four dashes with a space.
+
 The lines may be joined by line ends, by `\n` as JSON in a text has them, by the line numbers of a listing, by quotes
 and plus signs of code. A block that is cut off goes as far as its lines do.
 """
@@ -9,14 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from turnlog.redact.anchored import Anchored
 from turnlog.redact.finding import Finding, Rank
 from turnlog.redact.view import View
 
 NAME = "private-key"
 LONG = 40
 """Lines of a key that have so many characters are known by themselves from then on."""
-_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_END = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KIND = (
+    r"(?:[A-Za-z0-9-]{1,20}+ ){0,3}"
+    r"(?:(?:PRIVATE|SECRET|[Ss]tatic|[Ss]hared|[Ss]ymmetric|(?:tls-crypt-v2 )?(?:client|server))"
+    r" (?:KEY|[Kk]ey))(?: BLOCK| V[0-9])?"
+)
+_BEGIN = re.compile(rf"-----BEGIN {_KIND}-----|---- BEGIN {_KIND} ----")
+_END = re.compile(rf"-----END {_KIND}-----|---- END {_KIND} ----")
 _MOST = 32 * 1024
 _LINE = re.compile(r"[A-Za-z0-9+/]{16,}+={0,2}")
 # What stands between two lines: line ends and escapes, or the quotes of code, which end one line and begin the next;
@@ -28,18 +36,32 @@ _JOINT = re.compile(
 _ESCAPED_END = re.compile(r"\\+[nrt]")
 _SHORT = re.compile(r"[A-Za-z0-9+/]{1,15}+={0,2}(?![A-Za-z0-9])")
 _STRANGE = re.compile(r"[{}]|[\"'`]\s?[,:]\s?\\*[\"'`]|[\"'`]: ")
-_HEADER = re.compile(r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset): [^\n\\]{0,200}+")
+_HEADER = re.compile(r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|Subject): [^\n\\]{0,200}+")
+_BREAK = r"(?:\r?\n|\\+n)"
+_MAX_KEY_FILE = 4_000
+_KEY_FILES = (
+    Anchored("secret key", rf"{_BREAK}(?P<key>RW[A-Za-z0-9+/]{{40,400}}+={{0,2}})"),  # minisign, signify
+    Anchored(
+        "Private-Lines: ",
+        rf"[0-9]{{1,3}}{_BREAK}(?P<key>[A-Za-z0-9+/]{{20,64}}+={{0,2}}(?:{_BREAK}[A-Za-z0-9+/]{{4,64}}+={{0,2}})*+)",
+    ),
+    Anchored("ED25519-V3:", r"(?P<key>[A-Za-z0-9+/]{60,100}+={0,2})"),  # tor, an onion service
+    Anchored(":x25519:", r"(?P<key>[A-Z2-7]{52})(?![A-Za-z0-9])"),  # tor, a client of one
+)
+"""Keys in files of their own kind, by what stands before them."""
 
 
 class KeyBlocks:
     """The rule for private key blocks."""
 
-    hints = ("private key",)
+    hints = ("---begin ", "--- begin ", *(form.anchor.lower() for form in _KEY_FILES))
     names = (NAME,)
 
     def find(self, view: View) -> Iterator[Finding]:
         """Find the blocks of a text."""
-        if "PRIVATE KEY" not in view.text:
+        if view.random_runs and len(view.text) <= _MAX_KEY_FILE:
+            yield from _key_files(view.text)
+        if "BEGIN " not in view.text:
             return
         at = 0
         while begun := _BEGIN.search(view.text, at):
@@ -54,6 +76,13 @@ class KeyBlocks:
         # A block with something odd in it goes as a whole too, unless its end is another's or stands in another string.
         odd = text[at : end.start()] if end else ""
         return end.end() if end and not _BEGIN.search(odd) and not _STRANGE.search(odd) else at
+
+
+def _key_files(text: str) -> Iterator[Finding]:
+    for form in _KEY_FILES:
+        if form.anchor in text:
+            for match in form.finditer(text):
+                yield Finding(*match.span("key"), NAME, Rank.TOKEN, match["key"])
 
 
 def canonical(body: str) -> str:

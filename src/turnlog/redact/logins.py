@@ -12,12 +12,23 @@ from turnlog.redact.view import View
 
 _PLAIN_CALLS = ("auth", "credential", "credentials", "pw_set")
 """They take a name and a password, and nothing else: any word may be the password."""
-_MIXED_CALLS = ("login", "connect", "bind", "bind_s", "getconnection", "mysqli", "pdo", "authenticate", "sign_in")
+_MIXED_CALLS = (
+    "login",
+    "connect",
+    "bind",
+    "bind_s",
+    "getconnection",
+    "mysqli",
+    "pdo",
+    "authenticate",
+    "sign_in",
+    "credential]::new",
+)
 """They take other things as well: only what no word or name looks like is a password."""
 
 
 def _after(names: tuple[str, ...]) -> str:
-    return "|".join(rf"(?<={name}\()" for name in names)
+    return "|".join(rf"(?<={re.escape(name)}\()" for name in names)
 
 
 # The parenthesis is looked for first: that is much faster than a search for each name.

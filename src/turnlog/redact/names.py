@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from turnlog.redact.addresses import is_login
-from turnlog.redact.doubt import marked, password_like, phrase_like, token_like
+from turnlog.redact.doubt import NO_SEED_WORDS, is_code_group, marked, password_like, phrase_like, token_like
 from turnlog.redact.view import is_inside
 
 Check = Callable[[str, bool, bool], bool]
@@ -20,7 +20,8 @@ KEY_OWNERS = tuple(
     "api access private auth account encryption signing master admin service shared storage subscription deploy session"
     " app client webhook bot root license secret aes hmac fernet cookie jwt application consumer crypto cipher"
     " decryption preshared pre-shared pre_shared unseal recovery kms write ingest integration functions function"
-    " management security sign signature symmetric wrapping activation developer".split()
+    " management security sign signature symmetric wrapping activation developer logged_in nonce wifi wi-fi wlan wpa"
+    " wireless".split()
 )
 """Words before `key` that make it a secret."""
 _KEY_ENDS = frozenset(
@@ -35,6 +36,20 @@ _PASS_OWNERS = (
 )
 """Words before `pass` that make it a password beyond doubt."""
 _OWNED_PASS = re.compile(rf"(?:^|[^A-Za-z]|(?<=[a-z]))(?:{'|'.join(_PASS_OWNERS)})[-_.]?pass$", re.IGNORECASE)
+_PASSE_OWNERS = ("mot de", "mot_de", "motde", "phrase de", "palavra")
+_SALT_OWNERS = ("auth", "logged_in", "nonce", "secret", "session", "cookie", "signing")
+CODE_OWNERS = (
+    "recovery",
+    "backup",
+    "scratch",
+    "emergency",
+    "rescue",
+    "wiederherstellungs",
+    "sicherungs",
+    "notfall",
+    "herstel",
+)
+_CODE_ENDS = tuple(owner[-3:] + joint for owner in CODE_OWNERS for joint in ("", " ", "_", "-"))
 _NO_PASS = ("com", "by", "sur", "tres", "over", "under", "encom", "im")
 
 
@@ -74,7 +89,16 @@ def _login(value: str, _quoted: bool, _sure: bool) -> bool:
 def _mnemonic(value: str, _quoted: bool, _sure: bool) -> bool:
     """Twelve words or more, as wallets show them."""
     words = value.split(" ")
-    return len(words) >= 12 and all(word.isalpha() and word.islower() and 3 <= len(word) <= 8 for word in words)
+    return (
+        len(words) >= 12
+        and not NO_SEED_WORDS.intersection(words)
+        and all(word.isalpha() and word.islower() and 3 <= len(word) <= 8 for word in words)
+    )
+
+
+def _code(value: str, _quoted: bool, _sure: bool) -> bool:
+    """One of the codes that replace a second factor once: groups of letters and digits."""
+    return is_code_group(value)
 
 
 class Word(NamedTuple):
@@ -100,7 +124,7 @@ class Word(NamedTuple):
     @property
     def is_ambiguous(self) -> bool:
         """Whether it has other meanings in a sentence."""
-        return self.check is _short_password
+        return self.check is _short_password and self.anchor == "pass"
 
     @property
     def form(self) -> str:
@@ -117,17 +141,26 @@ WORDS = (
     Word("pass", r"w(?:or[dt]|d)", "password", _password, "the plain name"),
     Word("pass", r"(?:phrase|code)", "password", _phrase, "the value may be several words"),
     Word("pass", r"(?![a-z])", "password", _short_password, "DB_PASS, smtpPass, storepass"),
+    Word("pass", r"e(?![a-z])", "password", _phrase, "French and Portuguese", owners=_PASSE_OWNERS),
     Word("pw", "d", "password", _password, "abbreviated"),
     Word("pw", r"(?![a-z])", "password", _short_password, "abbreviated further", apart=True),
     Word("psk", r"(?![a-z])", "password", _network_key, "the key of a wireless network"),
+    Word("kennwort", "", "password", _password, "German"),
+    Word("wachtwoord", "", "password", _password, "Dutch"),
+    Word("contrase", "ña", "password", _password, "Spanish"),
+    Word("senha", "", "password", _password, "Portuguese", apart=True),
     Word("secret", "", "secret", _token, "the plain name"),
     Word("token", "", "token", _token, "the plain name"),
     Word("cred", "ential", "secret", _token, "the plain name"),
     Word("auth", r"(?![a-z0-9_-])", "auth", _login, "base64 of a name and a password", apart=True),
     Word("mnemonic", "", "secret", _mnemonic, "the words of a wallet"),
+    Word("salt", r"(?![a-z])", "secret", _token, "WordPress and others", owners=_SALT_OWNERS),
+    Word("code", r"s?(?![a-z])", "recovery-code", _code, "what replaces a second factor", owners=CODE_OWNERS),
     Word("phrase", "", "secret", _mnemonic, "the words of a wallet", owners=("seed", "recovery", "backup")),
     Word("key", "", "key", _token, "what gives access, by its owner", owners=KEY_OWNERS),
 )
+RARE = frozenset({"kennwort", "wachtwoord", "contrase", "senha", "salt"})
+"""Anchors that a long text must hold near its beginning."""
 NAME = re.compile("|".join(f"(?P<w{index}>{word.form})" for index, word in enumerate(WORDS)))
 _NO_VALUE = frozenset(
     "name names id ids type types count counts env var vars variable field fields file files path paths dir"
@@ -151,6 +184,11 @@ _CASED = re.compile(r"s?(?:[^a-z]|$)")
 def may_be_key(lower: str, key: int) -> bool:
     """Whether one of the words may stand before `key` that make it a secret."""
     return lower[max(0, key - 4) : key] in _KEY_ENDS or lower.endswith(_SHORT_OWNERS, 0, key)
+
+
+def may_be_code(lower: str, code: int) -> bool:
+    """Whether one of the words may stand before `code` that make it a secret."""
+    return lower.endswith(_CODE_ENDS, 0, code)
 
 
 def name_start(lower: str, start: int, word: Word) -> int | None:

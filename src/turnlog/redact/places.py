@@ -54,6 +54,7 @@ PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "sqlplus": (
         ("sqlplus", rf"{GAP}(?:-[a-z]{{1,9}}{GAP}){{0,3}}+[^\s/\"']{{1,64}}/(?P<value>[^\s@\"'/]{{3,100}}+)@"),
     ),
+    "securestring": (("convertto-securestring", rf"(?:{GAP}-(?:asplaintext|force|string))*+{GAP}{_QUOTED}"),),
     "rclone obscure": (("rclone obscure", rf"{GAP}{VALUE}"),),
 }
 """By a word that several of them need: what the line holds, in small letters, and what follows it."""
@@ -64,3 +65,7 @@ PIPED = re.compile(
     r"|(?:docker|podman|helm registry|gh auth|az|oc) login)"
 )
 """A password that `echo` hands to a tool."""
+TO_SECURE_STRING = re.compile(
+    r"\\*(?P<quote>[\"'])(?P<value>[^\"'\n\\]{3,200}+)\\*(?P=quote) ?\| ?ConvertTo-SecureString", re.IGNORECASE
+)
+"""A password that PowerShell hands on."""

@@ -10,12 +10,14 @@ from hashlib import blake2b
 from turnlog.errors import UsageError
 from turnlog.redact.addresses import Headers, Urls
 from turnlog.redact.assignments import Assignments
+from turnlog.redact.columns import Columns
 from turnlog.redact.commands import Commands
 from turnlog.redact.cookies import Cookies
 from turnlog.redact.encoded import Encoded
 from turnlog.redact.finding import Finding, Rule
 from turnlog.redact.hashes import Hashes
 from turnlog.redact.keyblocks import KeyBlocks
+from turnlog.redact.lists import Lists
 from turnlog.redact.logins import Logins
 from turnlog.redact.patterns import Pattern
 from turnlog.redact.people import Emails, Homes
@@ -43,7 +45,7 @@ class Rules:
         without: Iterable[str] = (),
     ) -> None:
         rules: list[Rule] = [KeyBlocks(), *patterns, Tokens(), Hashes(), Urls(), Headers(), Runs(), Cookies()]
-        rules += [Assignments(), Logins(), Commands()]
+        rules += [Assignments(), Logins(), Commands(), Columns(), Lists()]
         if emails:
             rules.append(Emails())
         if homes:

@@ -35,6 +35,10 @@ _NAMED = re.compile(r"(?:.*[^A-Za-z])?(?P<word>pat|salt)|.*(?P<key>[kK]ey|KEY)",
 _COOKIE = re.compile(r"PHPSESSID|JSESSIONID|ASPSESSIONID[A-Z]{8}|ASP\.NET_SessionId|connect\.sid|laravel_session")
 _COOKIES = re.compile(r"cookies?\\*[\"'`]?\]?\s{0,4}[:=(,]\s{0,4}[^:(){}\[\]]{0,8}[{(\[\"'\\]?[^(){}\[\]]*$")
 """A header, a call or an object of cookies that has not ended."""
+JWK_PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
+"""The members of a JSON Web Key that only its owner may know."""
+_JWK = re.compile(r"\bkty\b")
+_JWK_REACH = 4_000
 _CURL = re.compile(r"(?:\s-b|--cookie)[ =]{1,2}")
 
 
@@ -74,6 +78,9 @@ def _rule(view: View, match: re.Match[str], secret: str) -> str | None:
         if not random_like(secret) or (named["key"] and is_public(name)):
             return None
         return "key" if named["key"] else "token" if named["word"].lower() == "pat" else "secret"
+    if name in JWK_PRIVATE:
+        around = max(0, match.start() - _JWK_REACH), match.end() + _JWK_REACH
+        return "key" if random_like(secret) and _JWK.search(view.text, *around) else None
     if _COOKIE.fullmatch(name):
         return "cookie" if not made_up(plain) else None
     return "cookie" if _is_in_cookies(view, match.start()) and is_cookie(name, secret) else None

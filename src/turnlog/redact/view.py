@@ -26,6 +26,8 @@ _SHAPE = bytes(ord("x" if byte in _IN_RUN else " ") for byte in range(256))
 _DIGIT = re.compile("[0-9]")
 _JUMBLE = re.compile(r"[a-z][A-Z]{2,3}[a-z]|[A-Z][a-z][A-Z]")
 _LONG_ENOUGH = b"x" * RUN
+EARLY = 1_000
+"""Rare words are looked for in so many first characters: each word costs a search of its own."""
 
 
 class View:
@@ -47,6 +49,7 @@ class View:
             self._runs, self._random_runs = found, drawn
         self._cut(spans)
         self._says: dict[str, bool] = {}
+        self._early: str | None = None
 
     @property
     def lower(self) -> str:
@@ -74,6 +77,13 @@ class View:
         if (says := self._says.get(word)) is None:
             says = self._says[word] = word in self.lower
         return says
+
+    @property
+    def early(self) -> str:
+        """The beginning of the text in small letters, in which rare words are looked for."""
+        if self._early is None:
+            self._early = self.lower[:EARLY]
+        return self._early
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
         """Where in the original the characters from `start` to `end` stand, with all that cuts them."""

@@ -11,6 +11,7 @@ from collections.abc import Container, Mapping
 from typing import Any, Protocol
 
 from turnlog.redact.assignments import named
+from turnlog.redact.runs import JWK_PRIVATE
 
 DEPTH = 300
 TOO_DEEP = "[nested too deep to redact]"
@@ -86,7 +87,7 @@ class Walk:
     def _object(self, items: Mapping[str, Any], path: Path, free: bool, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         label = items.get("name", items.get("key"))
-        clean = self._visitor.clean_texts()
+        clean, is_jwk = self._visitor.clean_texts(), "kty" in items
         for key, value in items.items():
             # Most strings of a session are keys, and few are different.
             new_key = key if key in clean else self._key(key, path, found)
@@ -94,6 +95,8 @@ class Walk:
                 found[new_key] = value
                 continue
             name = label if key == "value" and isinstance(label, str) else key
+            if is_jwk and key in JWK_PRIVATE:
+                name = "private_key"
             found[new_key] = self.value(value, (path, new_key), free or key in _FREE, name, depth + 1)
         is_thought = not free and items.get("type") == "thinking" and items.get("signature")
         if is_thought and found.get("thinking") != items.get("thinking"):

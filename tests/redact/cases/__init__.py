@@ -34,3 +34,9 @@ MIN_FOUND = 147
 """Of 150: 98 %."""
 MAX_ALARMS = 1
 """Of 120."""
+FURTHER = read_cases("further.jsonl")
+FURTHER_HARMLESS = read_cases("further_harmless.jsonl")
+MIN_FURTHER_FOUND = 59
+"""Of 60: 98 %."""
+MAX_FURTHER_ALARMS = 1
+"""Of 40."""

@@ -14,7 +14,7 @@ from tests.agent.api import Gate
 from tests.agent.desk import Desk, Terminal, call, reply, says, script
 from tests.agent.waiting import wait_until
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")]
 MakeDesk = Callable[[dict[str, Any]], Desk]
 READY = "\x1b[?2004h> "
 """The line editor waits for a prompt."""

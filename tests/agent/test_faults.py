@@ -20,6 +20,8 @@ from turnlog.agent.resume.resume import resumed
 from turnlog.model.anthropic import connect
 from turnlog.model.cancel import Cancel
 
+pytestmark = pytest.mark.slow
+
 THOUGHT = {"type": "thinking", "thinking": "Let me see.", "signature": "c2lnbmVk"}
 ECHO = call("Bash", command="echo hi")
 ANSWER = reply(THOUGHT, says("What was cut."), ECHO)

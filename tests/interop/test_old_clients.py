@@ -24,7 +24,7 @@ from turnlog.edit.target import target
 
 pytestmark = [pytest.mark.interop, pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")]
 VERSIONS = (OLD, "2.1.45", "2.0.50")
-"""The first is always installed; `scripts/install-clients 2.1.45 2.0.50` gets the others."""
+"""`scripts/install-clients` gets them."""
 MOST_SECONDS = 120
 
 

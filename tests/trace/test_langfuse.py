@@ -24,6 +24,8 @@ from turnlog.trace.targets.target import Target
 from turnlog.trace.targets.targets import configured
 from turnlog.trace.wire.post import Poster
 
+pytestmark = pytest.mark.slow
+
 RECORDED = [path for path in sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl")) if path.stat().st_size]
 (ONE_HOUR,) = DATA.glob("usage/one-hour-cache/projects/*/*.jsonl")
 KINDS = {"agent": ("AGENT", "invoke_agent"), "generation": ("LLM", "chat"), "tool": ("TOOL", "execute_tool")}

@@ -14,6 +14,8 @@ from tests.trace.growing import Piece, exported, grown, metas, pieces, recorded_
 from tests.trace.stories import MAIN, Story, stories
 from turnlog.trace.spans.span import Told
 
+pytestmark = pytest.mark.slow
+
 Files = list[tuple[Path, bytes]]
 RECORDED = sorted(path for path in DATA.glob("sessions/*/*/projects/*/????????-*.jsonl") if path.stat().st_size)
 
@@ -63,7 +65,6 @@ def test_a_recorded_session_read_line_by_line_gives_the_same_spans(path: Path) -
     check(Path(path.name), files, metas(path), [[piece] for piece in pieces(files)])
 
 
-@pytest.mark.slow
 @pytest.mark.corpus
 def test_sessions_of_others_give_the_same_spans_in_any_split(corpus: Path) -> None:
     for path in sorted(corpus.glob("wild/**/*.jsonl")):

@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests.web.conftest import Complaints, Folders, Server, recorded, start_indexed
 from turnlog.web.actions.verbs import VERBS
 
+pytestmark = pytest.mark.slow
+
 
 # One machine and one server for all of these tests; what some of them add disturbs no other.
 @pytest.fixture(scope="module")

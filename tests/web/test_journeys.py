@@ -17,6 +17,8 @@ from turnlog.web.place import Place
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
+pytestmark = pytest.mark.slow
+
 LONG = "bbbbbbbb-0000-4000-8000-000000000001"
 ODD = "bbbbbbbb-0000-4000-8000-000000000002"
 TURNS = 1_000

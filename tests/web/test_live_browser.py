@@ -22,6 +22,8 @@ from tests.web.conftest import Complaints, Folders, Server, recorded, start, sta
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
+pytestmark = pytest.mark.slow
+
 
 # One machine and one server for all of these tests; each has a session of its own.
 @pytest.fixture(scope="module")

@@ -16,6 +16,8 @@ from turnlog.web.reading.windows import SIZE
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.slow
+
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
 FORKED = "aaaaaaaa-0000-4000-8000-000000000002"
 TURNS = 450
@@ -104,7 +106,6 @@ def test_the_first_message_is_there_without_any_script(browser: Browser, server:
     plain.close()
 
 
-@pytest.mark.slow
 def test_a_long_session_is_read_to_its_end_by_scrolling_and_the_page_stays_small(page: Page) -> None:
     opened(page, LONG)
     most = 0
@@ -122,7 +123,6 @@ def test_a_long_session_is_read_to_its_end_by_scrolling_and_the_page_stays_small
     assert most < 45_000
 
 
-@pytest.mark.slow
 def test_scrolling_meets_every_item_in_order(page: Page) -> None:
     opened(page, LONG)
     seen: list[str] = []

@@ -25,6 +25,8 @@ from turnlog.web.background.upkeep import Upkeep
 from turnlog.web.place import Place
 from turnlog.web.state import State
 
+pytestmark = pytest.mark.slow
+
 NEW = "0a0a0a0a-0000-4000-8000-00000000000{}"
 
 

@@ -14,6 +14,8 @@ from tests.web.conftest import Complaints, Folders, Server, recorded, start_inde
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+pytestmark = pytest.mark.slow
+
 MANY = 90
 
 

@@ -22,6 +22,8 @@ from turnlog.errors import TurnlogError
 from turnlog.web.secret import secret
 from turnlog.web.serve import PORT, listening
 
+pytestmark = pytest.mark.slow
+
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and modes as POSIX has them")
 
 

@@ -249,6 +249,26 @@ def test_found_texts_are_stepped_through_in_both_directions(page: Page) -> None:
     expect(page.locator("#i-a-20")).to_be_in_viewport(timeout=20_000)
 
 
+def test_the_last_step_wins_when_an_earlier_window_arrives_late(page: Page) -> None:
+    opened(page, LONG)
+    page.keyboard.press("/")
+    page.keyboard.type("of part 25")
+    status = page.locator(".find-here output")
+    expect(status).to_have_text(re.compile("found"))
+    held: list[Any] = []
+    pattern = f"**/window/{3 * 250 // SIZE}*"
+    page.route(pattern, lambda route: held.append(route))
+    page.keyboard.press("Enter")  # part 25 is in a window that is loaded
+    with page.expect_request(pattern):
+        page.keyboard.press("Enter")  # part 250 is not, and its window has to wait
+    page.keyboard.press("Shift+Enter")
+    expect(page.locator("#i-a-25")).to_be_in_viewport()
+    for route in held:
+        route.continue_()
+    expect(page.locator("#i-a-250")).to_be_attached()
+    expect(page.locator("#i-a-25")).to_be_in_viewport()
+
+
 def test_the_outline_filters_turns_and_leads_to_them(page: Page) -> None:
     opened(page, LONG)
     page.get_by_label("Filter turns by words").fill("part 44")

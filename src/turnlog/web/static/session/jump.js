@@ -9,40 +9,57 @@ export class Jump {
     this.head = head;
     this.tell = tell;
     this.current = null;
+    this.latest = 0;
+  }
+
+  // Windows load at their own pace: a jump that arrives after a later one was asked for must not move the page.
+  #begin() {
+    const number = ++this.latest;
+    return () => number === this.latest;
   }
 
   // To an item by its key; one of another branch is there on another page.
   async toKey(key, { focus = true } = {}) {
     const here = document.getElementById(`i-${key}`);
-    if (here) return this.#show(here, focus);
+    if (here) {
+      this.#begin();
+      return this.#show(here, focus);
+    }
+    const isLatest = this.#begin();
     const found = await this.api("locate", { key });
+    if (!isLatest()) return null;
     if (!found) return this.tell("That message is not in this session.");
     if (found.position === null) return location.assign(found.address);
     return this.toPosition(found.position, { focus });
   }
 
   async toPosition(position, { focus = true } = {}) {
+    const isLatest = this.#begin();
     const article = await this.windows.at(position);
-    return article ? this.#show(article, focus) : null;
+    return article && isLatest() ? this.#show(article, focus) : null;
   }
 
   async toTurn(number) {
+    const isLatest = this.#begin();
     const { numbers, positions } = await this.head();
     const place = numbers.indexOf(number);
     if (place < 0) return this.tell(`There is no turn ${number} on this branch.`);
     const article = await this.windows.at(positions[place]);
+    if (!article || !isLatest()) return null;
     const heading = article?.parentElement.querySelector(`:scope > #t-${number}`);
     return this.#show(heading ?? article, true);
   }
 
   async toEnd() {
+    const isLatest = this.#begin();
     const article = await this.windows.at(this.windows.count * this.windows.size - 1);
-    if (!article) return;
+    if (!article || !isLatest()) return;
     this.#show(lastShown(article), true, "end");
     document.scrollingElement.scrollTop = document.scrollingElement.scrollHeight;
   }
 
   toStart() {
+    this.#begin();
     document.scrollingElement.scrollTop = 0;
     this.current = null;
   }
@@ -70,8 +87,10 @@ export class Jump {
     if (!article) return;
     // From a heading the next item is the one below it, not the one after that.
     if (direction > 0 && this.block() !== article && this.block()?.matches(".turn-head")) return this.#show(article, true);
+    const isLatest = this.#begin();
     do article = await this.#beside(article, direction);
     while (article && !article.checkVisibility());
+    if (!isLatest()) return;
     if (article) this.#show(article, true);
     else this.tell(direction > 0 ? "This is the last message." : "This is the first message.");
   }
@@ -112,8 +131,8 @@ export class Jump {
     const from = article ? this.windows.position(article) : 0;
     const found = await this.api("errors", { from, direction });
     if (!found || found.position === null) return this.tell(direction > 0 ? "No further error." : "No earlier error.");
-    await this.toPosition(found.position);
-    const failed = this.current?.querySelector(".card.outcome-error, .card.outcome-denied, .card.outcome-interrupted");
+    const shown = await this.toPosition(found.position);
+    const failed = shown?.querySelector(".card.outcome-error, .card.outcome-denied, .card.outcome-interrupted");
     if (failed) failed.open = true;
   }
 

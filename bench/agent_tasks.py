@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from turnlog.agent.loop import Loop
-    from turnlog.model.answer import Answer
+    from turnlog.agent.loop import AgentLoop
+    from turnlog.model.answer import ModelAnswer
 
 _MODEL = "claude-sonnet-4-5"
 _USED = {"input_tokens": 20, "output_tokens": 40}
@@ -26,17 +26,17 @@ def turns(place: str, url: str, count: str, stretch: str) -> Callable[[], Any]:
     `read.txt` in every other answer.
     """
     from turnlog.agent.person import Nobody
-    from turnlog.agent.start import Starting, Wishes
-    from turnlog.model.scripted import Scripted
+    from turnlog.agent.start import SessionStarter, StartOptions
+    from turnlog.model.scripted import ScriptedModel
 
     cwd, home = Path(place).resolve(), Path(tempfile.mkdtemp(dir=place))
     environ = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home), "ANTHROPIC_API_KEY": "bench"}
-    scripted = Scripted(_answers(cwd / "read.txt"))
-    starting = Starting(cwd, home, {**environ, "ANTHROPIC_BASE_URL": url}, None if url else scripted)
+    scripted = ScriptedModel(_answers(cwd / "read.txt"))
+    starting = SessionStarter(cwd, home, {**environ, "ANTHROPIC_BASE_URL": url}, None if url else scripted)
 
     def work() -> Any:
         gc.set_threshold(100_000, 50, 100)  # as the program does
-        old, new = (starting.begin(Wishes(), lambda _: None, Nobody()) for _ in range(2))
+        old, new = (starting.begin_session(StartOptions(), lambda _: None, Nobody()) for _ in range(2))
         sizes, cpu = [0], list[tuple[float, float]]()
         for number in range(int(count)):
             took = _turn(old.loop)
@@ -51,26 +51,26 @@ def turns(place: str, url: str, count: str, stretch: str) -> Callable[[], Any]:
     return work
 
 
-def _turn(loop: Loop) -> float:
+def _turn(loop: AgentLoop) -> float:
     """The CPU seconds of one turn."""
     from turnlog.model.cancel import Cancel
 
     before = time.process_time()
-    ended = loop.turn("What does read.txt say? Answer in a few words.", Cancel())
+    ended = loop.run_turn("What does read.txt say? Answer in a few words.", Cancel())
     took = time.process_time() - before
     if (ended.reason, ended.turns) != ("finished", 2):
         raise ValueError(f"a turn ended otherwise: {ended}")
     return took
 
 
-def _answers(path: Path) -> Iterator[Answer]:
+def _answers(path: Path) -> Iterator[ModelAnswer]:
     """A call for a file, an answer, a call …"""
-    from turnlog.model.answer import Answer
+    from turnlog.model.answer import ModelAnswer
 
     number = 0
     while True:
         number += 1
         call = {"type": "tool_use", "id": f"toolu_{number}", "name": "Read", "input": {"file_path": str(path)}}
-        yield Answer((call,), "tool_use", _USED, f"msg_{number}_a", _MODEL)
+        yield ModelAnswer((call,), "tool_use", _USED, f"msg_{number}_a", _MODEL)
         text = {"type": "text", "text": "It says so in a line of it."}
-        yield Answer((text,), "end_turn", _USED, f"msg_{number}_b", _MODEL)
+        yield ModelAnswer((text,), "end_turn", _USED, f"msg_{number}_b", _MODEL)

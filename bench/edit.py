@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from turnlog.edit.clone import clone as clone_of
+from turnlog.edit.clone import clone_session as clone_of
 
 from .corpora import corpus
 from .measure import compare

@@ -11,7 +11,7 @@ from typing import Any
 
 def clone(path: str) -> Callable[[], Any]:
     """A new session made from one."""
-    from turnlog.edit.clone import clone as made_from
+    from turnlog.edit.clone import clone_session as made_from
 
     return lambda: str(made_from(Path(path)).path)
 
@@ -32,12 +32,12 @@ def copy(path: str) -> Callable[[], Any]:
 def strip(path: str) -> Callable[[], Any]:
     """A session stripped with the standard preset, and its lines."""
     from turnlog.edit.draft import Draft
-    from turnlog.edit.strip.strip import strip as stripped
+    from turnlog.edit.strip.strip import strip_session as stripped
     from turnlog.session.session import Session
     from turnlog.session.window.presets import PRESETS
 
     def work() -> Any:
         with Session.open(path) as session:
-            return stripped(session, Draft.of(session.file), PRESETS[1].wishes).report.bytes_after
+            return stripped(session, Draft.from_transcript(session.file), PRESETS[1].strip_options).report.bytes_after
 
     return work

@@ -67,23 +67,23 @@ def idle(root: str, index: str) -> Callable[[], Any]:
 def search(root: str, index: str, count: str) -> Callable[[], Any]:
     """Each of many queries once, as the command asks them, with the texts that it shows."""
     from turnlog.errors import UsageError
-    from turnlog.store.search.match import plan
-    from turnlog.store.search.query import parse
-    from turnlog.store.search.search import Wish
-    from turnlog.store.search.search import search as find
-    from turnlog.store.search.source import Source
+    from turnlog.store.search.match import plan_search
+    from turnlog.store.search.query import parse_query
+    from turnlog.store.search.search import SearchOptions
+    from turnlog.store.search.search import search_index as find
+    from turnlog.store.search.source import IndexSource
     from turnlog.store.store import Store
 
     from .queries import queries
 
     asked = queries(Path(root), int(count))
     store = Store.open(Path(index).parent, str, Path(index).name)
-    read = Source(Path(index).parent).at
+    read = IndexSource(Path(index).parent).read_passage
 
     def answer(query: str) -> tuple[float, int]:
         start = time.perf_counter()
         try:
-            sessions = find(store.db, plan(store.db, parse(query)), Wish(), read).sessions
+            sessions = find(store.db, plan_search(store.db, parse_query(query)), SearchOptions(), read).sessions
         except UsageError:  # a small collection lacks a model or a tool
             sessions = -1
         return (time.perf_counter() - start) * 1000, sessions

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.strip.strip import strip as stripped
+from turnlog.edit.strip.strip import strip_session as stripped
 from turnlog.errors import TurnlogError
 from turnlog.session.session import Session
-from turnlog.session.window.filling import Filling, estimated, filling
-from turnlog.session.window.pieces import pieces
+from turnlog.session.window.filling import WindowFill, compute_window_fill, estimate_text_tokens
+from turnlog.session.window.pieces import build_context_pieces
 from turnlog.session.window.presets import PRESETS
 
 from .corpora import corpus
@@ -131,10 +131,12 @@ def _compared(program: Path, paths: Sequence[Path]) -> Iterator[Compared]:
         for number, path in enumerate(paths):
             session = Session.open(path)
             try:
-                rate = filling(session)
+                rate = compute_window_fill(session)
             except TurnlogError:
                 continue
-            ours = Session(stripped(session, Draft.of(session.file), PRESETS[1].wishes).draft.transcript())
+            ours = Session(
+                stripped(session, Draft.from_transcript(session.file), PRESETS[1].strip_options).draft.to_transcript()
+            )
             copy = Path(folder, f"{number:08}-0000-4000-8000-000000000000.jsonl")
             copy.write_bytes(path.read_bytes())
             run(cozempic.treat(program, copy, Path(folder)))
@@ -147,11 +149,11 @@ def _genuine() -> list[Path]:
     return sorted(path for path in found if path.stat().st_size >= _SMALLEST and "agent-" not in path.name)
 
 
-def _left(session: Session, rate: Filling) -> Left:
-    found = pieces(session).all
-    tokens = sum(estimated(piece.size, rate.rate) + piece.fixed for piece in found)
+def _left(session: Session, rate: WindowFill) -> Left:
+    found = build_context_pieces(session).all
+    tokens = sum(estimate_text_tokens(piece.size, rate.rate) + piece.fixed for piece in found)
     return Left(
-        sum(len(line) for line in Draft.of(session.file).lines()),
+        sum(len(line) for line in Draft.from_transcript(session.file).iterate_lines()),
         tokens,
         len({piece.turn for piece in found}),
         sum(piece.group == "calls" for piece in found),

@@ -19,12 +19,14 @@ _WINDOW = 64 << 10
 
 def totals(root: str) -> Callable[[], Any]:
     """Usage by day and model over all files, without an index."""
-    from turnlog.session.usage.totals import by_day_and_model, scan
+    from turnlog.session.usage.totals import count_usage, sum_by_day_and_model
 
     def work() -> Any:
         paths = (Path(folder) / name for folder, _, names in os.walk(Path(root) / "projects") for name in names)
         rows: dict[str, dict[str, list[int]]] = {}
-        for row, numbers in by_day_and_model(scan(path for path in paths if path.suffix == ".jsonl")).items():
+        for row, numbers in sum_by_day_and_model(
+            count_usage(path for path in paths if path.suffix == ".jsonl")
+        ).items():
             rows.setdefault(row.day, {})[row.model] = numbers
         return rows
 
@@ -34,7 +36,7 @@ def totals(root: str) -> Callable[[], Any]:
 def meaning(path: str) -> Callable[[], Any]:
     """Everything that one session means: graph, messages, turns, calls, usage of the main file."""
     from turnlog.session.session import Session
-    from turnlog.session.usage.usage import total
+    from turnlog.session.usage.usage import sum_usage
 
     def work() -> Any:
         session = Session.open(path)
@@ -43,13 +45,13 @@ def meaning(path: str) -> Callable[[], Any]:
             "roots": len(graph.roots),
             "leaves": len(graph.leaves),
             "branches": len(graph.branches),
-            "missing": len(graph.missing),
+            "missing": len(graph.rows_missing_parent),
             "compactions": len(graph.compactions),
             "messages": len(session.messages),
             "turns": len(session.turns),
             "calls": len(session.calls),
             "orphans": len(session.orphans),
-            "output": total(session.messages).output_tokens,
+            "output": sum_usage(session.messages).output_tokens,
         }
         _hold.append(session)
         return found
@@ -91,10 +93,10 @@ def orjson_dropped(path: str) -> Callable[[], Any]:
 
 def listing(root: str) -> Callable[[], Any]:
     """What `turnlog ls` stands on: all sessions, each by its two ends."""
-    from turnlog.entries.layout import session_files
-    from turnlog.entries.peek import peek
+    from turnlog.entries.layout import list_session_files
+    from turnlog.entries.peek import peek_file
 
-    return lambda: len([peek(file.file) for file in session_files(Path(root))])
+    return lambda: len([peek_file(file.file) for file in list_session_files(Path(root))])
 
 
 def ends(root: str) -> Callable[[], Any]:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.entries.strategies import assert_accounted, assert_grows, cuts, files
 from turnlog.errors import TurnlogError
-from turnlog.session.facts import facts
+from turnlog.session.facts import to_session_document
 from turnlog.session.health.check import check
 from turnlog.session.session import Session
 
@@ -17,17 +17,17 @@ def hold(data: bytes, places: list[int]) -> None:
     """Every byte is accounted for, growing equals reading whole, and no view raises."""
     assert_accounted(data)
     assert_grows(data, places)
-    ask(Session.of(data))
+    ask(Session.from_bytes(data))
 
 
 def ask(session: Session) -> None:
     """Ask for all that a session can tell; the one thing that may be raised is a refusal to resume."""
-    facts(session)
+    to_session_document(session)
     check(session)
     for message in session.messages:
-        session.content(message)
+        session.read_content(message)
     for call in session.calls:
-        session.detail(call)
+        session.read_detail(call)
     for as_sent in (False, True):
         with suppress(TurnlogError):
             session.conversation(as_sent=as_sent)

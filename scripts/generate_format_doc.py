@@ -19,7 +19,7 @@ import msgspec
 
 from turnlog.entries import types as registry
 from turnlog.entries.types import blocks, conversation, envelope, metadata, rare, records, results, system
-from turnlog.entries.types.part import Part, Seen
+from turnlog.entries.types.part import FormatObject, SeenVersions
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "format.md"
 MARKED = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -33,7 +33,7 @@ class Field(NamedTuple):
     name: str
     """As it stands in the file."""
     type: str
-    seen: Seen | None
+    seen: SeenVersions | None
     """None: as long as its object."""
     meaning: str
 
@@ -53,7 +53,7 @@ def renewed(text: str) -> str:
     return MARKED.sub(table, text)
 
 
-def fields(cls: type[Part]) -> list[Field]:
+def fields(cls: type[FormatObject]) -> list[Field]:
     """All fields of a class, in order, with what the strings below them say."""
     told = _told(cls)
     return [
@@ -62,7 +62,7 @@ def fields(cls: type[Part]) -> list[Field]:
     ]
 
 
-def versions(note: str) -> tuple[Seen | None, str]:
+def versions(note: str) -> tuple[SeenVersions | None, str]:
     """What a note says about versions, and the rest of it."""
     found = VERSIONS.match(note)
     if found is None:
@@ -71,15 +71,15 @@ def versions(note: str) -> tuple[Seen | None, str]:
 
 
 @cache
-def _told(cls: type[Part]) -> dict[str, str]:
+def _told(cls: type[FormatObject]) -> dict[str, str]:
     told: dict[str, str] = {}
     for owner in reversed(cls.__mro__):
-        if issubclass(owner, Part) and owner is not Part:
+        if issubclass(owner, FormatObject) and owner is not FormatObject:
             told |= _strings_below_fields(owner)
     return told
 
 
-def _strings_below_fields(cls: type[Part]) -> dict[str, str]:
+def _strings_below_fields(cls: type[FormatObject]) -> dict[str, str]:
     tree = ast.parse(inspect.getsource(cls)).body[0]
     assert isinstance(tree, ast.ClassDef)
     told = {}
@@ -97,12 +97,12 @@ def _type(hint: Any) -> str:
         return _type(inner[0])
     if origin in (Union, types.UnionType):
         return " or ".join(dict.fromkeys(_type(part) for part in inner if part is not type(None)))
-    if isinstance(hint, type) and issubclass(hint, Part):
+    if isinstance(hint, type) and issubclass(hint, FormatObject):
         return "object"
     return PLAIN.get(origin or hint, "any")
 
 
-def span(seen: Seen | None) -> str:
+def span(seen: SeenVersions | None) -> str:
     """Versions in words."""
     if seen is None:
         return "not seen"
@@ -110,7 +110,7 @@ def span(seen: Seen | None) -> str:
     return f"{first}+" if last is None else first if first == last else f"{first} – {last}"
 
 
-def field_table(cls: type[Part], without: type[Part] | None = None) -> Iterator[str]:
+def field_table(cls: type[FormatObject], without: type[FormatObject] | None = None) -> Iterator[str]:
     """One row per field; `without` leaves out what a base class has told."""
     left_out = {field.name for field in fields(without)} if without else set()
     yield "| field | type | versions | meaning |"
@@ -121,7 +121,9 @@ def field_table(cls: type[Part], without: type[Part] | None = None) -> Iterator[
             yield f"| `{field.name}` | {field.type} | {seen} | {field.meaning} |"
 
 
-def kind_table(classes: dict[str, type[Part]], without: type[Part], unseen: bool = True) -> Iterator[str]:
+def kind_table(
+    classes: dict[str, type[FormatObject]], without: type[FormatObject], unseen: bool = True
+) -> Iterator[str]:
     """One row per kind, its fields told in one cell."""
     left_out = {field.name for field in fields(without)}
     yield "| kind | versions | what it is | fields |"
@@ -138,7 +140,7 @@ def _brief(field: Field) -> str:
     return f"`{field.name}`" + (f" ({': '.join(notes)})" if notes else "")
 
 
-def _first_line(cls: type[Part]) -> str:
+def _first_line(cls: type[FormatObject]) -> str:
     return inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 
 
@@ -146,9 +148,9 @@ def overview() -> Iterator[str]:
     """Every type and subtype with its versions."""
     yield "| entry | versions | what it is |"
     yield "|---|---|---|"
-    found = {tag: cls for tag, cls in registry.ENTRIES.items() if cls.seen and tag != "system"}
-    found |= {f"system/{tag}": cls for tag, cls in registry.SYSTEM.items()}
-    found["system"] = registry.ENTRIES["system"]
+    found = {tag: cls for tag, cls in registry.ENTRY_CLASSES.items() if cls.seen and tag != "system"}
+    found |= {f"system/{tag}": cls for tag, cls in registry.SYSTEM_CLASSES.items()}
+    found["system"] = registry.ENTRY_CLASSES["system"]
     for name, cls in sorted(found.items()):
         yield f"| `{name}` | {span(cls.seen)} | {_first_line(cls)} |"
 
@@ -157,14 +159,16 @@ def result_table() -> Iterator[str]:
     """What each tool's result holds."""
     yield "| tool | fields of `toolUseResult` |"
     yield "|---|---|"
-    for tool, named in sorted(results.RESULTS.items()):
+    for tool, named in sorted(results.RESULT_FIELDS.items()):
         cells = [_brief(Field(name, "", *versions(note))) for name, note in named.items()]
         yield f"| `{tool}` | {'; '.join(cells)} |"
 
 
-def _apart(base: type[Part], module: types.ModuleType) -> dict[str, type[Part]]:
+def _apart(base: type[FormatObject], module: types.ModuleType) -> dict[str, type[FormatObject]]:
     return {
-        tag: cls for tag, cls in registry.ENTRIES.items() if issubclass(cls, base) and cls.__module__ == module.__name__
+        tag: cls
+        for tag, cls in registry.ENTRY_CLASSES.items()
+        if issubclass(cls, base) and cls.__module__ == module.__name__
     }
 
 
@@ -175,13 +179,13 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "permission-decision": lambda: field_table(conversation.PermissionDecision),
     "assistant": lambda: field_table(conversation.Assistant, envelope.Envelope),
     "message": lambda: field_table(conversation.AssistantMessage),
-    "usage": lambda: field_table(blocks.Usage),
-    "system": lambda: kind_table(registry.SYSTEM, system.SystemEntry),
+    "usage": lambda: field_table(blocks.MessageUsage),
+    "system": lambda: kind_table(registry.SYSTEM_CLASSES, system.SystemEntry),
     "compact-metadata": lambda: field_table(system.CompactMetadata),
-    "attachment": lambda: field_table(registry.ENTRIES["attachment"], envelope.Envelope),
-    "attachments": lambda: kind_table(registry.ATTACHMENTS, registry.Attachment),
-    "progress": lambda: kind_table(registry.PROGRESS, registry.ProgressReport),
-    "blocks": lambda: kind_table(registry.BLOCKS, registry.Block),
+    "attachment": lambda: field_table(registry.ENTRY_CLASSES["attachment"], envelope.Envelope),
+    "attachments": lambda: kind_table(registry.ATTACHMENT_CLASSES, registry.Attachment),
+    "progress": lambda: kind_table(registry.PROGRESS_CLASSES, registry.ProgressReport),
+    "blocks": lambda: kind_table(registry.BLOCK_CLASSES, registry.Block),
     "metadata": lambda: kind_table(_apart(metadata.Aside, metadata), metadata.Metadata),
     "records": lambda: kind_table(_apart(metadata.Aside, records), metadata.Metadata),
     "backup": lambda: field_table(records.Backup),

@@ -22,8 +22,8 @@ from tests.backends.phoenix import Phoenix  # noqa: E402 - found by the path abo
 from tests.backends.seen import arrived  # noqa: E402 - found by the path above
 from tests.backends.servers import missing, running  # noqa: E402 - found by the path above
 from turnlog.demo import config_dir  # noqa: E402 - found by the path above
-from turnlog.trace.harvest import harvest  # noqa: E402 - found by the path above
-from turnlog.trace.outbox.delivery import deliver  # noqa: E402 - found by the path above
+from turnlog.trace.harvest import harvest_session  # noqa: E402 - found by the path above
+from turnlog.trace.outbox.delivery import deliver_batches  # noqa: E402 - found by the path above
 from turnlog.trace.outbox.outbox import Outbox  # noqa: E402 - found by the path above
 from turnlog.trace.wire.post import Poster  # noqa: E402 - found by the path above
 
@@ -58,8 +58,8 @@ def send(phoenix: Phoenix, folder: Path) -> None:
     target = phoenix.target(PROJECT)
     path = next(config_dir().glob(f"projects/*/{SESSION}.jsonl"))
     with Outbox.open(folder / "outbox.db") as outbox, Poster(target) as poster:
-        put = harvest(path, outbox, target, OVER).put
-        deliver(outbox, poster, patience=60)
+        put = harvest_session(path, outbox, target, OVER).put
+        deliver_batches(outbox, poster, patience=60)
     arrived(phoenix, PROJECT, put)
 
 

@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 from tests.redact.cases import EVERYDAY, FURTHER, FURTHER_HARMLESS, HARMLESS  # noqa: E402 - found by the path above
 from tests.redact.planted import CLEAN, Plant, plants  # noqa: E402 - found by the path above
 from turnlog.redact.redactor import Redactor  # noqa: E402 - found by the path above
-from turnlog.redact.rules import Rules  # noqa: E402 - found by the path above
+from turnlog.redact.rules import SecretRules  # noqa: E402 - found by the path above
 
 CODE = frozenset(
     {".py", ".pyi", ".js", ".mjs", ".cjs", ".ts", ".json", ".md", ".html", ".css", ".h", ".c", ".go", ".rs"}
@@ -66,7 +66,7 @@ def main() -> int:
         misses = [plant for plant in planted if not found(finder, plant)]
         missed[name] = Counter(f"{plant.kind}, {plant.place}" for plant in misses)
         alarms = sum(fires(finder, text) for text in CLEAN)
-        whole = Redactor().text if name == "turnlog" else finder
+        whole = Redactor().redact_text if name == "turnlog" else finder
         started = time.perf_counter()
         in_sessions = sum(fires(whole, text) for text in texts)
         speed = size / (time.perf_counter() - started)
@@ -81,8 +81,8 @@ def main() -> int:
 def print_cases() -> None:
     """Print how many everyday secrets are found, and how many look-alikes are taken for one."""
     for name, secrets, harmless in (("everyday", EVERYDAY, HARMLESS), ("further", FURTHER, FURTHER_HARMLESS)):
-        missed = [case.name for case in secrets if not case.is_safe(Redactor().text(case.text))]
-        alarms = [case.name for case in harmless if Redactor().text(case.text) != case.text]
+        missed = [case.name for case in secrets if not case.is_safe(Redactor().redact_text(case.text))]
+        alarms = [case.name for case in harmless if Redactor().redact_text(case.text) != case.text]
         print(
             f"{name} secrets: {len(secrets) - len(missed)} of {len(secrets)} found; missed: {', '.join(missed) or '-'}"
         )
@@ -91,13 +91,13 @@ def print_cases() -> None:
 
 def print_alarms(folder: Path) -> None:
     """Print how many alarms the rules raise in the code below a folder."""
-    rules, size, alarms = Rules(), 0, 0
+    rules, size, alarms = SecretRules(), 0, 0
     for path in sorted(folder.rglob("*")):
         if path.suffix in CODE and path.is_file():
             redactor = Redactor(rules)
             text = path.read_text("utf-8", "replace")
-            redactor.text(text)
-            size, alarms = size + len(text), alarms + redactor.report().found
+            redactor.redact_text(text)
+            size, alarms = size + len(text), alarms + redactor.build_report().replacement_count
     print(
         f"{folder}: {alarms} alarms in {size / 1e6:.1f} million characters, {alarms / max(size / 1e6, 1e-6):.2f} each"
     )
@@ -126,7 +126,7 @@ def finders() -> Iterator[tuple[str, Callable[[], Finder]]]:
 
 def ours() -> Finder:
     """Each planted secret by itself; nothing is known of the others."""
-    return lambda text: Redactor().text(text)
+    return lambda text: Redactor().redact_text(text)
 
 
 def detect_secrets() -> Finder:

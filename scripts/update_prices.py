@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from turnlog.session.usage.prices import name  # noqa: E402
+from turnlog.session.usage.prices import parse_model_name  # noqa: E402
 
 JSON_FILE = ROOT / "src/turnlog/session/usage/prices.json"
 DOCS_FILE = ROOT / "docs/prices.md"
@@ -130,7 +130,7 @@ def read_claude_code(raw: bytes) -> tuple[bytes, Models]:
     data, text = literal(raw[start : start + 200_000].decode("utf-8", "replace"))
     models: Models = {}
     for model in data["models"]:
-        key = name(model["id"]).key
+        key = parse_model_name(model["id"]).key
         tier = data["pricing_tiers"][model["pricing"]]
         context = model.get("context", {"window": 200_000})
         models[key] = {kind: tier[kind] for kind in KINDS} | {
@@ -166,7 +166,7 @@ def read_litellm(raw: bytes) -> tuple[bytes, Models]:
                 continue
             if provider in VENDORS and not key.lower().startswith(f"{provider}/{VENDORS[provider][1]}"):
                 continue
-            short = key.lower().removeprefix(f"{provider}/") if provider in VENDORS else name(key).key
+            short = key.lower().removeprefix(f"{provider}/") if provider in VENDORS else parse_model_name(key).key
             models[short] = litellm_entry(entry) | ({"vendor": provider} if provider in VENDORS else {})
     for key, entry in models.items():
         entry |= litellm_regions(data, key)
@@ -194,7 +194,7 @@ def litellm_regions(data: Entry, key: str) -> Entry:
     """What a model costs on Bedrock's regional endpoints, as a multiple of the plain price."""
     found: dict[str, set[float]] = {"regional": set(), "gov": set()}
     for other, entry in data.items():
-        spelled = name(other)
+        spelled = parse_model_name(other)
         if spelled.key != key or spelled.region in (None, "global") or "/" in other:
             continue
         plain = data.get(other.partition(".")[2])
@@ -214,7 +214,7 @@ def read_genai_prices(raw: bytes) -> tuple[bytes, Models]:
         vendor, stem = wanted.get(provider["id"], ("", "\0"))
         for model in provider["models"]:
             if model["id"].lower().startswith(stem):
-                short = model["id"].lower() if vendor else name(model["id"]).key
+                short = model["id"].lower() if vendor else parse_model_name(model["id"]).key
                 models[short] = genai_entry(model) | ({"vendor": vendor} if vendor else {})
     return raw, models
 
@@ -280,7 +280,7 @@ def read_ccusage(raw: bytes) -> tuple[bytes, Models]:
     for key, entry in data.items():
         vendor = next((v for v, (_, stem) in VENDORS.items() if key.lower().startswith(stem)), None)
         if (dated.match(key) or vendor) and entry["cost"].get("input"):
-            short = key.lower() if vendor else name(key).key
+            short = key.lower() if vendor else parse_model_name(key).key
             models.setdefault(short, models_dev_entry(entry) | ({"vendor": vendor} if vendor else {}))
     start = raw.index(b'{\n\t"exact": {')
     overrides, _ = json.JSONDecoder().raw_decode(raw[start : start + 2000].decode("utf-8", "replace"))

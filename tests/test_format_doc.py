@@ -14,14 +14,14 @@ import pytest
 
 from tests.entries.samples import ALL, genuine, lines
 from turnlog.entries import types
-from turnlog.entries.drift import Inside, shape
+from turnlog.entries.drift import ClassMark, build_object_shape
 from turnlog.entries.types import part
-from turnlog.entries.types.part import Holds, Part, Seen
-from turnlog.entries.types.results import RESULTS
+from turnlog.entries.types.part import FormatObject, KindMark, SeenVersions
+from turnlog.entries.types.results import RESULT_FIELDS
 
 ROOT = document.DOCUMENT.parent.parent
 TEXT = document.DOCUMENT.read_text(encoding="utf-8")
-HELD = {"blocks": types.BLOCKS, "attachment": types.ATTACHMENTS, "progress": types.PROGRESS}
+HELD = {"blocks": types.BLOCK_CLASSES, "attachment": types.ATTACHMENT_CLASSES, "progress": types.PROGRESS_CLASSES}
 
 
 def test_the_tables_are_those_of_the_classes() -> None:
@@ -51,12 +51,12 @@ def test_the_tests_that_it_names_exist() -> None:
 
 
 def test_every_note_about_versions_can_be_read() -> None:
-    def classes(base: type[Part]) -> Iterator[type[Part]]:
+    def classes(base: type[FormatObject]) -> Iterator[type[FormatObject]]:
         for cls in base.__subclasses__():
             yield cls
             yield from classes(cls)
 
-    fields = [field for cls in classes(part.Part) for field in document.fields(cls)]
+    fields = [field for cls in classes(part.FormatObject) for field in document.fields(cls)]
     assert not [field for field in fields if field.meaning.startswith("[")]
     assert not [field for field in fields if field.seen and not in_order(field.seen)]
 
@@ -70,7 +70,7 @@ def test_the_versions_hold_for_every_genuine_line(corpus: Path) -> None:
         for line in found:
             # A line without a version may be of another version than the lines around it.
             version = line.body.get("version") or (versions.copy().pop() if len(versions) == 1 else None)
-            if version and (cls := types.class_of(line.body)):
+            if version and (cls := types.find_entry_class(line.body)):
                 wrong.update(anachronisms(line.body, cls, version))
     assert not wrong
 
@@ -84,7 +84,7 @@ def test_the_versions_of_tool_results_hold(corpus: Path) -> None:
         for body in found:
             result = body.get("toolUseResult")
             for block in blocks(body, "tool_result"):
-                notes = RESULTS.get(tools.get(block["tool_use_id"], ""), {})
+                notes = RESULT_FIELDS.get(tools.get(block["tool_use_id"], ""), {})
                 for name in result if isinstance(result, dict) else ():
                     seen = document.versions(notes.get(name, ""))[0]
                     if seen and not within(body["version"], seen):
@@ -92,36 +92,36 @@ def test_the_versions_of_tool_results_hold(corpus: Path) -> None:
     assert not wrong
 
 
-def anachronisms(body: dict[str, Any], cls: type[Part], version: str) -> Iterator[str]:
+def anachronisms(body: dict[str, Any], cls: type[FormatObject], version: str) -> Iterator[str]:
     """What stands in an object although its version is said not to write it."""
     if "seen" in vars(cls) and not within(version, cls.seen):
         yield f"{cls.__name__} {version}"
     for name in body.keys() & spans(cls).keys():
         if not within(version, spans(cls)[name]):
             yield f"{cls.__name__}.{name} {version}"
-    for name, look in shape(cls).inner:
+    for name, look in build_object_shape(cls).inner:
         value = body.get(name)
-        if isinstance(look, Inside) and look.many and isinstance(value, dict):
+        if isinstance(look, ClassMark) and look.many and isinstance(value, dict):
             value = list(value.values())
         for inner in value if isinstance(value, list) else [value]:
             if isinstance(inner, dict):
-                if isinstance(look, Inside):
+                if isinstance(look, ClassMark):
                     yield from anachronisms(inner, look.cls, version)
-                elif isinstance(look, Holds):
+                elif isinstance(look, KindMark):
                     yield from anachronisms(inner, HELD[look.what][inner["type"]], version)
 
 
 @cache
-def spans(cls: type[Part]) -> dict[str, Seen]:
+def spans(cls: type[FormatObject]) -> dict[str, SeenVersions]:
     return {field.name: field.seen for field in document.fields(cls) if field.seen}
 
 
-def within(version: str, seen: Seen | None) -> bool:
-    return seen is not None and number(seen[0]) <= number(version) <= number(seen[1] or types.NEWEST)
+def within(version: str, seen: SeenVersions | None) -> bool:
+    return seen is not None and number(seen[0]) <= number(version) <= number(seen[1] or types.NEWEST_CLIENT_VERSION)
 
 
-def in_order(seen: Seen) -> bool:
-    return within(seen[1] or types.NEWEST, seen)
+def in_order(seen: SeenVersions) -> bool:
+    return within(seen[1] or types.NEWEST_CLIENT_VERSION, seen)
 
 
 def number(version: str) -> tuple[int, ...]:

@@ -10,19 +10,19 @@ from typing import Any
 from tests.agent.api import Api
 from tests.agent.desk import Desk
 from tests.model.server import endpoint
-from turnlog.agent.console.slash import carried_out
-from turnlog.agent.events import Compacted, Event, TurnEnded, Warned
+from turnlog.agent.console.slash import run_slash_command
+from turnlog.agent.events import ConversationCompacted, TurnEnded, TurnEvent, WarningIssued
 from turnlog.agent.person import Nobody, Person
-from turnlog.agent.resume.resume import resumed
-from turnlog.agent.start import Begun, Starting, Wishes
-from turnlog.model.anthropic import connect
+from turnlog.agent.resume.resume import load_resumable_session
+from turnlog.agent.start import SessionStarter, StartedSession, StartOptions
+from turnlog.model.anthropic import connect_model
 from turnlog.model.cancel import Cancel
-from turnlog.model.patient import Patience
+from turnlog.model.patient import RetryPolicy
 from turnlog.session.health.check import check
-from turnlog.session.resume.additions import FILLER
+from turnlog.session.resume.additions import FILLER_TEXT
 from turnlog.session.session import Session
 
-QUICK = Patience(attempts=3, first=0.001, longest=0.002)
+QUICK = RetryPolicy(attempts=3, first=0.001, longest=0.002)
 Json = dict[str, Any]
 
 
@@ -32,26 +32,28 @@ class Client:
     def __init__(self, desk: Desk, person: Person | None = None, **wishes: Any) -> None:
         self.desk = desk
         self.api: Api = desk.mock  # type: ignore[assignment]
-        self.events: list[Event] = []
-        self.model = connect(endpoint(desk.mock.url), QUICK)
-        self.hear: Callable[[Event], None] = lambda _: None
-        starting = Starting(desk.cwd, desk.base / "data", desk.environ, self.model)
-        self.begun: Begun = starting.begin(Wishes(**{"model": "opus", **wishes}), self._watch, person or Nobody())
+        self.events: list[TurnEvent] = []
+        self.model = connect_model(endpoint(desk.mock.url), QUICK)
+        self.hear: Callable[[TurnEvent], None] = lambda _: None
+        starting = SessionStarter(desk.cwd, desk.base / "data", desk.environ, self.model)
+        self.begun: StartedSession = starting.begin_session(
+            StartOptions(**{"model": "opus", **wishes}), self._watch, person or Nobody()
+        )
         self.loop = self.begun.loop
 
-    def _watch(self, event: Event) -> None:
+    def _watch(self, event: TurnEvent) -> None:
         self.events.append(event)
         self.hear(event)
 
     def say(self, text: str = "go on", cancel: Cancel | None = None) -> TurnEnded:
         """One turn, after which what stands in memory stands on disk."""
-        ended = self.loop.turn(text, cancel or Cancel())
+        ended = self.loop.run_turn(text, cancel or Cancel())
         self.must_be_sound()
         return ended
 
     def command(self, text: str) -> list[str] | None:
         """A slash command."""
-        return carried_out(self, text)
+        return run_slash_command(self, text)
 
     def compact(self, instructions: str) -> bool:
         """Replace the conversation by a summary."""
@@ -80,7 +82,7 @@ class Client:
         written, known = on_disk(self.path), in_memory(self.loop.conversation.messages)
         assert written == known, f"\n{json.dumps(written, indent=1)}\n{json.dumps(known, indent=1)}"
 
-    def told(self, kind: type[Compacted] | type[Warned]) -> list[Any]:
+    def told(self, kind: type[ConversationCompacted] | type[WarningIssued]) -> list[Any]:
         """Events of a kind."""
         return [event for event in self.events if isinstance(event, kind)]
 
@@ -99,9 +101,9 @@ def sound(path: Path) -> None:
 
 def on_disk(path: Path) -> list[Json]:
     """What a session that is taken up again would send, without what is made up at its end."""
-    found = resumed(path)
+    found = load_resumable_session(path)
     messages = [plain(message) for message in found.messages]
-    if found.is_unanswered and messages and messages[-1]["content"] == [{"type": "text", "text": FILLER}]:
+    if found.is_unanswered and messages and messages[-1]["content"] == [{"type": "text", "text": FILLER_TEXT}]:
         messages.pop()
     return messages
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
 from tests.interop.classify import Object, first_user_text
-from turnlog.agent.conversation import CLEARED
-from turnlog.session.resume.refusals import THINKING, image_fault, thinking_fault
-from turnlog.session.usage.prices import lookup
+from turnlog.agent.conversation import CLEARED_RESULT_TEXT
+from turnlog.session.resume.refusals import THINKING_TYPES, find_image_fault, find_thinking_fault
+from turnlog.session.usage.prices import find_price
 
 IDS = re.compile(r"[a-zA-Z0-9_-]+")
 NAMES = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -35,7 +35,7 @@ KEYS = {
     "redacted_thinking": {"data"},
 }
 OF_USER = frozenset({"tool_result", "image", "document"})
-OF_ASSISTANT = frozenset({"tool_use", "server_tool_use", *THINKING})
+OF_ASSISTANT = frozenset({"tool_use", "server_tool_use", *THINKING_TYPES})
 
 
 def refused(body: Object, headers: Mapping[str, str], memory: Memory) -> str | None:
@@ -80,7 +80,7 @@ def _fields(body: Object) -> Iterator[str]:
         yield "model"
     if not _is_count(body.get("max_tokens")):
         yield "max_tokens"
-    most = lookup(body["model"])
+    most = find_price(body["model"])
     if most and most.max_output and body["max_tokens"] > most.max_output:
         yield f"max_tokens: {body['max_tokens']} > {most.max_output}, which is the maximum for {body['model']}"
     if body.get("stream") is not True:
@@ -133,7 +133,7 @@ def _blocks(body: Object) -> Iterator[str]:
         blocks = blocks_of(message)
         for block in blocks:
             yield from (f"messages.{at}: {fault}" for fault in _block(block, str(message["role"])))
-        if blocks[-1]["type"] in THINKING:
+        if blocks[-1]["type"] in THINKING_TYPES:
             yield f"messages.{at}: the final block in an assistant message cannot be thinking"
 
 
@@ -148,9 +148,9 @@ def _block(block: Object, role: str) -> Iterator[str]:
         yield f"{kind} of the {role}"
     if kind == "text" and not str(block.get("text") or "").strip():
         yield "text content blocks must be non-empty"
-    if kind in THINKING and (fault := thinking_fault(block)):
+    if kind in THINKING_TYPES and (fault := find_thinking_fault(block)):
         yield fault
-    if kind == "image" and (fault := image_fault(block)):
+    if kind == "image" and (fault := find_image_fault(block)):
         yield fault
     if kind == "tool_use":
         yield from _call(block)
@@ -219,7 +219,7 @@ def _marks(body: Object) -> Iterator[str]:
     if len(marks) > MOST_MARKS:
         yield f"a maximum of {MOST_MARKS} blocks with cache_control may be provided, found {len(marks)}"
     for block in marks:
-        if block["cache_control"].get("type") != "ephemeral" or block.get("type") in THINKING:
+        if block["cache_control"].get("type") != "ephemeral" or block.get("type") in THINKING_TYPES:
             yield "cache_control where none may be"
 
 
@@ -245,9 +245,9 @@ class Memory:
         """Remember an answer: what is in it may come back, but only as it was."""
         if message.get("stop_reason") == "pause_turn":
             self._paused.append(message["content"])
-        seals = [seal(block) for block in message["content"] if block["type"] in THINKING]
+        seals = [seal(block) for block in message["content"] if block["type"] in THINKING_TYPES]
         for block in message["content"]:
-            if block["type"] in THINKING:
+            if block["type"] in THINKING_TYPES:
                 self._thoughts[seal(block)] = block, message["model"]
             elif block["type"] == "tool_use":
                 self._blocks[block["id"]] = block
@@ -275,7 +275,7 @@ class Memory:
         yield from self._cached(body)
 
     def _changed(self, block: Object, model: str) -> Iterator[str]:
-        if block["type"] in THINKING:
+        if block["type"] in THINKING_TYPES:
             known, signer = self._thoughts.get(seal(block), (block, self.foreign.get(seal(block))))
             if signer is None:
                 yield "thinking: invalid signature"
@@ -291,7 +291,7 @@ class Memory:
 
     def _missing(self, blocks: Sequence[Object], model: str) -> Iterator[str]:
         """Whoever gives a call back gives back what the model thought of it."""
-        here = {seal(block) for block in blocks if block["type"] in THINKING}
+        here = {seal(block) for block in blocks if block["type"] in THINKING_TYPES}
         for block in blocks:
             seals, signer = self._beside.get(str(block.get("id")), ([], ""))
             if block["type"] == "tool_use" and signer == model and not here.issuperset(seals):
@@ -323,7 +323,7 @@ def _moved(before: Sequence[tuple[str, Object]], now: Sequence[tuple[str, Object
 
 def _is_same(before: Object, now: Object) -> bool:
     """Whether a block stayed as it was, to the order of its fields; results may be cleared to make room."""
-    if now.get("type") == "tool_result" and now.get("content") == CLEARED:
+    if now.get("type") == "tool_result" and now.get("content") == CLEARED_RESULT_TEXT:
         return bool(before.get("tool_use_id") == now["tool_use_id"])
     return json.dumps(before) == json.dumps(now)
 

@@ -15,7 +15,7 @@ from tests.agent.api import Api
 from tests.agent.desk import reply, says
 from tests.agent.rules import Memory, refused
 from tests.agent.talk import PIXEL
-from turnlog.agent.conversation import CLEARED
+from turnlog.agent.conversation import CLEARED_RESULT_TEXT
 
 Body = dict[str, Any]
 HEADERS = {"x-api-key": "k", "anthropic-version": "2023-06-01", "content-type": "application/json"}
@@ -76,7 +76,7 @@ def test_what_is_right_is_taken() -> None:
     assert refused(second(), HEADERS, memory) is None
     third = second()
     del third["messages"][0]["content"][1]["cache_control"]
-    third["messages"][2]["content"][0]["content"] = CLEARED
+    third["messages"][2]["content"][0]["content"] = CLEARED_RESULT_TEXT
     third["messages"] += [
         {"role": "assistant", "content": [says("ok")]},
         {"role": "user", "content": [{**says("go"), **MARK}]},

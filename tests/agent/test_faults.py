@@ -15,9 +15,9 @@ from tests.agent.api import Api, Gate, cut, dribble, error, interrupted_by, page
 from tests.agent.client import QUICK, Client, sound
 from tests.agent.desk import Desk, call, reply, says
 from tests.model.server import endpoint, event, refusing
-from turnlog.agent.events import CallEnded, CallStarted, Event, Warned
-from turnlog.agent.resume.resume import resumed
-from turnlog.model.anthropic import connect
+from turnlog.agent.events import CallEnded, CallStarted, TurnEvent, WarningIssued
+from turnlog.agent.resume.resume import load_resumable_session
+from turnlog.model.anthropic import connect_model
 from turnlog.model.cancel import Cancel
 
 pytestmark = pytest.mark.slow
@@ -134,7 +134,7 @@ def test_a_server_that_is_not_there(tmp_path: Path, is_first: bool) -> None:
     with at(tmp_path, *([] if is_first else ["One."]), "Two.") as desk, Client(desk) as client, refusing() as nowhere:
         if not is_first:
             client.say("first")
-        client.loop.setup.model = connect(endpoint(nowhere), QUICK)
+        client.loop.setup.model = connect_model(endpoint(nowhere), QUICK)
         ended = client.say("second")
         assert ended.reason == "error"
         assert one_line(ended.text, "can't be reached: Connection refused")
@@ -146,10 +146,10 @@ def test_a_sub_agent_whose_server_is_not_there(tmp_path: Path) -> None:
     task = call("Task", description="x", prompt="One", subagent_type="Explore")
     with at(tmp_path, reply(task), "Well.", "More.") as desk, Client(desk) as client, refusing() as nowhere:
 
-        def hear(event: Event) -> None:
+        def hear(event: TurnEvent) -> None:
             if isinstance(event, CallStarted | CallEnded):
                 is_begun = isinstance(event, CallStarted)
-                client.loop.setup.model = connect(endpoint(nowhere), QUICK) if is_begun else client.model
+                client.loop.setup.model = connect_model(endpoint(nowhere), QUICK) if is_begun else client.model
 
         client.hear = hear
         assert client.say("first").text == "Well."
@@ -160,7 +160,7 @@ def test_a_sub_agent_whose_server_is_not_there(tmp_path: Path) -> None:
 def test_retries_are_told(tmp_path: Path) -> None:
     with at(tmp_path, FAULTS["529"].reply, "Two.") as desk, Client(desk) as client:
         client.say()
-        (warning,) = client.told(Warned)
+        (warning,) = client.told(WarningIssued)
         assert "529: Overloaded; trying again in" in warning.text
 
 
@@ -256,7 +256,7 @@ def test_a_server_that_hangs_can_be_left(tmp_path: Path, after: int) -> None:
 def test_who_stops_it_while_it_waits_to_try_again_does_not_wait(tmp_path: Path) -> None:
     with at(tmp_path, error(429, "rate_limit_error", **{"retry-after": "100"}), "Two.") as desk, Client(desk) as client:
         cancel = Cancel()
-        client.hear = lambda event: cancel.set() if isinstance(event, Warned) else None
+        client.hear = lambda event: cancel.set() if isinstance(event, WarningIssued) else None
         assert client.say("first", cancel).reason == "interrupted"
         assert client.say("second").text == "Two."
 
@@ -284,7 +284,7 @@ def test_the_program_tries_again_and_nothing_is_doubled(tmp_path: Path) -> None:
         done = desk.turnlog("-p", "first", "--output-format", "json")
         assert json.loads(done.stdout)["result"] == "Two."
         (path,) = desk.config.glob("projects/*/*.jsonl")
-        assert [message["role"] for message in resumed(path).messages] == ["user", "assistant"]
+        assert [message["role"] for message in load_resumable_session(path).messages] == ["user", "assistant"]
 
 
 def test_the_program_ends_with_a_word_when_nobody_is_there_to_answer(tmp_path: Path) -> None:

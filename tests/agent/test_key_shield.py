@@ -18,7 +18,7 @@ import pytest
 
 from tests.agent.api import Api
 from tests.agent.desk import KEY, Desk, call, reply, script
-from turnlog.agent.key_shield import child_environment
+from turnlog.agent.key_shield import build_child_environment
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the means")
 MakeDesk = Callable[[dict[str, Any]], Desk]
@@ -87,11 +87,11 @@ def test_the_other_arguments_of_the_process_stay_as_they_were(desk: MakeDesk) ->
 
 def test_a_variable_that_repeats_the_key_is_kept_from_commands() -> None:
     given = {"ANTHROPIC_API_KEY": KEY, "MY_KEY": f"Bearer {KEY}", "PATH": "/bin", "CLAUDE_CODE_X": "1"}
-    assert child_environment(given) == {"PATH": "/bin"}
+    assert build_child_environment(given) == {"PATH": "/bin"}
 
 
 def test_a_short_value_is_no_key_that_others_could_repeat() -> None:
-    assert child_environment({"ANTHROPIC_API_KEY": "b", "PATH": "/bin"}) == {"PATH": "/bin"}
+    assert build_child_environment({"ANTHROPIC_API_KEY": "b", "PATH": "/bin"}) == {"PATH": "/bin"}
 
 
 def test_a_search_does_not_get_the_key(desk: MakeDesk, tmp_path: Path) -> None:

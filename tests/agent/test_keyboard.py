@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.agent.console.draft import Draft
-from turnlog.agent.console.history import KEPT, History
-from turnlog.agent.console.keys import Key, keys
+from turnlog.agent.console.draft import InputDraft
+from turnlog.agent.console.history import MAX_HISTORY_PROMPTS, PromptHistory
+from turnlog.agent.console.keys import Key, parse_keys
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from turnlog.agent.console.keys import Key, keys
     ],
 )
 def test_keys_are_known_by_what_they_send(sent: str, expected: list[Key | str]) -> None:
-    assert [key.name or key for key in keys(sent)] == expected
+    assert [key.name or key for key in parse_keys(sent)] == expected
 
 
 @pytest.mark.parametrize(
@@ -39,30 +39,32 @@ def test_keys_are_known_by_what_they_send(sent: str, expected: list[Key | str]) 
     ],
 )
 def test_a_draft_is_changed_at_its_end(sent: str, expected: str) -> None:
-    draft = Draft()
-    for key in keys(sent):
-        draft.press(key)
-    assert draft.take() == expected
+    draft = InputDraft()
+    for key in parse_keys(sent):
+        draft.press_key(key)
+    assert draft.take_text() == expected
     assert draft.text == ""
 
 
 def test_history_keeps_prompts_of_several_lines_and_backslashes(tmp_path: Path) -> None:
-    history = History(tmp_path / "new" / "history")
+    history = PromptHistory(tmp_path / "new" / "history")
     said = ["one\ntwo\n  three", r"a\nb \ \\ c", "plain"]
     for text in said:
         history.add(text)
-    assert History(tmp_path / "new" / "history").load() == said
+    assert PromptHistory(tmp_path / "new" / "history").load() == said
 
 
 def test_history_does_not_grow_for_ever(tmp_path: Path) -> None:
     path = tmp_path / "history"
-    path.write_text("".join(f"{number}\n" for number in range(3 * KEPT)))
-    assert History(path).load() == [str(number) for number in range(2 * KEPT, 3 * KEPT)]
-    assert len(path.read_text().splitlines()) == KEPT
+    path.write_text("".join(f"{number}\n" for number in range(3 * MAX_HISTORY_PROMPTS)))
+    assert PromptHistory(path).load() == [
+        str(number) for number in range(2 * MAX_HISTORY_PROMPTS, 3 * MAX_HISTORY_PROMPTS)
+    ]
+    assert len(path.read_text().splitlines()) == MAX_HISTORY_PROMPTS
 
 
 def test_a_history_that_can_t_be_written_is_done_without(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    history = History(tmp_path / "file" / "history")
+    history = PromptHistory(tmp_path / "file" / "history")
     history.add("x")
     assert history.load() == []

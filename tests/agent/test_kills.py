@@ -21,7 +21,7 @@ from tests.agent.desk import Desk, call, reply, says
 from tests.agent.rules import unmarked
 from tests.agent.waiting import finish, wait_until
 from tests.interop.classify import Object
-from turnlog.agent.compaction import INSTRUCTION
+from turnlog.agent.compaction import SUMMARY_INSTRUCTION
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="processes are not killed by signals there")]
 
@@ -93,7 +93,7 @@ def is_written(asked: list[Object], written: list[Object]) -> bool:
     bodies = [body for body in asked if any(tool["name"] == "Task" for tool in body["tools"])]
     if (
         not bodies
-        or bodies[-1]["messages"][-1]["content"][-1].get("text") == INSTRUCTION
+        or bodies[-1]["messages"][-1]["content"][-1].get("text") == SUMMARY_INSTRUCTION
         or len(written[0]["content"][0]["text"]) > 100
     ):
         return True

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.agent.desk import Desk, script
-from turnlog.agent.briefing.agents import agent_types
-from turnlog.agent.briefing.memory import memories
+from turnlog.agent.briefing.agents import load_agent_types
+from turnlog.agent.briefing.memory import load_memory_files
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.settings import Layer, Settings
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.settings import Settings, SettingsLayer
+from turnlog.agent.tools.tool import Workspace
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs links")
 MakeDesk = Callable[[dict[str, Any]], Desk]
@@ -44,14 +44,14 @@ class Checkout:
 
     def texts(self, cwd: Path | None = None, *, external: bool = False, deny: Sequence[str] = ()) -> list[str]:
         home, cwd = self.base / "home", cwd or self.cwd
-        rules = Settings((Layer("flags", "flags", {"permissions": {"deny": list(deny)}}, cwd),))
-        found = memories(
+        rules = Settings((SettingsLayer("flags", "flags", {"permissions": {"deny": list(deny)}}, cwd),))
+        found = load_memory_files(
             cwd,
             self.config,
             external=external,
             home=home,
             warn=self.warned.append,
-            is_unreadable=SettingsGuard(rules, home=home).unreadable(Place(cwd, cwd)),
+            is_unreadable=SettingsGuard(rules, home=home).unreadable(Workspace(cwd, cwd)),
         )
         return [memory.text.strip() for memory in found]
 
@@ -179,17 +179,17 @@ def test_a_sub_agent_is_not_described_by_a_file_from_elsewhere(checkout: Checkou
     described = f"---\nname: spy\ndescription: {SECRET}\n---\n{SECRET}"
     checkout.secret.write_text(described)
     checkout.link(".claude/agents/spy.md", checkout.secret)
-    assert "spy" not in agent_types(checkout.cwd, checkout.config, checkout.warned.append)
+    assert "spy" not in load_agent_types(checkout.cwd, checkout.config, checkout.warned.append)
     (warning,) = checkout.warned
     assert str(checkout.secret) in warning
     (checkout.config / "agents").symlink_to(checkout.base / "home")  # the person's own may lie anywhere
-    assert "spy" in agent_types(checkout.cwd, checkout.config)
+    assert "spy" in load_agent_types(checkout.cwd, checkout.config)
 
 
 def test_a_linked_folder_of_sub_agents_is_not_looked_through(checkout: Checkout) -> None:
     checkout.secret.write_text(f"---\nname: spy\ndescription: {SECRET}\n---\n{SECRET}")
     checkout.link(".claude/agents", checkout.base / "home")
-    assert "spy" not in agent_types(checkout.cwd, checkout.config, checkout.warned.append)
+    assert "spy" not in load_agent_types(checkout.cwd, checkout.config, checkout.warned.append)
     assert len(checkout.warned) == 1
 
 
@@ -217,7 +217,7 @@ def test_no_web_of_links_has_a_file_from_elsewhere_sent(links: list[tuple[str, s
             except OSError:
                 continue
         assert not any(SECRET in text for text in checkout.texts())
-        assert not any(SECRET in kind.prompt for kind in agent_types(checkout.cwd, checkout.config).values())
+        assert not any(SECRET in kind.prompt for kind in load_agent_types(checkout.cwd, checkout.config).values())
 
 
 @pytest.mark.parametrize("is_trusted", [True, False])

@@ -12,22 +12,30 @@ from typing import Any
 import pytest
 
 from tests.agent.waiting import HANG
-from turnlog.agent.calls import INSTEAD, STOP
-from turnlog.agent.conversation import Conversation, reminder
-from turnlog.agent.events import CallEnded, Compacted, Denied, Event, Said, Streamed, TurnEnded
-from turnlog.agent.loop import Loop
-from turnlog.agent.permissions.decision import Decision, Mode, Verdict
-from turnlog.agent.person import Leave, Nobody, Person
-from turnlog.agent.record.record import Record
-from turnlog.agent.setup import AgentType, Limits, Setup
-from turnlog.agent.spending import tokens_of
-from turnlog.agent.tools.tool import Object, Place, Question, Result, Scene, Tool, ToolError
-from turnlog.model.answer import Answer
+from turnlog.agent.calls import CALL_REFUSED_INSTEAD_TEXT, CALL_REFUSED_STOP_TEXT
+from turnlog.agent.conversation import AgentConversation, build_reminder
+from turnlog.agent.events import (
+    AnswerStreamed,
+    CallDenied,
+    CallEnded,
+    ConversationCompacted,
+    EntryWritten,
+    TurnEnded,
+    TurnEvent,
+)
+from turnlog.agent.loop import AgentLoop
+from turnlog.agent.permissions.decision import Decision, PermissionMode, Verdict
+from turnlog.agent.person import Nobody, PermissionAnswer, Person
+from turnlog.agent.record.record import SessionRecord
+from turnlog.agent.setup import AgentSetup, AgentType, TurnLimits
+from turnlog.agent.spending import count_priced_tokens
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, ToolError, Workspace
+from turnlog.model.answer import ModelAnswer
 from turnlog.model.cancel import Cancel
-from turnlog.model.failures import Busied, ModelError, RateLimited, Rejected, Unauthorised, Unreachable
-from turnlog.model.scripted import Late, Scripted, Step
+from turnlog.model.failures import KeyRejected, ModelError, RateLimited, RequestRejected, ServerBusy, ServerUnreachable
+from turnlog.model.scripted import DelayedStep, ScriptedModel, ScriptStep
 from turnlog.session.session import Session
-from turnlog.session.usage.prices import cost
+from turnlog.session.usage.prices import compute_cost
 
 USAGE = {"input_tokens": 10, "output_tokens": 5}
 
@@ -37,7 +45,7 @@ class Does:
 
     description = "Does something."
 
-    def __init__(self, name: str, act: Callable[[Object, Scene], Result], *, safe: bool = True) -> None:
+    def __init__(self, name: str, act: Callable[[Object, CallContext], CallResult], *, safe: bool = True) -> None:
         self.schema: Object = {"type": "object", "properties": {"x": {"type": "string"}}, "additionalProperties": False}
         self.name = name
         self._act = act
@@ -46,40 +54,40 @@ class Does:
     def is_safe(self, given: Object) -> bool:
         return self._safe
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         return self._act(given, scene)
 
 
 class Rule:
     """A guard that always says the same."""
 
-    mode: Mode = "default"
+    mode: PermissionMode = "default"
 
     def __init__(self, verdict: Verdict = "allow") -> None:
         self._verdict = verdict
         self.kept: list[tuple[str, ...]] = []
 
-    def decide(self, name: str, given: Mapping[str, Any], place: Place) -> Decision:
+    def decide(self, name: str, given: Mapping[str, Any], place: Workspace) -> Decision:
         return Decision(self._verdict, f"{name} needs leave", (f"{name}(x)",))
 
-    def remember(self, rules: tuple[str, ...], place: Place) -> str:
+    def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
         self.kept.append(rules)
         return "settings.local.json"
 
     def is_hidden(self, name: str) -> bool:
         return name == "Hidden"
 
-    def unreadable(self, place: Place) -> Callable[[Path], bool]:
+    def unreadable(self, place: Workspace) -> Callable[[Path], bool]:
         return lambda path: path.name == "secret"
 
 
 class Says(Nobody):
     """A person who says the same to everything."""
 
-    def __init__(self, leave: Leave) -> None:
+    def __init__(self, leave: PermissionAnswer) -> None:
         self._leave = leave
 
-    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> Leave:
+    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> PermissionAnswer:
         return self._leave
 
 
@@ -87,32 +95,34 @@ def use(call: str, name: str = "Echo", **given: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": call, "name": name, "input": given}
 
 
-def calling(*blocks: dict[str, Any], number: int = 1) -> Answer:
-    return Answer(blocks, "tool_use", USAGE, f"msg_{number}", "claude-opus-5")
+def calling(*blocks: dict[str, Any], number: int = 1) -> ModelAnswer:
+    return ModelAnswer(blocks, "tool_use", USAGE, f"msg_{number}", "claude-opus-5")
 
 
-def saying(text: str, number: int = 2, **usage: int) -> Answer:
-    return Answer(({"type": "text", "text": text},), "end_turn", {**USAGE, **usage}, f"msg_{number}", "claude-opus-5")
+def saying(text: str, number: int = 2, **usage: int) -> ModelAnswer:
+    return ModelAnswer(
+        ({"type": "text", "text": text},), "end_turn", {**USAGE, **usage}, f"msg_{number}", "claude-opus-5"
+    )
 
 
 class Desk:
     """A loop with a scripted model and all that it tells."""
 
-    def __init__(self, folder: Path, *script: Step, tools: tuple[Tool, ...] = (), **changes: Any) -> None:
-        self.model = Scripted(script)
-        self.events: list[Event] = []
+    def __init__(self, folder: Path, *script: ScriptStep, tools: tuple[Tool, ...] = (), **changes: Any) -> None:
+        self.model = ScriptedModel(script)
+        self.events: list[TurnEvent] = []
         self.guard = changes.pop("guard", Rule())
         person: Person = changes.pop("person", Nobody())
-        echo = Does("Echo", lambda given, scene: Result(f"echo {given.get('x')}", {"out": 1}))
+        echo = Does("Echo", lambda given, scene: CallResult(f"echo {given.get('x')}", {"out": 1}))
         offered = {tool.name: tool for tool in (echo, *tools)}
-        place = Place(folder, folder)
+        place = Workspace(folder, folder)
         system = [{"type": "text", "text": "Be good."}]
-        setup = Setup(
+        setup = AgentSetup(
             self.model,
             "claude-opus-5",
             "claude-haiku-4-5",
             system,
-            [reminder("memory")],
+            [build_reminder("memory")],
             offered,
             self.guard,
             place,
@@ -120,11 +130,11 @@ class Desk:
         )
         for name, value in changes.items():
             setattr(setup, name, value)
-        self.record = Record.new(folder / "claude", folder)
-        self.loop = Loop(setup, self.record, Conversation(preface=setup.preface), self.events.append, person)
+        self.record = SessionRecord.create_session(folder / "claude", folder)
+        self.loop = AgentLoop(setup, self.record, AgentConversation(preface=setup.preface), self.events.append, person)
 
     def say(self, text: str = "go", cancel: Cancel | None = None) -> TurnEnded:
-        return self.loop.turn(text, cancel or Cancel())
+        return self.loop.run_turn(text, cancel or Cancel())
 
     def told(self, kind: type[Any]) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -144,7 +154,7 @@ def test_an_answer_without_calls_ends_the_turn(tmp_path: Path) -> None:
     ended = desk.say("hi")
     assert (ended.reason, ended.text) == ("finished", "Hello.")
     sent = desk.model.requests[0]
-    assert [block["text"] for block in sent.messages[0]["content"]] == [reminder("memory")["text"], "hi"]
+    assert [block["text"] for block in sent.messages[0]["content"]] == [build_reminder("memory")["text"], "hi"]
     with Session.open(desk.record.path) as session:
         assert [turn.text for turn in session.turns] == ["hi"]
         assert session.turns[0].outcome == "finished"
@@ -167,13 +177,13 @@ def test_calls_that_change_nothing_run_side_by_side_and_others_alone(tmp_path: P
     met = threading.Barrier(2, timeout=HANG)
     order: list[str] = []
 
-    def meet(given: Object, scene: Scene) -> Result:
+    def meet(given: Object, scene: CallContext) -> CallResult:
         met.wait()
-        return Result("met")
+        return CallResult("met")
 
-    def note(given: Object, scene: Scene) -> Result:
+    def note(given: Object, scene: CallContext) -> CallResult:
         order.append(scene.call)
-        return Result("noted")
+        return CallResult("noted")
 
     tools = (Does("Meet", meet), Does("Note", note, safe=False))
     calls = calling(use("a", "Meet"), use("b", "Meet"), use("c", "Note"), use("d", "Note"))
@@ -193,10 +203,10 @@ def test_calls_that_change_nothing_run_side_by_side_and_others_alone(tmp_path: P
     ],
 )
 def test_what_goes_wrong_in_a_call_is_told_to_the_model(tmp_path: Path, call: dict[str, Any], told: str) -> None:
-    def fail(given: Object, scene: Scene) -> Result:
+    def fail(given: Object, scene: CallContext) -> CallResult:
         raise ToolError("it is broken")
 
-    def breaks(given: Object, scene: Scene) -> Result:
+    def breaks(given: Object, scene: CallContext) -> CallResult:
         raise ValueError("oh")
 
     tools = (Does("Fails", fail), Does("Breaks", breaks), Does("Hidden", breaks))
@@ -218,7 +228,7 @@ def test_a_denied_call_is_told_and_the_turn_goes_on(tmp_path: Path) -> None:
     assert desk.say().reason == "finished"
     assert desk.results()[0]["content"] == "Echo needs leave"
     assert [call.name for call in desk.loop.calls.denials] == ["Echo"]
-    assert len(desk.told(Denied)) == 1
+    assert len(desk.told(CallDenied)) == 1
 
 
 def test_where_nobody_can_be_asked_a_call_is_denied(tmp_path: Path) -> None:
@@ -228,8 +238,12 @@ def test_where_nobody_can_be_asked_a_call_is_denied(tmp_path: Path) -> None:
     assert len(desk.loop.calls.denials) == 1
 
 
-@pytest.mark.parametrize(("leave", "kept"), [(Leave("once"), []), (Leave("always"), [("Echo(x)",)])], ids=str)
-def test_a_person_may_allow_once_or_always(tmp_path: Path, leave: Leave, kept: list[tuple[str, ...]]) -> None:
+@pytest.mark.parametrize(
+    ("leave", "kept"), [(PermissionAnswer("once"), []), (PermissionAnswer("always"), [("Echo(x)",)])], ids=str
+)
+def test_a_person_may_allow_once_or_always(
+    tmp_path: Path, leave: PermissionAnswer, kept: list[tuple[str, ...]]
+) -> None:
     desk = Desk(tmp_path, calling(use("c", x="1")), saying("ok"), guard=Rule("ask"), person=Says(leave))
     desk.say()
     assert desk.results()[0]["content"] == "echo 1"
@@ -238,15 +252,26 @@ def test_a_person_may_allow_once_or_always(tmp_path: Path, leave: Leave, kept: l
 
 def test_a_refusal_with_words_goes_on_and_one_without_ends_the_turn(tmp_path: Path) -> None:
     words = Desk(
-        tmp_path / "w", calling(use("c")), saying("ok"), guard=Rule("ask"), person=Says(Leave("no", "use tabs"))
+        tmp_path / "w",
+        calling(use("c")),
+        saying("ok"),
+        guard=Rule("ask"),
+        person=Says(PermissionAnswer("no", "use tabs")),
     )
     assert words.say().reason == "finished"
-    assert words.results()[0]["content"] == INSTEAD + "use tabs"
+    assert words.results()[0]["content"] == CALL_REFUSED_INSTEAD_TEXT + "use tabs"
     mute = Desk(
-        tmp_path / "m", calling(use("c"), use("d")), saying("later"), guard=Rule("ask"), person=Says(Leave("no"))
+        tmp_path / "m",
+        calling(use("c"), use("d")),
+        saying("later"),
+        guard=Rule("ask"),
+        person=Says(PermissionAnswer("no")),
     )
     assert mute.say().reason == "interrupted"
-    assert [line["message"]["content"][0]["content"] for line in mute.lines if "toolUseResult" in line] == [STOP, STOP]
+    assert [line["message"]["content"][0]["content"] for line in mute.lines if "toolUseResult" in line] == [
+        CALL_REFUSED_STOP_TEXT,
+        CALL_REFUSED_STOP_TEXT,
+    ]
     assert mute.say("go on").reason == "finished"
     last = mute.model.requests[-1].messages
     assert [block["type"] for block in last[-1]["content"]] == ["tool_result", "tool_result", "text", "text"]
@@ -257,9 +282,9 @@ def test_a_turn_that_is_stopped_while_the_model_speaks_keeps_what_was_said(tmp_p
     desk = Desk(tmp_path, saying("a long answer that is stopped"), saying("again"))
     seen = desk.loop.tell
 
-    def stop(event: Event) -> None:
+    def stop(event: TurnEvent) -> None:
         seen(event)
-        if isinstance(event, Streamed) and len(desk.events) > 4:
+        if isinstance(event, AnswerStreamed) and len(desk.events) > 4:
             cancel.set()
 
     desk.loop.tell = stop
@@ -272,10 +297,10 @@ def test_a_turn_that_is_stopped_while_the_model_speaks_keeps_what_was_said(tmp_p
 def test_a_call_that_is_stopped_has_a_result(tmp_path: Path) -> None:
     cancel = Cancel()
 
-    def wait(given: Object, scene: Scene) -> Result:
+    def wait(given: Object, scene: CallContext) -> CallResult:
         cancel.set()
         scene.cancel.pause(60)
-        return Result("never")
+        return CallResult("never")
 
     desk = Desk(tmp_path, calling(use("c", "Wait"), use("d")), saying("ok"), tools=(Does("Wait", wait, safe=False),))
     assert desk.say(cancel=cancel).reason == "interrupted"
@@ -284,7 +309,7 @@ def test_a_call_that_is_stopped_has_a_result(tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_api_ends_the_turn_and_is_not_sent_again(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, Rejected("no such model", status=400, kind="invalid_request_error"), saying("ok"))
+    desk = Desk(tmp_path, RequestRejected("no such model", status=400, kind="invalid_request_error"), saying("ok"))
     ended = desk.say("first")
     assert (ended.reason, ended.text) == ("error", "API Error: no such model")
     (line,) = (line for line in desk.lines if line.get("isApiErrorMessage"))
@@ -297,9 +322,9 @@ def test_an_error_of_the_api_ends_the_turn_and_is_not_sent_again(tmp_path: Path)
     ("error", "name"),
     [
         (RateLimited("no", status=429), "rate_limit"),
-        (Busied("no", status=529), "server_error"),
-        (Unauthorised("no", status=401), "authentication_failed"),
-        (Unreachable("no"), "unknown"),
+        (ServerBusy("no", status=529), "server_error"),
+        (KeyRejected("no", status=401), "authentication_failed"),
+        (ServerUnreachable("no"), "unknown"),
     ],
 )
 def test_a_failure_is_called_what_the_real_client_calls_it(tmp_path: Path, error: ModelError, name: str) -> None:
@@ -310,14 +335,14 @@ def test_a_failure_is_called_what_the_real_client_calls_it(tmp_path: Path, error
 
 def test_limits_end_a_turn(tmp_path: Path) -> None:
     calls = [calling(use(f"c{n}"), number=n) for n in range(9)]
-    desk = Desk(tmp_path / "t", *calls, limits=Limits(turns=3))
+    desk = Desk(tmp_path / "t", *calls, limits=TurnLimits(turns=3))
     assert (desk.say().reason, len(desk.model.requests)) == ("max_turns", 3)
-    poor = Desk(tmp_path / "d", *calls, limits=Limits(dollars=0.00001))
+    poor = Desk(tmp_path / "d", *calls, limits=TurnLimits(dollars=0.00001))
     assert (poor.say().reason, len(poor.model.requests)) == ("budget", 1)
 
 
 def test_an_answer_that_was_cut_by_its_limit_is_gone_on_with(tmp_path: Path) -> None:
-    cut = Answer(({"type": "text", "text": "half"},), "max_tokens", USAGE, "msg_1", "claude-opus-5")
+    cut = ModelAnswer(({"type": "text", "text": "half"},), "max_tokens", USAGE, "msg_1", "claude-opus-5")
     desk = Desk(tmp_path, cut, saying(" and half"))
     assert desk.say().text == " and half"
     assert len(desk.model.requests) == 2
@@ -327,12 +352,12 @@ def test_the_beginning_of_a_request_is_the_same_bytes_in_every_request(tmp_path:
     desk = Desk(tmp_path, calling(use("c1")), saying("one"), calling(use("c2"), number=3), saying("two", 4))
     desk.say("first")
     desk.say("second")
-    bodies = [json.dumps(without_marks(request.body())) for request in desk.model.requests]
+    bodies = [json.dumps(without_marks(request.build_body())) for request in desk.model.requests]
     for before, after in pairwise(bodies):
         # All but the brackets that close the list of messages.
         assert after.startswith(before[: before.rindex("]}]}")])
     for request in desk.model.requests:
-        assert json.dumps(request.body()).count("cache_control") <= 4
+        assert json.dumps(request.build_body()).count("cache_control") <= 4
 
 
 def without_marks(value: Any) -> Any:
@@ -372,24 +397,28 @@ def test_a_model_thinks_as_long_as_the_environment_lets_it(
 
 
 def test_old_results_are_cleared_before_anything_is_summed_up(tmp_path: Path) -> None:
-    big = Does("Big", lambda given, scene: Result("x" * 40_000))
+    big = Does("Big", lambda given, scene: CallResult("x" * 40_000))
     calls = [calling(use(f"c{n}", "Big"), number=n) for n in range(8)]
-    full = Answer(calls[7].content, "tool_use", {"input_tokens": 190_000, "output_tokens": 5}, "m7", "claude-opus-5")
+    full = ModelAnswer(
+        calls[7].content, "tool_use", {"input_tokens": 190_000, "output_tokens": 5}, "m7", "claude-opus-5"
+    )
     desk = Desk(tmp_path, *calls[:7], full, saying("ok", 9), tools=(big,), window=200_000)
     desk.say()
-    assert [event.trigger for event in desk.told(Compacted)] == ["micro"]
+    assert [event.trigger for event in desk.told(ConversationCompacted)] == ["micro"]
     assert [len(block["content"]) < 100 for block in desk.results()] == [True] * 3 + [False] * 5
 
 
 def test_a_picture_frees_what_it_is_worth_and_not_its_bytes(tmp_path: Path) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "x" * 400_000}}
-    shows = Does("Shows", lambda given, scene: Result([image]))
+    shows = Does("Shows", lambda given, scene: CallResult([image]))
     calls = [calling(use(f"c{n}", "Shows"), number=n) for n in range(8)]
-    full = Answer(calls[7].content, "tool_use", {"input_tokens": 190_000, "output_tokens": 5}, "m7", "claude-opus-5")
+    full = ModelAnswer(
+        calls[7].content, "tool_use", {"input_tokens": 190_000, "output_tokens": 5}, "m7", "claude-opus-5"
+    )
     summary = saying("<summary>Pictures.</summary>", 9)
     desk = Desk(tmp_path, *calls[:7], full, summary, saying("ok", 10), tools=(shows,), window=200_000)
     assert desk.say().text == "ok"
-    assert [event.trigger for event in desk.told(Compacted)] == ["auto"]
+    assert [event.trigger for event in desk.told(ConversationCompacted)] == ["auto"]
 
 
 def test_a_full_window_is_replaced_by_a_summary(tmp_path: Path) -> None:
@@ -398,7 +427,7 @@ def test_a_full_window_is_replaced_by_a_summary(tmp_path: Path) -> None:
     desk = Desk(tmp_path, full, summary, saying("ok", 3), window=200_000)
     desk.say("first")
     assert desk.say("second").text == "ok"
-    assert [event.trigger for event in desk.told(Compacted)] == ["auto"]
+    assert [event.trigger for event in desk.told(ConversationCompacted)] == ["auto"]
     asked = desk.model.requests[1]
     assert asked.system == desk.model.requests[0].system
     sent = json.dumps([*desk.model.requests[2].messages])
@@ -408,7 +437,7 @@ def test_a_full_window_is_replaced_by_a_summary(tmp_path: Path) -> None:
 
 
 def test_a_sub_agent_works_in_a_file_of_its_own_and_reports(tmp_path: Path) -> None:
-    def task(given: Object, scene: Scene) -> Result:
+    def task(given: Object, scene: CallContext) -> CallResult:
         return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)
 
     helper = AgentType("Explore", "looks", "You look around.", tools=("Echo",))
@@ -431,12 +460,12 @@ def test_a_sub_agent_works_in_a_file_of_its_own_and_reports(tmp_path: Path) -> N
         (agent,) = session.agents
         assert (agent.type, agent.call_id) == ("Explore", "t")
         assert session.calls[0].agent_id == agent.agent_id
-        assert [call.id for call in session.agent_session(agent).calls] == ["e"]
+        assert [call.id for call in session.open_agent_session(agent).calls] == ["e"]
     assert desk.loop.spent.requests == 4
 
 
 def test_progress_of_a_sub_agent_says_nothing_that_the_format_does_not_know(tmp_path: Path) -> None:
-    def task(given: Object, scene: Scene) -> Result:
+    def task(given: Object, scene: CallContext) -> CallResult:
         return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)
 
     kinds = {"helper": AgentType("helper", "Helps.", "You help.")}
@@ -449,12 +478,12 @@ def test_progress_of_a_sub_agent_says_nothing_that_the_format_does_not_know(tmp_
 
 
 def test_a_budget_is_one_for_a_session_and_its_sub_agents(tmp_path: Path) -> None:
-    def task(given: Object, scene: Scene) -> Result:
+    def task(given: Object, scene: CallContext) -> CallResult:
         return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)
 
     tool = Does("Task", task)
     tool.schema = {"type": "object"}
-    price = cost("claude-opus-5", tokens_of(USAGE)).usd
+    price = compute_cost("claude-opus-5", count_priced_tokens(USAGE)).usd
     assert price
     desk = Desk(
         tmp_path,
@@ -462,22 +491,22 @@ def test_a_budget_is_one_for_a_session_and_its_sub_agents(tmp_path: Path) -> Non
         *[calling(use(f"e{n}", x="1"), number=n) for n in range(2, 9)],
         tools=(tool,),
         agents={"Explore": AgentType("Explore", "looks", "You look around.")},
-        limits=Limits(dollars=2.5 * price),
+        limits=TurnLimits(dollars=2.5 * price),
     )
     assert desk.say().reason == "budget"
     assert len(desk.model.requests) == 3
 
 
 def test_a_budget_for_a_model_without_a_price_ends_the_turn(tmp_path: Path) -> None:
-    answer = Answer((use("c", x="1"),), "tool_use", USAGE, "msg_1", "somebodys-model")
-    desk = Desk(tmp_path, answer, saying("never"), limits=Limits(dollars=5.0))
+    answer = ModelAnswer((use("c", x="1"),), "tool_use", USAGE, "msg_1", "somebodys-model")
+    desk = Desk(tmp_path, answer, saying("never"), limits=TurnLimits(dollars=5.0))
     ended = desk.say()
     assert (ended.reason, len(desk.model.requests)) == ("error", 1)
     assert "No price is known for somebodys-model" in ended.text
 
 
 def test_an_unknown_kind_of_sub_agent_is_told(tmp_path: Path) -> None:
-    def task(given: Object, scene: Scene) -> Result:
+    def task(given: Object, scene: CallContext) -> CallResult:
         return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)
 
     tool = Does("Task", task)
@@ -490,7 +519,7 @@ def test_an_unknown_kind_of_sub_agent_is_told(tmp_path: Path) -> None:
 def test_what_fills_the_window_adds_up(tmp_path: Path) -> None:
     desk = Desk(tmp_path, calling(use("c")), saying("ok", 2, input_tokens=5000))
     desk.say()
-    found = desk.loop.context()
+    found = desk.loop.measure_context()
     assert found.is_exact
     assert abs(sum(tokens for _, tokens in found.parts) - found.used) <= len(found.parts)
     assert {name for name, _ in found.parts} >= {
@@ -506,14 +535,14 @@ def test_what_fills_the_window_adds_up(tmp_path: Path) -> None:
 def test_everything_that_is_written_is_told(tmp_path: Path) -> None:
     desk = Desk(tmp_path, calling(use("c")), saying("ok"))
     desk.say()
-    told = [event.entry["uuid"] for event in desk.told(Said)]
+    told = [event.entry["uuid"] for event in desk.told(EntryWritten)]
     written = [line["uuid"] for line in desk.lines if line.get("uuid") and line["type"] != "progress"]
     assert told == written
     assert len(desk.told(CallEnded)) == 1
 
 
 def test_a_question_that_nobody_answers_is_declined(tmp_path: Path) -> None:
-    asked = Does("Ask", lambda given, scene: Result(str(scene.desk.ask(Question("question", given)))))
+    asked = Does("Ask", lambda given, scene: CallResult(str(scene.desk.ask(Question("question", given)))))
     desk = Desk(tmp_path, calling(use("c", "Ask")), saying("ok"), tools=(asked,))
     desk.say()
     assert desk.results()[0]["content"] == "None"
@@ -522,19 +551,19 @@ def test_a_question_that_nobody_answers_is_declined(tmp_path: Path) -> None:
 def test_a_late_answer_can_be_stopped(tmp_path: Path) -> None:
     cancel = Cancel()
     threading.Timer(0.1, cancel.set).start()
-    assert Desk(tmp_path, Late(3600, saying("late"))).say(cancel=cancel).reason == "interrupted"
+    assert Desk(tmp_path, DelayedStep(3600, saying("late"))).say(cancel=cancel).reason == "interrupted"
 
 
 def test_results_stand_in_the_order_of_their_calls_whichever_ends_first(tmp_path: Path) -> None:
     second = threading.Event()
 
-    def wait(given: Object, scene: Scene) -> Result:
+    def wait(given: Object, scene: CallContext) -> CallResult:
         assert second.wait(HANG)
-        return Result("slow")
+        return CallResult("slow")
 
-    def go(given: Object, scene: Scene) -> Result:
+    def go(given: Object, scene: CallContext) -> CallResult:
         second.set()
-        return Result("quick")
+        return CallResult("quick")
 
     calls = calling(use("a", "Wait"), use("b", "Go"), use("c", "No"), use("d", "Go"))
     desk = Desk(tmp_path, calls, saying("ok"), tools=(Does("Wait", wait), Does("Go", go)))

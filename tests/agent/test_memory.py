@@ -7,8 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.agent.briefing.memory import DEEPEST, INTRODUCTION, imports, memories, reminder
-from turnlog.agent.permissions.trust import may_import
+from turnlog.agent.briefing.memory import (
+    MAX_IMPORT_DEPTH,
+    MEMORY_INTRODUCTION,
+    find_imports,
+    load_memory_files,
+    render_memory_reminder,
+)
+from turnlog.agent.permissions.trust import may_import_external
 
 
 class Home:
@@ -28,7 +34,7 @@ class Home:
 
     def found(self, *, external: bool = False) -> list[tuple[str, str, str]]:
         """The names below the base, the kinds and the texts."""
-        memory = memories(self.cwd, self.config, external=external, home=self.base / "home")
+        memory = load_memory_files(self.cwd, self.config, external=external, home=self.base / "home")
         return [(str(item.path.relative_to(self.base)), item.kind, item.text.strip()) for item in memory]
 
     @property
@@ -63,14 +69,14 @@ def test_files_come_from_the_person_then_from_the_top_down(home: Home) -> None:
 def test_nothing_is_sent_where_there_is_nothing(home: Home) -> None:
     home.put("work/shop/CLAUDE.md", "  \n")
     assert home.found() == []
-    assert reminder([]) == ""
+    assert render_memory_reminder([]) == ""
 
 
 def test_the_person_s_own_file_is_not_sent_again_as_that_of_a_project(tmp_path: Path) -> None:
     config = tmp_path / ".claude"
     config.mkdir()
     (config / "CLAUDE.md").write_text("mine")
-    found = memories(tmp_path, config, home=tmp_path)
+    found = load_memory_files(tmp_path, config, home=tmp_path)
     assert [item.kind for item in found] == ["user"]
 
 
@@ -104,7 +110,7 @@ def test_imports_end_at_a_depth_of_five_files(home: Home) -> None:
     home.put("work/shop/CLAUDE.md", "@1.md")
     for number in range(1, 10):
         home.put(f"work/shop/{number}.md", f"@{number + 1}.md")
-    assert len(home.names) == DEEPEST
+    assert len(home.names) == MAX_IMPORT_DEPTH
 
 
 def test_missing_files_folders_pictures_and_binary_files_bring_in_nothing(home: Home) -> None:
@@ -152,7 +158,7 @@ def test_the_person_s_own_file_may_bring_in_any_file(home: Home) -> None:
     ],
 )
 def test_an_import_is_an_at_sign_before_a_path_outside_of_code(text: str, expected: list[str]) -> None:
-    assert imports(text) == expected
+    assert find_imports(text) == expected
 
 
 def test_comments_are_not_sent_and_bring_in_nothing(home: Home) -> None:
@@ -164,8 +170,8 @@ def test_comments_are_not_sent_and_bring_in_nothing(home: Home) -> None:
 def test_the_reminder_names_every_file_and_whose_it_is(home: Home) -> None:
     home.put("home/.claude/CLAUDE.md", "mine\n\n")
     home.put("work/shop/CLAUDE.md", "here")
-    told = reminder(memories(home.cwd, home.config, home=home.base / "home"))
-    assert told.startswith(INTRODUCTION)
+    told = render_memory_reminder(load_memory_files(home.cwd, home.config, home=home.base / "home"))
+    assert told.startswith(MEMORY_INTRODUCTION)
     assert (
         f"Contents of {home.config}/CLAUDE.md (user's private global instructions for all projects):\n\nmine\n\n"
         in told
@@ -198,4 +204,4 @@ def test_a_person_may_agree_that_files_from_elsewhere_are_brought_in(
 ) -> None:
     if state is not None:
         home.put("home/.claude.json", state.replace("@", home.cwd.as_posix()))
-    assert may_import(home.cwd, home.config) is expected
+    assert may_import_external(home.cwd, home.config) is expected

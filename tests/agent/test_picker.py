@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent.console.picker import SHOWN, ago, matches, pick
-from turnlog.agent.resume.choices import Choice
-from turnlog.render.terminal import Screen
+from turnlog.agent.console.picker import MAX_LISTED_SESSIONS, format_age, matches_words, pick_from_list
+from turnlog.agent.resume.choices import ResumeChoice
+from turnlog.render.terminal import TerminalScreen
 
 NOW = datetime.now(UTC)
 
 
-def choice(title: str, **more: object) -> Choice:
+def choice(title: str, **more: object) -> ResumeChoice:
     facts = {"last_prompt": None, "time": NOW, "size": 1000, "branch": "main", "cwd": "/home/dana"} | more
-    return Choice(Path(f"/x/{title[:10]}.jsonl"), title, **facts)  # type: ignore[arg-type]
+    return ResumeChoice(Path(f"/x/{title[:10]}.jsonl"), title, **facts)  # type: ignore[arg-type]
 
 
 def answering(*lines: str | None) -> Callable[[str], str | None]:
@@ -26,9 +26,9 @@ def answering(*lines: str | None) -> Callable[[str], str | None]:
     return lambda _: next(waiting)
 
 
-def chosen(choices: list[Choice], *lines: str | None) -> tuple[str | None, str]:
+def chosen(choices: list[ResumeChoice], *lines: str | None) -> tuple[str | None, str]:
     said: list[str] = []
-    found = pick(choices, answering(*lines), lambda *told: said.extend(told), Screen(width=60))
+    found = pick_from_list(choices, answering(*lines), lambda *told: said.extend(told), TerminalScreen(width=60))
     return found.title if found else None, "\n".join(said)
 
 
@@ -60,7 +60,7 @@ def test_the_list_tells_title_age_size_branch_and_folder() -> None:
 
 
 def test_a_long_list_says_how_many_more_there_are() -> None:
-    told = chosen([choice(f"{number}") for number in range(SHOWN + 2)], "q")[1]
+    told = chosen([choice(f"{number}") for number in range(MAX_LISTED_SESSIONS + 2)], "q")[1]
     assert told.splitlines()[-1].strip() == "2 more sessions; type words to find them"
 
 
@@ -74,8 +74,8 @@ def test_titles_and_folders_can_t_act_on_the_terminal() -> None:
 
 
 def test_all_words_must_be_held() -> None:
-    assert matches(FRUIT[2], "apples green")
-    assert not matches(FRUIT[2], "apples red")
+    assert matches_words(FRUIT[2], "apples green")
+    assert not matches_words(FRUIT[2], "apples red")
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_all_words_must_be_held() -> None:
     [(5, "just now"), (61, "1 minute ago"), (7200, "2 hours ago"), (200_000, "2 days ago"), (-5, "just now")],
 )
 def test_ages_are_told_in_one_unit(passed: float, expected: str) -> None:
-    assert ago(NOW - timedelta(seconds=passed), NOW) == expected
+    assert format_age(NOW - timedelta(seconds=passed), NOW) == expected

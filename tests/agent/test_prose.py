@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.agent.console.prose import Prose
-from turnlog.render.terminal import Screen, width
+from turnlog.agent.console.prose import ProseWrapper
+from turnlog.render.terminal import TerminalScreen, measure_width
 
 
 def shown(text: str, cells: int | None = 30, *, color: bool = False, step: int = 1) -> str:
     """What is written of a text that comes in pieces."""
-    prose = Prose(lambda: Screen(color, cells))
-    return "".join(prose.add(text[at : at + step]) for at in range(0, len(text), step)) + prose.end()
+    prose = ProseWrapper(lambda: TerminalScreen(color, cells))
+    return "".join(prose.add_text(text[at : at + step]) for at in range(0, len(text), step)) + prose.end_line()
 
 
 def test_words_are_not_torn() -> None:
@@ -44,7 +44,7 @@ def test_long_words_code_and_tables_are_left_to_the_terminal(text: str) -> None:
 def test_scripts_without_blanks_are_broken_between_characters() -> None:
     told = shown("漢字" * 20).split("\n")
     assert len(told) == 3
-    assert max(map(width, told)) < 30
+    assert max(map(measure_width, told)) < 30
 
 
 def test_headings_and_code_are_told_apart() -> None:
@@ -53,15 +53,15 @@ def test_headings_and_code_are_told_apart() -> None:
 
 
 def test_another_text_does_not_begin_in_the_code_of_the_one_before() -> None:
-    prose = Prose(lambda: Screen(True, 30))
-    prose.add("```\ncode\n")
-    prose.begin()
-    assert prose.add("plain text ") == "plain text"
+    prose = ProseWrapper(lambda: TerminalScreen(True, 30))
+    prose.add_text("```\ncode\n")
+    prose.begin_text()
+    assert prose.add_text("plain text ") == "plain text"
 
 
 def test_what_stands_in_code_is_written_as_it_comes() -> None:
-    prose = Prose(lambda: Screen(False, 30))
-    assert [prose.add(part) for part in ("```\n", "ab", "c", "\n`", "``\n")] == ["```\n", "ab", "c", "\n", "```\n"]
+    prose = ProseWrapper(lambda: TerminalScreen(False, 30))
+    assert [prose.add_text(part) for part in ("```\n", "ab", "c", "\n`", "``\n")] == ["```\n", "ab", "c", "\n", "```\n"]
 
 
 @given(st.text(alphabet="ab`#-| \n漢1.", max_size=200), st.integers(20, 60), st.integers(1, 7))

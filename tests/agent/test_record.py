@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.agent.talk import STORIES, USAGE, Line, Story, answer, plain, rows, text, thought, use, written
-from turnlog.agent.record.chain import VERSION
+from turnlog.agent.record.chain import RECORD_VERSION
 from turnlog.agent.record.lines import Object
-from turnlog.agent.record.record import Record
-from turnlog.agent.tools.tool import Result
-from turnlog.entries.slug import slug
+from turnlog.agent.record.record import SessionRecord
+from turnlog.agent.tools.tool import CallResult
+from turnlog.entries.slug import make_slug
 from turnlog.errors import Busy, Changed, TurnlogError, UsageError
-from turnlog.model.answer import Answer
+from turnlog.model.answer import ModelAnswer
 from turnlog.session.health.check import check
 from turnlog.session.session import Session
 
@@ -28,8 +28,8 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links and sign
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Record:
-    return Record.new(tmp_path / "config", tmp_path)
+def record(tmp_path: Path) -> SessionRecord:
+    return SessionRecord.create_session(tmp_path / "config", tmp_path)
 
 
 def links(path: Path) -> list[Line]:
@@ -44,71 +44,72 @@ def of_type(path: Path, kind: str) -> list[Line]:
 # -- the file
 
 
-def test_a_session_lies_in_the_folder_of_its_project(tmp_path: Path, record: Record) -> None:
+def test_a_session_lies_in_the_folder_of_its_project(tmp_path: Path, record: SessionRecord) -> None:
     assert (
-        record.path == tmp_path / "config" / "projects" / slug(str(tmp_path.resolve())) / f"{record.session_id}.jsonl"
+        record.path
+        == tmp_path / "config" / "projects" / make_slug(str(tmp_path.resolve())) / f"{record.session_id}.jsonl"
     )
 
 
-def test_nothing_is_made_before_the_first_line(tmp_path: Path, record: Record) -> None:
-    record.title("A name")
-    record.permitting("plan")
+def test_nothing_is_made_before_the_first_line(tmp_path: Path, record: SessionRecord) -> None:
+    record.write_title("A name")
+    record.write_permission_mode("plan")
     assert not (tmp_path / "config").exists()
 
 
 @posix
-def test_others_can_not_read_a_session(record: Record) -> None:
-    record.prompt("hello")
+def test_others_can_not_read_a_session(record: SessionRecord) -> None:
+    record.write_prompt("hello")
     assert record.path.stat().st_mode & 0o077 == 0
     assert record.path.parent.stat().st_mode & 0o077 == 0
 
 
 def test_an_id_may_be_given_but_not_one_that_is_in_use(tmp_path: Path) -> None:
     name = "11111111-2222-4333-8444-555555555555"
-    record = Record.new(tmp_path, tmp_path, name)
-    record.prompt("hello")
+    record = SessionRecord.create_session(tmp_path, tmp_path, name)
+    record.write_prompt("hello")
     assert record.path.stem == name
     with pytest.raises(UsageError, match="in use"):
-        Record.new(tmp_path, tmp_path, name)
+        SessionRecord.create_session(tmp_path, tmp_path, name)
     with pytest.raises(UsageError, match="no session id"):
-        Record.new(tmp_path, tmp_path, "../../x")
+        SessionRecord.create_session(tmp_path, tmp_path, "../../x")
 
 
 def test_two_that_begin_a_session_of_one_id_do_not_both_write(tmp_path: Path) -> None:
     name = "11111111-2222-4333-8444-555555555555"
-    first, second = (Record.new(tmp_path, tmp_path, name) for _ in range(2))
-    first.prompt("mine")
+    first, second = (SessionRecord.create_session(tmp_path, tmp_path, name) for _ in range(2))
+    first.write_prompt("mine")
     with pytest.raises(Busy, match="another process began"):
-        second.prompt("mine")
+        second.write_prompt("mine")
     assert len(rows(first.path)) == 1
 
 
 @posix
-def test_a_link_that_leads_out_of_the_projects_is_not_followed(tmp_path: Path, record: Record) -> None:
+def test_a_link_that_leads_out_of_the_projects_is_not_followed(tmp_path: Path, record: SessionRecord) -> None:
     record.path.parent.parent.mkdir(parents=True)
     (tmp_path / "elsewhere").mkdir()
     record.path.parent.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(TurnlogError, match="leads out"):
-        record.prompt("hello")
+        record.write_prompt("hello")
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 @posix
-def test_all_projects_may_lie_on_another_disk(tmp_path: Path, record: Record) -> None:
+def test_all_projects_may_lie_on_another_disk(tmp_path: Path, record: SessionRecord) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "projects").symlink_to(tmp_path / "elsewhere")
-    record.prompt("hello")
-    record.answer(answer("hi"))
+    record.write_prompt("hello")
+    record.write_answer(answer("hi"))
     assert len(rows(record.path)) == 2
 
 
 @posix
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_can_not_be_written_is_told(tmp_path: Path, record: Record) -> None:
+def test_a_folder_that_can_not_be_written_is_told(tmp_path: Path, record: SessionRecord) -> None:
     (tmp_path / "config").mkdir(mode=0o500)
     with pytest.raises(TurnlogError, match="the session was not written"):
-        record.prompt("hello")
+        record.write_prompt("hello")
 
 
 # -- the chain
@@ -133,11 +134,11 @@ def test_turnlog_finds_nothing_wrong_with_a_session_of_its_own(tmp_path: Path, s
 
 
 def test_every_link_says_where_and_by_what_it_was_written(tmp_path: Path) -> None:
-    record = Record.new(tmp_path, tmp_path)
+    record = SessionRecord.create_session(tmp_path, tmp_path)
     record.slug = "three-small-words"
     plain(record)
     for row in links(record.path):
-        assert row["version"] == VERSION
+        assert row["version"] == RECORD_VERSION
         assert row["entrypoint"] == "turnlog"
         assert row["sessionId"] == record.session_id
         assert row["cwd"] == str(tmp_path)
@@ -146,20 +147,20 @@ def test_every_link_says_where_and_by_what_it_was_written(tmp_path: Path) -> Non
         assert row["slug"] == "three-small-words"
 
 
-def test_a_shell_that_moves_is_seen_in_the_next_line(tmp_path: Path, record: Record) -> None:
-    record.prompt("hello")
+def test_a_shell_that_moves_is_seen_in_the_next_line(tmp_path: Path, record: SessionRecord) -> None:
+    record.write_prompt("hello")
     record.cwd = tmp_path / "src"
-    record.answer(answer("hi"))
+    record.write_answer(answer("hi"))
     assert [Path(row["cwd"]).name for row in links(record.path)] == [tmp_path.name, "src"]
 
 
-def test_the_branch_of_git_is_looked_at_for_each_prompt(tmp_path: Path, record: Record) -> None:
+def test_the_branch_of_git_is_looked_at_for_each_prompt(tmp_path: Path, record: SessionRecord) -> None:
     head = tmp_path / ".git" / "HEAD"
-    record.prompt("outside of any repository")
+    record.write_prompt("outside of any repository")
     head.parent.mkdir()
     for said in ("ref: refs/heads/main\n", "ref: refs/heads/feature/x\n", "0123456789abcdef\n"):
         head.write_text(said)
-        record.prompt(said)
+        record.write_prompt(said)
     assert [row["gitBranch"] for row in links(record.path)] == ["HEAD", "main", "feature/x", "HEAD"]
 
 
@@ -169,22 +170,22 @@ def test_a_worktree_names_the_folder_of_git(tmp_path: Path) -> None:
     (real / "HEAD").write_text("ref: refs/heads/side\n")
     (tmp_path / "tree" / "sub").mkdir(parents=True)
     (tmp_path / "tree" / ".git").write_text(f"gitdir: {real}\n")
-    record = Record.new(tmp_path, tmp_path / "tree" / "sub")
-    record.prompt("hello")
+    record = SessionRecord.create_session(tmp_path, tmp_path / "tree" / "sub")
+    record.write_prompt("hello")
     assert links(record.path)[0]["gitBranch"] == "side"
     (tmp_path / "tree" / ".git").write_text("nonsense")
-    record.prompt("hello")
+    record.write_prompt("hello")
     assert links(record.path)[1]["gitBranch"] == "HEAD"
 
 
 # -- what is said
 
 
-def test_a_prompt_says_who_typed_it_and_what_was_permitted(record: Record) -> None:
-    record.permitting("acceptEdits")
-    record.prompt("by a person")
-    record.prompt("by a program", typed=False)
-    record.prompt("by a task", typed=False, origin={"kind": "task-notification"})
+def test_a_prompt_says_who_typed_it_and_what_was_permitted(record: SessionRecord) -> None:
+    record.write_permission_mode("acceptEdits")
+    record.write_prompt("by a person")
+    record.write_prompt("by a program", typed=False)
+    record.write_prompt("by a task", typed=False, origin={"kind": "task-notification"})
     found = links(record.path)
     assert [row.get("origin", {}).get("kind") for row in found] == ["human", None, "task-notification"]
     assert [row["promptSource"] for row in found] == ["typed", "sdk", "sdk"]
@@ -192,11 +193,11 @@ def test_a_prompt_says_who_typed_it_and_what_was_permitted(record: Record) -> No
     assert len({row["promptId"] for row in found}) == 3
 
 
-def test_all_that_follows_a_prompt_carries_its_id(record: Record) -> None:
-    record.prompt("hello")
-    record.prompt("a reminder", meta=True)
-    record.answer(answer(use("toolu_1")))
-    record.result("toolu_1", Result("done"))
+def test_all_that_follows_a_prompt_carries_its_id(record: SessionRecord) -> None:
+    record.write_prompt("hello")
+    record.write_prompt("a reminder", meta=True)
+    record.write_answer(answer(use("toolu_1")))
+    record.write_result("toolu_1", CallResult("done"))
     found = [row for row in links(record.path) if row["type"] == "user"]
     assert len({row["promptId"] for row in found}) == 1
     assert [row.get("isMeta") for row in found] == [None, True, None]
@@ -213,9 +214,9 @@ def test_a_prompt_of_several_blocks_is_a_line_for_each_and_its_first_text_stands
         assert [turn.text for turn in session.turns] == ["What is in this picture?"]
 
 
-def test_an_answer_is_a_line_for_each_block_that_repeats_its_usage(record: Record) -> None:
-    record.prompt("hello")
-    record.answer(answer(thought("hm"), "I look.", use("toolu_1"), id="msg_1"))
+def test_an_answer_is_a_line_for_each_block_that_repeats_its_usage(record: SessionRecord) -> None:
+    record.write_prompt("hello")
+    record.write_answer(answer(thought("hm"), "I look.", use("toolu_1"), id="msg_1"))
     found = of_type(record.path, "assistant")
     assert [row["message"]["content"][0]["type"] for row in found] == ["thinking", "text", "tool_use"]
     assert [row["apiBlockIndex"] for row in found] == [0, 1, 2]
@@ -232,10 +233,10 @@ def test_an_answer_that_was_stopped_in_the_middle_says_so(tmp_path: Path) -> Non
     assert found[0]["message"]["stop_reason"] is None
 
 
-def test_an_answer_whose_id_is_missing_or_taken_gets_one_of_its_own(record: Record) -> None:
-    record.prompt("hello")
+def test_an_answer_whose_id_is_missing_or_taken_gets_one_of_its_own(record: SessionRecord) -> None:
+    record.write_prompt("hello")
     for name in ("msg_1", "msg_1", ""):
-        record.answer(Answer((text("x"), text("y")), "end_turn", {}, name, "m"))
+        record.write_answer(ModelAnswer((text("x"), text("y")), "end_turn", {}, name, "m"))
     found = of_type(record.path, "assistant")
     names = [row["message"]["id"] for row in found]
     assert names[:2] == ["msg_1", "msg_1"]
@@ -278,10 +279,10 @@ def test_an_answer_that_failed_is_no_model_s(tmp_path: Path) -> None:
     assert found["message"]["usage"]["output_tokens"] == 0
 
 
-def test_a_turn_ends_with_its_duration_and_where_to_go_on(record: Record) -> None:
-    record.prompt("one\ntwo " + "x" * 300)
-    record.answer(answer("hi"))
-    record.turn_ended(42)
+def test_a_turn_ends_with_its_duration_and_where_to_go_on(record: SessionRecord) -> None:
+    record.write_prompt("one\ntwo " + "x" * 300)
+    record.write_answer(answer("hi"))
+    record.write_turn_end(42)
     *_, duration, last = rows(record.path)
     assert (duration["subtype"], duration["durationMs"], duration["messageCount"]) == ("turn_duration", 42, 2)
     assert last["leafUuid"] == duration["uuid"] == record.last
@@ -289,10 +290,10 @@ def test_a_turn_ends_with_its_duration_and_where_to_go_on(record: Record) -> Non
     assert last["lastPrompt"].endswith("x…")
 
 
-def test_a_title_is_said_again_behind_every_turn(record: Record) -> None:
-    record.title("Mine")
+def test_a_title_is_said_again_behind_every_turn(record: SessionRecord) -> None:
+    record.write_title("Mine")
     plain(record)
-    record.title("The model's", by_model=True)
+    record.write_title("The model's", by_model=True)
     assert [row["customTitle"] for row in of_type(record.path, "custom-title")] == ["Mine", "The shop", "The shop"]
     assert rows(record.path)[-1] == {"type": "ai-title", "aiTitle": "The model's", "sessionId": record.session_id}
 
@@ -320,14 +321,14 @@ def test_a_compaction_is_a_boundary_and_a_summary_that_names_the_transcript(tmp_
 
 
 @pytest.mark.parametrize("deed", ["prompt", "compacted"])
-def test_what_could_not_be_written_is_nowhere_in_the_chain(record: Record, deed: str) -> None:
+def test_what_could_not_be_written_is_nowhere_in_the_chain(record: SessionRecord, deed: str) -> None:
     plain(record)
     away = record.path.rename(record.path.with_suffix(".away"))
     with pytest.raises(TurnlogError, match="was not written"):
-        record.prompt("lost") if deed == "prompt" else record.compacted("manual", 10, "Lost.", 1)
+        record.write_prompt("lost") if deed == "prompt" else record.write_compaction("manual", 10, "Lost.", 1)
     away.rename(record.path)
     last = links(record.path)[-1]["uuid"]
-    record.prompt("again")
+    record.write_prompt("again")
     assert links(record.path)[-1]["parentUuid"] == last
 
 
@@ -352,7 +353,7 @@ def test_whoever_watches_is_told_every_link_after_it_was_written(tmp_path: Path)
         told.append(entry)
         assert entry in links(made.path)
 
-    made = Record.new(tmp_path, tmp_path)
+    made = SessionRecord.create_session(tmp_path, tmp_path)
     made.watch = watch
     STORIES["compaction"](made)
     assert told == links(made.path)
@@ -379,10 +380,12 @@ def test_a_sub_agent_has_a_file_of_its_own_and_says_whose_it_is(tmp_path: Path) 
 
 
 def test_a_sub_agent_of_a_sub_agent_lies_beside_it(tmp_path: Path) -> None:
-    record = Record.new(tmp_path, tmp_path)
-    record.prompt("hello")
-    inner = record.agent("toolu_1", "a1", "Explore", "look").agent("toolu_2", "a2", "Explore", "look deeper")
-    inner.turn_ended(5)
+    record = SessionRecord.create_session(tmp_path, tmp_path)
+    record.write_prompt("hello")
+    inner = record.create_agent_record("toolu_1", "a1", "Explore", "look").create_agent_record(
+        "toolu_2", "a2", "Explore", "look deeper"
+    )
+    inner.write_turn_end(5)
     assert inner.path.parent == record.folder / "subagents" == inner.folder / "subagents"
     meta = json.loads(inner.path.with_suffix(".meta.json").read_bytes())
     assert (meta["spawnDepth"], meta["parentAgentId"]) == (2, "a1")
@@ -400,59 +403,59 @@ def test_turnlog_reads_the_sub_agents_with_their_calls(tmp_path: Path) -> None:
 # -- others who write
 
 
-def test_a_prompt_that_another_process_added_stops_this_one(record: Record) -> None:
-    record.prompt("hello")
-    other = Record.going_on(record.path, record.last, cwd=record.cwd, size=record.path.stat().st_size)
-    other.prompt("I am here, too")
+def test_a_prompt_that_another_process_added_stops_this_one(record: SessionRecord) -> None:
+    record.write_prompt("hello")
+    other = SessionRecord.continue_session(record.path, record.last, cwd=record.cwd, size=record.path.stat().st_size)
+    other.write_prompt("I am here, too")
     with pytest.raises(Busy, match="another process goes on"):
-        record.answer(answer("hi"))
+        record.write_answer(answer("hi"))
     assert len(rows(record.path)) == 2
 
 
-def test_a_title_that_another_process_added_does_not(record: Record) -> None:
-    record.prompt("hello")
+def test_a_title_that_another_process_added_does_not(record: SessionRecord) -> None:
+    record.write_prompt("hello")
     with record.path.open("ab") as file:
         file.write(b'{"type":"custom-title","customTitle":"x","sessionId":"y"}\nnot even JSON\n')
-    record.answer(answer("hi"))
+    record.write_answer(answer("hi"))
     assert [json.loads(line)["type"] for line in record.path.read_bytes().splitlines()[::3]] == ["user", "assistant"]
 
 
-def test_a_file_that_was_replaced_or_cut_is_not_written_to(record: Record) -> None:
-    record.prompt("hello")
+def test_a_file_that_was_replaced_or_cut_is_not_written_to(record: SessionRecord) -> None:
+    record.write_prompt("hello")
     data = record.path.read_bytes()
     record.path.write_bytes(data[:-5])
     with pytest.raises(Changed, match="replaced or cut"):
-        record.answer(answer("hi"))
+        record.write_answer(answer("hi"))
     record.path.rename(record.path.with_suffix(".old"))
     record.path.write_bytes(data * 2)
     with pytest.raises(Changed, match="replaced or cut"):
-        record.answer(answer("hi"))
+        record.write_answer(answer("hi"))
     assert record.path.read_bytes() == data * 2
 
 
-def test_a_file_that_is_gone_is_told_and_the_chain_stays_where_it_was(record: Record) -> None:
-    uuid = record.prompt("hello")
+def test_a_file_that_is_gone_is_told_and_the_chain_stays_where_it_was(record: SessionRecord) -> None:
+    uuid = record.write_prompt("hello")
     record.path.unlink()
     with pytest.raises(TurnlogError, match="the session was not written"):
-        record.answer(answer("hi"))
+        record.write_answer(answer("hi"))
     assert record.last == uuid
 
 
-def test_a_torn_last_line_gets_its_end_first(record: Record) -> None:
-    record.prompt("hello")
+def test_a_torn_last_line_gets_its_end_first(record: SessionRecord) -> None:
+    record.write_prompt("hello")
     with record.path.open("ab") as file:
         file.write(b'{"type":"assi')
-    record.answer(answer("hi"))
+    record.write_answer(answer("hi"))
     lines = record.path.read_bytes().splitlines()
     assert lines[1] == b'{"type":"assi'
     assert json.loads(lines[2])["type"] == "assistant"
 
 
-def test_threads_that_write_at_once_make_one_chain(record: Record) -> None:
-    record.prompt("hello")
-    record.answer(answer(*(use(f"toolu_{number}") for number in range(40))))
+def test_threads_that_write_at_once_make_one_chain(record: SessionRecord) -> None:
+    record.write_prompt("hello")
+    record.write_answer(answer(*(use(f"toolu_{number}") for number in range(40))))
     work = [
-        threading.Thread(target=lambda number=number: record.result(f"toolu_{number}", Result(str(number))))
+        threading.Thread(target=lambda number=number: record.write_result(f"toolu_{number}", CallResult(str(number))))
         for number in range(40)
     ]
     for thread in work:
@@ -464,8 +467,8 @@ def test_threads_that_write_at_once_make_one_chain(record: Record) -> None:
     assert all(row["parentUuid"] == before["uuid"] for before, row in pairwise(found))
 
 
-def test_what_can_not_be_encoded_is_written_as_escapes(record: Record) -> None:
-    record.prompt("half of a pair: \ud83d, and \x00")
+def test_what_can_not_be_encoded_is_written_as_escapes(record: SessionRecord) -> None:
+    record.write_prompt("half of a pair: \ud83d, and \x00")
     assert rows(record.path)[0]["message"]["content"] == "half of a pair: \ud83d, and \x00"
 
 
@@ -475,7 +478,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tests.agent.talk import STORIES
-from turnlog.agent.record.record import Record
+from turnlog.agent.record.record import SessionRecord
 
 left, base, *names = int(sys.argv[1]), Path(sys.argv[2]), *sys.argv[3:]
 
@@ -487,8 +490,8 @@ def hook(event, args):
             os.kill(os.getpid(), signal.SIGKILL)
 
 def write(folder):
-    record = Record.new(folder, folder, "11111111-2222-4333-8444-555555555555")
-    record.prompt("the first")
+    record = SessionRecord.create_session(folder, folder, "11111111-2222-4333-8444-555555555555")
+    record.write_prompt("the first")
     sys.addaudithook(hook)
     for name in names:
         STORIES[name](record)

@@ -18,17 +18,17 @@ from tests.agent.desk import Desk, call, reply, says
 from tests.agent.rules import Memory, refused, seal
 from tests.agent.talk import PIXEL, answer, use
 from tests.interop.recordings import DATA
-from turnlog.agent.compaction import INSTRUCTION
-from turnlog.agent.conversation import CLEARED, Conversation, reminder
-from turnlog.agent.events import CallEnded, CallProgress, CallStarted, Compacted, Event, Streamed
+from turnlog.agent.compaction import SUMMARY_INSTRUCTION
+from turnlog.agent.conversation import CLEARED_RESULT_TEXT, AgentConversation, build_reminder
+from turnlog.agent.events import AnswerStreamed, CallEnded, CallProgress, CallStarted, ConversationCompacted, TurnEvent
 from turnlog.agent.permissions.decision import Decision
-from turnlog.agent.person import Leave, Nobody
-from turnlog.agent.record.record import Record
-from turnlog.agent.resume.resume import resumed
+from turnlog.agent.person import Nobody, PermissionAnswer
+from turnlog.agent.record.record import SessionRecord
+from turnlog.agent.resume.resume import load_resumable_session
 from turnlog.errors import TurnlogError
 from turnlog.model.cancel import Cancel
 from turnlog.model.events import InputPart, SignaturePart, TextPart, ThinkingPart
-from turnlog.session.resume.refusals import THINKING
+from turnlog.session.resume.refusals import THINKING_TYPES
 from turnlog.session.session import Session
 
 THOUGHT = {"type": "thinking", "thinking": "Let me see.", "signature": "c2lnbmVk"}
@@ -52,8 +52,8 @@ SEARCH: list[dict[str, Any]] = [
 class Refuses(Nobody):
     """A person who refuses everything without a word."""
 
-    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> Leave:
-        return Leave("no")
+    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> PermissionAnswer:
+        return PermissionAnswer("no")
 
 
 def task(prompt: str) -> dict[str, Any]:
@@ -77,10 +77,10 @@ def at(tmp_path: Path) -> Callable[..., Any]:
 
 def stops(client: Client, kind: type[Any], cancel: Cancel, after: int = 1) -> None:
     """Let something stop the turn when it happens."""
-    seen: list[Event] = []
+    seen: list[TurnEvent] = []
 
-    def hear(event: Event) -> None:
-        happens = event.event if isinstance(event, Streamed) else event
+    def hear(event: TurnEvent) -> None:
+        happens = event.event if isinstance(event, AnswerStreamed) else event
         if isinstance(happens, kind):
             seen.append(event)
             if len(seen) == after:
@@ -129,8 +129,8 @@ def test_an_answer_that_was_cut_by_its_limit_is_gone_on_with(at: Callable[..., A
 def test_what_the_server_s_own_tools_said_goes_back_as_it_was(at: Callable[..., Any]) -> None:
     cited = {"type": "text", "text": "It is X.", "citations": [{"type": "web_search_result_location", "url": "u"}]}
     with at(reply(says("I search."), *SEARCH, cited, ECHO), "Done.", "Yes.") as desk, Client(desk) as client:
-        client.loop.turn("search", Cancel())
-        client.loop.turn("and", Cancel())
+        client.loop.run_turn("search", Cancel())
+        client.loop.run_turn("and", Cancel())
         said = client.api.bodies[-1]["messages"][1]["content"]
         assert [block["type"] for block in said] == [
             "text",
@@ -250,7 +250,7 @@ def test_a_prompt_of_several_blocks(at: Callable[..., Any]) -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
     with at(reply(ECHO), "One.", "Two.") as desk:
         with Client(desk) as client:
-            client.loop.turn([image, says("What is it?"), says(" "), image, says("And this?")], Cancel())
+            client.loop.run_turn([image, says("What is it?"), says(" "), image, says("And this?")], Cancel())
             client.must_be_sound()
         with Client(desk, is_continued=True) as client:
             client.say("second")
@@ -289,8 +289,8 @@ def test_questions_to_the_small_model_are_requests_too(at: Callable[..., Any]) -
 
 def test_half_of_a_surrogate_pair_is_not_sent(at: Callable[..., Any]) -> None:
     with at(reply(call("Bash", command="echo \ud83d")), "Done.", "Yes.") as desk, Client(desk) as client:
-        assert client.loop.turn("half \ud83d of it", Cancel()).text == "Done."
-        assert client.loop.turn("more", Cancel()).text == "Yes."
+        assert client.loop.run_turn("half \ud83d of it", Cancel()).text == "Done."
+        assert client.loop.run_turn("more", Cancel()).text == "Yes."
 
 
 # -- people
@@ -414,8 +414,8 @@ def test_a_summary_because_the_window_is_full(at: Callable[..., Any], is_within:
     with at(*first, SUMMARY, reply(ECHO), "Two.", "Three.") as desk, Client(desk) as client:
         client.say("first")
         client.say("second")
-        assert [event.trigger for event in client.told(Compacted)] == ["auto"]
-        assert INSTRUCTION in json.dumps(client.api.bodies[len(first)]["messages"][-1]).replace("\\n", "\n")
+        assert [event.trigger for event in client.told(ConversationCompacted)] == ["auto"]
+        assert SUMMARY_INSTRUCTION in json.dumps(client.api.bodies[len(first)]["messages"][-1]).replace("\\n", "\n")
 
 
 def test_results_that_would_not_fit_into_the_window_are_summed_up_before_they_are_sent(
@@ -427,7 +427,7 @@ def test_results_that_would_not_fit_into_the_window_are_summed_up_before_they_ar
     with at(look, SUMMARY, "Done.", "Yes.") as desk, Client(desk) as client:
         client.loop.setup.window = 50_000
         assert client.say("first").text == "Done."
-        assert [event.trigger for event in client.told(Compacted)] == ["auto"]
+        assert [event.trigger for event in client.told(ConversationCompacted)] == ["auto"]
         client.say("second")
 
 
@@ -437,7 +437,7 @@ def test_a_summary_that_fails_leaves_everything_as_it_was(at: Callable[..., Any]
     with at(reply(says("One."), usage=full), refusal, "Two.", "Three.") as desk, Client(desk) as client:
         client.say("first")
         assert client.say("second").text == "Two."
-        assert client.told(Compacted) == []
+        assert client.told(ConversationCompacted) == []
         client.say("third")
 
 
@@ -452,7 +452,7 @@ def test_a_summary_that_is_interrupted_leaves_everything_as_it_was(at: Callable[
         cancel = Cancel()
         gate.then(cancel.set)
         assert client.say("second", cancel).reason == "interrupted"
-        assert client.told(Compacted) == []
+        assert client.told(ConversationCompacted) == []
         assert client.say("third").text == "Two."
 
 
@@ -462,7 +462,7 @@ def test_a_session_that_was_nearly_full_is_summed_up_when_it_is_taken_up(at: Cal
             client.say("first")
         with Client(desk, is_continued=True) as client:
             assert client.say("second").text == "Two."
-            assert [event.trigger for event in client.told(Compacted)] == ["auto"]
+            assert [event.trigger for event in client.told(ConversationCompacted)] == ["auto"]
         with Client(desk, is_continued=True) as client:
             assert client.say("third").text == "OK."
 
@@ -477,9 +477,9 @@ def test_old_results_make_room(at: Callable[..., Any], tmp_path: Path) -> None:
     with at(*replies) as desk, Client(desk) as client:
         client.loop.setup.window = 50_000
         assert client.say("first").text == "Done."
-        assert [event.trigger for event in client.told(Compacted)] == ["micro"]
+        assert [event.trigger for event in client.told(ConversationCompacted)] == ["micro"]
         client.say("second")
-        assert CLEARED in json.dumps(client.api.bodies[-1])
+        assert CLEARED_RESULT_TEXT in json.dumps(client.api.bodies[-1])
 
 
 # -- models, forks
@@ -508,7 +508,7 @@ def test_another_model_is_not_sent_what_the_first_one_thought(at: Callable[..., 
             client.say("fourth")
             assert seals(client.api.bodies[-1]) == set()
             client.command("/model sonnet")
-            assert seals(client.loop.sent()) == {"b3RoZXI="}
+            assert seals(client.loop.encode_next_request()) == {"b3RoZXI="}
 
 
 def test_an_answer_may_be_as_long_as_its_model_lets_it_be(at: Callable[..., Any]) -> None:
@@ -578,12 +578,12 @@ def test_results_that_the_api_would_refuse_are_made_whole(at: Callable[..., Any]
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}}
     contents = [("", True), ([image], True), ([says(" "), image], False), ([says("")], False), ([says("")], True)]
     with at("Yes.") as desk:
-        record = Record.new(desk.config, desk.cwd)
-        record.prompt("first")
-        record.answer(answer(*(use(f"toolu_{number}") for number in range(len(contents)))))
+        record = SessionRecord.create_session(desk.config, desk.cwd)
+        record.write_prompt("first")
+        record.write_answer(answer(*(use(f"toolu_{number}") for number in range(len(contents)))))
         for number, (content, is_error) in enumerate(contents):
             block = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": content, "is_error": is_error}
-            record.added([block])
+            record.write_addition([block])
         with Client(desk, is_continued=True) as client:
             assert client.say("second").text == "Yes."
             sent = client.api.bodies[-1]["messages"][2]["content"]
@@ -611,9 +611,9 @@ def test_sessions_of_real_clients_go_on(tmp_path: Path) -> None:
             except TurnlogError:
                 continue
             with client:
-                assert client.loop.turn("go on", Cancel()).text == "One.", (source, api.refused)
+                assert client.loop.run_turn("go on", Cancel()).text == "One.", (source, api.refused)
                 client.command("/model sonnet")
-                assert client.loop.turn("go on", Cancel()).text == "Two.", (source, api.refused)
+                assert client.loop.run_turn("go on", Cancel()).text == "Two.", (source, api.refused)
                 assert on_disk(path)
             gone_on += 1
     assert gone_on > 80
@@ -625,12 +625,12 @@ def foreign(path: Path) -> tuple[dict[str, str], list[str]]:
     names: list[str] = []
     with Session.open(path) as session:
         for entry in session.entries:
-            message = session.body(entry).get("message")
+            message = session.read_body(entry).get("message")
             if not isinstance(message, dict) or not isinstance(message.get("content"), list):
                 continue
             for block in message["content"]:
                 kind = block.get("type") if isinstance(block, dict) else None
-                if kind in THINKING:
+                if kind in THINKING_TYPES:
                     signers[seal(block)] = str(message["model"])
                 elif kind == "tool_use":
                     names.append(str(block.get("name")))
@@ -644,15 +644,15 @@ def test_sessions_from_elsewhere_give_requests_that_the_api_takes(corpus: Path) 
     taken = 0
     for path in sorted(corpus.glob("wild/*/*.jsonl")):
         try:
-            found = resumed(path) if path.stat().st_size < 500_000 else None
+            found = load_resumable_session(path) if path.stat().st_size < 500_000 else None
         except TurnlogError:
             continue
         if found is None:
             continue
         model = found.model or "m"
-        said = Conversation(found.messages, [reminder("here")], found.thought_by)
-        said.said("go on")
-        body = {"model": model, "max_tokens": 1, "stream": True, "messages": [*said.to_send(model)]}
+        said = AgentConversation(found.messages, [build_reminder("here")], found.thought_by)
+        said.add_user_content("go on")
+        body = {"model": model, "max_tokens": 1, "stream": True, "messages": [*said.build_messages(model)]}
         calls = [block for message in found.messages for block in message["content"] if block["type"] == "tool_use"]
         memory = Memory(dict.fromkeys(found.thought_by, model), [block["name"] for block in calls])
         reason = refused(body, headers, memory)

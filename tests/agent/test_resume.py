@@ -17,15 +17,15 @@ from tests.agent.talk import MODEL, STORIES, Line, Story, answer, cut_off, plain
 from tests.interop.digest import difference, digests
 from tests.interop.recordings import DATA, load
 from tests.session.build import Build, encoded
-from turnlog.agent.conversation import Conversation, Object
-from turnlog.agent.record.record import Record
-from turnlog.agent.resume.choices import choices, latest
-from turnlog.agent.resume.resume import forked, resumed, taken_up
+from turnlog.agent.conversation import AgentConversation, Object
+from turnlog.agent.record.record import SessionRecord
+from turnlog.agent.resume.choices import find_latest_session, list_resumable_sessions
+from turnlog.agent.resume.resume import continue_in_fork, continue_in_place, load_resumable_session
 from turnlog.agent.resume.seen import SeenFile
-from turnlog.agent.tools.tool import Result
-from turnlog.entries.slug import slug
+from turnlog.agent.tools.tool import CallResult
+from turnlog.entries.slug import make_slug
 from turnlog.errors import Busy, NotFound, Refused
-from turnlog.session.resume.additions import FILLER, INTERRUPTED
+from turnlog.session.resume.additions import FILLER_TEXT, INTERRUPTED_RESULT_TEXT
 
 NAME = "11111111-2222-4333-8444-555555555555"
 NEXT = {"role": "user", "content": [text("NEXT")]}
@@ -62,7 +62,7 @@ def words(messages: list[Line]) -> list[tuple[str, str]]:
 
 
 def test_the_messages_of_a_session_are_what_was_said(tmp_path: Path) -> None:
-    found = resumed(written(tmp_path, plain).path)
+    found = load_resumable_session(written(tmp_path, plain).path)
     assert words(found.messages) == [
         ("user", "What is here?"),
         ("assistant", "A shop."),
@@ -73,26 +73,26 @@ def test_the_messages_of_a_session_are_what_was_said(tmp_path: Path) -> None:
 
 
 def test_results_of_parallel_calls_come_together(tmp_path: Path) -> None:
-    found = resumed(written(tmp_path, STORIES["parallel"]).path).messages
+    found = load_resumable_session(written(tmp_path, STORIES["parallel"]).path).messages
     assert [block["tool_use_id"] for block in found[2]["content"]] == ["toolu_3", "toolu_1", "toolu_2"]
     assert [block.get("id") for block in found[1]["content"]] == [None, "toolu_1", "toolu_2", "toolu_3"]
 
 
 def test_after_a_compaction_the_summary_is_all_there_is(tmp_path: Path) -> None:
-    found = words(resumed(written(tmp_path, STORIES["compaction"]).path).messages)
+    found = words(load_resumable_session(written(tmp_path, STORIES["compaction"]).path).messages)
     assert [role for role, _ in found] == ["user", "assistant"]
     assert "They asked to go on." in found[0][1]
     assert "What is here?" not in found[0][1]
 
 
 def test_a_command_for_people_alone_is_not_sent(tmp_path: Path) -> None:
-    said = json.dumps(resumed(written(tmp_path, STORIES["commands"]).path).messages)
+    said = json.dumps(load_resumable_session(written(tmp_path, STORIES["commands"]).path).messages)
     assert "Set model to opus" in said
     assert "Total cost" not in said
 
 
 def test_a_request_that_failed_leaves_only_what_was_asked(tmp_path: Path) -> None:
-    found = resumed(written(tmp_path, STORIES["failure"]).path).messages
+    found = load_resumable_session(written(tmp_path, STORIES["failure"]).path).messages
     assert words(found) == [("user", "Are you there? And now?"), ("assistant", "Yes.")]
 
 
@@ -105,7 +105,7 @@ def test_what_another_client_says_of_its_own_surroundings_is_left_out(tmp_path: 
     build.attachment("file", filename="a.py")
     build.lines[-1] |= {"rendered": [{"content": "a.py holds x = 1"}], "renderedRole": "system"}
     build.answer("hi")
-    found = resumed(built(tmp_path, build)).messages
+    found = load_resumable_session(built(tmp_path, build)).messages
     assert [message["role"] for message in found] == ["user", "assistant"]
     assert found[0]["content"][1]["text"] == "<system-reminder>\na.py holds x = 1\n</system-reminder>"
     assert "moon" not in json.dumps(found)
@@ -118,7 +118,7 @@ def test_a_call_has_the_name_under_which_the_tool_is_offered_here(tmp_path: Path
         build.call(f"c-{name}", name)
         build.result(f"c-{name}")
     build.answer("done")
-    found = resumed(built(tmp_path, build)).messages
+    found = load_resumable_session(built(tmp_path, build)).messages
     names = [block["name"] for message in found for block in message["content"] if block["type"] == "tool_use"]
     assert names == ["Task", "Task"]
 
@@ -131,34 +131,34 @@ def test_references_to_tools_that_are_not_offered_here_are_left_out(tmp_path: Pa
     build.call("c2", "ToolSearch")
     build.result("c2", [{"type": "tool_reference", "tool_name": "X"}, text("and this")])
     build.answer("done")
-    found = resumed(built(tmp_path, build)).messages
+    found = load_resumable_session(built(tmp_path, build)).messages
     results = [block["content"] for message in found for block in message["content"] if block["type"] == "tool_result"]
     assert results == [[text("[Tool references removed - tools no longer available]")], [text("and this")]]
 
 
 def test_thinking_is_sent_to_the_model_that_signed_it(tmp_path: Path) -> None:
-    def story(record: Record) -> None:
-        record.prompt("hello")
-        record.answer(answer(thought("A", "YQ=="), "one", model="other"))
-        record.prompt("hello")
-        record.answer(answer(thought("B", "Yg=="), thought("C", ""), "two", id="msg_2"))
-        record.prompt("hello")
-        record.answer(answer({"type": "redacted_thinking", "data": "Yw=="}, "three", id="msg_3", model="other"))
+    def story(record: SessionRecord) -> None:
+        record.write_prompt("hello")
+        record.write_answer(answer(thought("A", "YQ=="), "one", model="other"))
+        record.write_prompt("hello")
+        record.write_answer(answer(thought("B", "Yg=="), thought("C", ""), "two", id="msg_2"))
+        record.write_prompt("hello")
+        record.write_answer(answer({"type": "redacted_thinking", "data": "Yw=="}, "three", id="msg_3", model="other"))
 
     path = written(tmp_path, story).path
 
-    found = resumed(path)
+    found = load_resumable_session(path)
 
     def kept(messages: Sequence[Object]) -> list[str]:
         blocks = [block for message in messages for block in message["content"] if "thinking" in block["type"]]
         return [block.get("signature") or block["data"] for block in blocks]
 
-    taken = Conversation(found.messages, thought_by=found.thought_by)
+    taken = AgentConversation(found.messages, thought_by=found.thought_by)
     assert kept(found.messages) == ["YQ==", "Yg==", "Yw=="]
-    assert kept([*taken.to_send(MODEL)]) == ["Yg=="]
-    assert kept([*taken.to_send("other")]) == ["YQ==", "Yw=="]
-    assert kept([*taken.to_send(f"{MODEL}[1m]")]) == ["Yg=="]
-    assert [len(message["content"]) for message in taken.to_send("a third")] == [1] * 6
+    assert kept([*taken.build_messages(MODEL)]) == ["Yg=="]
+    assert kept([*taken.build_messages("other")]) == ["YQ==", "Yw=="]
+    assert kept([*taken.build_messages(f"{MODEL}[1m]")]) == ["Yg=="]
+    assert [len(message["content"]) for message in taken.build_messages("a third")] == [1] * 6
 
 
 @pytest.mark.parametrize("name", ["sessions", "variants"])
@@ -166,7 +166,7 @@ def test_sessions_of_real_clients_say_what_the_newest_client_sent(name: str) -> 
     judged = [entry for entry in load(DATA / f"{name}.oracle.jsonl") if entry.outcome == "sent" and not entry.unjudged]
     assert judged
     for entry in judged:
-        found = resumed(DATA / name / entry.file)
+        found = load_resumable_session(DATA / name / entry.file)
         assert difference(entry.messages, digests(found.messages)) is None, entry.file
 
 
@@ -174,8 +174,8 @@ def test_sessions_of_real_clients_say_what_the_newest_client_sent(name: str) -> 
 
 
 def test_model_folder_mode_and_tasks_are_those_that_held_last(tmp_path: Path) -> None:
-    def story(record: Record) -> None:
-        record.prompt("hello")
+    def story(record: SessionRecord) -> None:
+        record.write_prompt("hello")
         for number, status in enumerate(("pending", "completed")):
             todo = {
                 "type": "tool_use",
@@ -183,14 +183,14 @@ def test_model_folder_mode_and_tasks_are_those_that_held_last(tmp_path: Path) ->
                 "name": "TodoWrite",
                 "input": {"todos": [{"content": "x", "status": status}, 7]},
             }
-            record.answer(answer(todo, id=f"msg_t{number}"))
-            record.result(f"t{number}", Result("noted"))
+            record.write_answer(answer(todo, id=f"msg_t{number}"))
+            record.write_result(f"t{number}", CallResult("noted"))
         record.cwd = tmp_path / "src"
-        record.permitting("plan")
-        record.answer(answer("done", id="msg_9", model="claude-haiku-5"))
-        record.made_up("No answer.")
+        record.write_permission_mode("plan")
+        record.write_answer(answer("done", id="msg_9", model="claude-haiku-5"))
+        record.write_synthetic_answer("No answer.")
 
-    found = resumed(written(tmp_path, story).path)
+    found = load_resumable_session(written(tmp_path, story).path)
     assert (found.model, found.cwd, found.mode) == ("claude-haiku-5", tmp_path / "src", "plan")
     assert found.todos == [{"content": "x", "status": "completed"}]
 
@@ -203,7 +203,7 @@ def test_a_session_that_says_nothing_of_these_has_none(tmp_path: Path) -> None:
         "timestamp": "2026-01-01T00:00:00.000Z",
         "message": {"role": "user", "content": "hi"},
     }
-    found = resumed(at_home(tmp_path, json.dumps(line).encode()))
+    found = load_resumable_session(at_home(tmp_path, json.dumps(line).encode()))
     assert (found.model, found.cwd, found.mode, found.todos, found.files, found.slug) == (
         None,
         None,
@@ -215,8 +215,8 @@ def test_a_session_that_says_nothing_of_these_has_none(tmp_path: Path) -> None:
 
 
 def test_the_files_that_the_model_has_seen_are_known_with_the_time(tmp_path: Path) -> None:
-    def story(record: Record) -> None:
-        record.prompt("hello")
+    def story(record: SessionRecord) -> None:
+        record.write_prompt("hello")
         given: list[tuple[str, Line]] = [
             ("Read", {"file_path": "/a"}),
             ("Read", {"file_path": "/b", "offset": 3}),
@@ -226,27 +226,27 @@ def test_the_files_that_the_model_has_seen_are_known_with_the_time(tmp_path: Pat
             ("Read", {"path": "/none"}),
         ]
         for number, (name, said) in enumerate(given):
-            record.answer(
+            record.write_answer(
                 answer({"type": "tool_use", "id": f"c{number}", "name": name, "input": said}, id=f"msg_{number}")
             )
-            record.result(f"c{number}", Result("x", is_error=said.get("file_path") == "/failed"))
+            record.write_result(f"c{number}", CallResult("x", is_error=said.get("file_path") == "/failed"))
 
     path = written(tmp_path, story).path
-    found = resumed(path).files
+    found = load_resumable_session(path).files
     assert [(file.path, file.is_whole) for file in found] == [("/a", True), ("/b", False), ("/c", True)]
     assert isinstance(found[0], SeenFile)
     assert abs(found[0].time - datetime.now(UTC)) < timedelta(minutes=1)
 
 
 def test_title_and_plan_go_on_with_the_session(tmp_path: Path) -> None:
-    record = Record.new(tmp_path, tmp_path)
+    record = SessionRecord.create_session(tmp_path, tmp_path)
     record.slug = "three-small-words"
-    record.title("Mine")
-    record.prompt("hello")
-    record.turn_ended(1)
-    again = taken_up(resumed(record.path), tmp_path)
-    again.prompt("more")
-    again.turn_ended(1)
+    record.write_title("Mine")
+    record.write_prompt("hello")
+    record.write_turn_end(1)
+    again = continue_in_place(load_resumable_session(record.path), tmp_path)
+    again.write_prompt("more")
+    again.write_turn_end(1)
     last = rows(record.path)
     assert last[-2]["customTitle"] == "Mine"
     assert last[-4]["slug"] == "three-small-words"
@@ -256,22 +256,22 @@ def test_title_and_plan_go_on_with_the_session(tmp_path: Path) -> None:
 def test_the_name_of_a_plan_that_is_more_than_words_is_left_out(tmp_path: Path, name: str) -> None:
     build = Build()
     build.prompt("hello", slug=name)
-    assert resumed(built(tmp_path, build)).slug is None
+    assert load_resumable_session(built(tmp_path, build)).slug is None
 
 
 def test_a_title_that_is_too_long_is_not_said_again_and_again(tmp_path: Path) -> None:
     record = written(tmp_path, plain)
-    record.title("x" * 501)
-    assert resumed(record.path).titles == ()
+    record.write_title("x" * 501)
+    assert load_resumable_session(record.path).titles == ()
 
 
 def test_the_permission_mode_of_a_transcript_is_told_but_not_taken_over(tmp_path: Path) -> None:
     build = Build()
     build.prompt("hello", permissionMode="bypassPermissions")
-    found = resumed(built(tmp_path, build))
+    found = load_resumable_session(built(tmp_path, build))
     assert found.mode == "bypassPermissions"
-    assert taken_up(found, tmp_path).mode == "default"
-    assert forked(found, tmp_path, tmp_path).mode == "default"
+    assert continue_in_place(found, tmp_path).mode == "default"
+    assert continue_in_fork(found, tmp_path, tmp_path).mode == "default"
 
 
 def test_a_title_of_the_model_s_goes_on_too(tmp_path: Path) -> None:
@@ -279,10 +279,10 @@ def test_a_title_of_the_model_s_goes_on_too(tmp_path: Path) -> None:
     record.path.write_bytes(
         b"".join(line for line in record.path.read_bytes().splitlines(True) if b"custom-title" not in line)
     )
-    record = taken_up(resumed(record.path), tmp_path)
-    record.prompt("hello")
-    record.title("Its", by_model=True)
-    assert [line["aiTitle"] for line in resumed(record.path).titles] == ["Its"]
+    record = continue_in_place(load_resumable_session(record.path), tmp_path)
+    record.write_prompt("hello")
+    record.write_title("Its", by_model=True)
+    assert [line["aiTitle"] for line in load_resumable_session(record.path).titles] == ["Its"]
 
 
 # -- going on
@@ -293,14 +293,14 @@ def test_a_session_goes_on_and_nothing_of_it_changes(path: Path, tmp_path: Path)
     here = at_home(tmp_path, path)
     before = here.read_bytes()
     try:
-        found = resumed(here)
+        found = load_resumable_session(here)
     except Refused:
         return
-    for record in (taken_up(found, tmp_path), forked(found, tmp_path, tmp_path)):
-        record.prompt("NEXT")
-        again = resumed(record.path)
+    for record in (continue_in_place(found, tmp_path), continue_in_fork(found, tmp_path, tmp_path)):
+        record.write_prompt("NEXT")
+        again = load_resumable_session(record.path)
         assert again.is_unanswered
-        assert again.messages[-1] == {"role": "assistant", "content": [text(FILLER)]}
+        assert again.messages[-1] == {"role": "assistant", "content": [text(FILLER_TEXT)]}
         assert again.messages[:-1] == [*found.messages, NEXT]
     assert here.read_bytes().startswith(before)
 
@@ -308,9 +308,9 @@ def test_a_session_goes_on_and_nothing_of_it_changes(path: Path, tmp_path: Path)
 def test_a_session_that_is_only_looked_at_stays_as_it_is(tmp_path: Path) -> None:
     record = written(tmp_path, cut_off)
     before = record.path.read_bytes()
-    found = resumed(record.path)
-    taken_up(found, tmp_path)
-    forked(found, tmp_path, tmp_path)
+    found = load_resumable_session(record.path)
+    continue_in_place(found, tmp_path)
+    continue_in_fork(found, tmp_path, tmp_path)
     assert record.path.read_bytes() == before
     assert len(list(record.path.parent.glob("*.jsonl"))) == 1
 
@@ -318,63 +318,63 @@ def test_a_session_that_is_only_looked_at_stays_as_it_is(tmp_path: Path) -> None
 def test_a_turn_that_an_older_client_hung_beside_the_end_is_told_of(tmp_path: Path) -> None:
     record = written(tmp_path, plain)
     lines = rows(record.path)
-    assert resumed(record.path).warnings == ()
+    assert load_resumable_session(record.path).warnings == ()
     first, *_, last = (line for line in lines if line["type"] in ("user", "assistant"))
     asked = {**first, "uuid": "f86f94e2-6014-4eb6-bdf9-06f1d8b357e3", "parentUuid": last["uuid"]}
     said = {**last["message"], "id": "msg_other"}
     answered = {**last, "uuid": "9d8158c1-4033-44e4-97aa-8b2f005f796e", "parentUuid": asked["uuid"], "message": said}
     with record.path.open("a") as file:
         file.writelines(json.dumps(line) + "\n" for line in (asked, answered))
-    (warning,) = resumed(record.path).warnings
+    (warning,) = load_resumable_session(record.path).warnings
     assert warning.startswith("2 later messages stand on a branch")
     assert f"--at {answered['uuid']}`" in warning
 
 
 def test_calls_that_were_cut_off_get_a_result_that_says_so(tmp_path: Path) -> None:
     record = written(tmp_path, cut_off)
-    found = resumed(record.path)
+    found = load_resumable_session(record.path)
     assert [call for call, _ in found.open_calls] == ["toolu_c2"]
     assert any("cut off" in warning for warning in found.warnings)
-    taken_up(found, tmp_path).prompt("NEXT")
+    continue_in_place(found, tmp_path).write_prompt("NEXT")
     *_, result, filler, _ = rows(record.path)
     assert result["message"]["content"][0] == {
         "tool_use_id": "toolu_c2",
         "type": "tool_result",
-        "content": INTERRUPTED,
+        "content": INTERRUPTED_RESULT_TEXT,
         "is_error": True,
     }
     assert result["sourceToolAssistantUUID"] == found.open_calls[0][1]
-    assert filler["message"]["content"] == [text(FILLER)]
-    assert resumed(record.path).open_calls == ()
+    assert filler["message"]["content"] == [text(FILLER_TEXT)]
+    assert load_resumable_session(record.path).open_calls == ()
 
 
 def test_a_prompt_without_an_answer_gets_one_that_is_made_up(tmp_path: Path) -> None:
     record = written(tmp_path, STORIES["unanswered"])
-    taken_up(resumed(record.path), tmp_path).prompt("NEXT")
-    assert words(resumed(record.path).messages)[-4:-1] == [
+    continue_in_place(load_resumable_session(record.path), tmp_path).write_prompt("NEXT")
+    assert words(load_resumable_session(record.path).messages)[-4:-1] == [
         ("user", "Are you still there?"),
-        ("assistant", FILLER),
+        ("assistant", FILLER_TEXT),
         ("user", "NEXT"),
     ]
 
 
 def test_what_goes_on_may_begin_with_a_command_or_a_compaction(tmp_path: Path) -> None:
     record = written(tmp_path, cut_off)
-    taken_up(resumed(record.path), tmp_path).compacted("manual", 10, "Short.", 1)
-    assert words(resumed(record.path).messages)[0][1].find("Short.") > 0
+    continue_in_place(load_resumable_session(record.path), tmp_path).write_compaction("manual", 10, "Short.", 1)
+    assert words(load_resumable_session(record.path).messages)[0][1].find("Short.") > 0
     other = written(tmp_path / "other", cut_off)
-    taken_up(resumed(other.path), tmp_path).local_command("/model", "x", "y")
-    assert INTERRUPTED in words(resumed(other.path).messages)[-4][1]
+    continue_in_place(load_resumable_session(other.path), tmp_path).write_local_command("/model", "x", "y")
+    assert INTERRUPTED_RESULT_TEXT in words(load_resumable_session(other.path).messages)[-4][1]
 
 
 def test_a_torn_last_line_is_told_and_left_alone(tmp_path: Path) -> None:
     record = written(tmp_path, STORIES["unanswered"])
     record.path.write_bytes(record.path.read_bytes()[:-30])
-    found = resumed(record.path)
+    found = load_resumable_session(record.path)
     assert any("damaged" in warning for warning in found.warnings)
     assert words(found.messages)[-1] == ("assistant", "Apples. Pears.")
-    taken_up(found, tmp_path).prompt("NEXT")
-    assert words(resumed(record.path).messages)[-2] == ("user", "NEXT")
+    continue_in_place(found, tmp_path).write_prompt("NEXT")
+    assert words(load_resumable_session(record.path).messages)[-2] == ("user", "NEXT")
 
 
 def test_times_go_on_behind_those_of_a_clock_that_was_ahead(tmp_path: Path) -> None:
@@ -383,19 +383,19 @@ def test_times_go_on_behind_those_of_a_clock_that_was_ahead(tmp_path: Path) -> N
     lines = rows(record.path)
     lines[-4]["timestamp"] = ahead
     record.path.write_bytes(encoded(lines))
-    taken_up(resumed(record.path), tmp_path).prompt("NEXT")
+    continue_in_place(load_resumable_session(record.path), tmp_path).write_prompt("NEXT")
     assert rows(record.path)[-1]["timestamp"] > ahead
 
 
 def test_a_session_goes_on_behind_an_earlier_line(tmp_path: Path) -> None:
     record = written(tmp_path, plain)
     first = next(row["uuid"] for row in rows(record.path) if row["type"] == "assistant")
-    branch = taken_up(resumed(record.path, first), tmp_path)
-    branch.queued("enqueue", "Another")
-    branch.prompt("Another question")
+    branch = continue_in_place(load_resumable_session(record.path, first), tmp_path)
+    branch.write_queue_operation("enqueue", "Another")
+    branch.write_prompt("Another question")
     *_, named, prompt = rows(record.path)
     assert (named["type"], named["leafUuid"], prompt["parentUuid"]) == ("last-prompt", first, first)
-    assert words(resumed(record.path).messages)[:-1] == [
+    assert words(load_resumable_session(record.path).messages)[:-1] == [
         ("user", "What is here?"),
         ("assistant", "A shop."),
         ("user", "Another question"),
@@ -404,16 +404,16 @@ def test_a_session_goes_on_behind_an_earlier_line(tmp_path: Path) -> None:
 
 def test_a_session_that_grew_since_it_was_read_is_not_written_to(tmp_path: Path) -> None:
     record = written(tmp_path, plain)
-    found = resumed(record.path)
-    record.prompt("still here")
+    found = load_resumable_session(record.path)
+    record.write_prompt("still here")
     with pytest.raises(Busy):
-        taken_up(found, tmp_path).prompt("NEXT")
+        continue_in_place(found, tmp_path).write_prompt("NEXT")
 
 
 def test_a_fork_keeps_the_ids_of_lines_and_has_one_of_its_own(tmp_path: Path) -> None:
     source = written(tmp_path, STORIES["compaction"])
-    fork = forked(resumed(source.path), tmp_path, tmp_path, NAME)
-    fork.prompt("NEXT")
+    fork = continue_in_fork(load_resumable_session(source.path), tmp_path, tmp_path, NAME)
+    fork.write_prompt("NEXT")
     made = rows(fork.path)
     assert {row["sessionId"] for row in made} == {NAME}
     old = {row["uuid"]: row["timestamp"] for row in rows(source.path) if "uuid" in row}
@@ -425,9 +425,9 @@ def test_a_fork_keeps_the_ids_of_lines_and_has_one_of_its_own(tmp_path: Path) ->
 
 def test_a_session_without_a_conversation_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused):
-        resumed(at_home(tmp_path, b'{"type":"custom-title","customTitle":"x"}\n'))
+        load_resumable_session(at_home(tmp_path, b'{"type":"custom-title","customTitle":"x"}\n'))
     with pytest.raises(Refused, match="no uuid"):
-        resumed(DATA / "variants" / "minimum-without-uuid.jsonl")
+        load_resumable_session(DATA / "variants" / "minimum-without-uuid.jsonl")
 
 
 # -- every conversation
@@ -456,28 +456,28 @@ def test_every_conversation_that_is_written_is_read_again(
     random: object,
 ) -> None:
     folder = tmp_path_factory.mktemp("talk")
-    record, said = Record.new(folder, folder), []
+    record, said = SessionRecord.create_session(folder, folder), []
     for number, (content, thinks, calls) in enumerate(talk):
-        record.prompt(content)
+        record.write_prompt(content)
         said.append({"role": "user", "content": content})
         uses = [
             {"type": "tool_use", "id": f"toolu_{number}_{at}", "name": "Bash", "input": given}
             for at, (given, _, _) in enumerate(calls)
         ]
         first = [*([thought("hm")] if thinks else []), *content, *uses]
-        record.answer(answer(*first, id=f"msg_{number}"))
+        record.write_answer(answer(*first, id=f"msg_{number}"))
         said.append({"role": "assistant", "content": first})
         if calls:
             order = list(range(len(calls)))
             random.shuffle(order)  # type: ignore[attr-defined]
             for at in order:
-                record.progress(f"toolu_{number}_{at}", {"type": "bash_progress"})
-                record.result(f"toolu_{number}_{at}", Result([calls[at][2]], is_error=calls[at][1]))
+                record.write_progress(f"toolu_{number}_{at}", {"type": "bash_progress"})
+                record.write_result(f"toolu_{number}_{at}", CallResult([calls[at][2]], is_error=calls[at][1]))
             said.append({"role": "user", "content": [_result(number, at, calls[at]) for at in order]})
-            record.answer(answer("Done.", id=f"msg_{number}_end"))
+            record.write_answer(answer("Done.", id=f"msg_{number}_end"))
             said.append({"role": "assistant", "content": [text("Done.")]})
-        record.turn_ended(number)
-    assert resumed(record.path).messages == said
+        record.write_turn_end(number)
+    assert load_resumable_session(record.path).messages == said
     shutil.rmtree(folder)
 
 
@@ -498,12 +498,12 @@ def test_a_session_that_was_cut_at_any_byte_goes_on(story: Story, tmp_path: Path
     for size in sorted({end + more for end in ends for more in (-1, 0, 150) if first <= end + more <= len(data)}):
         here.write_bytes(data[:size])
         try:
-            found = resumed(here)
+            found = load_resumable_session(here)
         except Refused:
             assert b'"uuid"' not in data[: data.rfind(b"\n", 0, size) + 1]
             continue
-        taken_up(found, tmp_path).prompt("NEXT")
-        assert resumed(here).messages[:-1] == [*found.messages, NEXT]
+        continue_in_place(found, tmp_path).write_prompt("NEXT")
+        assert load_resumable_session(here).messages[:-1] == [*found.messages, NEXT]
 
 
 # -- the picker
@@ -516,28 +516,28 @@ def test_the_picker_shows_the_sessions_of_a_folder_the_newest_first(tmp_path: Pa
     written(tmp_path, STORIES["errors"], tmp_path)
     os.utime(first.path, (1_700_000_000, 1_700_000_000))
     (second.path.parent / f"{NAME}.jsonl").write_bytes(b"")
-    found = choices([tmp_path], cwd)
+    found = list_resumable_sessions([tmp_path], cwd)
     assert [(item.session_id, item.title) for item in found] == [
         (second.session_id, "Do three things"),
         (first.session_id, "The shop"),
     ]
     assert found[1].time == datetime.fromtimestamp(1_700_000_000, UTC)
     assert found[1].cwd == str(cwd)
-    assert [item.session_id for item in choices([tmp_path], cwd, limit=1)] == [second.session_id]
-    assert len(choices([tmp_path], None)) == 3
-    assert latest([tmp_path], cwd) == second.path
+    assert [item.session_id for item in list_resumable_sessions([tmp_path], cwd, limit=1)] == [second.session_id]
+    assert len(list_resumable_sessions([tmp_path], None)) == 3
+    assert find_latest_session([tmp_path], cwd) == second.path
 
 
 def test_a_folder_without_sessions_has_nothing_to_continue(tmp_path: Path) -> None:
-    assert choices([tmp_path], tmp_path) == []
+    assert list_resumable_sessions([tmp_path], tmp_path) == []
     with pytest.raises(NotFound, match="no session to continue"):
-        latest([tmp_path], tmp_path)
+        find_latest_session([tmp_path], tmp_path)
 
 
 def test_sessions_of_sub_agents_alone_are_not_in_the_picker(tmp_path: Path) -> None:
-    folder = tmp_path / "projects" / slug(str(tmp_path.resolve()))
+    folder = tmp_path / "projects" / make_slug(str(tmp_path.resolve()))
     folder.mkdir(parents=True)
     build = Build()
     build.prompt("hello", isSidechain=True)
     (folder / f"{NAME}.jsonl").write_bytes(encoded(build.lines))
-    assert choices([tmp_path], tmp_path) == []
+    assert list_resumable_sessions([tmp_path], tmp_path) == []

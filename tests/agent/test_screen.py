@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent.console.screen import Screen
+from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.render import terminal
 
 
@@ -14,7 +14,7 @@ class Paper:
 
     def __init__(self, width: int | None = 40) -> None:
         self.written: list[str] = []
-        self.screen = Screen(self.written.append, terminal.Screen(False, width))
+        self.screen = ConsoleScreen(self.written.append, terminal.TerminalScreen(False, width))
 
     @property
     def text(self) -> str:
@@ -34,113 +34,113 @@ def paper() -> Paper:
 def test_pieces_of_a_text_are_written_as_they_come(paper: Paper) -> None:
     shown = []
     for part in ("Hel", "lo\nwor", "ld and", " so"):
-        paper.screen.part(part)
+        paper.screen.write_text_part(part)
         shown.append(paper.text)
     assert shown == ["", "Hello\n", "Hello\nworld", "Hello\nworld and"]
-    paper.screen.finish()
+    paper.screen.finish_line()
     assert paper.text == "Hello\nworld and so\n"
 
 
 def test_a_whole_line_ends_the_one_that_is_being_written(paper: Paper) -> None:
-    paper.screen.part("half")
-    paper.screen.say("whole")
-    paper.screen.say("next")
+    paper.screen.write_text_part("half")
+    paper.screen.write_lines("whole")
+    paper.screen.write_lines("next")
     assert paper.text == "half\nwhole\nnext\n"
 
 
 def test_the_end_of_a_text_with_a_line_end_adds_none(paper: Paper) -> None:
-    paper.screen.part("text\n")
-    paper.screen.finish()
+    paper.screen.write_text_part("text\n")
+    paper.screen.finish_line()
     assert paper.text == "text\n"
 
 
 def test_what_a_model_says_can_t_act_on_the_terminal(paper: Paper) -> None:
     for char in HOSTILE:
-        paper.screen.part(char)
-    paper.screen.finish()
+        paper.screen.write_text_part(char)
+    paper.screen.finish_line()
     assert harmful(paper.text) == set()
 
 
 def test_a_picture_made_of_several_characters_survives_being_cut(paper: Paper) -> None:
     for char in "a \U0001f468\u200d\U0001f469\u200d\U0001f467 b":
-        paper.screen.part(char)
-    paper.screen.finish()
+        paper.screen.write_text_part(char)
+    paper.screen.finish_line()
     assert "\U0001f468\u200d\U0001f469\u200d\U0001f467" in paper.text
 
 
 def test_what_is_typed_ahead_stays_below_whole_lines(paper: Paper) -> None:
-    paper.screen.typed("wa")
-    paper.screen.part("one\ntw")
-    paper.screen.typed("wait")
-    paper.screen.part("o\n")
+    paper.screen.show_typed("wa")
+    paper.screen.write_text_part("one\ntw")
+    paper.screen.show_typed("wait")
+    paper.screen.write_text_part("o\n")
     assert paper.lines == ["one", "two", "> wait"]
 
 
 def test_a_line_that_was_begun_is_shown_when_nothing_is_typed_any_more(paper: Paper) -> None:
-    paper.screen.typed("x")
-    paper.screen.part("begun")
+    paper.screen.show_typed("x")
+    paper.screen.write_text_part("begun")
     assert paper.lines == ["> x"]
-    paper.screen.typed("")
-    paper.screen.part(" and ended\n")
+    paper.screen.show_typed("")
+    paper.screen.write_text_part(" and ended\n")
     assert paper.lines == ["begun and ended", ""]
 
 
 def test_typing_moves_below_a_line_that_is_being_written(paper: Paper) -> None:
-    paper.screen.part("half ")
-    paper.screen.typed("x")
+    paper.screen.write_text_part("half ")
+    paper.screen.show_typed("x")
     assert paper.lines == ["half", "> x"]
 
 
 def test_an_answer_stays_where_it_was_typed_and_what_came_meanwhile_stands_above(paper: Paper) -> None:
-    paper.screen.typed("", "allow? ", always=True)
+    paper.screen.show_typed("", "allow? ", always=True)
     assert paper.lines == ["allow? "]
-    paper.screen.typed("ye", "allow? ", always=True)
-    paper.screen.say("something else")
-    paper.screen.typed("yes", "allow? ", always=True)
-    paper.screen.settle()
-    paper.screen.settle()
-    paper.screen.say("next")
+    paper.screen.show_typed("ye", "allow? ", always=True)
+    paper.screen.write_lines("something else")
+    paper.screen.show_typed("yes", "allow? ", always=True)
+    paper.screen.keep_typed_line()
+    paper.screen.keep_typed_line()
+    paper.screen.write_lines("next")
     assert paper.lines == ["something else", "allow? yes", "next", ""]
 
 
 def test_an_answer_that_was_too_long_for_the_line_is_shown_whole_in_the_end() -> None:
     paper = Paper(20)
-    paper.screen.typed("a" * 30, "? ", always=True)
-    paper.screen.settle()
+    paper.screen.show_typed("a" * 30, "? ", always=True)
+    paper.screen.keep_typed_line()
     assert paper.lines == ["? " + "a" * 30, ""]
 
 
 def test_news_stand_for_a_moment_and_never_in_a_line_that_is_being_written(paper: Paper) -> None:
-    paper.screen.news("3 s · building")
+    paper.screen.show_progress("3 s · building")
     assert paper.lines == ["3 s · building"]
-    paper.screen.say("done")
+    paper.screen.write_lines("done")
     assert paper.lines == ["done", ""]
-    paper.screen.part("half ")
-    paper.screen.news("4 s")
-    paper.screen.part("a line\n")
-    paper.screen.typed("x")
-    paper.screen.news("5 s")
+    paper.screen.write_text_part("half ")
+    paper.screen.show_progress("4 s")
+    paper.screen.write_text_part("a line\n")
+    paper.screen.show_typed("x")
+    paper.screen.show_progress("5 s")
     assert paper.lines == ["done", "half a line", "> x"]
 
 
 def test_the_screen_is_as_wide_as_the_window_is_now() -> None:
     widths = iter([30, 30, 12, 12])
-    screen = Screen(lambda _: None, terminal.Screen(False, 80), lambda: next(widths))
+    screen = ConsoleScreen(lambda _: None, terminal.TerminalScreen(False, 80), lambda: next(widths))
     assert (screen.look.width, screen.look.width, screen.look.width) == (30, 30, 12)
 
 
 def test_of_a_long_line_that_is_typed_the_end_is_shown() -> None:
     paper = Paper(20)
-    paper.screen.typed("a" * 100 + "end")
+    paper.screen.show_typed("a" * 100 + "end")
     assert paper.lines[-1].endswith("end")
     assert len(paper.lines[-1]) < 20
 
 
 def test_nothing_that_was_written_is_ever_cleared(paper: Paper) -> None:
     for number in range(50):
-        paper.screen.part(f"{number} \x1b[2J\n")
-        paper.screen.typed("x" * (number % 7))
-        paper.screen.say("line")
+        paper.screen.write_text_part(f"{number} \x1b[2J\n")
+        paper.screen.show_typed("x" * (number % 7))
+        paper.screen.write_lines("line")
     left = paper.text.replace("\r\x1b[K", "")
     assert "\x1b" not in left
     assert "\r" not in left
@@ -148,12 +148,12 @@ def test_nothing_that_was_written_is_ever_cleared(paper: Paper) -> None:
 
 def test_a_dumb_terminal_gets_blanks_and_no_news() -> None:
     written: list[str] = []
-    screen = Screen(written.append, terminal.Screen(False, 20), is_dumb=True)
-    screen.news("3 s")
-    screen.typed("ab")
-    screen.typed("a")
-    screen.say("line")
-    screen.typed("")
+    screen = ConsoleScreen(written.append, terminal.TerminalScreen(False, 20), is_dumb=True)
+    screen.show_progress("3 s")
+    screen.show_typed("ab")
+    screen.show_typed("a")
+    screen.write_lines("line")
+    screen.show_typed("")
     text = "".join(written)
     assert "\x1b" not in text
     assert [line.rpartition("\r")[2] for line in text.split("\n")] == ["line", ""]

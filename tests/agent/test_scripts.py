@@ -15,7 +15,7 @@ from tests.agent.api import Api, cut, error, interrupted_by, reset
 from tests.agent.client import Client, in_memory
 from tests.agent.desk import Desk, call, reply, says
 from tests.model.server import event
-from turnlog.agent.events import Event
+from turnlog.agent.events import TurnEvent
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import ModelError
 
@@ -114,7 +114,7 @@ def impatient(client: Client, patience: int | None) -> Cancel:
     cancel = Cancel()
     left = [patience]
 
-    def hear(event: Event) -> None:
+    def hear(event: TurnEvent) -> None:
         left[0] = None if left[0] is None else left[0] - 1
         if left[0] == 0:
             cancel.set()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from turnlog.agent.permissions.trust import trust, trusted
-from turnlog.agent.settings import Settings, add_rules, load, managed_file
+from turnlog.agent.permissions.trust import is_trusted_folder, trust_folder
+from turnlog.agent.settings import Settings, add_rules, find_managed_file, load_settings
 from turnlog.errors import TurnlogError, UsageError
 
 
@@ -20,7 +20,7 @@ def write(path: Path, values: Any) -> Path:
 
 
 def read(root: Path, *flags: Any, is_trusted: bool = True) -> Settings:
-    return load(
+    return load_settings(
         root, root / "home" / ".claude", is_trusted=is_trusted, flags=flags, managed=root / "etc" / "managed.json"
     )
 
@@ -38,21 +38,21 @@ def furnished(root: Path) -> Path:
 
 def test_lists_of_all_layers_are_joined_and_each_rule_knows_its_layer(tmp_path: Path) -> None:
     settings = read(furnished(tmp_path), {"permissions": {"allow": ["Bash(flag)"]}})
-    assert [(rule.text, rule.layer.name) for rule in settings.rules("allow")] == [
+    assert [(rule.text, rule.layer.name) for rule in settings.list_rules("allow")] == [
         ("Bash(flag)", "flags"),
         ("Bash(local)", "local"),
         ("Bash(project)", "project"),
         ("Bash(user)", "user"),
     ]
-    assert [rule.text for rule in settings.rules("deny")] == ["Bash(curl:*)", "Read(.env)"]
+    assert [rule.text for rule in settings.list_rules("deny")] == ["Bash(curl:*)", "Read(.env)"]
 
 
 def test_of_other_values_the_highest_layer_counts(tmp_path: Path) -> None:
     settings = read(furnished(tmp_path), '{"model": "flag", "cleanupPeriodDays": 3}')
-    assert settings.value("model", str) == "managed"
-    assert settings.value("cleanupPeriodDays", int) == 3
-    assert settings.value("nothing", str) is None
-    assert settings.env() == {"A": "local", "B": "u"}
+    assert settings.get_value("model", str) == "managed"
+    assert settings.get_value("cleanupPeriodDays", int) == 3
+    assert settings.get_value("nothing", str) is None
+    assert settings.collect_variables() == {"A": "local", "B": "u"}
 
 
 def test_until_a_folder_is_trusted_its_own_files_forbid_and_do_nothing_else(tmp_path: Path) -> None:
@@ -63,20 +63,24 @@ def test_until_a_folder_is_trusted_its_own_files_forbid_and_do_nothing_else(tmp_
         "apiKeyHelper": "evil",
     })  # fmt: skip
     settings = read(tmp_path, is_trusted=False)
-    assert [rule.text for rule in settings.rules("allow")] == ["Bash(user)"]
-    assert [rule.text for rule in settings.rules("deny")] == ["Bash(curl:*)", "Read(.env)"]
-    assert [rule.text for rule in settings.rules("ask")] == ["Edit"]
-    assert (settings.mode(), settings.folders(), settings.value("apiKeyHelper", str)) == (None, [], None)
-    assert settings.env() == {"A": "u", "B": "u"}
-    assert read(tmp_path).mode() == "acceptEdits"
+    assert [rule.text for rule in settings.list_rules("allow")] == ["Bash(user)"]
+    assert [rule.text for rule in settings.list_rules("deny")] == ["Bash(curl:*)", "Read(.env)"]
+    assert [rule.text for rule in settings.list_rules("ask")] == ["Edit"]
+    assert (settings.get_default_mode(), settings.list_folders(), settings.get_value("apiKeyHelper", str)) == (
+        None,
+        [],
+        None,
+    )
+    assert settings.collect_variables() == {"A": "u", "B": "u"}
+    assert read(tmp_path).get_default_mode() == "acceptEdits"
 
 
 def test_the_mode_that_asks_nothing_is_not_for_a_project_to_choose(tmp_path: Path) -> None:
     values = {"permissions": {"defaultMode": "bypassPermissions"}}
     for name in ("settings.json", "settings.local.json"):
         write(furnished(tmp_path) / ".claude" / name, values)
-    assert read(tmp_path).mode() is None
-    assert read(tmp_path, values).mode() == "bypassPermissions"
+    assert read(tmp_path).get_default_mode() is None
+    assert read(tmp_path, values).get_default_mode() == "bypassPermissions"
 
 
 @pytest.mark.parametrize("name", [".claude/settings.json", ".claude/settings.local.json", "home/.claude/settings.json"])
@@ -111,7 +115,7 @@ def test_a_file_whose_rules_can_not_be_read_ends_the_start(tmp_path: Path, name:
 def test_what_forbids_nothing_and_what_is_not_known_is_taken(tmp_path: Path, values: str) -> None:
     (furnished(tmp_path) / ".claude" / "settings.json").write_text(values, "utf-8")
     settings = read(tmp_path)
-    assert [rule.text for rule in settings.rules("deny")] == ["Bash(curl:*)"]
+    assert [rule.text for rule in settings.list_rules("deny")] == ["Bash(curl:*)"]
     assert settings.warnings == []
 
 
@@ -125,7 +129,7 @@ def test_a_mode_that_is_not_known_is_told_and_the_next_layer_s_counts(tmp_path: 
     write(furnished(tmp_path) / ".claude" / "settings.json", {"permissions": {"defaultMode": mode}})
     write(tmp_path / "home" / ".claude" / "settings.json", {"permissions": {"defaultMode": "plan"}})
     settings = read(tmp_path)
-    assert settings.mode() == "plan"
+    assert settings.get_default_mode() == "plan"
     assert [str(mode) in warning for warning in settings.warnings] == [True]
 
 
@@ -137,9 +141,9 @@ def test_one_bad_key_spoils_nothing_else(tmp_path: Path) -> None:
         "env": [],
     })  # fmt: skip
     settings = read(tmp_path)
-    assert [rule.text for rule in settings.rules("allow")] == ["Bash(npm:*)"]
-    assert (settings.rules("deny"), settings.folders()) == ([], [])
-    assert (settings.value("model", str), settings.env()) == (None, {})
+    assert [rule.text for rule in settings.list_rules("allow")] == ["Bash(npm:*)"]
+    assert (settings.list_rules("deny"), settings.list_folders()) == ([], [])
+    assert (settings.get_value("model", str), settings.collect_variables()) == (None, {})
     assert len(settings.warnings) == 7
     assert all("settings.json" in warning for warning in settings.warnings)
 
@@ -149,7 +153,7 @@ def test_what_forbids_is_not_lost_for_want_of_brackets_and_what_allows_is(tmp_pa
         tmp_path / ".claude" / "settings.json", {"permissions": {"deny": "Bash(rm:*)", "ask": "Edit", "allow": "Read"}}
     )
     settings = read(tmp_path)
-    assert [[rule.text for rule in settings.rules(kind)] for kind in ("deny", "ask", "allow")] == [
+    assert [[rule.text for rule in settings.list_rules(kind)] for kind in ("deny", "ask", "allow")] == [
         ["Bash(rm:*)"],
         ["Edit"],
         [],
@@ -158,7 +162,7 @@ def test_what_forbids_is_not_lost_for_want_of_brackets_and_what_allows_is(tmp_pa
 
 def test_flags_may_name_a_file(tmp_path: Path) -> None:
     write(tmp_path / "more.json", {"model": "x"})
-    assert read(tmp_path, "more.json").value("model", str) == "x"
+    assert read(tmp_path, "more.json").get_value("model", str) == "x"
 
 
 @pytest.mark.parametrize("flag", ["missing.json", ".", '{"permissions": 5}', "{", "large.json"])
@@ -174,8 +178,8 @@ def test_an_administrator_may_let_only_their_own_rules_count(tmp_path: Path) -> 
     write(
         tmp_path / "etc" / "managed.json", {"allowManagedPermissionRulesOnly": True, "permissions": {"allow": ["Read"]}}
     )
-    assert [rule.text for rule in read(tmp_path).rules("allow")] == ["Read"]
-    assert [rule.text for rule in read(tmp_path).rules("deny")] == ["Read(.env)"]
+    assert [rule.text for rule in read(tmp_path).list_rules("allow")] == ["Read"]
+    assert [rule.text for rule in read(tmp_path).list_rules("deny")] == ["Read(.env)"]
 
 
 def test_what_an_administrator_wrote_is_not_passed_over_if_it_can_not_be_read(tmp_path: Path) -> None:
@@ -187,13 +191,13 @@ def test_what_an_administrator_wrote_is_not_passed_over_if_it_can_not_be_read(tm
 def test_an_administrator_may_use_several_files(tmp_path: Path) -> None:
     write(tmp_path / "etc" / "managed.d" / "10.json", {"model": "ten"})
     write(tmp_path / "etc" / "managed.d" / "20.json", {"model": "twenty"})
-    assert read(tmp_path).value("model", str) == "twenty"
+    assert read(tmp_path).get_value("model", str) == "twenty"
 
 
 def test_each_platform_has_its_place_for_the_administrator() -> None:
-    assert managed_file("linux").as_posix() == "/etc/claude-code/managed-settings.json"
-    assert "ClaudeCode" in str(managed_file("darwin"))
-    assert "ClaudeCode" in str(managed_file("win32"))
+    assert find_managed_file("linux").as_posix() == "/etc/claude-code/managed-settings.json"
+    assert "ClaudeCode" in str(find_managed_file("darwin"))
+    assert "ClaudeCode" in str(find_managed_file("win32"))
 
 
 def test_a_rule_is_added_and_all_else_stays(tmp_path: Path) -> None:
@@ -219,15 +223,15 @@ def test_a_file_that_is_broken_is_not_written_over(tmp_path: Path, values: str) 
 
 def test_a_folder_is_trusted_by_its_own_name_or_that_of_one_above(tmp_path: Path) -> None:
     config, root = tmp_path / ".claude", tmp_path / "proj"
-    assert not trusted(root, config)
+    assert not is_trusted_folder(root, config)
     write(tmp_path / ".claude.json", {"numStartups": 3, "projects": {str(root): {"x": 1}, "y": 5}})
-    assert not trusted(root, config)
+    assert not is_trusted_folder(root, config)
 
-    assert trust(root, config) == tmp_path / ".claude.json"
+    assert trust_folder(root, config) == tmp_path / ".claude.json"
 
-    assert trusted(root, config)
-    assert trusted(root / "sub" / "deeper", config)
-    assert not trusted(tmp_path, config)
+    assert is_trusted_folder(root, config)
+    assert is_trusted_folder(root / "sub" / "deeper", config)
+    assert not is_trusted_folder(tmp_path, config)
     state = json.loads((tmp_path / ".claude.json").read_text())
     assert state == {"numStartups": 3, "projects": {str(root): {"x": 1, "hasTrustDialogAccepted": True}, "y": 5}}
 
@@ -235,15 +239,15 @@ def test_a_folder_is_trusted_by_its_own_name_or_that_of_one_above(tmp_path: Path
 def test_the_first_trusted_folder_makes_the_state_file(tmp_path: Path) -> None:
     config = tmp_path / "elsewhere"
     config.mkdir()
-    assert trust(tmp_path / "proj", config) == config / ".claude.json"
-    assert trusted(tmp_path / "proj", config)
+    assert trust_folder(tmp_path / "proj", config) == config / ".claude.json"
+    assert is_trusted_folder(tmp_path / "proj", config)
 
 
 @pytest.mark.parametrize("state", ["{", "[]", '{"projects": 5}', '{"projects": {"$": 5}}'])
 def test_a_state_file_that_is_broken_trusts_nothing_and_is_not_written_over(tmp_path: Path, state: str) -> None:
     text = state.replace("$", (tmp_path / "proj").as_posix())
     write(tmp_path / ".claude.json", text)
-    assert not trusted(tmp_path / "proj", tmp_path / ".claude")
+    assert not is_trusted_folder(tmp_path / "proj", tmp_path / ".claude")
     with pytest.raises(TurnlogError, match="nothing was written"):
-        trust(tmp_path / "proj", tmp_path / ".claude")
+        trust_folder(tmp_path / "proj", tmp_path / ".claude")
     assert (tmp_path / ".claude.json").read_text() == text

@@ -8,10 +8,19 @@ import pytest
 
 from tests.agent.test_screen import Paper
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent.console.showing import Showing, about
-from turnlog.agent.events import CallEnded, CallProgress, CallStarted, Compacted, Said, Streamed, TurnEnded, Warned
-from turnlog.agent.tools.tool import Result
-from turnlog.model.events import BlockStarted, Retrying, TextPart
+from turnlog.agent.console.showing import TurnDisplay, describe_call
+from turnlog.agent.events import (
+    AnswerStreamed,
+    CallEnded,
+    CallProgress,
+    CallStarted,
+    ConversationCompacted,
+    EntryWritten,
+    TurnEnded,
+    WarningIssued,
+)
+from turnlog.agent.tools.tool import CallResult
+from turnlog.model.events import BlockStarted, RetryStarted, TextPart
 
 
 class Watched:
@@ -19,9 +28,9 @@ class Watched:
 
     def __init__(self, width: int = 60) -> None:
         self.paper = Paper(width)
-        self.watch = Showing(self.paper.screen, "/home/dana/shop").watch
+        self.watch = TurnDisplay(self.paper.screen, "/home/dana/shop").watch
 
-    def ended(self, name: str, given: dict[str, Any], result: Result, call: str = "c", **more: Any) -> None:
+    def ended(self, name: str, given: dict[str, Any], result: CallResult, call: str = "c", **more: Any) -> None:
         self.watch(CallEnded(call, name, given, result, more.pop("milliseconds", 5), **more))
 
     @property
@@ -35,11 +44,11 @@ def turn() -> Watched:
 
 
 def test_words_come_as_they_are_said_and_calls_in_one_line(turn: Watched) -> None:
-    turn.watch(Streamed(BlockStarted(0, {"type": "text"})))
-    turn.watch(Streamed(TextPart(0, "I ")))
-    turn.watch(Streamed(TextPart(0, "look.")))
+    turn.watch(AnswerStreamed(BlockStarted(0, {"type": "text"})))
+    turn.watch(AnswerStreamed(TextPart(0, "I ")))
+    turn.watch(AnswerStreamed(TextPart(0, "look.")))
     turn.watch(CallStarted("c", "Bash", {"command": "ls"}))
-    turn.ended("Bash", {"command": "ls"}, Result("a\nb"))
+    turn.ended("Bash", {"command": "ls"}, CallResult("a\nb"))
     turn.watch(TurnEnded("finished", "", 1, 1))
     assert turn.text == "I look.\n● Bash ls\n  a\n  b\n"
 
@@ -47,71 +56,71 @@ def test_words_come_as_they_are_said_and_calls_in_one_line(turn: Watched) -> Non
 def test_a_result_that_comes_later_names_its_call_again(turn: Watched) -> None:
     for call in ("1", "2"):
         turn.watch(CallStarted(call, "Bash", {"command": f"echo {call}"}))
-    turn.ended("Bash", {"command": "echo 1"}, Result("one"), "1")
-    turn.ended("Bash", {"command": "echo 2"}, Result("two"), "2")
+    turn.ended("Bash", {"command": "echo 1"}, CallResult("one"), "1")
+    turn.ended("Bash", {"command": "echo 2"}, CallResult("two"), "2")
     assert turn.text.splitlines() == [
         "● Bash echo 1", "● Bash echo 2", "● Bash echo 1", "  one", "● Bash echo 2", "  two",
     ]  # fmt: skip
 
 
 def test_of_a_long_result_the_first_lines_are_shown(turn: Watched) -> None:
-    turn.ended("Bash", {"command": "seq 99"}, Result("\n".join(map(str, range(99)))))
+    turn.ended("Bash", {"command": "seq 99"}, CallResult("\n".join(map(str, range(99)))))
     assert turn.text.splitlines()[-2:] == ["  4", "  … 94 more lines"]
 
 
 def test_an_edit_is_shown_as_a_difference_with_line_numbers(turn: Watched) -> None:
     hunk = {"oldStart": 9, "oldLines": 2, "newStart": 9, "newLines": 2, "lines": [" same", "-old", "+new"]}
-    turn.ended("Edit", {"file_path": "/home/dana/shop/a.py"}, Result("ok", {"structuredPatch": [hunk]}))
+    turn.ended("Edit", {"file_path": "/home/dana/shop/a.py"}, CallResult("ok", {"structuredPatch": [hunk]}))
     assert turn.text.splitlines() == ["● Edit a.py", "   9   same", "  10 - old", "  10 + new"]
 
 
 def test_colours_are_red_and_green() -> None:
-    from turnlog.agent.console.difference import difference
-    from turnlog.render.terminal import Screen
-    from turnlog.session.files.patches import compared
+    from turnlog.agent.console.difference import render_diff_lines
+    from turnlog.render.terminal import TerminalScreen
+    from turnlog.session.files.patches import compare_texts
 
-    told = list(difference(compared("a\n", "b\n"), Screen(color=True)))
+    told = list(render_diff_lines(compare_texts("a\n", "b\n"), TerminalScreen(color=True)))
     assert told == ["\x1b[31m1 - a\x1b[0m", "\x1b[32m1 + b\x1b[0m"]
 
 
 @pytest.mark.parametrize(
     ("name", "result", "expected"),
     [
-        ("Read", Result("1\tx", {"type": "text", "file": {"numLines": 12}}), "12 lines"),
-        ("Write", Result("ok", {"type": "create", "content": "a\nb\n", "structuredPatch": []}), "created, 2 lines"),
-        ("Bash", Result(""), "(no output)"),
-        ("Bash", Result("<tool_use_error>No.</tool_use_error>", is_error=True), "No."),
-        ("Task", Result([{"type": "text", "text": "Found it."}]), "Found it."),
-        ("Odd", Result("x", {"structuredPatch": "junk", "file": {"numLines": "many"}}), "x"),
+        ("Read", CallResult("1\tx", {"type": "text", "file": {"numLines": 12}}), "12 lines"),
+        ("Write", CallResult("ok", {"type": "create", "content": "a\nb\n", "structuredPatch": []}), "created, 2 lines"),
+        ("Bash", CallResult(""), "(no output)"),
+        ("Bash", CallResult("<tool_use_error>No.</tool_use_error>", is_error=True), "No."),
+        ("Task", CallResult([{"type": "text", "text": "Found it."}]), "Found it."),
+        ("Odd", CallResult("x", {"structuredPatch": "junk", "file": {"numLines": "many"}}), "x"),
     ],
 )
-def test_what_came_of_a_call_is_told_briefly(turn: Watched, name: str, result: Result, expected: str) -> None:
+def test_what_came_of_a_call_is_told_briefly(turn: Watched, name: str, result: CallResult, expected: str) -> None:
     turn.ended(name, {}, result)
     assert turn.text.splitlines()[-1] == f"  {expected}"
 
 
 def test_tasks_are_shown_as_a_list(turn: Watched) -> None:
     todos = [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}, {"content": "c"}, 5]
-    turn.ended("TodoWrite", {"todos": todos}, Result("ok"))
+    turn.ended("TodoWrite", {"todos": todos}, CallResult("ok"))
     assert turn.text.splitlines()[1:] == ["  [x] a", "  [>] b", "  [ ] c"]
 
 
 def test_of_a_sub_agent_only_its_calls_and_errors_are_shown(turn: Watched) -> None:
-    turn.watch(Streamed(TextPart(0, "inner words"), "t"))
+    turn.watch(AnswerStreamed(TextPart(0, "inner words"), "t"))
     turn.watch(CallStarted("i", "Read", {"file_path": "/x"}, "t"))
-    turn.ended("Read", {"file_path": "/x"}, Result("content"), "i", agent="t")
+    turn.ended("Read", {"file_path": "/x"}, CallResult("content"), "i", agent="t")
     turn.watch(CallStarted("j", "Read", {"file_path": "/y"}, "t"))
-    turn.ended("Read", {"file_path": "/y"}, Result("gone", is_error=True), "j", agent="t")
+    turn.ended("Read", {"file_path": "/y"}, CallResult("gone", is_error=True), "j", agent="t")
     assert turn.text.splitlines() == ["  ┆ Read /x", "  ┆ Read /y", "  gone"]
 
 
 def test_what_a_person_should_know_is_noted(turn: Watched) -> None:
-    turn.watch(Streamed(TextPart(0, "half")))
-    turn.watch(Streamed(Retrying(2, 1.0, "overloaded", 8)))
-    turn.watch(Warned("trying again"))
-    turn.watch(Compacted("auto", 150_000, "s"))
-    turn.watch(Compacted("micro", 150_000))
-    turn.watch(Streamed(BlockStarted(0, {"type": "thinking"})))
+    turn.watch(AnswerStreamed(TextPart(0, "half")))
+    turn.watch(AnswerStreamed(RetryStarted(2, 1.0, "overloaded", 8)))
+    turn.watch(WarningIssued("trying again"))
+    turn.watch(ConversationCompacted("auto", 150_000, "s"))
+    turn.watch(ConversationCompacted("micro", 150_000))
+    turn.watch(AnswerStreamed(BlockStarted(0, {"type": "thinking"})))
     turn.watch(TurnEnded("error", "API Error: 500", 1, 1))
     turn.watch(TurnEnded("interrupted", "", 1, 1))
     assert turn.text.splitlines() == [
@@ -128,10 +137,14 @@ def test_what_a_person_should_know_is_noted(turn: Watched) -> None:
 def test_nothing_of_a_call_can_act_on_the_terminal(turn: Watched) -> None:
     given = {"command": HOSTILE, "file_path": HOSTILE, HOSTILE: HOSTILE}
     hunk = {"oldStart": 1, "newStart": 1, "lines": ["+" + HOSTILE.replace("\r", "")]}
-    for result in (Result(HOSTILE), Result(HOSTILE, is_error=True), Result("", {"structuredPatch": [hunk]})):
+    for result in (
+        CallResult(HOSTILE),
+        CallResult(HOSTILE, is_error=True),
+        CallResult("", {"structuredPatch": [hunk]}),
+    ):
         turn.ended(HOSTILE, given, result, "x")
-    turn.ended("TodoWrite", {"todos": [{"content": HOSTILE, "status": HOSTILE}]}, Result(""))
-    turn.watch(Warned(HOSTILE))
+    turn.ended("TodoWrite", {"todos": [{"content": HOSTILE, "status": HOSTILE}]}, CallResult(""))
+    turn.watch(WarningIssued(HOSTILE))
     turn.watch(TurnEnded("error", HOSTILE, 1, 1))
     assert harmful(turn.text) == set()
 
@@ -148,12 +161,12 @@ def test_nothing_of_a_call_can_act_on_the_terminal(turn: Watched) -> None:
     ],
 )
 def test_a_call_is_about_its_most_telling_field(given: dict[str, Any], expected: str) -> None:
-    assert about(given, "/home/dana/shop") == expected
+    assert describe_call(given, "/home/dana/shop") == expected
 
 
 def test_of_output_that_was_put_into_a_file_its_beginning_and_the_file_are_shown(turn: Watched) -> None:
     facts = {"stdout": "1\n2\n3\n4\n5\n6", "persistedOutputPath": f"/r{HOSTILE}", "persistedOutputSize": 50_000}
-    turn.ended("Bash", {"command": "seq"}, Result("<persisted-output>\n…</persisted-output>", facts))
+    turn.ended("Bash", {"command": "seq"}, CallResult("<persisted-output>\n…</persisted-output>", facts))
     assert turn.text.splitlines()[1:6] == ["  1", "  2", "  3", "  4", "  5"]
     assert "all of it (50 KB)" in turn.text
     assert "persisted-output" not in turn.text
@@ -162,7 +175,7 @@ def test_of_output_that_was_put_into_a_file_its_beginning_and_the_file_are_shown
 
 def test_of_a_sub_agent_its_report_and_what_it_took_are_shown(turn: Watched) -> None:
     facts = {"content": [{"type": "text", "text": "Seen."}], "totalToolUseCount": 2, "totalTokens": 1200}
-    turn.ended("Task", {"description": "Look"}, Result([{"type": "text", "text": "agentId: a1"}], facts))
+    turn.ended("Task", {"description": "Look"}, CallResult([{"type": "text", "text": "agentId: a1"}], facts))
     assert turn.text.splitlines() == ["● Task Look", "  Seen.", "  2 calls, 1.2k tokens"]
 
 
@@ -170,7 +183,7 @@ def test_of_sub_agents_side_by_side_each_line_says_whose_it_is(turn: Watched) ->
     for call, task in (("1", "Look"), ("2", "Write")):
         turn.watch(CallStarted(call, "Task", {"description": task}))
     turn.watch(CallStarted("i", "Bash", {"command": "ls"}, agent="2"))
-    turn.ended("Task", {"description": "Look"}, Result("Seen."), "1")
+    turn.ended("Task", {"description": "Look"}, CallResult("Seen."), "1")
     turn.watch(CallStarted("j", "Bash", {"command": "pwd"}, agent="2"))
     told = turn.text.splitlines()
     assert told[2] == "  ┆ Write · Bash ls"
@@ -178,14 +191,16 @@ def test_of_sub_agents_side_by_side_each_line_says_whose_it_is(turn: Watched) ->
 
 
 def test_a_call_that_was_turned_down_is_said_in_two_words(turn: Watched) -> None:
-    turn.ended("Bash", {"command": "ls"}, Result("The user doesn't want …", "User rejected tool use", is_error=True))
+    turn.ended(
+        "Bash", {"command": "ls"}, CallResult("The user doesn't want …", "User rejected tool use", is_error=True)
+    )
     assert turn.text.splitlines() == ["● Bash ls", "  not done"]
 
 
 def test_of_questions_only_the_question_is_seen(turn: Watched) -> None:
     for name in ("AskUserQuestion", "ExitPlanMode"):
         turn.watch(CallStarted("c", name, {"plan": "x"}))
-        turn.ended(name, {"plan": "x"}, Result("User has approved"))
+        turn.ended(name, {"plan": "x"}, CallResult("User has approved"))
     assert turn.text == ""
 
 
@@ -200,8 +215,8 @@ def test_how_far_a_command_is_stands_for_a_moment(turn: Watched) -> None:
 
 def test_that_a_command_in_the_background_has_ended_is_noted(turn: Watched) -> None:
     text = f"<task-notification>\n<summary>Background command {HOSTILE} completed</summary></task-notification>"
-    turn.watch(Said({"type": "user", "isMeta": True, "message": {"content": text}}))
-    turn.watch(Said({"type": "user", "message": {"content": text}}))
-    turn.watch(Said({"type": "system"}))
+    turn.watch(EntryWritten({"type": "user", "isMeta": True, "message": {"content": text}}))
+    turn.watch(EntryWritten({"type": "user", "message": {"content": text}}))
+    turn.watch(EntryWritten({"type": "system"}))
     assert turn.text.count("· Background command") == 1
     assert harmful(turn.text) == set()

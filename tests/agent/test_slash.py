@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent.console.slash import COMMANDS, carried_out, is_command, unknown
-from turnlog.agent.events import Event
-from turnlog.agent.loop import Loop
+from turnlog.agent.console.slash import SLASH_COMMANDS, describe_unknown_command, is_slash_command, run_slash_command
+from turnlog.agent.events import TurnEvent
+from turnlog.agent.loop import AgentLoop
 from turnlog.agent.person import Nobody
-from turnlog.agent.resume.resume import resumed
-from turnlog.agent.start import Starting, Wishes
+from turnlog.agent.resume.resume import load_resumable_session
+from turnlog.agent.start import SessionStarter, StartOptions
 from turnlog.model.cancel import Cancel
-from turnlog.model.scripted import Scripted
+from turnlog.model.scripted import ScriptedModel
 
 
 class Room:
@@ -24,14 +24,14 @@ class Room:
     def __init__(self, base: Path, *answers: str) -> None:
         config = base / "config"
         config.mkdir()
-        self.model = Scripted(answers)
-        starting = Starting(base, base / "data", {"CLAUDE_CONFIG_DIR": str(config)}, self.model)
-        self.events: list[Event] = []
-        self.begun = starting.begin(Wishes(), self.events.append, Nobody())
+        self.model = ScriptedModel(answers)
+        starting = SessionStarter(base, base / "data", {"CLAUDE_CONFIG_DIR": str(config)}, self.model)
+        self.events: list[TurnEvent] = []
+        self.begun = starting.begin_session(StartOptions(), self.events.append, Nobody())
         self.asked: list[str] = []
 
     @property
-    def loop(self) -> Loop:
+    def loop(self) -> AgentLoop:
         return self.begun.loop
 
     def clear(self) -> None:
@@ -49,7 +49,7 @@ class Room:
         self.asked.append("leave")
 
     def told(self, text: str) -> str:
-        found = carried_out(self, text)
+        found = run_slash_command(self, text)
         assert found is not None
         return "\n".join(found)
 
@@ -74,22 +74,22 @@ def room(tmp_path: Path) -> Room:
     ],
 )
 def test_a_command_is_a_slash_and_a_word(text: str, expected: bool) -> None:
-    assert is_command(text) is expected
+    assert is_slash_command(text) is expected
 
 
 def test_help_lists_every_command(room: Room) -> None:
     told = room.told("/help")
-    assert all(f"/{name}" in told and command.help in told for name, command in COMMANDS.items())
+    assert all(f"/{name}" in told and command.help in told for name, command in SLASH_COMMANDS.items())
 
 
 def test_an_unknown_command_is_told_and_points_to_help(room: Room) -> None:
-    assert carried_out(room, "/nope x") is None
-    assert unknown("/nope x") == "/nope: there is no such command; /help lists them"
-    assert harmful(unknown("/" + HOSTILE.replace(" ", ""))) == set()
+    assert run_slash_command(room, "/nope x") is None
+    assert describe_unknown_command("/nope x") == "/nope: there is no such command; /help lists them"
+    assert harmful(describe_unknown_command("/" + HOSTILE.replace(" ", ""))) == set()
 
 
 def test_commands_about_sessions_are_handed_to_the_console(room: Room) -> None:
-    room.loop.turn("hi", Cancel())
+    room.loop.run_turn("hi", Cancel())
     for text in ("/clear", "/resume", "/resume 7f3a", "/compact keep names", "/exit"):
         room.told(text)
     assert room.asked == ["clear", "resume ", "resume 7f3a", "compact keep names", "leave"]
@@ -97,7 +97,7 @@ def test_commands_about_sessions_are_handed_to_the_console(room: Room) -> None:
 
 @pytest.mark.parametrize("text", ["/resume 7f3a", " /resume   7f3a ", "/resume\t7f3a", "/resume\n7f3a"])
 def test_any_blank_ends_the_name_of_a_command(room: Room, text: str) -> None:
-    assert is_command(text)
+    assert is_slash_command(text)
     room.told(text)
     assert room.asked == ["resume 7f3a"]
 
@@ -105,19 +105,19 @@ def test_any_blank_ends_the_name_of_a_command(room: Room, text: str) -> None:
 def test_a_command_leaves_a_remark_in_a_session_that_has_begun(room: Room) -> None:
     room.told("/cost")
     assert not room.loop.record.path.exists()
-    room.loop.turn("hi", Cancel())
+    room.loop.run_turn("hi", Cancel())
     room.told("/cost")
     assert room.loop.record.path.read_text("utf-8").count("/cost</command-name>") == 1
 
 
 def test_a_new_model_is_asked_from_then_on_and_the_session_says_so(room: Room) -> None:
-    room.loop.turn("hi", Cancel())
+    room.loop.run_turn("hi", Cancel())
     assert room.told("/model haiku").startswith("Set model to claude-haiku-")
-    room.loop.turn("again", Cancel())
+    room.loop.run_turn("again", Cancel())
     first, second = room.model.requests
     assert first.model != second.model == room.loop.setup.aliases["haiku"]
     room.begun.close()
-    found = resumed(room.loop.record.path)
+    found = load_resumable_session(room.loop.record.path)
     assert found.messages == [dict(message) for message in room.loop.conversation.messages]
     assert "<command-name>/model</command-name>" in json.dumps(found.messages)
 
@@ -130,7 +130,7 @@ def test_the_model_is_told_without_a_name(room: Room) -> None:
 
 def test_cost_adds_up_what_was_used(room: Room) -> None:
     assert room.told("/cost").startswith("$0.00 at list prices, 0 requests")
-    room.loop.turn("hi", Cancel())
+    room.loop.run_turn("hi", Cancel())
     assert "1 request," in room.told("/cost")
     assert f"{room.loop.setup.name}: 1 in, 1 out" in room.told("/cost")
 
@@ -139,12 +139,12 @@ def test_context_tells_what_fills_the_window(room: Room) -> None:
     told = room.told("/context")
     assert "system prompt" in told
     assert "All of it is estimated" in told
-    room.loop.turn("hi", Cancel())
+    room.loop.run_turn("hi", Cancel())
     assert "counted by the API" in room.told("/context")
 
 
 def test_raw_context_is_the_very_request(room: Room) -> None:
-    room.loop.turn("hi", Cancel())
+    room.loop.run_turn("hi", Cancel())
     before = json.loads(room.told("/context --raw"))
     assert before["system"] == list(room.model.requests[0].system)
     assert before["messages"][0]["content"][-1]["text"] == "hi"
@@ -153,13 +153,13 @@ def test_raw_context_is_the_very_request(room: Room) -> None:
 def test_raw_context_can_t_act_on_the_terminal(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_text(HOSTILE.replace("\ud800", ""))
     room = Room(tmp_path, "One.")
-    room.loop.turn("hi", Cancel())
+    room.loop.run_turn("hi", Cancel())
     assert harmful(room.told("/context --raw")) == set()
 
 
 def test_what_was_not_said_is_not_summed_up(room: Room) -> None:
     assert room.told("/compact") == "Nothing was said yet."
-    room.loop.turn("hi", Cancel())
+    room.loop.run_turn("hi", Cancel())
     assert room.told("/compact stop") == "The conversation stays as it was."
     assert "compact" not in json.dumps(list(room.loop.conversation.messages))
     assert room.told("/compact") == ""

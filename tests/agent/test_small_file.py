@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.agent.briefing.agents import agent_types
-from turnlog.agent.briefing.memory import memories
-from turnlog.agent.record.branch import DETACHED, branch
-from turnlog.agent.settings import load
-from turnlog.agent.small_file import small_file
+from turnlog.agent.briefing.agents import load_agent_types
+from turnlog.agent.briefing.memory import load_memory_files
+from turnlog.agent.record.branch import DETACHED_HEAD, read_git_branch
+from turnlog.agent.settings import load_settings
+from turnlog.agent.small_file import read_small_file
 from turnlog.errors import UsageError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and devices with names")
@@ -37,12 +37,12 @@ def huge(path: Path) -> None:
 def test_what_is_no_small_file_is_not_read(tmp_path: Path, trap: Trap) -> None:
     trap(tmp_path / "file")
     with pytest.raises(OSError, match=r"not a regular file|too large"):
-        small_file(tmp_path / "file", 100)
+        read_small_file(tmp_path / "file", 100)
 
 
 def test_a_small_file_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x" * 100)
-    assert small_file(tmp_path / "file", 100) == b"x" * 100
+    assert read_small_file(tmp_path / "file", 100) == b"x" * 100
 
 
 @pytest.mark.parametrize("trap", [pipe, endless, huge])
@@ -53,7 +53,7 @@ def test_a_checkout_can_not_hold_up_the_start(tmp_path: Path, trap: Trap) -> Non
     for name in (".claude/settings.json", ".claude/agents/a.md", "CLAUDE.md", ".git/HEAD"):
         trap(cwd / name)
     with pytest.raises(UsageError, match=r"settings\.json: .*put it right"):
-        load(cwd, config, is_trusted=False)
-    assert agent_types(cwd, config).keys() == agent_types(config, config).keys()
-    assert list(memories(cwd, config)) == []
-    assert branch(cwd) == DETACHED
+        load_settings(cwd, config, is_trusted=False)
+    assert load_agent_types(cwd, config).keys() == load_agent_types(config, config).keys()
+    assert list(load_memory_files(cwd, config)) == []
+    assert read_git_branch(cwd) == DETACHED_HEAD

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from turnlog.agent.models import aliases, chosen, most_tokens, small
-from turnlog.agent.permissions.rules import listed
+from turnlog.agent.models import choose_model, choose_small_model, get_max_output_tokens, load_model_aliases
+from turnlog.agent.permissions.rules import split_rule_list
 from turnlog.agent.person import Nobody
-from turnlog.agent.start import Begun, Starting, Wishes, another
-from turnlog.agent.toolbox import ORDER
+from turnlog.agent.start import SessionStarter, StartedSession, StartOptions, derive_start_options
+from turnlog.agent.toolbox import TOOL_ORDER
 from turnlog.errors import Busy, NotFound, UsageError
 from turnlog.model.cancel import Cancel
-from turnlog.model.scripted import Scripted
+from turnlog.model.scripted import ScriptedModel
 
 
 class Machine:
@@ -29,13 +29,13 @@ class Machine:
         self.cwd, self.config = base / "project", base / "home" / ".claude"
         for folder in (self.cwd, self.config):
             folder.mkdir(parents=True)
-        self.model = Scripted(then="ok")
+        self.model = ScriptedModel(then="ok")
         self.environ = {"HOME": str(base / "home"), "USERPROFILE": str(base / "home"), **environ}
-        self.starting = Starting(self.cwd, base / "data", self.environ, self.model)
+        self.starting = SessionStarter(self.cwd, base / "data", self.environ, self.model)
         self.base = base
 
-    def begin(self, **wishes: Any) -> Begun:
-        return self.starting.begin(Wishes(**wishes), lambda _: None, Nobody())
+    def begin(self, **wishes: Any) -> StartedSession:
+        return self.starting.begin_session(StartOptions(**wishes), lambda _: None, Nobody())
 
     def settings(self, **values: Any) -> None:
         (self.config / "settings.json").write_text(json.dumps(values))
@@ -52,7 +52,7 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_a_session_begins_with_all_tools_in_their_order(machine: Machine) -> None:
     begun = machine.begin()
-    assert tuple(begun.loop.setup.tools) == ORDER
+    assert tuple(begun.loop.setup.tools) == TOOL_ORDER
     assert begun.loop.record.path.is_relative_to(machine.config / "projects")
     begun.close()
 
@@ -87,20 +87,20 @@ def test_the_model_comes_from_flag_environment_or_settings(
 
 
 def test_a_short_name_is_the_newest_of_its_family_or_what_the_environment_says() -> None:
-    known = aliases({"ANTHROPIC_DEFAULT_OPUS_MODEL": "mine"})
+    known = load_model_aliases({"ANTHROPIC_DEFAULT_OPUS_MODEL": "mine"})
     assert known["opus"] == "mine"
     assert known["haiku"] > "claude-haiku-4-5"
     assert known["sonnet"] > "claude-sonnet-5"
-    assert chosen(("sonnet",), known) == known["sonnet"]
-    assert small({}, known) == known["haiku"]
-    assert small({"ANTHROPIC_SMALL_FAST_MODEL": "tiny"}, known) == "tiny"
+    assert choose_model(("sonnet",), known) == known["sonnet"]
+    assert choose_small_model({}, known) == known["haiku"]
+    assert choose_small_model({"ANTHROPIC_SMALL_FAST_MODEL": "tiny"}, known) == "tiny"
 
 
 def test_answers_are_as_long_as_the_model_allows() -> None:
-    assert most_tokens("claude-3-5-haiku", {}) == 8192
-    assert most_tokens("unknown", {}) == 32_000
-    assert most_tokens("unknown", {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "999"}) == 999
-    assert most_tokens("claude-3-5-haiku", {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "99999"}) == 8192
+    assert get_max_output_tokens("claude-3-5-haiku", {}) == 8192
+    assert get_max_output_tokens("unknown", {}) == 32_000
+    assert get_max_output_tokens("unknown", {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "999"}) == 999
+    assert get_max_output_tokens("claude-3-5-haiku", {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "99999"}) == 8192
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_answers_are_as_long_as_the_model_allows() -> None:
     ],
 )
 def test_rules_are_given_one_by_one_or_with_commas(texts: list[str], expected: list[str]) -> None:
-    assert listed(texts) == expected
+    assert split_rule_list(texts) == expected
 
 
 def test_settings_environment_reaches_commands_and_the_model(machine: Machine) -> None:
@@ -214,14 +214,14 @@ def test_a_server_that_was_named_is_told_as_it_was_given(machine: Machine, url: 
 
 def test_a_session_is_taken_up_with_all_that_was_said(machine: Machine) -> None:
     first = machine.begin(model="claude-opus-4-5")
-    first.loop.turn("hello", Cancel())
+    first.loop.run_turn("hello", Cancel())
     with pytest.raises(Busy):
         machine.begin(is_continued=True)
     first.close()
     second = machine.begin(is_continued=True)
     assert second.loop.record.path == first.loop.record.path
     assert second.loop.setup.name == "claude-opus-4-5"
-    second.loop.turn("and now", Cancel())
+    second.loop.run_turn("and now", Cancel())
     assert [len(request.messages) for request in machine.model.requests] == [1, 3]
     second.close()
     forked = machine.begin(resume=first.loop.record.session_id[:8], is_forked=True)
@@ -239,13 +239,13 @@ def test_a_file_that_was_read_before_need_not_be_read_again(machine: Machine) ->
     read = {"type": "tool_use", "id": "r", "name": "Read", "input": {"file_path": str(file)}}
     edit = {"file_path": str(file), "old_string": "one", "new_string": "two"}
     write = {"type": "tool_use", "id": "e", "name": "Edit", "input": edit}
-    machine.model = Scripted([answer(read), "read", answer(write, id="m2"), "edited"])
+    machine.model = ScriptedModel([answer(read), "read", answer(write, id="m2"), "edited"])
     machine.starting.model = machine.model
     first = machine.begin()
-    first.loop.turn("read it", Cancel())
+    first.loop.run_turn("read it", Cancel())
     first.close()
     second = machine.begin(is_continued=True, mode="acceptEdits")
-    second.loop.turn("edit it", Cancel())
+    second.loop.run_turn("edit it", Cancel())
     second.close()
     assert file.read_text() == "two\n"
 
@@ -263,9 +263,9 @@ def test_without_a_key_nothing_can_be_asked(machine: Machine) -> None:
 
 
 def test_another_session_forgets_which_one_was_wanted() -> None:
-    wishes = Wishes(model="x", resume="a", is_forked=True, session_id="b", is_continued=True)
-    assert another(wishes) == Wishes(model="x")
-    assert another(wishes, "c") == Wishes(model="x", resume="c")
+    wishes = StartOptions(model="x", resume="a", is_forked=True, session_id="b", is_continued=True)
+    assert derive_start_options(wishes) == StartOptions(model="x")
+    assert derive_start_options(wishes, "c") == StartOptions(model="x", resume="c")
 
 
 def test_nothing_is_added_to_a_session_of_the_demo(machine: Machine) -> None:
@@ -275,9 +275,9 @@ def test_nothing_is_added_to_a_session_of_the_demo(machine: Machine) -> None:
 
 def test_a_session_of_another_folder_goes_on_here_and_that_is_said(machine: Machine) -> None:
     first = machine.begin()
-    first.loop.turn("hello", Cancel())
+    first.loop.run_turn("hello", Cancel())
     first.close()
-    elsewhere = Starting(machine.base, machine.base / "data", machine.environ, machine.model)
-    begun = elsewhere.begin(Wishes(resume=first.loop.record.session_id), lambda _: None, Nobody())
+    elsewhere = SessionStarter(machine.base, machine.base / "data", machine.environ, machine.model)
+    begun = elsewhere.begin_session(StartOptions(resume=first.loop.record.session_id), lambda _: None, Nobody())
     begun.close()
     assert begun.warnings == [f"the session was at work in {machine.cwd}; it goes on in {machine.base}"]

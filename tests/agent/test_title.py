@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.agent.console.title import title
+from turnlog.agent.console.title import extract_title
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ from turnlog.agent.console.title import title
     ],
 )
 def test_a_title_is_one_short_line(answer: str, expected: str) -> None:
-    assert title(answer) == expected
+    assert extract_title(answer) == expected

@@ -9,18 +9,20 @@ import pytest
 
 from tests.agent.client import in_memory, on_disk, sound
 from tests.agent.test_loop import Desk, Does, calling, saying, use
-from turnlog.agent.conversation import CLEARED, LEFT_OUT
-from turnlog.agent.events import Compacted, Warned
-from turnlog.agent.tools.tool import Result
+from turnlog.agent.conversation import CLEARED_RESULT_TEXT, LEFT_OUT_TEXT
+from turnlog.agent.events import ConversationCompacted, WarningIssued
+from turnlog.agent.tools.tool import CallResult
 from turnlog.model.cancel import Cancel
-from turnlog.model.failures import Rejected
-from turnlog.model.scripted import Step
+from turnlog.model.failures import RequestRejected
+from turnlog.model.scripted import ScriptStep
 
-TOO_LONG = Rejected("400: prompt is too long: 210000 tokens > 200000 maximum", status=400, kind="invalid_request_error")
+TOO_LONG = RequestRejected(
+    "400: prompt is too long: 210000 tokens > 200000 maximum", status=400, kind="invalid_request_error"
+)
 SUMMARY = saying("<summary>We said much.</summary>", 90)
 
 
-def talked(folder: Path, turns: int, *script: Step) -> Desk:
+def talked(folder: Path, turns: int, *script: ScriptStep) -> Desk:
     """A desk at which something was said in some turns."""
     desk = Desk(folder, *(saying(f"answer {n}", n) for n in range(turns)), *script)
     for n in range(turns):
@@ -36,16 +38,16 @@ def sent(desk: Desk, place: int = -1) -> str:
     "refusal",
     [
         TOO_LONG,
-        Rejected("413: Request exceeds the maximum size", status=413),
-        Rejected("400: input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", status=400),
+        RequestRejected("413: Request exceeds the maximum size", status=413),
+        RequestRejected("400: input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", status=400),
     ],
 )
-def test_a_conversation_that_is_too_long_is_summed_up_and_asked_again(tmp_path: Path, refusal: Rejected) -> None:
+def test_a_conversation_that_is_too_long_is_summed_up_and_asked_again(tmp_path: Path, refusal: RequestRejected) -> None:
     desk = talked(tmp_path, 2, refusal, SUMMARY, saying("ok", 91))
     ended = desk.say("third")
     assert (ended.reason, ended.text) == ("finished", "ok")
-    assert [event.trigger for event in desk.told(Compacted)] == ["auto"]
-    assert "room is made" in desk.told(Warned)[0].text
+    assert [event.trigger for event in desk.told(ConversationCompacted)] == ["auto"]
+    assert "room is made" in desk.told(WarningIssued)[0].text
     assert "We said much." in sent(desk)
     assert "question 0" not in sent(desk)
     sound(desk.record.path)
@@ -53,26 +55,26 @@ def test_a_conversation_that_is_too_long_is_summed_up_and_asked_again(tmp_path: 
 
 
 def test_old_results_are_cleared_first_and_all_is_summed_up_only_if_that_is_not_enough(tmp_path: Path) -> None:
-    big = Does("Big", lambda given, scene: Result("x" * 40_000))
+    big = Does("Big", lambda given, scene: CallResult("x" * 40_000))
     calls = [calling(use(f"c{n}", "Big"), number=n) for n in range(8)]
     enough = Desk(tmp_path / "enough", *calls, TOO_LONG, saying("ok", 9), tools=(big,), window=200_000)
     assert enough.say().text == "ok"
-    assert [event.trigger for event in enough.told(Compacted)] == ["micro"]
-    assert [block["content"] == CLEARED for block in enough.results()] == [True] * 3 + [False] * 5
+    assert [event.trigger for event in enough.told(ConversationCompacted)] == ["micro"]
+    assert [block["content"] == CLEARED_RESULT_TEXT for block in enough.results()] == [True] * 3 + [False] * 5
     more = Desk(tmp_path / "more", *calls, TOO_LONG, TOO_LONG, SUMMARY, saying("ok", 9), tools=(big,), window=200_000)
     assert more.say().text == "ok"
-    assert [event.trigger for event in more.told(Compacted)] == ["micro", "auto"]
+    assert [event.trigger for event in more.told(ConversationCompacted)] == ["micro", "auto"]
 
 
 def test_what_is_too_long_to_be_summed_up_is_summed_up_in_part(tmp_path: Path) -> None:
-    big = Does("Big", lambda given, scene: Result("x" * 100))
+    big = Does("Big", lambda given, scene: CallResult("x" * 100))
     calls = [calling(use(f"c{n}", "Big"), number=n) for n in range(4)]
     desk = Desk(tmp_path, *calls, TOO_LONG, TOO_LONG, TOO_LONG, SUMMARY, saying("ok", 9), tools=(big,))
     assert desk.say("the wish").text == "ok"
     without_results, newer_half = sent(desk, -3), sent(desk, -2)
-    assert without_results.count(CLEARED) == 4
+    assert without_results.count(CLEARED_RESULT_TEXT) == 4
     assert "the wish" in without_results
-    assert LEFT_OUT in newer_half
+    assert LEFT_OUT_TEXT in newer_half
     assert [f'"c{n}"' in newer_half for n in range(4)] == [False, False, True, True]
 
 
@@ -83,7 +85,7 @@ def test_what_stays_too_long_ends_the_turn_and_says_which_commands_help(tmp_path
     assert "prompt is too long" in ended.text
     assert "/clear" in ended.text
     assert f"turnlog clone {desk.record.session_id}" in ended.text
-    assert desk.told(Compacted) == []
+    assert desk.told(ConversationCompacted) == []
     assert len(desk.model.requests) == 2 + 4  # asked, summed up: of all, without results, of the newer half
     assert "question 0" in json.dumps(desk.loop.conversation.messages)
 
@@ -95,12 +97,12 @@ def test_a_first_prompt_that_is_too_long_is_not_asked_for_again(tmp_path: Path) 
 
 
 def test_another_refusal_is_no_reason_to_sum_up(tmp_path: Path) -> None:
-    desk = talked(tmp_path, 1, Rejected("400: no such tool", status=400))
+    desk = talked(tmp_path, 1, RequestRejected("400: no such tool", status=400))
     ended = desk.say("second")
     assert (ended.reason, ended.text) == ("error", "API Error: 400: no such tool")
-    desk = talked(tmp_path / "later", 1, TOO_LONG, Rejected("400: no such tool", status=400))
+    desk = talked(tmp_path / "later", 1, TOO_LONG, RequestRejected("400: no such tool", status=400))
     assert desk.say("second").text == "API Error: 400: no such tool"
-    assert desk.told(Compacted) == []
+    assert desk.told(ConversationCompacted) == []
 
 
 def test_who_stops_it_while_room_is_made_is_heard(tmp_path: Path) -> None:
@@ -110,7 +112,7 @@ def test_who_stops_it_while_room_is_made_is_heard(tmp_path: Path) -> None:
 
     def stop(event: object) -> None:
         watch(event)  # type: ignore[arg-type]
-        if isinstance(event, Warned):
+        if isinstance(event, WarningIssued):
             cancel.set()
 
     desk.loop.tell = stop

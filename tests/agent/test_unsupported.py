@@ -11,9 +11,9 @@ import pytest
 
 from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import STREAMS, Json, control, user
-from turnlog.agent.briefing.agents import agent_types
-from turnlog.agent.settings import load
-from turnlog.agent.unsupported import Unsupported, find_unsupported
+from turnlog.agent.briefing.agents import load_agent_types
+from turnlog.agent.settings import load_settings
+from turnlog.agent.unsupported import UnsupportedFeature, find_unsupported
 
 MakeDesk = Callable[[dict[str, Any]], Desk]
 COMMAND = {"type": "command", "command": "exit 2"}
@@ -37,11 +37,11 @@ def write(path: Path, values: Json) -> Path:
     return path
 
 
-def found(base: Path, *, is_trusted: bool = True) -> list[Unsupported]:
+def found(base: Path, *, is_trusted: bool = True) -> list[UnsupportedFeature]:
     """What is not honoured in a project."""
     root, config = base / "project", base / "home" / ".claude"
     managed = base / "managed" / "managed-settings.json"
-    return find_unsupported(load(root, config, is_trusted=is_trusted, managed=managed), root, config)
+    return find_unsupported(load_settings(root, config, is_trusted=is_trusted, managed=managed), root, config)
 
 
 # -- which hooks are guard rails
@@ -128,7 +128,7 @@ def test_a_sub_agent_with_hooks_that_guard_it_is_left_out_unless_they_are_ignore
     path.parent.mkdir(parents=True)
     path.write_text(f"---\n{head}---\nBe careful.")
     warned: list[str] = []
-    kinds = agent_types(tmp_path, tmp_path / "config", warned.append, ignores_hooks=ignores_hooks)
+    kinds = load_agent_types(tmp_path, tmp_path / "config", warned.append, ignores_hooks=ignores_hooks)
     assert ("careful" in kinds, len(warned)) == (ignores_hooks, 0 if ignores_hooks else 1)
 
 

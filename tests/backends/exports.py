@@ -11,15 +11,15 @@ from typing import NamedTuple
 from tests.backends.seen import Backend, SeenTrace, arrived
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
-from turnlog.trace.harvest import harvest, preview
-from turnlog.trace.outbox.delivery import deliver
+from turnlog.trace.harvest import harvest_session, preview_spans
+from turnlog.trace.outbox.delivery import deliver_batches
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.spans.span import Span, Told
-from turnlog.trace.wire.otlp import batches
-from turnlog.trace.wire.post import Accepted, Poster
+from turnlog.trace.spans.span import SessionSignals, Span
+from turnlog.trace.wire.otlp import build_span_batches
+from turnlog.trace.wire.post import PostAccepted, Poster
 
 LAB = Path(__file__).resolve().parent.parent / "data" / "sessions"
-OVER = Told(over=True)
+OVER = SessionSignals(over=True)
 
 
 class Export(NamedTuple):
@@ -44,10 +44,10 @@ def exported(backend: Backend, project: str, outbox: Outbox, paths: Sequence[Pat
     target = replace(backend.target(project), nest=nest)
     sent: dict[str, Span] = {}
     for path in paths:
-        sent |= {span.id.hex(): span for span in preview(path, outbox, target, OVER)}
-        harvest(path, outbox, target, OVER)
+        sent |= {span.id.hex(): span for span in preview_spans(path, outbox, target, OVER)}
+        harvest_session(path, outbox, target, OVER)
     with Poster(target) as poster:
-        done = deliver(outbox, poster, patience=60)
+        done = deliver_batches(outbox, poster, patience=60)
     assert (done.refused, done.error, done.left) == (0, None, False)
     arrived(backend, project, len(sent))
     return Export(backend, project, sent, read_back(backend, project, sent.values()))
@@ -64,7 +64,7 @@ def caught_up(backend: Backend, mark: str) -> None:
     key = sha256(mark.encode()).digest()
     span = Span(key[:16], key[16:24], None, "agent", mark, 10**18, 10**18, {"openinference.span.kind": "AGENT"})
     with Poster(backend.target(mark)) as poster:
-        assert [poster.post(batch.body) for batch in batches([span])] == [Accepted()]
+        assert [poster.post(batch.body) for batch in build_span_batches([span])] == [PostAccepted()]
     assert arrived(backend, mark, 1) == [span.id.hex()]
 
 
@@ -73,7 +73,7 @@ def messages(paths: Sequence[Path]) -> Iterator[Message]:
     found: dict[str, Message] = {}
     for path in paths:
         with Session.open(path) as session:
-            found = {message.key: message for message in session.all_messages()} | found
+            found = {message.key: message for message in session.list_all_messages()} | found
     return iter(found.values())
 
 
@@ -82,7 +82,7 @@ def apart(paths: Sequence[Path]) -> list[Path]:
     owners: dict[str, list[Path]] = {}
     for path in paths:
         with Session.open(path) as session:
-            for message in session.all_messages():
+            for message in session.list_all_messages():
                 owners.setdefault(message.key, []).append(path)
     shared = {path for places in owners.values() if len(places) > 1 for path in places}
     return [path for path in paths if path not in shared]

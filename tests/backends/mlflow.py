@@ -10,10 +10,10 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 
 from tests.backends.seen import SeenSpan, SeenTrace, Tokens, ask, nanoseconds
-from turnlog.trace.spans.span import Kind
-from turnlog.trace.targets.target import Target
+from turnlog.trace.spans.span import SpanKind
+from turnlog.trace.targets.target import TraceTarget
 
-KINDS: dict[str, Kind] = {"AGENT": "agent", "LLM": "generation", "CHAT_MODEL": "generation", "TOOL": "tool"}
+KINDS: dict[str, SpanKind] = {"AGENT": "agent", "LLM": "generation", "CHAT_MODEL": "generation", "TOOL": "tool"}
 FAILED = "STATUS_CODE_ERROR"
 
 
@@ -25,10 +25,10 @@ class Mlflow:
     def __init__(self, address: str) -> None:
         self.address = address
 
-    def target(self, project: str) -> Target:
+    def target(self, project: str) -> TraceTarget:
         """Where to send; MLflow wants an experiment that is there."""
         headers = {"x-mlflow-experiment-id": self._experiment(project)}
-        return Target(name="mlflow", url=f"{self.address}/v1/traces", headers=headers)
+        return TraceTarget(name="mlflow", url=f"{self.address}/v1/traces", headers=headers)
 
     def trace(self, project: str, trace: str) -> SeenTrace | None:
         """A trace, by its id in hexadecimal."""

@@ -8,10 +8,10 @@ from urllib.error import HTTPError
 from urllib.parse import quote
 
 from tests.backends.seen import SeenSpan, SeenTrace, Tokens, ask, nanoseconds
-from turnlog.trace.spans.span import Kind
-from turnlog.trace.targets.target import Target
+from turnlog.trace.spans.span import SpanKind
+from turnlog.trace.targets.target import TraceTarget
 
-KINDS: dict[str, Kind] = {"agent": "agent", "llm": "generation", "tool": "tool"}
+KINDS: dict[str, SpanKind] = {"agent": "agent", "llm": "generation", "tool": "tool"}
 
 TRACE = """
 query($project: String!, $trace: ID!) {
@@ -46,9 +46,9 @@ class Phoenix:
     def __init__(self, address: str) -> None:
         self.address = address
 
-    def target(self, project: str) -> Target:
+    def target(self, project: str) -> TraceTarget:
         """Where to send; Phoenix makes the project when something comes for it."""
-        return Target(name="phoenix", url=f"{self.address}/v1/traces", headers={"x-project-name": project})
+        return TraceTarget(name="phoenix", url=f"{self.address}/v1/traces", headers={"x-project-name": project})
 
     def trace(self, project: str, trace: str) -> SeenTrace | None:
         """A trace, by its id in hexadecimal."""
@@ -124,7 +124,7 @@ def _span(span: dict[str, Any], content: dict[str, Any]) -> SeenSpan:
     )
 
 
-def _texts(kind: Kind, content: dict[str, Any]) -> tuple[Any, Any]:
+def _texts(kind: SpanKind, content: dict[str, Any]) -> tuple[Any, Any]:
     """What its page shows as input and output."""
     if kind == "generation":
         said = content.get("llm", {})

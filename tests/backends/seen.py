@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 from urllib.request import ProxyHandler, Request, build_opener
 
-from turnlog.trace.spans.span import Kind, Span
-from turnlog.trace.targets.target import Target
+from turnlog.trace.spans.span import Span, SpanKind
+from turnlog.trace.targets.target import TraceTarget
 
 PATIENCE = 60.0
 
@@ -28,7 +28,7 @@ class SeenSpan(NamedTuple):
     """One span."""
 
     parent: str | None
-    kind: Kind
+    kind: SpanKind
     name: str
     start: int
     end: int
@@ -74,7 +74,7 @@ class Backend(Protocol):
 
     name: str
 
-    def target(self, project: str) -> Target:
+    def target(self, project: str) -> TraceTarget:
         """Where to send what belongs to a project, which is made if there is none."""
 
     def trace(self, project: str, trace: str) -> SeenTrace | None:

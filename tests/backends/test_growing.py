@@ -11,10 +11,10 @@ import pytest
 from tests.backends.exports import OVER, exported, sessions
 from tests.backends.seen import Backend, SeenTrace, arrived
 from tests.session.build import SESSION, Build, encoded
-from turnlog.trace.harvest import harvest
-from turnlog.trace.outbox.delivery import deliver
+from turnlog.trace.harvest import harvest_session
+from turnlog.trace.outbox.delivery import deliver_batches
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.spans.span import Told
+from turnlog.trace.spans.span import SessionSignals
 from turnlog.trace.wire.post import Poster
 
 pytestmark = pytest.mark.backends
@@ -45,8 +45,8 @@ def test_a_session_sent_line_by_line_is_shown_as_one_sent_whole(backend: Backend
     with Outbox.open(tmp_path / "grown.db") as outbox, Poster(target) as poster:
         steps = []
         for told in grown(path):
-            harvest(path, outbox, target, told)
-            steps.append(deliver(outbox, poster, patience=60).spans)
+            harvest_session(path, outbox, target, told)
+            steps.append(deliver_batches(outbox, poster, patience=60).spans)
     assert sum(steps) == len(whole.sent)
     assert sum(map(bool, steps)) > 5
     assert len(arrived(backend, "grown", len(whole.sent))) == len(whole.sent)
@@ -55,14 +55,14 @@ def test_a_session_sent_line_by_line_is_shown_as_one_sent_whole(backend: Backend
     ]
 
 
-def grown(path: Path) -> Iterator[Told]:
+def grown(path: Path) -> Iterator[SessionSignals]:
     """Write a session line by line; between two lines something may be sent."""
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"")
     for line in lines:
         with path.open("ab") as file:
             file.write(line)
-        yield Told()
+        yield SessionSignals()
     yield OVER
 
 

@@ -10,8 +10,8 @@ from tests.backends import turn
 from tests.backends.exports import caught_up
 from tests.backends.seen import Backend, SeenTrace, Tokens, arrived, as_sent
 from turnlog.trace.spans.span import Span
-from turnlog.trace.wire.otlp import batches
-from turnlog.trace.wire.post import Accepted, Poster
+from turnlog.trace.wire.otlp import build_span_batches
+from turnlog.trace.wire.post import PostAccepted, Poster
 
 pytestmark = pytest.mark.backends
 
@@ -21,7 +21,7 @@ PROJECT = "hand made"
 def send(backend: Backend, project: str, spans: Iterable[Span]) -> None:
     """Post spans, and see that all of them are taken."""
     with Poster(backend.target(project)) as poster:
-        assert [poster.post(batch.body) for batch in batches(spans)] == [Accepted()]
+        assert [poster.post(batch.body) for batch in build_span_batches(spans)] == [PostAccepted()]
 
 
 @pytest.fixture

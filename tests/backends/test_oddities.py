@@ -10,15 +10,15 @@ from tests.backends import turn
 from tests.backends.exports import caught_up
 from tests.backends.seen import Backend
 from turnlog.trace.spans.span import Span
-from turnlog.trace.targets.target import Target
-from turnlog.trace.wire.otlp import batches
-from turnlog.trace.wire.post import Accepted, Poster, Refused, Verdict
+from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.wire.otlp import build_span_batches
+from turnlog.trace.wire.post import PostAccepted, Poster, PostRefused, PostVerdict
 
 pytestmark = pytest.mark.backends
 
 
-def posted(target: Target, *spans: Span) -> Verdict:
-    (batch,) = batches(spans)
+def posted(target: TraceTarget, *spans: Span) -> PostVerdict:
+    (batch,) = build_span_batches(spans)
     with Poster(target) as poster:
         return poster.post(batch.body)
 
@@ -31,9 +31,9 @@ def span(key: bytes) -> Span:
 def test_phoenix_has_a_span_in_the_first_project_it_came_to(backends: dict[str, Backend]) -> None:
     phoenix = backends["phoenix"]
     found = span(b"odd1")
-    assert posted(phoenix.target("one"), found) == Accepted()
+    assert posted(phoenix.target("one"), found) == PostAccepted()
     caught_up(phoenix, "the first project has it")
-    assert posted(phoenix.target("two"), found) == Accepted()
+    assert posted(phoenix.target("two"), found) == PostAccepted()
     caught_up(phoenix, "the second project had its turn")
     assert phoenix.everything("one") == [found.id.hex()]
     assert phoenix.everything("two") == []
@@ -43,7 +43,7 @@ def test_phoenix_has_a_span_in_the_first_project_it_came_to(backends: dict[str, 
 def test_of_a_span_that_comes_again_one_form_stays(backends: dict[str, Backend], name: str, stays: str) -> None:
     backend, key = backends[name], b"odd2"
     for form in ("first", "last"):
-        assert posted(backend.target("forms"), span(key)._replace(name=form)) == Accepted()
+        assert posted(backend.target("forms"), span(key)._replace(name=form)) == PostAccepted()
         caught_up(backend, f"the {form} form came")
     found = backend.trace("forms", (key * 4).hex())
     assert found is not None
@@ -52,4 +52,4 @@ def test_of_a_span_that_comes_again_one_form_stays(backends: dict[str, Backend],
 
 def test_mlflow_refuses_what_names_no_experiment(backends: dict[str, Backend]) -> None:
     target = replace(backends["mlflow"].target("any"), headers={})
-    assert isinstance(posted(target, span(b"odd3")), Refused)
+    assert isinstance(posted(target, span(b"odd3")), PostRefused)

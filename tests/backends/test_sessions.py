@@ -11,10 +11,10 @@ from tests.backends.exports import OVER, Export, apart, caught_up, exported, mes
 from tests.backends.seen import Backend, Tokens, as_sent, nanoseconds
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
-from turnlog.session.usage.prices import Tokens as Counted
-from turnlog.session.usage.prices import cost
-from turnlog.trace.harvest import harvest
-from turnlog.trace.outbox.delivery import deliver
+from turnlog.session.usage.prices import PricedTokens as Counted
+from turnlog.session.usage.prices import compute_cost
+from turnlog.trace.harvest import harvest_session
+from turnlog.trace.outbox.delivery import deliver_batches
 from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.spans import ids
 from turnlog.trace.wire.post import Poster
@@ -56,7 +56,7 @@ def test_every_span_is_there_once_and_as_it_was_sent(export: Export) -> None:
 def test_a_turn_with_sub_agents_is_one_tree(export: Export) -> None:
     (path,) = sessions("2.1.325/agents")
     with Session.open(path) as session:
-        trace = export.traces[ids.trace(session.turns[0].start.uuid or "").hex()]
+        trace = export.traces[ids.build_trace_id(session.turns[0].start.uuid or "").hex()]
     assert trace.tree == [
         "invoke_agent claude-code",
         "  chat claude-opus-5-5",
@@ -94,9 +94,9 @@ def test_calls_have_their_own_times(export: Export) -> None:
     for path in APART:
         with Session.open(path) as session:
             for call in session.calls:
-                if call.started and call.ended:
-                    span = seen[ids.tool(call.id).hex()]
-                    assert (span.start, span.end) == (nanoseconds(call.started), nanoseconds(call.ended))
+                if call.started_at and call.ended_at:
+                    span = seen[ids.build_tool_span_id(call.id).hex()]
+                    assert (span.start, span.end) == (nanoseconds(call.started_at), nanoseconds(call.ended_at))
 
 
 def test_calls_that_failed_are_shown_as_errors(export: Export) -> None:
@@ -104,7 +104,7 @@ def test_calls_that_failed_are_shown_as_errors(export: Export) -> None:
     failed = []
     for path in APART:
         with Session.open(path) as session:
-            failed += [seen[ids.tool(call.id).hex()].error for call in session.calls if call.is_error]
+            failed += [seen[ids.build_tool_span_id(call.id).hex()].error for call in session.calls if call.is_error]
     assert len(failed) > 20
     assert all(failed)
 
@@ -136,21 +136,21 @@ def test_the_cost_of_every_answer_is_the_list_price(export: Export) -> None:
         expected = (
             None if message.model in UNPRICED[export.backend.name] else pytest.approx(dollars(message), abs=1e-12)
         )
-        assert seen[ids.generation(message.key).hex()].cost == expected, message.model
+        assert seen[ids.build_generation_span_id(message.key).hex()].cost == expected, message.model
     known = (message for message in priced if message.model not in UNPRICED[export.backend.name])
     assert sum(trace.cost or 0 for trace in export.traces.values()) == pytest.approx(sum(map(dollars, known)), abs=1e-9)
 
 
 def dollars(message: Message) -> float:
     """What a message costs by our own table."""
-    return cost(message.model, message.tokens or NONE, at=message.started).usd or 0.0
+    return compute_cost(message.model, message.tokens or NONE, at=message.started_at).usd or 0.0
 
 
 def test_sending_the_sessions_again_sends_nothing(export: Export, outbox: tuple[str, Outbox]) -> None:
     target = export.backend.target(PROJECT)
-    assert sum(harvest(path, outbox[1], target, OVER).put for path in PATHS) == 0
+    assert sum(harvest_session(path, outbox[1], target, OVER).put for path in PATHS) == 0
     with Poster(target) as poster:
-        assert deliver(outbox[1], poster).batches == 0
+        assert deliver_batches(outbox[1], poster).batches == 0
 
 
 def test_sending_them_from_another_machine_changes_nothing(export: Export, tmp_path: Path) -> None:

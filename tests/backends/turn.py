@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from turnlog.trace.spans import ids
-from turnlog.trace.spans.span import Kind, Span, Value
+from turnlog.trace.spans.span import AttributeValue, Span, SpanKind
 
 SESSION = "5d0a8f5e-1111-4000-8000-000000000001"
 USER = "dev@example.test"
@@ -27,10 +27,22 @@ ANSWER = "One test fails; foo() is defined in src/foo.py."
 THOUGHT = "Both can be done at once."
 OPUS, HAIKU = "claude-opus-5-5", "claude-haiku-4-5-20251001"
 
-TRACE = ids.trace("u-1")
-ROOT, FIRST, LAST = ids.root("u-1"), ids.generation("msg_1"), ids.generation("msg_2")
-BASH, TASK, GREP = ids.tool("toolu_bash"), ids.tool("toolu_task"), ids.tool("toolu_grep")
-EXPLORE, ASKED, FOUND = ids.agent("toolu_task", "a1"), ids.generation("msg_3"), ids.generation("msg_4")
+TRACE = ids.build_trace_id("u-1")
+ROOT, FIRST, LAST = (
+    ids.build_root_span_id("u-1"),
+    ids.build_generation_span_id("msg_1"),
+    ids.build_generation_span_id("msg_2"),
+)
+BASH, TASK, GREP = (
+    ids.build_tool_span_id("toolu_bash"),
+    ids.build_tool_span_id("toolu_task"),
+    ids.build_tool_span_id("toolu_grep"),
+)
+EXPLORE, ASKED, FOUND = (
+    ids.build_agent_span_id("toolu_task", "a1"),
+    ids.build_generation_span_id("msg_3"),
+    ids.build_generation_span_id("msg_4"),
+)
 
 # By the list prices of docs/prices.md, in dollars.
 FIRST_COST = (12 * 4 + 18_000 * 0.2 + 950 * 8 + 210 * 20) / 1e6
@@ -84,13 +96,13 @@ def moment(seconds: float) -> int:
 def _span(
     key: bytes,
     parent: bytes | None,
-    kind: Kind,
+    kind: SpanKind,
     name: str,
     seconds: tuple[float, float],
-    attributes: dict[str, Value],
+    attributes: dict[str, AttributeValue],
     error: str | None = None,
 ) -> Span:
-    shared: dict[str, Value] = {
+    shared: dict[str, AttributeValue] = {
         "session.id": SESSION,
         "gen_ai.conversation.id": SESSION,
         "user.id": USER,
@@ -103,7 +115,7 @@ def _span(
     return Span(TRACE, key, parent, kind, name, start, end, shared | attributes, error)
 
 
-def _agent(name: str, prompt: str, answer: str) -> dict[str, Value]:
+def _agent(name: str, prompt: str, answer: str) -> dict[str, AttributeValue]:
     return {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": name,
@@ -112,28 +124,28 @@ def _agent(name: str, prompt: str, answer: str) -> dict[str, Value]:
     }
 
 
-def _first() -> dict[str, Value]:
+def _first() -> dict[str, AttributeValue]:
     calls = [{"type": "tool_call", "id": f"toolu_{name.lower()}", "name": name} for name in ("Bash", "Task")]
     parts = [{"type": "reasoning", "content": THOUGHT}, *calls]
     return _chat(OPUS, Use(12, 210, read=18_000, one_hour=950), [_text("user", PROMPT)], parts)
 
 
-def _asked() -> dict[str, Value]:
+def _asked() -> dict[str, AttributeValue]:
     call = {"type": "tool_call", "id": "toolu_grep", "name": "Grep"}
     return _chat(HAIKU, Use(2500, 60), [_text("user", "find foo()")], [call])
 
 
-def _found() -> dict[str, Value]:
+def _found() -> dict[str, AttributeValue]:
     return _chat(HAIKU, Use(2700, 25), [_text("user", "src/foo.py:12")], [{"type": "text", "content": "src/foo.py"}])
 
 
-def _last() -> dict[str, Value]:
+def _last() -> dict[str, AttributeValue]:
     use = Use(8, 95, read=18_950, five_minutes=700)
     return _chat(OPUS, use, [_text("user", "Exit code 1")], [{"type": "text", "content": ANSWER}])
 
 
-def _chat(model: str, use: Use, asked: list[object], parts: list[dict[str, str]]) -> dict[str, Value]:
-    found: dict[str, Value] = {
+def _chat(model: str, use: Use, asked: list[object], parts: list[dict[str, str]]) -> dict[str, AttributeValue]:
+    found: dict[str, AttributeValue] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "anthropic",
         "gen_ai.request.model": model,
@@ -158,11 +170,11 @@ def _chat(model: str, use: Use, asked: list[object], parts: list[dict[str, str]]
     return found
 
 
-def _bash() -> dict[str, Value]:
+def _bash() -> dict[str, AttributeValue]:
     return _tool("Bash", {"command": "pytest -q"}, "1 failed, 3 passed") | {"error.type": "tool_error"}
 
 
-def _tool(name: str, arguments: dict[str, str], result: str) -> dict[str, Value]:
+def _tool(name: str, arguments: dict[str, str], result: str) -> dict[str, AttributeValue]:
     return {
         "gen_ai.operation.name": "execute_tool",
         "gen_ai.tool.name": name,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from turnlog.cli.program import run
+from turnlog.cli.program import run_program
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def turnlog(capsysbinary: pytest.CaptureFixture[bytes]) -> Turnlog:
 
     def do(*words: str | Path) -> Done:
         capsysbinary.readouterr()
-        status = run([str(word) for word in words])
+        status = run_program([str(word) for word in words])
         out, err = capsysbinary.readouterr()
         return Done(status, out, err.decode())
 

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import Build
 from tests.store.archive.test_schedule import until
-from turnlog.cli.archive.words import before_ns, moment, size, state
+from turnlog.cli.archive.words import parse_age_ns, parse_generation, parse_size_bytes, parse_typed_time
 from turnlog.errors import UsageError
 from turnlog.store.archive import Archive
 
@@ -139,7 +139,7 @@ def test_a_hook_archives_the_session_that_it_names(
     given(json.dumps({"session_id": TWO, "hook_event_name": "SessionEnd"}))
     done = turnlog("archive", "run", "--quiet", "--hook")
     assert (done.status, done.raw, done.err) == (0, b"", "")
-    assert Archive(data).ids() == {TWO}
+    assert Archive(data).list_ids() == {TWO}
     assert not (data / "archive" / "last.json").exists(), "one session is no run over all"
     for text in (
         json.dumps({"session_id": "cccccccc-0000-4000-8000-000000000003"}),
@@ -152,7 +152,7 @@ def test_a_hook_archives_the_session_that_it_names(
     given("no json")
     assert turnlog("archive", "run", "--hook").status == 2
     assert turnlog("archive", "run", "--quiet", "--session", ONE[:6]).status == 0
-    assert Archive(data).ids() == {ONE, TWO}
+    assert Archive(data).list_ids() == {ONE, TWO}
     assert turnlog("archive", "run", "--session", "cccc").status == 1
 
 
@@ -256,12 +256,17 @@ def test_ls_tells_when_each_session_is_deleted(machine: Machine, turnlog: Turnlo
 
 
 def test_words_for_times_and_sizes() -> None:
-    assert (size("500MB"), size("1.5 GiB"), size("7"), size(None)) == (500_000_000, 1_610_612_736, 7, None)
-    assert (state("3"), state(None), before_ns(None)) == (3, None, None)
-    assert moment("2026-11-03").hour == 23
-    assert moment("2026-11-03T14:05").minute == 5
-    assert (before_ns("2d") or 0) == pytest.approx(time.time_ns() - 2 * DAY * 10**9, abs=10**10)
-    assert (before_ns("2026-11-03T14:05+00:00") or 0) == 1_793_714_700 * 10**9
+    assert (parse_size_bytes("500MB"), parse_size_bytes("1.5 GiB"), parse_size_bytes("7"), parse_size_bytes(None)) == (
+        500_000_000,
+        1_610_612_736,
+        7,
+        None,
+    )
+    assert (parse_generation("3"), parse_generation(None), parse_age_ns(None)) == (3, None, None)
+    assert parse_typed_time("2026-11-03").hour == 23
+    assert parse_typed_time("2026-11-03T14:05").minute == 5
+    assert (parse_age_ns("2d") or 0) == pytest.approx(time.time_ns() - 2 * DAY * 10**9, abs=10**10)
+    assert (parse_age_ns("2026-11-03T14:05+00:00") or 0) == 1_793_714_700 * 10**9
     for words in ("x", "12 parsecs", ""):
         with pytest.raises(UsageError):
-            before_ns(words)
+            parse_age_ns(words)

@@ -13,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.conftest import Machine, Turnlog
-from turnlog.cli.archive.install import cron_line, hook_command, units, with_command, without
+from turnlog.cli.archive.install import (
+    add_archive_hooks,
+    build_unit_files,
+    cron_line,
+    hook_command,
+    remove_archive_hooks,
+)
 from turnlog.errors import TurnlogError
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs programs of POSIX")
@@ -62,12 +68,12 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_hooks_are_put_in_and_taken_out_and_the_rest_is_as_it_was(hooks: str) -> None:
     before = WRITTEN % hooks
-    after = with_command(before, COMMAND)
+    after = add_archive_hooks(before, COMMAND)
     assert after.startswith('{\n\t"model" : "opus",  "env":{"A":"\\u00e9","n":1.0},\n "hooks": ')
     found = json.loads(after)["hooks"]
     assert found["SessionEnd"][-1] == found["PreCompact"][-1] == group(COMMAND)
-    assert with_command(after, COMMAND) == after, "a second time changes nothing"
-    left = json.loads(without(after))
+    assert add_archive_hooks(after, COMMAND) == after, "a second time changes nothing"
+    left = json.loads(remove_archive_hooks(after))
     kept = {name: value for name, value in json.loads(hooks).items() if value or name == "Stop"}
     assert left.get("hooks", {}) == kept
     assert left["model"] == "opus"
@@ -88,10 +94,10 @@ JSON = st.recursive(
 def test_any_settings_come_through(other: dict[str, Any], hooks: dict[str, Any], indent: int | str | None) -> None:
     settings = {**other, "hooks": hooks} if hooks else other
     text = json.dumps(settings, indent=indent)
-    after = with_command(text, COMMAND)
+    after = add_archive_hooks(text, COMMAND)
     wanted = {**hooks, **{name: [*hooks.get(name, []), group(COMMAND)] for name in ("SessionEnd", "PreCompact")}}
     assert json.loads(after) == {**settings, "hooks": wanted}
-    left = json.loads(without(after))
+    left = json.loads(remove_archive_hooks(after))
     empty = {name for name in ("SessionEnd", "PreCompact") if not hooks.get(name)}
     rest = {name: value for name, value in hooks.items() if name not in empty}
     assert left == ({**settings, "hooks": rest} if rest else {**other})
@@ -100,7 +106,7 @@ def test_any_settings_come_through(other: dict[str, Any], hooks: dict[str, Any],
 @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": []}', '{"hooks": {"SessionEnd": {}}}', "{}{}", "// a\n{}"])
 def test_settings_of_another_shape_are_refused(text: str) -> None:
     with pytest.raises(TurnlogError):
-        with_command(text, COMMAND)
+        add_archive_hooks(text, COMMAND)
 
 
 def test_hooks_are_written_only_with_yes_and_a_copy_is_kept(machine: Machine, turnlog: Turnlog, data: Path) -> None:
@@ -159,9 +165,9 @@ def test_the_installed_hook_archives_the_session(machine: Machine, turnlog: Turn
 def test_a_timer_is_installed_and_removed(machine: Machine, turnlog: Turnlog, data: Path, programs: Path) -> None:
     asked = turnlog("archive", "install", "--systemd")
     assert "systemctl --user enable --now turnlog-archive.timer" in asked.out
-    assert not any(path.exists() for path in units())
+    assert not any(path.exists() for path in build_unit_files())
     assert turnlog("archive", "install", "--systemd", "--yes").status == 0
-    service, timer = units()
+    service, timer = build_unit_files()
     assert f'"TURNLOG_HOME={data}"' in service.read_text()
     assert "OnCalendar=*-*-* 00/6:17" in timer.read_text()
     assert (programs / "calls.txt").read_text().splitlines() == [
@@ -169,7 +175,7 @@ def test_a_timer_is_installed_and_removed(machine: Machine, turnlog: Turnlog, da
         "--user enable --now turnlog-archive.timer",
     ]
     turnlog("archive", "install", "--remove", "--yes")
-    assert not any(path.exists() for path in units())
+    assert not any(path.exists() for path in build_unit_files())
     assert "disable --now turnlog-archive.timer" in (programs / "calls.txt").read_text()
 
 

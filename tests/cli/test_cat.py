@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.cli.conftest import Turnlog
 from tests.session.build import DATA
-from turnlog.entries.reader import scan
+from turnlog.entries.reader import scan_lines
 
 EVERY = sorted(DATA.glob("variants/*.jsonl")) + sorted(DATA.glob("sessions/2.1.325/**/????????-*.jsonl"))
 PIECES = st.sampled_from(
@@ -39,7 +39,7 @@ def test_the_output_is_the_input_for_any_bytes(turnlog: Turnlog, tmp_path: Path,
 @given(ANY)
 def test_every_byte_is_explained_once_and_in_order(data: bytes) -> None:
     at = 0
-    for item, raw in scan(io.BytesIO(data)):
+    for item, raw in scan_lines(io.BytesIO(data)):
         assert (item.offset, item.size) == (at, len(raw))
         at += item.size
     assert at == len(data)
@@ -65,8 +65,9 @@ def test_memory_is_bounded_by_the_longest_line(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
     path.write_bytes(b'{"type":"user","text":"%s"}\n' % (b"x" * 10_000) * 3_000)  # 30 MB
     code = (
-        "import sys, tracemalloc\nfrom turnlog.cli.program import run\nrun(['cat', sys.argv[1]])\ntracemalloc.start()\n"
-        "status = run(['cat', sys.argv[2]])\nprint(status, tracemalloc.get_traced_memory()[1], file=sys.stderr)"
+        "import sys, tracemalloc\nfrom turnlog.cli.program import run_program\nrun_program(['cat', "
+        "sys.argv[1]])\ntracemalloc.start()\n"
+        "status = run_program(['cat', sys.argv[2]])\nprint(status, tracemalloc.get_traced_memory()[1], file=sys.stderr)"
     )
     empty = tmp_path / "empty.jsonl"
     empty.touch()  # the first run imports, which is not what is measured

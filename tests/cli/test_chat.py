@@ -14,12 +14,12 @@ import pytest
 
 from tests.conftest import Program
 from tests.interop.mock_anthropic import MockAnthropic
-from turnlog.agent.permissions.decision import MODES
-from turnlog.agent.printing.printing import FORMS
-from turnlog.agent.start import Wishes
+from turnlog.agent.permissions.decision import PERMISSION_MODES
+from turnlog.agent.printing.printing import PRINT_FORMATS
+from turnlog.agent.start import StartOptions
 from turnlog.cli.chat import options as chat_options
 from turnlog.cli.chat.chat import chat
-from turnlog.cli.chat.options import OPTIONS, plain
+from turnlog.cli.chat.options import CHAT_OPTIONS, parse_plain_words
 
 HEAVY = {
     "click",
@@ -63,7 +63,7 @@ def by_click(words: list[str]) -> dict[str, Any]:
     ],
 )
 def test_plain_words_are_read_as_click_reads_them(words: list[str]) -> None:
-    found = plain(words)
+    found = parse_plain_words(words)
     assert found is not None
     expected = by_click(words)
     assert {name: value for name, value in found.items() if value is not None} == expected
@@ -87,21 +87,21 @@ def test_plain_words_are_read_as_click_reads_them(words: list[str]) -> None:
     ],
 )
 def test_words_that_are_not_plain_are_left_to_click(words: list[str]) -> None:
-    assert plain(words) is None
+    assert parse_plain_words(words) is None
 
 
 def test_the_table_of_options_says_what_the_client_knows() -> None:
-    assert chat_options.FORMS == FORMS
-    assert chat_options.MODES == MODES
-    names = {option.name for option in OPTIONS}
+    assert chat_options.OUTPUT_FORMATS == PRINT_FORMATS
+    assert chat_options.PERMISSION_MODES == PERMISSION_MODES
+    names = {option.name for option in CHAT_OPTIONS}
     printed = {"is_printed", "form", "input_form", "is_replayed", "asked", "partial"}
-    assert names - set(Wishes._fields) == {*printed, "is_bypassed", "is_verbose"}
-    assert set(Wishes._fields) <= names
+    assert names - set(StartOptions._fields) == {*printed, "is_bypassed", "is_verbose"}
+    assert set(StartOptions._fields) <= names
 
 
 def test_every_option_is_a_parameter_of_the_command() -> None:
     options = [param for param in chat.params if isinstance(param, click.Option)]
-    assert {param.name for param in options} == {option.name for option in OPTIONS}
+    assert {param.name for param in options} == {option.name for option in CHAT_OPTIONS}
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def answered(tmp_path: Path, *words: str) -> tuple[subprocess.CompletedProcess[s
     return done, set(done.stderr.split())
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", PRINT_FORMATS)
 def test_an_answer_loads_nothing_that_it_does_not_need(tmp_path: Path, form: str) -> None:
     done, loaded = answered(tmp_path, "-p", "hi", "--output-format", form)
     assert "OK." in done.stdout

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import SESSION, Build, variant
-from turnlog.cli.health.findings import inspect
+from turnlog.cli.health.findings import check_session_file
 from turnlog.demo import config_dir
 
 
@@ -119,7 +119,7 @@ def test_a_link_to_nothing_is_no_file(turnlog: Turnlog, tmp_path: Path) -> None:
 
 
 def test_a_file_that_can_not_be_read_is_a_finding_like_any_other(tmp_path: Path) -> None:
-    (finding,) = inspect(tmp_path / "gone.jsonl").findings
+    (finding,) = check_session_file(tmp_path / "gone.jsonl").findings
     assert (finding.kind, finding.severity) == ("unreadable", "error")
     assert "gone.jsonl: No such file" in finding.text
 

@@ -35,7 +35,7 @@ def session(machine: Machine) -> Path:
 
 def made(done: Any) -> Session:
     assert done.status == 0, done.err
-    return Session.of(Path(done.json["made"]["path"]).read_bytes())
+    return Session.from_bytes(Path(done.json["made"]["path"]).read_bytes())
 
 
 def calls(session: Session) -> int:
@@ -251,7 +251,7 @@ def test_a_model_writes_the_summary_of_older_turns(
     assert "3 turns summed up, 1 kept word for word" in done.lines[0]
     assert done.lines[0].endswith("; a summary by claude-haiku-5-5.")
     (new,) = [path for path in session.parent.glob("*.jsonl") if path != session]
-    assert "They counted cents." in json.dumps(Session.of(new.read_bytes()).conversation().messages[0])
+    assert "They counted cents." in json.dumps(Session.from_bytes(new.read_bytes()).conversation().messages[0])
 
 
 def test_a_portable_clone_is_one_line_with_the_same_words(turnlog: Turnlog, session: Path) -> None:

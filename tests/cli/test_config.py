@@ -9,7 +9,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from turnlog.cli.config import Config, config_file, data_dir, load
+from turnlog.cli.config import Config, config_file, data_dir, load_config
 from turnlog.errors import UsageError
 
 
@@ -21,7 +21,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_without_a_file_the_defaults_hold() -> None:
-    assert load() == Config(config_dirs=(), gap_minutes=5, color=None)
+    assert load_config() == Config(config_dirs=(), gap_minutes=5, color=None)
 
 
 def test_the_usual_file_and_folder_are_where_the_platform_wants_them() -> None:
@@ -56,12 +56,12 @@ def test_turnlog_home_names_the_data_folder(tmp_path: Path, monkeypatch: pytest.
 
 def test_the_file_wins_over_the_defaults(file: Path, strange_machine: Path) -> None:
     file.write_text('config_dirs = ["~/old", "/x/.claude"]\ngap_minutes = 30\ncolor = false\n', encoding="utf-8")
-    assert load() == Config((str(strange_machine / "old"), str(Path("/x/.claude"))), 30, False)
+    assert load_config() == Config((str(strange_machine / "old"), str(Path("/x/.claude"))), 30, False)
 
 
 def test_a_byte_order_mark_does_not_matter(file: Path) -> None:
     file.write_text("gap_minutes = 7\n", encoding="utf-8-sig")
-    assert load().gap_minutes == 7
+    assert load_config().gap_minutes == 7
 
 
 def test_the_environment_wins_over_the_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,25 +69,25 @@ def test_the_environment_wins_over_the_file(file: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("TURNLOG_CONFIG_DIRS", os.pathsep.join(["one", "", "two"]))
     monkeypatch.setenv("TURNLOG_GAP_MINUTES", "12")
     monkeypatch.setenv("NO_COLOR", "1")
-    assert load() == Config(("one", "two"), 12, False)
+    assert load_config() == Config(("one", "two"), 12, False)
 
 
 def test_flags_win_over_the_environment(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file.write_text("gap_minutes = 30\n", encoding="utf-8")
     monkeypatch.setenv("TURNLOG_GAP_MINUTES", "12")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert load(gap_minutes=1, color=None) == Config((), 1, True)
+    assert load_config(gap_minutes=1, color=None) == Config((), 1, True)
 
 
 def test_no_color_wins_over_force_color(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert load().color is False
+    assert load_config().color is False
 
 
 def test_an_unknown_key_is_a_warning_that_names_file_and_key(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text("gap_minuts = 3\n[web]\nport = 1\n", encoding="utf-8")
-    assert load() == Config()
+    assert load_config() == Config()
     assert capsys.readouterr().err.splitlines() == [
         f"turnlog: warning: {file}: unknown key 'gap_minuts'; did you mean 'gap_minutes'?",
         f"turnlog: warning: {file}: unknown key 'web'",
@@ -108,35 +108,35 @@ def test_an_unknown_key_is_a_warning_that_names_file_and_key(file: Path, capsys:
 def test_a_value_of_the_wrong_kind_is_refused_with_what_is_expected(file: Path, line: str, reason: str) -> None:
     file.write_text(line, encoding="utf-8")
     with pytest.raises(UsageError) as caught:
-        load()
+        load_config()
     assert str(caught.value) == f"{file}: {reason}"
 
 
 def test_a_broken_file_is_refused_with_line_and_remedy(file: Path) -> None:
     file.write_text("gap_minutes = 5\ncolor = \n", encoding="utf-8")
     with pytest.raises(UsageError, match=r"config\.toml: .*line 2.*; correct the file or move it away"):
-        load()
+        load_config()
 
 
 def test_a_file_that_is_not_utf_8_is_refused_with_line_and_remedy(file: Path) -> None:
     file.write_bytes(b"gap_minutes = 5\n# caf\xe9\n")
     with pytest.raises(UsageError, match=r"config\.toml, line 2: not UTF-8; save the file as UTF-8"):
-        load()
+        load_config()
 
 
 def test_a_named_file_that_is_missing_is_refused(file: Path) -> None:
     with pytest.raises(UsageError, match="no such file; TURNLOG_CONFIG names it"):
-        load()
+        load_config()
 
 
 def test_a_folder_in_the_place_of_the_file_is_refused(file: Path) -> None:
     file.mkdir()
     with pytest.raises(UsageError, match="settings are read from it"):
-        load()
+        load_config()
 
 
 @pytest.mark.parametrize("value", ["soon", "0", "-1", "1.5"])
 def test_a_wrong_number_in_the_environment_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("TURNLOG_GAP_MINUTES", value)
     with pytest.raises(UsageError, match=f"TURNLOG_GAP_MINUTES={value}: expected a whole number"):
-        load()
+        load_config()

@@ -12,8 +12,8 @@ from tests.conftest import Program
 from tests.session.build import SESSION, Build, recorded, variant
 from tests.session.test_filling import MODEL, long_talk, usage
 from turnlog.demo import config_dir
-from turnlog.session.window.filling import UNSEEN
-from turnlog.session.window.pieces import GROUPS
+from turnlog.session.window.filling import UNSEEN_GROUP
+from turnlog.session.window.pieces import PIECE_GROUPS
 
 
 def test_people_see_what_is_measured_what_is_estimated_and_how(turnlog: Turnlog, machine: Machine) -> None:
@@ -40,7 +40,7 @@ def test_json_has_the_same_numbers(turnlog: Turnlog, machine: Machine) -> None:
     found = turnlog("context", machine.add(SESSION, long_talk().data()), "--json").json
     assert found["measured"] == {"tokens": 30_378, "requests": 9}
     assert sum(part["tokens"] for part in found["estimated"]["parts"]) == found["estimated"]["tokens"] == 30_413
-    assert {part["group"] for part in found["estimated"]["parts"]} <= {UNSEEN, *GROUPS}
+    assert {part["group"] for part in found["estimated"]["parts"]} <= {UNSEEN_GROUP, *PIECE_GROUPS}
     assert [preset["name"] for preset in found["presets"]] == ["light", "standard", "heavy", "extreme"]
     assert all(preset["before"] - preset["saved"] == preset["after"] for preset in found["presets"])
     assert found["heaviest"][0]["kind"] == "Read"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import SESSION, Build, base, variant
-from turnlog.entries.slug import slug
+from turnlog.entries.slug import make_slug
 
 GONE = "aaaaaaaa-0000-4000-8000-000000000001"
 
@@ -29,7 +29,7 @@ def placed(machine: Machine, build: Build, name: str = SESSION) -> Path:
     cwd.mkdir(exist_ok=True)
     for line in build.lines:
         line["cwd"] = str(cwd)
-    return machine.add(name, build.data(), slug=slug(str(cwd)))
+    return machine.add(name, build.data(), slug=make_slug(str(cwd)))
 
 
 def test_a_healthy_session_is_told_so_and_what_was_looked_at(turnlog: Turnlog, machine: Machine) -> None:
@@ -147,9 +147,9 @@ def test_a_file_that_can_not_be_read_is_ill_too(turnlog: Turnlog, machine: Machi
     path = machine.add(SESSION, b"x")
     path.unlink()
     path.mkdir()
-    from turnlog.cli.health.diagnoses import visit
+    from turnlog.cli.health.diagnoses import examine_session_file
 
-    (symptom,) = visit(path).symptoms
+    (symptom,) = examine_session_file(path).symptoms
     assert (symptom.kind, symptom.severity) == ("unreadable", "error")
 
 

@@ -283,7 +283,7 @@ def test_a_page_for_strangers_names_nobody(turnlog: Turnlog, machine: Machine, h
 def test_a_long_session_says_where_its_other_pages_are(
     turnlog: Turnlog, machine: Machine, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "ITEMS", 4)
+    monkeypatch.setattr(pages, "MAX_PAGE_ITEMS", 4)
     path = machine.add(ONE, talk(*(f"p{number}" for number in range(60))))
     done = turnlog("export", path, "-o", "a.html")
     assert "a-pages" in done.out
@@ -313,7 +313,7 @@ def test_without_a_browser_that_is_said_in_one_line(
     turnlog: Turnlog, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(here))
-    monkeypatch.setattr("turnlog.export.pdf._USUAL", ())
+    monkeypatch.setattr("turnlog.export.pdf._USUAL_BROWSER_PATHS", ())
     done = turnlog("export", "bee7dbd3", "-f", "pdf")
     assert done.status == 1
     assert "needs Chromium or Chrome" in done.err

@@ -13,11 +13,11 @@ from tests.session.build import DATA, SESSION, Build, recorded
 from tests.session.forms import VERSIONS, files_after, session_file
 from tests.session.test_touches import with_agents
 from tests.session.touching import do, text
-from turnlog.cli.files.diffs import patch
-from turnlog.cli.files.touched import ranges
+from turnlog.cli.files.diffs import render_patch
+from turnlog.cli.files.touched import format_number_ranges
 from turnlog.demo import config_dir
-from turnlog.entries.layout import session_files
-from turnlog.session.files.edits import steps
+from turnlog.entries.layout import list_session_files
+from turnlog.session.files.edits import list_file_steps
 from turnlog.session.session import Session
 
 
@@ -89,7 +89,7 @@ def test_words_that_do_not_go_together_are_refused(turnlog: Turnlog, words: list
 
 
 def test_turns_are_told_in_short() -> None:
-    assert [ranges(numbers) for numbers in ([], [3], [1, 2, 3, 5, 7, 8])] == ["–", "3", "1–3, 5, 7–8"]
+    assert [format_number_ranges(numbers) for numbers in ([], [3], [1, 2, 3, 5, 7, 8])] == ["–", "3", "1–3, 5, 7–8"]
 
 
 def test_hostile_names_and_texts_do_not_reach_the_terminal(turnlog: Turnlog, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ needs = {name: pytest.mark.skipif(shutil.which(name) is None, reason=f"there is 
 def genuine() -> list[Path]:
     """Sessions that the real client wrote, and the made-up ones."""
     lab = [path for path in sorted(DATA.glob("sessions/**/????????-*.jsonl")) if "agent" not in path.name]
-    return [*lab, *map(session_file, VERSIONS), *(item.path for item in session_files(config_dir()))]
+    return [*lab, *map(session_file, VERSIONS), *(item.path for item in list_session_files(config_dir()))]
 
 
 @pytest.mark.parametrize("tool", [pytest.param(name, marks=mark) for name, mark in needs.items()])
@@ -151,12 +151,12 @@ def test_real_tools_take_every_rebuilt_change_of_genuine_sessions(tool: str, tmp
     applied = 0
     for path in genuine():
         with Session.open(path) as session:
-            for step in steps(session):
+            for step in list_file_steps(session):
                 if not step.hunks or step.after is None or (step.before is None and not step.created):
                     continue
                 if step.after.form.encoding != "utf-8":
                     continue
-                lines = b"".join(patch(session, step))
+                lines = b"".join(render_patch(session, step))
                 applied += 1
                 folder = tmp_path / str(applied)
                 place = folder / lines.split(b"+++ b/")[1].split(b"\n")[0].split(b"\t")[0].decode()

@@ -16,7 +16,7 @@ from tests.trace.recorder import Recorder
 from tests.trace.test_wakes import leave
 from tests.trace.test_worker import turn
 from turnlog.trace import trouble
-from turnlog.trace.install import EVENTS
+from turnlog.trace.install import HOOK_EVENTS
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_it_is_installed_for_all_projects_and_says_what_is_missing(
     assert done.lines[2].startswith("No target is configured yet: set OTEL_EXPORTER_OTLP_ENDPOINT")
     settings = json.loads(path.read_text())
     assert settings["model"] == "opus"
-    assert tuple(settings["hooks"]) == EVENTS
+    assert tuple(settings["hooks"]) == HOOK_EVENTS
     assert settings["hooks"]["Stop"][0]["hooks"][0]["timeout"] == 10
     again = turnlog("hook", "install")
     assert again.err == f"{path}: there is nothing to do.\n"
@@ -59,7 +59,7 @@ def test_it_is_installed_for_one_project(
 ) -> None:
     path = Path.cwd() / ".claude" / name
     assert turnlog("hook", "install", option).status == 0
-    assert tuple(json.loads(path.read_text())["hooks"]) == EVENTS
+    assert tuple(json.loads(path.read_text())["hooks"]) == HOOK_EVENTS
     assert not (machine.folder / "settings.json").exists()
     assert turnlog("hook", "uninstall", option).status == 0
     assert not path.exists()
@@ -110,7 +110,7 @@ def test_status_says_where_it_is_installed_and_what_went_wrong(machine: Machine,
     (machine.folder / "settings.json").write_text('{"disableAllHooks": true}')
     turnlog("hook", "install", "--target", "team")
     leave(data / "trace", {"transcript_path": "/a.jsonl"})
-    trouble.note(data / "trace", f"it {HOSTILE} broke")
+    trouble.write_trouble(data / "trace", f"it {HOSTILE} broke")
     done = turnlog("hook", "status")
     assert done.lines[0].startswith("user     installed 2")
     assert done.lines[0].endswith(f", only to team  {machine.folder / 'settings.json'}")

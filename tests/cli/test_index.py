@@ -15,9 +15,9 @@ import pytest
 from tests.cli.conftest import Machine, Turnlog
 from tests.conftest import ROOT
 from tests.session.build import Build, recorded
-from turnlog.store.index.changes import changes
-from turnlog.store.lock import locked
-from turnlog.store.place import index_name
+from turnlog.store.index.changes import find_index_changes
+from turnlog.store.lock import try_lock_file
+from turnlog.store.place import build_index_name
 from turnlog.store.store import Store
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -74,8 +74,8 @@ def test_status_says_that_nothing_is_in_it_yet(turnlog: Turnlog, filled: Machine
 
 
 def test_status_says_how_many_files_are_not_in_it_yet(turnlog: Turnlog, filled: Machine, home: Path) -> None:
-    with Store.open(home, name=index_name()) as store:
-        changes(store.db, [filled.folder])
+    with Store.open(home, name=build_index_name()) as store:
+        find_index_changes(store.db, [filled.folder])
     assert turnlog("index", "status").lines[-1].startswith("2 files not in it yet; `turnlog index` goes on")
     assert turnlog("index", "status", "--json").json["unread"] == 2
     assert turnlog("index", "--json").json["unread"] == 0
@@ -156,7 +156,7 @@ def test_nothing_is_done_while_another_process_is_at_it(
     turnlog: Turnlog, filled: Machine, home: Path, action: str
 ) -> None:
     turnlog("index")
-    with locked(database(home).with_suffix(".lock")) as is_ours:
+    with try_lock_file(database(home).with_suffix(".lock")) as is_ours:
         assert is_ours
         done = turnlog("index", action)
         assert done.status == 1
@@ -246,8 +246,8 @@ def test_the_client_s_folder_stays_as_it_was(turnlog: Turnlog, filled: Machine, 
 @pytest.mark.skipif(os.name == "nt", reason="needs a pseudo terminal")
 def test_a_long_work_shows_a_bar_on_a_terminal(filled: Machine, home: Path) -> None:
     code = (
-        "import turnlog.cli.stored as stored; stored._PATIENCE = -1\n"
-        "import sys; from turnlog.cli.program import run; sys.exit(run(['index']))"
+        "import turnlog.cli.stored as stored; stored._BAR_DELAY_SECONDS = -1\n"
+        "import sys; from turnlog.cli.program import run_program; sys.exit(run_program(['index']))"
     )
     ours, theirs = pty.openpty()
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, timeout=60)

@@ -14,9 +14,9 @@ from tests.cli.conftest import Machine, Turnlog
 from tests.session.build import DATA, ROOT, Build, variant
 from tests.trace.recorder import Recorder
 from turnlog.demo import config_dir
-from turnlog.entries.layout import session_files
-from turnlog.session.clock import iso
-from turnlog.store.usage.reports import KINDS
+from turnlog.entries.layout import list_session_files
+from turnlog.session.clock import to_iso_time
+from turnlog.store.usage.reports import REPORT_KINDS
 
 FREE = {
     "entries.by_type",
@@ -54,7 +54,7 @@ def keys(value: Any, path: str = "") -> Iterator[str]:
 
 def sessions() -> list[Path]:
     recorded = sorted(DATA.glob("sessions/**/????????-*.jsonl"))
-    return recorded + [item.path for item in session_files(config_dir())] + [variant("garbage-line-in-the-middle")]
+    return recorded + [item.path for item in list_session_files(config_dir())] + [variant("garbage-line-in-the-middle")]
 
 
 def test_every_key_of_ls_is_documented_and_printed(turnlog: Turnlog) -> None:
@@ -188,10 +188,10 @@ def test_every_key_of_usage_is_documented_and_printed(
     monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "data"))
     build = Build()
     build.call(usage={"output_tokens": 5})
-    build.lines[0]["timestamp"] = iso(datetime.now(UTC))
+    build.lines[0]["timestamp"] = to_iso_time(datetime.now(UTC))
     build.result()
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data())
-    found = {key for kind in KINDS for key in keys(turnlog("usage", kind, "--json").json)}
+    found = {key for kind in REPORT_KINDS for key in keys(turnlog("usage", kind, "--json").json)}
     assert found == documented("usage")
 
 

@@ -13,10 +13,10 @@ import pytest
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.cli.test_widths import on_terminal
 from tests.session.build import Build
-from turnlog.cli.named import short_ids
-from turnlog.cli.sessions.catalogue import belongs
-from turnlog.cli.sessions.ls import TERMINAL_LIMIT
-from turnlog.cli.when import ago
+from turnlog.cli.named import shorten_ids
+from turnlog.cli.sessions.catalogue import is_in_project
+from turnlog.cli.sessions.ls import MAX_TERMINAL_SESSIONS
+from turnlog.cli.when import format_time_ago
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"
@@ -102,13 +102,13 @@ def test_the_project_is_the_working_folder_and_never_the_name_of_the_project_fol
 def test_a_project_is_a_folder_with_what_is_below_it_or_a_part_of_its_name(
     cwd: str | None, project: str, fits: bool
 ) -> None:
-    assert belongs(cwd, project) is fits
+    assert is_in_project(cwd, project) is fits
 
 
 def test_a_dot_means_this_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert belongs(str(tmp_path / "below"), ".")
-    assert belongs(str(tmp_path), "./below") is False
+    assert is_in_project(str(tmp_path / "below"), ".")
+    assert is_in_project(str(tmp_path), "./below") is False
 
 
 def test_only_the_sessions_of_a_project_are_listed(machine: Machine, turnlog: Turnlog) -> None:
@@ -147,7 +147,7 @@ def test_a_hostile_title_and_folder_do_no_harm(machine: Machine, turnlog: Turnlo
 
 def test_short_ids_are_long_enough_to_tell_sessions_apart() -> None:
     one, two, three = "aaaaaaaa-1111", "aaaaaaaa-1122", "bbbbbbbb-1111"
-    assert short_ids([one, two, three, one]) == {one: "aaaaaaaa-111", two: "aaaaaaaa-112", three: "bbbbbbbb"}
+    assert shorten_ids([one, two, three, one]) == {one: "aaaaaaaa-111", two: "aaaaaaaa-112", three: "bbbbbbbb"}
 
 
 @pytest.mark.parametrize(
@@ -157,13 +157,13 @@ def test_short_ids_are_long_enough_to_tell_sessions_apart() -> None:
 )  # fmt: skip
 def test_times_of_the_last_week_are_told_by_how_long_ago_they_were(seconds: float, words: str) -> None:
     now = datetime(2026, 1, 10, 12, tzinfo=UTC)
-    assert ago(now.timestamp() - seconds, now) == words
+    assert format_time_ago(now.timestamp() - seconds, now) == words
 
 
 @pytest.mark.parametrize("days", [8, -1])
 def test_other_times_are_told_by_their_date(days: int) -> None:
     now = datetime(2026, 1, 10, 12, tzinfo=UTC)
-    assert ago(now.timestamp() - days * 86400, now) == ("2026-01-02" if days == 8 else "2026-01-11")
+    assert format_time_ago(now.timestamp() - days * 86400, now) == ("2026-01-02" if days == 8 else "2026-01-11")
 
 
 def test_a_limit_cuts_the_list_into_pages(machine: Machine, turnlog: Turnlog) -> None:
@@ -186,14 +186,14 @@ def test_a_page_that_is_not_there_is_an_error(machine: Machine, turnlog: Turnlog
 
 
 def test_a_pipe_gets_all_sessions(machine: Machine, turnlog: Turnlog) -> None:
-    for number in range(TERMINAL_LIMIT + 1):
+    for number in range(MAX_TERMINAL_SESSIONS + 1):
         machine.add(f"{number:08x}-0000-4000-8000-000000000001", session())
-    assert len(turnlog("ls").lines) == TERMINAL_LIMIT + 1
-    assert len(turnlog("ls", "--json").json["sessions"]) == TERMINAL_LIMIT + 1
+    assert len(turnlog("ls").lines) == MAX_TERMINAL_SESSIONS + 1
+    assert len(turnlog("ls", "--json").json["sessions"]) == MAX_TERMINAL_SESSIONS + 1
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
-@pytest.mark.parametrize(("words", "lines"), [([], TERMINAL_LIMIT), (["--all"], 52), (["--limit", "0"], 52)])
+@pytest.mark.parametrize(("words", "lines"), [([], MAX_TERMINAL_SESSIONS), (["--all"], 52), (["--limit", "0"], 52)])
 def test_a_terminal_gets_a_page_unless_all_are_asked_for(machine: Machine, words: list[str], lines: int) -> None:
     for number in range(52):
         machine.add(f"{number:08x}-0000-4000-8000-000000000001", session())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
-from turnlog.entries.slug import slug
+from turnlog.entries.slug import make_slug
 
 ONE, TWO = (f"0ddf00d{digit}-2222-4333-8444-5555cafe5555" for digit in "67")
 
@@ -25,11 +25,11 @@ class Project:
 
     def add(self, cwd: str, own: str) -> Path:
         line = json.dumps({"type": "user", "cwd": cwd, "message": {"content": "hello"}}).encode() + b"\n"
-        return self.machine.add(own, line, slug=slug(cwd), mtime=1_700_000_000)
+        return self.machine.add(own, line, slug=make_slug(cwd), mtime=1_700_000_000)
 
     @property
     def moved(self) -> Path:
-        return self.machine.folder / "projects" / slug(str(self.new)) / f"{ONE}.jsonl"
+        return self.machine.folder / "projects" / make_slug(str(self.new)) / f"{ONE}.jsonl"
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_the_sessions_of_a_folder_follow_it_and_come_back(turnlog: Turnlog, proj
     assert done.status == 0
     assert done.lines == [
         f"Moved 1 session: {project.old} is now {project.new}",
-        f"  {project.session.parent} -> {slug(str(project.new))} (1 session)",
+        f"  {project.session.parent} -> {make_slug(str(project.new))} (1 session)",
         "1 line changed in 1 file",
     ]
     assert "`turnlog undo` takes it back." in done.err

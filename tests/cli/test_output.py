@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.cli.output import _as_json_spells, encode
+from turnlog.cli.output import _escape_as_json, encode_json
 
 JSON = st.recursive(
     st.none()
@@ -28,28 +28,28 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_any_value_is_encoded_and_comes_back(value: Any) -> None:
-    document = encode(value)
+    document = encode_json(value)
     document.decode("utf-8")
     assert json.loads(document) == value
 
 
 def test_half_a_surrogate_pair_is_escaped() -> None:
-    assert encode({"a": "\ud800"}) == b'{"a":"\\ud800"}'
+    assert encode_json({"a": "\ud800"}) == b'{"a":"\\ud800"}'
 
 
 def test_texts_are_not_escaped_without_need() -> None:
-    assert encode({"a": "é漢"}) == '{"a":"é漢"}'.encode()
+    assert encode_json({"a": "é漢"}) == '{"a":"é漢"}'.encode()
 
 
 @pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
 def test_numbers_that_json_lacks_are_null(number: float) -> None:
-    assert encode([number]) == b"[null]"
-    assert encode([number, 2**70, (1, "\udfff")]) == b'[null,1180591620717411303424,[1,"\\udfff"]]'
+    assert encode_json([number]) == b"[null]"
+    assert encode_json([number, 2**70, (1, "\udfff")]) == b'[null,1180591620717411303424,[1,"\\udfff"]]'
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"])))
 def test_on_a_terminal_json_is_harmless_and_means_the_same(text: str) -> None:
-    shown = _as_json_spells(encode([text]).decode())
+    shown = _escape_as_json(encode_json([text]).decode())
     assert json.loads(shown) == [text]
     assert all(char.isprintable() or char == "\u200d" for char in shown)
 

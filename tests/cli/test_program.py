@@ -14,19 +14,19 @@ import pytest
 
 from tests.conftest import Program
 from tests.session.build import Build
-from turnlog.cli.program import one_line
+from turnlog.cli.program import format_one_line
 from turnlog.store.archive import Archive
-from turnlog.store.archive.schedule import turn_on
+from turnlog.store.archive.schedule import turn_on_schedule
 
 Try = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 # A program whose table has one more command, `try`, with the given body.
 PROGRAM = """
 import sys
-from turnlog.cli.table import COMMANDS, Row
-from turnlog.cli.program import run
-COMMANDS["try"] = Row("trial", "Try it.")
-sys.exit(run(sys.argv[1:]))
+from turnlog.cli.table import COMMANDS, CommandRow
+from turnlog.cli.program import run_program
+COMMANDS["try"] = CommandRow("trial", "Try it.")
+sys.exit(run_program(sys.argv[1:]))
 """
 COMMAND = """
 import click, os, sys, time
@@ -206,7 +206,7 @@ def test_any_text_can_be_printed_in_any_encoding(attempt: Try, write: str, encod
 
 
 def test_one_line_spells_out_what_could_move_the_cursor_or_turn_the_text() -> None:
-    assert one_line("a\r\nb\tc\x1b[2J\u202ed\ud800 é 漢") == "a b\\tc\\x1b[2J\\u202ed\\ud800 é 漢"
+    assert format_one_line("a\r\nb\tc\x1b[2J\u202ed\ud800 é 漢") == "a b\\tc\\x1b[2J\\u202ed\\ud800 é 漢"
 
 
 def test_a_due_run_of_the_archive_is_started_in_the_background(
@@ -220,9 +220,9 @@ def test_a_due_run_of_the_archive_is_started_in_the_background(
     build.prompt()
     build.write(projects, name)
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
-    turn_on(tmp_path / "own")
+    turn_on_schedule(tmp_path / "own")
     assert program("ls").returncode == 0
     deadline = time.monotonic() + 30
-    while not Archive(tmp_path / "own").holds(name) and time.monotonic() < deadline:
+    while not Archive(tmp_path / "own").has_session(name) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert Archive(tmp_path / "own").holds(name)
+    assert Archive(tmp_path / "own").has_session(name)

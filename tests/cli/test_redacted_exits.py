@@ -23,7 +23,7 @@ from tests.redact.cases import (
     Case,
 )
 from tests.session.build import SESSION, Build
-from turnlog.redact.finding import MARK
+from turnlog.redact.finding import SECRET_MARK
 
 Exit = Callable[[Turnlog, Path, Path], str]
 """Takes a session out, given a folder to write into, and gives all that came out."""
@@ -121,7 +121,9 @@ def test_no_exit_lets_more_than_a_few_secrets_out(
     output = readings(EXITS[name](turnlog, machine.add(SESSION, build_session(secrets)), tmp_path))
     missed = [case.name for case in secrets if not case.is_safe(output)]
     assert len(secrets) - len(missed) >= least, missed
-    assert name == "show --json" or len(set(MARK.findall(output))) > len(secrets) // 3, "the texts themselves came out"
+    assert name == "show --json" or len(set(SECRET_MARK.findall(output))) > len(secrets) // 3, (
+        "the texts themselves came out"
+    )
 
 
 @pytest.mark.parametrize("cases", LOOK_ALIKES)
@@ -131,5 +133,5 @@ def test_no_exit_takes_more_than_one_look_alike_for_a_secret(
 ) -> None:
     harmless, most = LOOK_ALIKES[cases]
     output = EXITS[name](turnlog, machine.add(SESSION, build_session(harmless)), tmp_path)
-    marks = {mark for mark in MARK.findall(output) if ":user:" not in mark and ":email:" not in mark}
+    marks = {mark for mark in SECRET_MARK.findall(output) if ":user:" not in mark and ":email:" not in mark}
     assert len(marks) <= most

@@ -15,11 +15,11 @@ import pytest
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.edit import sick
 from tests.session.build import BASE, SESSION, Build, base, encoded, said
-from turnlog.cli.health.repairing import Done, Wish, written
-from turnlog.edit.repairs.repair import repair
-from turnlog.edit.target import target
+from turnlog.cli.health.repairing import RepairOptions, RepairResult, write_repair
+from turnlog.edit.repairs.repair import repair_session
+from turnlog.edit.target import find_target
 from turnlog.errors import Changed
-from turnlog.session.health.surroundings import around
+from turnlog.session.health.surroundings import diagnose_surroundings
 from turnlog.session.session import Session
 
 LONG_AGO = 1_700_000_000
@@ -117,13 +117,13 @@ def test_a_session_that_is_open_in_a_client_is_not_repaired_in_place_even_by_for
 def test_a_session_that_grows_during_the_work_is_not_changed(machine: Machine) -> None:
     path = add(machine, sick.cycle().data)
     with Session.open(path) as session:
-        done = Done(path, repair(session))
+        done = RepairResult(path, repair_session(session))
         assert done.outcome.draft is not None
         with path.open("ab") as file:
             file.write(b'{"type":"mode"}\n')
         os.utime(path, (LONG_AGO, LONG_AGO))
         with pytest.raises(Changed):
-            written(target(path), session, done, done.outcome.draft, Wish(in_place=True))
+            write_repair(find_target(path), session, done, done.outcome.draft, RepairOptions(in_place=True))
     assert path.read_bytes() == sick.cycle().data + b'{"type":"mode"}\n'
 
 
@@ -185,7 +185,7 @@ def test_a_title_in_the_middle_stands_at_the_end_again(turnlog: Turnlog, machine
     assert "Repair of My title" in turnlog("repair", SESSION).out
     assert turnlog("repair", SESSION, "--in-place").status == 0
     with Session.open(path) as session:
-        assert "title-not-in-tail" not in {symptom.kind for symptom in around(session)}
+        assert "title-not-in-tail" not in {symptom.kind for symptom in diagnose_surroundings(session)}
         assert session.titles.custom == "My title"
 
 
@@ -200,7 +200,7 @@ def test_a_session_that_a_program_began_gets_into_the_list_when_that_is_asked_fo
     done = turnlog("repair", SESSION, "--only", "not-in-picker", "--in-place")
     assert done.status == 0
     with Session.open(path) as session:
-        assert "not-in-picker" not in {symptom.kind for symptom in around(session)}
+        assert "not-in-picker" not in {symptom.kind for symptom in diagnose_surroundings(session)}
 
 
 def test_a_session_that_begins_with_a_sub_agent_gets_into_the_list(turnlog: Turnlog, machine: Machine) -> None:
@@ -210,7 +210,7 @@ def test_a_session_that_begins_with_a_sub_agent_gets_into_the_list(turnlog: Turn
     assert turnlog("repair", SESSION, "--in-place").status == 0
     assert said_in(path) == BASE
     with Session.open(path) as session:
-        assert "not-in-picker" not in {symptom.kind for symptom in around(session)}
+        assert "not-in-picker" not in {symptom.kind for symptom in diagnose_surroundings(session)}
 
 
 def test_a_session_in_another_projects_folder_is_told_to_be_moved(turnlog: Turnlog, machine: Machine) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import SESSION, base, said
-from turnlog.session.health.resumable import verdict
+from turnlog.session.health.resumable import judge_session
 from turnlog.session.session import Session
 
 GONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -102,10 +102,10 @@ def test_a_session_can_be_made_of_the_prompts_with_notes_for_the_answers(turnlog
         texts = said(session)
         assert (texts[0], texts[2]) == ("U Fix the cart", "U Now a test\nplease")
         assert texts[1].startswith(lost)
-        found = verdict(session)
-        assert (found.ok, found.broken, found.old_clients) == (True, (), ())
+        found = judge_session(session)
+        assert (found.is_ok, found.broken, found.old_clients) == (True, (), ())
         assert found.kept["custom-title"] == "Salvaged: Fix the cart"
-        assert session.leaf().uuid == found.kept["last-prompt"]
+        assert session.find_leaf().uuid == found.kept["last-prompt"]
 
 
 def test_where_the_trash_has_it_undelete_is_better(turnlog: Turnlog, home: Machine) -> None:

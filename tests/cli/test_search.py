@@ -14,9 +14,9 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import Build
-from turnlog.cli.search.hits import Page
-from turnlog.cli.terminal import Screen
-from turnlog.store.search.search import Wish
+from turnlog.cli.search.hits import SearchOutput
+from turnlog.cli.terminal import TerminalScreen
+from turnlog.store.search.search import SearchOptions
 from turnlog.store.search.snippet import Snippet
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -309,16 +309,16 @@ def test_nothing_in_a_transcript_acts_on_the_terminal(turnlog: Turnlog, machine:
 @pytest.mark.parametrize(
     ("screen", "expected"),
     [
-        (Screen(color=True, width=80), "a \x1b[1;31mbig\x1b[0m cat"),
-        (Screen(color=False, width=80), "a «big» cat"),
-        (Screen(color=False, width=None), "a big cat"),
-        (Screen(color=False, width=18), "a «b…»"),
+        (TerminalScreen(color=True, width=80), "a \x1b[1;31mbig\x1b[0m cat"),
+        (TerminalScreen(color=False, width=80), "a «big» cat"),
+        (TerminalScreen(color=False, width=None), "a big cat"),
+        (TerminalScreen(color=False, width=18), "a «b…»"),
     ],
 )
-def test_matches_are_painted_or_marked_on_a_terminal_alone(screen: Screen, expected: str) -> None:
-    page = Page("big", Wish(), as_json=False)
+def test_matches_are_painted_or_marked_on_a_terminal_alone(screen: TerminalScreen, expected: str) -> None:
+    page = SearchOutput("big", SearchOptions(), as_json=False)
     page.screen = screen
-    assert page._snippet(Snippet("a big cat", ((2, 5),))).rstrip() == expected
+    assert page._render_snippet(Snippet("a big cat", ((2, 5),))).rstrip() == expected
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")

@@ -11,9 +11,9 @@ import pytest
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import DATA, SESSION, Build, use
 from turnlog.demo import config_dir
-from turnlog.entries.layout import session_files
+from turnlog.entries.layout import list_session_files
 
-EVERY = sorted(DATA.glob("sessions/**/????????-*.jsonl")) + [item.path for item in session_files(config_dir())]
+EVERY = sorted(DATA.glob("sessions/**/????????-*.jsonl")) + [item.path for item in list_session_files(config_dir())]
 
 
 def show(turnlog: Turnlog, machine: Machine, build: Build, *words: str) -> list[str]:

@@ -16,8 +16,8 @@ from tests.cli.conftest import Turnlog
 from tests.conftest import Program
 from tests.interop.mock_anthropic import MockAnthropic
 from turnlog import __version__
-from turnlog.agent.toolbox import HOMES as TOOLS
-from turnlog.cli.table import COMMANDS, PIPED
+from turnlog.agent.toolbox import TOOL_MODULES as TOOLS
+from turnlog.cli.table import COMMANDS, PIPED_COMMAND
 
 HEAVY = {
     "click",
@@ -184,5 +184,5 @@ def test_the_short_word_for_help_gives_the_same(turnlog: Turnlog, name: str) -> 
 
 
 def test_no_words_mean_the_list_where_nobody_watches(program: Program) -> None:
-    assert program().stdout == program(PIPED).stdout
+    assert program().stdout == program(PIPED_COMMAND).stdout
     assert program().returncode == 0

@@ -26,8 +26,8 @@ from turnlog.cli.config import data_dir
 from turnlog.cli.statusline import gauge, glance
 from turnlog.cli.statusline.statusline import SNIPPET
 from turnlog.session.session import Session
-from turnlog.session.usage.prices import table, window
-from turnlog.session.window.filling import filling
+from turnlog.session.usage.prices import find_context_window, load_price_table
+from turnlog.session.window.filling import compute_window_fill
 
 SCHEMA = Path(gauge.__file__).parents[2] / "store" / "schema.sql"
 GIVEN: dict[str, Any] = {
@@ -53,7 +53,7 @@ GIVEN: dict[str, Any] = {
 
 
 def shown(given: object, template: str | None = None, *, color: bool = False) -> str:
-    return glance.line(given, template, color=color)
+    return glance.render_status_line(given, template, color=color)
 
 
 def run(
@@ -133,7 +133,7 @@ def test_without_the_clients_word_the_last_usage_of_the_transcript_counts(tmp_pa
     given = {"transcript_path": str(path)}
     assert shown(given) == "ctx 7% 70k"
     with Session.open(path) as session:
-        assert filling(session).measured == 70_000
+        assert compute_window_fill(session).measured_tokens == 70_000
 
 
 def test_of_several_requests_behind_a_message_the_last_of_its_own_model_fills_the_window(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_it_is_the_last_fill_of_the_session(path: Path) -> None:
         places = {message.key: message.lines[-1].index for message in session.messages}
         last = max(session.context, key=lambda fill: places[fill.message], default=None)
         expected = last.tokens if last and places[last.message] > boundary else None
-    assert gauge.last_fill(str(path))[0] == expected
+    assert gauge.read_last_fill(str(path))[0] == expected
 
 
 def test_after_a_compaction_nothing_is_known_yet(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_after_a_compaction_nothing_is_known_yet(tmp_path: Path) -> None:
     build.answer("one", usage=usage(50_000))
     build.boundary()
     build.summary()
-    assert gauge.last_fill(str(build.write(tmp_path))) == (None, "")
+    assert gauge.read_last_fill(str(build.write(tmp_path))) == (None, "")
 
 
 def test_the_client_that_says_nothing_yet_is_believed(tmp_path: Path) -> None:
@@ -186,24 +186,24 @@ def test_only_the_end_of_a_large_transcript_is_read(tmp_path: Path) -> None:
         file.write(start + b"\n")
         file.seek(64 << 30)  # a hole that takes no room and that nobody could read to its end
         file.write(b"\n" + end)
-    assert gauge.last_fill(str(path))[0] == 60_000
+    assert gauge.read_last_fill(str(path))[0] == 60_000
     path.write_bytes(start + b"\n" + end + b"x" * 200_000 + b"\n")
-    assert gauge.last_fill(str(path))[0] == 60_000
+    assert gauge.read_last_fill(str(path))[0] == 60_000
     path.write_bytes(start + b"\n" + end + b"x" * (9 << 20) + b"\n")
-    assert gauge.last_fill(str(path)) == (None, "")
+    assert gauge.read_last_fill(str(path)) == (None, "")
 
 
 def test_the_window_is_the_one_of_the_price_table() -> None:
     for model in [
-        *table().models,
+        *load_price_table().models,
         "claude-opus-4-5-20251101",
         "claude-opus-5[1m]",
         "us.anthropic.claude-opus-4-1-v1:0",
     ]:
         for held in (0, 150_000, 500_000):
-            assert gauge.window(model, held) == window(model, held)
-    assert gauge.window("nobody-1", 5) is None
-    assert gauge.window("", 5) is None
+            assert gauge.find_model_window(model, held) == find_context_window(model, held)
+    assert gauge.find_model_window("nobody-1", 5) is None
+    assert gauge.find_model_window("", 5) is None
 
 
 # -- git
@@ -218,13 +218,13 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_the_branch_is_found_from_any_folder_of_the_repository(repository: Path) -> None:
-    assert gauge.branch(str(repository / "src" / "deep")) == "feature/x"
+    assert gauge.find_git_branch(str(repository / "src" / "deep")) == "feature/x"
     assert shown({"cwd": str(repository)}) == "repo · (feature/x)"
 
 
 def test_a_checked_out_commit_is_told_by_its_start(repository: Path) -> None:
     (repository / ".git" / "HEAD").write_text("0123456789abcdef\n")
-    assert gauge.branch(str(repository)) == "0123456"
+    assert gauge.find_git_branch(str(repository)) == "0123456"
 
 
 def test_a_worktree_has_its_own_branch(repository: Path, tmp_path: Path) -> None:
@@ -233,14 +233,14 @@ def test_a_worktree_has_its_own_branch(repository: Path, tmp_path: Path) -> None
     (inner / "HEAD").write_text("ref: refs/heads/other\n")
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / ".git").write_text(f"gitdir: {inner}\n")
-    assert gauge.branch(str(tmp_path / "w")) == "other"
+    assert gauge.find_git_branch(str(tmp_path / "w")) == "other"
 
 
 @pytest.mark.parametrize("folder", ["", "relative", "/nowhere/at/all", "/\0"])
 def test_a_folder_without_git_has_no_branch(folder: str, tmp_path: Path) -> None:
     assert shown({"cwd": folder}, "{branch}") == ""
     (tmp_path / ".git").mkdir()
-    assert gauge.branch(str(tmp_path)) == ""
+    assert gauge.find_git_branch(str(tmp_path)) == ""
 
 
 # -- money and time
@@ -348,7 +348,7 @@ def test_no_input_gives_a_short_line_and_status_0() -> None:
 
 def test_a_terminal_or_nothing_in_place_of_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
-    assert "--help" in shown(glance._given())
+    assert "--help" in shown(glance._read_client_json())
 
 
 values = st.recursive(

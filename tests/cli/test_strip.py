@@ -11,19 +11,19 @@ from tests.cli.conftest import HOSTILE, Turnlog, harmful
 from tests.edit.test_strip import work
 from tests.session.build import Build
 from turnlog.cli.config import Config
-from turnlog.cli.edit.strip_fit import _RUNGS, _wishes
-from turnlog.cli.edit.strip_options import wanted
+from turnlog.cli.edit.strip_fit import _STRIP_RUNGS, _build_wishes
+from turnlog.cli.edit.strip_options import parse_strip_options
 from turnlog.errors import UsageError
 from turnlog.session.session import Session
-from turnlog.session.window.filling import filling
-from turnlog.session.window.presets import PRESETS, spared
-from turnlog.session.window.wishes import Rule, Wishes
+from turnlog.session.window.filling import compute_window_fill
+from turnlog.session.window.presets import PRESETS, estimate_strip_effect
+from turnlog.session.window.wishes import StripOptions, StripRule
 
-STANDARD = PRESETS[1].wishes
+STANDARD = PRESETS[1].strip_options
 
 
-def asked(config: Config | None = None, **options: object) -> Wishes | None:
-    return wanted(config or Config(), options)
+def asked(config: Config | None = None, **options: object) -> StripOptions | None:
+    return parse_strip_options(config or Config(), options)
 
 
 def test_it_tells_what_each_rule_saves_and_writes_nothing(turnlog: Turnlog, tmp_path: Path) -> None:
@@ -68,42 +68,42 @@ def test_hostile_names_do_no_harm(turnlog: Turnlog, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "rule"),
     [
-        (["keep=3"], Rule(3, None, 3)),
-        (["truncate"], Rule(0, 800)),
-        (["truncate=50"], Rule(0, 50)),
-        (["keep=3", "truncate"], Rule(3, 800)),
-        (["keep=3", "remove"], Rule(3, None, 3)),
-        (["remove"], Rule(0, None, 0)),
-        (["remove=4"], Rule(0, None, 4)),
-        (["keep=2", "truncate=300", "remove=10"], Rule(2, 300, 10)),
+        (["keep=3"], StripRule(3, None, 3)),
+        (["truncate"], StripRule(0, 800)),
+        (["truncate=50"], StripRule(0, 50)),
+        (["keep=3", "truncate"], StripRule(3, 800)),
+        (["keep=3", "remove"], StripRule(3, None, 3)),
+        (["remove"], StripRule(0, None, 0)),
+        (["remove=4"], StripRule(0, None, 4)),
+        (["keep=2", "truncate=300", "remove=10"], StripRule(2, 300, 10)),
     ],
 )
-def test_rules_for_tools(words: list[str], rule: Rule) -> None:
-    assert asked(tools=words) == Wishes(rule)
+def test_rules_for_tools(words: list[str], rule: StripRule) -> None:
+    assert asked(tools=words) == StripOptions(rule)
 
 
 def test_rules_for_some_tools() -> None:
     found = asked(tools=["remove:Bash,Read", "truncate=9:mcp__*", "keep=2"], protect=["Task", "A, B"])
-    removed = Rule(2, None, 2)
-    named = (("Bash", removed), ("Read", removed), ("mcp__*", Rule(2, 9)))
-    assert found == Wishes(named=named, protected=frozenset({"Task", "A", "B"}))
+    removed = StripRule(2, None, 2)
+    named = (("Bash", removed), ("Read", removed), ("mcp__*", StripRule(2, 9)))
+    assert found == StripOptions(named=named, protected=frozenset({"Task", "A", "B"}))
 
 
 def test_what_stands_beside_a_preset_goes_before_it() -> None:
     found = asked(preset="standard", tools=["keep=9"], thinking="keep", images="keep=2", noise=False, copies="keep")
     assert found is not None
-    assert found.tools == Rule(9, STANDARD.tools.longest, None, STANDARD.tools.fade_from)
+    assert found.tools == StripRule(9, STANDARD.tools.longest, None, STANDARD.tools.fade_from)
     assert (found.thinking, found.images, found.copies, found.noise) == (None, 2, None, False)
     assert found.duplicates
     heavy = asked(preset="heavy", tools=["keep=4"])
     assert heavy is not None
-    assert heavy.tools == Rule(4, 300, 12)
+    assert heavy.tools == StripRule(4, 300, 12)
 
 
 def test_nothing_asked_for_is_no_wish() -> None:
     assert asked() is None
     assert asked(tools=(), protect=(), noise=None) is None
-    assert asked(preset="light") == PRESETS[0].wishes
+    assert asked(preset="light") == PRESETS[0].strip_options
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_nothing_asked_for_is_no_wish() -> None:
 )
 def test_wrong_wishes_are_refused_with_what_is_valid(options: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        wanted(Config(), dict(options))
+        parse_strip_options(Config(), dict(options))
 
 
 def test_wrong_wishes_exit_with_status_2(turnlog: Turnlog, tmp_path: Path) -> None:
@@ -187,8 +187,11 @@ def test_every_rung_takes_away_at_least_what_the_one_before_does(tmp_path: Path)
         build.turn(f"n{number}", tool="Read") if number % 40 == 0 else build.call(f"n{number}")
         build.result(f"n{number}", "r" * 3000)
     with Session.open(build.write(tmp_path)) as session:
-        found = filling(session)
-        left = [spared(_wishes(rung, Config(), ()), found, session.file.entries).after for rung in _RUNGS]
+        found = compute_window_fill(session)
+        left = [
+            estimate_strip_effect(_build_wishes(rung, Config(), ()), found, session.file.entries).after
+            for rung in _STRIP_RUNGS
+        ]
     assert left == sorted(left, reverse=True)
     assert len(set(left)) > 6
 

@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.cli.terminal import Screen, cut, first_lines, line, lines, pad, screen, visible, width
+from turnlog.cli.terminal import (
+    TerminalScreen,
+    cut_to_cells,
+    detect_screen,
+    make_visible,
+    measure_width,
+    pad_to_cells,
+    take_first_lines,
+    to_visible_line,
+    to_visible_lines,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,69 +49,69 @@ from turnlog.cli.terminal import Screen, cut, first_lines, line, lines, pad, scr
     ],
 )
 def test_what_a_terminal_would_act_on_or_not_show_is_spelled_out(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert make_visible(text) == shown
 
 
 @pytest.mark.parametrize("picture", ["⚠️", "👩‍💻", "🏳️‍🌈", "1️⃣", "👍🏽"])
 def test_joined_pictures_stay_pictures(picture: str) -> None:
-    assert visible(f"a {picture} b") == f"a {picture} b"
+    assert make_visible(f"a {picture} b") == f"a {picture} b"
 
 
 @pytest.mark.parametrize("text", ["pay\u200dpal", "\u200d", "\ufe0f", "a\ufe0f", "😀\u200d", "\u200d😀", "😀\u200da"])
 def test_what_joins_pictures_is_spelled_out_elsewhere(text: str) -> None:
-    assert "\u200d" not in visible(text)
-    assert "\ufe0f" not in visible(text)
+    assert "\u200d" not in make_visible(text)
+    assert "\ufe0f" not in make_visible(text)
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))
 def test_nothing_unprintable_is_left_of_any_text(text: str) -> None:
-    left = {char for char in visible(text) if not char.isprintable() and char not in "\u200d"}
+    left = {char for char in make_visible(text) if not char.isprintable() and char not in "\u200d"}
     assert left == set()
-    assert "\n" not in line(text)
-    assert not any(unicodedata.category(char) in ("Cc", "Cs") for shown in lines(text) for char in shown)
+    assert "\n" not in to_visible_line(text)
+    assert not any(unicodedata.category(char) in ("Cc", "Cs") for shown in to_visible_lines(text) for char in shown)
 
 
 def test_every_single_character_is_harmless() -> None:
-    assert harmful("".join(visible(chr(code)) for code in range(sys.maxunicode + 1))) == set()
+    assert harmful("".join(make_visible(chr(code)) for code in range(sys.maxunicode + 1))) == set()
 
 
 def test_the_lines_of_a_text_lose_colours_and_tabs_and_nothing_else() -> None:
-    assert lines("\x1b[1;31mFAIL\x1b[0m\r\n\tx  \n\n\x1b[2Jy\n") == ["FAIL", "    x", "", "\\x1b[2Jy"]
+    assert to_visible_lines("\x1b[1;31mFAIL\x1b[0m\r\n\tx  \n\n\x1b[2Jy\n") == ["FAIL", "    x", "", "\\x1b[2Jy"]
 
 
 def test_a_hostile_text_is_harmless_on_one_line_and_on_many() -> None:
-    assert harmful(line(HOSTILE)) == harmful("".join(lines(HOSTILE))) == set()
+    assert harmful(to_visible_line(HOSTILE)) == harmful("".join(to_visible_lines(HOSTILE))) == set()
 
 
 def test_the_first_lines_are_cut_and_the_others_counted() -> None:
-    assert first_lines("1\n22222\n3\n4\n\n", 2, 4) == (["1", "2222…"], 2)
-    assert first_lines("one", 3, 10) == (["one"], 0)
+    assert take_first_lines("1\n22222\n3\n4\n\n", 2, 4) == (["1", "2222…"], 2)
+    assert take_first_lines("one", 3, 10) == (["one"], 0)
 
 
 @pytest.mark.parametrize(
     ("text", "cells"), [("abc", 3), ("漢字", 4), ("e\u0301", 1), ("😀", 2), ("⚠\ufe0f", 1), ("", 0)]
 )
 def test_a_text_takes_the_cells_that_a_terminal_gives_it(text: str, cells: int) -> None:
-    assert width(text) == cells
+    assert measure_width(text) == cells
 
 
 @given(st.text(alphabet="ab漢é😀 "), st.integers(0, 12))
 def test_a_cut_text_fits_and_keeps_its_beginning(text: str, cells: int) -> None:
-    short = cut(text, cells)
-    assert width(short) <= cells
+    short = cut_to_cells(text, cells)
+    assert measure_width(short) <= cells
     assert short == text or (not cells and short == "") or text.startswith(short.removesuffix("…"))
-    assert width(pad(text, cells)) == cells
+    assert measure_width(pad_to_cells(text, cells)) == cells
 
 
 def test_colours_are_put_on_only_where_they_are_wanted() -> None:
-    assert Screen(color=True).paint("x", "bold", "red") == "\x1b[1;31mx\x1b[0m"
-    assert Screen(color=True).paint("", "red") == ""
-    assert Screen(color=True).paint("x") == "x"
-    assert Screen().paint("x", "red") == "x"
+    assert TerminalScreen(color=True).paint("x", "bold", "red") == "\x1b[1;31mx\x1b[0m"
+    assert TerminalScreen(color=True).paint("", "red") == ""
+    assert TerminalScreen(color=True).paint("x") == "x"
+    assert TerminalScreen().paint("x", "red") == "x"
 
 
 def test_what_is_no_terminal_has_no_width_and_no_colour_unless_asked() -> None:
-    assert screen() == Screen(color=False, width=None)
-    assert screen(color=True) == Screen(color=True, width=None)
-    assert Screen().fit("x" * 500) == "x" * 500
-    assert Screen(width=20).fit("x" * 50, 5) == "x" * 14 + "…"
+    assert detect_screen() == TerminalScreen(color=False, width=None)
+    assert detect_screen(color=True) == TerminalScreen(color=True, width=None)
+    assert TerminalScreen().fit("x" * 500) == "x" * 500
+    assert TerminalScreen(width=20).fit("x" * 50, 5) == "x" * 14 + "…"

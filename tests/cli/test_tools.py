@@ -8,9 +8,9 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import SESSION, Build, recorded
-from turnlog.cli.when import beginning
+from turnlog.cli.when import to_day_start
 from turnlog.session.session import Session
-from turnlog.session.tallies import all_calls
+from turnlog.session.tallies import list_all_calls
 
 
 def cells(lines: list[str], name: str) -> list[str]:
@@ -65,7 +65,7 @@ def test_one_session_and_the_index_tell_the_same(turnlog: Turnlog, machine: Mach
     failures = [tool["failed"] + tool["denied"] + tool["interrupted"] for tool in one["tools"]]
     assert failures == [tool["failed"] for tool in everything["tools"]]
     with Session.open(path) as session:
-        assert one["total"]["calls"] == len(list(all_calls(session)))
+        assert one["total"]["calls"] == len(list(list_all_calls(session)))
 
 
 def test_failure_messages_of_a_session_are_counted(turnlog: Turnlog, machine: Machine) -> None:
@@ -100,8 +100,8 @@ def test_words_that_make_no_sense_are_refused(turnlog: Turnlog, machine: Machine
 
 def test_a_day_begins_at_midnight_here() -> None:
     wanted = datetime(2026, 11, 3).astimezone().astimezone(UTC)
-    assert beginning("2026-11-03") == wanted.strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    assert beginning("0001-01-01").startswith("0001-01-01") or beginning("0001-01-01") == ""
+    assert to_day_start("2026-11-03") == wanted.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    assert to_day_start("0001-01-01").startswith("0001-01-01") or to_day_start("0001-01-01") == ""
 
 
 def test_hostile_names_and_messages_do_not_reach_the_terminal(turnlog: Turnlog, machine: Machine) -> None:

@@ -11,12 +11,12 @@ import pytest
 from tests.cli.conftest import HOSTILE, Turnlog, harmful
 from tests.trace.batches import made, span_id
 from tests.trace.recorder import Recorder
-from turnlog.store.lock import locked
-from turnlog.trace.outbox.delivery import lock_of
-from turnlog.trace.outbox.outbox import Outbox, OutboxFull, Pending
-from turnlog.trace.targets.target import Target
-from turnlog.trace.targets.targets import configured
-from turnlog.trace.trouble import note
+from turnlog.store.lock import try_lock_file
+from turnlog.trace.outbox.delivery import build_lock_path
+from turnlog.trace.outbox.outbox import Outbox, OutboxFull, PendingBatch
+from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.targets.targets import list_configured_targets
+from turnlog.trace.trouble import write_trouble
 
 
 class Place:
@@ -28,16 +28,16 @@ class Place:
         self.path = folder / "outbox.db"
 
     @property
-    def target(self) -> Target:
-        (found,) = configured({}, {"OTEL_EXPORTER_OTLP_ENDPOINT": self.recorder.url})
+    def target(self) -> TraceTarget:
+        (found,) = list_configured_targets({}, {"OTEL_EXPORTER_OTLP_ENDPOINT": self.recorder.url})
         return found
 
     def put(self, *numbers: int, spans: int = 1) -> None:
         with Outbox.open(self.path) as outbox:
             outbox.put(self.target.key, [made(number, spans) for number in numbers])
 
-    def begun(self, outbox: Outbox) -> Pending:
-        pending = outbox.due(self.target.key, time.time())
+    def begun(self, outbox: Outbox) -> PendingBatch:
+        pending = outbox.find_due_batch(self.target.key, time.time())
         assert pending is not None
         outbox.begin(pending)
         return pending
@@ -66,7 +66,7 @@ def test_without_a_target_it_is_said_how_to_have_one_and_nothing_is_made(
 
 def test_a_target_that_was_never_sent_anything_is_listed(turnlog: Turnlog, place: Place) -> None:
     (found,) = turnlog("trace", "status", "--json").json["targets"]
-    assert found["target"] == place.target.shown
+    assert found["target"] == place.target.display_name
     assert (found["configured"], found["sent_spans"], found["pending_spans"], found["oldest"]) == (True, 0, 0, None)
     assert not place.folder.exists()
 
@@ -74,13 +74,13 @@ def test_a_target_that_was_never_sent_anything_is_listed(turnlog: Turnlog, place
 def test_the_table_has_every_number_and_says_what_is_counted(turnlog: Turnlog, place: Place) -> None:
     place.put(1, 2, 3, spans=4)
     with Outbox.open(place.path) as outbox:
-        outbox.sent(place.begun(outbox), "1 span rejected: too old")
-        outbox.refused(place.begun(outbox), "400: broken")
+        outbox.mark_sent(place.begun(outbox), "1 span rejected: too old")
+        outbox.quarantine_batch(place.begun(outbox), "400: broken")
         place.begun(outbox)
         place.begun(outbox)
     lines = turnlog("trace", "status").lines
     assert lines[0].split() == "target sent pending quarantined repeated oldest pending last success".split()
-    shown = place.target.shown
+    shown = place.target.display_name
     assert lines[1].replace(shown, "").split() == "4 4 4 4 just now just now".split()
     remedy = "when the cause is removed, `turnlog trace flush --quarantined` tries again"
     assert f"{shown}: 1 request refused (400: broken); {remedy}" in lines
@@ -91,7 +91,7 @@ def test_the_table_has_every_number_and_says_what_is_counted(turnlog: Turnlog, p
 def test_a_server_that_is_left_alone_is_said_with_when_it_is_asked_again(turnlog: Turnlog, place: Place) -> None:
     place.put(1)
     with Outbox.open(place.path) as outbox:
-        outbox.later(place.begun(outbox), "503: busy", time.time() + 500)
+        outbox.postpone_batch(place.begun(outbox), "503: busy", time.time() + 500)
     assert "failed just now: 503: busy (1 failure in a row; asked again in 8 min" in turnlog("trace", "status").out
     (found,) = turnlog("trace", "status", "--json").json["targets"]
     assert (found["last_error"], found["fails"], found["failed"] < found["next_attempt"]) == ("503: busy", 1, True)
@@ -128,7 +128,7 @@ def test_settings_that_are_off_hide_nothing(turnlog: Turnlog, place: Place, monk
 
 def test_what_went_wrong_in_the_background_is_said(turnlog: Turnlog, place: Place) -> None:
     place.put(1)
-    note(place.folder, "OSError: no room")
+    write_trouble(place.folder, "OSError: no room")
     assert turnlog("trace", "status").lines[0] == "In the background, just now: OSError: no room"
     assert turnlog("trace", "status", "--json").json["trouble"]["words"] == "OSError: no room"
 
@@ -136,22 +136,22 @@ def test_what_went_wrong_in_the_background_is_said(turnlog: Turnlog, place: Plac
 def test_words_of_a_server_can_do_nothing_to_the_terminal(turnlog: Turnlog, place: Place) -> None:
     place.put(1, 2)
     with Outbox.open(place.path) as outbox:
-        outbox.introduce("elsewhere", HOSTILE)
-        outbox.sent(place.begun(outbox), HOSTILE)
-        outbox.refused(place.begun(outbox), HOSTILE)
-    note(place.folder, HOSTILE)
+        outbox.name_target("elsewhere", HOSTILE)
+        outbox.mark_sent(place.begun(outbox), HOSTILE)
+        outbox.quarantine_batch(place.begun(outbox), HOSTILE)
+    write_trouble(place.folder, HOSTILE)
     assert harmful(turnlog("trace", "status").out) == set()
 
 
 def test_flush_sends_what_waits_without_regard_to_the_pause(turnlog: Turnlog, place: Place) -> None:
     place.put(1, 2, spans=3)
     with Outbox.open(place.path) as outbox:
-        outbox.later(place.begun(outbox), "503: busy", time.time() + 500)
+        outbox.postpone_batch(place.begun(outbox), "503: busy", time.time() + 500)
     done = turnlog("trace", "flush")
     assert (done.status, done.err) == (0, "")
-    assert done.lines == [f"{place.target.shown}: 6 spans sent in 2 requests"]
+    assert done.lines == [f"{place.target.display_name}: 6 spans sent in 2 requests"]
     assert len(place.recorder.spans) == 6
-    assert turnlog("trace", "flush").lines == [f"{place.target.shown}: 0 spans sent in 0 requests"]
+    assert turnlog("trace", "flush").lines == [f"{place.target.display_name}: 0 spans sent in 0 requests"]
 
 
 def test_flush_where_nothing_was_ever_put_makes_nothing(turnlog: Turnlog, place: Place) -> None:
@@ -165,7 +165,7 @@ def test_flush_that_fails_says_why_and_keeps_everything(turnlog: Turnlog, place:
     done = turnlog("trace", "flush", "--wait", "0")
     assert done.status == 1
     assert done.lines == [
-        f"{place.target.shown}: 0 spans sent in 0 requests, 2 spans still pending (503: out for lunch)"
+        f"{place.target.display_name}: 0 spans sent in 0 requests, 2 spans still pending (503: out for lunch)"
     ]
     place.recorder.default = 200
     assert turnlog("trace", "flush", "--json").json["targets"][0]["sent_spans"] == 2
@@ -183,7 +183,7 @@ def test_flush_sends_what_was_refused_only_when_it_is_asked_to(turnlog: Turnlog,
     place.recorder.answers.append(("status", 400, "bad key"))
     done = turnlog("trace", "flush")
     assert done.status == 1
-    assert done.lines == [f"{place.target.shown}: 0 spans sent in 0 requests, 1 request refused (400: bad key)"]
+    assert done.lines == [f"{place.target.display_name}: 0 spans sent in 0 requests, 1 request refused (400: bad key)"]
     assert turnlog("trace", "flush").status == 0
     assert place.recorder.spans == []
     assert turnlog("trace", "flush", "--quarantined").status == 0
@@ -192,7 +192,7 @@ def test_flush_sends_what_was_refused_only_when_it_is_asked_to(turnlog: Turnlog,
 
 def test_flush_beside_another_process_that_sends_says_so(turnlog: Turnlog, place: Place) -> None:
     place.put(1)
-    with locked(lock_of(place.folder, place.target.key)):
+    with try_lock_file(build_lock_path(place.folder, place.target.key)):
         done = turnlog("trace", "flush")
     assert done.status == 0
     assert done.out.endswith("1 span still pending, another process is sending to it\n")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import base
-from turnlog.edit.undo.undo import Rewrite, Undo
+from turnlog.edit.undo.undo import RewriteChange, Undo
 
 SESSION, OTHER = (f"0ddf00d{digit}-2222-4333-8444-5555cafe5555" for digit in "45")
 
@@ -23,7 +23,7 @@ def session(machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def change(session: Path, words: str = "made smaller", new: bytes = b"{}\n") -> str:
     """Change a session in place; gives the name of the change."""
     undo = Undo(Path(os.environ["TURNLOG_HOME"]) / "undo")
-    return undo.carry_out("strip", words, [Rewrite(session, lambda: [new], session.parents[1])]).name
+    return undo.carry_out("strip", words, [RewriteChange(session, lambda: [new], session.parents[1])]).name
 
 
 def test_a_title_is_taken_away_again(turnlog: Turnlog, session: Path) -> None:

@@ -20,14 +20,14 @@ from usage_conformance import SET, differences, judge
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.conftest import Program
 from tests.session.build import Build
-from turnlog.cli.terminal import Screen
-from turnlog.cli.usage.table import money, short, table
-from turnlog.session.usage.totals import scan
+from turnlog.cli.terminal import TerminalScreen
+from turnlog.cli.usage.table import format_compact_number, format_pico_dollars, render_usage_table
+from turnlog.session.usage.totals import count_usage
 from turnlog.session.usage.usage import QUALITIES
-from turnlog.store.usage.document import Shown
-from turnlog.store.usage.reports import KINDS, Request, report
-from turnlog.store.usage.scanned import scanned
-from turnlog.store.usage.zones import Zone
+from turnlog.store.usage.document import UsageReportDetails
+from turnlog.store.usage.reports import REPORT_KINDS, UsageRequest, build_usage_report
+from turnlog.store.usage.scanned import build_usage_tables
+from turnlog.store.usage.zones import TimeZone
 
 CASES = sorted(path.parent for path in SET.glob("*/expected.json"))
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"
@@ -71,7 +71,7 @@ def test_every_case_of_the_set_is_right_through_the_program(case: Path) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 def test_every_case_of_the_set_is_right_in_a_scan_without_an_index(case: Path) -> None:
     expected = json.loads((case / "expected.json").read_bytes())
-    found = scan(sorted(case.rglob("*.jsonl")))
+    found = count_usage(sorted(case.rglob("*.jsonl")))
     tokens = [best.tokens for best in found.values()]
     total = {
         "messages": len(found),
@@ -82,7 +82,7 @@ def test_every_case_of_the_set_is_right_in_a_scan_without_an_index(case: Path) -
         "quality": {name: sum(best.quality == name for best in found.values()) for name in QUALITIES},
     }
     assert list(differences(expected["total"], total, "total")) == []
-    sums = report(scanned([case]), Request("session", zone=Zone("UTC")))
+    sums = build_usage_report(build_usage_tables([case]), UsageRequest("session", zone=TimeZone("UTC")))
     assert sums.total.cost / 1e12 == pytest.approx(expected["total"]["cost_usd"])
     assert sums.total.unpriced == expected["total"]["unpriced_tokens"]
     for row in sums.rows if "sessions" in expected else ():
@@ -147,7 +147,7 @@ def test_the_table_has_a_total_its_definition_and_what_is_doubtful(turnlog: Turn
     assert "by about 399 tokens" in text
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", REPORT_KINDS)
 def test_every_kind_of_report_prints_a_total_and_its_definition(turnlog: Turnlog, shop: Machine, kind: str) -> None:
     done = turnlog("usage", kind)
     assert done.status == 0
@@ -212,7 +212,7 @@ def hostile(text: str) -> bytes:
     return build.data()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", REPORT_KINDS)
 def test_what_strangers_wrote_does_no_harm(turnlog: Turnlog, machine: Machine, kind: str) -> None:
     machine.add(ONE, hostile(HOSTILE.replace("\ud800", "")))
     done = turnlog("usage", kind)
@@ -224,15 +224,17 @@ def test_what_strangers_wrote_does_no_harm(turnlog: Turnlog, machine: Machine, k
 def test_what_strangers_wrote_does_no_harm_without_an_index(machine: Machine) -> None:
     machine.add(ONE, hostile(HOSTILE))
     for kind in ("session", "project", "model"):
-        request = Request(kind, zone=Zone("UTC"))
-        shown = Shown(request, report(scanned([machine.folder]), request), None)
-        assert harmful("\n".join(table(shown, Screen()))) == set()
+        request = UsageRequest(kind, zone=TimeZone("UTC"))
+        shown = UsageReportDetails(request, build_usage_report(build_usage_tables([machine.folder]), request), None)
+        assert harmful("\n".join(render_usage_table(shown, TerminalScreen()))) == set()
 
 
 def test_a_narrow_terminal_gets_short_numbers(shop: Machine) -> None:
-    request = Request("session", zone=Zone("UTC"))
-    shown = Shown(request, report(scanned([shop.folder]), request), "2026-01-01", is_indexed=False)
-    wide, narrow = (list(table(shown, Screen(False, size))) for size in (300, 60))
+    request = UsageRequest("session", zone=TimeZone("UTC"))
+    shown = UsageReportDetails(
+        request, build_usage_report(build_usage_tables([shop.folder]), request), "2026-01-01", is_indexed=False
+    )
+    wide, narrow = (list(render_usage_table(shown, TerminalScreen(False, size))) for size in (300, 60))
     assert [line for line in wide if "5,000" in line]
     assert [line for line in narrow if "5.0k" in line]
     assert not [line for line in wide if "by about" in line]
@@ -251,11 +253,11 @@ def test_a_narrow_terminal_gets_short_numbers(shop: Machine) -> None:
     ],
 )
 def test_short_numbers(number: int, text: str) -> None:
-    assert short(number) == text
+    assert format_compact_number(number) == text
 
 
 def test_amounts_below_a_cent_have_more_digits() -> None:
-    assert [money(pico) for pico in (0, 10**9, 10**12, -(10**9), 1234 * 10**12)] == [
+    assert [format_pico_dollars(pico) for pico in (0, 10**9, 10**12, -(10**9), 1234 * 10**12)] == [
         "0.00",
         "0.0010",
         "1.00",

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.cli.conftest import Turnlog
 from tests.surfaces.machines import copy_recorded
-from turnlog.cli.rows import GAP, fit_columns, rows, titled_rows
-from turnlog.cli.terminal import Screen, width
+from turnlog.cli.rows import COLUMN_GAP_CELLS, fit_columns, render_table_rows, render_titled_rows
+from turnlog.cli.terminal import TerminalScreen, measure_width
 
 DATA = Path(__file__).parent.parent / "data"
 RUNS = ("2.1.325/agents", "2.1.325/resume", "2.1.325/tools", "2.1.325/tui_more", "2.0.76/errors", "1.0.128/agents")
@@ -85,7 +85,7 @@ def test_every_table_fits_eighty_columns(busy: Path, turnlog: Turnlog) -> None:
         found = on_terminal(command.format(id=session).split(), 80)
         assert any(found), command
         # The place of the index is a path, which nobody could copy from two lines.
-        wide[command] = [line for line in found if width(line) > 80 and not line.startswith("/")]
+        wide[command] = [line for line in found if measure_width(line) > 80 and not line.startswith("/")]
     assert {command: found for command, found in wide.items() if found} == {}
 
 
@@ -111,25 +111,27 @@ def test_columns_fit_or_nothing_more_can_be_spared(
     assert set(found.left_out) <= set(spare)
     for at, size in zip(found.kept, found.widths, strict=True):
         assert size == widths[at] or texts[at] <= size < widths[at]
-    if sum(found.widths) + GAP * (len(found.widths) - 1) > available:
+    if sum(found.widths) + COLUMN_GAP_CELLS * (len(found.widths) - 1) > available:
         assert not set(found.kept) & set(spare)
         assert all(size <= texts.get(at, size) for at, size in zip(found.kept, found.widths, strict=True))
 
 
 def test_a_pipe_gets_every_column_whole() -> None:
     assert fit_columns([100, 100], None, {0: 5}, [1]).widths == [100, 100]
-    assert list(titled_rows([("id", "x" * 50, "t" * 300)], Screen())) == ["id  " + "x" * 50 + "  " + "t" * 300]
-    assert list(titled_rows([], Screen())) == []
+    assert list(render_titled_rows([("id", "x" * 50, "t" * 300)], TerminalScreen())) == [
+        "id  " + "x" * 50 + "  " + "t" * 300
+    ]
+    assert list(render_titled_rows([], TerminalScreen())) == []
 
 
 def test_a_row_ends_with_as_much_of_its_title_as_fits() -> None:
-    (line,) = titled_rows([("id", "project" * 5, "12 KB", "t" * 300)], Screen(width=40), {2}, {1: 8})
+    (line,) = render_titled_rows([("id", "project" * 5, "12 KB", "t" * 300)], TerminalScreen(width=40), {2}, {1: 8})
     assert line == "id  projectpro…  12 KB  ttttttttttttttt…"
 
 
 def test_numbers_are_spared_before_they_are_cut() -> None:
     head, cells = ("tool", "calls", "share"), [("Bash" * 10, "1,000", "10.0 %")]
-    table = list(rows(head, cells, Screen(width=34), range(1, 3), ("share",)))
+    table = list(render_table_rows(head, cells, TerminalScreen(width=34), range(1, 3), ("share",)))
     assert table[0].split() == ["tool", "calls"]
     assert table[1].endswith("1,000")
     assert " ".join(table[2:]).startswith("No room at this width for: share;")
@@ -139,4 +141,4 @@ def test_numbers_are_spared_before_they_are_cut() -> None:
     ("columns", "lines"), [(None, ["one two three"]), (7, ["one two", "three"]), (2, ["one", "two", "three"])]
 )
 def test_prose_ends_lines_between_words(columns: int | None, lines: list[str]) -> None:
-    assert list(Screen(width=columns).prose("one two three")) == lines
+    assert list(TerminalScreen(width=columns).wrap_prose("one two three")) == lines

@@ -9,8 +9,8 @@ from typing import Any
 
 import zstandard
 
-from turnlog.edit.package.package import MANIFEST, Trailer, trailer
-from turnlog.edit.package.tar import END, header, padding
+from turnlog.edit.package.package import MANIFEST_NAME, PackageTrailer, encode_trailer
+from turnlog.edit.package.tar import TAR_END, build_tar_header, build_tar_padding
 
 ID = "11111111-2222-4333-8444-555555555555"
 FOLDER = "-home-dana-webshop"
@@ -39,15 +39,15 @@ def manifest(*files: dict[str, Any], sessions: Any = None, **fields: Any) -> dic
 
 def member(name: str = MAIN, data: bytes = LINE, mode: int = 0o600) -> bytes:
     """A file as it stands in the archive."""
-    return header(name, len(data), mode, 0) + data + padding(len(data))
+    return build_tar_header(name, len(data), mode, 0) + data + build_tar_padding(len(data))
 
 
 def forged(path: Path, told: Any, body: bytes | None = None, *, first: bytes | None = None, level: int = 3) -> Path:
     """Write a package; without a body it holds the usual transcript alone."""
     data = told if isinstance(told, bytes) else json.dumps(told).encode()
     packer = zstandard.ZstdCompressor(level=level)
-    one = packer.compress(first if first is not None else member(MANIFEST, data, 0o644))
-    two = packer.compress((member() if body is None else body) + END)
+    one = packer.compress(first if first is not None else member(MANIFEST_NAME, data, 0o644))
+    two = packer.compress((member() if body is None else body) + TAR_END)
     digest = hashlib.sha256(one + two).digest()
-    path.write_bytes(one + two + trailer(Trailer(len(one), len(two), digest)))
+    path.write_bytes(one + two + encode_trailer(PackageTrailer(len(one), len(two), digest)))
     return path

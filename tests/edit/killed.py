@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from turnlog.edit.trash.delete import delete
+from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
-from turnlog.edit.trash.undelete import newest
+from turnlog.edit.trash.undelete import find_newest_entry
 
 STEPS = {"os.rename", "os.link", "os.remove", "os.rmdir", "os.mkdir", "os.utime", "os.chmod", "os.symlink"}
 
@@ -57,8 +57,8 @@ def main(verb: str, session: Path, folder: Path, step: int) -> int:
 
     def work() -> object:
         if verb == "delete":
-            return delete(session, trash, history=True)
-        return trash.restore(newest(trash.listed().entries))
+            return delete_session(session, trash, history=True)
+        return trash.restore(find_newest_entry(trash.list_entries().entries))
 
     return 9 if killed(work, step) else 0
 

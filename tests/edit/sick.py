@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tests.session.build import BASE, Build, base, outcome, use
-from turnlog.session.health.bulk import GIANT
+from turnlog.session.health.bulk import GIANT_RESULT_BYTES
 
 
 class Sick(NamedTuple):
@@ -304,7 +304,7 @@ def long_tool_name() -> Sick:
 def giant_result() -> Sick:
     build = base()
     build.call("c1")
-    build.result("c1", "x" * GIANT, toolUseResult={"stdout": ["y" * GIANT], "n": 1})
+    build.result("c1", "x" * GIANT_RESULT_BYTES, toolUseResult={"stdout": ["y" * GIANT_RESULT_BYTES], "n": 1})
     build.answer("long")
     return Sick(build.data(), [*BASE, "A call c1", "U result c1", "A long"], only=True)
 

@@ -7,36 +7,36 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.strip.plan import plan
-from turnlog.edit.strip.strip import Stripped, strip
-from turnlog.entries.entry import NONE
+from turnlog.edit.strip.plan import plan_strip
+from turnlog.edit.strip.strip import StripResult, strip_session
+from turnlog.entries.entry import NO_PARENT
 from turnlog.errors import Refused
 from turnlog.session.graph import is_said
 from turnlog.session.session import Session
-from turnlog.session.window.fates import GONE
-from turnlog.session.window.wishes import Rule, Wishes
+from turnlog.session.window.fates import FATE_GONE
+from turnlog.session.window.wishes import StripOptions, StripRule
 
 THINKING = ("thinking", "redacted_thinking")
 TAIL = ("last-prompt", "permission-mode", "mode", "ai-title", "custom-title", "tag", "agent-name")
-EXTREME = Wishes(Rule(0, 0, 0), thinking=0, images=0, noise=True, duplicates=True, stale_reads=True)
+EXTREME = StripOptions(StripRule(0, 0, 0), thinking=0, images=0, noise=True, duplicates=True, stale_reads=True)
 Line = dict[str, Any]
 
 
-def stripped(session: Session, wishes: Wishes) -> Stripped:
-    return strip(session, Draft.of(session.file), wishes)
+def stripped(session: Session, wishes: StripOptions) -> StripResult:
+    return strip_session(session, Draft.from_transcript(session.file), wishes)
 
 
-def result(session: Session, wishes: Wishes) -> Session:
-    return Session(stripped(session, wishes).draft.transcript())
+def result(session: Session, wishes: StripOptions) -> Session:
+    return Session(stripped(session, wishes).draft.to_transcript())
 
 
-def must_be_sound(session: Session, wishes: Wishes) -> Session:
+def must_be_sound(session: Session, wishes: StripOptions) -> Session:
     """Strip a session, and see that it is still the same one."""
     done = stripped(session, wishes)
-    data = b"".join(done.draft.lines())
-    after = Session.of(data)
+    data = b"".join(done.draft.iterate_lines())
+    after = Session.from_bytes(data)
     assert len(data) == done.report.bytes_after <= done.report.bytes_before
-    assert b"".join(stripped(after, wishes).draft.lines()) == data, "stripping twice is stripping once"
+    assert b"".join(stripped(after, wishes).draft.iterate_lines()) == data, "stripping twice is stripping once"
     _graph(session, after)
     _blocks(session, after)
     _tail(session, after)
@@ -46,8 +46,8 @@ def must_be_sound(session: Session, wishes: Wishes) -> Session:
 
 
 def _graph(before: Session, after: Session) -> None:
-    dangling = {row.parent_uuid for row in before.graph.missing}
-    assert {row.parent_uuid for row in after.graph.missing} <= dangling
+    dangling = {row.parent_uuid for row in before.graph.rows_missing_parent}
+    assert {row.parent_uuid for row in after.graph.rows_missing_parent} <= dangling
     assert len(after.graph.cycles) <= len(before.graph.cycles)
     assert {row.uuid for row in after.graph.roots} >= {row.uuid for row in before.graph.roots if _stays(row, after)}
     for kind in ("user", "assistant"):
@@ -64,8 +64,8 @@ def _stays(row: Any, after: Session) -> bool:
 
 def _prompts_above(session: Session, uuid: str) -> list[str | None]:
     """The prompts that lead to a row; nothing for one that descends from no root."""
-    way = list(session.graph.upwards(uuid))
-    return [row.uuid for row in way if row.type == "user" and is_said(row)] if way[-1].parent == NONE else []
+    way = list(session.graph.walk_up(uuid))
+    return [row.uuid for row in way if row.type == "user" and is_said(row)] if way[-1].parent == NO_PARENT else []
 
 
 def _blocks(before: Session, after: Session) -> None:
@@ -94,7 +94,7 @@ def _ids(session: Session) -> dict[str, dict[str, int]]:
 
 def _texts(session: Session) -> Iterator[str]:
     for row in session.entries:
-        message = session.body(row).get("message") if row.type in ("user", "assistant") else None
+        message = session.read_body(row).get("message") if row.type in ("user", "assistant") else None
         content = message.get("content") if isinstance(message, dict) else None
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         for block in blocks if isinstance(blocks, list) else ():
@@ -110,11 +110,11 @@ def _tail(before: Session, after: Session) -> None:
 
 
 def _last(session: Session, kind: str) -> Line | None:
-    rows = [entry for entry in session.file.entries if entry.type == kind and not entry.lost]
-    return {k: v for k, v in session.body(rows[-1]).items() if k != "leafUuid"} if rows else None
+    rows = [entry for entry in session.file.entries if entry.type == kind and not entry.is_lost]
+    return {k: v for k, v in session.read_body(rows[-1]).items() if k != "leafUuid"} if rows else None
 
 
-def _conversation(before: Session, after: Session, wishes: Wishes) -> None:
+def _conversation(before: Session, after: Session, wishes: StripOptions) -> None:
     """What would be sent is the same, without what was taken out."""
     try:
         old = before.conversation()
@@ -122,9 +122,9 @@ def _conversation(before: Session, after: Session, wishes: Wishes) -> None:
         return
     new = after.conversation()
     assert new.leaf.uuid == old.leaf.uuid
-    chosen = plan(before, wishes)
-    gone = {("tool_use", key) for key, fate in chosen.calls.items() if fate.degree == GONE}
-    gone |= {("tool_result", key) for key, fate in chosen.results.items() if fate.degree == GONE}
+    chosen = plan_strip(before, wishes)
+    gone = {("tool_use", key) for key, fate in chosen.calls.items() if fate.degree == FATE_GONE}
+    gone |= {("tool_result", key) for key, fate in chosen.results.items() if fate.degree == FATE_GONE}
     said, left = list(_said(new.messages)), [said for said in _said(old.messages) if said[1:] not in gone]
     if all(row.message and row.message.id for row in before.entries if row.type == "assistant"):
         assert said == left

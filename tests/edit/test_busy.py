@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.edit.furnished import MINE
-from turnlog.edit.busy import Sign, signs
-from turnlog.edit.target import target
-from turnlog.entries.clients import domain
+from turnlog.edit.busy import OpenSign, find_open_signs
+from turnlog.edit.target import find_target
+from turnlog.entries.clients import read_process_domain
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -40,21 +40,23 @@ def register(session: Path, **fields: object) -> None:
 
 
 def kinds(session: Path) -> list[str]:
-    return [sign.kind for sign in signs(target(session))]
+    return [sign.kind for sign in find_open_signs(find_target(session))]
 
 
 def test_a_quiet_session_shows_no_sign(session: Path) -> None:
-    assert signs(target(session)) == []
+    assert find_open_signs(find_target(session)) == []
 
 
 def test_a_running_client_registers_its_session(session: Path) -> None:
     with process("") as pid:
         register(session, pid=pid)
-        assert signs(target(session)) == [Sign("registered", f"it is open in a client, process {pid}", pid)]
+        assert find_open_signs(find_target(session)) == [
+            OpenSign("registered", f"it is open in a client, process {pid}", pid)
+        ]
         register(session, pid=pid, sessionId="another")
-        assert signs(target(session)) == []
+        assert find_open_signs(find_target(session)) == []
     register(session, pid=pid)
-    assert signs(target(session)) == []
+    assert find_open_signs(find_target(session)) == []
 
 
 @linux
@@ -70,12 +72,12 @@ def test_another_process_with_the_number_of_a_client_that_ended_is_none(session:
 
 
 @linux
-@pytest.mark.skipif(domain() is None, reason="this machine has no id")
+@pytest.mark.skipif(read_process_domain() is None, reason="this machine has no id")
 def test_a_client_of_another_machine_cannot_be_asked(session: Path) -> None:
-    register(session, pid=os.getpid(), pidDomain=domain())
+    register(session, pid=os.getpid(), pidDomain=read_process_domain())
     assert kinds(session) == ["registered"]
     register(session, pid=os.getpid(), pidDomain="linux:another:pid:[1]")
-    (sign,) = signs(target(session))
+    (sign,) = find_open_signs(find_target(session))
     assert (sign.kind, sign.is_certain) == ("elsewhere", False)
 
 
@@ -84,18 +86,18 @@ def test_a_registration_that_makes_no_sense_is_none(session: Path, pid: object) 
     register(session, pid=pid)
     (session.parents[2] / "sessions" / "2.json").write_bytes(b"\xff{")
     (session.parents[2] / "sessions" / "3.json").mkdir()
-    assert signs(target(session)) == []
+    assert find_open_signs(find_target(session)) == []
 
 
 @linux
 def test_a_process_that_was_started_with_the_id_has_it_open(session: Path) -> None:
     own = str(uuid.uuid4())  # other tests look for processes with the usual one at the same time
-    found = target(session.rename(session.with_name(f"{own}.jsonl")))
+    found = find_target(session.rename(session.with_name(f"{own}.jsonl")))
     for words in (("--resume", own), (f"--session-id={own.upper()}",)):
         with process("", *words) as pid:
-            assert [(sign.kind, sign.pid) for sign in signs(found)] == [("command", pid)]
+            assert [(sign.kind, sign.pid) for sign in find_open_signs(found)] == [("command", pid)]
     with process("", "delete", own), process("", "--resume"):
-        assert signs(found) == []
+        assert find_open_signs(found) == []
 
 
 @linux
@@ -105,16 +107,16 @@ def test_a_process_that_was_started_for_a_copy_elsewhere_has_not(
 ) -> None:
     monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
     own = str(uuid.uuid4())
-    found = target(session.rename(session.with_name(f"{own}.jsonl")))
+    found = find_target(session.rename(session.with_name(f"{own}.jsonl")))
     config = tmp_path / "other" / below
     with process("", "--resume", own, **{name: str(tmp_path / "other")}):
-        assert [sign.kind for sign in signs(found)] == ["command"], "there is no copy"
+        assert [sign.kind for sign in find_open_signs(found)] == ["command"], "there is no copy"
         (config / "projects" / "-x").mkdir(parents=True)
         (config / "projects" / "-x" / f"{own}.jsonl").touch()
-        assert signs(found) == []
+        assert find_open_signs(found) == []
     assert found.config_dir is not None
     with process("", "--resume", own, CLAUDE_CONFIG_DIR=str(found.config_dir)):
-        assert [sign.kind for sign in signs(found)] == ["command"]
+        assert [sign.kind for sign in find_open_signs(found)] == ["command"]
 
 
 @linux
@@ -122,9 +124,9 @@ def test_a_process_that_writes_has_it_open_and_one_that_reads_has_not(session: P
     agent = session.with_suffix("") / "subagents" / "agent-a1b2c3d.jsonl"
     for path in (session, agent):
         with process("import sys; file = open(sys.argv[1], 'ab')", path) as pid:
-            assert [(sign.kind, sign.pid) for sign in signs(target(session))] == [("handle", pid)]
+            assert [(sign.kind, sign.pid) for sign in find_open_signs(find_target(session))] == [("handle", pid)]
         with process("import sys; file = open(sys.argv[1], 'rb')", path):
-            assert signs(target(session)) == []
+            assert find_open_signs(find_target(session)) == []
 
 
 def test_a_session_that_was_just_written_may_be_open(session: Path) -> None:
@@ -133,10 +135,10 @@ def test_a_session_that_was_just_written_may_be_open(session: Path) -> None:
         now = 1_800_000_000
         os.utime(path, (now, now))
         for passed, expected in ((0, ["growth"]), (4, ["growth"]), (-4, ["growth"]), (6, []), (-60, [])):
-            assert [sign.kind for sign in signs(target(session), now + passed)] == expected
+            assert [sign.kind for sign in find_open_signs(find_target(session), now + passed)] == expected
         os.utime(path, (1, 1))
 
 
 def test_a_session_that_is_gone_shows_no_sign(session: Path) -> None:
     session.unlink()
-    assert signs(target(session)) == []
+    assert find_open_signs(find_target(session)) == []

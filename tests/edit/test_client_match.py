@@ -13,12 +13,12 @@ from tests.edit.furnished import LONG_AGO
 from tests.edit.running import old_client, write_since
 from tests.edit.test_busy import register
 from tests.session.build import Build
-from turnlog.edit.busy import Sign, signs, suspects
-from turnlog.edit.loose_clients import ask_ps, is_client, parse_elapsed, parse_lsof
-from turnlog.edit.target import Target, target
-from turnlog.edit.trash.delete import delete
+from turnlog.edit.busy import OpenSign, find_open_signs, find_suspect_sessions
+from turnlog.edit.loose_clients import ask_ps, is_client_process, parse_elapsed, parse_lsof
+from turnlog.edit.target import SessionTarget, find_target
+from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
-from turnlog.entries.slug import slug
+from turnlog.entries.slug import make_slug
 from turnlog.errors import Busy
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -32,16 +32,16 @@ class Project:
     def __init__(self, base: Path) -> None:
         self.cwd, self.config = base / "shop", base / "claude"
         self.cwd.mkdir()
-        self.folder = self.config / "projects" / slug(str(self.cwd))
+        self.folder = self.config / "projects" / make_slug(str(self.cwd))
         self.folder.mkdir(parents=True)
         for name in (OLD, NEW):
             os.utime(_conversation().write(self.folder, name), (LONG_AGO, LONG_AGO))
 
-    def target(self, name: str) -> Target:
-        return target(self.folder / f"{name}.jsonl")
+    def target(self, name: str) -> SessionTarget:
+        return find_target(self.folder / f"{name}.jsonl")
 
-    def signs(self, name: str) -> list[Sign]:
-        return [sign for sign in signs(self.target(name)) if sign.kind != "growth"]
+    def signs(self, name: str) -> list[OpenSign]:
+        return [sign for sign in find_open_signs(self.target(name)) if sign.kind != "growth"]
 
 
 def _conversation() -> Build:
@@ -80,15 +80,18 @@ def test_any_session_of_the_folder_may_be_open_while_a_client_has_written_none(p
     with old_client(project.cwd, project.config) as pid:
         words = f"a client runs in its folder, process {pid}, which does not say what it has open"
         for name in (OLD, NEW):
-            assert project.signs(name) == [Sign("client", words, pid)]
-        assert suspects([project.target(OLD), project.target(NEW)]) == [project.target(OLD), project.target(NEW)]
+            assert project.signs(name) == [OpenSign("client", words, pid)]
+        assert find_suspect_sessions([project.target(OLD), project.target(NEW)]) == [
+            project.target(OLD),
+            project.target(NEW),
+        ]
 
 
 def test_an_old_session_is_left_alone_when_the_client_has_written_another_conversation(project: Project) -> None:
     with old_client(project.cwd, project.config):
         write_since(project.folder / f"{NEW}.jsonl")
         assert project.signs(OLD) == []
-        assert suspects([project.target(OLD)]) == []
+        assert find_suspect_sessions([project.target(OLD)]) == []
         assert len(project.signs(NEW)) == 1
 
 
@@ -136,8 +139,8 @@ def test_a_session_that_may_be_open_is_deleted_when_the_user_says_so(project: Pr
         for asked, force in ((False, True), (True, False)):
             path = project.folder / f"{OLD}.jsonl"
             with pytest.raises(Busy, match=f"{OLD}: a client runs in its folder, process {pid}, .*or use --force"):
-                delete(path, trash)
-            entry = delete(path, trash, asked=asked, force=force)
+                delete_session(path, trash)
+            entry = delete_session(path, trash, asked=asked, force=force)
             trash.restore(entry)
 
 
@@ -176,4 +179,4 @@ def test_the_age_of_a_process_is_read(text: str, seconds: int | None) -> None:
     ],
 )
 def test_a_client_is_known_by_its_command_line(line: str, expected: bool) -> None:
-    assert is_client(line.split()) is expected
+    assert is_client_process(line.split()) is expected

@@ -10,15 +10,22 @@ from typing import Any
 import pytest
 
 from tests.session.build import DATA, Build, said, use
-from turnlog.edit.compress.compact import BEFORE, GO_ON, KEPT, Compacted, compact, summary_text
-from turnlog.edit.compress.recap import NOTE, recap
-from turnlog.edit.compress.summary import by_model
+from turnlog.edit.compress.compact import (
+    CONTINUE_TEXT,
+    KEPT_MESSAGES_TEXT,
+    SUMMARY_INTRODUCTION,
+    CompactedDraft,
+    compact_draft,
+    render_summary_text,
+)
+from turnlog.edit.compress.recap import RECAP_NOTE, build_recap
+from turnlog.edit.compress.summary import build_model_summariser
 from turnlog.edit.draft import Draft
-from turnlog.edit.strip.said import said as spoken
+from turnlog.edit.strip.said import render_conversation_text as spoken
 from turnlog.errors import Refused, UsageError
-from turnlog.model.answer import Answer
-from turnlog.model.failures import BrokenOff, Rejected
-from turnlog.model.scripted import Scripted
+from turnlog.model.answer import ModelAnswer
+from turnlog.model.failures import AnswerBrokenOff, RequestRejected
+from turnlog.model.scripted import ScriptedModel
 from turnlog.session.session import Session
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
@@ -46,29 +53,29 @@ def work() -> Build:
     return build
 
 
-def done(build: Build, keep: int = 0, **fields: Any) -> Compacted:
+def done(build: Build, keep: int = 0, **fields: Any) -> CompactedDraft:
     numbers = iter(f"0000000{n}-0000-4000-8000-000000000000" for n in range(9))
-    draft = Draft.of(build.session().file)
-    return compact(draft, lambda *_: "THE SUMMARY", keep=keep, now=NOW, uuid=lambda: next(numbers), **fields)
+    draft = Draft.from_transcript(build.session().file)
+    return compact_draft(draft, lambda *_: "THE SUMMARY", keep=keep, now=NOW, uuid=lambda: next(numbers), **fields)
 
 
-def rows(found: Compacted) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in found.draft.lines()]
+def rows(found: CompactedDraft) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in found.draft.iterate_lines()]
 
 
 def test_without_kept_turns_only_the_summary_is_sent() -> None:
     found = done(work())
-    [message] = said(Session(found.draft.transcript()))
-    assert message.startswith(f"U {BEFORE}")
-    assert message.endswith(GO_ON)
+    [message] = said(Session(found.draft.to_transcript()))
+    assert message.startswith(f"U {SUMMARY_INTRODUCTION}")
+    assert message.endswith(CONTINUE_TEXT)
     assert (found.turns, found.kept) == (3, 0)
 
 
 def test_kept_turns_come_behind_the_summary_word_for_word() -> None:
     found = done(work(), keep=2)
-    messages = said(Session(found.draft.transcript()))
-    assert messages[0].startswith(f"U {BEFORE}")
-    assert messages[0].endswith(f"{KEPT} + second question")
+    messages = said(Session(found.draft.to_transcript()))
+    assert messages[0].startswith(f"U {SUMMARY_INTRODUCTION}")
+    assert messages[0].endswith(f"{KEPT_MESSAGES_TEXT} + second question")
     assert messages[1:] == [
         "A call c1",
         "U result c1",
@@ -96,8 +103,8 @@ def test_what_comes_later_hangs_on_what_was_kept() -> None:
 
 def test_nothing_that_was_in_the_file_is_changed() -> None:
     build = work()
-    lines = list(done(build, keep=1).draft.lines())
-    assert b"".join(lines[:-3]) == b"".join(Draft.of(build.session().file).lines())
+    lines = list(done(build, keep=1).draft.iterate_lines())
+    assert b"".join(lines[:-3]) == b"".join(Draft.from_transcript(build.session().file).iterate_lines())
 
 
 def test_the_lines_are_those_of_the_real_client() -> None:
@@ -106,7 +113,10 @@ def test_the_lines_are_those_of_the_real_client() -> None:
     at = max(at for at, row in enumerate(genuine) if row.get("subtype") == "compact_boundary")
     boundary, summary = genuine[at], genuine[at + 1]
     session = Session.open(largest("2.1.325/tui_more"))
-    made = [json.loads(line) for line in compact(Draft.of(session.file), lambda *_: "x", keep=1).draft.lines()][-3:]
+    made = [
+        json.loads(line)
+        for line in compact_draft(Draft.from_transcript(session.file), lambda *_: "x", keep=1).draft.iterate_lines()
+    ][-3:]
     session.close()
     assert list(made[0]) == list(boundary)
     assert list(made[0]["compactMetadata"]) == [key for key in boundary["compactMetadata"] if key != "durationMs"]
@@ -124,11 +134,11 @@ def test_the_words_around_a_summary_are_those_of_the_real_client(name: str) -> N
         for entry in session.entries:
             if not entry.is_compact_summary:
                 continue
-            text = session.body(entry)["message"]["content"]
+            text = session.read_body(entry)["message"]["content"]
             summary = text.partition("Summary:\n")[2].partition("\n\nIf you need specific details")[0]
             tools = text.partition("summary>")[2].partition("<")[0].split(", ")
             path = text.partition("read the full transcript at: ")[2].partition("\n")[0]
-            assert summary_text(summary, tools, Path(path), kept=True) == text
+            assert render_summary_text(summary, tools, Path(path), kept=True) == text
             found += 1
     assert found
 
@@ -157,13 +167,13 @@ def test_a_boundary_names_what_it_keeps_and_what_it_cost() -> None:
 
 
 def test_the_time_is_never_before_that_of_the_session() -> None:
-    draft = Draft.of(work().session().file)
-    made = [*compact(draft, lambda *_: "x", now=datetime(2000, 1, 1, tzinfo=UTC)).draft.lines()]
+    draft = Draft.from_transcript(work().session().file)
+    made = [*compact_draft(draft, lambda *_: "x", now=datetime(2000, 1, 1, tzinfo=UTC)).draft.iterate_lines()]
     assert json.loads(made[-3])["timestamp"] > json.loads(made[-5])["timestamp"]
 
 
 def test_the_tools_and_the_place_of_the_whole_are_named() -> None:
-    [message] = said(Session(done(work(), transcript=Path("/x/y.jsonl")).draft.transcript()))
+    [message] = said(Session(done(work(), transcript=Path("/x/y.jsonl")).draft.to_transcript()))
     assert "<tools-used-before-summary>Bash, Read</tools-used-before-summary>" in message
     assert "read the full transcript at: /x/y.jsonl\n" in message
 
@@ -176,15 +186,15 @@ def test_at_least_one_turn_must_be_left_to_sum_up(keep: int) -> None:
 
 def test_an_empty_summary_and_a_session_that_can_not_be_resumed_are_refused() -> None:
     with pytest.raises(UsageError, match="empty"):
-        compact(Draft.of(work().session().file), lambda *_: " \n")
+        compact_draft(Draft.from_transcript(work().session().file), lambda *_: " \n")
     with pytest.raises(Refused):
-        compact(Draft.of(Session.of(b'{"type":"user"}\n').file), lambda *_: "x")
+        compact_draft(Draft.from_transcript(Session.from_bytes(b'{"type":"user"}\n').file), lambda *_: "x")
 
 
 def test_a_second_compaction_sums_up_the_first() -> None:
     first = done(work(), keep=1)
-    draft = Draft.of(first.draft.transcript())
-    second = compact(draft, recap, keep=0)
+    draft = Draft.from_transcript(first.draft.to_transcript())
+    second = compact_draft(draft, build_recap, keep=0)
     assert "Before that (from an earlier summary):\nTHE SUMMARY" in second.summary
     assert "third answer" in second.summary
     assert "second answer" not in second.summary
@@ -198,24 +208,26 @@ def test_a_second_compaction_sums_up_the_first() -> None:
 
 def test_an_outline_tells_prompts_answers_files_and_commands_and_that_it_is_one() -> None:
     session = work().session()
-    text = recap(session, session.thread().rows)
-    assert text.startswith(NOTE)
+    text = build_recap(session, session.build_thread().rows)
+    assert text.startswith(RECAP_NOTE)
     assert "1. Asked: first question about src/cart.py\n   Answered: first answer" in text
     assert "- /home/dana/webshop/src/cart.py: read 1 time, changed 0 times" in text
     assert "- make test (failed)" in text
-    assert text == recap(session, session.thread().rows)
+    assert text == build_recap(session, session.build_thread().rows)
 
 
 @pytest.mark.parametrize("name", ["2.1.325/tools", "2.1.325/agents", "2.0.76/compact", "1.0.128/compact"])
 def test_an_outline_of_a_genuine_session_is_much_shorter_than_the_session(name: str) -> None:
     with Session.open(largest(name)) as session:
-        text = recap(session, session.thread().rows)
+        text = build_recap(session, session.build_thread().rows)
     assert 100 < len(text) < largest(name).stat().st_size / 3
 
 
 def test_a_model_is_asked_with_the_conversation_as_text() -> None:
-    model = Scripted(["<analysis>x</analysis><summary>\nAll is well.\n</summary>"])
-    found = compact(Draft.of(work().session().file), by_model(model, "small", wish="the cart {}"), keep=1)
+    model = ScriptedModel(["<analysis>x</analysis><summary>\nAll is well.\n</summary>"])
+    found = compact_draft(
+        Draft.from_transcript(work().session().file), build_model_summariser(model, "small", wish="the cart {}"), keep=1
+    )
     assert found.summary == "All is well."
     asked = str(model.requests[0].messages[0]["content"])
     assert "USER: first question about src/cart.py\n\nASSISTANT: first answer" in asked
@@ -226,12 +238,12 @@ def test_a_model_is_asked_with_the_conversation_as_text() -> None:
 
 def test_a_summary_without_tags_is_taken_and_a_cut_one_is_not() -> None:
     session = work().session()
-    assert by_model(Scripted(["plain"]), "m")(session, session.thread().rows) == "plain"
-    cut = Answer(({"type": "text", "text": "<summary>half"},), "max_tokens")
-    with pytest.raises(BrokenOff, match="was cut"):
-        by_model(Scripted([cut]), "m")(session, session.thread().rows)
-    with pytest.raises(Rejected):
-        by_model(Scripted(), "m")(session, session.thread().rows)
+    assert build_model_summariser(ScriptedModel(["plain"]), "m")(session, session.build_thread().rows) == "plain"
+    cut = ModelAnswer(({"type": "text", "text": "<summary>half"},), "max_tokens")
+    with pytest.raises(AnswerBrokenOff, match="was cut"):
+        build_model_summariser(ScriptedModel([cut]), "m")(session, session.build_thread().rows)
+    with pytest.raises(RequestRejected):
+        build_model_summariser(ScriptedModel(), "m")(session, session.build_thread().rows)
 
 
 def test_a_long_conversation_is_cut_to_what_can_be_sent() -> None:
@@ -242,7 +254,7 @@ def test_a_long_conversation_is_cut_to_what_can_be_sent() -> None:
         build.result(f"c{number}", "y" * 5000)
     build.answer({"type": "thinking", "thinking": "secret", "signature": "s"}, "the end")
     session = build.session()
-    lines = session.thread().rows
+    lines = session.build_thread().rows
     for longest in (200_000, 40_000, 12_000, 500):
         text = spoken(session, lines, longest)
         assert len(text) <= longest + 60
@@ -260,9 +272,9 @@ def test_hostile_rows_are_summed_up_without_harm() -> None:
     build.row("assistant", message={"role": "assistant", "content": 5})
     build.answer("ok")
     session = build.session()
-    assert "ok" in recap(session, session.thread().rows)
-    assert "ok" in spoken(session, session.thread().rows, 1000)
-    assert compact(Draft.of(session.file), recap).summary
+    assert "ok" in build_recap(session, session.build_thread().rows)
+    assert "ok" in spoken(session, session.build_thread().rows, 1000)
+    assert compact_draft(Draft.from_transcript(session.file), build_recap).summary
 
 
 def test_an_outline_takes_no_answer_from_the_client_and_says_who_asked() -> None:
@@ -277,7 +289,7 @@ def test_an_outline_takes_no_answer_from_the_client_and_says_who_asked() -> None
     build.prompt("more", origin={"kind": "unclassified"})
     build.answer("No response requested.")
     session = build.session()
-    text = recap(session, session.entries)
+    text = build_recap(session, session.entries)
     assert "1. Asked: a question\n   Answered: the true answer" in text
     assert "2. Message from helper (not the user): a report" in text
     assert "3. A background task reported: " in text

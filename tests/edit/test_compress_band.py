@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.compress.band import band, chosen, share, wanted
+from turnlog.edit.compress.band import list_chosen_turns, parse_band, parse_compress_selection, parse_share
 from turnlog.errors import UsageError
 
 
@@ -24,7 +24,7 @@ from turnlog.errors import UsageError
     ],
 )
 def test_words_name_turns(words: list[str], turns: list[int]) -> None:
-    assert chosen(map(band, words), 10) == turns
+    assert list_chosen_turns(map(parse_band, words), 10) == turns
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_words_name_turns(words: list[str], turns: list[int]) -> None:
 )
 def test_words_that_name_no_turns_are_refused_with_what_is_valid(words: list[str], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        chosen(map(band, words), 10)
+        list_chosen_turns(map(parse_band, words), 10)
 
 
 @pytest.mark.parametrize(
@@ -59,27 +59,27 @@ def test_words_that_name_no_turns_are_refused_with_what_is_valid(words: list[str
     ],
 )
 def test_an_option_names_bands_and_whether_no_model_is_asked(words: list[str], bands: list[str], offline: bool) -> None:
-    assert wanted(words) == ([band(one) for one in bands], offline)
+    assert parse_compress_selection(words) == ([parse_band(one) for one in bands], offline)
 
 
 def test_a_session_without_turns_has_none_to_name() -> None:
     with pytest.raises(UsageError, match="no turns"):
-        chosen([band("oldest=50%")], 0)
+        list_chosen_turns([parse_band("oldest=50%")], 0)
 
 
 @given(st.floats(0.01, 100), st.integers(1, 5000))
 def test_a_part_of_the_turns_is_at_least_one_and_never_more_than_all(part: float, count: int) -> None:
-    turns = chosen([band(f"oldest={part:.2f}%")], count)
+    turns = list_chosen_turns([parse_band(f"oldest={part:.2f}%")], count)
     assert turns == list(range(1, len(turns) + 1))
     assert 1 <= len(turns) <= max(1, count * part / 100 + 0.01 * count)
 
 
 @pytest.mark.parametrize(("words", "part"), [("35%", 0.35), ("35", 0.35), (" 7.5% ", 0.075)])
 def test_a_part_of_a_text(words: str, part: float) -> None:
-    assert share(words) == pytest.approx(part)
+    assert parse_share(words) == pytest.approx(part)
 
 
 @pytest.mark.parametrize("words", ["140%", "0%", "100%", "x", "", "-5%", "1e1%"])
 def test_what_is_no_part_of_a_text_is_refused(words: str) -> None:
     with pytest.raises(UsageError, match="from 1% to 99%"):
-        share(words)
+        parse_share(words)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.compress.extract import extract, is_extract
-from turnlog.edit.compress.marks import holds, lost, marks
-from turnlog.edit.compress.units import joined, units
+from turnlog.edit.compress.extract import extract_sentences, is_extracted_text
+from turnlog.edit.compress.marks import find_key_terms, find_lost_terms, has_term
+from turnlog.edit.compress.units import join_units, split_units
 
 REPORT = """\
 # What I found
@@ -50,29 +50,29 @@ TEXTS = st.lists(st.tuples(st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
 
 
 def code_of(text: str) -> list[str]:
-    return [text[unit.start : unit.end] for unit in units(text) if unit.kind == "code"]
+    return [text[unit.start : unit.end] for unit in split_units(text) if unit.kind == "code"]
 
 
 @given(st.one_of(TEXTS, st.text(max_size=400)))
 def test_the_pieces_and_blanks_are_the_text(text: str) -> None:
-    every = units(text)
+    every = split_units(text)
     assert all(one.end <= other.start for one, other in pairwise(every))
     rest = text
     for unit in reversed(every):
         assert text[unit.start : unit.end].strip()
         rest = rest[: unit.start] + rest[unit.end :]
     assert not rest.strip()
-    assert joined(text, every, every).strip() == text.strip()
+    assert join_units(text, every, every).strip() == text.strip()
 
 
 @given(st.one_of(TEXTS, st.text(max_size=400)), st.integers(0, 600))
 def test_an_extract_is_shorter_has_every_mark_and_all_code_and_is_always_the_same(text: str, size: int) -> None:
-    found = extract(text, size)
-    assert found == extract(text, size)
+    found = extract_sentences(text, size)
+    assert found == extract_sentences(text, size)
     if found is None:
         return
     assert 0 < len(found.text.strip()) < len(text)
-    assert not lost(marks(text), found.text)
+    assert not find_lost_terms(find_key_terms(text), found.text)
     assert 0 < found.left_out < found.sentences
     at = 0
     for code in code_of(text):
@@ -81,49 +81,49 @@ def test_an_extract_is_shorter_has_every_mark_and_all_code_and_is_always_the_sam
 
 @given(TEXTS, st.integers(0, 600))
 def test_what_stays_stays_in_order(text: str, size: int) -> None:
-    found = extract(text, size)
+    found = extract_sentences(text, size)
     if found is None:
         return
     body, at = found.text[: found.text.rindex("\n\n[Shortened by turnlog")], 0
-    for unit in units(body):
+    for unit in split_units(body):
         words = body[unit.start : unit.end].strip()
         at = text.index(words, at) + len(words)
 
 
 def test_the_central_sentences_stay_and_the_rest_is_told() -> None:
-    found = extract(REPORT, 300)
+    found = extract_sentences(REPORT, 300)
     assert found is not None
     assert "The `total()` function in src/cart.py adds price times quantity." in found.text
     assert "Thank you" not in found.text
     assert "\n```python\ndef total(items):\n    return sum(i.price * i.qty for i in items)\n```\n" in found.text
     assert found.text.endswith("]")
     assert f"{found.left_out} of {found.sentences} sentences left out." in found.text
-    assert is_extract(found.text)
-    assert not is_extract(REPORT)
+    assert is_extracted_text(found.text)
+    assert not is_extracted_text(REPORT)
 
 
 def test_a_smaller_size_gives_a_shorter_text() -> None:
-    sizes = [len(found.text) for size in (600, 400, 250, 100) if (found := extract(REPORT, size))]
+    sizes = [len(found.text) for size in (600, 400, 250, 100) if (found := extract_sentences(REPORT, size))]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] < len(REPORT)
 
 
 def test_a_heading_stays_only_with_what_stands_below_it() -> None:
-    found = extract(REPORT, 250)
+    found = extract_sentences(REPORT, 250)
     assert found is not None
     assert "# What I found" in found.text
     assert "## Next steps" not in found.text
 
 
 def test_a_text_of_one_sentence_has_nothing_to_leave_out() -> None:
-    assert extract("One sentence that goes on and on " * 30, 50) is None
-    assert extract("```\ncode\n```\n" * 40, 50) is None
-    assert extract("", 50) is None
+    assert extract_sentences("One sentence that goes on and on " * 30, 50) is None
+    assert extract_sentences("```\ncode\n```\n" * 40, 50) is None
+    assert extract_sentences("", 50) is None
 
 
 def test_a_giant_text_takes_no_giant_time() -> None:
     text = " ".join(f"Sentence number {n} speaks of module_{n % 50} and of many other things." for n in range(4000))
-    found = extract(text, len(text) // 3)
+    found = extract_sentences(text, len(text) // 3)
     assert found is not None
     assert len(found.text) <= len(text) // 3
 
@@ -135,7 +135,7 @@ STRANGE += ["- \n", "# x\n", "```\n", "````", "漢。", "漢", "a+b/", "<a>", "-
 @pytest.mark.parametrize("piece", STRANGE)
 def test_no_text_is_so_strange_that_it_takes_long(piece: str) -> None:
     text = (piece * 60_000)[:60_000]
-    extract(text + " End. Really.", 9_000)
+    extract_sentences(text + " End. Really.", 9_000)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_no_text_is_so_strange_that_it_takes_long(piece: str) -> None:
     ],
 )
 def test_a_text_falls_into_pieces(text: str, kinds: list[str]) -> None:
-    assert [unit.kind for unit in units(text)] == kinds
+    assert [unit.kind for unit in split_units(text)] == kinds
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_text_falls_into_pieces(text: str, kinds: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_what_has_a_name_is_a_mark(text: str, names: list[str]) -> None:
-    assert marks(text) == names
+    assert find_key_terms(text) == names
 
 
 @pytest.mark.parametrize(
@@ -193,4 +193,4 @@ def test_what_has_a_name_is_a_mark(text: str, names: list[str]) -> None:
     ],
 )
 def test_a_mark_is_held_only_as_a_whole(text: str, name: str, there: bool) -> None:
-    assert holds(text, name) is there
+    assert has_term(text, name) is there

@@ -9,11 +9,11 @@ import pytest
 
 from tests.edit.test_compress import LONG
 from tests.session.build import Build
-from turnlog.edit.compress.band import wanted
-from turnlog.edit.compress.compress import Compressed, applied, compress
+from turnlog.edit.compress.band import parse_compress_selection
+from turnlog.edit.compress.compress import CompressionResult, apply_compression, compress_turns
 from turnlog.edit.compress.mark import mark_compression
 from turnlog.edit.draft import Draft
-from turnlog.session.health.resumable import verdict, worse
+from turnlog.session.health.resumable import judge_session, list_regressions
 from turnlog.session.session import Session
 
 
@@ -25,14 +25,14 @@ def conversation(*, turns: int = 4) -> Build:
     return build
 
 
-def compressed(session: Session, words: str = "oldest=50%") -> tuple[Compressed, Draft]:
-    done = compress(session, wanted(["offline", words]).bands, 0.3, None)
-    draft = applied(Draft.of(session.file), done)
+def compressed(session: Session, words: str = "oldest=50%") -> tuple[CompressionResult, Draft]:
+    done = compress_turns(session, parse_compress_selection(["offline", words]).bands, 0.3, None)
+    draft = apply_compression(Draft.from_transcript(session.file), done)
     return done, mark_compression(session, draft, done)
 
 
 def rows(draft: Draft) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in draft.lines()]
+    return [json.loads(line) for line in draft.iterate_lines()]
 
 
 def test_the_mark_stands_behind_the_compressed_turns_and_says_what_was_done() -> None:
@@ -43,7 +43,7 @@ def test_the_mark_stands_behind_the_compressed_turns_and_says_what_was_done() ->
     mark, behind = found[at], found[at + 1]
     assert (mark["subtype"], mark["compressed"]["turns"], mark["compressed"]["texts"]) == ("informational", [1, 2], 2)
     assert mark["content"].startswith("turnlog compressed the conversation above: 2 texts of turns 1 to 2, ")
-    assert f"{done.before:,} to {done.after:,} characters" in mark["content"]
+    assert f"{done.chars_before:,} to {done.chars_after:,} characters" in mark["content"]
     assert behind["message"]["content"] == "prompt 2"
     assert (behind["parentUuid"], mark["parentUuid"]) == (mark["uuid"], found[at - 1]["uuid"])
 
@@ -51,13 +51,13 @@ def test_the_mark_stands_behind_the_compressed_turns_and_says_what_was_done() ->
 def test_all_is_sent_as_without_the_mark() -> None:
     session = conversation().session()
     done, draft = compressed(session)
-    plain = applied(Draft.of(session.file), done)
+    plain = apply_compression(Draft.from_transcript(session.file), done)
     for as_sent in (False, True):
         with_mark, without = (
-            Session(one.transcript()).conversation(as_sent=as_sent).messages for one in (draft, plain)
+            Session(one.to_transcript()).conversation(as_sent=as_sent).messages for one in (draft, plain)
         )
         assert with_mark == without
-    assert worse(verdict(session), verdict(Session(draft.transcript()))) == []
+    assert list_regressions(judge_session(session), judge_session(Session(draft.to_transcript()))) == []
 
 
 def test_where_nothing_follows_the_mark_is_a_line_of_turnlogs_own() -> None:
@@ -74,7 +74,7 @@ def test_a_session_in_which_nothing_became_shorter_has_no_mark() -> None:
     build.prompt("on")
     build.answer("yes")
     session = build.session()
-    assert compressed(session)[1] == Draft.of(session.file)
+    assert compressed(session)[1] == Draft.from_transcript(session.file)
 
 
 @pytest.mark.parametrize("beside", ["answer", "prompt"])
@@ -86,4 +86,4 @@ def test_no_answer_beside_what_follows_is_hidden_by_the_mark(beside: str) -> Non
     build.note("last-prompt", leafUuid=[line for line in build.lines if line["type"] == "assistant"][3]["uuid"])
     session = build.session()
     _, draft = compressed(session)
-    assert worse(verdict(session), verdict(Session(draft.transcript()))) == []
+    assert list_regressions(judge_session(session), judge_session(Session(draft.to_transcript()))) == []

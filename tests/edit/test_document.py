@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.move.document import Text, spliced, strings
+from turnlog.edit.move.document import JsonString, iterate_json_strings, replace_json_strings
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6),
@@ -20,7 +20,7 @@ JSON = st.recursive(
 
 def test_strings_are_told_with_the_keys_that_lead_to_them() -> None:
     raw = b'{"a": {"b": ["x", {"c": "y"}], "d": 1}, "e": "z"}'
-    found = [(text.value, text.keys, text.is_key) for text in strings(raw)]
+    found = [(text.value, text.keys, text.is_key) for text in iterate_json_strings(raw)]
     assert found == [
         ("a", (), True),
         ("b", ("a",), True),
@@ -35,23 +35,23 @@ def test_strings_are_told_with_the_keys_that_lead_to_them() -> None:
 
 def test_only_what_is_changed_changes() -> None:
     raw = b'\xef\xbb\xbf{ "k" :\t1.50, "\\u006b":"\\/x" ,\r\n"l":["x", "x"]}\n'
-    new = spliced(raw, lambda text: "N" if text.value == "x" else text.value)
+    new = replace_json_strings(raw, lambda text: "N" if text.value == "x" else text.value)
     assert new == raw.replace(b'"x"', b'"N"')
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b'{"x":"x"', b'"x" "x"', b"[" * 100_000])
 def test_what_is_no_json_stays(raw: bytes) -> None:
-    assert spliced(raw, lambda _: "N") == raw
+    assert replace_json_strings(raw, lambda _: "N") == raw
 
 
 @given(JSON, st.sampled_from([None, 2]))
 def test_any_document_is_changed_as_if_it_were_decoded(value: Any, indent: int | None) -> None:
     raw = json.dumps(value, indent=indent).encode()
-    assert spliced(raw, lambda text: text.value) == raw
-    assert json.loads(spliced(raw, _marked)) == _changed(value)
+    assert replace_json_strings(raw, lambda text: text.value) == raw
+    assert json.loads(replace_json_strings(raw, _marked)) == _changed(value)
 
 
-def _marked(text: Text) -> str:
+def _marked(text: JsonString) -> str:
     return text.value if text.is_key else f"{text.value}!"
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.interop.digest import difference, digests
 from tests.session.build import DATA, Build, outcome, said, use
 from turnlog.edit.draft import Draft
-from turnlog.edit.fork.for_model import for_model
+from turnlog.edit.fork.for_model import adapt_to_model
 from turnlog.errors import Refused, UsageError
 from turnlog.session.session import Session
 
@@ -28,14 +28,14 @@ FOUND = {
 
 
 def fitted(build: Build, model: str) -> tuple[list[str], Mapping[str, int]]:
-    draft, counts = for_model(Draft.of(build.session().file), model)
-    return said(Session(draft.transcript())), counts
+    draft, counts = adapt_to_model(Draft.from_transcript(build.session().file), model)
+    return said(Session(draft.to_transcript())), counts
 
 
 def blocks(build: Build, model: str = "other-provider") -> list[dict[str, Any]]:
     """The blocks of all messages afterwards."""
-    file = for_model(Draft.of(build.session().file), model).draft.transcript()
-    contents = [file.body(entry)["message"]["content"] for entry in file.entries]
+    file = adapt_to_model(Draft.from_transcript(build.session().file), model).draft.to_transcript()
+    contents = [file.read_body(entry)["message"]["content"] for entry in file.entries]
     return [block for content in contents if isinstance(content, list) for block in content]
 
 
@@ -67,8 +67,8 @@ def test_entries_that_are_left_empty_go_and_what_hung_on_them_hangs_on_their_par
     prompt = build.prompt("one")
     build.answer(SIGNED, id="m")
     build.answer("ONE", uuid="text", id="m")
-    draft, counts = for_model(Draft.of(build.session().file), "other-provider")
-    file = draft.transcript()
+    draft, counts = adapt_to_model(Draft.from_transcript(build.session().file), "other-provider")
+    file = draft.to_transcript()
     assert [(entry.uuid, entry.parent_uuid) for entry in file.entries] == [(prompt, None), ("text", prompt)]
     assert counts["entries that were left empty"] == 1
 
@@ -118,12 +118,12 @@ def test_ids_that_do_not_fit_are_renamed_for_call_and_result_alike_and_stay_apar
     build.prompt("one")
     build.answer(use("a.b"), use("a:b"), use("a_b"), use("x" * 90))
     build.prompt([outcome("a.b"), outcome("a:b"), outcome("a_b"), outcome("x" * 90)], sourceToolUseID="a.b")
-    draft, counts = for_model(Draft.of(build.session().file), "other-provider")
+    draft, counts = adapt_to_model(Draft.from_transcript(build.session().file), "other-provider")
     found = [block.get("id") or block["tool_use_id"] for block in blocks(build)]
     assert found[:4] == ["a_b_2", "a_b_3", "a_b", "x" * 64]
     assert found[4:] == found[:4]
     assert counts["ids of calls"] == 3
-    assert draft.value(draft.rows[-1], "sourceToolUseID") == "a_b_2"
+    assert draft.get_value(draft.rows[-1], "sourceToolUseID") == "a_b_2"
 
 
 @pytest.mark.parametrize(("model", "longest"), [("other-provider", 64), ("claude-opus-5", 128)])
@@ -143,9 +143,9 @@ def test_odd_blocks_ids_and_empty_texts_do_no_harm() -> None:
     build.prompt([outcome({"a": 1}, None), {"type": "tool_result"}])
     build.prompt(None)
     build.lines.append({"type": "user", "message": "no object"})
-    draft, counts = for_model(Draft.of(build.session().file), "other-provider")
+    draft, counts = adapt_to_model(Draft.from_transcript(build.session().file), "other-provider")
     assert counts == {"empty texts": 1, "blocks of the API": 1}
-    assert len(draft.transcript().entries) == 5
+    assert len(draft.to_transcript().entries) == 5
 
 
 def test_images_and_documents_stay() -> None:
@@ -159,7 +159,7 @@ def test_images_and_documents_stay() -> None:
 @pytest.mark.parametrize("model", ["", "  ", "two words"])
 def test_a_model_has_a_name(model: str) -> None:
     with pytest.raises(UsageError, match="give the name of a model, or other-provider"):
-        for_model(Draft.of(Build().session().file), model)
+        adapt_to_model(Draft.from_transcript(Build().session().file), model)
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.relative_to(DATA).as_posix())
@@ -169,7 +169,11 @@ def test_a_recorded_session_says_the_same_apart_from_thinking(path: Path) -> Non
             expected = session.conversation().messages
         except Refused:
             return
-        found = Session(for_model(Draft.of(session.file), "other-provider").draft.transcript()).conversation().messages
+        found = (
+            Session(adapt_to_model(Draft.from_transcript(session.file), "other-provider").draft.to_transcript())
+            .conversation()
+            .messages
+        )
     assert not any(block["type"] in ("thinking", "redacted_thinking") for said in found for block in said["content"])
     assert difference(_without_references(expected), _without_references(found)) is None
 

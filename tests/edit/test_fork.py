@@ -9,8 +9,8 @@ import pytest
 
 from tests.session.build import DATA, Build, outcome, recorded, said, stamp, use
 from turnlog.edit.draft import Draft
-from turnlog.edit.fork.fork import fork, must_go_on
-from turnlog.edit.fork.points import point
+from turnlog.edit.fork.fork import check_fork_resumes, fork_session
+from turnlog.edit.fork.points import parse_fork_point
 from turnlog.errors import NotFound, Refused, UsageError
 from turnlog.session.session import Session
 
@@ -20,7 +20,9 @@ TANGLED = ("parent-cycle", "rows-in-reverse-order")
 
 
 def forked(session: Session, at: str) -> Session:
-    return Session(fork(session, Draft.of(session.file), point(session, at)).transcript())
+    return Session(
+        fork_session(session, Draft.from_transcript(session.file), parse_fork_point(session, at)).to_transcript()
+    )
 
 
 def told(build: Build, at: str) -> list[str]:
@@ -65,8 +67,8 @@ def as_it_was(session: Session, leaf: str) -> list[dict[str, object]]:
     place = session.file.by_uuid[leaf]
     later = [row.offset for row in session.graph.compactions if row.index > place]
     if later:
-        raw = b"".join(session.file.raw(item) for item in session.file.items if item.offset < later[0])
-        session = Session.of(raw)
+        raw = b"".join(session.file.read_raw(item) for item in session.file.items if item.offset < later[0])
+        session = Session.from_bytes(raw)
     return session.conversation(leaf).messages
 
 
@@ -74,17 +76,17 @@ def check_all_points(path: Path) -> int:
     count = 0
     with Session.open(path) as session:
         try:
-            session.leaf()
+            session.find_leaf()
         except Refused:
             return 0
         for at in points(session):
             try:
-                wanted = point(session, at)
+                wanted = parse_fork_point(session, at)
                 expected = as_it_was(session, wanted.leaf)
             except (UsageError, NotFound, Refused):
                 continue
-            draft = fork(session, Draft.of(session.file), wanted)
-            assert Session(draft.transcript()).conversation().messages == expected, f"{path.name} --at {at}"
+            draft = fork_session(session, Draft.from_transcript(session.file), wanted)
+            assert Session(draft.to_transcript()).conversation().messages == expected, f"{path.name} --at {at}"
             count += 1
     return count
 
@@ -150,7 +152,7 @@ def test_just_before_a_compaction_all_of_the_earlier_context_is_back(compacted: 
 
 @pytest.mark.parametrize("word", ["compaction:last", "compaction:-1", "compaction:2"])
 def test_compactions_are_counted_from_either_end(word: str, compacted: Build) -> None:
-    assert point(compacted.session(), word).words == "just before compaction 2 of 2"
+    assert parse_fork_point(compacted.session(), word).words == "just before compaction 2 of 2"
 
 
 def test_what_a_compaction_preserved_stays_with_it(compacted: Build) -> None:
@@ -178,7 +180,7 @@ def test_a_point_may_be_the_end_of_a_branch_or_the_start_of_a_uuid() -> None:
     assert told(build, "leaf:2") == ["U one", "A ONE", "U other", "A OTHER"]
     assert told(build, "fork-3") == ["U one", "A ONE", "U other"]
     with pytest.raises(UsageError, match="2 entries begin so"):
-        point(build.session(), "fork-")
+        parse_fork_point(build.session(), "fork-")
 
 
 def test_the_point_is_the_last_thing_that_is_kept() -> None:
@@ -217,7 +219,7 @@ def test_a_call_is_kept_with_its_results() -> None:
 )
 def test_a_point_that_is_not_there_is_answered_with_those_that_are(word: str, words: str, compacted: Build) -> None:
     with pytest.raises(UsageError) as told_off:
-        point(compacted.session(), word)
+        parse_fork_point(compacted.session(), word)
     assert words in str(told_off.value)
 
 
@@ -225,7 +227,7 @@ def test_a_session_without_compactions_says_so() -> None:
     build = Build()
     build.prompt("one")
     with pytest.raises(UsageError, match="this session has no compactions"):
-        point(build.session(), "compaction:1")
+        parse_fork_point(build.session(), "compaction:1")
 
 
 def test_progress_and_entries_without_uuid_are_no_points() -> None:
@@ -233,11 +235,11 @@ def test_progress_and_entries_without_uuid_are_no_points() -> None:
     build.prompt("one")
     build.progress("p1")
     with pytest.raises(UsageError, match="report of progress"):
-        point(build.session(), "p1")
+        parse_fork_point(build.session(), "p1")
     bare = Build()
     del bare[bare.prompt("one")]["uuid"]
     with pytest.raises(UsageError, match="has no uuid"):
-        point(bare.session(), "1")
+        parse_fork_point(bare.session(), "1")
 
 
 # -- what stays and what goes
@@ -262,7 +264,7 @@ def test_what_came_later_and_other_branches_go_and_metadata_of_the_time_stays() 
     assert types(found) == (
         "mode custom-title user file-history-snapshot assistant user assistant permission-mode last-prompt".split()
     )
-    assert found.body(found.file.entries[1])["customTitle"] == "Old"
+    assert found.read_body(found.file.entries[1])["customTitle"] == "Old"
 
 
 def test_the_fork_says_where_it_goes_on() -> None:
@@ -271,7 +273,7 @@ def test_the_fork_says_where_it_goes_on() -> None:
     build.answer("ONE", uuid="a1")
     build.prompt("two")
     found = forked(build.session(), "1")
-    last = found.body(found.file.entries[-1])
+    last = found.read_body(found.file.entries[-1])
     assert (last["type"], last["leafUuid"], last["lastPrompt"]) == ("last-prompt", "a1", "what is this?")
 
 
@@ -304,7 +306,7 @@ def test_a_parent_that_the_client_finds_by_time_is_written_down() -> None:
     build.answer("ONE", uuid="a1", parent="gone")
     build.prompt("two", parent="a1")
     found = forked(build.session(), "a1")
-    assert found.graph.missing == []
+    assert found.graph.rows_missing_parent == []
     assert said(found) == ["U one", "A ONE"]
 
 
@@ -338,14 +340,14 @@ def test_scraps_and_lines_that_no_client_reads_go() -> None:
     build.prompt("one", "u1")
     build.answer("ONE", uuid="a1")
     raw = b"no json\n" + build.data() + b'{"type":"us'
-    session = Session.of(raw)
-    draft = fork(session, Draft.of(session.file), point(session, "1"))
-    assert [line[:9] for line in draft.lines()] == [b'{"parentU', b'{"parentU', b'{"type":"']
+    session = Session.from_bytes(raw)
+    draft = fork_session(session, Draft.from_transcript(session.file), parse_fork_point(session, "1"))
+    assert [line[:9] for line in draft.iterate_lines()] == [b'{"parentU', b'{"parentU', b'{"type":"']
 
 
 def test_sub_agents_inside_the_file_stay_with_the_call_that_started_them() -> None:
     path = recorded("1.0.128/agents")
-    session = Session.of(path.read_bytes())
+    session = Session.from_bytes(path.read_bytes())
     inside = [entry for entry in session.file.entries if entry.is_sidechain]
     assert inside
     whole = forked(session, "leaf:1")
@@ -373,7 +375,7 @@ def test_a_session_of_a_sub_agent_alone_is_not_forked() -> None:
     build.prompt("one", "u1", isSidechain=True)
     session = build.session()
     with pytest.raises(UsageError, match="belongs to a sub-agent"):
-        fork(session, Draft.of(session.file), point(session, "u1"))
+        fork_session(session, Draft.from_transcript(session.file), parse_fork_point(session, "u1"))
 
 
 def test_a_fork_that_the_client_would_not_resume_is_refused() -> None:
@@ -382,9 +384,9 @@ def test_a_fork_that_the_client_would_not_resume_is_refused() -> None:
     build.answer("ONE", timestamp=None)
     build.answer("TWO", uuid="a2")
     session = build.session()
-    must_go_on(session, forked(session, "u1").file)
+    check_fork_resumes(session, forked(session, "u1").file)
     with pytest.raises(Refused, match="would not resume it from there"):
-        must_go_on(session, forked(session, "assistant-1").file)
+        check_fork_resumes(session, forked(session, "assistant-1").file)
 
 
 def test_a_fork_that_breaks_a_rule_which_its_session_keeps_is_refused() -> None:
@@ -393,9 +395,9 @@ def test_a_fork_that_breaks_a_rule_which_its_session_keeps_is_refused() -> None:
         build.prompt("one")
         build.answer("ONE", uuid="a1")
     broken.lines[1]["parentUuid"] = "nowhere"
-    must_go_on(whole.session(), whole.session().file)
+    check_fork_resumes(whole.session(), whole.session().file)
     with pytest.raises(Refused, match=r"\[hidden-tail\]; nothing was written"):
-        must_go_on(whole.session(), broken.session().file)
+        check_fork_resumes(whole.session(), broken.session().file)
 
 
 def test_a_result_in_another_answer_is_not_forked_away_from_its_call() -> None:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import DATA, Build, encoded
-from turnlog.edit.identity import TEXTS, Identity, new_id
+from turnlog.edit.identity import UNTOUCHED_TEXT_KEYS, IdRenewer, create_uuid
 from turnlog.entries.reader import Transcript
 from turnlog.session.session import Session
 
@@ -22,13 +22,13 @@ OLD = "11111111-2222-4333-8444-555555555555"
 GENUINE = sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl"))
 
 
-def renewed(data: bytes, old: str, identity: Identity | None = None) -> bytes:
+def renewed(data: bytes, old: str, identity: IdRenewer | None = None) -> bytes:
     """A whole file with new ids, as often as it takes."""
-    ids = identity or Identity(old, new_id())
-    out = b"".join(map(ids.line, data.splitlines(keepends=True)))
+    ids = identity or IdRenewer(old, create_uuid())
+    out = b"".join(map(ids.renew_line, data.splitlines(keepends=True)))
     if not ids.is_complete:
-        ids.again()
-        out = b"".join(map(ids.line, data.splitlines(keepends=True)))
+        ids.reset_mistakes()
+        out = b"".join(map(ids.renew_line, data.splitlines(keepends=True)))
     return out
 
 
@@ -51,19 +51,19 @@ def outside_texts(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield from ((k, v) for k, v in strings(value) if k in ("persistedOutputPath", "outputFile"))
         elif key == "attachment":
             yield from ((k, v) for k, v in strings(value) if UUID.fullmatch(v))
-        elif key not in TEXTS:
+        elif key not in UNTOUCHED_TEXT_KEYS:
             yield from strings(value, key)
 
 
 @pytest.mark.parametrize("path", GENUINE, ids=lambda path: path.relative_to(DATA / "sessions").as_posix())
 def test_no_old_id_survives_outside_of_texts(path: Path) -> None:
     data = path.read_bytes()
-    before, after = Transcript.of(data), Transcript.of(renewed(data, path.stem))
+    before, after = Transcript.from_bytes(data), Transcript.from_bytes(renewed(data, path.stem))
     old = {path.stem, *before.by_uuid}
     for entry in after.entries:
         found = {
             (key, value)
-            for key, value in outside_texts(after.body(entry))
+            for key, value in outside_texts(after.read_body(entry))
             for uuid in UUID.findall(value)
             if uuid in old
         }
@@ -75,12 +75,12 @@ def test_no_old_id_survives_outside_of_texts(path: Path) -> None:
 def test_the_copy_hangs_together_as_its_source_does_and_says_the_same(path: Path) -> None:
     data = path.read_bytes()
     copy = renewed(data, path.stem)
-    before, after = Session.of(data), Session.of(copy)
+    before, after = Session.from_bytes(data), Session.from_bytes(copy)
     assert [entry.parent for entry in before.file.entries] == [entry.parent for entry in after.file.entries]
     assert len(after.file.by_uuid) == len(before.file.by_uuid)
     assert not set(after.file.by_uuid) & set(before.file.by_uuid)
     for one, other in zip(before.file.entries, after.file.entries, strict=True):
-        old, new = before.body(one), after.body(other)
+        old, new = before.read_body(one), after.read_body(other)
         assert old.get("message") == new.get("message")
         assert [key for key in old if key != "forkedFrom"] == list(new)
     if any(entry.type in ("user", "assistant") and not entry.is_sidechain for entry in before.entries):
@@ -89,8 +89,8 @@ def test_the_copy_hangs_together_as_its_source_does_and_says_the_same(path: Path
 
 def test_the_same_id_is_the_same_everywhere() -> None:
     build = Build()
-    prompt = build.prompt("one", uuid=new_id(), promptId=new_id())
-    build.answer("two", uuid=new_id())
+    prompt = build.prompt("one", uuid=create_uuid(), promptId=create_uuid())
+    build.answer("two", uuid=create_uuid())
     build.note("last-prompt", leafUuid=prompt, lastPrompt=prompt)
     build.note("file-history-snapshot", messageId=prompt, snapshot={"messageId": prompt})
     rows = [json.loads(line) for line in renewed(encoded(build.lines), OLD).splitlines()]
@@ -104,7 +104,7 @@ def test_the_same_id_is_the_same_everywhere() -> None:
 
 
 def test_an_id_in_a_key_that_nobody_knows_is_found_although_its_entry_comes_later() -> None:
-    later, strange = new_id(), new_id()
+    later, strange = create_uuid(), create_uuid()
     lines: list[dict[str, Any]] = [
         {"type": "news", "about": {"entry": [later], "other": strange}},
         {"type": "user", "uuid": later},
@@ -115,16 +115,16 @@ def test_an_id_in_a_key_that_nobody_knows_is_found_although_its_entry_comes_late
 
 
 def test_paths_into_the_sessions_own_folder_name_the_new_session() -> None:
-    ids = Identity(OLD, new_id())
+    ids = IdRenewer(OLD, create_uuid())
     result = {"persistedOutputPath": f"/c/projects/p/{OLD}/tool-results/1.txt", "stdout": f"see {OLD}"}
-    row = json.loads(ids.line(encoded([{"type": "user", "toolUseResult": result}])))
+    row = json.loads(ids.renew_line(encoded([{"type": "user", "toolUseResult": result}])))
     assert row["toolUseResult"]["persistedOutputPath"] == f"/c/projects/p/{ids.new}/tool-results/1.txt"
     assert row["toolUseResult"]["stdout"] == f"see {OLD}"
 
 
 def test_a_copy_does_not_say_that_it_was_forked_where_its_source_was() -> None:
-    line = encoded([{"type": "user", "forkedFrom": {"sessionId": OLD, "messageUuid": new_id()}}])
-    assert json.loads(Identity(OLD, new_id()).line(line)) == {"type": "user"}
+    line = encoded([{"type": "user", "forkedFrom": {"sessionId": OLD, "messageUuid": create_uuid()}}])
+    assert json.loads(IdRenewer(OLD, create_uuid()).renew_line(line)) == {"type": "user"}
 
 
 @pytest.mark.parametrize(
@@ -136,28 +136,28 @@ def test_a_copy_does_not_say_that_it_was_forked_where_its_source_was() -> None:
     ],
 )
 def test_lines_that_are_no_entries_keep_all_but_ids(line: str) -> None:
-    uuid = new_id()
-    ids = Identity(OLD, new_id(), [uuid])
+    uuid = create_uuid()
+    ids = IdRenewer(OLD, create_uuid(), [uuid])
     old = line.format(uuid=uuid, sid=OLD)
-    assert ids.line(old.encode()).decode() == line.format(uuid=ids.uuid(uuid), sid=ids.new)
+    assert ids.renew_line(old.encode()).decode() == line.format(uuid=ids.renew_uuid(uuid), sid=ids.new)
 
 
 def test_nobody_stays_nobody() -> None:
     nobody = "00000000-0000-0000-0000-000000000000"
-    assert json.loads(Identity(OLD, new_id()).line(encoded([{"leafUuid": nobody}]))) == {"leafUuid": nobody}
+    assert json.loads(IdRenewer(OLD, create_uuid()).renew_line(encoded([{"leafUuid": nobody}]))) == {"leafUuid": nobody}
 
 
 def test_a_list_that_can_not_be_decoded_stays() -> None:
     deep = b'{"news":' + b"[" * 2000 + b"]" * 2000 + b',"uuid":"x"}\n'
-    assert b"[" * 2000 in Identity(OLD, new_id()).line(deep)
+    assert b"[" * 2000 in IdRenewer(OLD, create_uuid()).renew_line(deep)
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_taken(raw: bytes) -> None:
-    Identity(OLD, new_id()).line(raw)
+    IdRenewer(OLD, create_uuid()).renew_line(raw)
 
 
 def test_ids_are_random_uuids_of_version_4() -> None:
-    ids = {new_id() for _ in range(1000)}
+    ids = {create_uuid() for _ in range(1000)}
     assert len(ids) == 1000
     assert all(re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", one) for one in ids)

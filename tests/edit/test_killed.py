@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.edit.furnished import furnish, picture
-from turnlog.edit.trash.delete import delete
+from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 from tests.edit.furnished import furnish, picture
 from tests.edit.killed import main
-from turnlog.edit.trash.delete import delete
+from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
 
 def settled(trash):
@@ -39,14 +39,14 @@ for step in range(1, 10_000, int(sys.argv[4])):
     session = furnish(config)
     before = picture(config)
     if verb == "restore":
-        delete(session, trash, history=True)
+        delete_session(session, trash, history=True)
     ended = main(verb, session, trash.folder, step)
     if verb == "restore" or not ended:
         settled(trash)
     elif step % 2 or not session.exists():
         settled(trash)
     else:  # deleting again goes on from what is there
-        delete(session, trash, history=True)
+        delete_session(session, trash, history=True)
         settled(trash)
     after = picture(config)
     before["history.jsonl"] = before["history.jsonl"]._replace(mtime_ns=after["history.jsonl"].mtime_ns)
@@ -97,7 +97,7 @@ def test_the_program_killed_at_any_time_loses_nothing(tmp_path: Path) -> None:
                 took = time.monotonic() - began
             except subprocess.TimeoutExpired:
                 process.send_signal(signal.SIGKILL)
-        for entry in trash.listed().entries:
+        for entry in trash.list_entries().entries:
             assert trash.restore(entry)[:2] == ([], [])
         assert picture(tmp_path / "claude") == before
 
@@ -111,7 +111,7 @@ def test_two_at_once_delete_it_once(tmp_path: Path) -> None:
     running = [subprocess.Popen(program, env=env, stdout=quiet, stderr=quiet) for _ in range(3)]
     assert sorted(process.wait(60) for process in running) == [0, 1, 1]
     trash = Trash(tmp_path / "data" / "trash")
-    (entry,) = trash.listed().entries
+    (entry,) = trash.list_entries().entries
     trash.restore(entry)
     assert picture(tmp_path / "claude") == before
 
@@ -119,11 +119,11 @@ def test_two_at_once_delete_it_once(tmp_path: Path) -> None:
 def test_a_deletion_after_an_interrupted_one_takes_all(tmp_path: Path) -> None:
     session, trash = furnish(tmp_path / "claude"), Trash(tmp_path / "trash")
     before = picture(tmp_path / "claude")
-    entry = delete(session, trash)
+    entry = delete_session(session, trash)
     main = entry.manifest.items[-1]
-    entry.place(main).rename(entry.home(main))
-    again = delete(session, trash)
-    assert trash.listed().entries == [again]
+    entry.get_place(main).rename(entry.get_home(main))
+    again = delete_session(session, trash)
+    assert trash.list_entries().entries == [again]
     assert again.manifest.items == entry.manifest.items
     trash.restore(again)
     assert picture(tmp_path / "claude") == before

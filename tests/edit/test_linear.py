@@ -13,7 +13,7 @@ from tests.interop.digest import difference, digests
 from tests.interop.linear import main_rows
 from tests.session.build import DATA, Build, outcome, said, stamp, use
 from turnlog.edit.draft import Draft
-from turnlog.edit.fork.linear import linear
+from turnlog.edit.fork.linear import linearise_draft
 from turnlog.errors import Refused
 from turnlog.session.session import Session
 
@@ -21,7 +21,7 @@ SESSIONS = sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl")) + sorte
 
 
 def lined(session: Session, leaf: str | None = None) -> Session:
-    return Session(linear(session, Draft.of(session.file), leaf).transcript())
+    return Session(linearise_draft(session, Draft.from_transcript(session.file), leaf).to_transcript())
 
 
 def told(build: Build, leaf: str | None = None) -> list[str]:
@@ -29,7 +29,7 @@ def told(build: Build, leaf: str | None = None) -> list[str]:
 
 
 def bodies(session: Session) -> list[dict[str, Any]]:
-    return [session.body(entry) for entry in session.file.entries]
+    return [session.read_body(entry) for entry in session.file.entries]
 
 
 def conversation(session: Session) -> list[dict[str, Any]] | None:
@@ -49,7 +49,7 @@ def test_the_portable_form_says_what_the_session_says_in_one_line(path: Path, tm
         found = lined(session)
     assert found.conversation().messages == expected
     written = tmp_path / "s.jsonl"
-    written.write_bytes(b"".join(found.file.raw(item) for item in found.file.items))
+    written.write_bytes(b"".join(found.file.read_raw(item) for item in found.file.items))
     rows = main_rows(written)
     assert rows[0]["parentUuid"] is None
     assert all(row["parentUuid"] == above["uuid"] for above, row in pairwise(rows))
@@ -93,7 +93,7 @@ def test_parallel_calls_become_one_answer_with_its_results_directly_behind() -> 
 
 @pytest.mark.parametrize("name", [name for name in block_cases() if name.startswith(("thought", "served"))])
 def test_thinking_between_calls_and_the_server_s_own_tools_are_written_as_they_are_sent(name: str) -> None:
-    session = Session.of(block_cases()[name])
+    session = Session.from_bytes(block_cases()[name])
     assert lined(session).conversation().messages == session.conversation().messages
 
 
@@ -219,8 +219,10 @@ def test_a_message_that_nothing_changes_keeps_its_bytes() -> None:
     build.prompt("one")
     build.answer("ONE")
     raw = build.data().replace(b'"text":"ONE"', b'"text" : "\\u004fNE"')
-    session = Session.of(raw)
-    assert b'"text" : "\\u004fNE"' in b"".join(linear(session, Draft.of(session.file)).lines())
+    session = Session.from_bytes(raw)
+    assert b'"text" : "\\u004fNE"' in b"".join(
+        linearise_draft(session, Draft.from_transcript(session.file)).iterate_lines()
+    )
 
 
 def test_earlier_edits_of_the_draft_count() -> None:
@@ -230,8 +232,12 @@ def test_earlier_edits_of_the_draft_count() -> None:
     build.prompt("two")
     build.answer("TWO")
     session = build.session()
-    draft = Draft.of(session.file).changing({0: {"message": {"role": "user", "content": "other"}}}).without({3})
-    assert said(Session(linear(session, draft).transcript())) == ["U other", "A ONE", "U two"]
+    draft = (
+        Draft.from_transcript(session.file)
+        .with_changes({0: {"message": {"role": "user", "content": "other"}}})
+        .without_rows({3})
+    )
+    assert said(Session(linearise_draft(session, draft).to_transcript())) == ["U other", "A ONE", "U two"]
 
 
 def test_entries_that_an_edit_made_up_are_written_like_others() -> None:
@@ -240,8 +246,8 @@ def test_entries_that_an_edit_made_up_are_written_like_others() -> None:
     last = build.answer("ONE")
     session = build.session()
     made_up = {**build.lines[0], "uuid": "new", "parentUuid": last, "message": {"role": "user", "content": "two"}}
-    draft = linear(session, Draft.of(session.file).adding(made_up))
-    assert said(Session(draft.transcript())) == ["U one", "A ONE", "U two"]
+    draft = linearise_draft(session, Draft.from_transcript(session.file).with_added_lines(made_up))
+    assert said(Session(draft.to_transcript())) == ["U one", "A ONE", "U two"]
 
 
 def test_another_leaf_may_be_written() -> None:
@@ -257,4 +263,4 @@ def test_a_session_in_which_nothing_is_said_has_no_portable_form() -> None:
     build.prompt("  ")
     session = build.session()
     with pytest.raises(Refused, match="nothing in it would be sent"):
-        linear(session, Draft.of(session.file))
+        linearise_draft(session, Draft.from_transcript(session.file))

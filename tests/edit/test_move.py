@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from tests.edit.furnished import LONG_AGO, Seen, picture
-from turnlog.edit.move.move import move, rehearsed
-from turnlog.edit.move.plan import Plan, plan
-from turnlog.edit.undo.record import UNDONE
+from turnlog.edit.move.move import move_project, rehearse_move
+from turnlog.edit.move.plan import MovePlan, plan_move
+from turnlog.edit.undo.record import STATE_UNDONE
 from turnlog.edit.undo.undo import Undo
-from turnlog.entries.slug import slug
+from turnlog.entries.slug import make_slug
 from turnlog.errors import Busy, Changed, NotFound, TurnlogError, UsageError
 
 OLD, NEW = "/code/shop", "/code/web shop"
@@ -47,7 +47,7 @@ class Client:
 
     def add(self, cwd: str, own: str, *, text: str | None = None, name: str | None = None) -> Path:
         lines = entry(cwd) * 3 + TORN if text is None else text
-        return self.write(f"projects/{name or slug(cwd)}/{own}.jsonl", lines)
+        return self.write(f"projects/{name or make_slug(cwd)}/{own}.jsonl", lines)
 
     def read(self, place: str) -> str:
         return (self.folder / place).read_text()
@@ -56,8 +56,8 @@ class Client:
     def names(self) -> list[str]:
         return sorted(path.name for path in (self.folder / "projects").iterdir())
 
-    def plan(self, old: str = OLD, new: str = NEW) -> Plan:
-        return plan(old, new, [self.folder])
+    def plan(self, old: str = OLD, new: str = NEW) -> MovePlan:
+        return plan_move(old, new, [self.folder])
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def undo(tmp_path: Path) -> Undo:
 
 def full(client: Client) -> None:
     """A project with everything that names its path, a folder below it, and two others."""
-    base = f"projects/{slug(OLD)}"
+    base = f"projects/{make_slug(OLD)}"
     client.add(OLD, ONE)
     client.add(f"{OLD}/sub", TWO)
     client.add("/code/shopping", THREE)
@@ -104,7 +104,7 @@ def state_of(folder: Path) -> dict[str, Seen]:
 
 
 def _listed(own: str, cwd: str) -> dict[str, str]:
-    place = f"/h/.claude/projects/{slug(cwd)}/{own}.jsonl"
+    place = f"/h/.claude/projects/{make_slug(cwd)}/{own}.jsonl"
     return {"sessionId": own, "fullPath": place, "projectPath": cwd, "firstPrompt": cwd}
 
 
@@ -114,9 +114,9 @@ def _typed(project: str) -> str:
 
 def test_everything_that_names_the_folder_follows(client: Client, undo: Undo) -> None:
     full(client)
-    done = move(client.plan(), undo)
-    goal = f"projects/{slug(NEW)}"
-    assert client.names == sorted([slug(NEW), slug(f"{NEW}/sub"), "-code-shopping"])
+    done = move_project(client.plan(), undo)
+    goal = f"projects/{make_slug(NEW)}"
+    assert client.names == sorted([make_slug(NEW), make_slug(f"{NEW}/sub"), "-code-shopping"])
     assert client.read(f"{goal}/{ONE}.jsonl") == entry(OLD).replace(f'"cwd":"{OLD}"', f'"cwd":"{NEW}"') * 3 + TORN
     assert json.loads(client.read(f"{goal}/{ONE}/subagents/agent-a1.jsonl"))["cwd"] == f"{NEW}/sub"
     meta = {"worktreePath": f"{NEW}/w", "description": OLD}
@@ -137,9 +137,9 @@ def test_everything_that_names_the_folder_follows(client: Client, undo: Undo) ->
 @posix
 def test_modes_and_times_are_kept(client: Client, undo: Undo) -> None:
     full(client)
-    (client.folder / "projects" / slug(OLD) / f"{ONE}.jsonl").chmod(0o640)
-    move(client.plan(), undo)
-    status = (client.folder / "projects" / slug(NEW) / f"{ONE}.jsonl").stat()
+    (client.folder / "projects" / make_slug(OLD) / f"{ONE}.jsonl").chmod(0o640)
+    move_project(client.plan(), undo)
+    status = (client.folder / "projects" / make_slug(NEW) / f"{ONE}.jsonl").stat()
     assert (status.st_mode & 0o777, status.st_mtime) == (0o640, LONG_AGO)
     assert (client.folder / "../.claude.json").stat().st_mode & 0o777 == 0o600
 
@@ -147,26 +147,26 @@ def test_modes_and_times_are_kept(client: Client, undo: Undo) -> None:
 def test_undo_brings_everything_back(client: Client, undo: Undo) -> None:
     full(client)
     before = state_of(client.folder.parent)
-    record = move(client.plan(), undo).record
+    record = move_project(client.plan(), undo).record
     assert record is not None
-    undo.undo(record)
+    undo.undo_record(record)
     assert state_of(client.folder.parent) == before
 
 
 def test_a_rehearsal_counts_the_same_and_changes_nothing(client: Client, undo: Undo) -> None:
     full(client)
     before = state_of(client.folder.parent)
-    told = rehearsed(client.plan())
+    told = rehearse_move(client.plan())
     assert state_of(client.folder.parent) == before
-    assert told._replace(record=None) == move(client.plan(), undo)._replace(record=None)
+    assert told._replace(record=None) == move_project(client.plan(), undo)._replace(record=None)
 
 
 def test_there_and_back_every_file_means_the_same(client: Client, undo: Undo) -> None:
     full(client)
     places = [path for path in client.folder.rglob("*.jsonl") if path.name != "resume-head.jsonl"]
     before = {path: [_read(line) for line in path.read_text().splitlines()] for path in places}
-    move(client.plan(), undo)
-    move(client.plan(NEW, OLD), undo)
+    move_project(client.plan(), undo)
+    move_project(client.plan(NEW, OLD), undo)
     assert {path: [_read(line) for line in path.read_text().splitlines()] for path in places} == before
 
 
@@ -179,8 +179,8 @@ def _read(line: str) -> Any:
 
 def test_with_text_what_was_said_follows_too(client: Client, undo: Undo) -> None:
     full(client)
-    move(client.plan(), undo, text=True)
-    first = json.loads(client.read(f"projects/{slug(NEW)}/{ONE}.jsonl").splitlines()[0])
+    move_project(client.plan(), undo, text=True)
+    first = json.loads(client.read(f"projects/{make_slug(NEW)}/{ONE}.jsonl").splitlines()[0])
     assert first["message"] == {"content": f"see {NEW}/x"}
 
 
@@ -192,23 +192,23 @@ def test_two_paths_with_one_short_name_are_told_apart(client: Client, undo: Undo
     client.write("projects/-code-my-shop/memory/MEMORY.md", "shared")
     (folder,) = (found := client.plan("/code/my/shop", NEW)).folders
     assert (folder.sessions, folder.is_whole) == ((TWO,), False)
-    move(found, undo)
+    move_project(found, undo)
     left = {path.name for path in (client.folder / "projects" / "-code-my-shop").iterdir()}
     assert left == {f"{ONE}.jsonl", "memory"}
-    gone = {path.name for path in (client.folder / "projects" / slug(NEW)).iterdir()}
+    gone = {path.name for path in (client.folder / "projects" / make_slug(NEW)).iterdir()}
     assert gone == {f"{TWO}.jsonl", TWO, "agent-b2.jsonl"}
 
 
 def test_a_new_path_with_the_same_short_name_keeps_the_folder(client: Client, undo: Undo) -> None:
     path = client.add("/code/my-shop", ONE)
-    move(client.plan("/code/my-shop", "/code/my_shop"), undo)
+    move_project(client.plan("/code/my-shop", "/code/my_shop"), undo)
     assert client.names == ["-code-my-shop"]
     assert json.loads(path.read_text().splitlines()[0])["cwd"] == "/code/my_shop"
 
 
 def test_a_folder_with_a_name_of_its_own_keeps_it(client: Client, undo: Undo) -> None:
     path = client.add(OLD, ONE, name="chosen")
-    move(client.plan(), undo)
+    move_project(client.plan(), undo)
     assert client.names == ["chosen"]
     assert json.loads(path.read_text().splitlines()[0])["cwd"] == NEW
 
@@ -217,14 +217,14 @@ def test_very_long_paths_get_the_hashed_name(client: Client, undo: Undo) -> None
     old, new = "/code/" + "x" * 240, "/code/" + "y" * 240
     client.add(old, ONE)
     client.add(f"{old}/sub", TWO)
-    move(client.plan(old, new), undo)
-    assert client.names == sorted([slug(new), slug(f"{new}/sub")])
+    move_project(client.plan(old, new), undo)
+    assert client.names == sorted([make_slug(new), make_slug(f"{new}/sub")])
 
 
 def test_paths_of_windows_follow(client: Client, undo: Undo) -> None:
     client.add("c:\\code\\shop", ONE)
     client.add("C:\\code\\shop\\sub", TWO)
-    move(client.plan("C:\\code\\shop", "D:\\web"), undo)
+    move_project(client.plan("C:\\code\\shop", "D:\\web"), undo)
     assert client.names == ["D--web", "D--web-sub"]
     assert json.loads(client.read(f"projects/D--web/{ONE}.jsonl").splitlines()[0])["cwd"] == "D:\\web"
 
@@ -234,31 +234,31 @@ def test_a_folder_that_stands_there_is_refused_without_merge(client: Client, und
     client.add(NEW, THREE)
     before = state_of(client.folder)
     with pytest.raises(UsageError, match="stands there already; --merge moves the sessions into it"):
-        move(client.plan(), undo)
+        move_project(client.plan(), undo)
     assert state_of(client.folder) == before
 
 
 def test_sessions_are_merged_into_a_folder_that_stands_there(client: Client, undo: Undo) -> None:
     full(client)
     client.add(NEW, THREE)
-    goal = f"projects/{slug(NEW)}"
+    goal = f"projects/{make_slug(NEW)}"
     client.write(f"{goal}/memory/notes.md", "theirs")
     theirs = {"version": 1, "entries": [_listed(THREE, NEW)], "originalPath": NEW}
     client.write(f"{goal}/sessions-index.json", json.dumps(theirs))
     state = {"projects": {OLD: {"allowedTools": ["a"], "trust": True}, NEW: {"allowedTools": [], "cost": 1}}}
     client.write("../.claude.json", json.dumps(state))
     before = state_of(client.folder.parent)
-    record = move(client.plan(), undo, merge=True).record
+    record = move_project(client.plan(), undo, merge=True).record
     names = {path.name for path in (client.folder / goal).iterdir()}
     assert names == {f"{ONE}.jsonl", ONE, f"{THREE}.jsonl", "memory", "sessions-index.json", "agent-old.jsonl"}
     assert {path.name for path in (client.folder / goal / "memory").iterdir()} == {"MEMORY.md", "notes.md"}
     entries = json.loads(client.read(f"{goal}/sessions-index.json"))["entries"]
     assert entries == [_listed(THREE, NEW), {**_listed(ONE, NEW), "firstPrompt": OLD}]
-    assert not (client.folder / "projects" / slug(OLD)).exists()
+    assert not (client.folder / "projects" / make_slug(OLD)).exists()
     merged = {"allowedTools": ["a"], "trust": True, "cost": 1}
     assert json.loads(client.read("../.claude.json")) == {"projects": {NEW: merged}}
     assert record is not None
-    undo.undo(record)
+    undo.undo_record(record)
     assert state_of(client.folder.parent) == before
 
 
@@ -267,7 +267,7 @@ def test_a_session_with_the_same_id_is_not_overwritten(client: Client, undo: Und
     client.add(NEW, ONE)
     before = state_of(client.folder)
     with pytest.raises(TurnlogError, match=rf"{ONE}.jsonl: stands there already; nothing was moved"):
-        move(client.plan(), undo, merge=True)
+        move_project(client.plan(), undo, merge=True)
     assert state_of(client.folder) == before
 
 
@@ -276,15 +276,15 @@ def test_a_session_that_is_open_is_refused(client: Client, undo: Undo) -> None:
     client.write("sessions/1.json", json.dumps({"pid": os.getpid(), "sessionId": TWO}))
     before = state_of(client.folder)
     with pytest.raises(Busy, match=f"{TWO}: it is open in a client, process {os.getpid()}; end that first"):
-        move(client.plan(), undo)
+        move_project(client.plan(), undo)
     assert state_of(client.folder) == before
 
 
 def test_a_session_that_was_written_just_now_is_refused(client: Client, undo: Undo) -> None:
     full(client)
-    os.utime(client.folder / "projects" / slug(OLD) / f"{ONE}.jsonl")
+    os.utime(client.folder / "projects" / make_slug(OLD) / f"{ONE}.jsonl")
     with pytest.raises(Busy, match=f"{ONE}: it was written 0 s ago"):
-        move(client.plan(), undo)
+        move_project(client.plan(), undo)
 
 
 def test_a_folder_in_which_nothing_was_written_is_named_with_the_closest(client: Client) -> None:
@@ -299,21 +299,23 @@ def test_a_new_session_in_the_new_folder_keeps_the_move_from_being_undone_unless
     client: Client, undo: Undo
 ) -> None:
     full(client)
-    record = move(client.plan(), undo).record
+    record = move_project(client.plan(), undo).record
     assert record is not None
     client.add(NEW, THREE)
     with pytest.raises(Changed, match="what is in it has changed since, and would go along"):
-        undo.undo(record)
-    assert undo.undo(record, force=True).state == UNDONE
-    assert (client.folder / "projects" / slug(OLD) / f"{THREE}.jsonl").exists()
+        undo.undo_record(record)
+    assert undo.undo_record(record, force=True).state == STATE_UNDONE
+    assert (client.folder / "projects" / make_slug(OLD) / f"{THREE}.jsonl").exists()
 
 
 def test_a_folder_moved_into_itself_follows_without_nesting_twice(client: Client, undo: Undo) -> None:
     client.add(OLD, ONE)
-    move(client.plan(OLD, f"{OLD}/inner"), undo)
-    assert client.names == [slug(f"{OLD}/inner")]
-    assert json.loads(client.read(f"projects/{slug(OLD)}-inner/{ONE}.jsonl").splitlines()[0])["cwd"] == f"{OLD}/inner"
-    assert not list(client.folder.rglob(f"projects/*/{slug(OLD)}*"))
+    move_project(client.plan(OLD, f"{OLD}/inner"), undo)
+    assert client.names == [make_slug(f"{OLD}/inner")]
+    assert (
+        json.loads(client.read(f"projects/{make_slug(OLD)}-inner/{ONE}.jsonl").splitlines()[0])["cwd"] == f"{OLD}/inner"
+    )
+    assert not list(client.folder.rglob(f"projects/*/{make_slug(OLD)}*"))
 
 
 @posix
@@ -321,18 +323,18 @@ def test_a_link_in_the_folder_goes_along_and_is_not_followed(client: Client, und
     full(client)
     outside = tmp_path / "outside.jsonl"
     outside.write_text(entry(OLD))
-    (client.folder / "projects" / slug(OLD) / "link.jsonl").symlink_to(outside)
-    move(client.plan(), undo)
+    (client.folder / "projects" / make_slug(OLD) / "link.jsonl").symlink_to(outside)
+    move_project(client.plan(), undo)
     assert outside.read_text() == entry(OLD)
-    assert (client.folder / "projects" / slug(NEW) / "link.jsonl").is_symlink()
+    assert (client.folder / "projects" / make_slug(NEW) / "link.jsonl").is_symlink()
 
 
 def test_hostile_neighbours_do_no_harm(client: Client, undo: Undo) -> None:
     full(client)
-    client.write(f"projects/{slug(OLD)}/sessions-index.json", "[" * 100_000)
+    client.write(f"projects/{make_slug(OLD)}/sessions-index.json", "[" * 100_000)
     client.write("../.claude.json", '{"projects": ["' + OLD)
     client.write("history.jsonl", f'{OLD}\n{{"project":["{OLD}"]}}\n\x00\n')
-    move(client.plan(), undo)
+    move_project(client.plan(), undo)
     assert client.read("../.claude.json") == '{"projects": ["' + OLD
     assert client.read("history.jsonl") == f'{OLD}\n{{"project":["{NEW}"]}}\n\x00\n'
 
@@ -351,7 +353,7 @@ import sys
 from pathlib import Path
 from tests.edit.killed import killed
 from tests.edit.test_move import Client, full, state_of
-from turnlog.edit.move.move import move
+from turnlog.edit.move.move import move_project
 from turnlog.edit.undo.undo import Undo
 
 for step in range(1, 10_000, 9):
@@ -359,7 +361,7 @@ for step in range(1, 10_000, 9):
     client, undo = Client(base / "home" / ".claude"), Undo(base / "undo")
     full(client)
     before = state_of(client.folder.parent)
-    died = killed(lambda: move(client.plan(), undo), step)
+    died = killed(lambda: move_project(client.plan(), undo), step)
     for record in undo.records():
         undo.undo(record)
     assert state_of(client.folder.parent) == before, step

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.edit.trash import moving
-from turnlog.edit.trash.moving import PART, move
+from turnlog.edit.trash.moving import PART_SUFFIX, move_file
 from turnlog.errors import Changed, TurnlogError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and file systems are those of POSIX")
@@ -34,8 +34,8 @@ def test_a_file_keeps_content_mode_and_time(tmp_path: Path, far: Path) -> None:
     source.write_bytes(b"x" * 3_000_000)
     source.chmod(0o640)
     os.utime(source, ns=(1, 1_700_000_000_123_456_789))
-    move(source, tmp_path / "b")
-    move(tmp_path / "b", far / "c")
+    move_file(source, tmp_path / "b")
+    move_file(tmp_path / "b", far / "c")
     status = (far / "c").stat()
     assert (status.st_mode & 0o777, status.st_mtime_ns, status.st_size) == (0o640, 1_700_000_000_123_456_789, 3_000_000)
     assert list(tmp_path.iterdir()) == []
@@ -44,8 +44,8 @@ def test_a_file_keeps_content_mode_and_time(tmp_path: Path, far: Path) -> None:
 
 def test_a_link_stays_a_link_wherever_it_leads(tmp_path: Path, far: Path) -> None:
     (tmp_path / "a").symlink_to("nowhere")
-    move(tmp_path / "a", tmp_path / "b")
-    move(tmp_path / "b", far / "c")
+    move_file(tmp_path / "a", tmp_path / "b")
+    move_file(tmp_path / "b", far / "c")
     assert os.fspath((far / "c").readlink()) == "nowhere"
     assert list(tmp_path.iterdir()) == []
 
@@ -55,21 +55,21 @@ def test_nothing_is_overwritten_here_or_there(tmp_path: Path, far: Path) -> None
     for goal in (tmp_path / "b", far / "b"):
         goal.write_text("yours")
         with pytest.raises(FileExistsError):
-            move(tmp_path / "a", goal)
+            move_file(tmp_path / "a", goal)
         assert goal.read_text() == "yours"
     assert (tmp_path / "a").read_text() == "mine"
 
 
 def test_an_unfinished_copy_is_made_anew(tmp_path: Path, far: Path) -> None:
     (tmp_path / "a").write_text("whole")
-    move(tmp_path / "a", far / "b")
+    move_file(tmp_path / "a", far / "b")
     (name,) = [path.name for path in far.iterdir()]
     assert name == "b"
-    move(far / "b", tmp_path / "a")
-    part = moving._part(far / "b")
-    assert part.name.endswith(PART)
+    move_file(far / "b", tmp_path / "a")
+    part = moving._get_part_path(far / "b")
+    assert part.name.endswith(PART_SUFFIX)
     part.write_text("hal")
-    move(tmp_path / "a", far / "b")
+    move_file(tmp_path / "a", far / "b")
     assert [(path.name, path.read_text()) for path in far.iterdir()] == [("b", "whole")]
 
 
@@ -79,7 +79,7 @@ def test_a_file_that_changes_while_it_is_copied_stays(tmp_path: Path, far: Path)
     before = source.lstat()
     source.write_text("newer")
     with pytest.raises(Changed, match="changed while it was copied"):
-        moving._copy(source, far / "b", before)
+        moving._copy_file(source, far / "b", before)
     assert source.read_text() == "newer"
     assert list(far.iterdir()) == []
 
@@ -87,6 +87,6 @@ def test_a_file_that_changes_while_it_is_copied_stays(tmp_path: Path, far: Path)
 def test_what_is_neither_file_nor_link_is_moved_within_a_file_system_only(tmp_path: Path, far: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(TurnlogError, match="neither file nor link"):
-        move(tmp_path / "pipe", far / "pipe")
-    move(tmp_path / "pipe", tmp_path / "b")
+        move_file(tmp_path / "pipe", far / "pipe")
+    move_file(tmp_path / "pipe", tmp_path / "b")
     assert (tmp_path / "b").is_fifo()

@@ -18,10 +18,10 @@ import pytest
 import zstandard
 
 from tests.edit.furnished import LONG_AGO, MINE, OTHER, conversation, picture
-from turnlog.edit.package.pack import pack
+from turnlog.edit.package.pack import pack_sessions
 from turnlog.edit.package.reader import Package
-from turnlog.edit.package.redacted import Redaction
-from turnlog.edit.package.source import source
+from turnlog.edit.package.redacted import PackageRedaction
+from turnlog.edit.package.source import inspect_source
 from turnlog.errors import Changed, TurnlogError, UsageError
 from turnlog.redact.redactor import Redactor
 
@@ -60,7 +60,7 @@ def opened(path: Path) -> dict[str, bytes]:
 
 def test_everything_that_belongs_to_a_session_is_packed(session: Path, config: Path, tmp_path: Path) -> None:
     before = picture(config)
-    made = pack([session], tmp_path / "p.tar.zst")
+    made = pack_sessions([session], tmp_path / "p.tar.zst")
     files = opened(made.path)
     assert files.keys() == NAMES | {"manifest.json"}
     for name, data in files.items():
@@ -72,14 +72,14 @@ def test_everything_that_belongs_to_a_session_is_packed(session: Path, config: P
 
 def test_shell_code_logs_caches_links_and_unknown_folders_are_left_out_and_told(session: Path, tmp_path: Path) -> None:
     (session.with_suffix("") / "resume-head.jsonl").write_text("{}\n")
-    made = pack([session], tmp_path / "p")
+    made = pack_sessions([session], tmp_path / "p")
     left = {path.name for path in made.left_out}
     links = {"link"} if os.name != "nt" else set()
     assert left == {f"{MINE}.txt", MINE, f"{MINE}.json", "resume-head.jsonl"} | links
 
 
 def test_the_manifest_tells_sessions_and_files_with_their_hashes(session: Path, tmp_path: Path) -> None:
-    made = pack([session], tmp_path / "p")
+    made = pack_sessions([session], tmp_path / "p")
     files = opened(made.path)
     told = json.loads(files.pop("manifest.json"))
     (known,) = told["sessions"]
@@ -97,9 +97,9 @@ def test_the_manifest_tells_sessions_and_files_with_their_hashes(session: Path, 
 
 def test_the_same_sessions_give_the_same_bytes(session: Path, tmp_path: Path) -> None:
     other = session.with_name(f"{OTHER}.jsonl")
-    one = pack([session, other], tmp_path / "one").path.read_bytes()
+    one = pack_sessions([session, other], tmp_path / "one").path.read_bytes()
     time.sleep(1.1)
-    assert pack([session, other], tmp_path / "two").path.read_bytes() == one
+    assert pack_sessions([session, other], tmp_path / "two").path.read_bytes() == one
 
 
 @pytest.mark.skipif(not (shutil.which("tar") and shutil.which("zstd")), reason="needs tar and zstd")
@@ -108,7 +108,7 @@ def test_the_usual_tools_open_a_package(session: Path, config: Path, tmp_path: P
     deep.parent.mkdir()
     deep.write_text("deep")
     os.utime(deep, (LONG_AGO, LONG_AGO))
-    path = pack([session], tmp_path / "p.tar.zst").path
+    path = pack_sessions([session], tmp_path / "p.tar.zst").path
     (tmp_path / "x").mkdir()
     done = subprocess.run(["tar", "--zstd", "-xf", path, "-C", tmp_path / "x"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -119,7 +119,7 @@ def test_the_usual_tools_open_a_package(session: Path, config: Path, tmp_path: P
 
 
 def test_a_plan_that_two_sessions_name_is_packed_once(session: Path, tmp_path: Path) -> None:
-    made = pack([session, session.with_name(f"{OTHER}.jsonl")], tmp_path / "p")
+    made = pack_sessions([session, session.with_name(f"{OTHER}.jsonl")], tmp_path / "p")
     assert [file.name for file in made.manifest.files].count("config/plans/shared-red-fox.md") == 1
     assert f"{FOLDER}/agent-cafe.jsonl" in opened(made.path)
     with Package(made.path) as package:
@@ -129,28 +129,28 @@ def test_a_plan_that_two_sessions_name_is_packed_once(session: Path, tmp_path: P
 def test_a_file_that_is_there_is_replaced_only_by_force(session: Path, tmp_path: Path) -> None:
     (tmp_path / "p").write_text("precious")
     with pytest.raises(UsageError, match="--force"):
-        pack([session], tmp_path / "p")
+        pack_sessions([session], tmp_path / "p")
     assert (tmp_path / "p").read_text() == "precious"
-    pack([session], tmp_path / "p", force=True)
+    pack_sessions([session], tmp_path / "p", force=True)
     with Package(tmp_path / "p") as package:
         assert package.manifest.sessions[0].session_id == MINE
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes")
 def test_only_the_owner_may_read_a_package(session: Path, tmp_path: Path) -> None:
-    assert pack([session], tmp_path / "p").path.stat().st_mode & 0o777 == 0o600
+    assert pack_sessions([session], tmp_path / "p").path.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_is_no_session_of_the_clients_is_refused(session: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.jsonl").write_text("{}\n")
     with pytest.raises(UsageError, match="no session id"):
-        pack([tmp_path / "notes.jsonl"], tmp_path / "p")
+        pack_sessions([tmp_path / "notes.jsonl"], tmp_path / "p")
     stray = tmp_path / f"{MINE}.jsonl"
     stray.write_bytes(session.read_bytes())
     with pytest.raises(TurnlogError, match="lies in no projects folder"):
-        pack([stray], tmp_path / "p")
+        pack_sessions([stray], tmp_path / "p")
     with pytest.raises(Changed, match="is gone"):
-        pack([session.with_name("0" * 8 + session.name[8:])], tmp_path / "p")
+        pack_sessions([session.with_name("0" * 8 + session.name[8:])], tmp_path / "p")
     assert not (tmp_path / "p").exists()
 
 
@@ -159,7 +159,7 @@ def test_two_sessions_of_one_id_are_refused(session: Path, config: Path, tmp_pat
     copy.parent.mkdir()
     copy.write_bytes(session.read_bytes())
     with pytest.raises(UsageError, match="two of the sessions have the id"):
-        pack([session, copy], tmp_path / "p")
+        pack_sessions([session, copy], tmp_path / "p")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the disk tells capitals apart")
@@ -168,7 +168,7 @@ def test_names_that_differ_only_in_capitals_are_refused_before_they_are_packed(s
     (folder / "a.txt").write_text("1")
     (folder / "A.txt").write_text("2")
     with pytest.raises(TurnlogError, match="differ only in capitals"):
-        pack([session], tmp_path / "p")
+        pack_sessions([session], tmp_path / "p")
     assert not (tmp_path / "p").exists()
 
 
@@ -178,7 +178,7 @@ def test_names_that_differ_only_in_capitals_are_refused_before_they_are_packed(s
 def test_a_line_that_is_being_written_is_left_out_and_told(session: Path, tmp_path: Path) -> None:
     whole = session.read_bytes()
     session.write_bytes(whole + b'{"type":"user","uu')
-    made = pack([session], tmp_path / "p")
+    made = pack_sessions([session], tmp_path / "p")
     (main,) = [file for file in made.manifest.files if file.name.endswith(f"{MINE}.jsonl") and file.place]
     assert main.left_out == 18
     assert opened(made.path)[main.name] == whole
@@ -188,7 +188,7 @@ def test_a_torn_tail_of_a_quiet_session_is_packed_as_it_is(session: Path, tmp_pa
     torn = session.read_bytes() + b'{"type":"user","uu'
     session.write_bytes(torn)
     os.utime(session, (LONG_AGO, LONG_AGO))
-    assert opened(pack([session], tmp_path / "p").path)[f"{FOLDER}/{MINE}.jsonl"] == torn
+    assert opened(pack_sessions([session], tmp_path / "p").path)[f"{FOLDER}/{MINE}.jsonl"] == torn
 
 
 APPENDER = """
@@ -212,7 +212,7 @@ def test_a_session_that_grows_is_packed_in_whole_lines(session: Path, tmp_path: 
             for number in range(500):
                 if number > 8 and sizes[-1] > sizes[0]:
                     break
-                made = pack([session], tmp_path / f"{number}")
+                made = pack_sessions([session], tmp_path / f"{number}")
                 data = opened(made.path)[f"{FOLDER}/{MINE}.jsonl"]
                 assert data.endswith(b"\n")
                 assert all(isinstance(json.loads(line), dict) for line in data.splitlines())
@@ -229,23 +229,23 @@ def test_a_file_that_changes_between_the_look_and_the_reading_is_refused(name: s
     path = tmp_path / name
     path.write_bytes(b"old old\n" * 100_000)
     os.utime(path, (LONG_AGO, LONG_AGO))
-    looked = source(path)
+    looked = inspect_source(path)
     for other in (b"new old\n" + b"old old\n" * 99_999, b"old old\n", b""):
         path.write_bytes(other)
         with pytest.raises(Changed, match="rewritten"):
-            list(looked.pieces())
+            list(looked.read_pieces())
     path.unlink()
     with pytest.raises(Changed):
-        list(looked.pieces())
+        list(looked.read_pieces())
 
 
 def test_a_transcript_may_grow_between_the_look_and_the_reading(tmp_path: Path) -> None:
     path = tmp_path / f"{MINE}.jsonl"
     path.write_bytes(b"{}\n" * 10)
-    looked = source(path)
+    looked = inspect_source(path)
     with path.open("ab") as file:
         file.write(b"{}\n" * 10)
-    assert b"".join(looked.pieces()) == b"{}\n" * 10
+    assert b"".join(looked.read_pieces()) == b"{}\n" * 10
 
 
 REWRITER = """
@@ -268,7 +268,7 @@ def test_a_session_that_is_rewritten_meanwhile_is_never_a_mixture(session: Path,
             for number in range(15):
                 path = tmp_path / f"{number}"
                 with contextlib.suppress(Changed):
-                    pack([session], path)
+                    pack_sessions([session], path)
                 assert not path.exists() or opened(path)[f"{FOLDER}/{MINE}.jsonl"].endswith(tail)
         finally:
             writer.kill()
@@ -293,12 +293,12 @@ def test_secrets_are_replaced_everywhere_and_counted(session: Path, config: Path
     for path in config.rglob("*"):
         if path.is_file():
             os.utime(path, (LONG_AGO, LONG_AGO))
-    redaction = Redaction(Redactor())
-    made = pack([session], tmp_path / "p", redaction=redaction)
+    redaction = PackageRedaction(Redactor())
+    made = pack_sessions([session], tmp_path / "p", redaction=redaction)
     files = opened(made.path)
     assert not any(TOKEN.encode() in data for data in files.values())
     assert made.manifest.redacted
-    assert redaction.report().found == 5
+    assert redaction.build_report().replacement_count == 5
     main = files[f"{FOLDER}/{MINE}.jsonl"]
     assert main.splitlines()[-1].endswith(b'"n":1.50}')  # what holds no secret keeps its bytes
     assert main.startswith(session.read_bytes()[: -len(line)])
@@ -309,6 +309,6 @@ def test_secrets_are_replaced_everywhere_and_counted(session: Path, config: Path
 def test_a_title_that_holds_a_secret_is_redacted_in_the_manifest(session: Path, tmp_path: Path) -> None:
     title = {"type": "custom-title", "customTitle": f"key {TOKEN}", "sessionId": MINE}
     session.write_bytes(session.read_bytes() + json.dumps(title).encode() + b"\n")
-    made = pack([session], tmp_path / "p", redaction=Redaction(Redactor()))
+    made = pack_sessions([session], tmp_path / "p", redaction=PackageRedaction(Redactor()))
     assert made.manifest.sessions[0].title == "key [secret:github:1]"
     assert TOKEN.encode() not in opened(made.path)["manifest.json"]

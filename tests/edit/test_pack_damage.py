@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.edit.package.pack import pack
+from turnlog.edit.package.pack import pack_sessions
 from turnlog.edit.package.reader import Package
-from turnlog.edit.package.unpack import unpack
+from turnlog.edit.package.unpack import unpack_package
 from turnlog.errors import TurnlogError, Unreadable
 
 
@@ -17,7 +17,7 @@ from turnlog.errors import TurnlogError, Unreadable
 def packed(session: Path, tmp_path: Path) -> Path:
     """A package of some kilobytes."""
     (session.with_suffix("") / "tool-results" / "noise").write_bytes(random.Random(1).randbytes(64))
-    return pack([session], tmp_path / "p").path
+    return pack_sessions([session], tmp_path / "p").path
 
 
 def is_sound(path: Path) -> bool:
@@ -58,5 +58,5 @@ def test_nothing_is_written_for_a_damaged_package(packed: Path, tmp_path: Path) 
     for at in range(0, len(data), 97):
         packed.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
         with pytest.raises(TurnlogError), Package(packed) as package:
-            unpack(package, tmp_path / "there", given={"/home/dana/webshop": tmp_path / "work"})
+            unpack_package(package, tmp_path / "there", given={"/home/dana/webshop": tmp_path / "work"})
         assert not (tmp_path / "there").exists()

@@ -8,8 +8,8 @@ import tarfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.package.lines import lines
-from turnlog.edit.package.tar import header, padding
+from turnlog.edit.package.lines import split_byte_lines
+from turnlog.edit.package.tar import build_tar_header, build_tar_padding
 
 PIECES = st.lists(st.text("ab\n", max_size=6).map(str.encode), max_size=8)
 NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=300)
@@ -17,12 +17,12 @@ NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 
 @given(PIECES)
 def test_lines_are_the_same_however_the_bytes_are_cut(pieces: list[bytes]) -> None:
-    assert list(lines(pieces)) == io.BytesIO(b"".join(pieces)).readlines()
+    assert list(split_byte_lines(pieces)) == io.BytesIO(b"".join(pieces)).readlines()
 
 
 @given(NAMES, st.sampled_from([0, 1, 511, 512, 8**11 - 1, 8**11, 10**15]), st.sampled_from([0o600, 0o755, 0o7777]))
 def test_another_program_reads_name_size_and_mode_from_a_header(name: str, size: int, mode: int) -> None:
-    data = header(name, size, mode, 1_700_000_000)
+    data = build_tar_header(name, size, mode, 1_700_000_000)
     assert len(data) % 512 == 0
     with tarfile.open(fileobj=io.BytesIO(data + bytes(1024)), mode="r|") as archive:
         found = archive.next()
@@ -34,10 +34,10 @@ def test_another_program_reads_name_size_and_mode_from_a_header(name: str, size:
 
 @given(st.integers(0, 10_000))
 def test_what_stands_behind_a_file_fills_its_last_block(size: int) -> None:
-    assert (size + len(padding(size))) % 512 == 0
-    assert len(padding(size)) < 512
+    assert (size + len(build_tar_padding(size))) % 512 == 0
+    assert len(build_tar_padding(size)) < 512
 
 
 @given(st.integers(-(10**20), 10**20))
 def test_a_time_that_tar_can_not_write_is_the_nearest_that_it_can(mtime: int) -> None:
-    assert len(header("x", 0, 0o600, mtime)) == 512
+    assert len(build_tar_header("x", 0, 0o600, mtime)) == 512

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.edit.furnished import furnish
-from turnlog.edit.package.pack import pack
+from turnlog.edit.package.pack import pack_sessions
 from turnlog.edit.package.reader import Package
-from turnlog.edit.package.unpack import unpack
+from turnlog.edit.package.unpack import unpack_package
 from turnlog.errors import TurnlogError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs a tmpfs, or limits of POSIX")
@@ -42,36 +42,36 @@ def large(tmp_path: Path) -> Path:
 
 def test_a_package_that_does_not_fit_is_not_made(large: Path, small_disk: Path) -> None:
     with pytest.raises(TurnlogError, match=r"No space left on device; no package was made"):
-        pack([large], small_disk / "p")
+        pack_sessions([large], small_disk / "p")
     assert list(small_disk.iterdir()) == []
 
 
 def test_a_package_that_just_does_not_fit_a_second_time_is_not_made(large: Path, small_disk: Path) -> None:
     (large.with_suffix("") / "tool-results" / "noise").write_bytes(random.Random(1).randbytes(700_000))
     with pytest.raises(TurnlogError, match=r"No space left on device; no package was made"):
-        pack([large], small_disk / "p")
+        pack_sessions([large], small_disk / "p")
     assert list(small_disk.iterdir()) == []
 
 
 def test_a_session_that_does_not_fit_is_refused_at_once(large: Path, small_disk: Path, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
-    with Package(pack([large], tmp_path / "p").path) as package, pytest.raises(TurnlogError, match="room for"):
-        unpack(package, small_disk / "there", given={"/home/dana/webshop": tmp_path / "work"})
+    with Package(pack_sessions([large], tmp_path / "p").path) as package, pytest.raises(TurnlogError, match="room for"):
+        unpack_package(package, small_disk / "there", given={"/home/dana/webshop": tmp_path / "work"})
     assert list(small_disk.iterdir()) == []
 
 
 UNPACK = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-from turnlog.cli.program import run
-sys.exit(run(["unpack", *sys.argv[1:]]))
+from turnlog.cli.program import run_program
+sys.exit(run_program(["unpack", *sys.argv[1:]]))
 """
 
 
 def test_a_disk_that_fills_up_meanwhile_leaves_nothing(large: Path, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "there").mkdir()
-    path = pack([large], tmp_path / "p").path
+    path = pack_sessions([large], tmp_path / "p").path
     words = [str(path), "--project", str(tmp_path / "work"), "--config", str(tmp_path / "there")]
     done = subprocess.run([sys.executable, "-c", UNPACK, *words], capture_output=True, text=True, env={**os.environ})
     assert (done.returncode, done.stdout) == (1, "")

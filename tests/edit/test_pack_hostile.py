@@ -13,10 +13,10 @@ import pytest
 import zstandard
 
 from tests.edit.forged import FOLDER, ID, LINE, MAIN, file, forged, manifest, member, session
-from turnlog.edit.package.package import Trailer, trailer
+from turnlog.edit.package.package import PackageTrailer, encode_trailer
 from turnlog.edit.package.reader import Package
-from turnlog.edit.package.tar import BLOCK, header, padding
-from turnlog.edit.package.unpack import unpack
+from turnlog.edit.package.tar import TAR_BLOCK_BYTES, build_tar_header, build_tar_padding
+from turnlog.edit.package.unpack import unpack_package
 from turnlog.errors import TurnlogError, Unreadable
 
 INSIDE = f"config/projects/{FOLDER}/{ID}"
@@ -59,7 +59,7 @@ def refused(package: Path, goal: Path, tmp_path: Path) -> str:
     (tmp_path / "project").mkdir(exist_ok=True)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(TurnlogError) as caught, Package(package) as opened:
-        unpack(opened, goal, given={"/home/dana/webshop": tmp_path / "project", None: tmp_path / "project"})
+        unpack_package(opened, goal, given={"/home/dana/webshop": tmp_path / "project", None: tmp_path / "project"})
     assert sorted(tmp_path.rglob("*")) == before
     assert (goal / "settings.json").read_text() == "{}"
     return str(caught.value)
@@ -68,7 +68,7 @@ def refused(package: Path, goal: Path, tmp_path: Path) -> str:
 def test_an_honest_forgery_is_unpacked(goal: Path, tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     with Package(forged(tmp_path / "p", manifest())) as package:
-        (done,) = unpack(package, goal, given={"/home/dana/webshop": tmp_path / "project"})
+        (done,) = unpack_package(package, goal, given={"/home/dana/webshop": tmp_path / "project"})
     assert done.path.read_bytes() == LINE.replace(b"/home/dana/webshop", str(tmp_path / "project").encode())
 
 
@@ -138,7 +138,7 @@ def test_more_bytes_than_the_manifest_says_are_not_unpacked(goal: Path, tmp_path
 
 def test_a_file_that_is_larger_than_declared_is_refused(goal: Path, tmp_path: Path) -> None:
     small = file(f"{INSIDE}/z", bytes(10))
-    body = member() + header(f"{INSIDE}/z", 10, 0o600, 0) + bytes(100 << 20)
+    body = member() + build_tar_header(f"{INSIDE}/z", 10, 0o600, 0) + bytes(100 << 20)
     words = refused(forged(tmp_path / "p", manifest(small), body), goal, tmp_path)
     assert "damaged" in words or "holds more" in words
 
@@ -149,7 +149,7 @@ def test_a_size_that_no_disk_holds_is_refused_before_a_byte_is_read(goal: Path, 
 
 
 def test_a_manifest_that_claims_to_be_endless_is_refused(goal: Path, tmp_path: Path) -> None:
-    first = header("manifest.json", 1 << 32, 0o644, 0) + bytes(1 << 20)
+    first = build_tar_header("manifest.json", 1 << 32, 0o644, 0) + bytes(1 << 20)
     assert "too long" in refused(forged(tmp_path / "p", b"", first=first), goal, tmp_path)
 
 
@@ -158,7 +158,7 @@ def test_a_frame_that_asks_for_gigabytes_of_memory_is_refused(goal: Path, tmp_pa
     writer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
     greedy = writer.compress(member("manifest.json", b"{}", 0o644)) + writer.flush()
     path = forged(tmp_path / "p", manifest())
-    path.write_bytes(greedy + trailer(Trailer(len(greedy), 0, sha256(greedy).digest())))
+    path.write_bytes(greedy + encode_trailer(PackageTrailer(len(greedy), 0, sha256(greedy).digest())))
     assert "damaged" in refused(path, goal, tmp_path)
 
 
@@ -187,7 +187,7 @@ def test_files_in_another_order_are_refused(goal: Path, tmp_path: Path) -> None:
 def test_a_header_with_further_fields_is_refused(goal: Path, tmp_path: Path) -> None:
     info = tarfile.TarInfo(MAIN)
     info.size, info.pax_headers = len(LINE), {"path": "/etc/passwd", "GNU.sparse.realsize": "99999999999"}
-    body = info.tobuf(tarfile.PAX_FORMAT) + LINE + padding(len(LINE))
+    body = info.tobuf(tarfile.PAX_FORMAT) + LINE + build_tar_padding(len(LINE))
     assert "something else" in refused(forged(tmp_path / "p", manifest(), body), goal, tmp_path)
 
 
@@ -218,7 +218,7 @@ def test_a_tar_archive_of_another_tool_is_refused(goal: Path, tmp_path: Path) ->
         archive.addfile(info, io.BytesIO(b"{}"))
     (tmp_path / "p").write_bytes(zstandard.compress(buffer.getvalue()))
     assert "no package of turnlog's" in refused(tmp_path / "p", goal, tmp_path)
-    assert "no package" in refused(forged(tmp_path / "q", b"", first=b"x" * BLOCK), goal, tmp_path)
+    assert "no package" in refused(forged(tmp_path / "q", b"", first=b"x" * TAR_BLOCK_BYTES), goal, tmp_path)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs links")
@@ -237,7 +237,7 @@ def test_the_owner_alone_may_write_what_was_unpacked(goal: Path, tmp_path: Path)
     told["files"][0]["mode"] = 0o6777
     package = forged(tmp_path / "p", told, member(mode=0o6777))
     with Package(package) as opened:
-        (done,) = unpack(opened, goal, given={"/home/dana/webshop": tmp_path / "project"})
+        (done,) = unpack_package(opened, goal, given={"/home/dana/webshop": tmp_path / "project"})
     if os.name != "nt":
         assert done.path.stat().st_mode & 0o7777 == 0o755
 
@@ -246,7 +246,7 @@ def test_a_project_that_is_no_whole_path_is_not_taken_for_one_here(goal: Path, t
     for project in (".", "", "a\0b", "x" * 5000):
         package = forged(tmp_path / "p", manifest(sessions=[session(project=project)]))
         with pytest.raises(TurnlogError, match="--project"), Package(package) as opened:
-            unpack(opened, goal)
+            unpack_package(opened, goal)
 
 
 def test_unreadable_is_the_one_kind_of_failure(tmp_path: Path) -> None:

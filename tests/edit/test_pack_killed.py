@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.edit.furnished import MINE, furnish
-from turnlog.edit.package.pack import pack
+from turnlog.edit.package.pack import pack_sessions
 from turnlog.edit.package.reader import Package
-from turnlog.edit.package.staging import Staging, settle
-from turnlog.edit.package.unpack import unpack
+from turnlog.edit.package.staging import StagingArea, settle_unpacking
+from turnlog.edit.package.unpack import unpack_package
 from turnlog.errors import Changed, TurnlogError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,20 +25,20 @@ import sys
 from pathlib import Path
 from tests.edit.furnished import MINE, OTHER, furnish
 from tests.edit.killed import killed
-from turnlog.edit.package.pack import pack
+from turnlog.edit.package.pack import pack_sessions
 from turnlog.edit.package.reader import Package
-from turnlog.edit.package.unpack import unpack
-from turnlog.edit.package.staging import settle
+from turnlog.edit.package.unpack import unpack_package
+from turnlog.edit.package.staging import settle_unpacking
 
 base = Path(sys.argv[1])
 session = furnish(base / "claude")
-path = pack([session, session.with_name(f"{OTHER}.jsonl")], base / "p").path
+path = pack_sessions([session, session.with_name(f"{OTHER}.jsonl")], base / "p").path
 (base / "work").mkdir()
 (base / "other").mkdir()
 
 def put(there, project="work"):
     with Package(path) as package:
-        return unpack(package, there, given={"/home/dana/webshop": base / project})
+        return unpack_package(package, there, given={"/home/dana/webshop": base / project})
 
 def files(there):
     return {p.relative_to(there).as_posix(): p.read_bytes() for p in there.rglob("*") if p.is_file()}
@@ -59,7 +59,7 @@ for step in range(1, 10_000):
         assert all(now.get(name) == data for name, data in whole.items() if name not in visible), step
     outcomes.add(len(seen))
     if list(there.glob(".turnlog*/ready")):  # from here on any run finishes the work
-        settle(there)
+        settle_unpacking(there)
         now = files(there)
         assert now.pop("settings.json") == b"{}"
         assert now == whole, (step, whole.keys() ^ now.keys())
@@ -85,19 +85,19 @@ import sys
 from pathlib import Path
 from tests.edit.furnished import furnish, picture
 from tests.edit.killed import killed
-from turnlog.edit.package.pack import pack
+from turnlog.edit.package.pack import pack_sessions
 
 base = Path(sys.argv[1])
 session = furnish(base / "claude")
 before = picture(base / "claude")
-whole = pack([session], base / "whole").path.read_bytes()
+whole = pack_sessions([session], base / "whole").path.read_bytes()
 (base / "out").mkdir()
 for step in range(1, 10_000):
     path = base / "out" / "p"
     path.unlink(missing_ok=True)
-    ended = killed(lambda: pack([session], path), step)
+    ended = killed(lambda: pack_sessions([session], path), step)
     assert not path.exists() or path.read_bytes() == whole, step
-    pack([session], path, force=True)
+    pack_sessions([session], path, force=True)
     assert path.read_bytes() == whole
     assert sorted(item.name for item in (base / "out").iterdir()) == ["p"], step
     if not ended:
@@ -129,10 +129,10 @@ def test_killed_before_any_step_packing_leaves_a_whole_package_or_none(tmp_path:
     assert int(sweep(PACKING, tmp_path)) > 5
 
 
-def staged(config: Path, *places: str) -> Staging:
-    staging = Staging(config)
+def staged(config: Path, *places: str) -> StagingArea:
+    staging = StagingArea(config)
     for place in places:
-        staging.add(config / place, [b"new"], 0o600, is_last=place.endswith(".jsonl"))
+        staging.add_file(config / place, [b"new"], 0o600, is_last=place.endswith(".jsonl"))
     staging.add_history(b'{"display":"typed"}\n')
     return staging
 
@@ -146,7 +146,7 @@ def test_a_file_that_appears_in_the_last_moment_is_not_overwritten_and_all_is_ta
         before = {path: path.read_bytes() for path in config.rglob("*") if path.is_file()}
         staging = staged(config, "a.jsonl", "tasks/x", "b/c.jsonl", "todos/deep/y")
         with pytest.raises(Changed, match="appeared"):
-            staging.appear()
+            staging.publish_files()
         assert {path: path.read_bytes() for path in config.rglob("*") if path.is_file()} == before
         assert not (config / "todos").exists()
 
@@ -156,21 +156,21 @@ def test_what_was_begun_by_nobody_knows_whom_is_told(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "plan.json").write_text("{")
     with pytest.raises(TurnlogError, match="remove that folder"):
-        settle(tmp_path)
+        settle_unpacking(tmp_path)
 
 
 def test_a_transcript_whose_place_was_taken_since_a_kill_is_given_up(tmp_path: Path) -> None:
     staging = staged(tmp_path, "a.jsonl", "tasks/x")
     (tmp_path / "a.jsonl").write_text("theirs")
     with pytest.raises(Changed):
-        staging.appear()
+        staging.publish_files()
     again = staged(tmp_path, "b.jsonl", "tasks/x")
     (again.folder / "plan.json").write_text(
         '{"items":[[1,"b.jsonl","",true]],"folders":[]}'.replace('[1,"b.jsonl","",true]', _item(1, "b.jsonl"))
     )
     (again.folder / "ready").touch()
     (tmp_path / "b.jsonl").write_text("theirs")
-    settle(tmp_path)
+    settle_unpacking(tmp_path)
     assert (tmp_path / "b.jsonl").read_text() == "theirs"
     assert not list(tmp_path.glob(".turnlog*"))
 
@@ -181,7 +181,7 @@ def _item(number: int, place: str) -> str:
 
 @posix
 def test_two_at_once_unpack_it_once(tmp_path: Path) -> None:
-    path = pack([furnish(tmp_path / "claude")], tmp_path / "p").path
+    path = pack_sessions([furnish(tmp_path / "claude")], tmp_path / "p").path
     (tmp_path / "work").mkdir()
     program = [sys.executable, "-m", "turnlog", "unpack", str(path)]
     program += ["--project", str(tmp_path / "work"), "--config", str(tmp_path / "there")]
@@ -192,6 +192,6 @@ def test_two_at_once_unpack_it_once(tmp_path: Path) -> None:
         assert process.returncode == 0, err
     assert len((tmp_path / "there" / "history.jsonl").read_bytes().splitlines()) == 1
     with Package(path) as package:
-        (done,) = unpack(package, tmp_path / "there", given={"/home/dana/webshop": tmp_path / "work"})
+        (done,) = unpack_package(package, tmp_path / "there", given={"/home/dana/webshop": tmp_path / "work"})
     assert done.is_here
     assert done.path.name == f"{MINE}.jsonl"

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from tests.edit.furnished import MINE, OTHER, conversation, picture
 from tests.session.build import SESSION, encoded
-from turnlog.edit.package.pack import pack
-from turnlog.edit.package.places import colliding
+from turnlog.edit.package.pack import pack_sessions
+from turnlog.edit.package.places import find_colliding_name
 from turnlog.edit.package.reader import Package
-from turnlog.edit.package.unpack import Unpacked, unpack
-from turnlog.edit.trash.delete import delete
+from turnlog.edit.package.unpack import UnpackedSession, unpack_package
+from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
-from turnlog.entries.slug import slug
-from turnlog.entries.spelling import escaped, is_safe, unescaped
+from turnlog.entries.slug import make_slug
+from turnlog.entries.spelling import escape_path, is_safe_path, unescape_path
 from turnlog.errors import Changed, UsageError
 
 OLD = "/home/dana/webshop"
@@ -30,7 +30,7 @@ OLD = "/home/dana/webshop"
 @pytest.fixture
 def packed(session: Path, tmp_path: Path) -> Path:
     """A package of the furnished session."""
-    return pack([session], tmp_path / "p.tar.zst").path
+    return pack_sessions([session], tmp_path / "p.tar.zst").path
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def put(package: Path, there: Path, project: Path, **wish: bool) -> Unpacked:
+def put(package: Path, there: Path, project: Path, **wish: bool) -> UnpackedSession:
     with Package(package) as opened:
-        (done,) = unpack(opened, there, given={OLD: project}, **wish)
+        (done,) = unpack_package(opened, there, given={OLD: project}, **wish)
     return done
 
 
@@ -60,7 +60,7 @@ def texts(config: Path) -> dict[str, bytes]:
 def test_everything_is_in_its_place_there(packed: Path, config: Path, there: Path, project: Path) -> None:
     done = put(packed, there, project)
     here, now = texts(config), texts(there)
-    folder = f"projects/{slug(str(project))}"
+    folder = f"projects/{make_slug(str(project))}"
     renamed = {name.replace("projects/-home-dana-webshop", folder) for name in here if MINE in name or "beef" in name}
     left = {f"debug/{MINE}.txt", f"session-env/{MINE}/hook.sh", f"strange/{MINE}.json"}
     linked = {f"{folder}/{MINE}/link"}
@@ -96,7 +96,7 @@ def test_paths_of_agents_meta_files_history_and_copies_are_translated_and_texts_
     (inside / "subagents" / "agent-a1b2c3d.meta.json").write_text(json.dumps({"worktreePath": f"{OLD}/tree"}))
     with (config / "history.jsonl").open("a") as history:
         history.write(json.dumps({"display": f"in {OLD}", "project": OLD, "sessionId": MINE}) + "\n")
-    done = put(pack([session], tmp_path / "p").path, there, project)
+    done = put(pack_sessions([session], tmp_path / "p").path, there, project)
     last = json.loads(done.path.read_bytes().splitlines()[-1])
     folder = done.path.with_suffix("")
     assert last["message"]["content"] == f"look at {OLD}/a.py"
@@ -117,16 +117,16 @@ def test_without_a_word_the_project_is_the_old_folder_if_it_is_here(there: Path,
     project.mkdir()
     rows = conversation("x", "y")
     lines = encoded([{**row, "cwd": str(project)} for row in rows.lines])
-    session = tmp_path / "claude" / "projects" / slug(str(project)) / f"{SESSION}.jsonl"
+    session = tmp_path / "claude" / "projects" / make_slug(str(project)) / f"{SESSION}.jsonl"
     session.parent.mkdir(parents=True)
     session.write_bytes(lines)
-    path = pack([session], tmp_path / "p").path
+    path = pack_sessions([session], tmp_path / "p").path
     with Package(path) as package:
-        (done,) = unpack(package, there)
+        (done,) = unpack_package(package, there)
     assert done.path.read_bytes() == lines
     project.rmdir()
     with Package(path) as package, pytest.raises(UsageError, match="no folder here; say --project PATH"):
-        unpack(package, there, dry_run=True)
+        unpack_package(package, there, dry_run=True)
 
 
 def test_a_project_that_is_no_folder_is_refused(packed: Path, there: Path, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_an_id_that_stands_before_the_entry_that_has_it_becomes_the_same_new_one
     session.write_bytes(session.read_bytes() + encoded([row]))
     agent = session.with_suffix("") / "subagents" / "agent-a1b2c3d.jsonl"
     agent.write_bytes(encoded([{"type": "user", "uuid": late, "sessionId": MINE, "isSidechain": True}]))
-    done = put(pack([session], tmp_path / "p").path, there, project, new_ids=True)
+    done = put(pack_sessions([session], tmp_path / "p").path, there, project, new_ids=True)
     new = json.loads((done.path.with_suffix("") / "subagents" / agent.name).read_bytes())["uuid"]
     assert new != late
     mentions = json.loads(done.path.read_bytes().splitlines()[-1])["mentions"]
@@ -230,14 +230,14 @@ def test_an_id_that_stands_before_the_entry_that_has_it_becomes_the_same_new_one
 def test_a_large_session_comes_out_as_it_went_in(tmp_path: Path, there: Path) -> None:
     (tmp_path / "work").mkdir()
     rows = [{"type": "user", "cwd": str(tmp_path / "work"), "text": "x" * (1 << number)} for number in range(23)]
-    session = tmp_path / "claude" / "projects" / slug(str(tmp_path / "work")) / f"{SESSION}.jsonl"
+    session = tmp_path / "claude" / "projects" / make_slug(str(tmp_path / "work")) / f"{SESSION}.jsonl"
     session.parent.mkdir(parents=True)
     session.write_bytes(encoded(rows))
-    path = pack([session], tmp_path / "p").path
+    path = pack_sessions([session], tmp_path / "p").path
     with Package(path) as package:
-        (done,) = unpack(package, there)
+        (done,) = unpack_package(package, there)
         assert done.path.read_bytes() == session.read_bytes()
-        (other,) = unpack(package, tmp_path / "x", given={str(tmp_path / "work"): tmp_path})
+        (other,) = unpack_package(package, tmp_path / "x", given={str(tmp_path / "work"): tmp_path})
     found = [json.loads(line) for line in other.path.read_bytes().splitlines()]
     assert found == [{**row, "cwd": str(tmp_path)} for row in rows]
 
@@ -250,7 +250,7 @@ def test_a_dry_run_says_what_would_go_where_and_writes_nothing(packed: Path, the
 
 def test_an_unpacked_session_can_be_deleted_again(packed: Path, there: Path, project: Path, tmp_path: Path) -> None:
     done = put(packed, there, project)
-    delete(done.path, Trash(tmp_path / "trash"), history=True, force=True)
+    delete_session(done.path, Trash(tmp_path / "trash"), history=True, force=True)
     assert texts(there) == {"history.jsonl": b""}
 
 
@@ -273,11 +273,11 @@ def test_several_sessions_of_several_projects_find_their_folders(
     other.write_bytes(encoded([{**row, "cwd": "/srv/api", "sessionId": OTHER} for row in rows.lines]))
     for name in ("shop", "api"):
         (tmp_path / name).mkdir()
-    with Package(pack([session, other], tmp_path / "p").path) as package:
+    with Package(pack_sessions([session, other], tmp_path / "p").path) as package:
         given: dict[str | None, Path] = {OLD: tmp_path / "shop", "/srv/api": tmp_path / "api"}
-        one, two = unpack(package, there, given=given)
-    assert one.path.parent.name == slug(str(tmp_path / "shop"))
-    assert two.path.parent.name == slug(str(tmp_path / "api"))
+        one, two = unpack_package(package, there, given=given)
+    assert one.path.parent.name == make_slug(str(tmp_path / "shop"))
+    assert two.path.parent.name == make_slug(str(tmp_path / "api"))
     assert {json.loads(line)["cwd"] for line in two.path.read_bytes().splitlines()} == {str(tmp_path / "api")}
 
 
@@ -289,8 +289,8 @@ def test_two_files_that_would_come_to_lie_at_one_place_are_refused(
     other.write_bytes(encoded([{"type": "user", "cwd": "/srv/api", "sessionId": OTHER}]))
     (other.parent / "agent-beef.jsonl").write_bytes(encoded([{"type": "user", "sessionId": OTHER}]))
     told = pytest.raises(Changed, match=r"two of its files would come to lie at .*agent-beef\.jsonl")
-    with Package(pack([session, other], tmp_path / "p").path) as package, told:
-        unpack(package, there, given={OLD: project, "/srv/api": project})
+    with Package(pack_sessions([session, other], tmp_path / "p").path) as package, told:
+        unpack_package(package, there, given={OLD: project, "/srv/api": project})
     assert not there.exists()
 
 
@@ -312,19 +312,19 @@ def test_any_files_come_out_as_they_went_in(
     files: dict[str, tuple[bytes, int]],
     lines: list[bytes],
 ) -> None:
-    if colliding(map(escaped, files)) is not None:
+    if find_colliding_name(map(escape_path, files)) is not None:
         return
     base = tmp_path_factory.mktemp("trip")
     (base / "work").mkdir()
-    session = base / "claude" / "projects" / slug(str(base / "work")) / f"{SESSION}.jsonl"
+    session = base / "claude" / "projects" / make_slug(str(base / "work")) / f"{SESSION}.jsonl"
     outputs = session.with_suffix("") / "tool-results"
     outputs.mkdir(parents=True)
     session.write_bytes(json.dumps({"cwd": str(base / "work")}).encode() + b"\n" + b"".join(lines))
     for name, (data, mode) in files.items():
         (outputs / name).write_bytes(data)
         (outputs / name).chmod(mode)
-    with Package(pack([session], base / "p").path) as package:
-        (done,) = unpack(package, base / "there")
+    with Package(pack_sessions([session], base / "p").path) as package:
+        (done,) = unpack_package(package, base / "there")
     assert done.path.read_bytes() == session.read_bytes()
     found = done.path.with_suffix("") / "tool-results"
     seen = {path.name: (path.read_bytes(), path.stat().st_mode & 0o777) for path in found.iterdir()} if files else {}
@@ -333,7 +333,7 @@ def test_any_files_come_out_as_they_went_in(
 
 @any_of(NAMES)
 def test_every_name_of_a_disk_can_be_written_and_read_back(name: str) -> None:
-    written = escaped(name)
-    assert unescaped(written) == name
+    written = escape_path(name)
+    assert unescape_path(written) == name
     written.encode()
-    assert is_safe(written) or os.name == "nt"
+    assert is_safe_path(written) or os.name == "nt"

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.move.paths import Translation
-from turnlog.entries.reader import scan
+from turnlog.edit.move.paths import PathTranslation
+from turnlog.entries.reader import scan_lines
 from turnlog.errors import UsageError
 
-HERE = Translation("/a/old", "/b/new")
-WINDOWS = Translation("C:\\code\\old", "D:\\new place")
+HERE = PathTranslation("/a/old", "/b/new")
+WINDOWS = PathTranslation("C:\\code\\old", "D:\\new place")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ WINDOWS = Translation("C:\\code\\old", "D:\\new place")
     ],
 )
 def test_a_path_is_rewritten_when_it_is_the_folder_or_below_it(path: str, now: str) -> None:
-    assert HERE.path(path) == now
+    assert HERE.translate_path(path) == now
 
 
 @pytest.mark.parametrize(
@@ -55,34 +55,34 @@ def test_a_path_is_rewritten_when_it_is_the_folder_or_below_it(path: str, now: s
     ],
 )
 def test_a_path_of_windows_is_rewritten_in_any_spelling(path: str, now: str) -> None:
-    assert WINDOWS.path(path) == now
+    assert WINDOWS.translate_path(path) == now
 
 
 def test_a_path_that_comes_from_another_system_gets_the_separators_of_this_one() -> None:
-    assert Translation("C:\\code\\old", "/home/x").path("C:\\code\\old\\a\\b") == "/home/x/a/b"
-    assert Translation("/home/x", "C:\\code").path("/home/x/a/b") == "C:\\code\\a\\b"
-    assert Translation("\\\\server\\share\\p", "/p").path("\\\\server\\share\\p\\q") == "/p/q"
+    assert PathTranslation("C:\\code\\old", "/home/x").translate_path("C:\\code\\old\\a\\b") == "/home/x/a/b"
+    assert PathTranslation("/home/x", "C:\\code").translate_path("/home/x/a/b") == "C:\\code\\a\\b"
+    assert PathTranslation("\\\\server\\share\\p", "/p").translate_path("\\\\server\\share\\p\\q") == "/p/q"
 
 
 @pytest.mark.parametrize("path", ["", "relative", "./x", "/", "//", "~/x"])
 def test_what_is_no_whole_path_is_refused(path: str) -> None:
     with pytest.raises(UsageError, match="no whole path of a folder"):
-        Translation(path, "/b")
+        PathTranslation(path, "/b")
 
 
 def test_in_texts_whole_paths_are_rewritten() -> None:
     text = 'cd /a/old && ls "/a/old/x" (/a/old) `/a/old`: /a/old. file:///a/old/y ~/.claude/projects/-a-old/s\n/a/old'
-    assert HERE.text(text) == text.replace("/a/old", "/b/new").replace("-a-old", "-b-new")
+    assert HERE.translate_text(text) == text.replace("/a/old", "/b/new").replace("-a-old", "-b-new")
 
 
 @pytest.mark.parametrize("text", ["/a/older", "/a/old.txt", "x/a/old", "./a/old", "/a/old-2", "/a/old_x", "/a/oldé"])
 def test_in_texts_longer_names_stay(text: str) -> None:
-    assert HERE.text(f"see {text} there") == f"see {text} there"
+    assert HERE.translate_text(f"see {text} there") == f"see {text} there"
 
 
 def test_in_texts_paths_of_windows_are_rewritten_in_any_spelling() -> None:
     text = 'in C:\\code\\old, "c:\\\\code\\\\old\\\\a" c:/code/old/b C:\\code\\older'
-    assert WINDOWS.text(text) == 'in D:\\new place, "D:\\\\new place\\\\a" D:/new place/b C:\\code\\older'
+    assert WINDOWS.translate_text(text) == 'in D:\\new place, "D:\\\\new place\\\\a" D:/new place/b C:\\code\\older'
 
 
 def line(**values: Any) -> bytes:
@@ -90,7 +90,7 @@ def line(**values: Any) -> bytes:
 
 
 def done(**values: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(HERE.line(line(**values)))
+    found: dict[str, Any] = json.loads(HERE.translate_line(line(**values)))
     return found
 
 
@@ -129,7 +129,7 @@ def test_every_path_of_an_envelope_is_rewritten(entry: dict[str, Any]) -> None:
     ],
 )
 def test_what_was_said_stays_as_it_is(entry: dict[str, Any]) -> None:
-    assert HERE.line(line(**entry)) == line(**entry)
+    assert HERE.translate_line(line(**entry)) == line(**entry)
 
 
 def test_with_texts_what_was_said_is_rewritten_but_for_what_is_signed() -> None:
@@ -140,7 +140,7 @@ def test_with_texts_what_was_said_is_rewritten_but_for_what_is_signed() -> None:
         {"type": "image", "source": {"data": "/a/old/AAAA"}},
     ]
     raw = line(type="assistant", message={"content": blocks}, toolUseResult="at /a/old/x")
-    found = json.loads(HERE.line(raw, text=True))
+    found = json.loads(HERE.translate_line(raw, text=True))
     assert found["message"]["content"] == [
         blocks[0],
         {"type": "text", "text": "in /b/new."},
@@ -152,13 +152,13 @@ def test_with_texts_what_was_said_is_rewritten_but_for_what_is_signed() -> None:
 
 def test_with_texts_a_recorded_request_stays_because_it_is_hashed() -> None:
     raw = line(type="api-request-blob", hash="h", message={"content": "in /a/old"})
-    assert HERE.line(raw, text=True) == raw
+    assert HERE.translate_line(raw, text=True) == raw
 
 
 def test_every_other_byte_of_a_line_stays() -> None:
     head, path = b'\xef\xbb\xbf {"n":1.50e1,"s":"\\u00e9\\/","cwd":', b'"\\/a\\/old\\/\\u0078"'
     tail = b',"u":"\\ud800","n2":12345678901234567890123} \r\n'
-    assert HERE.line(head + path + tail) == head + b'"/b/new/x"' + tail
+    assert HERE.translate_line(head + path + tail) == head + b'"/b/new/x"' + tail
 
 
 @pytest.mark.parametrize(
@@ -175,12 +175,12 @@ def test_every_other_byte_of_a_line_stays() -> None:
     ],
 )
 def test_what_is_no_entry_stays_byte_for_byte(raw: bytes) -> None:
-    assert HERE.line(raw) == raw
-    assert HERE.line(raw, text=True) == raw
+    assert HERE.translate_line(raw) == raw
+    assert HERE.translate_line(raw, text=True) == raw
 
 
 def test_bytes_that_are_no_text_stay_beside_a_path() -> None:
-    assert HERE.line(b'{"x":"\xff","cwd":"/a/old"}\n') == b'{"x":"\xff","cwd":"/b/new"}\n'
+    assert HERE.translate_line(b'{"x":"\xff","cwd":"/a/old"}\n') == b'{"x":"\xff","cwd":"/b/new"}\n'
 
 
 VALUES = st.recursive(
@@ -197,19 +197,21 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.sampled_from(["cwd", "x", "message", "toolUseResult", "content"]), VALUES))
 def test_there_and_back_is_the_same_line(entry: dict[str, Any]) -> None:
     raw = json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
-    there = HERE.line(raw)
-    assert HERE.line(there) == there
-    assert json.loads(Translation("/b/new", "/a/old").line(there).decode("utf-8", "surrogatepass")) == entry
+    there = HERE.translate_line(raw)
+    assert HERE.translate_line(there) == there
+    assert (
+        json.loads(PathTranslation("/b/new", "/a/old").translate_line(there).decode("utf-8", "surrogatepass")) == entry
+    )
 
 
 @pytest.mark.corpus
 def test_in_recorded_sessions_no_path_of_the_project_is_left_in_an_envelope(corpus: Path) -> None:
-    away = Translation("/tmp/demo/webshop", "/srv/elsewhere")
+    away = PathTranslation("/tmp/demo/webshop", "/srv/elsewhere")
     left, files = [], 0
     for path in (corpus / "lab").rglob("*.jsonl"):
         with path.open("rb") as file:
-            for _, raw in scan(file):
-                new = away.line(raw)
+            for _, raw in scan_lines(file):
+                new = away.translate_line(raw)
                 files += new != raw
                 left += [place for place in _paths(_object(new), ()) if not _is_said(place[0])]
     assert files > 1000

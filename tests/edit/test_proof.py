@@ -13,12 +13,12 @@ import pytest
 from tests.edit.furnished import picture
 from tests.session.build import BASE, SESSION, Build, base, encoded, said, variant
 from turnlog.edit import clone as clone_module
-from turnlog.edit.clone import clone
-from turnlog.edit.compress.compact import compact
-from turnlog.edit.compress.recap import recap
+from turnlog.edit.clone import clone_session
+from turnlog.edit.compress.compact import compact_draft
+from turnlog.edit.compress.recap import build_recap
 from turnlog.edit.draft import Draft
-from turnlog.edit.identity import Identity, new_id
-from turnlog.edit.package.contents import contents
+from turnlog.edit.identity import IdRenewer, create_uuid
+from turnlog.edit.package.contents import list_session_contents
 from turnlog.errors import Changed, TurnlogError
 from turnlog.session.session import Session
 
@@ -43,7 +43,7 @@ def bare(tmp_path: Path) -> Path:
 def test_a_byte_order_mark_does_not_cost_the_first_line(bare: Path, edited: bool) -> None:
     shutil.copy(variant("utf-8-bom-first"), bare)
     with Session.open(bare) as source:
-        made = clone(bare, Draft.of(source.file) if edited else None)
+        made = clone_session(bare, Draft.from_transcript(source.file) if edited else None)
         assert said_in(made.path) == said(source)
 
 
@@ -54,10 +54,10 @@ def test_a_linked_folder_beside_a_session_is_not_entered(bare: Path, tmp_path: P
         (outside / name).parent.mkdir(parents=True, exist_ok=True)
         (outside / name).write_text("{}\n")
     bare.with_suffix("").symlink_to(outside)
-    made = clone(bare)
+    made = clone_session(bare)
     assert made.files == 0
     assert sorted(path.name for path in made.path.with_suffix("").rglob("*")) == ["custom-title.json"]
-    packed = contents(bare)
+    packed = list_session_contents(bare)
     assert not packed.files
     assert bare.with_suffix("") in packed.left_out
 
@@ -71,7 +71,7 @@ def test_people_may_keep_a_folder_of_the_client_on_another_disk(bare: Path, tmp_
     away = tmp_path / "away"
     shutil.move(config / name, away)
     (config / name).symlink_to(away)
-    made = clone(bare)
+    made = clone_session(bare)
     assert said_in(made.path) == BASE
     assert (config / "file-history" / made.session_id / "a@v1").read_text() == "old"
 
@@ -83,7 +83,7 @@ def test_a_project_that_is_a_link_out_of_the_projects_gets_no_clone(bare: Path, 
     bare.parent.symlink_to(away)
     before = picture(tmp_path)
     with pytest.raises(TurnlogError, match="leads out of"):
-        clone(bare)
+        clone_session(bare)
     assert picture(tmp_path) == before
 
 
@@ -101,7 +101,7 @@ def test_a_session_that_is_rewritten_while_it_is_copied_is_refused(bare: Path, c
     for number in range(40):
         build.prompt(f"{number} " + "x" * 100_000)
     build.write(bare.parent)
-    lines = clone_module._streamed(bare, Identity(SESSION, new_id()), [0])
+    lines = clone_module._stream_lines(bare, IdRenewer(SESSION, create_uuid()), [0])
     next(lines)
     change(bare)
     with pytest.raises(Changed, match="nothing was written"):
@@ -109,13 +109,13 @@ def test_a_session_that_is_rewritten_while_it_is_copied_is_refused(bare: Path, c
 
 
 def test_a_session_that_grows_or_goes_while_it_is_copied_is_copied_as_it_was(bare: Path) -> None:
-    lines = clone_module._streamed(bare, Identity(SESSION, new_id()), [0])
+    lines = clone_module._stream_lines(bare, IdRenewer(SESSION, create_uuid()), [0])
     first = next(lines)
     with bare.open("ab") as file:
         file.write(base().data())
     if sys.platform != "win32":
         bare.unlink()
-    assert said(Session.of(first + b"".join(lines))) == BASE
+    assert said(Session.from_bytes(first + b"".join(lines))) == BASE
 
 
 def test_a_session_that_an_old_client_resumed_into_a_new_file_is_compacted(bare: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_session_that_an_old_client_resumed_into_a_new_file_is_compacted(bare:
         line["sessionId"] = "99999999-2222-4333-8444-555555555555"
     build.write(bare.parent)
     with Session.open(bare) as session:
-        made = clone(bare, compact(Draft.of(session.file), recap, keep=1).draft)
+        made = clone_session(bare, compact_draft(Draft.from_transcript(session.file), build_recap, keep=1).draft)
     assert said_in(made.path)[-1] == BASE[-1]
 
 
@@ -134,6 +134,6 @@ def test_values_nested_two_thousand_deep_come_along(bare: Path) -> None:
     lines = base().data().splitlines(keepends=True)
     lines[1] = lines[1].replace(b'"version"', b'"x":' + deep + b',"version"')
     bare.write_bytes(b"".join(lines))
-    made = clone(bare)
+    made = clone_session(bare)
     assert deep in made.path.read_bytes()
     assert said_in(made.path) == BASE

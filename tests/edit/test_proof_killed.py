@@ -18,8 +18,8 @@ from tests.edit import furnished
 from tests.edit.furnished import LONG_AGO, furnish, picture
 from tests.edit.killed import killed
 from tests.session.build import Build
-from turnlog.cli.program import run
-from turnlog.edit.identity import new_id
+from turnlog.cli.program import run_program
+from turnlog.edit.identity import create_uuid
 from turnlog.entries.layout import is_session_id
 from turnlog.session.session import Session
 
@@ -40,11 +40,11 @@ def quiet():
 
 def work(words):
     quiet()
-    assert run(words) == 0
+    assert run_program(words) == 0
 
 base, stride, words = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 (base / "model").mkdir(parents=True)
-furnished.MINE = new_id()  # other tests may run at the same time, and one starts a process that has the usual id
+furnished.MINE = create_uuid()  # other tests may run at the same time, and one starts a process that has the usual id
 session = furnish(base / "model" / "claude")
 session.write_bytes(sick())
 os.utime(session, (LONG_AGO, LONG_AGO))

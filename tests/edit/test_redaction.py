@@ -10,11 +10,11 @@ import pytest
 
 from tests.edit.furnished import MINE, picture
 from tests.session.build import Build
-from turnlog.edit.carried import carried
-from turnlog.edit.clone import clone
+from turnlog.edit.carried import list_carried_files
+from turnlog.edit.clone import clone_session
 from turnlog.edit.draft import Draft
-from turnlog.edit.redaction import learn, redacted, redacted_file, redacted_line
-from turnlog.edit.target import target
+from turnlog.edit.redaction import learn_session_secrets, redact_draft, redact_file, redact_line
+from turnlog.edit.target import find_target
 from turnlog.entries.reader import Transcript
 from turnlog.redact.redactor import Redactor
 from turnlog.session.session import Session
@@ -24,13 +24,13 @@ SECRET = "gh" + "p_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
 
 
 def clean(build: Build) -> tuple[Draft, Redactor]:
-    draft, redactor = Draft.of(build.session().file), Redactor()
-    learn(draft, (), redactor)
-    return redacted(draft, redactor), redactor
+    draft, redactor = Draft.from_transcript(build.session().file), Redactor()
+    learn_session_secrets(draft, (), redactor)
+    return redact_draft(draft, redactor), redactor
 
 
 def bodies(draft: Draft) -> list[dict[str, Any]]:
-    return [draft.body(row) for row in draft.rows]
+    return [draft.get_body(row) for row in draft.rows]
 
 
 def test_a_secret_gets_the_same_mark_wherever_it_stands() -> None:
@@ -38,10 +38,10 @@ def test_a_secret_gets_the_same_mark_wherever_it_stands() -> None:
     build.note("last-prompt", lastPrompt=f"the bare {SECRET} comes first", leafUuid="x")
     build.prompt(f"export GITHUB_TOKEN={SECRET}", uuid="p", toolUseResult={"stdout": SECRET, f"{SECRET}.txt": [SECRET]})
     draft, redactor = clean(build)
-    written = b"".join(draft.lines()).decode()
+    written = b"".join(draft.iterate_lines()).decode()
     assert SECRET not in written
     assert written.count("[secret:github:1]") >= 3
-    assert redactor.report().found
+    assert redactor.build_report().replacement_count
 
 
 def test_entries_without_secrets_stay_byte_for_byte() -> None:
@@ -50,7 +50,7 @@ def test_entries_without_secrets_stay_byte_for_byte() -> None:
     build.answer("thanks")
     source = build.data().splitlines(keepends=True)
     draft, _ = clean(build)
-    assert list(draft.lines())[1] == source[1]
+    assert list(draft.iterate_lines())[1] == source[1]
 
 
 def test_thinking_that_held_a_secret_goes_and_its_children_hang_on_its_ancestor() -> None:
@@ -61,16 +61,16 @@ def test_thinking_that_held_a_secret_goes_and_its_children_hang_on_its_ancestor(
     build.row("assistant", "thinks", message=message)
     said = build.answer("hi")
     draft, redactor = clean(build)
-    assert [draft.uuid(row) for row in draft.rows] == [prompt, said]
-    assert draft.parent(draft.rows[1]) == prompt
-    assert len(redactor.report().thinking) == 1
+    assert [draft.get_uuid(row) for row in draft.rows] == [prompt, said]
+    assert draft.get_parent_uuid(draft.rows[1]) == prompt
+    assert len(redactor.build_report().thinking) == 1
 
 
 def test_a_broken_line_with_a_secret_goes_and_another_stays() -> None:
     raw = f'garbage {SECRET}\ngarbage\n{{"type":"user","uuid":"p"}}\n'.encode()
-    draft, redactor = Draft.of(Transcript.of(raw)), Redactor()
-    learn(draft, (), redactor)
-    assert list(redacted(draft, redactor).lines()) == [b"garbage\n", b'{"type":"user","uuid":"p"}\n']
+    draft, redactor = Draft.from_transcript(Transcript.from_bytes(raw)), Redactor()
+    learn_session_secrets(draft, (), redactor)
+    assert list(redact_draft(draft, redactor).iterate_lines()) == [b"garbage\n", b'{"type":"user","uuid":"p"}\n']
 
 
 def test_every_file_of_a_clone_is_without_secrets_and_it_resumes(session: Path, config: Path) -> None:
@@ -86,9 +86,9 @@ def test_every_file_of_a_clone_is_without_secrets_and_it_resumes(session: Path, 
     before = picture(config)
     redactor = Redactor()
     with Session.open(session) as opened:
-        draft = Draft.of(opened.file)
-        learn(draft, carried(target(session), "x"), redactor)
-        made = clone(session, redacted(draft, redactor), read=lambda path: redacted_file(path, redactor))
+        draft = Draft.from_transcript(opened.file)
+        learn_session_secrets(draft, list_carried_files(find_target(session), "x"), redactor)
+        made = clone_session(session, redact_draft(draft, redactor), read=lambda path: redact_file(path, redactor))
     new = [path for path in config.rglob("*") if path.is_file() and made.session_id in str(path)]
     assert len(new) > 5
     assert all(SECRET.encode() not in path.read_bytes() for path in new)
@@ -106,30 +106,30 @@ def test_every_file_of_a_clone_is_without_secrets_and_it_resumes(session: Path, 
 def test_files_that_are_no_text_stay(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"\x00\xff" + SECRET.encode())
-    assert b"".join(redacted_file(path, Redactor())) == path.read_bytes()
+    assert b"".join(redact_file(path, Redactor())) == path.read_bytes()
 
 
 def test_an_earlier_value_of_a_repeated_key_does_not_stay() -> None:
     inner = f'{{"role":"user","content":"{SECRET}","content":"x"}}'
     raw = f'{{"type":"user","uuid":"p","note":"{SECRET}","note":"y","message":{inner}}}\n'.encode()
-    draft, redactor = Draft.of(Transcript.of(raw)), Redactor()
-    learn(draft, (), redactor)
-    (written,) = redacted(draft, redactor).lines()
+    draft, redactor = Draft.from_transcript(Transcript.from_bytes(raw)), Redactor()
+    learn_session_secrets(draft, (), redactor)
+    (written,) = redact_draft(draft, redactor).iterate_lines()
     assert json.loads(written) == json.loads(raw)
     assert SECRET.encode() not in written
-    assert SECRET.encode() not in redacted_line(raw, Redactor())
+    assert SECRET.encode() not in redact_line(raw, Redactor())
 
 
 def test_a_line_of_another_file_that_can_not_be_read_as_a_whole_and_holds_a_secret_goes() -> None:
     deep = b'{"type":"user","deep":' + b"[" * 2000 + b'"' + SECRET.encode() + b'"' + b"]" * 2000 + b"}\n"
-    assert redacted_line(deep, Redactor()) == b"\n"
+    assert redact_line(deep, Redactor()) == b"\n"
     plain = deep.replace(SECRET.encode(), b"nothing")
-    assert redacted_line(plain, Redactor()) == plain
+    assert redact_line(plain, Redactor()) == plain
 
 
 def test_a_message_that_is_no_object_is_redacted_too() -> None:
     raw = f'{{"type":"user","uuid":"p","message":"{SECRET}"}}\n'.encode()
-    draft, redactor = Draft.of(Transcript.of(raw)), Redactor()
-    learn(draft, (), redactor)
-    (written,) = redacted(draft, redactor).lines()
+    draft, redactor = Draft.from_transcript(Transcript.from_bytes(raw)), Redactor()
+    learn_session_secrets(draft, (), redactor)
+    (written,) = redact_draft(draft, redactor).iterate_lines()
     assert json.loads(written)["message"] == "[secret:github:1]"

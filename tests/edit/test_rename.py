@@ -11,9 +11,9 @@ import pytest
 
 from tests.edit.furnished import LONG_AGO, MINE, OTHER, picture
 from tests.session.build import recorded
-from turnlog.edit.rename import rename
-from turnlog.edit.tag import tag
-from turnlog.entries.belongings import custom_title
+from turnlog.edit.rename import rename_session
+from turnlog.edit.tag import tag_session
+from turnlog.entries.belongings import read_custom_title
 from turnlog.errors import Changed, TurnlogError, UsageError
 from turnlog.session.session import Session
 
@@ -28,7 +28,7 @@ def added(path: Path, before: bytes) -> list[dict[str, str]]:
 
 def test_a_title_is_written_as_the_client_writes_it(session: Path) -> None:
     before = session.read_bytes()
-    assert rename(session, "  Fix the\n cents ").value == "Fix the cents"
+    assert rename_session(session, "  Fix the\n cents ").value == "Fix the cents"
     assert added(session, before) == [
         {"type": "custom-title", "customTitle": "Fix the cents", "sessionId": MINE},
         {"type": "agent-name", "agentName": "Fix the cents", "sessionId": MINE},
@@ -44,12 +44,12 @@ def test_the_lines_have_the_form_of_genuine_ones() -> None:
     genuine = [line for line in path.read_bytes().splitlines() if line.startswith(b'{"type":"custom-title"')]
     title, own = json.loads(genuine[0])["customTitle"], path.stem
     assert genuine[0] == f'{{"type":"custom-title","customTitle":"{title}","sessionId":"{own}"}}'.encode()
-    assert custom_title(path.with_suffix("") / "custom-title.json") in (title, None)
+    assert read_custom_title(path.with_suffix("") / "custom-title.json") in (title, None)
 
 
 def test_nothing_but_the_transcript_and_the_title_beside_it_changes(session: Path, config: Path) -> None:
     before = picture(config)
-    rename(session, "Shop")
+    rename_session(session, "Shop")
     after = picture(config)
     changed = {place for place in before if before[place].content != after[place].content}
     assert changed == {f"projects/-home-dana-webshop/{MINE}.jsonl"}
@@ -59,7 +59,7 @@ def test_nothing_but_the_transcript_and_the_title_beside_it_changes(session: Pat
 @posix
 def test_a_title_beside_the_transcript_is_for_its_owner_only(session: Path) -> None:
     other = session.with_name(f"{OTHER}.jsonl")
-    rename(other, "Ünïcode 🐙")
+    rename_session(other, "Ünïcode 🐙")
     beside = other.with_suffix("") / "custom-title.json"
     assert beside.read_text(encoding="utf-8") == '{"customTitle":"Ünïcode 🐙"}'
     assert (beside.stat().st_mode & 0o777, beside.parent.stat().st_mode & 0o777) == (0o600, 0o700)
@@ -68,15 +68,15 @@ def test_a_title_beside_the_transcript_is_for_its_owner_only(session: Path) -> N
 def test_a_file_outside_of_the_clients_folders_gets_a_title_too(tmp_path: Path) -> None:
     path = tmp_path / f"{MINE}.jsonl"
     path.write_bytes(b"{}\n")
-    rename(path, "Copy")
+    rename_session(path, "Copy")
     assert len(added(path, b"{}\n")) == 2
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_tag_is_given_and_taken_away(session: Path) -> None:
     before = session.read_bytes()
-    tag(session, "#urgent")
-    tag(session, None)
+    tag_session(session, "#urgent")
+    tag_session(session, None)
     assert added(session, before) == [
         {"type": "tag", "tag": "urgent", "sessionId": MINE},
         {"type": "tag", "tag": "", "sessionId": MINE},
@@ -96,7 +96,7 @@ def test_a_tag_is_given_and_taken_away(session: Path) -> None:
 def test_a_title_that_nobody_could_see_is_refused(session: Path, title: str, words: str) -> None:
     before = session.read_bytes()
     with pytest.raises(UsageError, match=words):
-        rename(session, title)
+        rename_session(session, title)
     assert session.read_bytes() == before
 
 
@@ -104,7 +104,7 @@ def test_a_torn_line_stays_alone_on_its_line(session: Path) -> None:
     torn = session.read_bytes() + b'{"type":"user","mess'
     session.write_bytes(torn)
     os.utime(session, (LONG_AGO, LONG_AGO))
-    tag(session, "x")
+    tag_session(session, "x")
     assert session.read_bytes().startswith(torn + b'\n{"type":"tag"')
 
 
@@ -112,14 +112,14 @@ def test_a_line_that_is_being_written_is_not_cut_in_two(session: Path) -> None:
     torn = session.read_bytes() + b'{"type":"user","mess'
     session.write_bytes(torn)
     with pytest.raises(Changed, match="being written; try again"):
-        rename(session, "Shop")
+        rename_session(session, "Shop")
     assert session.read_bytes() == torn
 
 
 def test_an_open_session_is_renamed_and_the_sign_is_told(session: Path) -> None:
     (session.parents[2] / "sessions").mkdir()
     (session.parents[2] / "sessions" / "1.json").write_text(json.dumps({"pid": os.getpid(), "sessionId": MINE}))
-    assert [sign.kind for sign in rename(session, "Shop").busy] == ["registered"]
+    assert [sign.kind for sign in rename_session(session, "Shop").busy] == ["registered"]
 
 
 @posix
@@ -129,11 +129,11 @@ def test_no_link_leads_a_title_out_of_the_projects(session: Path, config: Path, 
     other = session.with_name(f"{OTHER}.jsonl")
     other.with_suffix("").symlink_to(outside)
     with pytest.raises(TurnlogError, match="leads out of"):
-        rename(other, "Shop")
+        rename_session(other, "Shop")
     assert list(outside.iterdir()) == []
     (outside / "precious").write_bytes(b"mine\n")
     link = config / "projects" / "-home-dana-webshop" / "22222222-2222-4333-8444-555555555555.jsonl"
     link.symlink_to(outside / "precious")
     with pytest.raises(TurnlogError, match="leads out of"):
-        rename(link, "Shop")
+        rename_session(link, "Shop")
     assert (outside / "precious").read_bytes() == b"mine\n"

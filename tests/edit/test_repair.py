@@ -12,22 +12,22 @@ import pytest
 
 from tests.edit.sick import CASES, IDS, SICK, Sick, hidden_end
 from tests.session.build import BASE, DATA, ROOT, SESSION, Build, base, edited, encoded, outcome, recorded, said, use
-from turnlog.edit.repairs.case import Case
-from turnlog.edit.repairs.home import Homes
-from turnlog.edit.repairs.repair import ELSEWHERE, REPAIRS, Outcome, Treatment, repair
-from turnlog.edit.repairs.results import LOST
-from turnlog.edit.repairs.sent import REFUSED_BLOCKS, count_sent
+from turnlog.edit.repairs.case import RepairCase
+from turnlog.edit.repairs.home import ParentFinder
+from turnlog.edit.repairs.repair import REMEDIES_BY_KIND, REPAIRS_BY_KIND, RepairOutcome, Treatment, repair_session
+from turnlog.edit.repairs.results import LOST_RESULT_TEXT
+from turnlog.edit.repairs.sent import REFUSED_BLOCK_TYPES, count_sent_blocks
 from turnlog.errors import UsageError
-from turnlog.session.health.diagnosis import diagnose
+from turnlog.session.health.diagnosis import diagnose_session
 from turnlog.session.health.illnesses import ILLNESSES
 from turnlog.session.session import Session
 
 
 def well(data: bytes, *only: str) -> bytes:
-    found = repair(Session.of(data), only)
+    found = repair_session(Session.from_bytes(data), only)
     assert found.draft is not None
     assert found.is_cured
-    return b"".join(found.draft.lines())
+    return b"".join(found.draft.iterate_lines())
 
 
 def rows(data: bytes) -> dict[str, dict[str, Any]]:
@@ -35,10 +35,10 @@ def rows(data: bytes) -> dict[str, dict[str, Any]]:
 
 
 def kinds(data: bytes) -> set[str]:
-    return {symptom.kind for symptom in diagnose(Session.of(data))}
+    return {symptom.kind for symptom in diagnose_session(Session.from_bytes(data))}
 
 
-def told(found: Outcome, kind: str) -> Treatment:
+def told(found: RepairOutcome, kind: str) -> Treatment:
     return next(treatment for treatment in found.treatments if treatment.kind == kind)
 
 
@@ -51,13 +51,13 @@ def test_what_a_session_has_is_gone_after_its_repair(kind: str, make: Callable[[
     assert kind in kinds(sick.data)
     after = well(sick.data, *([kind] if sick.only else []))
     assert kind not in kinds(after)
-    assert said(Session.of(after)) == sick.well
+    assert said(Session.from_bytes(after)) == sick.well
 
 
 @pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
 def test_one_kind_alone_is_repaired_when_it_is_named(kind: str, make: Callable[[], Sick]) -> None:
     sick = make()
-    found = repair(Session.of(sick.data), [kind])
+    found = repair_session(Session.from_bytes(sick.data), [kind])
     assert {treatment.kind for treatment in found.treatments} <= {kind, "torn-line"}
     assert told(found, kind).left == 0
 
@@ -73,28 +73,28 @@ def test_every_line_that_no_repair_is_about_stays_byte_for_byte(kind: str, make:
 @pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
 def test_a_note_is_left_alone_unless_its_kind_is_named(kind: str, make: Callable[[], Sick]) -> None:
     sick = make()
-    assert (repair(Session.of(sick.data)).draft is None) == sick.only
+    assert (repair_session(Session.from_bytes(sick.data)).draft is None) == sick.only
 
 
 @pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
 def test_a_repaired_session_needs_no_second_repair(kind: str, make: Callable[[], Sick]) -> None:
     sick = make()
     only = [kind] if sick.only else []
-    assert repair(Session.of(well(sick.data, *only)), only) == Outcome([], None, [])
+    assert repair_session(Session.from_bytes(well(sick.data, *only)), only) == RepairOutcome([], None, [])
 
 
 @pytest.mark.parametrize(("kind", "make"), CASES, ids=IDS)
 def test_an_unasked_repair_takes_nothing_from_what_is_sent(kind: str, make: Callable[[], Sick]) -> None:
-    before = Session.of(make().data)
-    draft = repair(before).draft
+    before = Session.from_bytes(make().data)
+    draft = repair_session(before).draft
     if draft is not None:
-        exempt = {name for names in REFUSED_BLOCKS.values() for name in names}
-        lost = count_sent(before) - count_sent(Session(draft.file))
-        assert {name for name, _ in lost} <= (exempt if kind in REFUSED_BLOCKS else set())
+        exempt = {name for names in REFUSED_BLOCK_TYPES.values() for name in names}
+        lost = count_sent_blocks(before) - count_sent_blocks(Session(draft.file))
+        assert {name for name, _ in lost} <= (exempt if kind in REFUSED_BLOCK_TYPES else set())
 
 
 def test_a_repair_that_would_send_less_says_how_to_ask_for_it() -> None:
-    found = told(repair(Session.of(hidden_end().data)), "hidden-end")
+    found = told(repair_session(Session.from_bytes(hidden_end().data)), "hidden-end")
     assert (found.done, found.left) == (0, 2)
     assert found.words == (
         "not done: the client sends blocks that would go (2 text); `--only hidden-end` does it all the same"
@@ -108,39 +108,39 @@ def test_only_those_entries_of_another_session_go_unasked_that_are_not_sent() ->
     build.prompt("sent", "s3", parent="a3", sessionId="another")
     build.answer("sent too", uuid="s4", sessionId="another")
     build.note("last-prompt", leafUuid="s4")
-    found = repair(build.session())
+    found = repair_session(build.session())
     assert found.draft is not None
     assert said(Session(found.draft.file)) == [*BASE, "U sent", "A sent too"]
     assert (told(found, "other-session").done, told(found, "other-session").left) == (2, 2)
     assert "2 stay because the client sends them; `--only other-session`" in told(found, "other-session").words
-    assert said(Session.of(well(build.data(), "other-session"))) == BASE
+    assert said(Session.from_bytes(well(build.data(), "other-session"))) == BASE
 
 
 def test_every_kind_of_the_catalogue_is_repaired_or_told_what_to_do() -> None:
-    assert sorted([*REPAIRS, *ELSEWHERE]) == sorted(ILLNESSES)
+    assert sorted([*REPAIRS_BY_KIND, *REMEDIES_BY_KIND]) == sorted(ILLNESSES)
 
 
 def test_every_kind_that_is_repaired_has_a_sick_session_here() -> None:
-    assert set(REPAIRS) - set(SICK) == {"parent-in-agent", "not-in-picker", "title-not-in-tail"}
+    assert set(REPAIRS_BY_KIND) - set(SICK) == {"parent-in-agent", "not-in-picker", "title-not-in-tail"}
 
 
 def test_every_repair_is_documented_in_its_order() -> None:
     text = (ROOT / "docs" / "repair.md").read_text(encoding="utf-8")
     first, second = text.partition("## What is done")[2].split("## What is not")
-    assert re.findall(r"^\| `([^`]+)` \|", first, re.MULTILINE) == list(REPAIRS)
-    assert re.findall(r"^\| `([^`]+)` \|", second.partition("\n## ")[0], re.MULTILINE) == list(ELSEWHERE)
+    assert re.findall(r"^\| `([^`]+)` \|", first, re.MULTILINE) == list(REPAIRS_BY_KIND)
+    assert re.findall(r"^\| `([^`]+)` \|", second.partition("\n## ")[0], re.MULTILINE) == list(REMEDIES_BY_KIND)
 
 
 # -- the whole
 
 
 def test_a_sound_session_is_left_as_it_is() -> None:
-    assert repair(base().session()) == Outcome([], None, [])
+    assert repair_session(base().session()) == RepairOutcome([], None, [])
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="the kinds are torn-line, broken-line"):
-        repair(base().session(), ["headache"])
+        repair_session(base().session(), ["headache"])
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
 )
 def test_sound_sessions_of_the_real_client_are_not_touched(path: Path) -> None:
     with Session.open(path) as session:
-        treated = [treatment.kind for treatment in repair(session).treatments]
+        treated = [treatment.kind for treatment in repair_session(session).treatments]
     assert treated == (["parent-in-agent"] if path.stem.startswith("f9f95e52") else [])
 
 
@@ -158,7 +158,7 @@ def test_several_illnesses_are_repaired_one_after_the_other() -> None:
     build.prompt("on", parent="gone")
     build.answer({"type": "thinking", "thinking": "hm"}, "yes")
     first, *rest = build.data().splitlines(keepends=True)
-    found = repair(Session.of(first.rstrip() + b"".join(rest) + b"{broken}\n" + b'{"torn'))
+    found = repair_session(Session.from_bytes(first.rstrip() + b"".join(rest) + b"{broken}\n" + b'{"torn'))
     assert [t.kind for t in found.treatments if t.done] == [
         "torn-line",
         "glued-line",
@@ -175,7 +175,7 @@ def test_several_illnesses_are_repaired_one_after_the_other() -> None:
 def test_what_another_repair_has_cured_is_told_as_gone() -> None:
     build = base()
     build["u3"]["parentUuid"] = "gone"
-    assert told(repair(build.session()), "hidden-tail") == Treatment(
+    assert told(repair_session(build.session()), "hidden-tail") == Treatment(
         "hidden-tail", 1, 0, 0, "gone with the other repairs"
     )
 
@@ -185,21 +185,21 @@ def test_what_is_shown_again_and_ill_itself_is_repaired_too() -> None:
     build["a1"]["message"]["content"].insert(0, {"type": "thinking", "thinking": "hm"})
     build["u2"]["parentUuid"] = "gone"
     assert kinds(build.data()) == {"missing-parent", "hidden-tail"}
-    assert said(Session.of(well(build.data()))) == BASE
+    assert said(Session.from_bytes(well(build.data()))) == BASE
 
 
 def test_what_is_shown_again_and_ill_itself_is_told_when_only_one_kind_is_wished() -> None:
     build = base()
     build["a1"]["message"]["content"].insert(0, {"type": "thinking", "thinking": "hm"})
     build["u2"]["parentUuid"] = "gone"
-    assert repair(build.session(), ["missing-parent"]).revealed == ["bad-thinking"]
+    assert repair_session(build.session(), ["missing-parent"]).revealed == ["bad-thinking"]
 
 
 def test_a_repair_that_would_make_it_worse_is_not_done() -> None:
     build = Build()
     build.result("c9")
     build.answer("what?")
-    found = repair(build.session())
+    found = repair_session(build.session())
     assert found.draft is None
     assert not found.is_cured
     assert told(found, "orphan-result").words == "not done: no user entry is left"
@@ -210,14 +210,14 @@ def test_two_writers_are_left_and_told_what_to_do() -> None:
     for number in range(3):
         build.prompt("left", f"l{number}", parent=f"l{number - 1}" if number else "a3")
         build.prompt("right", f"r{number}", parent=f"r{number - 1}" if number else "a3")
-    found = repair(build.session(), ["two-writers"])
+    found = repair_session(build.session(), ["two-writers"])
     assert found.draft is None
     assert not found.is_cured
     assert "turnlog fork" in told(found, "two-writers").words
 
 
 def test_a_file_of_another_program_is_told_to_be_one() -> None:
-    found = repair(Session.of(b'{"type":"session_meta","payload":{},"timestamp":"x"}\n'))
+    found = repair_session(Session.from_bytes(b'{"type":"session_meta","payload":{},"timestamp":"x"}\n'))
     assert [(t.kind, t.left) for t in found.treatments] == [("no-session", 1)]
 
 
@@ -237,14 +237,14 @@ def test_a_byte_order_mark_stays_with_its_line() -> None:
 
 
 def test_lines_that_can_not_be_read_are_left_out_and_counted() -> None:
-    found = repair(Session.of(base().data() + b"{broken}\nmore\n"))
+    found = repair_session(Session.from_bytes(base().data() + b"{broken}\nmore\n"))
     assert told(found, "broken-line").words == "2 left out: only the source has what they held"
 
 
 def test_an_entry_that_was_written_over_several_lines_becomes_one() -> None:
     lines = base().lines
     spread = json.dumps(lines[2], indent=2).encode() + b"\n"
-    assert said(Session.of(well(encoded(lines[:2]) + spread + encoded(lines[3:])))) == BASE
+    assert said(Session.from_bytes(well(encoded(lines[:2]) + spread + encoded(lines[3:])))) == BASE
 
 
 # -- links
@@ -269,10 +269,10 @@ def test_a_prompt_that_hangs_on_a_later_result_makes_no_ring() -> None:
     build.call("c1", uuid="x1")
     build.answer("done")
     session = build.session()
-    homes = Homes(Case(session, ()))
+    homes = ParentFinder(RepairCase(session, ()))
     result, prompt, call, _ = session.file.entries
-    assert homes.of(result) is call
-    assert homes.of(prompt) is None
+    assert homes.find_parent(result) is call
+    assert homes.find_parent(prompt) is None
 
 
 def test_copies_of_an_entry_get_the_same_parent() -> None:
@@ -290,7 +290,7 @@ def test_an_answer_with_a_conversation_below_stays_a_branch() -> None:
     build.prompt("on", "p4")
     build.system("away_summary", parent="u4", uuid="s4")
     build.prompt("u5", "u5")
-    found = repair(build.session())
+    found = repair_session(build.session())
     assert found.draft is None
     assert "stay branches" in told(found, "hidden-answer").words
 
@@ -299,13 +299,15 @@ def test_lines_that_the_client_wrote_into_a_sub_agents_file_are_brought_back(tmp
     source = recorded("2.1.29/tui_progress")
     with Session.open(source) as session:
         before = len(said(session))
-        found = repair(session)
+        found = repair_session(session)
     assert found.draft is not None
     assert told(found, "parent-in-agent").left == 0
     after = Session(found.draft.file)
-    assert len(after.graph.missing) == 0
+    assert len(after.graph.rows_missing_parent) == 0
     assert len(said(after)) >= before
-    brought = [entry for entry in after.file.entries if entry.uuid not in Session.of(source.read_bytes()).file.by_uuid]
+    brought = [
+        entry for entry in after.file.entries if entry.uuid not in Session.from_bytes(source.read_bytes()).file.by_uuid
+    ]
     assert [entry.type for entry in brought if entry.uuid] == ["assistant"]
     assert not any(entry.is_sidechain or entry.agent_id for entry in brought)
 
@@ -321,7 +323,7 @@ def test_what_hangs_on_a_sub_agents_own_conversation_does_not_bring_that_in(tmp_
     folder.mkdir(parents=True)
     (folder / "agent-a1234567.jsonl").write_bytes(inner.data())
     with Session.open(path) as session:
-        found = repair(session)
+        found = repair_session(session)
     assert told(found, "parent-in-agent").words == "1 hung behind what was written just before"
     assert found.draft is not None
     assert said(Session(found.draft.file)) == BASE
@@ -349,7 +351,7 @@ def test_a_made_up_result_says_so_and_has_all_that_a_result_has() -> None:
     after = rows(well(build.data()))
     made = after[after["p1"]["parentUuid"]]
     (block,) = made["message"]["content"]
-    assert block == {"type": "tool_result", "tool_use_id": "c1", "content": LOST, "is_error": True}
+    assert block == {"type": "tool_result", "tool_use_id": "c1", "content": LOST_RESULT_TEXT, "is_error": True}
     assert (made["parentUuid"], made["sourceToolAssistantUUID"], made["gitBranch"]) == ("x1", "x1", "main")
     assert (made["type"], made["isSidechain"], made["sessionId"]) == ("user", False, SESSION)
     assert made["timestamp"] == after["x1"]["timestamp"]
@@ -360,7 +362,7 @@ def test_a_call_without_an_id_can_not_be_answered() -> None:
     build.answer(use(None))
     build.prompt("on")
     build.answer("yes")
-    found = repair(build.session())
+    found = repair_session(build.session())
     assert told(found, "unanswered-call").left == 1
     assert "no id" in told(found, "unanswered-call").words
 
@@ -410,7 +412,7 @@ def test_a_giant_result_keeps_its_head_and_tail_and_its_images() -> None:
 
 
 def test_a_session_in_which_nothing_was_said_stays_refused() -> None:
-    found = repair(edited("minimum-without-message"))
+    found = repair_session(edited("minimum-without-message"))
     assert told(found, "refused").words == "nothing in it is a prompt or an answer"
-    only = repair(edited("only-metadata-rows"), ["refused", "lost-leaf"])
+    only = repair_session(edited("only-metadata-rows"), ["refused", "lost-leaf"])
     assert not only.is_cured

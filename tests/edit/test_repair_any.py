@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.edit.test_strip_any import Wild
 from tests.session.build import DATA
-from turnlog.edit.repairs.repair import REPAIRS, Outcome, repair
-from turnlog.edit.repairs.sent import REFUSED_BLOCKS, count_sent
-from turnlog.session.health.diagnosis import diagnose
-from turnlog.session.health.resumable import verdict
+from turnlog.edit.repairs.repair import REPAIRS_BY_KIND, RepairOutcome, repair_session
+from turnlog.edit.repairs.sent import REFUSED_BLOCK_TYPES, count_sent_blocks
+from turnlog.session.health.diagnosis import diagnose_session
+from turnlog.session.health.resumable import judge_session
 from turnlog.session.session import Session
 
 TELLING = {"torn-line", "broken-line", "control-bytes", "other-session", "duplicate-uuid"}
@@ -26,7 +26,7 @@ def texts(session: Session) -> Counter[str]:
     """What people and models said, in all entries that can be read."""
     found: Counter[str] = Counter()
     for entry in session.file.entries:
-        message = session.body(entry).get("message") if entry.type in ("user", "assistant") else None
+        message = session.read_body(entry).get("message") if entry.type in ("user", "assistant") else None
         content = message.get("content") if isinstance(message, dict) else None
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
         for block in blocks if isinstance(blocks, list) else []:
@@ -36,28 +36,28 @@ def texts(session: Session) -> Counter[str]:
 
 
 def must_be_well(data: bytes, only: tuple[str, ...] = ()) -> None:
-    source = Session.of(data)
-    before = verdict(source)
-    found = repair(source, only)
+    source = Session.from_bytes(data)
+    before = judge_session(source)
+    found = repair_session(source, only)
     if found.draft is None:
         return
     after = Session(found.draft.file)
     if not TELLING & {treatment.kind for treatment in found.treatments if treatment.done}:
         assert not texts(source) - texts(after)
-    assert verdict(after).resumes >= before.resumes
+    assert judge_session(after).resumes >= before.resumes
     must_send_no_less(source, after, found, only)
-    sick = {symptom.kind for symptom in diagnose(after) if symptom.severity != "info" or symptom.kind in only}
+    sick = {symptom.kind for symptom in diagnose_session(after) if symptom.severity != "info" or symptom.kind in only}
     assert sick.isdisjoint(treatment.kind for treatment in found.treatments if treatment.left == 0)
     if found.is_cured:
-        assert repair(after, only) == Outcome([], None, [])
+        assert repair_session(after, only) == RepairOutcome([], None, [])
 
 
-def must_send_no_less(source: Session, after: Session, found: Outcome, only: tuple[str, ...]) -> None:
+def must_send_no_less(source: Session, after: Session, found: RepairOutcome, only: tuple[str, ...]) -> None:
     """Whatever is wrong with a session, only a repair that was asked for by its name takes away what is sent."""
     done = {treatment.kind for treatment in found.treatments if treatment.done}
-    exempt = {name for kind in done for name in REFUSED_BLOCKS.get(kind, ())}
+    exempt = {name for kind in done for name in REFUSED_BLOCK_TYPES.get(kind, ())}
     if done.isdisjoint(only):
-        assert {name for name, _ in count_sent(source) - count_sent(after)} <= exempt
+        assert {name for name, _ in count_sent_blocks(source) - count_sent_blocks(after)} <= exempt
 
 
 GENUINE = sorted([*DATA.glob("sessions/**/????????-*.jsonl"), *DATA.glob("variants/*.jsonl")])
@@ -159,11 +159,11 @@ def test_any_session_is_repaired_without_losing_what_was_said(data: bytes) -> No
     must_be_well(data)
 
 
-@given(harmed(), st.sampled_from(list(REPAIRS)))
+@given(harmed(), st.sampled_from(list(REPAIRS_BY_KIND)))
 def test_any_kind_alone_is_repaired_without_losing_what_was_said(data: bytes, kind: str) -> None:
     must_be_well(data, (kind,))
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_can_be_given(data: bytes) -> None:
-    repair(Session.of(data))
+    repair_session(Session.from_bytes(data))

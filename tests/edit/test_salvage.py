@@ -5,26 +5,35 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from itertools import count
 
-from turnlog.edit.salvage import Origin, prompts, rebuilt
-from turnlog.session.health.leftovers import Typed
+from turnlog.edit.salvage import SalvageOrigin, rebuild_session, select_prompts
+from turnlog.session.health.leftovers import TypedText
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-ORIGIN = Origin("old", "/home/dana")
+ORIGIN = SalvageOrigin("old", "/home/dana")
 
 
 def test_commands_of_the_client_are_no_prompts_and_paths_are() -> None:
     texts = ["/clear", "/model opus", "!ls", " ", "/etc/hosts is wrong", "hello"]
-    assert [item.text for item in prompts([Typed(text, NOON) for text in texts])] == ["/etc/hosts is wrong", "hello"]
+    assert [item.text for item in select_prompts([TypedText(text, NOON) for text in texts])] == [
+        "/etc/hosts is wrong",
+        "hello",
+    ]
 
 
 def test_prompts_come_in_the_order_of_their_times() -> None:
-    late = Typed("late", NOON.replace(hour=13))
-    assert [item.text for item in prompts([late, Typed("none", None), Typed("noon", NOON)])] == ["none", "noon", "late"]
+    late = TypedText("late", NOON.replace(hour=13))
+    assert [item.text for item in select_prompts([late, TypedText("none", None), TypedText("noon", NOON)])] == [
+        "none",
+        "noon",
+        "late",
+    ]
 
 
 def test_times_always_grow_and_every_row_hangs_on_the_one_before() -> None:
     numbers = count()
-    rows = rebuilt(ORIGIN, [Typed("a", NOON), Typed("b", NOON), Typed("c", None)], "new", lambda: f"id{next(numbers)}")
+    rows = rebuild_session(
+        ORIGIN, [TypedText("a", NOON), TypedText("b", NOON), TypedText("c", None)], "new", lambda: f"id{next(numbers)}"
+    )
     talk = [row for row in rows if row["type"] in ("user", "assistant")]
     times = [row["timestamp"] for row in talk]
     assert times == sorted(set(times))
@@ -35,4 +44,4 @@ def test_times_always_grow_and_every_row_hangs_on_the_one_before() -> None:
 
 
 def test_of_nothing_nothing_is_made() -> None:
-    assert rebuilt(ORIGIN, [Typed("/clear", NOON)], "new", str) == []
+    assert rebuild_session(ORIGIN, [TypedText("/clear", NOON)], "new", str) == []

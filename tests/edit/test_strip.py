@@ -13,12 +13,12 @@ from tests.session.build import DATA, Build, outcome, said, use
 from turnlog.edit.strip import cut
 from turnlog.errors import Refused
 from turnlog.session.session import Session
-from turnlog.session.window.filling import estimated, filling
-from turnlog.session.window.pieces import pieces
-from turnlog.session.window.presets import MARK, PRESETS
-from turnlog.session.window.wishes import Rule, Wishes
+from turnlog.session.window.filling import compute_window_fill, estimate_text_tokens
+from turnlog.session.window.pieces import build_context_pieces
+from turnlog.session.window.presets import MAX_MARK_CHARS, PRESETS
+from turnlog.session.window.wishes import StripOptions, StripRule
 
-REMOVE = Wishes(Rule(0, None, 0))
+REMOVE = StripOptions(StripRule(0, None, 0))
 DATA_URL = "iVBORw0KGgo" * 100
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": DATA_URL}}
 
@@ -42,14 +42,14 @@ def work(turns: int) -> Work:
 
 
 def body(session: Session, uuid: str) -> dict[str, Any]:
-    return session.body(session.file.entries[session.file.by_uuid[uuid]])
+    return session.read_body(session.file.entries[session.file.by_uuid[uuid]])
 
 
 def contents(session: Session) -> dict[str, Any]:
     """The content of each result by its call."""
     found = {}
     for row in session.entries:
-        message = session.body(row).get("message") or {}
+        message = session.read_body(row).get("message") or {}
         content = message.get("content")
         blocks = content if isinstance(content, list) else []
         found.update({b["tool_use_id"]: b.get("content") for b in blocks if b.get("type") == "tool_result"})
@@ -63,7 +63,7 @@ def test_calls_of_the_last_turns_that_have_calls_stay_and_older_ones_go_with_the
     build = work(4)
     build.prompt("thanks")
     build.answer("welcome")
-    after = must_be_sound(build.session(), Wishes(Rule(2, None, 2)))
+    after = must_be_sound(build.session(), StripOptions(StripRule(2, None, 2)))
     assert [call.id for call in after.calls] == ["c3", "c4"]
     assert said(after)[:4] == ["U do c1", "A did c1", "U do c2", "A did c2"]
 
@@ -72,14 +72,14 @@ def test_older_calls_are_shortened_in_input_result_and_the_clients_copy() -> Non
     build = Work()
     build.turn("c1", "line\n" * 500, "Write", {"file_path": "/" + "p" * 400, "content": "a b " * 300})
     build.turn("c2")
-    after = must_be_sound(build.session(), Wishes(Rule(1, 100)))
-    detail = after.detail(after.calls[0])
+    after = must_be_sound(build.session(), StripOptions(StripRule(1, 100)))
+    detail = after.read_detail(after.calls[0])
     assert detail.input["file_path"] == "/" + "p" * 400
-    assert len(detail.input["content"]) <= 100 + MARK
+    assert len(detail.input["content"]) <= 100 + MAX_MARK_CHARS
     assert detail.input["content"].startswith("a b ")
     assert "[turnlog: 1,100 characters cut]" in detail.input["content"]
-    assert len(detail.result) <= 100 + MARK
-    assert len(detail.structured["stdout"]) <= 100 + MARK
+    assert len(detail.result) <= 100 + MAX_MARK_CHARS
+    assert len(detail.structured["stdout"]) <= 100 + MAX_MARK_CHARS
     assert detail.structured["type"] == "text"
     assert contents(after)["c2"] == contents(build.session())["c2"]
 
@@ -87,9 +87,9 @@ def test_older_calls_are_shortened_in_input_result_and_the_clients_copy() -> Non
 def test_array_results_are_shortened_block_by_block_and_images_in_them_go_as_a_whole() -> None:
     build = Work()
     build.turn("c1", [{"type": "text", "text": "x y " * 500}, PICTURE, {"type": "tool_reference", "name": "T"}])
-    after = must_be_sound(build.session(), Wishes(Rule(0, 40)))
+    after = must_be_sound(build.session(), StripOptions(StripRule(0, 40)))
     text, picture, other = contents(after)["c1"]
-    assert len(text["text"]) <= 40 + MARK
+    assert len(text["text"]) <= 40 + MAX_MARK_CHARS
     assert picture == {"type": "text", "text": "[turnlog: image/png, 825 bytes, was removed]"}
     assert other == {"type": "tool_reference", "name": "T"}
     assert DATA_URL[:300] not in json.dumps(body(after, build.lines[3]["uuid"]))
@@ -97,27 +97,27 @@ def test_array_results_are_shortened_block_by_block_and_images_in_them_go_as_a_w
 
 def test_base64_is_never_cut_in_half_wherever_it_stands() -> None:
     text = f"before data:image/png;base64,{DATA_URL} behind " + "words " * 100
-    assert cut.text(text, 300).startswith(
+    assert cut.cut_text(text, 300).startswith(
         "before data:image/png;base64,[turnlog: 1,100 characters of base64 cut] behind"
     )
     wrapped = "\n".join(DATA_URL[at : at + 76] for at in range(0, 1100, 76)) + "=="
-    assert cut.copied({"file": {"base64": wrapped}}, 20) == {
+    assert cut.cut_copy({"file": {"base64": wrapped}}, 20) == {
         "file": {"base64": "[turnlog: 1,116 characters of base64 cut]"}
     }
 
 
 def test_long_lists_of_lines_keep_their_head_and_tail() -> None:
     lines = [f"line {number}" for number in range(100)]
-    short = cut.copied({"lines": lines}, 60)["lines"]
+    short = cut.cut_copy({"lines": lines}, 60)["lines"]
     assert short == [*lines[:6], "[turnlog: 92 lines cut]", *lines[98:]]
-    assert cut.copied(short, 60) == short
+    assert cut.cut_copy(short, 60) == short
 
 
 def test_what_is_nested_too_deep_stays_as_it_is() -> None:
     value: Any = "x" * 1000
     for _ in range(150):
         value = [value]
-    assert cut.given(value, 10) == value
+    assert cut.cut_input(value, 10) == value
 
 
 def test_calls_are_removed_by_name_and_pattern_in_every_row_of_a_message() -> None:
@@ -128,7 +128,7 @@ def test_calls_are_removed_by_name_and_pattern_in_every_row_of_a_message() -> No
     for call, row in zip(("c2", "c1", "c3"), (rows[1], rows[0], rows[2]), strict=True):
         build.result(call, parent=row)
     build.answer("done")
-    wishes = Wishes(named=(("Bash", Rule(0, None, 0)), ("mcp__*", Rule(0, None, 0))))
+    wishes = StripOptions(named=(("Bash", StripRule(0, None, 0)), ("mcp__*", StripRule(0, None, 0))))
     after = must_be_sound(build.session(), wishes)
     assert said(after) == ["U go", "A I look + call c2", "U result c2", "A done"]
 
@@ -141,7 +141,7 @@ def test_parallel_calls_of_a_message_without_words_are_still_found_when_the_chai
     build.result("c2", parent=second)
     build.result("c1", parent=first)
     build.answer("done")
-    after = must_be_sound(build.session(), Wishes(named=(("Bash", Rule(0, None, 0)),)))
+    after = must_be_sound(build.session(), StripOptions(named=(("Bash", StripRule(0, None, 0)),)))
     assert said(after) == ["U go", "A call c2", "U result c2", "A done"]
     assert body(after, second)["parentUuid"] == prompt
 
@@ -152,7 +152,7 @@ def test_calls_in_one_row_and_results_in_one_row_lose_only_what_is_removed() -> 
     build.answer("both", use("c1", "Bash"), use("c2", "Read"), id="m")
     build.prompt([outcome("c1"), outcome("c2")], toolUseResult="the client's own")
     build.answer("done")
-    after = must_be_sound(build.session(), Wishes(named=(("Bash", Rule(0, None, 0)),)))
+    after = must_be_sound(build.session(), StripOptions(named=(("Bash", StripRule(0, None, 0)),)))
     assert said(after) == ["U go", "A both + call c2", "U result c2", "A done"]
     assert body(after, build.lines[2]["uuid"])["toolUseResult"] == "the client's own"
 
@@ -172,7 +172,7 @@ def test_a_removed_row_leaves_its_children_to_its_own_ancestor_and_branches_apar
 def test_protected_tools_are_never_touched() -> None:
     build = work(2)
     build.turn("c3", tool="Task")
-    after = must_be_sound(build.session(), Wishes(Rule(0, None, 0), protected=frozenset({"Task"})))
+    after = must_be_sound(build.session(), StripOptions(StripRule(0, None, 0), protected=frozenset({"Task"})))
     assert [call.id for call in after.calls] == ["c3"]
 
 
@@ -183,7 +183,7 @@ def test_a_call_without_a_result_is_never_touched_nor_is_the_thinking_before_it(
     build.call("c2", given={"command": "c " * 1000}, id="m")
     after = must_be_sound(build.session(), EXTREME)
     assert said(after)[-1] == "A thinking + call c2"
-    assert after.detail(after.calls[0]).input == {"command": "c " * 1000}
+    assert after.read_detail(after.calls[0]).input == {"command": "c " * 1000}
 
 
 def test_where_the_session_goes_on_stays() -> None:
@@ -193,7 +193,7 @@ def test_where_the_session_goes_on_stays() -> None:
     end = build.result("c2", "words " * 100)
     build.note("last-prompt", leafUuid=end)
     after = must_be_sound(build.session(), EXTREME)
-    assert after.leaf().uuid == end
+    assert after.find_leaf().uuid == end
     assert contents(after)["c2"] == "\n[turnlog: 600 characters cut]\n"
 
 
@@ -205,7 +205,7 @@ def test_a_result_beside_something_that_was_said_is_shortened_instead_of_removed
     build.answer("done")
     after = must_be_sound(build.session(), REMOVE)
     assert said(after) == ["U go", "A call c1", "U result c1 + and be quick", "A done"]
-    assert len(contents(after)["c1"]) < MARK
+    assert len(contents(after)["c1"]) < MAX_MARK_CHARS
 
 
 def test_one_user_entry_stays_even_if_it_is_a_result() -> None:
@@ -262,7 +262,7 @@ def test_results_that_come_again_and_stale_reads_become_a_placeholder_and_lose_t
     build.turn("c4", "ok", tool="Edit", given={"file_path": "/a"})
     build.turn("c5", "ok", given={"command": "again"})
     build.turn("c6", "ok", given={"command": "again"})
-    after = must_be_sound(build.session(), Wishes(duplicates=True, stale_reads=True))
+    after = must_be_sound(build.session(), StripOptions(duplicates=True, stale_reads=True))
     found = contents(after)
     assert found["c1"] == "[turnlog: the same call comes later]"
     assert found["c3"] == "[turnlog: out of date, see later]"
@@ -280,8 +280,8 @@ def test_inputs_that_became_equal_by_shortening_are_not_taken_for_the_same_call(
     build = Work()
     for number, word in enumerate("ab"):
         build.turn(f"c{number}", given={"command": f"{'x ' * 200}{word}{'y ' * 200}"})
-    once = result(build.session(), Wishes(Rule(0, 100)))
-    assert contents(result(once, Wishes(duplicates=True))) == contents(once)
+    once = result(build.session(), StripOptions(StripRule(0, 100)))
+    assert contents(result(once, StripOptions(duplicates=True))) == contents(once)
 
 
 # -- thinking
@@ -291,11 +291,11 @@ def test_thinking_stays_in_the_last_turns_and_what_becomes_empty_goes() -> None:
     build = work(3)
     build.prompt("x")
     build.answer({"type": "redacted_thinking", "data": "d" * 50}, "words", {"type": "thinking", "thinking": "t"})
-    after = must_be_sound(build.session(), Wishes(thinking=2))
+    after = must_be_sound(build.session(), StripOptions(thinking=2))
     kinds = [block["type"] for message in after.conversation().messages for block in message["content"]]
     assert kinds.count("thinking") == 2
     assert kinds.count("redacted_thinking") == 1
-    assert len(stripped(build.session(), Wishes(thinking=2)).draft.rows) == len(build.lines) - 2
+    assert len(stripped(build.session(), StripOptions(thinking=2)).draft.rows) == len(build.lines) - 2
 
 
 def test_thinking_of_another_model_goes_too() -> None:
@@ -303,7 +303,7 @@ def test_thinking_of_another_model_goes_too() -> None:
     build.prompt("x")
     build.answer({"type": "thinking", "thinking": "t", "signature": "s"}, "old", model="another")
     build.answer("new")
-    after = must_be_sound(build.session(), Wishes(thinking=0))
+    after = must_be_sound(build.session(), StripOptions(thinking=0))
     assert body(after, build.lines[1]["uuid"])["message"]["content"] == [{"type": "text", "text": "old"}]
 
 
@@ -316,7 +316,7 @@ def test_the_newest_images_stay_and_copies_of_the_others_go_with_them() -> None:
     build.answer("seen")
     build.turn("c1", [PICTURE, PICTURE])
     build.lines[5]["toolUseResult"] = {"type": "image", "file": {"base64": DATA_URL}}
-    after = must_be_sound(build.session(), Wishes(images=1))
+    after = must_be_sound(build.session(), StripOptions(images=1))
     assert body(after, build.lines[0]["uuid"])["message"]["content"][1]["type"] == "text"
     assert [block["type"] for block in contents(after)["c1"]] == ["text", "image"]
     copy = body(after, build.lines[5]["uuid"])["toolUseResult"]
@@ -341,7 +341,7 @@ def test_noise_goes_and_the_last_of_repeated_metadata_stays_where_it_stands() ->
     build.note("permission-mode", permissionMode="default")
     build.note("last-prompt", leafUuid=build.last, lastPrompt="go")
     build.note("last-prompt", lastPrompt="go")
-    after = must_be_sound(build.session(), Wishes(noise=True))
+    after = must_be_sound(build.session(), StripOptions(noise=True))
     kinds = [entry.kind or entry.type for entry in after.file.entries]
     assert kinds == [
         "user", "hook_additional_context", "assistant", "ai-title", "permission-mode", "last-prompt", "last-prompt",
@@ -355,15 +355,15 @@ def test_the_row_that_the_session_goes_on_from_stays_even_if_it_is_noise() -> No
     build.answer("done")
     end = build.attachment("hook_success", content="ok")
     build.note("last-prompt", leafUuid=end)
-    assert must_be_sound(build.session(), Wishes(noise=True)).leaf().uuid == end
+    assert must_be_sound(build.session(), StripOptions(noise=True)).find_leaf().uuid == end
 
 
 # -- copies
 
 
 def test_the_clients_own_copies_go_outside_of_the_last_turns_with_calls_and_results_stay() -> None:
-    after = must_be_sound(work(3).session(), Wishes(copies=1))
-    assert ["toolUseResult" in after.body(row) for row in after.entries if row.type == "user"] == [
+    after = must_be_sound(work(3).session(), StripOptions(copies=1))
+    assert ["toolUseResult" in after.read_body(row) for row in after.entries if row.type == "user"] == [
         False, False, False, False, False, True,
     ]  # fmt: skip
     assert contents(after) == contents(work(3).session())
@@ -374,7 +374,7 @@ def test_the_clients_own_copies_go_outside_of_the_last_turns_with_calls_and_resu
 
 def test_nothing_asked_for_changes_no_byte() -> None:
     data = work(2).data()
-    assert b"".join(stripped(Session.of(data), Wishes()).draft.lines()) == data
+    assert b"".join(stripped(Session.from_bytes(data), StripOptions()).draft.iterate_lines()) == data
 
 
 def test_what_a_session_had_before_a_compaction_is_older_than_all_behind_it() -> None:
@@ -382,7 +382,7 @@ def test_what_a_session_had_before_a_compaction_is_older_than_all_behind_it() ->
     build.boundary()
     build.summary()
     build.turn("c4")
-    after = must_be_sound(build.session(), Wishes(Rule(2, None, 2)))
+    after = must_be_sound(build.session(), StripOptions(StripRule(2, None, 2)))
     assert [call.id for call in after.calls] == ["c3", "c4"]
 
 
@@ -393,7 +393,7 @@ def test_a_branch_keeps_the_calls_that_are_recent_in_it() -> None:
     build.turn("c4")
     build.last = end
     build.turn("c5")
-    after = must_be_sound(build.session(), Wishes(Rule(1, None, 1)))
+    after = must_be_sound(build.session(), StripOptions(StripRule(1, None, 1)))
     assert [call.id for call in after.calls] == ["c4", "c5"]
 
 
@@ -403,7 +403,7 @@ def test_a_session_that_would_not_be_resumed_is_stripped_all_the_same() -> None:
         line.pop("timestamp")
     with pytest.raises(Refused):
         build.session().conversation()
-    done = stripped(build.session(), Wishes(Rule(1, None, 1)))
+    done = stripped(build.session(), StripOptions(StripRule(1, None, 1)))
     assert done.report.tokens_before is None
     assert done.report.rows_after == 7
 
@@ -434,12 +434,16 @@ TOLERANCE = 0.02
 
 
 def _foretold(session: Session) -> list[tuple[str, int, int, int]]:
-    found = filling(session)
+    found = compute_window_fill(session)
     rows = []
     for preset in PRESETS:
-        done = stripped(session, preset.wishes)
-        left = pieces(Session(done.draft.transcript())).all
-        real = found.unseen + found.later + sum(estimated(piece.size, found.rate) + piece.fixed for piece in left)
+        done = stripped(session, preset.strip_options)
+        left = build_context_pieces(Session(done.draft.to_transcript())).all
+        real = (
+            found.unseen
+            + found.later
+            + sum(estimate_text_tokens(piece.size, found.rate) + piece.fixed for piece in left)
+        )
         assert done.report.tokens_after is not None
         rows.append((preset.name, found.estimate, done.report.tokens_after, real))
     return rows
@@ -448,7 +452,7 @@ def _foretold(session: Session) -> list[tuple[str, int, int, int]]:
 @pytest.mark.parametrize("name", ["2.1.325/tools", "2.1.325/tui_edge", "2.1.45/tools", "2.0.76/tools", "1.0.128/tools"])
 def test_what_context_foretells_is_what_stripping_leaves(name: str) -> None:
     path = next(iter(sorted(DATA.glob(f"sessions/{name}/projects/*/????????-*.jsonl"))))
-    for preset, before, foretold, real in _foretold(Session.of(path.read_bytes())):
+    for preset, before, foretold, real in _foretold(Session.from_bytes(path.read_bytes())):
         assert abs(foretold - real) <= TOLERANCE * before + 50, preset
 
 
@@ -456,7 +460,7 @@ def test_what_context_foretells_is_what_stripping_leaves(name: str) -> None:
 @pytest.mark.corpus
 def test_what_context_foretells_is_what_stripping_leaves_of_sessions_of_other_people(corpus: Path) -> None:
     for path in sorted(corpus.glob("wild/**/*.jsonl")):
-        session = Session.of(path.read_bytes())
+        session = Session.from_bytes(path.read_bytes())
         try:
             rows = [] if session.file.repeated else _foretold(session)
         except Refused:

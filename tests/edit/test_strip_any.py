@@ -12,40 +12,40 @@ from tests.edit.stripping import EXTREME, must_be_sound
 from tests.session.build import DATA, Build, outcome, use
 from turnlog.session.session import Session
 from turnlog.session.window.presets import PRESETS
-from turnlog.session.window.wishes import Rule, Wishes
+from turnlog.session.window.wishes import StripOptions, StripRule
 
 GENUINE = sorted([*DATA.glob("sessions/**/????????-*.jsonl"), *DATA.glob("variants/*.jsonl")])
 SOME = [
-    *(preset.wishes for preset in PRESETS),
+    *(preset.strip_options for preset in PRESETS),
     EXTREME,
-    Wishes(Rule(1, None, 1), named=(("Read", Rule()),)),
-    Wishes(named=(("Bash", Rule(0, None, 0)),)),
-    Wishes(thinking=0),
-    Wishes(noise=True),
-    Wishes(images=0),
+    StripOptions(StripRule(1, None, 1), named=(("Read", StripRule()),)),
+    StripOptions(named=(("Bash", StripRule(0, None, 0)),)),
+    StripOptions(thinking=0),
+    StripOptions(noise=True),
+    StripOptions(images=0),
 ]
 
 
 @pytest.mark.parametrize("path", GENUINE, ids=lambda path: path.relative_to(DATA).as_posix())
 def test_a_genuine_session_stays_the_same_session(path: Path) -> None:
     for wishes in SOME:
-        must_be_sound(Session.of(path.read_bytes()), wishes)
+        must_be_sound(Session.from_bytes(path.read_bytes()), wishes)
 
 
 @pytest.mark.slow
 @pytest.mark.corpus
 def test_sessions_of_other_people_stay_the_same_sessions(corpus: Path) -> None:
     for path in sorted(corpus.glob("wild/**/*.jsonl")):
-        session = Session.of(path.read_bytes())
-        for wishes in (PRESETS[1].wishes, EXTREME, SOME[5]):
+        session = Session.from_bytes(path.read_bytes())
+        for wishes in (PRESETS[1].strip_options, EXTREME, SOME[5]):
             must_be_sound(session, wishes)
 
 
 TOOLS = st.sampled_from(["Bash", "Read", "Edit", "TodoWrite"])
 AGES = st.one_of(st.none(), st.integers(0, 3))
-RULES = st.builds(Rule, st.integers(0, 3), st.one_of(st.none(), st.sampled_from([0, 20, 300])), AGES)
+RULES = st.builds(StripRule, st.integers(0, 3), st.one_of(st.none(), st.sampled_from([0, 20, 300])), AGES)
 WISHES = st.builds(
-    Wishes,
+    StripOptions,
     RULES,
     st.lists(st.tuples(TOOLS, RULES), max_size=2).map(tuple),
     st.frozensets(TOOLS, max_size=1),
@@ -148,5 +148,5 @@ def sessions(draw: st.DrawFn) -> bytes:
 
 
 @given(sessions(), WISHES)
-def test_any_session_stays_the_same_session(data: bytes, wishes: Wishes) -> None:
-    must_be_sound(Session.of(data), wishes)
+def test_any_session_stays_the_same_session(data: bytes, wishes: StripOptions) -> None:
+    must_be_sound(Session.from_bytes(data), wishes)

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.edit.furnished import MINE, picture
-from turnlog.edit.stub import begins_with, goes_on_from
-from turnlog.edit.trash.delete import delete
+from turnlog.edit.stub import begins_with_file, is_continuation
+from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
 from turnlog.errors import TurnlogError
-from turnlog.session.health.diagnosis import diagnose
+from turnlog.session.health.diagnosis import diagnose_session
 from turnlog.session.session import Session
 
 
@@ -69,7 +69,7 @@ ORIGINAL = row("a", None) + row("b", "a")
 )
 def test_a_stub_goes_on_from_what_the_original_has(tmp_path: Path, stub: bytes, expected: bool) -> None:
     paths = written(tmp_path, "stub", stub), written(tmp_path, "original", ORIGINAL)
-    assert goes_on_from(*paths) is expected
+    assert is_continuation(*paths) is expected
 
 
 def test_a_link_a_folder_and_another_kind_of_file_are_no_stubs(tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_a_link_a_folder_and_another_kind_of_file_are_no_stubs(tmp_path: Path) -
     (tmp_path / "folder.jsonl").mkdir()
     (tmp_path / "stub.json").write_bytes(stub.read_bytes())
     for name in ("link.jsonl", "folder.jsonl", "stub.json", "missing.jsonl"):
-        assert not goes_on_from(tmp_path / name, original)
-        assert not begins_with(tmp_path / name, original)
+        assert not is_continuation(tmp_path / name, original)
+        assert not begins_with_file(tmp_path / name, original)
 
 
 # -- undelete
@@ -90,7 +90,7 @@ def test_what_a_client_wrote_in_the_place_of_a_deleted_session_follows_the_origi
     session: Path, config: Path, trash: Trash
 ) -> None:
     original, stub, before = session.read_bytes(), continued(session), picture(config)
-    entry = delete(session, trash)
+    entry = delete_session(session, trash)
     session.write_bytes(stub)
     done = trash.restore(entry)
     assert session.read_bytes() == original + stub
@@ -100,15 +100,15 @@ def test_what_a_client_wrote_in_the_place_of_a_deleted_session_follows_the_origi
     assert {name for name in before if after[name] != before[name]} == {own}
     assert after[own].mode == before[own].mode
     with Session.open(session) as found:
-        assert [symptom.kind for symptom in diagnose(found) if symptom.severity != "info"] == []
-    assert trash.listed().entries == []
+        assert [symptom.kind for symptom in diagnose_session(found) if symptom.severity != "info"] == []
+    assert trash.list_entries().entries == []
 
 
 def test_a_last_line_without_an_end_gets_one_before_the_stub(session: Path, trash: Trash) -> None:
     stub = continued(session)
     session.write_bytes(session.read_bytes().rstrip(b"\n"))
     os.utime(session, (1, 1))
-    original, entry = session.read_bytes(), delete(session, trash)
+    original, entry = session.read_bytes(), delete_session(session, trash)
     session.write_bytes(stub)
     trash.restore(entry)
     assert session.read_bytes() == original + b"\n" + stub
@@ -117,7 +117,7 @@ def test_a_last_line_without_an_end_gets_one_before_the_stub(session: Path, tras
 def test_logs_that_the_client_wrote_beside_its_stub_are_set_aside(session: Path, config: Path, trash: Trash) -> None:
     stub, log = continued(session), config / "debug" / f"{MINE}.txt"
     old = log.read_bytes()
-    entry = delete(session, trash)
+    entry = delete_session(session, trash)
     session.write_bytes(stub)
     log.write_text("new log")
     done = trash.restore(entry)
@@ -127,7 +127,7 @@ def test_logs_that_the_client_wrote_beside_its_stub_are_set_aside(session: Path,
 
 def test_another_session_in_the_place_is_set_aside_by_force_only(session: Path, config: Path, trash: Trash) -> None:
     before = picture(config)
-    original, entry = session.read_bytes(), delete(session, trash)
+    original, entry = session.read_bytes(), delete_session(session, trash)
     session.write_bytes(row("x", None))
     while_gone = picture(config)
     with pytest.raises(TurnlogError, match=r"already exists and is another; nothing was restored, .* --force"):
@@ -142,7 +142,7 @@ def test_another_session_in_the_place_is_set_aside_by_force_only(session: Path, 
 def test_what_was_set_aside_goes_when_the_trash_is_emptied(session: Path, trash: Trash) -> None:
     from datetime import timedelta
 
-    entry = delete(session, trash)
+    entry = delete_session(session, trash)
     session.write_bytes(row("x", None))
     (aside,) = trash.restore(entry, force=True).aside
     trash.empty(timedelta(days=1))
@@ -153,7 +153,7 @@ def test_what_was_set_aside_goes_when_the_trash_is_emptied(session: Path, trash:
 
 def test_a_restore_that_was_stopped_after_it_joined_both_is_finished(session: Path, trash: Trash) -> None:
     stub = continued(session)
-    original, entry = session.read_bytes(), delete(session, trash)
+    original, entry = session.read_bytes(), delete_session(session, trash)
     session.write_bytes(original + stub)
     trash.restore(entry)
     assert session.read_bytes() == original + stub
@@ -167,7 +167,7 @@ def test_whatever_stands_in_the_place_nothing_is_lost(tmp_path_factory: pytest.T
     session.write_bytes(ORIGINAL)
     os.utime(session, (1, 1))
     trash = Trash(base / "trash")
-    entry = delete(session, trash)
+    entry = delete_session(session, trash)
     session.write_bytes(data)
     done = trash.restore(entry, force=True)
     now = session.read_bytes()

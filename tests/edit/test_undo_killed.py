@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.edit.undo import step
-from turnlog.edit.undo.undo import Rewrite, Undo
+from turnlog.edit.undo.undo import RewriteChange, Undo
 from turnlog.errors import Changed, TurnlogError
 
 pytestmark = pytest.mark.slow
@@ -117,11 +117,11 @@ def test_nothing_is_lost_that_somebody_appends_meanwhile(tmp_path: Path) -> None
     with subprocess.Popen([sys.executable, "-c", APPENDER, str(path)], stdout=subprocess.PIPE, text=True) as process:
         while process.poll() is None:
             with contextlib.suppress(Changed):
-                undo.carry_out("x", "x", [Rewrite(path, lambda: [path.read_bytes()], path.parent)])
+                undo.carry_out("x", "x", [RewriteChange(path, lambda: [path.read_bytes()], path.parent)])
         assert process.stdout is not None
         written = int(process.stdout.read())
     assert path.read_text().split() == [str(number) for number in range(written)]
-    assert all(record.state == "done" for record in undo.records())
+    assert all(record.state == "done" for record in undo.list_records())
 
 
 def test_what_was_added_to_either_content_in_the_last_moment_is_carried_over(tmp_path: Path) -> None:
@@ -161,20 +161,20 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, small: Path, full: str) -> 
     before = contents(root)
     if full == "undo":
         (small / "ballast").write_bytes(b"x" * 700_000)
-    changes = [Rewrite(root / name, lambda: [b"new" * 50_000] * 2, root) for name in ("a", "b")]
+    changes = [RewriteChange(root / name, lambda: [b"new" * 50_000] * 2, root) for name in ("a", "b")]
     with pytest.raises(TurnlogError, match="the disk is full; nothing was changed"):
         undo.carry_out("x", "x", changes)
     assert contents(root) == before
-    assert undo.records() == []
+    assert undo.list_records() == []
 
 
 def test_on_a_full_disk_a_change_can_be_undone(small: Path) -> None:
     root, undo = small / "projects", Undo(small / "undo")
     root.mkdir()
     (root / "a").write_bytes(b"a" * 300_000)
-    record = undo.carry_out("x", "x", [Rewrite(root / "a", lambda: [b"b" * 200_000], root)])
+    record = undo.carry_out("x", "x", [RewriteChange(root / "a", lambda: [b"b" * 200_000], root)])
     with pytest.raises(OSError), (small / "ballast").open("wb", buffering=0) as file:  # noqa: PT011, PT012
         while True:
             file.write(b"x" * 4096)
-    undo.undo(record)
+    undo.undo_record(record)
     assert (root / "a").read_bytes() == b"a" * 300_000

@@ -9,11 +9,11 @@ import pytest
 from tests.edit.furnished import picture
 from tests.edit.test_move import NEW, OLD, ONE, THREE, TWO, Client
 from tests.edit.test_stub import row
-from turnlog.edit.move.move import move
-from turnlog.edit.undo.record import UNDONE, Record
+from turnlog.edit.move.move import move_project
+from turnlog.edit.undo.record import STATE_UNDONE, UndoRecord
 from turnlog.edit.undo.stubs import find_stubs, set_stubs_aside
 from turnlog.edit.undo.undo import Undo
-from turnlog.entries.slug import slug
+from turnlog.entries.slug import make_slug
 from turnlog.errors import Changed, NotFound
 
 TEXT = row("a", None, cwd=OLD) + row("b", "a", cwd=OLD)
@@ -28,22 +28,22 @@ class Moved:
         self.undo = Undo(base / "undo")
         for own in (ONE, TWO):
             self.client.add(OLD, own, text=TEXT.decode())
-        self.client.write(f"projects/{slug(OLD)}/{ONE}/tool-results/t1.txt", "old")
+        self.client.write(f"projects/{make_slug(OLD)}/{ONE}/tool-results/t1.txt", "old")
         self.before = picture(self.client.folder)
-        self.record: Record | None = None
+        self.record: UndoRecord | None = None
 
     def move(self, *, merge: bool) -> None:
-        self.record = move(self.client.plan(), self.undo, merge=merge).record
+        self.record = move_project(self.client.plan(), self.undo, merge=merge).record
 
     def write(self, place: str, data: bytes) -> Path:
-        return self.client.write(f"projects/{slug(OLD)}/{place}", data.decode())
+        return self.client.write(f"projects/{make_slug(OLD)}/{place}", data.decode())
 
-    def take_back(self, **options: bool) -> Record:
+    def take_back(self, **options: bool) -> UndoRecord:
         assert self.record is not None
-        return self.undo.undo(self.record, **options)
+        return self.undo.undo_record(self.record, **options)
 
     def read(self, place: str) -> bytes:
-        return (self.client.folder / "projects" / slug(OLD) / place).read_bytes()
+        return (self.client.folder / "projects" / make_slug(OLD) / place).read_bytes()
 
 
 @pytest.fixture(params=[False, True], ids=["whole folder", "merged"])
@@ -58,11 +58,11 @@ def moved(tmp_path: Path, request: pytest.FixtureRequest) -> Moved:
 
 def test_what_a_client_wrote_in_the_old_place_follows_the_original(moved: Moved) -> None:
     moved.write(f"{ONE}.jsonl", STUB)
-    assert moved.take_back().state == UNDONE
+    assert moved.take_back().state == STATE_UNDONE
     assert moved.read(f"{ONE}.jsonl") == TEXT + STUB
     after = picture(moved.client.folder)
     changed = {name for name in {*after, *moved.before} if after.get(name) != moved.before.get(name)}
-    assert changed == {f"projects/{slug(OLD)}/{ONE}.jsonl"}
+    assert changed == {f"projects/{make_slug(OLD)}/{ONE}.jsonl"}
     with pytest.raises(NotFound):
         moved.take_back()
 
@@ -98,7 +98,7 @@ def test_what_the_client_wrote_beside_a_stub_is_set_aside_unasked(moved: Moved) 
 
 
 def test_an_empty_folder_in_the_old_place_is_in_nobodys_way(moved: Moved) -> None:
-    (moved.client.folder / "projects" / slug(OLD) / ONE / "subagents").mkdir(parents=True)
+    (moved.client.folder / "projects" / make_slug(OLD) / ONE / "subagents").mkdir(parents=True)
     moved.take_back()
     assert moved.read(f"{ONE}.jsonl") == TEXT
 
@@ -109,10 +109,10 @@ def test_an_undo_that_was_stopped_is_finished_with_all_that_was_written(moved: M
     assert moved.record is not None
     set_stubs_aside(moved.record, find_stubs(moved.record))
     if stage != "set aside":
-        moved.undo._take_back(moved.record)
+        moved.undo._take_back_items(moved.record)
     if stage == "marked":
-        moved.undo._marked(moved.record, UNDONE)
-    assert moved.take_back(force=True).state == UNDONE
+        moved.undo._mark_state(moved.record, STATE_UNDONE)
+    assert moved.take_back(force=True).state == STATE_UNDONE
     assert moved.read(f"{ONE}.jsonl") == TEXT + STUB
 
 
@@ -131,7 +131,7 @@ def test_a_link_in_the_old_place_is_not_followed(moved: Moved, tmp_path: Path) -
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "secret").write_text("mine")
     moved.write(f"{THREE}.jsonl", row("x", None))
-    link = moved.client.folder / "projects" / slug(OLD) / "link"
+    link = moved.client.folder / "projects" / make_slug(OLD) / "link"
     link.symlink_to(tmp_path / "elsewhere")
     moved.take_back()
     assert link.is_symlink()

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from turnlog.entries import types
 
 FAMILIES = {
-    "": types.ENTRIES,
-    "system/": types.SYSTEM,
-    "attachment/": types.ATTACHMENTS,
-    "progress/": types.PROGRESS,
-    "block/": types.BLOCKS,
+    "": types.ENTRY_CLASSES,
+    "system/": types.SYSTEM_CLASSES,
+    "attachment/": types.ATTACHMENT_CLASSES,
+    "progress/": types.PROGRESS_CLASSES,
+    "block/": types.BLOCK_CLASSES,
 }
 ALL = {prefix + tag: cls for prefix, classes in FAMILIES.items() for tag, cls in classes.items()}
 

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from turnlog.entries.entry import Entry, Item
-from turnlog.entries.reader import BytesSource, Transcript, scan
+from turnlog.entries.entry import Entry, EntryOrScrap
+from turnlog.entries.reader import BytesSource, Transcript, scan_lines
 
 BOM = b"\xef\xbb\xbf"
 UUIDS = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(6)]
@@ -230,7 +230,7 @@ def state(file: Transcript) -> dict[str, Any]:
     }
 
 
-def assert_tiles(items: list[Item], size: int) -> None:
+def assert_tiles(items: list[EntryOrScrap], size: int) -> None:
     """Each item begins where the one before it ends, and none is empty."""
     place = 0
     for item in items:
@@ -242,15 +242,15 @@ def assert_tiles(items: list[Item], size: int) -> None:
 
 def assert_accounted(data: bytes) -> None:
     """Every byte of a file is part of exactly one entry or scrap, and can be had again."""
-    pieces = list(scan(io.BytesIO(data)))
+    pieces = list(scan_lines(io.BytesIO(data)))
     assert_tiles([item for item, _ in pieces], len(data))
     assert b"".join(raw for _, raw in pieces) == data
-    file = Transcript.of(data)
+    file = Transcript.from_bytes(data)
     assert_tiles(file.items, len(data))
-    assert [(item.offset, file.raw(item)) for item in file.items] == [(item.offset, raw) for item, raw in pieces]
+    assert [(item.offset, file.read_raw(item)) for item in file.items] == [(item.offset, raw) for item, raw in pieces]
     assert [entry.index for entry in file.entries] == list(range(len(file.entries)))
     for entry in file.entries:
-        assert isinstance(file.body(entry), dict)
+        assert isinstance(file.read_body(entry), dict)
     assert_found(file)
 
 
@@ -271,7 +271,7 @@ def assert_grows(data: bytes, places: list[int]) -> None:
     for chunk in chunks(data, places):
         source.data += chunk
         assert file.grow() is bool(chunk)
-        assert state(file) == state(Transcript.of(source.data))
+        assert state(file) == state(Transcript.from_bytes(source.data))
 
 
 def first_of(file: Transcript, kind: str) -> Entry:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.entries.cleanup import USUAL_DAYS, cleanup_days, deleted_after
+from turnlog.entries.cleanup import DEFAULT_CLEANUP_DAYS, compute_deletion_time, read_cleanup_days
 
 
 @pytest.mark.parametrize(
     ("settings", "days"),
     [
-        ("{}", USUAL_DAYS),
+        ("{}", DEFAULT_CLEANUP_DAYS),
         ('{"cleanupPeriodDays": 7}', 7),
         ('{"cleanupPeriodDays": 99999}', 99999),
         ('{"cleanupPeriodDays": 0}', None),
@@ -23,24 +23,24 @@ from turnlog.entries.cleanup import USUAL_DAYS, cleanup_days, deleted_after
         ('{"cleanupPeriodDays": 6.5}', None),
         ("{broken", None),
         ("[]", None),
-        ("", USUAL_DAYS),
+        ("", DEFAULT_CLEANUP_DAYS),
     ],
 )
 def test_the_period_is_what_the_settings_say(tmp_path: Path, settings: str, days: int | None) -> None:
     (tmp_path / "settings.json").write_text(settings)
-    assert cleanup_days(tmp_path) == days
+    assert read_cleanup_days(tmp_path) == days
 
 
 def test_without_settings_the_period_is_the_usual_one(tmp_path: Path) -> None:
-    assert cleanup_days(tmp_path) == USUAL_DAYS
+    assert read_cleanup_days(tmp_path) == DEFAULT_CLEANUP_DAYS
 
 
 def test_local_settings_in_the_config_folder_do_not_count(tmp_path: Path) -> None:
     (tmp_path / "settings.local.json").write_text('{"cleanupPeriodDays": 7}')
-    assert cleanup_days(tmp_path) == USUAL_DAYS
+    assert read_cleanup_days(tmp_path) == DEFAULT_CLEANUP_DAYS
 
 
 def test_a_session_is_deleted_so_many_days_after_its_last_write() -> None:
-    assert deleted_after(10**9, 30) == 1 + 30 * 86400
-    assert deleted_after(10**9, None) is None
-    assert deleted_after(10**9, 10**9) is None, "beyond the calendar"
+    assert compute_deletion_time(10**9, 30) == 1 + 30 * 86400
+    assert compute_deletion_time(10**9, None) is None
+    assert compute_deletion_time(10**9, 10**9) is None, "beyond the calendar"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from turnlog.entries import clients as module
-from turnlog.entries.clients import Client, clients, domain, identity, is_alive
+from turnlog.entries.clients import Client, is_process_alive, list_clients, read_process_domain, read_process_identity
 
 
 def registered(folder: Path, file: str = "1.json", /, **fields: Any) -> str:
@@ -23,12 +23,12 @@ def registered(folder: Path, file: str = "1.json", /, **fields: Any) -> str:
 
 
 def test_a_folder_without_registrations_has_no_clients(tmp_path: Path) -> None:
-    assert clients(tmp_path) == []
+    assert list_clients(tmp_path) == []
 
 
 def test_a_client_says_what_it_is_doing_and_what_it_waits_for(tmp_path: Path) -> None:
     path = registered(tmp_path, status="waiting", waitingFor="permission")
-    assert clients(tmp_path) == [Client("s", os.getpid(), path, True, "waiting", "permission")]
+    assert list_clients(tmp_path) == [Client("s", os.getpid(), path, True, "waiting", "permission")]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_what_a_client_says_in_another_form_is_not_believed(
     tmp_path: Path, fields: dict[str, Any], status: str | None, waiting: str | None
 ) -> None:
     registered(tmp_path, **fields)
-    (found,) = clients(tmp_path)
+    (found,) = list_clients(tmp_path)
     assert (found.status, found.waiting_for) == (status, waiting)
 
 
@@ -53,41 +53,41 @@ def test_a_registration_that_makes_no_sense_is_none(tmp_path: Path, fields: dict
     (tmp_path / "sessions" / "2.json").mkdir()
     (tmp_path / "sessions" / "3.json").write_bytes(b"{\xff")
     (tmp_path / "sessions" / "4.txt").write_bytes(b"{}")
-    assert clients(tmp_path) == []
+    assert list_clients(tmp_path) == []
 
 
 def test_a_client_that_ended_is_none(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         process.wait()
     registered(tmp_path, pid=process.pid)
-    assert clients(tmp_path) == []
+    assert list_clients(tmp_path) == []
 
 
 def test_a_client_of_another_machine_cannot_be_asked(tmp_path: Path) -> None:
     registered(tmp_path, "1.json", pidDomain="linux:there:1", pid=(1 << 31) - 1)
     registered(tmp_path, "2.json", pidDomain="linux:here:1")
-    assert [found.is_here for found in clients(tmp_path, "linux:here:1")] == [False, True]
+    assert [found.is_here for found in list_clients(tmp_path, "linux:here:1")] == [False, True]
 
 
 def test_a_machine_is_named_by_its_id_and_the_processes_that_can_be_seen(tmp_path: Path) -> None:
-    assert domain(tmp_path) is None
+    assert read_process_domain(tmp_path) is None
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/machine-id").write_text("abc\n")
     (tmp_path / "proc/self/ns").mkdir(parents=True)
     (tmp_path / "proc/self/ns/pid").symlink_to("pid:[1]")
-    assert domain(tmp_path) == "linux:abc:pid:[1]"
+    assert read_process_domain(tmp_path) == "linux:abc:pid:[1]"
 
 
 def test_a_process_that_began_at_another_time_is_another_one() -> None:
-    begun = module._begun(os.getpid())
-    assert is_alive(os.getpid(), begun)
-    assert is_alive(os.getpid(), "Sun Nov 15 10:00:00 2026")
-    assert begun is None or not is_alive(os.getpid(), "1")
-    assert module._begun((1 << 31) - 1) is None
+    begun = module._read_process_start(os.getpid())
+    assert is_process_alive(os.getpid(), begun)
+    assert is_process_alive(os.getpid(), "Sun Nov 15 10:00:00 2026")
+    assert begun is None or not is_process_alive(os.getpid(), "1")
+    assert module._read_process_start((1 << 31) - 1) is None
 
 
 def test_a_process_is_told_from_others_with_its_number() -> None:
-    found = identity(os.getpid())
-    assert is_alive(os.getpid(), found.get("procStart"))
-    assert found.get("pidDomain") == domain()
-    assert "procStart" not in identity(2**22 + 1)
+    found = read_process_identity(os.getpid())
+    assert is_process_alive(os.getpid(), found.get("procStart"))
+    assert found.get("pidDomain") == read_process_domain()
+    assert "procStart" not in read_process_identity(2**22 + 1)

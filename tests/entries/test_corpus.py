@@ -12,8 +12,8 @@ import pytest
 from tests.conftest import CORPUS
 from tests.entries.strategies import assert_found, assert_tiles
 from turnlog.entries.entry import Entry
-from turnlog.entries.reader import Transcript, scan
-from turnlog.session.facts import facts
+from turnlog.entries.reader import Transcript, scan_lines
+from turnlog.session.facts import to_session_document
 from turnlog.session.health.check import check
 from turnlog.session.session import Session
 
@@ -33,8 +33,8 @@ def test_every_byte_of_every_file_is_accounted_for(part: str) -> None:
         data = path.read_bytes()
         file = Transcript.open(path)
         assert_tiles(file.items, len(data))
-        assert b"".join(raw for _, raw in scan(io.BytesIO(data))) == data, path
-        assert all(isinstance(file.body(entry), dict) for entry in file.entries), path
+        assert b"".join(raw for _, raw in scan_lines(io.BytesIO(data))) == data, path
+        assert all(isinstance(file.read_body(entry), dict) for entry in file.entries), path
         assert_found(file)
         file.close()
         count += 1
@@ -45,7 +45,7 @@ def test_every_byte_of_every_file_is_accounted_for(part: str) -> None:
 def test_nothing_that_can_be_asked_of_a_file_raises(part: str) -> None:
     for path in paths(part):
         with Session.open(path) as session:
-            found = facts(session)
+            found = to_session_document(session)
             assert found["entries"]["total"] == len(session.file.entries), path
             assert all(finding.kind for finding in check(session)), path
 
@@ -54,6 +54,6 @@ def test_nearly_every_line_of_real_sessions_is_an_entry() -> None:
     found: Counter[str] = Counter()
     for path in paths("wild"):
         if path.suffix == ".jsonl":
-            for item, _ in scan(io.BytesIO(path.read_bytes())):
+            for item, _ in scan_lines(io.BytesIO(path.read_bytes())):
                 found["entry" if isinstance(item, Entry) else item.kind] += 1
     assert found["entry"] > 0.99 * found.total()

@@ -12,8 +12,26 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.entries.strategies import BOM, assert_tiles, damaged, damaged_files, values, written
-from turnlog.entries.decode import DEPTH, TOO_DEEP, body, fit, patient, pruned, salvage
-from turnlog.entries.entry import FLAWS, SCRAPS, Block, CacheWrites, Entry, Item, Kind, MessageHead, Usage
+from turnlog.entries.decode import (
+    MAX_JSON_DEPTH,
+    TOO_DEEP_TEXT,
+    decode_body,
+    decode_patiently,
+    fit_struct,
+    prune_deep_json,
+    salvage_line,
+)
+from turnlog.entries.entry import (
+    FLAW_DESCRIPTIONS,
+    SCRAP_DESCRIPTIONS,
+    BlockHead,
+    CacheWrites,
+    Entry,
+    EntryOrScrap,
+    InnerType,
+    LineUsage,
+    MessageHead,
+)
 from turnlog.entries.reader import Transcript
 
 U2 = b'{"parentUuid":"a1","type":"user","uuid":"u2","sessionId":"s","message":{"role":"user","content":"u2 text"}}'
@@ -118,24 +136,24 @@ CLIENT: dict[str, tuple[bytes, set[str]]] = {
 @pytest.mark.parametrize("form", CLIENT)
 def test_an_entry_is_lost_if_the_client_does_not_read_it(form: str) -> None:
     line, read = CLIENT[form]
-    file = Transcript.of(BEFORE + line + b"\n" + BEFORE.replace(b"u1", b"u9x"))
-    assert {entry.uuid for entry in file.entries if entry.uuid and not entry.lost} == {"u1", "u9x"} | read
+    file = Transcript.from_bytes(BEFORE + line + b"\n" + BEFORE.replace(b"u1", b"u9x"))
+    assert {entry.uuid for entry in file.entries if entry.uuid and not entry.is_lost} == {"u1", "u9x"} | read
     assert_tiles(file.items, len(BEFORE) * 2 + len(line) + 2)
 
 
 @pytest.mark.parametrize(("marks", "read"), [(0, {"u2"}), (1, {"u2"}), (2, set())])
 def test_the_client_skips_one_byte_order_mark_at_the_start_of_a_file(marks: int, read: set[str]) -> None:
-    file = Transcript.of(BOM * marks + U2 + b"\n")
-    assert {entry.uuid for entry in file.entries if not entry.lost} == read
+    file = Transcript.from_bytes(BOM * marks + U2 + b"\n")
+    assert {entry.uuid for entry in file.entries if not entry.is_lost} == read
 
 
 def test_the_client_reads_one_object_of_a_file_with_carriage_returns_for_line_ends() -> None:
-    file = Transcript.of(b"\r".join([U2, A2, U2.replace(b"u2", b"u3")]) + b"\r")
-    assert [(entry.uuid, entry.lost) for entry in file.entries] == [("u2", False), ("a2", True), ("u3", True)]
+    file = Transcript.from_bytes(b"\r".join([U2, A2, U2.replace(b"u2", b"u3")]) + b"\r")
+    assert [(entry.uuid, entry.is_lost) for entry in file.entries] == [("u2", False), ("a2", True), ("u3", True)]
 
 
 def test_a_file_in_utf_16_holds_no_entry() -> None:
-    assert Transcript.of((U2 + b"\n").decode().encode("utf-16")).entries == []
+    assert Transcript.from_bytes((U2 + b"\n").decode().encode("utf-16")).entries == []
 
 
 # What follows is the client's rule once more, in the words of another decoder.
@@ -171,33 +189,33 @@ def doubles(value: Any) -> Any:
 @example(data=BOM + U2 + b"\r\n" + b"\0" + A2)
 @example(data=rb'{"\udc00":1,"isMeta":"\ud800","message":{"usage":{"input_tokens":"\ud800"}}}')
 def test_the_client_reads_the_first_value_of_each_line_and_so_do_we(data: bytes) -> None:
-    file = Transcript.of(data)
+    file = Transcript.from_bytes(data)
     place = len(BOM) if data.startswith(BOM) else 0
     for line in io.BytesIO(data[place:]):
-        found = [entry for entry in file.entries if place <= entry.offset < place + len(line) and not entry.lost]
+        found = [entry for entry in file.entries if place <= entry.offset < place + len(line) and not entry.is_lost]
         place += len(line)
         with suppress(RecursionError):
             value = client_value(line)
             assert len(found) == isinstance(value, dict)
             if found and found[0].flaw != "deep":
-                assert doubles(file.body(found[0])) == value
+                assert doubles(file.read_body(found[0])) == value
 
 
 @given(line=damaged(), offset=st.integers(0, 5))
 def test_the_pieces_of_any_line_tile_it_and_give_known_reasons(line: bytes, offset: int) -> None:
     line = line.replace(b"\n", b"") + b"\n"
-    items = list(salvage(line, offset))
+    items = list(salvage_line(line, offset))
     assert items[0].offset == offset
     assert_tiles([shifted(item, offset) for item in items], len(line))
     for item in items:
         if isinstance(item, Entry):
-            assert item.flaw is None or item.flaw in FLAWS
+            assert item.flaw is None or item.flaw in FLAW_DESCRIPTIONS
         else:
-            assert item.kind in SCRAPS
+            assert item.kind in SCRAP_DESCRIPTIONS
             assert item.reason
 
 
-def shifted(item: Item, offset: int) -> Item:
+def shifted(item: EntryOrScrap, offset: int) -> EntryOrScrap:
     if isinstance(item, Entry):
         return Entry(offset=item.offset - offset, size=item.size)
     return item._replace(offset=item.offset - offset)
@@ -205,21 +223,21 @@ def shifted(item: Item, offset: int) -> Item:
 
 @given(raw=st.binary(max_size=40) | damaged())
 def test_a_body_is_an_object_whatever_the_bytes(raw: bytes) -> None:
-    assert isinstance(body(raw), dict)
+    assert isinstance(decode_body(raw), dict)
 
 
 @pytest.mark.parametrize("raw", [b"", b"[1]", b"null", b"\0", b'{"a":', b"\xff", b"1e400", rb'"\ud800"'])
 def test_the_body_of_what_is_no_object_is_empty(raw: bytes) -> None:
-    assert body(raw) == {}
+    assert decode_body(raw) == {}
 
 
 def test_bodies_hold_what_the_client_would_see() -> None:
-    assert body(rb'{"a":"\ud800","b":1}') == {"a": "\ud800", "b": 1}
-    assert body(b'{"a":"\xff","b":"\xe2\x82"}') == {"a": "\ufffd", "b": "\ufffd"}
-    assert body(b'{"a":1e400,"b":%s}' % (b"9" * 5000)) == {"a": float("inf"), "b": float("inf")}
-    assert body(b'{"a":12345678901234567890123}') == {"a": 12345678901234567890123}
-    assert body(b'{"a":1,"a":2}') == {"a": 2}
-    assert body(b'{"a":1} {"a":2}') == {}
+    assert decode_body(rb'{"a":"\ud800","b":1}') == {"a": "\ud800", "b": 1}
+    assert decode_body(b'{"a":"\xff","b":"\xe2\x82"}') == {"a": "\ufffd", "b": "\ufffd"}
+    assert decode_body(b'{"a":1e400,"b":%s}' % (b"9" * 5000)) == {"a": float("inf"), "b": float("inf")}
+    assert decode_body(b'{"a":12345678901234567890123}') == {"a": 12345678901234567890123}
+    assert decode_body(b'{"a":1,"a":2}') == {"a": 2}
+    assert decode_body(b'{"a":1} {"a":2}') == {}
 
 
 @pytest.mark.parametrize(
@@ -236,36 +254,36 @@ def test_bodies_hold_what_the_client_would_see() -> None:
     ],
 )
 def test_what_was_wrong_with_a_text_is_told(text: bytes, flaw: str | None) -> None:
-    found = patient(text)
+    found = decode_patiently(text)
     assert found is not None
     assert found.flaw == flaw
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"{}{}", rb'{"a":"\ud800"', b'{"a":1e400', b"[" * 5000, b'{"a":"\xff"'])
 def test_what_is_no_json_has_no_value(text: bytes) -> None:
-    assert patient(text) is None
+    assert decode_patiently(text) is None
 
 
 def test_values_below_the_deepest_level_are_replaced_by_a_marker() -> None:
-    shallow = b"[" * (DEPTH - 1) + b'1,{"a":"]"}' + b"]" * (DEPTH - 1)
-    assert pruned(shallow) == shallow.replace(b'{"a":"]"}', b'"%s"' % TOO_DEEP.encode())
-    assert pruned(b'{"a":[1,2]}') == b'{"a":[1,2]}'
+    shallow = b"[" * (MAX_JSON_DEPTH - 1) + b'1,{"a":"]"}' + b"]" * (MAX_JSON_DEPTH - 1)
+    assert prune_deep_json(shallow) == shallow.replace(b'{"a":"]"}', b'"%s"' % TOO_DEEP_TEXT.encode())
+    assert prune_deep_json(b'{"a":[1,2]}') == b'{"a":[1,2]}'
 
 
 def test_what_stands_behind_a_deep_value_is_kept() -> None:
-    assert body(b'{"a":%s,"b":2}' % nested(100_000))["b"] == 2
+    assert decode_body(b'{"a":%s,"b":2}' % nested(100_000))["b"] == 2
 
 
 @given(value=values)
 def test_shallow_values_are_not_touched(value: bytes) -> None:
-    assert pruned(value) == value
+    assert prune_deep_json(value) == value
 
 
 def test_a_cut_string_full_of_quotes_is_passed_once() -> None:
     """A search that began anew at each quote would take hours for this."""
     text = b'{"a":' + b"[" * 2000 + b'"' + rb"\"" * 500_000
-    assert pruned(text).startswith(b'{"a":[[')
-    assert patient(text) is None
+    assert prune_deep_json(text).startswith(b'{"a":[[')
+    assert decode_patiently(text) is None
 
 
 SCRAP_LINES = [
@@ -291,12 +309,14 @@ SCRAP_LINES = [
 
 @pytest.mark.parametrize(("line", "kind", "reason"), SCRAP_LINES)
 def test_what_is_no_entry_is_explained(line: bytes, kind: str, reason: str) -> None:
-    (scrap,) = salvage(line, 7)
+    (scrap,) = salvage_line(line, 7)
     assert scrap == (7, len(line), kind, reason)
 
 
 def test_rubbish_beside_entries_says_where_it_stands() -> None:
-    found = [(item.kind, getattr(item, "reason", item)) for item in salvage(b"xx" + U2 + b"yy" + A2 + b"\0\0\n", 0)]
+    found = [
+        (item.kind, getattr(item, "reason", item)) for item in salvage_line(b"xx" + U2 + b"yy" + A2 + b"\0\0\n", 0)
+    ]
     assert [reason for kind, reason in found if kind] == [
         "rubbish in front of an entry on the same line",
         "rubbish behind an entry on the same line",
@@ -305,25 +325,25 @@ def test_rubbish_beside_entries_says_where_it_stands() -> None:
 
 
 def test_an_object_inside_a_broken_one_is_no_entry() -> None:
-    (scrap,) = salvage(b'{"a":' + U2 + b',"b":\n', 0)
+    (scrap,) = salvage_line(b'{"a":' + U2 + b',"b":\n', 0)
     assert isinstance(scrap, tuple)
     assert scrap.kind == "broken"
 
 
 def test_an_object_behind_rubbish_is_an_entry_only_if_it_looks_like_one() -> None:
-    (scrap,) = salvage(b'xx{"type":"user"}\n', 0)
+    (scrap,) = salvage_line(b'xx{"type":"user"}\n', 0)
     assert isinstance(scrap, tuple)
 
 
 def test_the_search_for_entries_behind_rubbish_ends() -> None:
     line = b'{"type":[' * 1000 + U2 + b"\n"
-    (scrap,) = salvage(line, 0)
+    (scrap,) = salvage_line(line, 0)
     assert scrap.size == len(line)
 
 
 def test_a_byte_order_mark_alone_and_before_a_line() -> None:
-    assert [(item.size, item.kind) for item in salvage(BOM, 0)] == [(3, "bom")]
-    mark, entry = salvage(BOM + U2 + b"\n", 0)
+    assert [(item.size, item.kind) for item in salvage_line(BOM, 0)] == [(3, "bom")]
+    mark, entry = salvage_line(BOM + U2 + b"\n", 0)
     assert (mark.end, entry.offset, entry.end) == (3, 3, len(U2) + 4)
     assert isinstance(entry, Entry)
     assert entry.flaw is None
@@ -333,7 +353,7 @@ def test_a_byte_order_mark_alone_and_before_a_line() -> None:
 
 
 def entry_of(line: bytes) -> Entry:
-    (entry,) = salvage(line, 0)
+    (entry,) = salvage_line(line, 0)
     assert isinstance(entry, Entry)
     return entry
 
@@ -354,10 +374,10 @@ def test_what_has_another_type_is_left_out() -> None:
         b'"server_tool_use":[]}},"attachment":[],"data":{"type":7}}'
     )
     assert (entry.type, entry.flaw, entry.cwd, entry.is_meta) == ("assistant", "types", None, None)
-    assert (entry.attachment, entry.data) == (None, Kind())
+    assert (entry.attachment, entry.data) == (None, InnerType())
     assert entry.message == MessageHead(
-        content=[Block("text"), Block()],
-        usage=Usage(output_tokens=5, cache_creation=CacheWrites(ephemeral_5m_input_tokens=5)),
+        content=[BlockHead("text"), BlockHead()],
+        usage=LineUsage(output_tokens=5, cache_creation=CacheWrites(ephemeral_5m_input_tokens=5)),
     )
 
 
@@ -418,4 +438,4 @@ def test_the_marks_of_the_reader_cannot_be_set_by_a_file() -> None:
 
 @given(found=st.dictionaries(st.text(max_size=3), st.integers()))
 def test_an_object_without_known_fields_fits_with_defaults(found: dict[str, Any]) -> None:
-    assert fit(Usage, found) == Usage()
+    assert fit_struct(LineUsage, found) == LineUsage()

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.entries.samples import ALL, bodies, genuine, lines
-from turnlog.entries.drift import LIMIT, Drift, Unknown, shape
+from turnlog.entries.drift import MAX_UNKNOWN_ITEMS, Drift, UnknownItem, build_object_shape
 from turnlog.entries.types.records import Snapshot
 
 
 def unknown(*bodies: dict[str, Any]) -> dict[str, str]:
     drift = Drift()
     for body in bodies:
-        drift.add(body)
+        drift.add_entry(body)
     return {found.path: found.kind for found in drift}
 
 
@@ -88,24 +88,24 @@ def test_what_is_known_is_no_news_even_where_values_are_odd(body: dict[str, Any]
 
 def test_news_is_counted_with_its_first_version_and_place() -> None:
     drift = Drift()
-    drift.add({"type": "mode"}, "2.1.400", 1)
-    drift.add({"type": "new"}, None, 2)
-    drift.add({"type": "new"}, "2.1.401", 3)
-    assert list(drift) == [Unknown("type", "new", 2, "2.1.400", 2)]
+    drift.add_entry({"type": "mode"}, "2.1.400", 1)
+    drift.add_entry({"type": "new"}, None, 2)
+    drift.add_entry({"type": "new"}, "2.1.401", 3)
+    assert list(drift) == [UnknownItem("type", "new", 2, "2.1.400", 2)]
     assert drift
 
 
 def test_a_file_without_news_has_no_drift() -> None:
     drift = Drift()
-    drift.add({"type": "mode", "mode": "normal", "sessionId": "s"})
+    drift.add_entry({"type": "mode", "mode": "normal", "sessionId": "s"})
     assert not drift
 
 
 def test_a_hostile_file_cannot_fill_the_memory_with_names() -> None:
     drift = Drift()
-    for number in range(LIMIT + 5):
-        drift.add({"type": f"{number}" + "x" * 1000})
-    assert len(list(drift)) == LIMIT
+    for number in range(MAX_UNKNOWN_ITEMS + 5):
+        drift.add_entry({"type": f"{number}" + "x" * 1000})
+    assert len(list(drift)) == MAX_UNKNOWN_ITEMS
     assert drift.unnamed == 5
     assert max(len(found.path) for found in drift) < 200
 
@@ -118,22 +118,22 @@ def test_blocks_nested_without_end_are_harmless() -> None:
 
 @given(bodies)
 def test_drift_never_raises(body: dict[str, Any]) -> None:
-    Drift().add(body)
+    Drift().add_entry(body)
 
 
 @given(st.sampled_from(sorted(ALL)))
 def test_the_names_of_a_class_are_known(name: str) -> None:
     cls = ALL[name]
-    assert shape(cls).names.issuperset(cls.__struct_encode_fields__)
+    assert build_object_shape(cls).names.issuperset(cls.__struct_encode_fields__)
 
 
 def test_inner_objects_are_read_off_the_class() -> None:
-    assert [name for name, _ in shape(Snapshot).inner] == ["trackedFileBackups"]
+    assert [name for name, _ in build_object_shape(Snapshot).inner] == ["trackedFileBackups"]
 
 
 @pytest.mark.corpus
 def test_the_corpus_of_genuine_sessions_holds_no_news(corpus: Path) -> None:
     drift = Drift()
     for line in lines(genuine(corpus)):
-        drift.add(line.body, line.version, line.number)
+        drift.add_entry(line.body, line.version, line.number)
     assert list(drift) == []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.entries.decode import quick
-from turnlog.entries.entry import FLAWS, SCRAPS, Block, Entry, MessageHead, Scrap
+from turnlog.entries.decode import decode_entry
+from turnlog.entries.entry import FLAW_DESCRIPTIONS, SCRAP_DESCRIPTIONS, BlockHead, Entry, MessageHead, Scrap
 
 
 def test_a_line_becomes_an_entry_with_the_fields_that_structure_needs() -> None:
-    entry = quick(
+    entry = decode_entry(
         b'{"parentUuid":"p","isSidechain":false,"type":"assistant","uuid":"u","sessionId":"s","gitBranch":"main",'
         b'"requestId":"r","isApiErrorMessage":true,"message":{"id":"m","model":"x","stop_reason":"end_turn",'
         b'"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"a":1}}],'
@@ -19,7 +19,7 @@ def test_a_line_becomes_an_entry_with_the_fields_that_structure_needs() -> None:
     assert (entry.parent_uuid, entry.uuid, entry.session_id, entry.git_branch) == ("p", "u", "s", "main")
     assert (entry.is_sidechain, entry.is_api_error_message, entry.request_id) == (False, True, "r")
     assert entry.message is not None
-    assert entry.message.blocks == [Block("tool_use", id="t", name="Bash")]
+    assert entry.message.blocks == [BlockHead("tool_use", id="t", name="Bash")]
     assert entry.message.usage is not None
     assert entry.message.usage.cache_creation is not None
     assert entry.message.usage.cache_creation.ephemeral_1h_input_tokens == 2
@@ -29,10 +29,16 @@ def test_a_line_becomes_an_entry_with_the_fields_that_structure_needs() -> None:
 
 @pytest.mark.parametrize(
     ("content", "blocks"),
-    [(None, []), ([], []), ("hello", [Block("text")]), ("", [Block("text")]), ([Block("image")], [Block("image")])],
+    [
+        (None, []),
+        ([], []),
+        ("hello", [BlockHead("text")]),
+        ("", [BlockHead("text")]),
+        ([BlockHead("image")], [BlockHead("image")]),
+    ],
 )
 def test_content_is_blocks_and_a_string_is_one_text_block(
-    content: str | list[Block] | None, blocks: list[Block]
+    content: str | list[BlockHead] | None, blocks: list[BlockHead]
 ) -> None:
     assert MessageHead(content=content).blocks == blocks
 
@@ -52,9 +58,9 @@ def test_the_name_of_an_entry_is_its_type_with_the_subtype(entry: Entry, name: s
 
 
 def test_only_what_stands_behind_something_else_or_is_terse_is_lost_for_the_client() -> None:
-    assert [flaw for flaw in [None, *FLAWS] if Entry(flaw=flaw).lost] == ["terse", "behind"]
+    assert [flaw for flaw in [None, *FLAW_DESCRIPTIONS] if Entry(flaw=flaw).is_lost] == ["terse", "behind"]
 
 
 def test_entries_and_scraps_know_where_they_end() -> None:
     assert Entry(offset=3, size=4).end == 7
-    assert Scrap(3, 4, "blank", SCRAPS["blank"]).end == 7
+    assert Scrap(3, 4, "blank", SCRAP_DESCRIPTIONS["blank"]).end == 7

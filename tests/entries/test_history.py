@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.entries.history import rejoined, without
+from turnlog.entries.history import rejoin_history, split_history
 
 ME, OTHER = "11111111-2222-4333-8444-555555555555", "99999999-2222-4333-8444-555555555555"
 
@@ -19,7 +19,7 @@ def typed(session: str, text: str = "hi") -> bytes:
 
 def test_only_the_lines_of_the_session_are_taken() -> None:
     data = typed(ME) + typed(OTHER, f"about {ME}") + b"no json\n" + typed(ME, "again")
-    split = without(data, ME)
+    split = split_history(data, ME)
     assert split.kept == typed(OTHER, f"about {ME}") + b"no json\n"
     assert (split.taken, split.lines) == (typed(ME) + typed(ME, "again"), 2)
 
@@ -27,18 +27,18 @@ def test_only_the_lines_of_the_session_are_taken() -> None:
 @pytest.mark.parametrize("added", [b"", typed(OTHER, "later")])
 def test_lines_come_back_to_where_they_were(added: bytes) -> None:
     old = typed(OTHER) + typed(ME) + typed(OTHER, "2")
-    assert rejoined(old, without(old, ME).kept + added, ME) == old + added
+    assert rejoin_history(old, split_history(old, ME).kept + added, ME) == old + added
 
 
 def test_lines_that_were_never_taken_do_not_come_twice() -> None:
     old = typed(ME) + typed(OTHER)
-    assert rejoined(old, old + typed(OTHER, "3"), ME) == old + typed(OTHER, "3")
-    assert rejoined(old, typed(OTHER, "0") + old, ME) == typed(OTHER, "0") + old
+    assert rejoin_history(old, old + typed(OTHER, "3"), ME) == old + typed(OTHER, "3")
+    assert rejoin_history(old, typed(OTHER, "0") + old, ME) == typed(OTHER, "0") + old
 
 
 def test_lines_go_to_the_end_of_a_history_that_was_written_anew() -> None:
     old = typed(OTHER) + typed(ME)
-    assert rejoined(old, b"other", ME) == b"other\n" + typed(ME)
+    assert rejoin_history(old, b"other", ME) == b"other\n" + typed(ME)
 
 
 lines = st.lists(st.sampled_from([typed(ME, "a"), typed(ME, "b"), typed(OTHER), b"\n", b"{}\n"]), max_size=8)
@@ -48,4 +48,4 @@ lines = st.lists(st.sampled_from([typed(ME, "a"), typed(ME, "b"), typed(OTHER), 
 def test_taking_out_and_bringing_back_changes_nothing(parts: list[bytes], ended: bool) -> None:
     old = b"".join(parts)
     old = old if ended else old.rstrip(b"\n")
-    assert rejoined(old, without(old, ME).kept, ME) == old
+    assert rejoin_history(old, split_history(old, ME).kept, ME) == old

@@ -11,23 +11,29 @@ import pytest
 
 from tests.bound import permissions_bind, posix
 from tests.entries.trees import OTHER, SID, row, write
-from turnlog.entries.agents import agent_files, agent_meta, agents_by_session, loose_agents, owner
-from turnlog.entries.belongings import belongings, custom_title, history
+from turnlog.entries.agents import (
+    list_agent_files,
+    list_agents_by_session,
+    list_loose_agents,
+    read_agent_meta,
+    read_agent_owner,
+)
+from turnlog.entries.belongings import list_belongings, read_custom_title, read_history
 from turnlog.entries.layout import (
     Survey,
-    config_candidates,
-    config_dirs,
+    find_config_dirs,
     is_missing,
     is_session_id,
+    list_config_candidates,
     list_folder,
+    list_project_folders,
+    list_project_sessions,
+    list_session_files,
+    list_unfinished_ids,
     other_file,
-    project_sessions,
-    projects,
-    scan,
-    session_files,
-    unfinished_ids,
+    scan_folder,
 )
-from turnlog.entries.transcripts import other_transcripts, transcripts
+from turnlog.entries.transcripts import list_transcripts, other_transcripts
 from turnlog.errors import Unreadable
 
 Walk = Callable[[Path, Survey], Iterable[object]]
@@ -36,26 +42,26 @@ links = pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows
 
 def test_without_a_word_in_the_environment_the_usual_folders_are_candidates(tmp_path: Path) -> None:
     usual = [tmp_path / ".claude", tmp_path / ".config" / "claude"]
-    assert config_candidates({}, tmp_path, "linux") == usual
-    assert config_candidates({"HOME": str(tmp_path)}, None, "linux") == usual
+    assert list_config_candidates({}, tmp_path, "linux") == usual
+    assert list_config_candidates({"HOME": str(tmp_path)}, None, "linux") == usual
     xdg = {"XDG_CONFIG_HOME": str(tmp_path / "x")}
-    assert config_candidates(xdg, tmp_path, "darwin") == [tmp_path / ".claude", tmp_path / "x" / "claude"]
+    assert list_config_candidates(xdg, tmp_path, "darwin") == [tmp_path / ".claude", tmp_path / "x" / "claude"]
 
 
 def test_windows_has_one_usual_folder(tmp_path: Path) -> None:
     environ = {"USERPROFILE": str(tmp_path), "HOME": "/elsewhere", "XDG_CONFIG_HOME": "/x"}
-    assert config_candidates(environ, None, "win32") == [tmp_path / ".claude"]
+    assert list_config_candidates(environ, None, "win32") == [tmp_path / ".claude"]
 
 
 def test_the_home_of_the_machine_is_the_last_resort() -> None:
-    assert config_candidates({}, None, "linux")[0] == Path.home() / ".claude"
-    assert config_candidates()[0] == Path.home() / ".claude"
+    assert list_config_candidates({}, None, "linux")[0] == Path.home() / ".claude"
+    assert list_config_candidates()[0] == Path.home() / ".claude"
 
 
 @pytest.mark.parametrize(("platform", "separator"), [("linux", ","), ("linux", ":"), ("win32", ";"), ("win32", ",")])
 def test_the_environment_may_name_several_folders(platform: str, separator: str) -> None:
     environ = {"CLAUDE_CONFIG_DIR": f"one{separator} two {separator}{separator}~/three"}
-    assert config_candidates(environ, Path("home"), platform) == [
+    assert list_config_candidates(environ, Path("home"), platform) == [
         Path("one"),
         Path("two"),
         Path("home/three"),
@@ -65,11 +71,11 @@ def test_the_environment_may_name_several_folders(platform: str, separator: str)
 def test_a_value_that_is_a_folder_is_one_folder_as_for_the_client(tmp_path: Path) -> None:
     named = tmp_path / "a,b"
     named.mkdir()
-    assert config_dirs({"CLAUDE_CONFIG_DIR": str(named)}, tmp_path) == [named]
+    assert find_config_dirs({"CLAUDE_CONFIG_DIR": str(named)}, tmp_path) == [named]
 
 
 def test_a_blank_value_names_nothing(tmp_path: Path) -> None:
-    assert config_candidates({"CLAUDE_CONFIG_DIR": " "}, tmp_path, "linux")[0] == tmp_path / ".claude"
+    assert list_config_candidates({"CLAUDE_CONFIG_DIR": " "}, tmp_path, "linux")[0] == tmp_path / ".claude"
 
 
 def test_only_existing_folders_are_given_and_each_once(tmp_path: Path) -> None:
@@ -82,7 +88,7 @@ def test_only_existing_folders_are_given_and_each_once(tmp_path: Path) -> None:
         "~",
         tmp_path / "none",
     ]
-    assert config_dirs({}, tmp_path, "linux", further) == [tmp_path / ".claude", tmp_path / "more", tmp_path]
+    assert find_config_dirs({}, tmp_path, "linux", further) == [tmp_path / ".claude", tmp_path / "more", tmp_path]
 
 
 def test_session_files_are_uuids_directly_in_a_project_folder(tmp_path: Path) -> None:
@@ -94,16 +100,16 @@ def test_session_files_are_uuids_directly_in_a_project_folder(tmp_path: Path) ->
     write(project / SID / "subagents" / f"{OTHER}.jsonl", row())
     write(tmp_path / "projects" / f"{OTHER}.jsonl", row())
     (project / f"{OTHER}.jsonl").mkdir()
-    [found] = session_files(tmp_path)
+    [found] = list_session_files(tmp_path)
     assert (found.path, found.session_id, found.is_symlink) == (main, SID, False)
     assert (found.project_dir, found.config_dir) == (project, tmp_path)
     assert (found.size, found.mtime_ns) == (main.stat().st_size, main.stat().st_mtime_ns)
-    assert list(project_sessions(project)) == [found]
+    assert list(list_project_sessions(project)) == [found]
 
 
 def test_a_config_folder_without_projects_is_empty(tmp_path: Path) -> None:
-    assert list(session_files(tmp_path)) == []
-    assert projects(tmp_path / "none") == []
+    assert list(list_session_files(tmp_path)) == []
+    assert list_project_folders(tmp_path / "none") == []
 
 
 @links
@@ -115,7 +121,7 @@ def test_linked_sessions_are_followed_and_reported(tmp_path: Path) -> None:
     (project / f"{OTHER}.jsonl").symlink_to(tmp_path / "gone")
     loop = project / "00000000-2222-4333-8444-555555555555.jsonl"
     loop.symlink_to(loop)
-    [found] = session_files(tmp_path)
+    [found] = list_session_files(tmp_path)
     assert (found.session_id, found.is_symlink, found.size) == (SID, True, target.stat().st_size)
 
 
@@ -128,8 +134,8 @@ def test_a_linked_project_folder_counts_once(tmp_path: Path) -> None:
     (folder / "c").symlink_to(tmp_path / "outside")
     (folder / "d").symlink_to(tmp_path / "outside")
     (folder / "loop").symlink_to(folder / "loop")
-    assert projects(tmp_path) == [folder / "b", folder / "c"]
-    assert [session.session_id for session in session_files(tmp_path)] == [SID, OTHER]
+    assert list_project_folders(tmp_path) == [folder / "b", folder / "c"]
+    assert [session.session_id for session in list_session_files(tmp_path)] == [SID, OTHER]
 
 
 def test_a_session_id_is_told_by_its_form() -> None:
@@ -155,7 +161,7 @@ def test_sub_agents_are_found_in_every_layout(tmp_path: Path) -> None:
     write(tmp_path / "agent-a88.jsonl", row(isSidechain=True, sessionId=OTHER))
     write(tmp_path / "subagents" / "agent-a99.jsonl", row(isSidechain=True))
 
-    agents = agent_files(tmp_path / f"{SID}.jsonl")
+    agents = list_agent_files(tmp_path / f"{SID}.jsonl")
     assert [(agent.agent_id, agent.kind, agent.workflow_id) for agent in agents] == [
         ("a0123456789abcdef", "subagent", None),
         ("acompact-fffbd0", "compact", None),
@@ -166,19 +172,19 @@ def test_sub_agents_are_found_in_every_layout(tmp_path: Path) -> None:
         ("a99", "subagent", None),
     ]
     assert [agent.path for agent in agents if agent.meta_path] == [inside / "agent-a0123456789abcdef.jsonl"]
-    assert agent_meta(agents[0].meta_path) == {"agentType": "Explore"}
+    assert read_agent_meta(agents[0].meta_path) == {"agentType": "Explore"}
 
-    by_session = agents_by_session(tmp_path)
+    by_session = list_agents_by_session(tmp_path)
     assert by_session[SID] == agents
     assert [agent.agent_id for agent in by_session[OTHER]] == ["a88"]
-    assert agent_files(tmp_path / f"{OTHER}.jsonl", loose_agents(tmp_path)) == by_session[OTHER]
+    assert list_agent_files(tmp_path / f"{OTHER}.jsonl", list_loose_agents(tmp_path)) == by_session[OTHER]
 
 
 def test_a_loose_agent_belongs_to_the_session_it_ends_up_in(tmp_path: Path) -> None:
     """When 2.0.x resumes, it starts under the id of an empty file; the later entries name the session."""
     write(tmp_path / "agent-a1.jsonl", row(isSidechain=True, sessionId=OTHER), row(isSidechain=True))
     write(tmp_path / "agent-a2.jsonl", b"no json at all\n")
-    assert {key: [agent.agent_id for agent in agents] for key, agents in loose_agents(tmp_path).items()} == {
+    assert {key: [agent.agent_id for agent in agents] for key, agents in list_loose_agents(tmp_path).items()} == {
         SID: ["a1"],
         "": ["a2"],
     }
@@ -189,7 +195,7 @@ def test_a_warm_up_agent_is_told_by_its_prompt(tmp_path: Path) -> None:
     write(tmp_path / "agent-a2.jsonl", row(content="Warmup of the engine", isSidechain=True))
     write(tmp_path / "agent-a3.jsonl", row(kind="assistant", isSidechain=True))
     write(tmp_path / "agent-a4.jsonl", row(content="Warmup"))
-    assert [agent.kind for agent in loose_agents(tmp_path)[SID]] == ["warm-up", *["subagent"] * 3]
+    assert [agent.kind for agent in list_loose_agents(tmp_path)[SID]] == ["warm-up", *["subagent"] * 3]
 
 
 @links
@@ -205,29 +211,31 @@ def test_linked_agents_are_reported_and_linked_folders_not_entered(tmp_path: Pat
     (inside / "workflows" / "wf").symlink_to(inside)
     (project / OTHER).symlink_to(project / SID)
     (project / "subagents").symlink_to(tmp_path / "outside")
-    assert [(agent.agent_id, agent.is_symlink) for agent in agent_files(project / f"{SID}.jsonl")] == [("a1", True)]
-    assert agent_files(project / f"{OTHER}.jsonl") == []
-    assert list(agents_by_session(project)) == [SID]
+    assert [(agent.agent_id, agent.is_symlink) for agent in list_agent_files(project / f"{SID}.jsonl")] == [
+        ("a1", True)
+    ]
+    assert list_agent_files(project / f"{OTHER}.jsonl") == []
+    assert list(list_agents_by_session(project)) == [SID]
     (project / SID / "subagents").rename(project / "moved")
     (project / SID / "subagents").symlink_to(project / "moved")
-    assert agent_files(project / f"{SID}.jsonl") == []
+    assert list_agent_files(project / f"{SID}.jsonl") == []
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_agents_that_vanish_or_are_pipes_do_no_harm(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "agent-a1.jsonl")
-    assert loose_agents(tmp_path) == {}
+    assert list_loose_agents(tmp_path) == {}
 
 
 def test_an_agent_that_cannot_be_read_belongs_to_nobody(tmp_path: Path) -> None:
-    assert owner(tmp_path / "agent-gone.jsonl") == ("", False)
+    assert read_agent_owner(tmp_path / "agent-gone.jsonl") == ("", False)
 
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b'{"a":', b"\xff", b"[" * 10_000])
 def test_a_broken_meta_file_says_nothing(tmp_path: Path, content: bytes) -> None:
-    assert agent_meta(write(tmp_path / "m.json", content)) == {}
-    assert agent_meta(tmp_path / "none") == {}
-    assert agent_meta(None) == {}
+    assert read_agent_meta(write(tmp_path / "m.json", content)) == {}
+    assert read_agent_meta(tmp_path / "none") == {}
+    assert read_agent_meta(None) == {}
 
 
 def test_everything_that_belongs_to_a_session_is_listed(tmp_path: Path) -> None:
@@ -268,16 +276,18 @@ def test_everything_that_belongs_to_a_session_is_listed(tmp_path: Path) -> None:
     write(tmp_path / "jobs" / f"{OTHER}.json")
     write(tmp_path / "settings.json", b"{}")
 
-    found = belongings(tmp_path, project, SID, plans=["merry-heron", "none", "..", "../todos", "a/b", ""])._asdict()
+    found = list_belongings(
+        tmp_path, project, SID, plans=["merry-heron", "none", "..", "../todos", "a/b", ""]
+    )._asdict()
     assert found.pop("loose_agents") == (loose,)
     assert {name: list(found.pop(name)) for name in files} == files
     assert found == single
-    assert custom_title(single["custom_title"]) == "mine"
-    assert belongings(tmp_path, project, SID, loose={}).loose_agents == ()
+    assert read_custom_title(single["custom_title"]) == "mine"
+    assert list_belongings(tmp_path, project, SID, loose={}).loose_agents == ()
 
 
 def test_a_session_without_belongings_has_none(tmp_path: Path) -> None:
-    assert not any(belongings(tmp_path, tmp_path / "projects" / "p", SID))
+    assert not any(list_belongings(tmp_path, tmp_path / "projects" / "p", SID))
 
 
 @links
@@ -286,22 +296,22 @@ def test_linked_folders_of_a_session_are_not_entered(tmp_path: Path) -> None:
     inside = tmp_path / "projects" / "p" / SID
     inside.mkdir(parents=True)
     (inside / "tool-results").symlink_to(target)
-    assert belongings(tmp_path, inside.parent, SID).tool_results == ()
+    assert list_belongings(tmp_path, inside.parent, SID).tool_results == ()
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"customTitle":5}'])
 def test_a_broken_title_file_has_no_title(tmp_path: Path, content: bytes) -> None:
-    assert custom_title(write(tmp_path / "t.json", content)) is None
-    assert custom_title(tmp_path / "none") is None
-    assert custom_title(None) is None
+    assert read_custom_title(write(tmp_path / "t.json", content)) is None
+    assert read_custom_title(tmp_path / "none") is None
+    assert read_custom_title(None) is None
 
 
 def test_history_gives_the_lines_of_one_session_or_all(tmp_path: Path) -> None:
     mine, theirs = {"display": "hi", "sessionId": SID}, {"display": "ho", "sessionId": OTHER}
     write(tmp_path / "history.jsonl", mine, b"broken\n\n[1]\n", theirs, json.dumps(mine).encode())
-    assert list(history(tmp_path, SID)) == [mine, mine]
-    assert list(history(tmp_path)) == [mine, theirs, mine]
-    assert list(history(tmp_path / "none")) == []
+    assert list(read_history(tmp_path, SID)) == [mine, mine]
+    assert list(read_history(tmp_path)) == [mine, theirs, mine]
+    assert list(read_history(tmp_path / "none")) == []
 
 
 @pytest.mark.corpus
@@ -312,22 +322,24 @@ def test_the_sub_agents_of_the_recorded_sessions_are_all_found(corpus: Path) -> 
         expected = sorted(path for path in config_dir.rglob("agent-*.jsonl"))
         found = [
             agent
-            for project in projects(config_dir)
-            for agents in agents_by_session(project).values()
+            for project in list_project_folders(config_dir)
+            for agents in list_agents_by_session(project).values()
             for agent in agents
         ]
         assert sorted(agent.path for agent in found) == expected
-        named = {session.session_id for session in session_files(config_dir)}
-        assert all(key in named for project in projects(config_dir) for key in agents_by_session(project))
-        assert all(agent_meta(agent.meta_path).get("toolUseId") for agent in found if agent.meta_path)
+        named = {session.session_id for session in list_session_files(config_dir)}
+        assert all(
+            key in named for project in list_project_folders(config_dir) for key in list_agents_by_session(project)
+        )
+        assert all(read_agent_meta(agent.meta_path).get("toolUseId") for agent in found if agent.meta_path)
 
 
 @pytest.mark.corpus
 def test_nothing_in_a_recorded_session_folder_is_unknown(corpus: Path) -> None:
     counted = {"file_history": 0, "todos": 0, "tasks": 0, "tool_results": 0, "custom_title": 0}
     for config_dir in sorted((corpus / "lab").glob("*/*")):
-        for session in session_files(config_dir):
-            found = belongings(config_dir, session.project_dir, session.session_id)
+        for session in list_session_files(config_dir):
+            found = list_belongings(config_dir, session.project_dir, session.session_id)
             assert found.other == ()
             for name in counted:
                 counted[name] += bool(getattr(found, name))
@@ -336,7 +348,7 @@ def test_nothing_in_a_recorded_session_folder_is_unknown(corpus: Path) -> None:
             if (config_dir / "history.jsonl").exists()
             else []
         )
-        assert list(history(config_dir)) == expected
+        assert list(read_history(config_dir)) == expected
     assert all(counted.values()), counted
 
 
@@ -344,7 +356,7 @@ def test_sessions_that_are_being_made_are_known_by_their_notes(tmp_path: Path) -
     own = "0ddba111-2222-4333-8444-555555555555"
     for name in (f".turnlog-making-{own}", ".turnlog-making-../x".replace("/", "_"), f"{own}.jsonl"):
         (tmp_path / name).touch()
-    assert unfinished_ids(tmp_path) == [own]
+    assert list_unfinished_ids(tmp_path) == [own]
 
 
 # -- what can't be looked at
@@ -363,15 +375,20 @@ def hidden(tmp_path: Path) -> Iterator[Path]:
 @posix
 def test_a_config_folder_that_cannot_be_looked_at_is_not_a_missing_one(hidden: Path) -> None:
     inside = hidden / "locked" / "claude"
-    assert config_dirs({"CLAUDE_CONFIG_DIR": str(inside)}, hidden) == [inside]
-    assert config_dirs({"CLAUDE_CONFIG_DIR": str(hidden / "none")}, hidden) == []
-    assert config_dirs({"CLAUDE_CONFIG_DIR": "a\0b"}, hidden) == []
+    assert find_config_dirs({"CLAUDE_CONFIG_DIR": str(inside)}, hidden) == [inside]
+    assert find_config_dirs({"CLAUDE_CONFIG_DIR": str(hidden / "none")}, hidden) == []
+    assert find_config_dirs({"CLAUDE_CONFIG_DIR": "a\0b"}, hidden) == []
 
 
 @posix
 def test_a_survey_tells_what_cannot_be_listed_from_what_is_not_there(hidden: Path) -> None:
     survey = Survey()
-    assert scan(hidden / "locked", survey) == scan(hidden / "none", survey) == scan(hidden / "locked") == []
+    assert (
+        scan_folder(hidden / "locked", survey)
+        == scan_folder(hidden / "none", survey)
+        == scan_folder(hidden / "locked")
+        == []
+    )
     assert survey.folders == [str(hidden / "locked"), str(hidden / "none")]
     assert list(map(str, survey.unlisted)) == [f"{hidden / 'locked'}: Permission denied"]
     assert survey.hides(str(hidden / "locked" / "any"))
@@ -387,12 +404,12 @@ def test_links_into_a_folder_that_cannot_be_looked_at_are_noted(hidden: Path) ->
     (project / f"{SID}.jsonl").symlink_to(hidden / "locked" / "session")
     (project / "other.jsonl").symlink_to(hidden / "locked" / "other")
     survey = Survey()
-    assert list(session_files(hidden, survey)) == []
+    assert list(list_session_files(hidden, survey)) == []
     noted = {item.path for item in survey.unlisted}
     assert noted == {str(hidden / "projects" / "-linked"), str(project / f"{SID}.jsonl")}
     assert survey.others == []
     again = Survey()
-    assert list(transcripts(hidden, again)) == []
+    assert list(list_transcripts(hidden, again)) == []
     assert {item.path for item in again.unlisted} == noted
 
 
@@ -417,7 +434,7 @@ def test_files_with_other_names_are_noted(tmp_path: Path) -> None:
     (project / "folder.jsonl").mkdir(parents=True)
     for name in (f"{SID}.jsonl", "agent-a.jsonl", "notes.jsonl", "notes.txt"):
         (project / name).write_bytes(b"")
-    walks: tuple[Walk, ...] = (session_files, transcripts)
+    walks: tuple[Walk, ...] = (list_session_files, list_transcripts)
     for walk in walks:
         survey = Survey()
         list(walk(tmp_path, survey))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import DATA
-from turnlog.entries.patch import GONE, encoded, joined, patched, values
+from turnlog.entries.patch import REMOVE_KEY, encode_json_line, join_raw_values, patch_entry, read_raw_values
 from turnlog.entries.reader import Transcript
 
 JSON = st.recursive(
@@ -31,13 +31,13 @@ def test_changed_keys_have_their_new_values_and_the_others_their_old_ones(
     old: dict[str, Any], new: dict[str, Any]
 ) -> None:
     raw = json.dumps(old).encode() + b"\n"
-    assert same(patched(raw, new), {**old, **new})
+    assert same(patch_entry(raw, new), {**old, **new})
 
 
 @given(OBJECTS, st.sets(st.text()))
 def test_a_key_that_goes_takes_nothing_else_along(old: dict[str, Any], gone: set[str]) -> None:
     raw = json.dumps(old).encode()
-    assert same(patched(raw, dict.fromkeys(gone, GONE)), {key: old[key] for key in old if key not in gone})
+    assert same(patch_entry(raw, dict.fromkeys(gone, REMOVE_KEY)), {key: old[key] for key in old if key not in gone})
 
 
 @pytest.mark.parametrize(
@@ -54,16 +54,16 @@ def test_a_key_that_goes_takes_nothing_else_along(old: dict[str, Any], gone: set
 )
 def test_a_value_that_is_not_changed_stays_byte_for_byte(value: bytes) -> None:
     raw = b'  {"a" : ' + value + b' ,"b":1}\r\n'
-    assert patched(raw, {"b": 2}) == b'  {"a":' + value + b',"b":2}\r\n'
+    assert patch_entry(raw, {"b": 2}) == b'  {"a":' + value + b',"b":2}\r\n'
 
 
 def test_a_repeated_key_counts_once_as_the_client_reads_it() -> None:
-    assert patched(b'{"a":1,"b":2,"a":3}', {"b": 4}) == b'{"a":3,"b":4}'
+    assert patch_entry(b'{"a":1,"b":2,"a":3}', {"b": 4}) == b'{"a":3,"b":4}'
 
 
 def test_halves_of_surrogate_pairs_are_written_as_escapes() -> None:
-    assert encoded({"a": "\ud800"}) == rb'{"a":"\ud800"}'
-    assert joined(values(rb'{"\ud800":1,"b":"\xff"}')) == rb'{"\ud800":1,"b":"\xff"}'
+    assert encode_json_line({"a": "\ud800"}) == rb'{"a":"\ud800"}'
+    assert join_raw_values(read_raw_values(rb'{"\ud800":1,"b":"\xff"}')) == rb'{"\ud800":1,"b":"\xff"}'
 
 
 @pytest.mark.parametrize(
@@ -86,26 +86,26 @@ def test_halves_of_surrogate_pairs_are_written_as_escapes() -> None:
     ],
 )
 def test_a_line_that_is_no_object_has_no_values(line: bytes) -> None:
-    assert values(line) == {}
+    assert read_raw_values(line) == {}
 
 
 def test_what_is_broken_inside_of_a_value_stays_broken() -> None:
-    assert patched(b'{"a":1 "b":2,"c":3}', {"c": 4}) == b'{"a":1 "b":2,"c":4}'
+    assert patch_entry(b'{"a":1 "b":2,"c":3}', {"c": 4}) == b'{"a":1 "b":2,"c":4}'
 
 
 def test_a_byte_order_mark_stays_before_the_object() -> None:
-    assert patched(b'\xef\xbb\xbf{"a":1}\n', {"a": 2}) == b'\xef\xbb\xbf{"a":2}\n'
+    assert patch_entry(b'\xef\xbb\xbf{"a":1}\n', {"a": 2}) == b'\xef\xbb\xbf{"a":2}\n'
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("variants/*.jsonl")), ids=lambda path: path.stem)
 def test_a_genuine_line_means_the_same_when_one_key_is_set_to_what_it_is(path: Path) -> None:
     with_all = Transcript.open(path)
     for entry in with_all.entries:
-        body = with_all.body(entry)
-        assert json.loads(patched(with_all.raw(entry), {"type": body["type"]})) == body
+        body = with_all.read_body(entry)
+        assert json.loads(patch_entry(with_all.read_raw(entry), {"type": body["type"]})) == body
     with_all.close()
 
 
 def test_values_with_values_inside_are_found_in_an_object_that_can_not_be_decoded() -> None:
-    found = values(b'{"a":{"b":[1]},"c":01}')
+    found = read_raw_values(b'{"a":{"b":[1]},"c":01}')
     assert {name: bytes(value) for name, value in found.items()} == {"a": b'{"b":[1]}', "c": b"01"}

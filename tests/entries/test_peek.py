@@ -12,19 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.entries.trees import OTHER, SID, jsonl, row, write
-from turnlog.entries.decode import first_object
-from turnlog.entries.junk import junk
-from turnlog.entries.peek import Peek, peek
-from turnlog.entries.titles import Titles
-from turnlog.entries.typed import LONGEST, command, typed
-from turnlog.entries.window import WINDOW, read_at, read_ends
+from turnlog.entries.decode import decode_first_object
+from turnlog.entries.junk import name_junk_kind
+from turnlog.entries.peek import Peek, peek_file
+from turnlog.entries.titles import SessionTitles
+from turnlog.entries.typed import MAX_LISTED_CHARS, read_typed_command, read_typed_text
+from turnlog.entries.window import MAX_END_BYTES, read_at, read_ends
 
 FILLER = [row("assistant", "x" * 500, uuid=f"filler-{number}") for number in range(300)]
 
 
 def look(tmp_path: Path, *rows: object) -> Peek:
     """Peek at a file of these entries."""
-    return peek(write(tmp_path / f"{SID}.jsonl", *rows))
+    return peek_file(write(tmp_path / f"{SID}.jsonl", *rows))
 
 
 @pytest.mark.parametrize("filler", [[], FILLER], ids=["small", "large"])
@@ -68,7 +68,7 @@ def test_both_ends_tell_who_where_and_when(tmp_path: Path, filler: list[dict[str
         ai_title="guessed",
         last_prompt="the last",
         first_prompt="the first",
-        titles=Titles(custom="named", ai="guessed", last_prompt="the last", first_prompt="the first"),
+        titles=SessionTitles(custom="named", ai="guessed", last_prompt="the last", first_prompt="the first"),
     )
 
 
@@ -99,7 +99,7 @@ def test_titles_written_by_other_hands_are_read_too(tmp_path: Path) -> None:
 
 
 def test_a_first_entry_longer_than_the_window_is_not_lost(tmp_path: Path) -> None:
-    long = 'look at \\ this "file" \U0001f600 ' + "y" * WINDOW
+    long = 'look at \\ this "file" \U0001f600 ' + "y" * MAX_END_BYTES
     found = look(tmp_path, row(content=long), *FILLER)
     assert found.first_prompt is not None
     assert found.first_prompt.startswith('look at \\ this "file" \U0001f600 yyy')
@@ -107,12 +107,12 @@ def test_a_first_entry_longer_than_the_window_is_not_lost(tmp_path: Path) -> Non
     image = {"type": "image", "source": {"data": "A" * 200_000}}
     found = look(tmp_path, row(content=[{"type": "text", "text": "see"}, image], isSidechain=True), *FILLER)
     assert (found.first_prompt, found.is_sidechain) == ("see", True)
-    found = look(tmp_path, row("assistant", content="y" * 2 * WINDOW), *FILLER)
+    found = look(tmp_path, row("assistant", content="y" * 2 * MAX_END_BYTES), *FILLER)
     assert (found.first_prompt, found.started) == (None, "2026-01-02T03:04:05.678Z")
 
 
 def test_a_last_entry_longer_than_the_window_still_tells_the_time(tmp_path: Path) -> None:
-    last = row("assistant", "y" * 3 * WINDOW, timestamp="2026-02-02T00:00:00Z")
+    last = row("assistant", "y" * 3 * MAX_END_BYTES, timestamp="2026-02-02T00:00:00Z")
     assert look(tmp_path, row(), *FILLER, last).ended == "2026-02-02T00:00:00Z"
 
 
@@ -171,12 +171,12 @@ def test_the_first_command_stands_in_where_nothing_else_was_typed(tmp_path: Path
     ],
 )
 def test_what_nobody_typed_is_no_prompt(content: object, fields: dict[str, Any]) -> None:
-    assert typed(row(content=content, **fields)) is None
+    assert read_typed_text(row(content=content, **fields)) is None
 
 
 def test_a_message_that_is_no_object_holds_no_prompt() -> None:
-    assert typed({"type": "user", "message": "text"}) is None
-    assert typed({}) is None
+    assert read_typed_text({"type": "user", "message": "text"}) is None
+    assert read_typed_text({}) is None
 
 
 @pytest.mark.parametrize(
@@ -195,12 +195,12 @@ def test_a_message_that_is_no_object_holds_no_prompt() -> None:
             "fix",
         ),
         ([{"type": "text", "text": "one"}, {"type": "image"}, {"type": "text", "text": "two"}], "one\ntwo"),
-        ("long " * 1000, ("long " * 1000)[:LONGEST]),
+        ("long " * 1000, ("long " * 1000)[:MAX_LISTED_CHARS]),
     ],
 )
 def test_what_a_person_typed_is_told_without_the_editors_context(content: object, text: str) -> None:
-    assert typed(row(content=content)) == text
-    assert typed(row(content=content, origin={"kind": "human"}, promptSource="typed")) == text
+    assert read_typed_text(row(content=content)) == text
+    assert read_typed_text(row(content=content, origin={"kind": "human"}, promptSource="typed")) == text
 
 
 @pytest.mark.parametrize(
@@ -214,8 +214,8 @@ def test_what_a_person_typed_is_told_without_the_editors_context(content: object
     ],
 )
 def test_commands_are_told_as_they_were_typed(content: str, text: str | None) -> None:
-    assert command(row(content=content)) == text
-    assert command(row(content=content, isMeta=True)) is None
+    assert read_typed_command(row(content=content)) == text
+    assert read_typed_command(row(content=content, isMeta=True)) is None
 
 
 def test_texts_can_be_printed_whatever_they_hold(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_texts_can_be_printed_whatever_they_hold(tmp_path: Path) -> None:
     ],
 )
 def test_junk_is_named_where_it_is_proved(tmp_path: Path, rows: list[object], kind: str | None) -> None:
-    assert junk(jsonl(*rows)) == kind
+    assert name_junk_kind(jsonl(*rows)) == kind
     assert look(tmp_path, *rows).junk == kind
 
 
@@ -272,7 +272,7 @@ def test_reading_at_the_end_gives_what_is_there(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        peek(tmp_path / "none")
+        peek_file(tmp_path / "none")
 
 
 JSON = st.recursive(
@@ -284,24 +284,24 @@ NAMES = "type message isSidechain isMeta origin cwd version timestamp customTitl
 ROWS = st.dictionaries(st.sampled_from(NAMES.split()), JSON | st.just({"content": "x", "kind": []}), max_size=8)
 
 
-@given(rows=st.lists(ROWS | st.binary(max_size=60), max_size=8), padding=st.sampled_from([0, 0, 0, 2 * WINDOW]))
+@given(rows=st.lists(ROWS | st.binary(max_size=60), max_size=8), padding=st.sampled_from([0, 0, 0, 2 * MAX_END_BYTES]))
 def test_no_content_raises(tmp_path_factory: pytest.TempPathFactory, rows: list[Any], padding: int) -> None:
     path = tmp_path_factory.getbasetemp() / "any.jsonl"
     lines = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in rows]
     path.write_bytes(b"\n".join([*lines, b" " * padding, *lines]))
-    found = peek(path)
-    assert all(value is None or isinstance(value, str | bool | Titles) for value in found)
+    found = peek_file(path)
+    assert all(value is None or isinstance(value, str | bool | SessionTitles) for value in found)
     assert str(found).encode()
 
 
 @pytest.mark.parametrize("line", [b"[" * 100_000, b'{"a":' * 100_000, b"1" * 5000])
 def test_hostile_lines_are_passed_over(tmp_path: Path, line: bytes) -> None:
-    assert first_object(line) is None
+    assert decode_first_object(line) is None
     assert look(tmp_path, line[:60_000] + b"\n", row(content="still here")).first_prompt == "still here"
 
 
 def test_of_two_objects_glued_on_one_line_the_first_is_read() -> None:
-    assert first_object(b'{"a":1}{"b":2}\n') == {"a": 1}
+    assert decode_first_object(b'{"a":1}{"b":2}\n') == {"a": 1}
 
 
 @pytest.mark.corpus
@@ -310,7 +310,7 @@ def test_the_junk_among_the_recorded_files_is_what_the_versions_leave_behind(cor
     seen: Counter[tuple[str, str | None]] = Counter()
     for path in sorted((corpus / "lab").glob("*/*/projects/**/*.jsonl")):
         version = path.relative_to(corpus / "lab").parts[0]
-        kind = peek(path).junk
+        kind = peek_file(path).junk
         assert kind == _read_fully(path), path
         if not path.name.startswith("agent-"):
             seen[version, kind] += kind is not None
@@ -338,9 +338,9 @@ def _read_fully(path: Path) -> str | None:
 def test_the_ends_of_every_recorded_file_agree_with_a_full_reading(corpus: Path, name: str) -> None:
     checked = 0
     for path in sorted((corpus / name).rglob("*.jsonl")):
-        rows = [item for line in path.read_bytes().split(b"\n") if (item := first_object(line))]
-        found = peek(path)
-        if path.name == "history.jsonl" or path.stat().st_size > 2 * WINDOW:
+        rows = [item for line in path.read_bytes().split(b"\n") if (item := decode_first_object(line))]
+        found = peek_file(path)
+        if path.name == "history.jsonl" or path.stat().st_size > 2 * MAX_END_BYTES:
             continue
         for field, key in (
             ("custom_title", "customTitle"),
@@ -349,13 +349,13 @@ def test_the_ends_of_every_recorded_file_agree_with_a_full_reading(corpus: Path,
         ):
             kind = key.replace("T", "-t").replace("P", "-p")
             titles = [item.get(key) for item in rows if item.get("type") == kind]
-            assert getattr(found, field) == (titles[-1][:LONGEST] if titles and titles[-1] else None), path
+            assert getattr(found, field) == (titles[-1][:MAX_LISTED_CHARS] if titles and titles[-1] else None), path
         talk = [item for item in rows if item.get("type") in ("user", "assistant")]
         asides = [item.get("isSidechain") is True for item in talk]
         prompts = [
             text
             for item, aside in zip(talk, asides, strict=True)
-            if item["type"] == "user" and aside is asides[0] and (text := typed(item))
+            if item["type"] == "user" and aside is asides[0] and (text := read_typed_text(item))
         ]
         assert found.first_prompt == (prompts[0] if prompts else None), path
         checked += 1

@@ -14,7 +14,7 @@ from hypothesis import example, given
 
 from tests.entries.strategies import BOM, assert_accounted, files
 from turnlog.entries.entry import Entry
-from turnlog.entries.reader import BytesSource, FileSource, Transcript, scan
+from turnlog.entries.reader import BytesSource, FileSource, Transcript, scan_lines
 from turnlog.errors import Changed, Unreadable
 
 FULL = os.environ.get("TURNLOG_FULL") == "1"
@@ -23,7 +23,7 @@ ROW = b'{"parentUuid":null,"type":"user","uuid":"%s","sessionId":"s","message":{
 
 def kinds(data: bytes) -> list[str | None]:
     """What the pieces of a file are: the flaw of an entry or the kind of a scrap."""
-    return [item.flaw if isinstance(item, Entry) else item.kind for item, _ in scan(io.BytesIO(data))]
+    return [item.flaw if isinstance(item, Entry) else item.kind for item, _ in scan_lines(io.BytesIO(data))]
 
 
 @given(data=files)
@@ -74,19 +74,19 @@ def test_what_a_file_may_hold_is_told_apart(name: str) -> None:
 
 
 def test_the_last_of_a_key_written_twice_counts() -> None:
-    (piece,) = scan([b'{"type":"user","type":"assistant","uuid":"a","uuid":"b"}\n'])
+    (piece,) = scan_lines([b'{"type":"user","type":"assistant","uuid":"a","uuid":"b"}\n'])
     assert isinstance(piece.item, Entry)
     assert (piece.item.type, piece.item.uuid) == ("assistant", "b")
 
 
 def test_scanning_may_begin_in_the_middle_of_a_file() -> None:
-    pieces = list(scan([b"{}\n", b"null\n", BOM + b"{}\n"], 100))
+    pieces = list(scan_lines([b"{}\n", b"null\n", BOM + b"{}\n"], 100))
     assert [(item.offset, len(raw)) for item, raw in pieces] == [(100, 3), (103, 5), (108, 6)]
 
 
 def test_scanning_takes_one_line_at_a_time() -> None:
     lines = iter([b"{}\n", b"null\n", b"{}\n"])
-    pieces = scan(lines)
+    pieces = scan_lines(lines)
     next(pieces)
     assert next(lines) == b"null\n"
 
@@ -176,8 +176,8 @@ def test_bytes_can_be_had_at_any_place(tmp_path: Path) -> None:
     for source in (file, memory):
         assert source.read(3, 4) == b"null"
         assert source.read(0, 0) == b""
-        assert list(source.lines(3)) == [b"null\n"]
-        assert list(source.lines(8)) == []
+        assert list(source.read_lines(3)) == [b"null\n"]
+        assert list(source.read_lines(8)) == []
         source.close()
 
 
@@ -186,9 +186,9 @@ def test_reading_past_the_end_of_a_file_that_was_cut_is_said(tmp_path: Path) -> 
     path.write_bytes(ROW % b"a" + b"\n" + ROW % b"b" + b"\n")
     file = Transcript.open(path)
     os.truncate(path, len(ROW))
-    assert file.body(file.entries[0])["uuid"] == "a"
+    assert file.read_body(file.entries[0])["uuid"] == "a"
     with pytest.raises(Changed, match=r"was cut while being read"):
-        file.body(file.entries[1])
+        file.read_body(file.entries[1])
     with pytest.raises(Changed, match=r"was cut while being read"):
         file.grow()
     file.close()
@@ -200,10 +200,10 @@ def test_whether_a_file_only_grew_can_be_told(tmp_path: Path) -> None:
     file = Transcript.open(path)
     with path.open("ab") as appended:
         appended.write(ROW % b"b" + b"\n")
-    assert file.stale() is None
+    assert file.find_stale_reason() is None
     path.write_bytes(ROW % b"c" + b"\n")
-    assert file.stale() is not None
-    assert Transcript.of(ROW).stale() is None
+    assert file.find_stale_reason() is not None
+    assert Transcript.from_bytes(ROW).find_stale_reason() is None
     file.close()
 
 
@@ -214,8 +214,8 @@ def test_a_file_that_was_replaced_is_still_read_as_it_was(tmp_path: Path) -> Non
     file = Transcript.open(path)
     (tmp_path / "b").write_bytes(b'{"other":"file, and longer than the one before; it must not be seen"}\n' * 9)
     (tmp_path / "b").replace(path)
-    assert file.body(file.entries[0])["uuid"] == "a"
-    assert file.stale() == "replaced"
+    assert file.read_body(file.entries[0])["uuid"] == "a"
+    assert file.find_stale_reason() == "replaced"
     assert not file.grow()
     assert Counter(entry.uuid for entry in file.entries) == {"a": 1}
     file.close()
@@ -228,5 +228,5 @@ def test_what_was_read_stays_after_closing_but_bodies_are_gone(tmp_path: Path) -
     file.close()
     assert file.entries[0].uuid == "a"
     with pytest.raises(ValueError, match=r"closed"):
-        file.body(file.entries[0])
+        file.read_body(file.entries[0])
     file.close()

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.entries.layout import projects, session_files
-from turnlog.entries.peek import peek
-from turnlog.entries.slug import slug
+from turnlog.entries.layout import list_project_folders, list_session_files
+from turnlog.entries.peek import peek_file
+from turnlog.entries.slug import make_slug
 
 D60 = "d" * 60
 E30 = "\U0001f600" * 30
@@ -30,7 +30,7 @@ U40 = "u\u0308" * 40
     ],
 )
 def test_each_utf16_unit_that_is_no_letter_or_digit_becomes_a_dash(cwd: str, name: str) -> None:
-    assert slug(cwd) == name
+    assert make_slug(cwd) == name
 
 
 @pytest.mark.parametrize(
@@ -42,23 +42,23 @@ def test_each_utf16_unit_that_is_no_letter_or_digit_becomes_a_dash(cwd: str, nam
     ],
 )
 def test_a_name_beyond_200_units_is_cut_and_gets_the_clients_hash(cwd: str, ending: str) -> None:
-    name = slug(cwd)
+    name = make_slug(cwd)
     assert name.endswith(ending[-7:])
     assert len(name) == 200 + len("-dq7oz8")
 
 
 def test_a_name_of_exactly_200_units_is_left_as_it_is() -> None:
-    assert slug("/" + "a" * 199) == "-" + "a" * 199
-    assert len(slug("/" + "a" * 200)) > 201
+    assert make_slug("/" + "a" * 199) == "-" + "a" * 199
+    assert len(make_slug("/" + "a" * 200)) > 201
 
 
 def test_a_hash_of_zero_is_written_as_a_digit() -> None:
-    assert slug("\0" * 201) == "-" * 200 + "-0"
+    assert make_slug("\0" * 201) == "-" * 200 + "-0"
 
 
 @given(st.text(alphabet=st.characters(), max_size=400))
 def test_any_text_gives_a_name_that_is_safe_in_every_file_system(cwd: str) -> None:
-    name = slug(cwd)
+    name = make_slug(cwd)
     assert len(name) <= 208
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
 
@@ -67,9 +67,9 @@ def test_any_text_gives_a_name_that_is_safe_in_every_file_system(cwd: str) -> No
 def test_the_recorded_folders_are_the_slugs_of_the_first_working_directory(corpus: Path) -> None:
     checked = 0
     for config_dir in sorted((corpus / "lab").glob("*/*")):
-        assert all(folder.parent == config_dir / "projects" for folder in projects(config_dir))
-        for session in session_files(config_dir):
-            if cwd := peek(session.file).cwd:
-                assert session.project_dir.name == slug(cwd)
+        assert all(folder.parent == config_dir / "projects" for folder in list_project_folders(config_dir))
+        for session in list_session_files(config_dir):
+            if cwd := peek_file(session.file).cwd:
+                assert session.project_dir.name == make_slug(cwd)
                 checked += 1
     assert checked > 60

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.entries.entry import Origin
-from turnlog.entries.marks import PEER_FRAMES, tagged
+from turnlog.entries.entry import EntryOrigin
+from turnlog.entries.marks import PEER_FRAMES, classify_by_mark
 from turnlog.entries.speakers import (
     MAX_NAME_CHARS,
     SPEAKERS,
-    TYPED_BY,
+    TYPING_SPEAKERS,
     Letter,
     Speaker,
     identify_speaker,
     open_letter,
     read_origin,
 )
-from turnlog.entries.typed import command, typed
+from turnlog.entries.typed import read_typed_command, read_typed_text
 
 TEAM = '<teammate-message teammate_id="dev" color="blue">\nDone.\n</teammate-message>'
 AGENT = '<agent-message from="helper">\nDone.\n</agent-message>'
@@ -62,7 +62,9 @@ def test_a_person_may_paste_a_frame(text: str) -> None:
     assert identify_speaker(text, {"kind": "human"}) == Speaker("person")
 
 
-@pytest.mark.parametrize("origin", [None, {}, {"kind": None}, {"kind": 5}, "human", [], Origin(), Origin(kind=5)])
+@pytest.mark.parametrize(
+    "origin", [None, {}, {"kind": None}, {"kind": 5}, "human", [], EntryOrigin(), EntryOrigin(kind=5)]
+)
 @pytest.mark.parametrize(
     ("text", "speaker"),
     [
@@ -122,14 +124,14 @@ def test_what_the_client_adds_in_the_persons_name_is_not_the_persons() -> None:
 
 @given(st.text(), st.sampled_from([HEAD, *PEER_FRAMES, HEAD + '<teammate-message teammate_id="x">', "<agent-message>"]))
 def test_nothing_inside_a_frame_gets_out_of_it(words: str, frame: str) -> None:
-    assert identify_speaker(frame + words).kind not in TYPED_BY
+    assert identify_speaker(frame + words).kind not in TYPING_SPEAKERS
 
 
 @given(st.text(), st.sampled_from(["peer", "coordinator", "task-notification", "channel", "?"]), st.booleans())
 def test_no_text_makes_another_origin_a_person(words: str, kind: str, is_meta: bool) -> None:
     speaker = identify_speaker(words, {"kind": kind}, is_meta=is_meta)
-    assert speaker.kind not in TYPED_BY
-    assert speaker == identify_speaker(words, Origin(kind=kind), is_meta=is_meta)
+    assert speaker.kind not in TYPING_SPEAKERS
+    assert speaker == identify_speaker(words, EntryOrigin(kind=kind), is_meta=is_meta)
 
 
 def test_a_name_is_short_and_on_one_line() -> None:
@@ -140,8 +142,8 @@ def test_a_name_is_short_and_on_one_line() -> None:
 
 
 def test_an_origin_is_read_from_json_and_from_an_entry_alike() -> None:
-    assert read_origin({"kind": "peer", "from": "a", "name": "b", "server": "c"}) == Origin("peer", "a", "b", "c")
-    assert read_origin(Origin("peer")) == Origin("peer")
+    assert read_origin({"kind": "peer", "from": "a", "name": "b", "server": "c"}) == EntryOrigin("peer", "a", "b", "c")
+    assert read_origin(EntryOrigin("peer")) == EntryOrigin("peer")
 
 
 # -- letters
@@ -170,7 +172,7 @@ def test_a_letter_is_opened_only_if_nothing_is_lost(text: str, letter: Letter) -
 def test_opening_a_letter_never_fails(words: str, note: str) -> None:
     for frame in (*PEER_FRAMES, "", '<channel source="x">'):
         open_letter(f"{frame}{words}\n\n{note}")
-        tagged(frame + words)
+        classify_by_mark(frame + words)
 
 
 # -- listings
@@ -194,11 +196,11 @@ def row(text: Any, **fields: Any) -> dict[str, Any]:
     ],
 )
 def test_a_list_shows_as_prompt_what_a_person_typed(entry: dict[str, Any], words: str | None) -> None:
-    assert typed(entry) == words
+    assert read_typed_text(entry) == words
 
 
 def test_a_command_is_a_persons_or_none() -> None:
     text = "<command-name>/clear</command-name>"
-    assert command(row(text, origin={"kind": "human"})) == "/clear"
-    assert command(row(text, origin={"kind": "peer"})) is None
-    assert command(row(text, isMeta=True)) is None
+    assert read_typed_command(row(text, origin={"kind": "human"})) == "/clear"
+    assert read_typed_command(row(text, origin={"kind": "peer"})) is None
+    assert read_typed_command(row(text, isMeta=True)) is None

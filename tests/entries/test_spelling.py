@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.entries.spelling import escaped, is_safe, unescaped
+from turnlog.entries.spelling import escape_path, is_safe_path, unescape_path
 
 
 @given(
@@ -14,16 +14,16 @@ from turnlog.entries.spelling import escaped, is_safe, unescaped
     | st.binary().map(lambda raw: raw.decode("utf-8", "surrogateescape"))
 )
 def test_any_name_comes_back(path: str) -> None:
-    text = escaped(path)
+    text = escape_path(path)
     assert text.encode().decode() == text
-    assert unescaped(text) == path
+    assert unescape_path(text) == path
 
 
 @pytest.mark.parametrize("name", ["a", "a/b.txt", "a%25b", "..a/b..", "über/x"])
 def test_a_plain_name_is_safe(name: str) -> None:
-    assert is_safe(name)
+    assert is_safe_path(name)
 
 
 @pytest.mark.parametrize("name", ["", "/a", "a//b", "../a", "a/..", "a/./b", "a\0b"])
 def test_a_name_that_leads_away_is_not(name: str) -> None:
-    assert not is_safe(name)
+    assert not is_safe_path(name)

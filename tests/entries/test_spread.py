@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.entries.peek import peek
-from turnlog.entries.peeks import FEW, look_all
-from turnlog.entries.spread import ahead, by_size, cores, spread
+from turnlog.entries.peek import peek_file
+from turnlog.entries.peeks import MIN_FILES_PER_PROCESS, peek_files
+from turnlog.entries.spread import count_cores, group_by_size, produce_ahead, spread_work
 
 needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
 HERE = os.getpid()
@@ -41,7 +41,7 @@ def fails_elsewhere(share: Sequence[int]) -> list[int]:
 
 
 def test_every_share_gives_its_result_in_order() -> None:
-    assert list(spread(doubled, list[int], [[1, 2], [3], [], [4]])) == [[2, 4], [6], [], [8]]
+    assert list(spread_work(doubled, list[int], [[1, 2], [3], [], [4]])) == [[2, 4], [6], [], [8]]
 
 
 @needs_fork
@@ -49,8 +49,8 @@ def test_every_share_gives_its_result_in_order() -> None:
 def test_the_first_share_is_done_here_and_the_others_elsewhere() -> None:
     """In a process of its own: a thread that another test left behind would keep all of it here."""
     code = (
-        "import os; from turnlog.entries.spread import spread\n"
-        "found = spread(lambda share: [os.getpid()], list[int], [[1], [2]])\n"
+        "import os; from turnlog.entries.spread import spread_work\n"
+        "found = spread_work(lambda share: [os.getpid()], list[int], [[1], [2]])\n"
         "print([pids == [os.getpid()] for pids in found])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -59,7 +59,7 @@ def test_the_first_share_is_done_here_and_the_others_elsewhere() -> None:
 
 @pytest.mark.parametrize("work", [dies_elsewhere, fails_elsewhere])
 def test_the_share_of_a_helper_that_fails_is_done_here(work: object) -> None:
-    assert list(spread(work, list[int], [[1], [2], [3]])) == [[2], [4], [6]]  # type: ignore[arg-type]
+    assert list(spread_work(work, list[int], [[1], [2], [3]])) == [[2], [4], [6]]  # type: ignore[arg-type]
 
 
 def test_a_process_with_threads_is_not_forked() -> None:
@@ -67,8 +67,8 @@ def test_a_process_with_threads_is_not_forked() -> None:
     other = threading.Thread(target=done.wait)
     other.start()
     try:
-        assert cores() == 1
-        assert list(spread(who, list[int], [[1], [2]])) == [[HERE], [HERE]]
+        assert count_cores() == 1
+        assert list(spread_work(who, list[int], [[1], [2]])) == [[HERE], [HERE]]
     finally:
         done.set()
         other.join()
@@ -77,19 +77,19 @@ def test_a_process_with_threads_is_not_forked() -> None:
 def test_files_are_heaped_by_size_and_a_missing_one_weighs_nothing(tmp_path: Path) -> None:
     for name, size in (("a", 30), ("b", 20), ("c", 15)):
         (tmp_path / name).write_bytes(b"x" * size)
-    heaps = by_size([tmp_path / name for name in ("gone", "c", "b", "a")], 2)
+    heaps = group_by_size([tmp_path / name for name in ("gone", "c", "b", "a")], 2)
     assert [{path.name for path in heap} for heap in heaps] == [{"a", "gone"}, {"b", "c"}]
 
 
 def test_many_files_are_seen_as_one_by_one_is(tmp_path: Path) -> None:
     paths = []
-    for number in range(2 * FEW + 1):
+    for number in range(2 * MIN_FILES_PER_PROCESS + 1):
         path = tmp_path / f"{number}.jsonl"
         path.write_text(f'{{"type":"user","uuid":"{number}","message":{{"content":"prompt {number}"}}}}\n')
         paths.append(str(path))
     paths.append(str(tmp_path / "gone.jsonl"))
-    found = look_all(paths)
-    assert found[:-1] == [peek(path) for path in paths[:-1]]
+    found = peek_files(paths)
+    assert found[:-1] == [peek_file(path) for path in paths[:-1]]
     assert found[-1].junk == "unreadable"
     assert found[7].first_prompt == "prompt 7"
 
@@ -101,21 +101,21 @@ def pids(count: int) -> Iterator[int]:
 
 @needs_fork
 def test_what_is_made_ahead_is_made_elsewhere_and_comes_in_order() -> None:
-    assert list(ahead(lambda: range(1000), int)) == list(range(1000))
-    (pid, *_) = found = list(ahead(lambda: pids(3), int))
+    assert list(produce_ahead(lambda: range(1000), int)) == list(range(1000))
+    (pid, *_) = found = list(produce_ahead(lambda: pids(3), int))
     assert found == [pid] * 3
     assert pid != HERE
 
 
 @needs_fork
 def test_what_is_made_ahead_may_be_large_or_nothing() -> None:
-    assert list(ahead(lambda: ["x" * 3_000_000, ""], str)) == ["x" * 3_000_000, ""]
-    assert list(ahead(lambda: (), int)) == []
+    assert list(produce_ahead(lambda: ["x" * 3_000_000, ""], str)) == ["x" * 3_000_000, ""]
+    assert list(produce_ahead(lambda: (), int)) == []
 
 
 @needs_fork
 def test_who_stops_listening_leaves_no_process_behind() -> None:
-    made = ahead(lambda: pids(10**9), int)
+    made = produce_ahead(lambda: pids(10**9), int)
     pid = next(made)
     made.close()  # type: ignore[attr-defined]
     with pytest.raises(ProcessLookupError):
@@ -142,12 +142,12 @@ def dies_in_the_middle() -> Iterator[str]:
 @pytest.mark.parametrize("last", [0, 5])
 def test_a_process_that_ends_before_its_time_is_told(make: Callable[[int], Iterator[int]], last: int) -> None:
     with pytest.raises(ChildProcessError):
-        list(ahead(lambda: make(last), int))
+        list(produce_ahead(lambda: make(last), int))
 
 
 @needs_fork
 def test_a_piece_that_is_cut_off_is_not_handed_out() -> None:
     found: list[str] = []
     with pytest.raises(ChildProcessError):
-        found += ahead(dies_in_the_middle, str)
+        found += produce_ahead(dies_in_the_middle, str)
     assert [len(piece) for piece in found] in ([], [3_000_000])

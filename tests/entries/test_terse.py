@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.entries.decode import body, complete
-from turnlog.entries.peek import peek
-from turnlog.entries.reader import Transcript, scan
+from turnlog.entries.decode import complete_body, decode_body
+from turnlog.entries.peek import peek_file
+from turnlog.entries.reader import Transcript, scan_lines
 
 TIME = "2025-01-15T10:00:05Z"
 ANSWER = {"message": {"id": "m", "role": "assistant", "content": [{"type": "text", "text": "hi"}], "timestamp": TIME}}
@@ -20,11 +20,11 @@ ANSWER = {"message": {"id": "m", "role": "assistant", "content": [{"type": "text
 
 def only_entry(row: dict[str, Any] | bytes) -> Any:
     data = row if isinstance(row, bytes) else json.dumps(row).encode()
-    file = Transcript.of(data + b"\n")
+    file = Transcript.from_bytes(data + b"\n")
     (entry,) = file.entries
-    (piece,) = scan([data + b"\n"])
+    (piece,) = scan_lines([data + b"\n"])
     assert piece.item == entry
-    assert file.raw(entry) == data + b"\n"
+    assert file.read_raw(entry) == data + b"\n"
     return entry
 
 
@@ -51,7 +51,7 @@ def test_a_message_counts_before_content_beside_it() -> None:
 
 def test_a_row_that_only_has_its_time_elsewhere_is_one_that_the_client_reads() -> None:
     entry = only_entry({"type": "assistant", **ANSWER})
-    assert (entry.timestamp, entry.flaw, entry.lost) == (TIME, None, False)
+    assert (entry.timestamp, entry.flaw, entry.is_lost) == (TIME, None, False)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_a_row_that_only_has_its_time_elsewhere_is_one_that_the_client_reads() -
     ],
 )
 def test_other_rows_stay_as_they_are(row: dict[str, Any]) -> None:
-    assert complete(row) is None
-    assert body(json.dumps(row).encode()) == row
+    assert complete_body(row) is None
+    assert decode_body(json.dumps(row).encode()) == row
     assert only_entry(row).flaw in (None, "types")
 
 
@@ -80,8 +80,8 @@ def test_a_terse_row_that_is_flawed_besides_is_read_too() -> None:
 
 
 def test_the_body_of_a_terse_row_has_the_fields_of_the_clients_own() -> None:
-    assert body(json.dumps(ANSWER).encode()) == ANSWER | {"type": "assistant", "timestamp": TIME}
-    whole = body(b'{"type":"user","content":"hello"}')
+    assert decode_body(json.dumps(ANSWER).encode()) == ANSWER | {"type": "assistant", "timestamp": TIME}
+    whole = decode_body(b'{"type":"user","content":"hello"}')
     assert whole["message"] == {"role": "user", "content": "hello"}
 
 
@@ -92,16 +92,16 @@ messages = st.none() | st.text(max_size=3) | st.dictionaries(st.sampled_from(["r
 @given(st.dictionaries(st.sampled_from(["type", "content", "timestamp"]), values), messages, st.booleans())
 def test_completing_loses_nothing_and_is_done_once(row: dict[str, Any], message: Any, has_message: bool) -> None:
     given_row = row | ({"message": message} if has_message else {})
-    found = complete(given_row)
+    found = complete_body(given_row)
     if found is not None:
         kept = {key: value for key, value in given_row.items() if value is not None}
         assert {key: found[key] for key in kept} == kept
-        assert complete(found) is None
+        assert complete_body(found) is None
     assert only_entry(given_row) is not None
 
 
 def test_a_listing_knows_the_first_prompt_and_the_times_of_terse_rows(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text(json.dumps({"type": "user", "content": "read a file"}) + "\n" + json.dumps(ANSWER) + "\n")
-    found = peek(path)
+    found = peek_file(path)
     assert (found.first_prompt, found.ended, found.junk) == ("read a file", TIME, None)

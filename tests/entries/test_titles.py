@@ -9,32 +9,32 @@ import pytest
 from hypothesis import given
 
 from tests.entries.title_rows import FILLER, ROWS, named, said, write
-from turnlog.entries.peek import peek
-from turnlog.entries.peeks import complete_all_titles, complete_titles, look, title_of
-from turnlog.entries.titles import TITLE_ORDER, Titles, read_titles
+from turnlog.entries.peek import peek_file
+from turnlog.entries.peeks import complete_all_titles, complete_titles, peek_safely, read_best_title
+from turnlog.entries.titles import TITLE_ORDER, SessionTitles, read_titles
 
 
 def test_a_title_between_the_two_ends_of_a_large_file_is_found(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", said("typed"), FILLER, named("custom-title", "Named"), FILLER)
-    assert look(str(path)).titles is None
-    assert title_of(path) == "Named"
+    assert peek_safely(str(path)).titles is None
+    assert read_best_title(path) == "Named"
 
 
 def test_a_prompt_behind_the_first_window_is_better_than_a_command_in_it(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", said("<command-name>/clear</command-name>"), FILLER, said("typed"), FILLER)
-    assert title_of(path) == "typed"
+    assert read_best_title(path) == "typed"
 
 
 def test_a_title_that_a_person_gave_at_the_end_needs_no_further_reading(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", said("typed"), FILLER, named("custom-title", "Named"))
-    ends = look(str(path))
+    ends = peek_safely(str(path))
     assert ends.titles is not None
     assert ends.titles.best == "Named"
 
 
 def test_an_empty_title_takes_no_other_away(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", named("ai-title", "Old"), named("ai-title", ""), named("ai-title", None))
-    assert title_of(path) == "Old"
+    assert read_best_title(path) == "Old"
     assert read_titles(path).best == "Old"
 
 
@@ -46,12 +46,12 @@ def test_lines_that_name_nothing_change_nothing(tmp_path: Path) -> None:
         b"{}",
     ]
     path = write(tmp_path / "s.jsonl", said("first"), *lines)
-    assert read_titles(path) == Titles(first_prompt="first")
+    assert read_titles(path) == SessionTitles(first_prompt="first")
 
 
 def test_a_file_that_is_gone_has_no_title(tmp_path: Path) -> None:
-    assert title_of(tmp_path / "none.jsonl") is None
-    assert complete_all_titles([str(tmp_path / "none.jsonl")]) == [Titles()]
+    assert read_best_title(tmp_path / "none.jsonl") is None
+    assert complete_all_titles([str(tmp_path / "none.jsonl")]) == [SessionTitles()]
 
 
 def test_many_files_give_their_titles_in_the_order_given(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_many_files_give_their_titles_in_the_order_given(tmp_path: Path) -> None
 @pytest.mark.parametrize("count", range(len(TITLE_ORDER)))
 def test_the_first_name_in_the_order_is_shown(count: int) -> None:
     names = TITLE_ORDER[count:]
-    assert Titles(**{name: name for name in names}).best == names[0]
+    assert SessionTitles(**{name: name for name in names}).best == names[0]
 
 
 @given(rows=ROWS)
@@ -70,4 +70,4 @@ def test_the_ends_of_a_file_give_the_title_of_the_whole_or_none(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any]
 ) -> None:
     path = write(tmp_path_factory.getbasetemp() / "titles.jsonl", *rows)
-    assert complete_titles(str(path), peek(path)).best == read_titles(path).best
+    assert complete_titles(str(path), peek_file(path)).best == read_titles(path).best

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 
 from tests.entries.strategies import BOM, assert_grows, assert_tiles, chunks, cuts, files, first_of, state
-from turnlog.entries.entry import MISSING, NONE, Block
+from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, BlockHead
 from turnlog.entries.reader import BytesSource, Transcript
 
 ROW = b'{"parentUuid":null,"type":"user","uuid":"%s","sessionId":"s"}'
@@ -37,17 +37,17 @@ def test_a_file_on_disk_may_grow_while_its_bodies_are_read(data: bytes, places: 
                 appended.write(chunk)
             assert file.grow() is bool(chunk)
             for item in file.items:
-                assert data[item.offset : item.end] == file.raw(item)
-        assert state(file) == state(Transcript.of(data))
+                assert data[item.offset : item.end] == file.read_raw(item)
+        assert state(file) == state(Transcript.from_bytes(data))
         file.close()
 
 
 @given(data=files)
 def test_the_items_of_a_file_tile_it_and_their_bytes_can_be_had_again(data: bytes) -> None:
-    file = Transcript.of(data)
+    file = Transcript.from_bytes(data)
     assert_tiles(file.items, len(data))
     for item in file.items:
-        assert file.raw(item) == data[item.offset : item.end]
+        assert file.read_raw(item) == data[item.offset : item.end]
 
 
 def test_a_half_written_line_waits_for_its_other_half() -> None:
@@ -71,7 +71,7 @@ def test_an_entry_that_turns_out_to_be_unfinished_is_taken_back() -> None:
 
 
 def test_a_uuid_is_found_where_it_stands_first_and_its_other_places_are_listed() -> None:
-    file = Transcript.of(b"\n".join(ROW % name for name in (b"a", b"b", b"a", b"a")))
+    file = Transcript.from_bytes(b"\n".join(ROW % name for name in (b"a", b"b", b"a", b"a")))
     assert (file.by_uuid, file.repeated) == ({"a": 0, "b": 1}, {"a": [2, 3]})
 
 
@@ -90,7 +90,7 @@ def test_equal_strings_are_kept_once() -> None:
         b'{"type":"assistant","uuid":"%s","parentUuid":%s,"sessionId":"s-1","cwd":"/a/b","version":"2.1.0",'
         b'"gitBranch":"main","message":{"model":"opus-4"}}\n'
     )
-    one, two = Transcript.of(line % (b"first", b"null") + line % (b"second", b'"first"')).entries
+    one, two = Transcript.from_bytes(line % (b"first", b"null") + line % (b"second", b'"first"')).entries
     for name in ("type", "session_id", "cwd", "version", "git_branch"):
         assert getattr(one, name) is getattr(two, name)
     assert one.message is not None
@@ -102,43 +102,43 @@ LINK = b'{"type":"user","uuid":"%s","parentUuid":"%s"}\n'
 
 
 def parents(data: bytes) -> list[int]:
-    return [entry.parent for entry in Transcript.of(data).entries]
+    return [entry.parent for entry in Transcript.from_bytes(data).entries]
 
 
 def test_parents_are_known_by_place_wherever_they_stand() -> None:
-    assert parents(LINK % (b"a", b"") + LINK % (b"b", b"a") + LINK % (b"c", b"a")) == [NONE, 0, 0]
-    assert parents(LINK % (b"a", b"b") + LINK % (b"b", b"b") + LINK % (b"c", b"gone")) == [1, 1, MISSING]
-    assert parents(LINK % (b"a", b"") + LINK % (b"a", b"a") + b'{"parentUuid":"a"}\n') == [NONE, 0, 0]
-    assert parents(LINK % (b"", b"") * 2) == [NONE, NONE]
+    assert parents(LINK % (b"a", b"") + LINK % (b"b", b"a") + LINK % (b"c", b"a")) == [NO_PARENT, 0, 0]
+    assert parents(LINK % (b"a", b"b") + LINK % (b"b", b"b") + LINK % (b"c", b"gone")) == [1, 1, MISSING_PARENT]
+    assert parents(LINK % (b"a", b"") + LINK % (b"a", b"a") + b'{"parentUuid":"a"}\n') == [NO_PARENT, 0, 0]
+    assert parents(LINK % (b"", b"") * 2) == [NO_PARENT, NO_PARENT]
 
 
 def test_parents_of_salvaged_entries_are_known_too() -> None:
     glued = LINK % (b"b", b"a") + (LINK % (b"c", b"b")).replace(b"\n", b"") + LINK % (b"d", b"c")
-    assert parents(LINK % (b"a", b"") + glued) == [NONE, 0, 1, 2]
+    assert parents(LINK % (b"a", b"") + glued) == [NO_PARENT, 0, 1, 2]
 
 
 def test_a_parent_may_be_written_later_and_may_turn_out_to_be_unfinished() -> None:
-    file = Transcript.of(LINK % (b"a", b"b"))
+    file = Transcript.from_bytes(LINK % (b"a", b"b"))
     assert isinstance(file.source, BytesSource)
-    assert (file.entries[0].parent, file.in_order) == (MISSING, True)
+    assert (file.entries[0].parent, file.is_in_order) == (MISSING_PARENT, True)
     file.source.data += ROW % b"b"
     file.grow()
-    assert (file.entries[0].parent, file.in_order) == (1, False)
+    assert (file.entries[0].parent, file.is_in_order) == (1, False)
     file.source.data = LINK % (b"a", b"b") + ROW % b"c" + b"\n"
     file.grow()
-    assert file.entries[0].parent == MISSING
+    assert file.entries[0].parent == MISSING_PARENT
 
 
 def test_a_file_cannot_say_what_only_the_reader_knows() -> None:
     line = b'{"@offset":5,"@size":5,"@index":5,"@parent":5,"@flaw":"behind","@kind":"x"}\n'
-    entry = Transcript.of(line).entries[0]
-    assert (entry.offset, entry.size, entry.index, entry.parent) == (0, len(line), 0, NONE)
+    entry = Transcript.from_bytes(line).entries[0]
+    assert (entry.offset, entry.size, entry.index, entry.parent) == (0, len(line), 0, NO_PARENT)
     assert (entry.flaw, entry.kind) == (None, None)
 
 
 def test_what_the_lines_of_one_message_repeat_is_kept_once() -> None:
     line = b'{"type":"assistant","message":{"id":"m%d","usage":{"output_tokens":%d}}}\n'
-    file = Transcript.of(line % (1, 5) + line % (1, 5) + line % (1, 6) + line % (2, 6))
+    file = Transcript.from_bytes(line % (1, 5) + line % (1, 5) + line % (1, 6) + line % (2, 6))
     heads = [entry.message for entry in file.entries if entry.message]
     assert [head.usage and head.usage.output_tokens for head in heads] == [5, 5, 6, 6]
     assert [head.id for head in heads] == ["m1", "m1", "m1", "m2"]
@@ -148,27 +148,29 @@ def test_what_the_lines_of_one_message_repeat_is_kept_once() -> None:
 
 @pytest.mark.parametrize("name", ["attachment", "data"])
 def test_the_kind_of_an_attachment_or_a_progress_report_is_told(name: str) -> None:
-    file = Transcript.of(b'{"type":"x","%s":{"type":"hook_progress","command":"ls"}}\n' % name.encode())
+    file = Transcript.from_bytes(b'{"type":"x","%s":{"type":"hook_progress","command":"ls"}}\n' % name.encode())
     entry = first_of(file, "x")
     assert (entry.kind, entry.attachment, entry.data) == ("hook_progress", None, None)
-    assert file.body(entry)[name]["command"] == "ls"
+    assert file.read_body(entry)[name]["command"] == "ls"
 
 
 def test_an_attachment_without_a_type_has_no_kind() -> None:
-    entry = first_of(Transcript.of(b'{"type":"x","attachment":{}}\n'), "x")
+    entry = first_of(Transcript.from_bytes(b'{"type":"x","attachment":{}}\n'), "x")
     assert (entry.kind, entry.attachment) == (None, None)
 
 
 def test_content_and_blocks_without_names_are_kept() -> None:
-    file = Transcript.of(b'{"message":{"content":"x"}}\n{"message":{"content":[{"type":"text"}]}}\n{"message":{}}\n')
-    assert [entry.message and entry.message.content for entry in file.entries] == ["x", [Block("text")], None]
+    file = Transcript.from_bytes(
+        b'{"message":{"content":"x"}}\n{"message":{"content":[{"type":"text"}]}}\n{"message":{}}\n'
+    )
+    assert [entry.message and entry.message.content for entry in file.entries] == ["x", [BlockHead("text")], None]
 
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_reading_leaves_the_garbage_collector_as_it_was(enabled: bool) -> None:
     (gc.enable if enabled else gc.disable)()
     try:
-        Transcript.of(ROW % b"a")
+        Transcript.from_bytes(ROW % b"a")
         assert gc.isenabled() is enabled
     finally:
         gc.enable()
@@ -177,7 +179,7 @@ def test_reading_leaves_the_garbage_collector_as_it_was(enabled: bool) -> None:
 def test_what_a_program_has_frozen_for_the_collector_stays_frozen() -> None:
     gc.freeze()
     try:
-        Transcript.of(ROW % b"a")
+        Transcript.from_bytes(ROW % b"a")
         assert gc.get_freeze_count() > 0
     finally:
         gc.unfreeze()

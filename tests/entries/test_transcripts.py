@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.entries.layout import Survey
-from turnlog.entries.transcripts import Listed, is_loose, transcripts
+from turnlog.entries.transcripts import TranscriptFile, is_loose_agent, list_transcripts
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 LAYOUT = {
@@ -41,8 +41,8 @@ def put(folder: Path, name: str) -> Path:
     return path
 
 
-def listed(folder: Path) -> dict[str, Listed]:
-    return {Path(item.path).relative_to(folder / "projects").as_posix(): item for item in transcripts(folder)}
+def listed(folder: Path) -> dict[str, TranscriptFile]:
+    return {Path(item.path).relative_to(folder / "projects").as_posix(): item for item in list_transcripts(folder)}
 
 
 def test_files_of_every_layout_are_listed_and_others_are_not(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_files_of_every_layout_are_listed_and_others_are_not(tmp_path: Path) -> 
 
 def test_a_listed_file_has_what_a_look_at_it_gives(tmp_path: Path) -> None:
     path = put(tmp_path, f"-p/{ONE}.jsonl")
-    (item,) = transcripts(tmp_path)
+    (item,) = list_transcripts(tmp_path)
     now = path.stat()
     assert (item.path, item.project) == (str(path), str(path.parent))
     assert (item.size, item.mtime_ns, item.inode) == (now.st_size, now.st_mtime_ns, now.st_ino)
@@ -75,7 +75,7 @@ def test_files_that_are_named_like_folders_are_none(tmp_path: Path) -> None:
 
 
 def test_nothing_is_listed_where_nothing_is(tmp_path: Path) -> None:
-    assert list(transcripts(tmp_path)) == []
+    assert list(list_transcripts(tmp_path)) == []
 
 
 def test_the_folders_in_which_a_file_may_appear_are_told(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_the_folders_in_which_a_file_may_appear_are_told(tmp_path: Path) -> None
     inner = (f"-p/{ONE}", f"-p/{ONE}/subagents", f"-p/{ONE}/subagents/workflows/w1", f"-p/{ONE}/tool-results", "-empty")
     (tmp_path / "projects" / "-empty").mkdir()
     survey = Survey()
-    list(transcripts(tmp_path, survey))
+    list(list_transcripts(tmp_path, survey))
     assert {str(tmp_path / "projects" / name) for name in ("", "-p", "-q", "-p/subagents", *inner)} <= set(
         survey.folders
     )
@@ -95,7 +95,7 @@ def test_the_folders_in_which_a_file_may_appear_are_told(tmp_path: Path) -> None
     [("/p/agent-a.jsonl", True), ("/p/subagents/agent-a.jsonl", True), (f"/p/{ONE}/subagents/agent-a.jsonl", False)],
 )
 def test_a_loose_agent_lies_beside_the_sessions(path: str, expected: bool) -> None:
-    assert is_loose(path.replace("/", os.sep), f"{os.sep}p") is expected
+    assert is_loose_agent(path.replace("/", os.sep), f"{os.sep}p") is expected
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs links")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.entries import writer
-from turnlog.entries.writer import append, create, read_whole, replace
+from turnlog.entries.writer import append_lines, create_file, read_whole_file, replace_file
 from turnlog.errors import Changed, TurnlogError
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and limits are those of POSIX")
@@ -31,21 +31,21 @@ def names(path: Path) -> list[str]:
 
 
 def test_a_line_is_appended_and_its_place_told(file: Path) -> None:
-    assert append(file, b"{}\n", root=file.parent) == 8
+    assert append_lines(file, b"{}\n", root=file.parent) == 8
     assert file.read_bytes() == b'{"a":1}\n{}\n'
 
 
 @pytest.mark.parametrize("old", [b"", b"{}\n"])
 def test_nothing_is_put_between_whole_lines(file: Path, old: bytes) -> None:
     file.write_bytes(old)
-    append(file, b"{}\n", root=file.parent)
+    append_lines(file, b"{}\n", root=file.parent)
     assert file.read_bytes() == old + b"{}\n"
 
 
 @pytest.mark.parametrize("old", [b'{"a":1}', b'{"a":', b"{}\n\0\0"])
 def test_a_last_line_without_end_gets_one_before_something_is_appended(file: Path, old: bytes) -> None:
     file.write_bytes(old)
-    place = append(file, b"{}\n", root=file.parent)
+    place = append_lines(file, b"{}\n", root=file.parent)
     assert file.read_bytes() == old + b"\n{}\n"
     assert file.read_bytes()[place:] == b"{}\n"
 
@@ -53,33 +53,33 @@ def test_a_last_line_without_end_gets_one_before_something_is_appended(file: Pat
 def test_a_line_that_may_be_in_the_making_is_left_alone_where_that_is_wanted(file: Path) -> None:
     file.write_bytes(b'{"a":')
     with pytest.raises(Changed, match="being written"):
-        append(file, b"{}\n", root=file.parent, mend=False)
+        append_lines(file, b"{}\n", root=file.parent, mend=False)
     assert file.read_bytes() == b'{"a":'
 
 
 def test_nothing_is_appended_to_a_file_that_changed(file: Path) -> None:
-    seen = read_whole(file).checkpoint
-    append(file, b"{}\n", root=file.parent, expected=seen)
+    seen = read_whole_file(file).checkpoint
+    append_lines(file, b"{}\n", root=file.parent, expected=seen)
     with pytest.raises(Changed, match="was written meanwhile"):
-        append(file, b"{}\n", root=file.parent, expected=seen)
+        append_lines(file, b"{}\n", root=file.parent, expected=seen)
     file.write_bytes(b'{"b":1}\n')
     with pytest.raises(Changed, match="was replaced meanwhile"):
-        append(file, b"{}\n", root=file.parent, expected=seen)
+        append_lines(file, b"{}\n", root=file.parent, expected=seen)
     assert file.read_bytes() == b'{"b":1}\n'
 
 
 def test_a_missing_file_is_not_made_by_appending(file: Path) -> None:
     file.unlink()
     with pytest.raises(FileNotFoundError):
-        append(file, b"{}\n", root=file.parent)
+        append_lines(file, b"{}\n", root=file.parent)
 
 
 @posix
 def test_many_writers_tear_no_line(file: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from turnlog.entries.writer import append\n"
+        "import sys; from pathlib import Path; from turnlog.entries.writer import append_lines\n"
         "path = Path(sys.argv[1]); line = sys.argv[2].encode() * 3000 + b'\\n'\n"
-        "for _ in range(30): append(path, line, root=path.parent)"
+        "for _ in range(30): append_lines(path, line, root=path.parent)"
     )
     running = [subprocess.Popen([sys.executable, "-c", code, str(file), letter]) for letter in "xyz"]
     assert [process.wait(60) for process in running] == [0, 0, 0]
@@ -91,9 +91,9 @@ def test_many_writers_tear_no_line(file: Path) -> None:
 @posix
 def test_a_writer_waits_for_another_turnlog_that_holds_the_file(file: Path) -> None:
     with file.open("ab", buffering=0) as held:
-        writer.lock(held.fileno())
+        writer.lock_file(held.fileno())
         held.write(b'{"b":')
-        waiting = threading.Thread(target=append, args=(file, b'{"c":3}\n'), kwargs={"root": file.parent})
+        waiting = threading.Thread(target=append_lines, args=(file, b'{"c":3}\n'), kwargs={"root": file.parent})
         waiting.start()
         waiting.join(0.3)  # longer than a writer looks again; the outcome does not depend on it
         held.write(b"2}\n")
@@ -107,7 +107,7 @@ def test_a_writer_waits_for_a_long_write_of_a_client_without_locks(file: Path) -
     client = "import os, sys; fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND); line = b'c' * (1 << 24) + b'\\n'\n"
     running = subprocess.Popen([sys.executable, "-c", client + "for _ in range(8): os.write(fd, line)", str(file)])
     while running.poll() is None:
-        append(file, b"{}\n", root=file.parent, flush=False)
+        append_lines(file, b"{}\n", root=file.parent, flush=False)
     assert running.returncode == 0
     assert {line[:1] for line in file.read_bytes().split(b"\n")[:-1]} == {b"{", b"c"}
 
@@ -126,7 +126,7 @@ def limited() -> Iterator[Callable[[int], None]]:
 def test_half_a_line_is_taken_back_when_the_disk_is_full(file: Path, limited: Callable[[int], None]) -> None:
     limited(13)
     with pytest.raises(TurnlogError, match=r"only 5 of 9 bytes.*disk full"):
-        append(file, b'{"b":22}\n', root=file.parent)
+        append_lines(file, b'{"b":22}\n', root=file.parent)
     assert file.read_bytes() == b'{"a":1}\n'
 
 
@@ -137,13 +137,13 @@ def test_half_a_line_stays_if_somebody_wrote_behind_it(file: Path, limited: Call
         opened.seek(5)
         limited(10)
         with pytest.raises(TurnlogError, match="only 5 of 9"):
-            writer._written(opened.fileno(), b"123456789", file)
+            writer._write_at_end(opened.fileno(), b"123456789", file)
     assert file.read_bytes() == b"....." + b"12345" + b"." * 10
 
 
 def test_a_file_is_replaced_at_once(file: Path) -> None:
     with file.open("rb") as before:
-        replace(file, [b"one\n", b"two\n"], root=file.parent, expected=read_whole(file).checkpoint)
+        replace_file(file, [b"one\n", b"two\n"], root=file.parent, expected=read_whole_file(file).checkpoint)
         assert before.read() == b'{"a":1}\n'
     assert file.read_bytes() == b"one\ntwo\n"
     assert names(file) == ["s.jsonl"]
@@ -153,16 +153,16 @@ def test_a_file_is_replaced_at_once(file: Path) -> None:
 def test_a_replaced_file_keeps_its_mode_and_where_wanted_its_times(file: Path) -> None:
     file.chmod(0o640)
     os.utime(file, ns=(1_000, 2_000))
-    replace(file, b"new", root=file.parent, keep_times=True, mode=0o600)
+    replace_file(file, b"new", root=file.parent, keep_times=True, mode=0o600)
     assert (file.stat().st_mode & 0o777, file.stat().st_mtime_ns) == (0o640, 2_000)
-    replace(file, b"newer", root=file.parent)
+    replace_file(file, b"newer", root=file.parent)
     assert file.stat().st_mtime_ns > 2_000
 
 
 @posix
 def test_a_missing_file_is_made_with_the_given_mode(file: Path) -> None:
     other = file.with_name("new.json")
-    replace(other, b"{}", root=file.parent, mode=0o644)
+    replace_file(other, b"{}", root=file.parent, mode=0o644)
     assert (other.read_bytes(), other.stat().st_mode & 0o777) == (b"{}", 0o644)
 
 
@@ -188,30 +188,30 @@ def test_a_file_that_changes_while_the_new_one_is_written_stays(
         change(file)
 
     with pytest.raises(Changed, match=words):
-        replace(file, chunks(), root=file.parent, expected=read_whole(file).checkpoint)
+        replace_file(file, chunks(), root=file.parent, expected=read_whole_file(file).checkpoint)
     assert b"new" not in b"".join(path.read_bytes() for path in file.parent.iterdir())
     assert not [name for name in names(file) if name.endswith(".tmp")]
 
 
 def test_what_was_looked_at_must_still_be_there(file: Path) -> None:
-    seen = read_whole(file).checkpoint
+    seen = read_whole_file(file).checkpoint
     file.unlink()
     with pytest.raises(Changed, match="is gone"):
-        replace(file, b"new", root=file.parent, expected=seen)
+        replace_file(file, b"new", root=file.parent, expected=seen)
     assert names(file) == []
 
 
 @posix
 def test_what_a_killed_process_left_is_gone_after_the_next_write(file: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from turnlog.entries.writer import replace\n"
+        "import os, sys; from pathlib import Path; from turnlog.entries.writer import replace_file\n"
         "def chunks():\n    yield b'half'\n    os.kill(os.getpid(), 9)\n"
-        "replace(Path(sys.argv[1]), chunks(), root=Path(sys.argv[1]).parent)"
+        "replace_file(Path(sys.argv[1]), chunks(), root=Path(sys.argv[1]).parent)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(file)], check=False).returncode == -9
     assert len(names(file)) == 2
     assert file.read_bytes() == b'{"a":1}\n'
-    replace(file, b"new", root=file.parent)
+    replace_file(file, b"new", root=file.parent)
     assert (names(file), file.read_bytes()) == (["s.jsonl"], b"new")
 
 
@@ -221,7 +221,7 @@ def test_a_new_content_that_fails_leaves_no_trace(file: Path) -> None:
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
-        replace(file, chunks(), root=file.parent)
+        replace_file(file, chunks(), root=file.parent)
     assert (names(file), file.read_bytes()) == (["s.jsonl"], b'{"a":1}\n')
 
 
@@ -229,11 +229,11 @@ def test_a_new_content_that_fails_leaves_no_trace(file: Path) -> None:
 def test_what_was_added_to_the_old_file_in_the_last_moment_is_carried_over(file: Path) -> None:
     size = file.stat().st_size
     with file.open("rb+") as old:
-        replace(file, b"new\n", root=file.parent)
+        replace_file(file, b"new\n", root=file.parent)
         old.seek(0, os.SEEK_END)
         old.write(b'{"late":1}\n')
         old.flush()
-        writer._carry_over(old.fileno(), size, file)
+        writer._carry_over_appended(old.fileno(), size, file)
     assert file.read_bytes() == b'new\n{"late":1}\n'
 
 
@@ -241,13 +241,13 @@ def test_what_was_added_to_the_old_file_in_the_last_moment_is_carried_over(file:
 def test_a_link_is_followed_within_the_folder_and_not_out_of_it(file: Path, tmp_path: Path) -> None:
     root = tmp_path / "projects"
     (root / "q").symlink_to(file.parent)
-    append(root / "q" / "s.jsonl", b"{}\n", root=root)
+    append_lines(root / "q" / "s.jsonl", b"{}\n", root=root)
     assert file.read_bytes() == b'{"a":1}\n{}\n'
     outside = tmp_path / "outside.jsonl"
     outside.write_bytes(b"mine\n")
     link = file.with_name("t.jsonl")
     link.symlink_to(outside)
-    for write in (append, replace):
+    for write in (append_lines, replace_file):
         with pytest.raises(TurnlogError, match=r"leads out of .*outside\.jsonl"):
             write(link, b"{}\n", root=root)
     assert outside.read_bytes() == b"mine\n"
@@ -257,17 +257,17 @@ def test_a_link_is_followed_within_the_folder_and_not_out_of_it(file: Path, tmp_
 def test_a_replaced_link_stays_a_link(file: Path) -> None:
     link = file.with_name("t.jsonl")
     link.symlink_to(file)
-    replace(link, b"new", root=file.parent)
+    replace_file(link, b"new", root=file.parent)
     assert link.is_symlink()
     assert file.read_bytes() == b"new"
 
 
 def test_a_folder_that_is_gone_needs_no_flushing(tmp_path: Path) -> None:
-    writer.sync_folder(tmp_path / "gone")
+    writer.flush_folder(tmp_path / "gone")
 
 
 def test_a_new_file_appears_whole_and_private(tmp_path: Path) -> None:
-    create(tmp_path / "new.jsonl", [b"{}\n", b"{}\n"], root=tmp_path)
+    create_file(tmp_path / "new.jsonl", [b"{}\n", b"{}\n"], root=tmp_path)
     assert (tmp_path / "new.jsonl").read_bytes() == b"{}\n{}\n"
     assert names(tmp_path / "new.jsonl") == ["new.jsonl"]
     if os.name == "posix":
@@ -279,14 +279,14 @@ def test_a_new_file_never_takes_the_place_of_another(file: Path, monkeypatch: py
     if not links:
         monkeypatch.setattr(os, "link", refuse_to_link)
     with pytest.raises(FileExistsError):
-        create(file, b"{}", root=file.parent)
+        create_file(file, b"{}", root=file.parent)
     assert file.read_bytes() == b'{"a":1}\n'
     assert names(file) == ["s.jsonl"]
 
 
 def test_a_new_file_appears_where_files_have_one_name_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "link", refuse_to_link)
-    create(tmp_path / "new", b"{}", root=tmp_path)
+    create_file(tmp_path / "new", b"{}", root=tmp_path)
     assert names(tmp_path / "new") == ["new"]
 
 
@@ -300,12 +300,12 @@ def test_of_a_new_file_that_could_not_be_written_nothing_stays(tmp_path: Path) -
         raise Changed("no more")
 
     with pytest.raises(Changed):
-        create(tmp_path / "new", broken(), root=tmp_path)
+        create_file(tmp_path / "new", broken(), root=tmp_path)
     assert names(tmp_path / "new") == []
 
 
 def test_lines_that_need_not_outlive_a_power_failure_are_added_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"one\n")
-    assert writer.append(path, b"two\n", root=tmp_path, flush=False) == 4
+    assert writer.append_lines(path, b"two\n", root=tmp_path, flush=False) == 4
     assert path.read_bytes() == b"one\ntwo\n"

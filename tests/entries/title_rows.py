@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from turnlog.entries.titles import TITLE_FIELDS
-from turnlog.entries.window import WINDOW
+from turnlog.entries.window import MAX_END_BYTES
 
-FILLER = {"type": "assistant", "message": {"content": "y" * 2 * WINDOW}}
+FILLER = {"type": "assistant", "message": {"content": "y" * 2 * MAX_END_BYTES}}
 
 
 def write(path: Path, *rows: dict[str, Any] | bytes) -> Path:

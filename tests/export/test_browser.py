@@ -12,8 +12,8 @@ from tests.export.test_html import hostile
 from tests.render.attacks import ATTACKS
 from tests.session.build import Build, recorded, use
 from turnlog.export.html import write_pages
-from turnlog.export.material import Choice, Material
-from turnlog.render.wishes import EVERYTHING
+from turnlog.export.material import ExportChoice, ExportMaterial
+from turnlog.render.wishes import SHOW_EVERYTHING
 from turnlog.session.session import Session
 
 pytestmark = pytest.mark.slow
@@ -53,9 +53,9 @@ class Watched:
         return self.page
 
 
-def written(session: Session, folder: Path, choice: Choice | None = None) -> Path:
+def written(session: Session, folder: Path, choice: ExportChoice | None = None) -> Path:
     goal = folder / "a.html"
-    write_pages(Material(session, choice or Choice()), goal)
+    write_pages(ExportMaterial(session, choice or ExportChoice()), goal)
     return goal
 
 
@@ -74,7 +74,7 @@ def talk() -> Build:
 def test_no_attack_runs_loads_or_breaks_anything(browser: Browser, tmp_path: Path, first: int) -> None:
     texts = list(ATTACKS.values())[first : first + 15]
     watched = Watched(browser)
-    page = watched.open(written(hostile(*texts).session(), tmp_path, Choice(EVERYTHING, all_branches=True)))
+    page = watched.open(written(hostile(*texts).session(), tmp_path, ExportChoice(SHOW_EVERYTHING, all_branches=True)))
     page.get_by_role("button", name="Expand all").click()
     expect(page.locator("footer.page-foot")).to_be_attached()
     assert watched.faults == []

@@ -11,22 +11,22 @@ import msgspec
 import pytest
 
 from tests.session.build import ROOT, recorded
-from turnlog.export.formats import FORMATS, pieces
-from turnlog.export.json import FORMAT
-from turnlog.export.material import Choice, Material
+from turnlog.export.formats import EXPORT_FORMATS, iter_exported_bytes
+from turnlog.export.json import JSON_FORMAT_VERSION
+from turnlog.export.material import ExportChoice, ExportMaterial
 from turnlog.render import card, view
-from turnlog.render.wishes import EVERYTHING
+from turnlog.render.wishes import SHOW_EVERYTHING
 from turnlog.session.session import Session
 
 DOC = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
 HEADINGS: dict[type[msgspec.Struct], str] = {
-    view.Row: "A row of `meta`",
-    view.Tokens: "The tokens of an answer",
-    view.Shot: "`picture` of an answer",
+    view.MetaRow: "A row of `meta`",
+    view.AnswerTokens: "The tokens of an answer",
+    view.AnswerPicture: "`picture` of an answer",
     card.Card: "The card of a call",
-    card.Text: "`text` of a card",
-    card.Task: "A task of `checklist`",
-    card.Choice: "A choice of `questions`",
+    card.TextSection: "`text` of a card",
+    card.ChecklistTask: "A task of `checklist`",
+    card.QuestionChoice: "A choice of `questions`",
 }
 """Headings that are not just the tag."""
 STRUCTS = sorted(
@@ -34,7 +34,9 @@ STRUCTS = sorted(
         found
         for module in (view, card)
         for found in vars(module).values()
-        if isinstance(found, type) and issubclass(found, msgspec.Struct) and found not in (msgspec.Struct, view.View)
+        if isinstance(found, type)
+        and issubclass(found, msgspec.Struct)
+        and found not in (msgspec.Struct, view.BaseView)
     },
     key=lambda found: found.__name__,
 )
@@ -72,12 +74,14 @@ def keys(value: Any, path: str = "") -> Iterator[str]:
 
 def test_every_key_around_the_views_is_documented_and_there() -> None:
     with Session.open(recorded("2.1.325/agents")) as session:
-        document = json.loads(b"".join(pieces("json", Material(session, Choice(EVERYTHING)))))
+        document = json.loads(
+            b"".join(iter_exported_bytes("json", ExportMaterial(session, ExportChoice(SHOW_EVERYTHING))))
+        )
     text = DOC.split("## The JSON model", 1)[1].split("### Views", 1)[0]
     assert set(keys(document)) == set(re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE))
-    assert document["format"] == FORMAT
+    assert document["format"] == JSON_FORMAT_VERSION
 
 
 def test_every_format_is_documented() -> None:
     text = DOC.split("## Formats", 1)[1].split("###", 1)[0]
-    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(FORMATS)
+    assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(EXPORT_FORMATS)

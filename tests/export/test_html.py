@@ -13,12 +13,12 @@ from tests.render.attacks import ATTACKS
 from tests.render.walk import Walk
 from tests.session.build import Build, recorded, use
 from turnlog.export import pages
-from turnlog.export.html import address, one_page, write_pages
-from turnlog.export.material import Choice, Material
-from turnlog.export.page import policy
+from turnlog.export.html import render_one_page, to_data_url, write_pages
+from turnlog.export.material import ExportChoice, ExportMaterial
+from turnlog.export.page import build_content_policy
 from turnlog.export.site import Site
 from turnlog.render.card import Picture
-from turnlog.render.wishes import EVERYTHING, Wishes
+from turnlog.render.wishes import SHOW_EVERYTHING, RenderOptions
 from turnlog.session.session import Session
 
 PNG = "iVBORw0KGgo="
@@ -28,8 +28,8 @@ OWN = frozenset(
 """The elements around the content."""
 
 
-def page(session: Session, choice: Choice | None = None, *, unfolded: bool = False) -> str:
-    return b"".join(one_page(Material(session, choice or Choice()), unfolded=unfolded)).decode()
+def page(session: Session, choice: ExportChoice | None = None, *, unfolded: bool = False) -> str:
+    return b"".join(render_one_page(ExportMaterial(session, choice or ExportChoice()), unfolded=unfolded)).decode()
 
 
 def hostile(*texts: str) -> Build:
@@ -69,7 +69,7 @@ def content(text: str) -> str:
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_in_every_field_of_a_session_becomes_text(name: str) -> None:
-    text = page(hostile(ATTACKS[name]).session(), Choice(EVERYTHING, all_branches=True))
+    text = page(hostile(ATTACKS[name]).session(), ExportChoice(SHOW_EVERYTHING, all_branches=True))
     assert Walk(content(text)).faults == []
     head = text.split('<main id="content">', 1)[0]
     assert len(re.findall("<script", text)) == 1
@@ -83,9 +83,9 @@ def test_the_policy_allows_exactly_the_style_and_the_script_of_the_page() -> Non
         inner = re.search(rf"<{element}>(.*?)</{element}>", text, re.DOTALL)
         assert inner is not None
         digest = base64.b64encode(hashlib.sha256(inner[1].encode()).digest()).decode()
-        assert f"{element}-src 'sha256-{digest}'" in policy()
-    assert f'content="{policy()}"'.replace("'", "&#39;") in text
-    assert "default-src 'none'" in policy()
+        assert f"{element}-src 'sha256-{digest}'" in build_content_policy()
+    assert f'content="{build_content_policy()}"'.replace("'", "&#39;") in text
+    assert "default-src 'none'" in build_content_policy()
 
 
 def test_a_page_asks_no_address_for_anything() -> None:
@@ -107,7 +107,7 @@ def test_the_contents_lead_to_every_turn() -> None:
 def test_no_id_stands_twice_in_a_page() -> None:
     for path in sorted(recorded("2.1.325/agents").parent.glob("*.jsonl")):
         with Session.open(path) as session:
-            ids = re.findall(r'\sid="([^"]+)"', page(session, Choice(EVERYTHING, all_branches=True)))
+            ids = re.findall(r'\sid="([^"]+)"', page(session, ExportChoice(SHOW_EVERYTHING, all_branches=True)))
             assert len(ids) == len(set(ids))
 
 
@@ -149,20 +149,20 @@ def test_paper_has_everything_open_and_no_script() -> None:
 
 
 def test_images_stand_in_the_page_and_other_kinds_are_named() -> None:
-    assert address(Picture("image", "image/png", PNG)) == f"data:image/png;base64,{PNG}"
-    assert address(Picture("image", "image/svg+xml", PNG)) is None
-    assert address(Picture("image", "image/png", "<script>")) is None
-    assert address(Picture("image", "image/png", "")) is None
-    assert address(Picture("document", "application/pdf", PNG)) == f"data:application/pdf;base64,{PNG}"
-    assert address(Picture("document", "text/html", PNG)) is None
-    assert address(Picture("document", "application/pdf", "A" * 5_000_000)) is None
+    assert to_data_url(Picture("image", "image/png", PNG)) == f"data:image/png;base64,{PNG}"
+    assert to_data_url(Picture("image", "image/svg+xml", PNG)) is None
+    assert to_data_url(Picture("image", "image/png", "<script>")) is None
+    assert to_data_url(Picture("image", "image/png", "")) is None
+    assert to_data_url(Picture("document", "application/pdf", PNG)) == f"data:application/pdf;base64,{PNG}"
+    assert to_data_url(Picture("document", "text/html", PNG)) is None
+    assert to_data_url(Picture("document", "application/pdf", "A" * 5_000_000)) is None
 
 
 def test_pictures_can_be_left_out() -> None:
     build = Build()
     build.prompt([{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}])
     assert PNG in page(build.session())
-    assert PNG not in page(build.session(), Choice(Wishes(pictures=False)))
+    assert PNG not in page(build.session(), ExportChoice(RenderOptions(pictures=False)))
 
 
 def long(turns: int = 30) -> Build:
@@ -175,13 +175,13 @@ def long(turns: int = 30) -> Build:
 
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "ITEMS", 20)
+    monkeypatch.setattr(pages, "MAX_PAGE_ITEMS", 20)
 
 
 @pytest.mark.usefixtures("small_pages")
 def test_a_long_session_becomes_pages_that_lead_to_each_other(tmp_path: Path) -> None:
     goal = tmp_path / "my session.html"
-    count = write_pages(Material(long().session()), goal)
+    count = write_pages(ExportMaterial(long().session()), goal)
     assert count == 3
     first = goal.read_text()
     second, third = ((tmp_path / "my session-pages" / f"page-{number}.html").read_text() for number in (2, 3))
@@ -202,7 +202,7 @@ def test_a_turn_that_does_not_fit_goes_on_on_the_next_page(tmp_path: Path) -> No
     build.prompt("start")
     for number in range(150):
         build.answer(f"answer {number}")
-    write_pages(Material(build.session()), tmp_path / "a.html")
+    write_pages(ExportMaterial(build.session()), tmp_path / "a.html")
     second = (tmp_path / "a-pages" / "page-2.html").read_text()
     assert "Turn 1, continued" in second
     assert 'id="t-1-2"' in second
@@ -211,20 +211,20 @@ def test_a_turn_that_does_not_fit_goes_on_on_the_next_page(tmp_path: Path) -> No
 @pytest.mark.usefixtures("small_pages")
 def test_pages_of_an_earlier_export_go_with_it(tmp_path: Path) -> None:
     goal = tmp_path / "a.html"
-    write_pages(Material(long().session()), goal)
-    write_pages(Material(long(3).session()), goal, force=True)
+    write_pages(ExportMaterial(long().session()), goal)
+    write_pages(ExportMaterial(long(3).session()), goal, force=True)
     assert not (tmp_path / "a-pages").exists()
 
 
 def test_one_page_is_never_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "ITEMS", 5)
+    monkeypatch.setattr(pages, "MAX_PAGE_ITEMS", 5)
     assert "answer 29" in page(long().session())
 
 
 @pytest.mark.usefixtures("small_pages")
 def test_a_site_has_an_index_that_leads_to_every_session(tmp_path: Path) -> None:
     site = Site(tmp_path)
-    files = [site.add(Material(build.session())) for build in (long(), long(2), hostile("<b>x</b>"))]
+    files = [site.add(ExportMaterial(build.session())) for build in (long(), long(2), hostile("<b>x</b>"))]
     site.finish("All of it")
     index = (tmp_path / "index.html").read_text()
     assert len(set(files)) == 3

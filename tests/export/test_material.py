@@ -9,10 +9,10 @@ import pytest
 
 from tests.session.build import Build, recorded, use
 from turnlog.errors import UsageError
-from turnlog.export.formats import pieces
-from turnlog.export.material import Choice, Material
-from turnlog.render.view import Prompt
-from turnlog.render.wishes import Wishes
+from turnlog.export.formats import iter_exported_bytes
+from turnlog.export.material import ExportChoice, ExportMaterial
+from turnlog.render.view import PromptView
+from turnlog.render.wishes import RenderOptions
 from turnlog.session.session import Session
 
 
@@ -28,12 +28,14 @@ def forked() -> Build:
 
 
 def text(session: Session, form: str = "txt", **choice: object) -> str:
-    return b"".join(pieces(form, Material(session, Choice(**choice)))).decode()  # type: ignore[arg-type]
+    return b"".join(iter_exported_bytes(form, ExportMaterial(session, ExportChoice(**choice)))).decode()  # type: ignore[arg-type]
 
 
 def prompts(session: Session, **choice: object) -> list[str]:
-    material = Material(session, Choice(**choice))  # type: ignore[arg-type]
-    return [view.text for stretch in material.stretches() for view in stretch.views if isinstance(view, Prompt)]
+    material = ExportMaterial(session, ExportChoice(**choice))  # type: ignore[arg-type]
+    return [
+        view.text for stretch in material.iter_stretches() for view in stretch.views if isinstance(view, PromptView)
+    ]
 
 
 def test_the_branch_that_the_client_would_go_on_from_is_exported() -> None:
@@ -66,14 +68,14 @@ def test_where_only_some_turns_are_wanted_nothing_of_the_others_is_told() -> Non
 
 
 def test_a_document_says_what_is_left_out() -> None:
-    found = text(forked().session(), wishes=Wishes(tools=False, thinking=False, pictures=False))
+    found = text(forked().session(), wishes=RenderOptions(tools=False, thinking=False, pictures=False))
     assert "Left out:   1 turn, tool calls, thinking, images and documents" in found
 
 
 def test_sub_agents_go_with_the_tools() -> None:
     with Session.open(recorded("2.1.325/agents")) as session:
         assert "Sub-agent" in text(session, "md")
-        assert "*Sub-agent" not in text(session, "md", wishes=Wishes(tools=False))
+        assert "*Sub-agent" not in text(session, "md", wishes=RenderOptions(tools=False))
         assert "**Sub-agent" not in text(session, "md", agents=False)
 
 
@@ -100,8 +102,8 @@ def test_a_sub_agent_that_no_call_started_stands_at_the_end(tmp_path_factory: py
 
 def test_progress_is_told_up_to_the_end() -> None:
     told: list[tuple[int, int]] = []
-    material = Material(forked().session(), Choice(), lambda done, total: told.append((done, total)))
-    list(material.stretches())
+    material = ExportMaterial(forked().session(), ExportChoice(), lambda done, total: told.append((done, total)))
+    list(material.iter_stretches())
     assert told[-1] == (4, 4)
 
 
@@ -113,10 +115,10 @@ def peak(turns: int) -> int:
         build.answer(use(f"c{number}", "Bash", {"command": "x" * 2000}))
         build.result(f"c{number}", "y" * 4000)
     session = build.session()
-    material = Material(session)
+    material = ExportMaterial(session)
     list(material.chapters)
     tracemalloc.start()
-    for _ in pieces("md", material):
+    for _ in iter_exported_bytes("md", material):
         pass
     found = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -8,16 +8,16 @@ import pytest
 
 from tests.session.build import Build, outcome, use
 from turnlog.errors import Refused, UsageError
-from turnlog.export.material import Choice, Material
-from turnlog.export.messages import conversation
-from turnlog.export.openai import translated
-from turnlog.render.wishes import Wishes
+from turnlog.export.material import ExportChoice, ExportMaterial
+from turnlog.export.messages import list_conversation_messages
+from turnlog.export.openai import to_chat_messages
+from turnlog.render.wishes import RenderOptions
 
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
 
 
 def chat(role: str, *content: Any) -> list[dict[str, Any]]:
-    return list(translated({"role": role, "content": list(content)}))
+    return list(to_chat_messages({"role": role, "content": list(content)}))
 
 
 def test_calls_become_tool_calls_with_their_arguments_as_text() -> None:
@@ -73,7 +73,7 @@ def test_odd_blocks_have_no_place() -> None:
 
 
 def sent(build: Build, **choice: Any) -> list[dict[str, Any]]:
-    return conversation(Material(build.session(), Choice(**choice)))
+    return list_conversation_messages(ExportMaterial(build.session(), ExportChoice(**choice)))
 
 
 def talk() -> Build:
@@ -86,11 +86,16 @@ def talk() -> Build:
 
 
 def test_wishes_leave_blocks_out_of_a_conversation() -> None:
-    kinds = [[block["type"] for block in message["content"]] for message in sent(talk(), wishes=Wishes(tools=False))]
+    kinds = [
+        [block["type"] for block in message["content"]] for message in sent(talk(), wishes=RenderOptions(tools=False))
+    ]
     assert kinds == [["image", "text"], ["thinking"], ["text"]]
-    kinds = [[block["type"] for block in message["content"]] for message in sent(talk(), wishes=Wishes(thinking=False))]
+    kinds = [
+        [block["type"] for block in message["content"]]
+        for message in sent(talk(), wishes=RenderOptions(thinking=False))
+    ]
     assert kinds == [["image", "text"], ["tool_use"], ["tool_result"], ["text"]]
-    assert "AAAA" not in str(sent(talk(), wishes=Wishes(pictures=False)))
+    assert "AAAA" not in str(sent(talk(), wishes=RenderOptions(pictures=False)))
 
 
 def test_a_conversation_is_of_one_branch() -> None:

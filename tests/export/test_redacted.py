@@ -12,14 +12,14 @@ import pytest
 from tests.redact.planted import TOKENS, drawer
 from tests.session.build import SESSION, Build, use
 from turnlog.errors import Unreadable
-from turnlog.export.formats import FORMATS, pieces
-from turnlog.export.goal import file_name
-from turnlog.export.html import one_page
-from turnlog.export.material import Choice, Material
-from turnlog.export.parquet import Tables
-from turnlog.export.redacted import Redaction
-from turnlog.redact.rules import Rules
-from turnlog.render.wishes import EVERYTHING
+from turnlog.export.formats import EXPORT_FORMATS, iter_exported_bytes
+from turnlog.export.goal import build_file_name
+from turnlog.export.html import render_one_page
+from turnlog.export.material import ExportChoice, ExportMaterial
+from turnlog.export.parquet import ParquetTables
+from turnlog.export.redacted import ExportRedaction
+from turnlog.redact.rules import SecretRules
+from turnlog.render.wishes import SHOW_EVERYTHING
 from turnlog.session.session import Session
 
 AGENT = "a1b2c3d"
@@ -97,31 +97,31 @@ def planted(tmp_path: Path) -> tuple[Path, dict[str, str]]:
 
 
 def written(form: str, path: Path, folder: Path) -> bytes:
-    choice = Choice(EVERYTHING, all_branches=form not in ("messages", "openai"), is_redacted=True)
+    choice = ExportChoice(SHOW_EVERYTHING, all_branches=form not in ("messages", "openai"), is_redacted=True)
     with Session.open(path) as session:
-        material = Material(session, choice)
+        material = ExportMaterial(session, choice)
         if form == "parquet":
             return b"".join(tables(session, folder))
-        return b"".join(one_page(material) if form == "html" else pieces(form, material))
+        return b"".join(render_one_page(material) if form == "html" else iter_exported_bytes(form, material))
 
 
 def tables(session: Session, folder: Path) -> Iterator[bytes]:
     from importlib import import_module
 
-    with Tables(folder) as found:
+    with ParquetTables(folder) as found:
         found.add(session)
     for file in sorted(folder.glob("*.parquet")):
         yield json.dumps(import_module("pyarrow.parquet").read_table(file).to_pylist(), default=str).encode()
 
 
-@pytest.mark.parametrize("form", sorted(set(FORMATS) - {"pdf"}))  # which is printed from html
+@pytest.mark.parametrize("form", sorted(set(EXPORT_FORMATS) - {"pdf"}))  # which is printed from html
 def test_no_secret_is_in_any_format(form: str, planted: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
     path, secrets = planted
     before = written(form, path, folder(tmp_path / "before")).decode()
     assert any(secret in before for secret in secrets.values())
-    redaction = Redaction(Rules())
-    redaction.learn([path])
-    with redaction.copy(path) as copy:
+    redaction = ExportRedaction(SecretRules())
+    redaction.learn_secrets([path])
+    with redaction.copy_redacted(path) as copy:
         text = written(form, copy, folder(tmp_path / "after")).decode()
     assert {place for place, secret in secrets.items() if secret in text} == set()
     assert "[secret:github:" in text
@@ -146,36 +146,36 @@ def test_the_places_are_shown_when_nothing_is_redacted(planted: tuple[Path, dict
 
 def test_the_name_of_the_file_holds_no_secret(planted: tuple[Path, dict[str, str]]) -> None:
     path, secrets = planted
-    redaction = Redaction(Rules())
-    redaction.learn([path])
-    with redaction.copy(path) as copy, Session.open(copy) as session:
-        name = file_name(Material(session).title, session.session_id)
+    redaction = ExportRedaction(SecretRules())
+    redaction.learn_secrets([path])
+    with redaction.copy_redacted(path) as copy, Session.open(copy) as session:
+        name = build_file_name(ExportMaterial(session).title, session.session_id)
     assert secrets["title"].lower() not in name
     assert name.startswith("title-secret-github-")
 
 
 def test_the_report_counts_what_was_replaced_once(planted: tuple[Path, dict[str, str]]) -> None:
     path, secrets = planted
-    redaction = Redaction(Rules())
-    redaction.learn([path])
-    assert redaction.report().found == 0
-    with redaction.copy(path):
+    redaction = ExportRedaction(SecretRules())
+    redaction.learn_secrets([path])
+    assert redaction.build_report().replacement_count == 0
+    with redaction.copy_redacted(path):
         pass
-    assert redaction.report().rules["github"].secrets >= len(secrets) - 1  # the torn line goes as a whole
+    assert redaction.build_report().rules["github"].secrets >= len(secrets) - 1  # the torn line goes as a whole
 
 
 def test_thinking_that_changed_is_shown_and_not_sent(planted: tuple[Path, dict[str, str]], tmp_path: Path) -> None:
-    redaction = Redaction(Rules())
-    redaction.learn([planted[0]])
-    with redaction.copy(planted[0]) as copy:
+    redaction = ExportRedaction(SecretRules())
+    redaction.learn_secrets([planted[0]])
+    with redaction.copy_redacted(planted[0]) as copy:
         assert "hm [secret:github:" in written("txt", copy, tmp_path).decode()
         assert "hm [secret" not in written("messages", copy, tmp_path).decode()
 
 
 def test_the_copy_is_gone_afterwards_and_the_session_as_before(planted: tuple[Path, dict[str, str]]) -> None:
     before = planted[0].read_bytes()
-    redaction = Redaction(Rules())
-    with redaction.copy(planted[0]) as copy:
+    redaction = ExportRedaction(SecretRules())
+    with redaction.copy_redacted(planted[0]) as copy:
         assert copy.is_file()
     assert not copy.parent.exists()
     assert planted[0].read_bytes() == before
@@ -186,22 +186,22 @@ def test_without_secrets_a_copy_means_the_same(tmp_path: Path) -> None:
     build.prompt("hello")
     build.answer("hi")
     path = build.write(tmp_path)
-    with Redaction(Rules()).copy(path) as copy:
+    with ExportRedaction(SecretRules()).copy_redacted(path) as copy:
         assert [json.loads(line) for line in copy.read_bytes().splitlines()] == build.lines
 
 
 def test_what_cant_be_read_is_told_when_it_is_copied(tmp_path: Path) -> None:
-    redaction = Redaction(Rules())
-    redaction.learn([tmp_path / "gone.jsonl"])
-    with pytest.raises(Unreadable), redaction.copy(tmp_path / "gone.jsonl"):
+    redaction = ExportRedaction(SecretRules())
+    redaction.learn_secrets([tmp_path / "gone.jsonl"])
+    with pytest.raises(Unreadable), redaction.copy_redacted(tmp_path / "gone.jsonl"):
         pass
 
 
 def test_progress_is_told_in_bytes_up_to_the_end(planted: tuple[Path, dict[str, str]]) -> None:
     told: list[tuple[int, int]] = []
-    redaction = Redaction(Rules(), lambda done, total: told.append((done, total)))
-    redaction.learn([planted[0]])
-    with redaction.copy(planted[0]):
+    redaction = ExportRedaction(SecretRules(), lambda done, total: told.append((done, total)))
+    redaction.learn_secrets([planted[0]])
+    with redaction.copy_redacted(planted[0]):
         pass
     assert told[-1][0] == told[-1][1]
     assert len({total for _, total in told}) == 1

@@ -15,11 +15,11 @@ from tests.render.walk import Walk
 from tests.session.build import DATA
 from turnlog.demo import config_dir
 from turnlog.errors import Refused
-from turnlog.export.formats import pieces
-from turnlog.export.html import one_page
-from turnlog.export.material import Choice, Material
-from turnlog.render.view import Answer, AnyView, Prompt, Said
-from turnlog.render.wishes import EVERYTHING
+from turnlog.export.formats import iter_exported_bytes
+from turnlog.export.html import render_one_page
+from turnlog.export.material import ExportChoice, ExportMaterial
+from turnlog.render.view import AnswerText, AnswerView, AnyView, PromptView
+from turnlog.render.wishes import SHOW_EVERYTHING
 from turnlog.session.messages import is_filler
 from turnlog.session.session import Session
 
@@ -29,16 +29,16 @@ SESSIONS = sorted(
     for path in folder.rglob("*.jsonl")
     if not path.name.startswith(("agent-", "history"))
 )
-CHOICE = Choice(all_branches=True)
+CHOICE = ExportChoice(all_branches=True)
 
 
 def name_of(path: Path) -> str:
     return "/".join(path.parts[-4:])
 
 
-def written(form: str, session: Session, choice: Choice = CHOICE) -> str:
-    material = Material(session, choice)
-    return b"".join(one_page(material) if form == "html" else pieces(form, material)).decode()
+def written(form: str, session: Session, choice: ExportChoice = CHOICE) -> str:
+    material = ExportMaterial(session, choice)
+    return b"".join(render_one_page(material) if form == "html" else iter_exported_bytes(form, material)).decode()
 
 
 def said(session: Session) -> Iterator[str]:
@@ -47,7 +47,7 @@ def said(session: Session) -> Iterator[str]:
         if turn.kind == "prompt":
             yield turn.text
     for message in session.messages:
-        for block in [] if is_filler(session.file, message) else session.content(message):
+        for block in [] if is_filler(session.file, message) else session.read_content(message):
             if block.get("type") == "text" and isinstance(block.get("text"), str):
                 yield block["text"]
 
@@ -77,9 +77,13 @@ def test_every_line_that_was_said_stands_in_the_document(session: Session, form:
 def test_the_json_holds_every_text_as_it_is_and_can_be_read_as_views(session: Session) -> None:
     document = json.loads(written("json", session))
     views = msgspec.convert(document["items"], list[AnyView])
-    texts = {view.text for view in views if isinstance(view, Prompt)}
+    texts = {view.text for view in views if isinstance(view, PromptView)}
     texts |= {
-        block.text for view in views if isinstance(view, Answer) for block in view.blocks if isinstance(block, Said)
+        block.text
+        for view in views
+        if isinstance(view, AnswerView)
+        for block in view.blocks
+        if isinstance(block, AnswerText)
     }
     assert [text for text in said(session) if text.strip() and text.strip() not in {t.strip() for t in texts}] == []
 
@@ -93,8 +97,8 @@ def test_every_word_that_was_said_can_be_seen_in_the_page(session: Session) -> N
 
 
 def test_every_entry_can_be_found_in_the_json_of_everything(session: Session) -> None:
-    document = json.loads(written("json", session, Choice(EVERYTHING, all_branches=True)))
-    assert len(document["items"]) == len(Material(session).timeline.items)
+    document = json.loads(written("json", session, ExportChoice(SHOW_EVERYTHING, all_branches=True)))
+    assert len(document["items"]) == len(ExportMaterial(session).timeline.items)
 
 
 def test_a_conversation_is_what_would_be_sent_and_openai_has_all_its_texts(session: Session) -> None:
@@ -102,10 +106,10 @@ def test_a_conversation_is_what_would_be_sent_and_openai_has_all_its_texts(sessi
         sent = session.conversation().messages
     except Refused:
         with pytest.raises(Refused):
-            written("messages", session, Choice())
+            written("messages", session, ExportChoice())
         return
-    assert json.loads(written("messages", session, Choice())) == {"messages": sent}
-    chat = written("openai", session, Choice())
+    assert json.loads(written("messages", session, ExportChoice())) == {"messages": sent}
+    chat = written("openai", session, ExportChoice())
     calls = [call["id"] for message in json.loads(chat)["messages"] for call in message.get("tool_calls", [])]
     blocks = [block for message in sent for block in message["content"]]
     assert calls == [str(block.get("id")) for block in blocks if block["type"] == "tool_use"]

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from tests.session.build import ROOT, Build, recorded, use
-from turnlog.export.parquet import Tables
-from turnlog.export.tables import TABLES, fitting, rows
+from turnlog.export.parquet import ParquetTables
+from turnlog.export.tables import TABLE_COLUMNS, fit_column_value, iter_table_rows
 from turnlog.session.session import Session
 
 
 def tables(folder: Path, *sessions: Session) -> dict[str, list[dict[str, Any]]]:
-    with Tables(folder) as found:
+    with ParquetTables(folder) as found:
         for session in sessions:
             found.add(session)
     read = import_module("pyarrow.parquet").read_table
-    rows = {name: read(folder / f"{name}.parquet").to_pylist() for name in TABLES}
+    rows = {name: read(folder / f"{name}.parquet").to_pylist() for name in TABLE_COLUMNS}
     assert {name: len(items) for name, items in rows.items()} == found.counts
     return rows
 
@@ -31,7 +31,7 @@ def test_an_advisors_answer_is_a_row_of_its_own_that_adds_up_with_the_messages()
     counts = {"input_tokens": 1, "output_tokens": 20}
     build.answer("so", id="m", usage=counts | {"iterations": [counts | {"type": "message"}, advice]})
     session = build.session()
-    found = [row for table, row in rows(session) if table == "usage"]
+    found = [row for table, row in iter_table_rows(session) if table == "usage"]
     assert [(row["message_id"], row["request"], row["model"]) for row in found] == [
         ("m", "message", "claude-opus-5"),
         ("m#1", "advisor_message", "claude-fable-5"),
@@ -42,7 +42,7 @@ def test_an_advisors_answer_is_a_row_of_its_own_that_adds_up_with_the_messages()
 def test_the_tables_hold_what_the_session_holds(tmp_path: Path) -> None:
     with Session.open(recorded("2.1.325/agents")) as session:
         found = tables(tmp_path, session)
-        inner = [session.agent_session(agent) for agent in session.agents]
+        inner = [session.open_agent_session(agent) for agent in session.agents]
         every = [session, *inner]
         assert len(found["entries"]) == sum(len(one.entries) for one in every)
         assert len(found["calls"]) == sum(len(one.calls) for one in every)
@@ -72,7 +72,7 @@ def test_what_a_table_cannot_hold_becomes_what_it_can(tmp_path: Path) -> None:
     build.answer("so", usage={"input_tokens": 2**70, "output_tokens": 5})
     build.answer(use("c1", "Bash", {"n": 2**80, "s": "\udfff"}))
     raw = build.data() + b'{"type":"user","uuid":"x","message":{"role":"user","content":"\xff\xfe"}}\n'
-    found = tables(tmp_path, Session.of(raw))
+    found = tables(tmp_path, Session.from_bytes(raw))
     assert "half" in found["messages"][0]["text"]
     assert found["messages"][0]["time"] is None
     assert "�" in found["entries"][-1]["json"]
@@ -92,11 +92,11 @@ def test_what_a_table_cannot_hold_becomes_what_it_can(tmp_path: Path) -> None:
     ],
 )
 def test_values_of_other_kinds_are_nothing(kind: str, value: Any, held: Any) -> None:
-    assert fitting(kind, value) == held
+    assert fit_column_value(kind, value) == held
 
 
 def test_many_rows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turnlog.export.parquet._ROWS", 3)
+    monkeypatch.setattr("turnlog.export.parquet._MAX_WAITING_ROWS", 3)
     build = Build()
     for number in range(10):
         build.prompt(f"p{number}")
@@ -105,6 +105,6 @@ def test_many_rows_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_every_column_is_documented_and_there() -> None:
     text = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
-    for name, columns in TABLES.items():
+    for name, columns in TABLE_COLUMNS.items():
         (section,) = re.findall(rf"^#### `{name}.parquet`\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
         assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(columns)

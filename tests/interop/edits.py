@@ -75,7 +75,7 @@ def fork(at: str, suits: Suits, options: str = "") -> Edit:
 def forked_at_an_entry(place: Place) -> Path:
     """Fork at the entry in the middle of what would be resumed."""
     with Session.open(place.session) as session:
-        said = [row.uuid for row in session.thread().rows if row.uuid and row.type in ("user", "assistant")]
+        said = [row.uuid for row in session.build_thread().rows if row.uuid and row.type in ("user", "assistant")]
     return place.new_session("fork", place.session.stem, "--at", said[len(said) // 2])
 
 

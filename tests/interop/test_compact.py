@@ -11,8 +11,8 @@ from tests.interop.digest import difference, digests
 from tests.interop.reader import messages_of
 from tests.interop.recordings import DATA
 from tests.interop.resume import resume
-from turnlog.edit.compress.compact import BEFORE, compact
-from turnlog.edit.compress.recap import recap
+from turnlog.edit.compress.compact import SUMMARY_INTRODUCTION, compact_draft
+from turnlog.edit.compress.recap import build_recap
 from turnlog.edit.draft import Draft
 from turnlog.session.session import Session
 
@@ -38,8 +38,8 @@ def compacted(folder: Path, name: str, keep: int) -> Path:
     source = max((DATA / "sessions" / name).rglob("????????-*.jsonl"), key=lambda path: path.stat().st_size)
     made = folder / source.name
     with Session.open(source) as session:
-        found = compact(Draft.of(session.file), recap, keep=keep, transcript=made)
-        made.write_bytes(b"".join(found.draft.lines()))
+        found = compact_draft(Draft.from_transcript(session.file), build_recap, keep=keep, transcript=made)
+        made.write_bytes(b"".join(found.draft.iterate_lines()))
     return made
 
 
@@ -50,7 +50,7 @@ def test_the_newest_client_sends_the_summary_and_the_kept_turns(name: str, keep:
     ours = messages_of(made) or []
     assert (got.outcome, got.status) == ("sent", 0)
     assert difference(digests(got.messages), digests(ours)) is None
-    assert ours[0]["content"][0]["text"].startswith(BEFORE)
+    assert ours[0]["content"][0]["text"].startswith(SUMMARY_INTRODUCTION)
     assert len(ours) > 1 or keep == 0
 
 

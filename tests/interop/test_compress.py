@@ -18,7 +18,7 @@ pytestmark = pytest.mark.interop
 @pytest.mark.parametrize("version", [NEWEST, OLD])
 def test_all_turns_of_a_compressed_session_are_sent_without_its_mark(version: str, tmp_path: Path) -> None:
     _, draft = compressed(conversation().session())
-    data = b"".join(draft.lines())
+    data = b"".join(draft.iterate_lines())
     assert b"turnlog compressed the conversation above" in data
     path = tmp_path / f"{SESSION}.jsonl"
     path.write_bytes(data)

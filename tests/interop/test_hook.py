@@ -17,11 +17,11 @@ from tests.interop.clients import NEWEST, OLD, client, missing
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, MODEL, environment, run, scratch_folder
 from tests.trace.recorder import Recorder
-from turnlog.trace.harvest import preview
+from turnlog.trace.harvest import preview_spans
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.spans.span import Told
-from turnlog.trace.targets.target import Target
-from turnlog.trace.wakes import count
+from turnlog.trace.spans.span import SessionSignals
+from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.wakes import count_wakes
 
 pytestmark = pytest.mark.interop
 VERSIONS = [
@@ -95,17 +95,23 @@ class Home:
 
     def settle(self) -> None:
         """Wait until all that the hook has left is put and delivered."""
-        until(lambda: (self.folder / "outbox.db").exists() and not count(self.folder).waiting and not self._pending())
+        until(
+            lambda: (
+                (self.folder / "outbox.db").exists() and not count_wakes(self.folder).waiting and not self._pending()
+            )
+        )
 
     def _pending(self) -> int:
         with Outbox.open(self.folder / "outbox.db") as outbox:
-            return sum(item.pending_spans for item in outbox.status())
+            return sum(item.pending_spans for item in outbox.list_statuses())
 
     def expected(self) -> list[str]:
         """The spans of the session when it is sent as a whole, to somebody who has none of them."""
-        target = Target("whole", self.recorder.url, {})
+        target = TraceTarget("whole", self.recorder.url, {})
         with Outbox.open(self.home / "outbox.db") as outbox:
-            return sorted(span.id.hex() for span in preview(self.session, outbox, target, Told(over=True)))
+            return sorted(
+                span.id.hex() for span in preview_spans(self.session, outbox, target, SessionSignals(over=True))
+            )
 
 
 @pytest.fixture

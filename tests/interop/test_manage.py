@@ -17,11 +17,11 @@ from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.normalise import NEXT
 from tests.interop.resume import MODEL, environment, furnish, judge, run
 from tests.session.build import recorded
-from turnlog.edit.busy import signs
-from turnlog.edit.rename import rename
-from turnlog.edit.tag import tag
-from turnlog.edit.target import target
-from turnlog.edit.trash.delete import delete
+from turnlog.edit.busy import find_open_signs
+from turnlog.edit.rename import rename_session
+from turnlog.edit.tag import tag_session
+from turnlog.edit.target import find_target
+from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
 
 pytestmark = pytest.mark.interop
@@ -68,8 +68,8 @@ def spoken(messages: list[dict[str, object]]) -> str:
 
 def test_a_renamed_session_resumes_the_same_and_keeps_its_title_when_it_goes_on(made: list[Place]) -> None:
     plain, named = made
-    rename(named.session, "Named by turnlog")
-    tag(named.session, "urgent")
+    rename_session(named.session, "Named by turnlog")
+    tag_session(named.session, "urgent")
     (_, expected), (outcome, messages) = plain.resumed(), named.resumed()
     assert outcome == "sent"
     assert [m["role"] for m in messages] == [m["role"] for m in expected]
@@ -80,7 +80,7 @@ def test_a_renamed_session_resumes_the_same_and_keeps_its_title_when_it_goes_on(
 
 def test_a_deleted_session_is_gone_for_the_client_and_resumes_the_same_when_it_is_back(made: list[Place]) -> None:
     plain, gone = made
-    entry = delete(gone.session, gone.trash, force=True)
+    entry = delete_session(gone.session, gone.trash, force=True)
     assert gone.resumed()[0] == "refused"
     gone.trash.restore(entry)
     (_, expected), (outcome, messages) = plain.resumed(), gone.resumed()
@@ -120,8 +120,8 @@ def test_the_clients_own_list_shows_title_and_tag_and_a_running_client_is_not_di
     made: list[Place], tmp_path: Path
 ) -> None:
     place, _ = made
-    rename(place.session, "Named by turnlog")
-    tag(place.session, "urgent")
+    rename_session(place.session, "Named by turnlog")
+    tag_session(place.session, "urgent")
     with MockAnthropic() as mock:
         terminal = Terminal(place, tmp_path / "tmux", mock.url)
         try:
@@ -129,8 +129,8 @@ def test_the_clients_own_list_shows_title_and_tag_and_a_running_client_is_not_di
             terminal.do("send-keys", "Enter")
             terminal.until("auto mode")
             _wait_for_registration(place)
-            assert rename(place.session, "While it runs").busy[0].kind == "registered"
-            tag(place.session, None)
+            assert rename_session(place.session, "While it runs").busy[0].kind == "registered"
+            tag_session(place.session, None)
             terminal.type("hello again")
             terminal.until("OK.")
             terminal.type("/exit")
@@ -147,12 +147,15 @@ def test_the_clients_own_list_shows_title_and_tag_and_a_running_client_is_not_di
 
 def _wait_for_registration(place: Place) -> None:
     end = time.monotonic() + 30
-    while not any(sign.kind == "registered" for sign in signs(target(place.session))):
+    while not any(sign.kind == "registered" for sign in find_open_signs(find_target(place.session))):
         assert time.monotonic() < end
         time.sleep(0.2)
 
 
 def _wait_for_end(place: Place) -> None:
     end = time.monotonic() + 30
-    while any(sign.kind == "registered" for sign in signs(target(place.session))) and time.monotonic() < end:
+    while (
+        any(sign.kind == "registered" for sign in find_open_signs(find_target(place.session)))
+        and time.monotonic() < end
+    ):
         time.sleep(0.2)

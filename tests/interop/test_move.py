@@ -16,11 +16,11 @@ from tests.interop.normalise import NEXT
 from tests.interop.resume import MODEL, Resumed, environment, furnish, judge, run
 from tests.interop.test_manage import Place, Terminal
 from tests.session.build import recorded
-from turnlog.edit.move.move import move
-from turnlog.edit.move.paths import Translation
-from turnlog.edit.move.plan import plan
+from turnlog.edit.move.move import move_project
+from turnlog.edit.move.paths import PathTranslation
+from turnlog.edit.move.plan import plan_move
 from turnlog.edit.undo.undo import Undo
-from turnlog.entries.layout import session_files
+from turnlog.entries.layout import list_session_files
 
 pytestmark = pytest.mark.interop
 
@@ -33,16 +33,16 @@ class Project:
         self.home, self.cwd = furnish(base, path, path.read_bytes(), path.stem)
         subprocess.run(["chmod", "-R", "u+w", str(base)], check=True)  # the recorded files are read-only
         self.config = self.home / ".claude"
-        at_home = Translation("/tmp/demo/webshop", str(self.cwd))
+        at_home = PathTranslation("/tmp/demo/webshop", str(self.cwd))
         for file in self.config.rglob("*.jsonl"):
-            file.write_bytes(b"".join(map(at_home.line, file.read_bytes().splitlines(keepends=True))))
+            file.write_bytes(b"".join(map(at_home.translate_line, file.read_bytes().splitlines(keepends=True))))
             os.utime(file, (1_790_000_000, 1_790_000_000))
         self.undo = Undo(base / "undo")
 
     def move(self, to: Path) -> None:
         """Rename the project's folder, and let the sessions follow."""
         shutil.move(self.cwd, to)
-        move(plan(str(self.cwd), str(to), [self.config]), self.undo)
+        move_project(plan_move(str(self.cwd), str(to), [self.config]), self.undo)
         self.cwd = to
 
     def sent(self, *words: str) -> Resumed:
@@ -52,7 +52,7 @@ class Project:
             return judge(mock.requests, run(command, environment(self.home, mock.url), self.cwd, 60))
 
     def session(self) -> Path:
-        (found,) = session_files(self.config)
+        (found,) = list_session_files(self.config)
         return found.path
 
 
@@ -81,8 +81,8 @@ def test_without_the_move_and_after_its_undoing_a_new_session_is_begun_in_the_ne
     project = Project(tmp_path / "one", "2.1.325/tui_basic")
     before = project.session().read_bytes()
     project.move(tmp_path / "one" / "new")
-    (record,) = project.undo.records()
-    project.undo.undo(record)
+    (record,) = project.undo.list_records()
+    project.undo.undo_record(record)
     session = project.session()
     assert session.read_bytes() == before
     got = project.sent("--continue")

@@ -19,8 +19,8 @@ from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.place import Failed, Place
 from tests.interop.resume import KEY, environment
 from tests.session.build import SESSION, base
-from turnlog.edit.busy import signs
-from turnlog.edit.target import target
+from turnlog.edit.busy import find_open_signs
+from turnlog.edit.target import find_target
 
 pytestmark = [pytest.mark.interop, pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")]
 VERSIONS = (OLD, "2.1.45", "2.0.50")
@@ -60,7 +60,7 @@ class Running:
         self._until(lambda: self._enter(text))
         found = self._find_prompt(text)
         assert found is not None
-        self._until(lambda: all(sign.kind != "growth" for sign in signs(target(found))))
+        self._until(lambda: all(sign.kind != "growth" for sign in find_open_signs(find_target(found))))
         return found
 
     def _enter(self, text: str) -> bool:

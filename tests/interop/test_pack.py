@@ -12,10 +12,10 @@ from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.normalise import NEXT
 from tests.interop.recordings import DATA
 from tests.interop.resume import MODEL, Resumed, environment, furnish, judge, run, scratch_folder
-from turnlog.edit.package.contents import contents
-from turnlog.edit.package.pack import pack
+from turnlog.edit.package.contents import list_session_contents
+from turnlog.edit.package.pack import pack_sessions
 from turnlog.edit.package.reader import Package
-from turnlog.edit.package.unpack import unpack
+from turnlog.edit.package.unpack import unpack_package
 
 pytestmark = [
     pytest.mark.interop,
@@ -55,9 +55,11 @@ def unpacked(path: Path, base: Path, *, new_ids: bool) -> tuple[Path, Path, str]
     home, cwd = base / "home" / "erin", base / "work" / "other place"
     for folder in (home / "tmp", cwd):
         folder.mkdir(parents=True)
-    package = pack([path], base / "p.tar.zst").path
+    package = pack_sessions([path], base / "p.tar.zst").path
     with Package(package) as opened:
-        (done,) = unpack(opened, home / ".claude", given={contents(path).project: cwd}, new_ids=new_ids)
+        (done,) = unpack_package(
+            opened, home / ".claude", given={list_session_contents(path).project: cwd}, new_ids=new_ids
+        )
     return home, cwd, done.arrival.session_id
 
 

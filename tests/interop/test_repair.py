@@ -14,7 +14,7 @@ from tests.interop.digest import difference, digests
 from tests.interop.reader import messages_of
 from tests.interop.resume import Resumed, resume
 from tests.session.build import SESSION, recorded
-from turnlog.edit.repairs.repair import repair
+from turnlog.edit.repairs.repair import repair_session
 from turnlog.session.session import Session
 
 pytestmark = [
@@ -43,9 +43,9 @@ def written(folder: Path, data: bytes) -> Path:
 
 
 def repaired(folder: Path, data: bytes, *only: str) -> Path:
-    found = repair(Session.of(data), only)
+    found = repair_session(Session.from_bytes(data), only)
     assert found.draft is not None
-    return written(folder, b"".join(found.draft.lines()))
+    return written(folder, b"".join(found.draft.iterate_lines()))
 
 
 def texts(got: Resumed) -> list[str]:
@@ -100,10 +100,10 @@ def test_the_old_client_sends_what_was_made_up(make: Callable[[], Sick], tmp_pat
 def test_lines_that_the_old_client_wrote_elsewhere_are_sent_again_by_itself(tmp_path: Path) -> None:
     source = recorded("2.1.29/tui_progress")
     with Session.open(source) as session:
-        found = repair(session)
+        found = repair_session(session)
     assert found.draft is not None
     path = tmp_path / source.name
-    path.write_bytes(b"".join(found.draft.lines()))
+    path.write_bytes(b"".join(found.draft.iterate_lines()))
     before, after = resume(CLIENT_OLD, source, 60), resume(CLIENT_OLD, path, 60)
     newest = resume(CLIENT_NEWEST, path, 60)
     assert len(before.messages) < len(after.messages)

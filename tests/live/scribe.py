@@ -7,37 +7,37 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from turnlog.live.events import Event
+from turnlog.live.events import LiveEvent
 from turnlog.session.session import Session
 from turnlog.session.timeline import sequence
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.timeline import Item, Place
+from turnlog.session.timeline.timeline import LinePlace, TimelineItem
 
 
-def plain(item: Item) -> dict[str, Any]:
+def plain(item: TimelineItem) -> dict[str, Any]:
     """An item as JSON knows it."""
     places = [[list(place) for place in part] for part in (item.lines, item.results)]
     return {"key": item.key, "kind": item.kind, "turn": item.turn, "lines": places[0], "results": places[1]}
 
 
-def scribe(excerpt: Excerpt, items: Sequence[Item], agent: str | None) -> list[str]:
+def scribe(excerpt: Excerpt, items: Sequence[TimelineItem], agent: str | None) -> list[str]:
     """Write items down as they are; every line of theirs must be in the excerpt."""
     for item in items:
-        assert all(excerpt.at(place[0]) is not None for place in (*item.lines, *item.results))
+        assert all(excerpt.find_item_at(place[0]) is not None for place in (*item.lines, *item.results))
     return [json.dumps(plain(item)) for item in items]
 
 
 def whole(session: Session) -> list[dict[str, Any]]:
     """The items of a session that is read at once."""
-    found = sequence.Sequence(session)
-    list(found.chapters())
+    found = sequence.ItemSequence(session)
+    list(found.build_chapters())
     return [plain(item) for item in found.items]
 
 
 def whole_file(path: Path) -> list[dict[str, Any]]:
     """The items of the whole lines of a file."""
     data = path.read_bytes()
-    return whole(Session.of(data[: data.rfind(b"\n") + 1]))
+    return whole(Session.from_bytes(data[: data.rfind(b"\n") + 1]))
 
 
 class Reader:
@@ -52,7 +52,7 @@ class Reader:
         self.states: list[dict[str, Any]] = []
         self._delivered: dict[str, set[tuple[int, int]]] = {}
 
-    def take(self, events: Iterable[Event]) -> Reader:
+    def take(self, events: Iterable[LiveEvent]) -> Reader:
         """Carry out some events."""
         for event in events:
             getattr(self, f"_{event.name}")(json.loads(event.data))
@@ -108,4 +108,4 @@ class Reader:
 
 
 def _places(item: dict[str, Any]) -> set[tuple[int, int]]:
-    return {Place(*place) for place in (*item["lines"], *item["results"])}
+    return {LinePlace(*place) for place in (*item["lines"], *item["results"])}

@@ -15,7 +15,7 @@ import pytest
 
 from tests.live.writing import agent_lines, append
 from tests.session.build import Build
-from turnlog.live.board import Board, Row
+from turnlog.live.board import Board, BoardRow
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def working(words: str = "hello") -> Build:
     return build
 
 
-def due(board: Board) -> list[Row | str]:
+def due(board: Board) -> list[BoardRow | str]:
     """What a poll tells when everything is looked at again."""
     board._listed = board._looked = board._asked = float("-inf")
     for watched in board._watched.values():
@@ -108,7 +108,7 @@ def test_only_what_has_changed_is_told(config: Path) -> None:
     assert due(board) == []
     append(path, finished().data())
     (row,) = due(board)
-    assert isinstance(row, Row)
+    assert isinstance(row, BoardRow)
     assert (row.path, row.state.kind) == (str(path), "finished")
 
 
@@ -117,12 +117,12 @@ def test_new_sessions_and_new_projects_appear_and_deleted_ones_go(config: Path) 
     assert board.poll() == []
     path = add(config, 1, working())
     board._looked = float("-inf")
-    assert [row.path for row in board.poll() if isinstance(row, Row)] == [str(path)]
+    assert [row.path for row in board.poll() if isinstance(row, BoardRow)] == [str(path)]
     other = config / "projects" / "-other"
     other.mkdir()
     second = working().write(other, "99999999-2222-4333-8444-555555555555")
     board._looked = float("-inf")
-    assert [row.path for row in board.poll() if isinstance(row, Row)] == [str(second)]
+    assert [row.path for row in board.poll() if isinstance(row, BoardRow)] == [str(second)]
     path.unlink()
     assert due(board) == [str(path)]
 
@@ -134,7 +134,7 @@ def test_an_old_session_that_is_resumed_is_found_when_the_folders_are_listed(con
     append(path, working("again").data())
     assert board.poll() == []
     (row,) = due(board)
-    assert isinstance(row, Row)
+    assert isinstance(row, BoardRow)
     assert row.column == "working"
 
 
@@ -146,7 +146,7 @@ def test_a_file_that_was_replaced_is_read_anew(config: Path) -> None:
     new.write_bytes(working("second").data())
     new.replace(path)
     (row,) = due(board)
-    assert isinstance(row, Row)
+    assert isinstance(row, BoardRow)
     assert (row.title, row.column) == ("second", "working")
 
 

@@ -16,22 +16,22 @@ from hypothesis import strategies as st
 from tests.entries.strategies import files
 from tests.live.writing import MOVES, written
 from tests.session.build import START, Build, outcome, recorded, use
-from turnlog.entries.reader import scan
-from turnlog.live.fold import Fold
-from turnlog.live.states import Signs, State, column, state
+from turnlog.entries.reader import scan_lines
+from turnlog.live.fold import Activity
+from turnlog.live.states import SessionSigns, SessionState, choose_column, judge_state
 
 NOW = START + timedelta(hours=1)
 
 
-def folded(data: bytes, fold: Fold | None = None) -> Fold:
-    return (fold or Fold()).add_all(scan(io.BytesIO(data)))
+def folded(data: bytes, fold: Activity | None = None) -> Activity:
+    return (fold or Activity()).add_all(scan_lines(io.BytesIO(data)))
 
 
-def doing(write: Callable[[Build], object], quiet: float = 1, **signs: object) -> State:
+def doing(write: Callable[[Build], object], quiet: float = 1, **signs: object) -> SessionState:
     build = Build(step=1)
     write(build)
-    seen = Signs(written=NOW - timedelta(seconds=quiet), **signs)  # type: ignore[arg-type]
-    return state(folded(build.data()), NOW, seen)
+    seen = SessionSigns(written=NOW - timedelta(seconds=quiet), **signs)  # type: ignore[arg-type]
+    return judge_state(folded(build.data()), NOW, seen)
 
 
 # -- folding
@@ -40,16 +40,16 @@ def doing(write: Callable[[Build], object], quiet: float = 1, **signs: object) -
 @given(data=st.builds(written, MOVES) | files, cuts=st.lists(st.integers(0, 5000), max_size=4))
 def test_folding_a_tail_onto_what_was_folded_before_equals_folding_the_whole(data: bytes, cuts: list[int]) -> None:
     lines = io.BytesIO(data).readlines()
-    fold, done = Fold(), 0
+    fold, done = Activity(), 0
     for cut in sorted(cut % (len(lines) + 1) for cut in cuts):
-        fold.add_all(scan(lines[done:cut]))
-        fold = msgspec.json.decode(_encoded(fold), type=Fold)
+        fold.add_all(scan_lines(lines[done:cut]))
+        fold = msgspec.json.decode(_encoded(fold), type=Activity)
         done = max(done, cut)
-    fold.add_all(scan(lines[done:]))
+    fold.add_all(scan_lines(lines[done:]))
     assert _encoded(fold) == _encoded(folded(data))
 
 
-def _encoded(fold: Fold) -> bytes:
+def _encoded(fold: Activity) -> bytes:
     import json
 
     return json.dumps(msgspec.to_builtins(fold)).encode("utf-8", "surrogatepass")
@@ -58,8 +58,8 @@ def _encoded(fold: Fold) -> bytes:
 @settings(max_examples=200)
 @given(data=files)
 def test_nothing_that_a_file_can_hold_makes_it_fail(data: bytes) -> None:
-    found = state(folded(data), NOW)
-    column(found, NOW)
+    found = judge_state(folded(data), NOW)
+    choose_column(found, NOW)
 
 
 # -- states
@@ -129,7 +129,7 @@ def test_a_turn_duration_is_a_sure_end() -> None:
 def test_a_question_waits_for_a_person(name: str, given: object, words: str) -> None:
     found = doing(lambda b: (b.prompt("go"), b.call("c", name, given)), quiet=3600)
     assert (found.kind, found.words) == ("waiting", words)
-    assert column(found, NOW, Signs(written=NOW - timedelta(hours=1))) == "needs"
+    assert choose_column(found, NOW, SessionSigns(written=NOW - timedelta(hours=1))) == "needs"
 
 
 def test_a_call_that_is_silent_for_long_may_wait_for_permission_and_is_not_called_waiting() -> None:
@@ -171,7 +171,7 @@ def test_an_api_error_is_told_with_its_words_and_needs_a_person() -> None:
 
     found = doing(write)
     assert (found.kind, found.words) == ("error", "error: API Error: 529 Overloaded")
-    assert column(found, NOW, Signs(written=NOW)) == "needs"
+    assert choose_column(found, NOW, SessionSigns(written=NOW)) == "needs"
 
 
 def test_a_further_attempt_is_no_error() -> None:
@@ -322,11 +322,11 @@ def test_compacting_is_told_by_the_clients_side_work() -> None:
 def test_a_finished_session_is_idle_for_a_while_and_as_long_as_its_client_runs(
     hours: int, is_open: bool, where: str
 ) -> None:
-    signs = Signs(written=NOW - timedelta(hours=hours), is_open=is_open)
+    signs = SessionSigns(written=NOW - timedelta(hours=hours), is_open=is_open)
     build = Build()
     build.prompt("go")
     build.answer("done")
-    assert column(state(folded(build.data()), NOW, signs), NOW, signs) == where
+    assert choose_column(judge_state(folded(build.data()), NOW, signs), NOW, signs) == where
 
 
 def test_of_several_requests_behind_a_message_the_last_fills_the_window() -> None:
@@ -361,17 +361,17 @@ def test_the_window_is_the_one_of_the_model() -> None:
 def test_recorded_sessions_that_ended_are_finished(name: str, kind: str) -> None:
     fold = folded(recorded(name).read_bytes())
     last = datetime.fromisoformat(fold.heard or "").astimezone(UTC)
-    found = state(fold, last + timedelta(seconds=30), Signs(written=last))
+    found = judge_state(fold, last + timedelta(seconds=30), SessionSigns(written=last))
     assert (found.kind, found.tools, found.agents) == (kind, (), ())
 
 
 def test_every_moment_of_recorded_sessions_has_a_state_that_makes_sense(tmp_path: Path) -> None:
     for name in ("2.1.325/tools", "2.0.76/tools", "2.1.325/agents"):
-        fold, seen = Fold(), set()
-        for piece in scan(io.BytesIO(recorded(name).read_bytes())):
+        fold, seen = Activity(), set()
+        for piece in scan_lines(io.BytesIO(recorded(name).read_bytes())):
             fold.add_all([piece])
             heard = datetime.fromisoformat(fold.heard).astimezone(UTC) if fold.heard else NOW
-            seen.add(state(fold, heard, Signs(written=heard)).kind)
+            seen.add(judge_state(fold, heard, SessionSigns(written=heard)).kind)
         assert {"answering", "running", "finished"} <= seen
         assert "error" not in seen
 
@@ -385,5 +385,5 @@ def test_a_message_of_another_agent_sets_off_work_but_is_no_typed_prompt(fields:
     build.prompt("the person's words")
     build.answer("done", stop="end_turn")
     build.prompt("Another Claude session sent a message:\n<agent-message>look</agent-message>", **fields)
-    fold = Fold().add_all(scan(io.BytesIO(build.data())))
+    fold = Activity().add_all(scan_lines(io.BytesIO(build.data())))
     assert (fold.last, fold.prompt) == ("prompt", "the person's words")

@@ -12,10 +12,10 @@ from typing import Any
 
 from tests.interop.mock_anthropic import MockAnthropic
 from turnlog.model.endpoint import Endpoint
-from turnlog.model.patient import Patience
+from turnlog.model.patient import RetryPolicy
 
 KEY = "sk-ant-test-secret"
-QUICK = Patience(attempts=4, first=0.001, longest=0.01)
+QUICK = RetryPolicy(attempts=4, first=0.001, longest=0.01)
 
 
 def scripted(*replies: Any) -> MockAnthropic:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from turnlog.errors import UsageError
-from turnlog.model.anthropic import Anthropic
-from turnlog.model.endpoint import HOME, Endpoint
-from turnlog.model.request import ask
+from turnlog.model.anthropic import AnthropicModel
+from turnlog.model.endpoint import DEFAULT_BASE_URL, Endpoint
+from turnlog.model.request import build_prompt_request
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-secret"}
 
 
 def test_a_key_is_enough() -> None:
     found = Endpoint.from_environment(KEY)
-    assert (found.url, found.key, found.token, found.proxy) == (HOME, "sk-ant-secret", None, None)
-    assert found.headers()["x-api-key"] == "sk-ant-secret"
+    assert (found.url, found.key, found.token, found.proxy) == (DEFAULT_BASE_URL, "sk-ant-secret", None, None)
+    assert found.build_headers()["x-api-key"] == "sk-ant-secret"
 
 
 def test_without_a_key_the_remedy_is_named() -> None:
@@ -75,4 +75,4 @@ def test_this_machine_is_asked_without_a_proxy() -> None:
 
 def test_a_proxy_of_another_kind_is_refused() -> None:
     with pytest.raises(UsageError, match="must begin with http://"):
-        Anthropic(Endpoint(key="k", proxy="socks5://p:1")).complete(ask("m", "x"))
+        AnthropicModel(Endpoint(key="k", proxy="socks5://p:1")).complete(build_prompt_request("m", "x"))

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.model.server import KEY, QUICK, START, STOP, endpoint, page, received, text_block
-from turnlog.model.anthropic import connect
-from turnlog.model.failures import Rejected
-from turnlog.model.request import ask
+from turnlog.model.anthropic import connect_model
+from turnlog.model.failures import RequestRejected
+from turnlog.model.request import build_prompt_request
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl, to make a certificate")
 
@@ -62,8 +62,8 @@ def server(certificate: Path) -> Iterator[tuple[int, list[bytes]]]:
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(server: tuple[int, list[bytes]]) -> None:
     port, seen = server
-    with pytest.raises(Rejected, match="certificate is not accepted"):
-        connect(endpoint(f"https://localhost:{port}"), QUICK).complete(ask("m", "x"))
+    with pytest.raises(RequestRejected, match="certificate is not accepted"):
+        connect_model(endpoint(f"https://localhost:{port}"), QUICK).complete(build_prompt_request("m", "x"))
     assert seen == []
 
 
@@ -72,5 +72,8 @@ def test_a_certificate_can_be_vouched_for(
 ) -> None:
     port, seen = server
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    assert connect(endpoint(f"https://localhost:{port}"), QUICK).complete(ask("m", "x")).text == "safe"
+    assert (
+        connect_model(endpoint(f"https://localhost:{port}"), QUICK).complete(build_prompt_request("m", "x")).text
+        == "safe"
+    )
     assert KEY.encode() in seen[0]

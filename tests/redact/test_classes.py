@@ -249,34 +249,34 @@ HARMLESS = (
 @pytest.mark.parametrize(("text", "secret"), SECRETS, ids=[str(number) for number in range(len(SECRETS))])
 def test_a_secret_of_a_known_class_is_found(text: str, secret: str) -> None:
     assert secret in text
-    assert secret not in Redactor().text(text)
+    assert secret not in Redactor().redact_text(text)
 
 
 @pytest.mark.parametrize("text", HARMLESS, ids=[str(number) for number in range(len(HARMLESS))])
 def test_what_only_has_the_form_of_a_class_stays(text: str) -> None:
-    assert Redactor().text(text) == text
+    assert Redactor().redact_text(text) == text
 
 
 def test_values_in_a_table_of_hashes_stay() -> None:
     rows = [f'"{name}": "{number:032x}",' for number, name in enumerate(NAMES, 0xA1B2C3D4E5F60718293A4B5C6D7E8F90)]
     table = "HASHES = {\n    " + "\n    ".join(rows) + "\n}"
-    assert Redactor().text(table) == table
+    assert Redactor().redact_text(table) == table
 
 
 def test_several_hashes_that_are_all_named_secrets_go() -> None:
     text = "".join(f"{name}={number:064x}\n" for number, name in enumerate(("JWT_SECRET", "SESSION_SECRET"), 7**90))
-    assert Redactor().text(text) == "JWT_SECRET=[secret:secret:1]\nSESSION_SECRET=[secret:secret:2]\n"
+    assert Redactor().redact_text(text) == "JWT_SECRET=[secret:secret:1]\nSESSION_SECRET=[secret:secret:2]\n"
 
 
 def test_a_secret_in_pieces_leaves_code_that_still_reads() -> None:
-    assert Redactor().text('token = "k3jd8sj" + "q92mxabc"') == 'token = "[secret:token:1]"'
+    assert Redactor().redact_text('token = "k3jd8sj" + "q92mxabc"') == 'token = "[secret:token:1]"'
     text = "PASSWORD = (\n    'Tulip-'\n    'Gate-88'\n)"
-    assert Redactor().text(text) == "PASSWORD = (\n    '[secret:password:1]'\n)"
+    assert Redactor().redact_text(text) == "PASSWORD = (\n    '[secret:password:1]'\n)"
 
 
 def test_a_token_that_a_terminal_broke_goes_with_all_its_lines() -> None:
     first, second = "k3Jd8sJq92mXk3jd8Sjq92Ab" * 2, "Zx7Tq2LmKp9WvB4nRs6YdF8h"
-    assert Redactor().text(f"API_TOKEN={first}\n{second}\n$ ls") == "API_TOKEN=[secret:token:1]\n$ ls"
+    assert Redactor().redact_text(f"API_TOKEN={first}\n{second}\n$ ls") == "API_TOKEN=[secret:token:1]\n$ ls"
 
 
 NAMES = ("auth.py", "token", "secret", "views.py", "password", "models.py", "api_key", "urls.py")

@@ -22,9 +22,9 @@ def test_published_sessions_raise_few_alarms(corpus: Path, capsys: pytest.Captur
             except ValueError:
                 continue
             if isinstance(body, dict):
-                redactor.body(body, number)
-        report = redactor.report()
-        found += report.found
+                redactor.redact_entry_body(body, number)
+        report = redactor.build_report()
+        found += report.replacement_count
         secrets += sum(count.secrets for count in report.rules.values())
         size += path.stat().st_size
     with capsys.disabled():

@@ -44,7 +44,7 @@ def test_a_secret_goes_from_every_text_of_an_entry() -> None:
         snapshot={"trackedFileBackups": {f"/srv/{SECRET}": {"backupFileName": "a@v1"}}},
         unknown=[{"deep": {"list": [SECRET]}}],
     )
-    redacted = Redactor().body(body, 3)
+    redacted = Redactor().redact_entry_body(body, 3)
     assert SECRET not in json.dumps(redacted)
     assert json.dumps(redacted) == json.dumps(body).replace(SECRET, MARK)
 
@@ -56,63 +56,64 @@ def test_tool_inputs_are_free_of_structure() -> None:
         "name": "Bash",
         "input": {"id": SECRET, "type": SECRET, "signature": SECRET},
     }
-    redacted = Redactor().body(answer(call))["message"]["content"][0]
+    redacted = Redactor().redact_entry_body(answer(call))["message"]["content"][0]
     assert redacted == {**call, "input": {"id": MARK, "type": MARK, "signature": MARK}}
 
 
 def test_ids_links_types_and_signatures_stay_even_if_they_are_known_secrets() -> None:
     redactor = Redactor()
-    redactor.learn({"password": UUID, "api_key": "toolu_01abcdefgh23"})
+    redactor.learn_secrets({"password": UUID, "api_key": "toolu_01abcdefgh23"})
     body = answer(
         {"type": "thinking", "thinking": "", "signature": UUID},
         {"type": "redacted_thinking", "data": UUID},
         {"type": "tool_use", "id": "toolu_01abcdefgh23", "name": "Read", "input": {}},
     )
-    assert redactor.body(body) == body
+    assert redactor.redact_entry_body(body) == body
     assert (
-        redactor.body(entry(message={"role": "user", "content": UUID}))["message"]["content"] == "[secret:password:1]"
+        redactor.redact_entry_body(entry(message={"role": "user", "content": UUID}))["message"]["content"]
+        == "[secret:password:1]"
     )
 
 
 def test_signed_thinking_that_changes_is_told() -> None:
     redactor = Redactor()
     thought = {"type": "thinking", "thinking": f"use {SECRET}", "signature": "c2ln"}
-    redacted = redactor.body(answer({"type": "text", "text": "ok"}, thought), 9)
+    redacted = redactor.redact_entry_body(answer({"type": "text", "text": "ok"}, thought), 9)
     assert redacted["message"]["content"][1] == {**thought, "thinking": f"use {MARK}"}
-    told = [(place.line, place.entry, place.path) for place in redactor.report().thinking]
+    told = [(place.line, place.entry, place.path) for place in redactor.build_report().thinking]
     assert told == [(9, UUID, "message.content[1]")]
 
 
 def test_unsigned_or_unchanged_thinking_is_not_told() -> None:
     redactor = Redactor()
-    redactor.body(answer({"type": "thinking", "thinking": SECRET, "signature": ""}))
-    redactor.body(answer({"type": "thinking", "thinking": "nothing", "signature": "c2ln"}))
-    assert redactor.report().thinking == ()
+    redactor.redact_entry_body(answer({"type": "thinking", "thinking": SECRET, "signature": ""}))
+    redactor.redact_entry_body(answer({"type": "thinking", "thinking": "nothing", "signature": "c2ln"}))
+    assert redactor.build_report().thinking == ()
 
 
 def test_a_place_has_line_entry_and_path() -> None:
     redactor = Redactor()
-    redactor.body(answer({"type": "text", "text": f"{SECRET} {SECRET}"}), 4)
-    (place,) = redactor.report().places
+    redactor.redact_entry_body(answer({"type": "text", "text": f"{SECRET} {SECRET}"}), 4)
+    (place,) = redactor.build_report().places
     assert (place.rule, place.times, place.line, place.entry) == ("github", 2, 4, UUID)
     assert place.path == "message.content[0].text"
 
 
 def test_a_uuid_that_is_none_is_not_told() -> None:
     redactor = Redactor()
-    redactor.body({"uuid": SECRET, "text": SECRET})
-    assert SECRET not in repr(redactor.report())
+    redactor.redact_entry_body({"uuid": SECRET, "text": SECRET})
+    assert SECRET not in repr(redactor.build_report())
 
 
 def test_a_nested_entry_keeps_its_ids() -> None:
     redactor = Redactor()
-    redactor.learn({"password": UUID})
+    redactor.learn_secrets({"password": UUID})
     inner = {
         "type": "assistant",
         "uuid": UUID,
         "message": {"id": "msg_1", "content": [{"type": "text", "text": SECRET}]},
     }
-    redacted = redactor.body(entry(type="progress", data={"type": "agent_progress", "message": inner}))
+    redacted = redactor.redact_entry_body(entry(type="progress", data={"type": "agent_progress", "message": inner}))
     assert redacted["data"]["message"]["uuid"] == UUID
     assert redacted["data"]["message"]["message"]["content"][0]["text"] == "[secret:github:1]"
 
@@ -124,7 +125,7 @@ def test_an_entry_with_wrong_types_is_walked_all_the_same() -> None:
         "message": [{"content": {"type": ["x"], "text": SECRET}}],
         "name": {"a": SECRET},
     }
-    redacted = Redactor().body(body)
+    redacted = Redactor().redact_entry_body(body)
     assert redacted["message"] == [{"content": {"type": ["x"], "text": MARK}}]
     assert redacted["name"] == {"a": MARK}
 
@@ -139,8 +140,8 @@ def test_the_lab_sessions_have_no_secrets_and_stay_as_they_are() -> None:
     ]
     assert len(bodies) > 500
     for body in bodies:
-        assert redactor.body(body) == body
-    assert redactor.report().found == 0
+        assert redactor.redact_entry_body(body) == body
+    assert redactor.build_report().replacement_count == 0
 
 
 def test_a_planted_session_is_redacted_whole() -> None:
@@ -149,10 +150,10 @@ def test_a_planted_session_is_redacted_whole() -> None:
     bodies = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     planted = [_planted(body) for body in bodies]
     redactor = Redactor()
-    first = redactor.rehearsal()
+    first = redactor.make_rehearsal()
     for body in planted:
-        first.body(body)
-    redacted = [redactor.body(body) for body in planted]
+        first.redact_entry_body(body)
+    redacted = [redactor.redact_entry_body(body) for body in planted]
     assert SECRET in json.dumps(planted)
     assert OTHER in json.dumps(planted)
     assert not {SECRET, OTHER} & {secret for secret in (SECRET, OTHER) if secret in json.dumps(redacted)}

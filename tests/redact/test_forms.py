@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from turnlog.redact.forms import FORMS, Form
+from turnlog.redact.forms import TOKEN_FORMS, TokenForm
 from turnlog.redact.redactor import Redactor
 
 _SPECIAL = {"discord", "jwt"}
@@ -52,14 +52,14 @@ def _letters(op: Any, argument: Any) -> list[str]:
     return [chr(argument)]
 
 
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form.name} {form.start}")
-def test_a_token_of_each_form_is_found_and_named(form: Form) -> None:
+@pytest.mark.parametrize("form", TOKEN_FORMS, ids=lambda form: f"{form.name} {form.start}")
+def test_a_token_of_each_form_is_found_and_named(form: TokenForm) -> None:
     if form.name in _SPECIAL:
         pytest.skip("it holds base64 of something")
     source = random.Random(form.start)
     found = 0
     for _ in range(20):
         start, rest = draw(form.start, source), draw(form.rest, source)
-        redacted = Redactor().text(f"I used {start}{rest} there")
+        redacted = Redactor().redact_text(f"I used {start}{rest} there")
         found += rest not in redacted and start + rest not in redacted
     assert found >= (10 if form.dashed else 15), "chance may draw dashes everywhere, or a word"

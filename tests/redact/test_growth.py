@@ -18,9 +18,9 @@ import pytest
 
 import turnlog.redact
 from turnlog.redact import commands, forms, hashes, places, tokens
-from turnlog.redact.anchored import Anchored
+from turnlog.redact.anchored import AnchoredPattern
 from turnlog.redact.redactor import Redactor
-from turnlog.redact.rules import Rules
+from turnlog.redact.rules import SecretRules
 
 SIZE = 6_000
 PIECES = (
@@ -75,10 +75,10 @@ def count_calls(text: str) -> int:
         nonlocal calls
         calls += event in ("call", "c_call")
 
-    redactor = Redactor(Rules())
+    redactor = Redactor(SecretRules())
     sys.setprofile(count)
     try:
-        redactor.text(text)
+        redactor.redact_text(text)
     finally:
         sys.setprofile(None)
     return calls
@@ -100,17 +100,17 @@ def expressions() -> dict[str, str]:
             for number, item in enumerate(value if isinstance(value, tuple) else (value,)):
                 if isinstance(item, re.Pattern):
                     found[f"{module.name}.{name}.{number}"] = item.pattern
-                if isinstance(item, Anchored):
+                if isinstance(item, AnchoredPattern):
                     found[f"{module.name}.{name}.{number}"] = item.expression.pattern
-    found |= {f"forms.{form.name}.{form.start}": form.start + form.rest for form in forms.FORMS}
-    found |= {f"hashes.{form.whose}.{form.anchor}": form.form for form in hashes.FORMS}
-    found |= {f"commands.{name}": form for name, form in commands._FORMS.items()}
+    found |= {f"forms.{form.name}.{form.start}": form.start + form.rest for form in forms.TOKEN_FORMS}
+    found |= {f"hashes.{form.whose}.{form.anchor}": form.form for form in hashes.HASH_FORMS}
+    found |= {f"commands.{name}": form for name, form in commands._VALUE_FORMS.items()}
     found |= {
         f"places.{anchor}.{number}": rest
-        for rows in places.PLACES.values()
+        for rows in places.PASSWORD_PLACES.values()
         for number, (anchor, rest) in enumerate(rows)
     }
-    return {**found, "tokens.start": tokens._start(True).pattern}
+    return {**found, "tokens.start": tokens._compile_token_start(True).pattern}
 
 
 def nested_repeats(tree: Any, around: frozenset[str] | None = None) -> list[str]:

@@ -54,23 +54,23 @@ HARMLESS = (
 
 @pytest.mark.parametrize("text", [*TABLES, *PROSE])
 def test_a_password_is_found_below_its_header_and_in_its_sentence(text: str) -> None:
-    assert PASSWORD not in Redactor().text(text)
+    assert PASSWORD not in Redactor().redact_text(text)
 
 
 @pytest.mark.parametrize("text", TABLES)
 def test_a_table_in_json_in_a_text_is_read_too(text: str) -> None:
-    assert PASSWORD not in Redactor().text(json.dumps({"stdout": text}))
+    assert PASSWORD not in Redactor().redact_text(json.dumps({"stdout": text}))
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_only_has_the_shape_of_a_list_of_secrets_stays(text: str) -> None:
-    assert Redactor().text(text) == text
+    assert Redactor().redact_text(text) == text
 
 
 @pytest.mark.parametrize("size", [12, 15, 18, 21, 24])
 @pytest.mark.parametrize("joint", [" ", ", ", "\n- ", "\n1. "])
 def test_the_words_of_a_wallet_are_found_below_their_heading(size: int, joint: str) -> None:
-    redacted = Redactor().text("The recovery phrase of the wallet:\n\n" + joint.join(WORDS[:size]))
+    redacted = Redactor().redact_text("The recovery phrase of the wallet:\n\n" + joint.join(WORDS[:size]))
     assert not any(word in redacted for word in WORDS[1:size])
 
 
@@ -78,7 +78,7 @@ def test_the_words_of_a_wallet_are_found_below_their_heading(size: int, joint: s
     "heading", ["Backup codes:", "Wiederherstellungscodes:", "codes de secours :", "## Recovery codes"]
 )
 def test_codes_for_a_second_factor_are_found_below_their_heading(heading: str) -> None:
-    assert Redactor().text(f"{heading}\n- fk21i-n91j4\n- 83920174\n") == (
+    assert Redactor().redact_text(f"{heading}\n- fk21i-n91j4\n- 83920174\n") == (
         f"{heading}\n- [secret:recovery-code:1]\n- [secret:recovery-code:2]\n"
     )
 
@@ -86,12 +86,12 @@ def test_codes_for_a_second_factor_are_found_below_their_heading(heading: str) -
 @pytest.mark.parametrize("name", ["d", "p", "q", "dp", "dq", "qi", "k"])
 def test_the_private_parts_of_a_json_web_key_are_found_in_texts_and_objects(name: str) -> None:
     key = {"kty": "RSA", "kid": "mill", name: "ZOfST_7t7oLfNlqVFhzbj9HjNYewDnHw0iU8_2EQoig"}
-    assert key[name] not in Redactor().text(json.dumps(key))
-    assert Redactor().value(key)[name] == "[secret:key:1]"
+    assert key[name] not in Redactor().redact_text(json.dumps(key))
+    assert Redactor().redact_value(key)[name] == "[secret:key:1]"
 
 
 @pytest.mark.parametrize("name", ["AUTH_KEY", "SECURE_AUTH_SALT", "LOGGED_IN_KEY", "NONCE_SALT"])
 def test_keys_of_frameworks_may_hold_any_sign(name: str) -> None:
     key = "o|>:Cx>0E>S.rUkm_M4SWA,wNg6ig-f@v14A01K2XwUS6{{kUzWMI2 rmsionhV"
-    assert key not in Redactor().text(f"define( '{name}',    '{key}' );\n/* AUTH_KEY and its like */")
-    assert key[:9] not in Redactor().text(f'SECRET_KEY = "django-insecure-{key}"')
+    assert key not in Redactor().redact_text(f"define( '{name}',    '{key}' );\n/* AUTH_KEY and its like */")
+    assert key[:9] not in Redactor().redact_text(f'SECRET_KEY = "django-insecure-{key}"')

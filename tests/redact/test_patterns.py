@@ -5,25 +5,25 @@ from __future__ import annotations
 import pytest
 
 from turnlog.errors import UsageError
-from turnlog.redact.patterns import PIECE, Pattern, parsed
+from turnlog.redact.patterns import MAX_PIECE_CHARS, UserPattern, parse_user_patterns
 from turnlog.redact.redactor import Redactor
-from turnlog.redact.rules import Rules
+from turnlog.redact.rules import SecretRules
 
 
 def test_a_pattern_has_its_own_marks() -> None:
-    redactor = Redactor(Rules(patterns=parsed(["ticket=ACME-[0-9]+", "host=(?i)db[0-9]+\\.corp"])))
-    assert redactor.text("ACME-12 and acme-12 on DB7.corp") == "[secret:ticket:1] and acme-12 on [secret:host:1]"
+    redactor = Redactor(SecretRules(patterns=parse_user_patterns(["ticket=ACME-[0-9]+", "host=(?i)db[0-9]+\\.corp"])))
+    assert redactor.redact_text("ACME-12 and acme-12 on DB7.corp") == "[secret:ticket:1] and acme-12 on [secret:host:1]"
 
 
 def test_a_group_called_secret_is_what_goes() -> None:
-    redactor = Redactor(Rules(patterns=[Pattern("pin", r"pin (?P<secret>[0-9]{4})\b")]))
-    assert redactor.text("pin 1234, pin 12345") == "pin [secret:pin:1], pin 12345"
+    redactor = Redactor(SecretRules(patterns=[UserPattern("pin", r"pin (?P<secret>[0-9]{4})\b")]))
+    assert redactor.redact_text("pin 1234, pin 12345") == "pin [secret:pin:1], pin 12345"
 
 
 def test_a_pattern_is_found_in_long_lines() -> None:
-    redactor = Redactor(Rules(patterns=[Pattern("ticket", "ACME-[0-9]+")]))
-    text = "x" * (PIECE - 3) + " ACME-1234 " + "y" * PIECE + " ACME-1234"
-    assert redactor.text(text) == text.replace("ACME-1234", "[secret:ticket:1]")
+    redactor = Redactor(SecretRules(patterns=[UserPattern("ticket", "ACME-[0-9]+")]))
+    text = "x" * (MAX_PIECE_CHARS - 3) + " ACME-1234 " + "y" * MAX_PIECE_CHARS + " ACME-1234"
+    assert redactor.redact_text(text) == text.replace("ACME-1234", "[secret:ticket:1]")
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def test_a_pattern_is_found_in_long_lines() -> None:
 )
 def test_an_expression_that_may_take_for_ever_is_refused(expression: str) -> None:
     with pytest.raises(UsageError, match="can take for ever"):
-        Pattern("x", expression)
+        UserPattern("x", expression)
 
 
 @pytest.mark.parametrize(
     "expression", ["a+b+", r"\b[A-Z]{2}[0-9]{4,8}\b", "(?:ab|cd)ef*", r"(?>a+)+b", r"(?:\w++ )++x", "(?=a)b?c"]
 )
 def test_an_expression_that_can_not_is_taken(expression: str) -> None:
-    assert Pattern("x", expression).names == ("x",)
+    assert UserPattern("x", expression).names == ("x",)
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_an_expression_that_can_not_is_taken(expression: str) -> None:
 )
 def test_a_wrong_pattern_is_refused_with_its_reason(word: str, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        parsed([word])
+        parse_user_patterns([word])
 
 
 def test_an_unknown_rule_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(UsageError, match=r"no rule is called 'gihub'; there are .*github"):
-        Rules(without=["gihub"])
+        SecretRules(without=["gihub"])

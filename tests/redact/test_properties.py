@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.redact.planted import TOKENS, drawer
 from turnlog.redact.redactor import Redactor
-from turnlog.redact.rules import Rules
+from turnlog.redact.rules import SecretRules
 
 PIECES = st.sampled_from(
     [
@@ -68,7 +68,7 @@ VALUES = st.recursive(
 
 
 def redactor() -> Redactor:
-    return Redactor(Rules(emails=True, homes=True))
+    return Redactor(SecretRules(emails=True, homes=True))
 
 
 def shape(value: Any) -> Any:
@@ -81,21 +81,21 @@ def shape(value: Any) -> Any:
 
 @given(VALUES)
 def test_a_value_keeps_its_shape(value: Any) -> None:
-    assert shape(redactor().value(value)) == shape(value)
-    assert shape(redactor().body({"body": value})) == shape({"body": value})
+    assert shape(redactor().redact_value(value)) == shape(value)
+    assert shape(redactor().redact_entry_body({"body": value})) == shape({"body": value})
 
 
 @given(TEXTS)
 def test_redacting_twice_is_redacting_once(text: str) -> None:
-    once = redactor().text(text)
-    assert redactor().text(once) == once
+    once = redactor().redact_text(text)
+    assert redactor().redact_text(once) == once
 
 
 @given(TEXTS)
 def test_the_same_redactor_gives_the_same_again(text: str) -> None:
     same = redactor()
-    once = same.text(text)
-    assert same.text(once) == once
+    once = same.redact_text(text)
+    assert same.redact_text(once) == once
 
 
 @given(st.sampled_from(sorted(TOKENS)), TEXTS, TEXTS, st.sampled_from(["plain", "json", "url", "base64", "twice"]))
@@ -110,7 +110,7 @@ def test_no_planted_secret_survives(kind: str, before: str, after: str, spelling
         text = quote(text, errors="replace")
     if spelling == "base64":
         text = base64.b64encode(f"x {TOKENS[kind](drawer(23))}".encode()).decode()
-    redacted = redactor().text(text)
+    redacted = redactor().redact_text(text)
     assert secret not in redacted
     assert quote(secret, safe="") not in redacted
     assert text not in redacted
@@ -118,10 +118,10 @@ def test_no_planted_secret_survives(kind: str, before: str, after: str, spelling
 
 @given(st.binary())
 def test_any_bytes_can_be_redacted(data: bytes) -> None:
-    redactor().plain(data)
+    redactor().redact_file_data(data)
 
 
 @given(VALUES)
 def test_json_in_a_text_stays_json(value: Any) -> None:
     text = json.dumps(value)
-    json.loads(redactor().text(text))
+    json.loads(redactor().redact_text(text))

@@ -9,8 +9,8 @@ import pytest
 
 from tests.redact.planted import BASE64, TOKENS, drawer, password, pem
 from turnlog.redact.redactor import Redactor
-from turnlog.redact.report import Count
-from turnlog.redact.rules import Rules
+from turnlog.redact.report import RuleCount
+from turnlog.redact.rules import SecretRules
 
 DRAW = drawer(7)
 ONE, TWO = TOKENS["github"](DRAW), TOKENS["github"](DRAW)
@@ -20,89 +20,95 @@ PASSWORD = password(DRAW)
 
 def test_the_same_secret_has_the_same_number_everywhere() -> None:
     redactor = Redactor()
-    assert redactor.text(f"{ONE} {TWO}") == "[secret:github:1] [secret:github:2]"
-    assert redactor.value({"a": [TWO, ONE]}) == {"a": ["[secret:github:2]", "[secret:github:1]"]}
-    assert redactor.plain(f"x {TWO}\n".encode()) == b"x [secret:github:2]\n"
+    assert redactor.redact_text(f"{ONE} {TWO}") == "[secret:github:1] [secret:github:2]"
+    assert redactor.redact_value({"a": [TWO, ONE]}) == {"a": ["[secret:github:2]", "[secret:github:1]"]}
+    assert redactor.redact_file_data(f"x {TWO}\n".encode()) == b"x [secret:github:2]\n"
 
 
 def test_another_redactor_counts_for_itself() -> None:
-    assert Redactor().text(TWO) == "[secret:github:1]"
+    assert Redactor().redact_text(TWO) == "[secret:github:1]"
 
 
 def test_a_secret_that_a_rule_found_once_goes_wherever_it_stands() -> None:
     redactor = Redactor()
-    redactor.learn(f"DB_PASSWORD={PASSWORD}")
-    assert redactor.text(f"it said {PASSWORD}!") == "it said [secret:password:1]!"
-    assert redactor.text(f"x{PASSWORD}y") == "x[secret:password:1]y"
+    redactor.learn_secrets(f"DB_PASSWORD={PASSWORD}")
+    assert redactor.redact_text(f"it said {PASSWORD}!") == "it said [secret:password:1]!"
+    assert redactor.redact_text(f"x{PASSWORD}y") == "x[secret:password:1]y"
 
 
 def test_a_secret_is_known_in_other_spellings() -> None:
     redactor = Redactor()
-    redactor.learn({"password": 'a/b"c1&dé'})
-    assert redactor.text("?q=a%2Fb%22c1%26d%C3%A9") == "?q=[secret:password:1]"
-    assert redactor.text(json.dumps('a/b"c1&dé')) == '"[secret:password:1]"'
-    assert redactor.text(json.dumps(json.dumps('a/b"c1&dé'))) == '"\\"[secret:password:1]\\""'
+    redactor.learn_secrets({"password": 'a/b"c1&dé'})
+    assert redactor.redact_text("?q=a%2Fb%22c1%26d%C3%A9") == "?q=[secret:password:1]"
+    assert redactor.redact_text(json.dumps('a/b"c1&dé')) == '"[secret:password:1]"'
+    assert redactor.redact_text(json.dumps(json.dumps('a/b"c1&dé'))) == '"\\"[secret:password:1]\\""'
 
 
 def test_a_plain_word_is_replaced_only_where_it_is_named() -> None:
     redactor = Redactor()
-    assert redactor.text('password="sunshine" and sunshine') == 'password="[secret:password:1]" and sunshine'
+    assert redactor.redact_text('password="sunshine" and sunshine') == 'password="[secret:password:1]" and sunshine'
 
 
 def test_a_short_secret_is_replaced_only_where_it_stands_alone() -> None:
     redactor = Redactor()
-    redactor.learn("DB_PASSWORD=q7bu2ksw")
-    assert redactor.text("q7bu2ksw xq7bu2ksw") == "[secret:password:1] xq7bu2ksw"
+    redactor.learn_secrets("DB_PASSWORD=q7bu2ksw")
+    assert redactor.redact_text("q7bu2ksw xq7bu2ksw") == "[secret:password:1] xq7bu2ksw"
 
 
 def test_a_first_pass_finds_what_stands_bare_before_it_is_named() -> None:
     redactor = Redactor()
     texts = [f"bare {PASSWORD}", f"password: {PASSWORD}"]
-    first = redactor.rehearsal()
+    first = redactor.make_rehearsal()
     for text in texts:
-        first.text(text)
-    assert [redactor.text(text) for text in texts] == ["bare [secret:password:1]", "password: [secret:password:1]"]
-    assert redactor.report().found == 2
+        first.redact_text(text)
+    assert [redactor.redact_text(text) for text in texts] == [
+        "bare [secret:password:1]",
+        "password: [secret:password:1]",
+    ]
+    assert redactor.build_report().replacement_count == 2
 
 
 def test_a_secret_that_escapes_cut_is_one() -> None:
     redactor = Redactor()
-    assert redactor.text(f"\x1b[1m{ONE[:9]}\x1b[31m{ONE[9:]}\x1b[0m") == "\x1b[1m[secret:github:1]\x1b[0m"
-    assert redactor.text(f"{ONE[:9]}\\u001b[31m{ONE[9:]} x") == "[secret:github:1] x"
-    assert redactor.text(f"{ONE[:9]}\u200b{ONE[9:]}") == "[secret:github:1]"
+    assert redactor.redact_text(f"\x1b[1m{ONE[:9]}\x1b[31m{ONE[9:]}\x1b[0m") == "\x1b[1m[secret:github:1]\x1b[0m"
+    assert redactor.redact_text(f"{ONE[:9]}\\u001b[31m{ONE[9:]} x") == "[secret:github:1] x"
+    assert redactor.redact_text(f"{ONE[:9]}\u200b{ONE[9:]}") == "[secret:github:1]"
 
 
 def test_a_private_key_is_one_secret_in_every_spelling() -> None:
     redactor = Redactor()
-    assert redactor.text(f"a\n{KEY}\nb") == "a\n[secret:private-key:1]\nb"
-    assert json.loads(redactor.text(json.dumps({"k": KEY}))) == {"k": "[secret:private-key:1]"}
-    assert redactor.text("head " + KEY.split("\n")[4]) == "head [secret:private-key:1]"
+    assert redactor.redact_text(f"a\n{KEY}\nb") == "a\n[secret:private-key:1]\nb"
+    assert json.loads(redactor.redact_text(json.dumps({"k": KEY}))) == {"k": "[secret:private-key:1]"}
+    assert redactor.redact_text("head " + KEY.split("\n")[4]) == "head [secret:private-key:1]"
 
 
 def test_a_private_key_that_is_cut_off_goes_as_far_as_its_lines() -> None:
     cut = "\n".join(KEY.split("\n")[:4])
-    assert Redactor().text(f"{cut}\n\n[output truncated]") == "[secret:private-key:1]\n\n[output truncated]"
+    assert Redactor().redact_text(f"{cut}\n\n[output truncated]") == "[secret:private-key:1]\n\n[output truncated]"
 
 
 def test_a_private_key_does_not_swallow_what_stands_between_two_strings() -> None:
     begin, *_, end = KEY.split("\n")
     value = {"a": f"{begin}\n{KEY.split(chr(10))[2]}", "b": {"x": f"no {end}"}}
-    assert json.loads(Redactor().text(json.dumps(value))) == {"a": "[secret:private-key:1]", "b": {"x": f"no {end}"}}
+    assert json.loads(Redactor().redact_text(json.dumps(value))) == {
+        "a": "[secret:private-key:1]",
+        "b": {"x": f"no {end}"},
+    }
 
 
 def test_base64_of_a_secret_goes_as_a_whole() -> None:
     coded = base64.b64encode(f"login with {ONE}".encode()).decode()
     twice = base64.b64encode(f"see {coded}".encode()).decode()
     redactor = Redactor()
-    assert redactor.text(f"data: {coded}; {ONE}") == "data: [secret:github:1]; [secret:github:1]"
-    assert redactor.text(twice) == "[secret:github:1]"
-    assert redactor.text(base64.urlsafe_b64encode(f"???{ONE}".encode()).decode()) == "[secret:github:1]"
+    assert redactor.redact_text(f"data: {coded}; {ONE}") == "data: [secret:github:1]; [secret:github:1]"
+    assert redactor.redact_text(twice) == "[secret:github:1]"
+    assert redactor.redact_text(base64.urlsafe_b64encode(f"???{ONE}".encode()).decode()) == "[secret:github:1]"
 
 
 def test_base64_of_a_picture_stays() -> None:
     picture = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4).decode()
     hidden = picture[:600] + "/AK" + "IA" + "QWERTYASDFGHZXCV" + "/" + picture[600:]
-    assert Redactor().value({"source": {"type": "base64", "data": hidden}}) == {
+    assert Redactor().redact_value({"source": {"type": "base64", "data": hidden}}) == {
         "source": {"type": "base64", "data": hidden}
     }
 
@@ -110,57 +116,57 @@ def test_base64_of_a_picture_stays() -> None:
 def test_keys_of_objects_are_texts_too() -> None:
     redactor = Redactor()
     value = {f"/srv/{ONE}.txt": 1, f"/srv/{ONE[:5]}\u200b{ONE[5:]}.txt": 2}
-    assert redactor.value(value) == {"/srv/[secret:github:1].txt": 1, "/srv/[secret:github:1].txt~2": 2}
+    assert redactor.redact_value(value) == {"/srv/[secret:github:1].txt": 1, "/srv/[secret:github:1].txt~2": 2}
 
 
 def test_a_value_is_a_secret_when_its_key_says_so() -> None:
     redactor = Redactor()
-    assert redactor.value({"env": {"DB_PASSWORD": "hunter22", "PORT": "80"}}) == {
+    assert redactor.redact_value({"env": {"DB_PASSWORD": "hunter22", "PORT": "80"}}) == {
         "env": {"DB_PASSWORD": "[secret:password:1]", "PORT": "80"}
     }
-    assert redactor.value([{"name": "API_KEY", "value": "k3jd8sjq2"}]) == [
+    assert redactor.redact_value([{"name": "API_KEY", "value": "k3jd8sjq2"}]) == [
         {"name": "API_KEY", "value": "[secret:key:1]"}
     ]
-    assert redactor.value(["tool", "--token", "k3jd8sjq9"]) == ["tool", "--token", "[secret:token:1]"]
-    assert redactor.value({"token": "string", "max_tokens": 12}) == {"token": "string", "max_tokens": 12}
+    assert redactor.redact_value(["tool", "--token", "k3jd8sjq9"]) == ["tool", "--token", "[secret:token:1]"]
+    assert redactor.redact_value({"token": "string", "max_tokens": 12}) == {"token": "string", "max_tokens": 12}
 
 
 def test_marks_of_an_earlier_redaction_keep_their_numbers() -> None:
     redactor = Redactor()
-    assert redactor.text(f"[secret:github:4] {ONE}") == "[secret:github:4] [secret:github:5]"
+    assert redactor.redact_text(f"[secret:github:4] {ONE}") == "[secret:github:4] [secret:github:5]"
 
 
 def test_a_mark_is_no_secret() -> None:
     text = 'password="[secret:password:3]" https://me:[secret:url-password:1]@h secret:[secret:github:1]'
-    assert Redactor(Rules(emails=True, homes=True)).text(text) == text
+    assert Redactor(SecretRules(emails=True, homes=True)).redact_text(text) == text
 
 
 def test_binary_files_stay_and_other_bytes_too() -> None:
     redactor = Redactor()
-    assert redactor.plain(b"\x7fELF\0" + ONE.encode()) == b"\x7fELF\0" + ONE.encode()
-    assert redactor.plain(b"\xff\xfe" + b"\x00\xd8") == b"\xff\xfe\x00\xd8"
-    assert redactor.plain(b"caf\xe9 " + ONE.encode() + b"\r\n") == b"caf\xe9 [secret:github:1]\r\n"
-    assert redactor.plain(f"x {ONE}".encode("utf-16")) == "x [secret:github:1]".encode("utf-16")
-    assert redactor.plain(f"x {ONE}") == "x [secret:github:1]"
+    assert redactor.redact_file_data(b"\x7fELF\0" + ONE.encode()) == b"\x7fELF\0" + ONE.encode()
+    assert redactor.redact_file_data(b"\xff\xfe" + b"\x00\xd8") == b"\xff\xfe\x00\xd8"
+    assert redactor.redact_file_data(b"caf\xe9 " + ONE.encode() + b"\r\n") == b"caf\xe9 [secret:github:1]\r\n"
+    assert redactor.redact_file_data(f"x {ONE}".encode("utf-16")) == "x [secret:github:1]".encode("utf-16")
+    assert redactor.redact_file_data(f"x {ONE}") == "x [secret:github:1]"
 
 
 def test_the_report_counts_by_rule_and_place() -> None:
     redactor = Redactor()
-    redactor.text(f"{ONE} {ONE} {TWO}")
-    redactor.plain(f"password: {PASSWORD}", name=f"out-{ONE}.txt")
-    report = redactor.report()
-    assert report.rules == {"github": Count(3, 2), "password": Count(1, 1)}
+    redactor.redact_text(f"{ONE} {ONE} {TWO}")
+    redactor.redact_file_data(f"password: {PASSWORD}", name=f"out-{ONE}.txt")
+    report = redactor.build_report()
+    assert report.rules == {"github": RuleCount(3, 2), "password": RuleCount(1, 1)}
     assert [(place.rule, place.times, place.file) for place in report.places] == [
         ("github", 3, None),
         ("password", 1, "out-[secret:github:1].txt"),
     ]
-    assert report.found == 4
+    assert report.replacement_count == 4
 
 
 def test_the_report_never_holds_a_secret() -> None:
     redactor = Redactor()
-    redactor.value({ONE: [{f"{TWO} x": f"password={PASSWORD} {KEY}"}]})
-    told = repr(redactor.report()) + repr(redactor)
+    redactor.redact_value({ONE: [{f"{TWO} x": f"password={PASSWORD} {KEY}"}]})
+    told = repr(redactor.build_report()) + repr(redactor)
     for secret in (ONE, TWO, PASSWORD, *KEY.split("\n")[1:-1]):
         assert secret not in told
         assert secret[4:16] not in told
@@ -170,32 +176,32 @@ def test_what_is_nested_too_deep_is_not_let_through() -> None:
     value: object = ONE
     for _ in range(400):
         value = [value]
-    assert ONE not in repr(Redactor().value(value))
+    assert ONE not in repr(Redactor().redact_value(value))
 
 
 def test_emails_and_home_folders_go_on_request() -> None:
     text = (
         r"ask bob.b@corp.example in /home/bobby/x, C:\Users\Bob B, C:\\Users\\bobby, ~/.claude/projects/-Users-bobby-x"
     )
-    assert Redactor().text(text) == text
-    redactor = Redactor(Rules(emails=True, homes=True))
-    assert redactor.text(text) == (
+    assert Redactor().redact_text(text) == text
+    redactor = Redactor(SecretRules(emails=True, homes=True))
+    assert redactor.redact_text(text) == (
         r"ask [secret:email:1] in /home/[secret:user:1]/x, C:\Users\[secret:user:2] B, C:\\Users\\[secret:user:1],"
         " ~/.claude/projects/-Users-[secret:user:1]-x"
     )
-    assert redactor.text("noreply@anthropic.com /home/user/x") == "noreply@anthropic.com /home/user/x"
+    assert redactor.redact_text("noreply@anthropic.com /home/user/x") == "noreply@anthropic.com /home/user/x"
 
 
 def test_rules_can_be_left_out() -> None:
-    assert Redactor(Rules(without=["github"])).text(ONE) == ONE
+    assert Redactor(SecretRules(without=["github"])).redact_text(ONE) == ONE
 
 
 def test_an_aws_secret_key_is_found_beside_its_id_only() -> None:
     secret = drawer(9)(BASE64, 40)
-    assert Redactor().text(f"see {secret} there") == f"see {secret} there"
-    assert secret not in Redactor().text(f"{TOKENS['aws id'](DRAW)}\t{secret}")
+    assert Redactor().redact_text(f"see {secret} there") == f"see {secret} there"
+    assert secret not in Redactor().redact_text(f"{TOKENS['aws id'](DRAW)}\t{secret}")
 
 
 @pytest.mark.parametrize("text", ["", "a", "\ud800", "\x00\x1b[", "İ" * 50 + " password=İ1İ2İ3İ4İ5", "\\" * 99])
 def test_odd_texts_are_no_problem(text: str) -> None:
-    assert isinstance(Redactor(Rules(emails=True, homes=True)).text(text), str)
+    assert isinstance(Redactor(SecretRules(emails=True, homes=True)).redact_text(text), str)

@@ -9,11 +9,11 @@ from typing import Any
 from tests.session.build import DATA, Build
 from turnlog.demo import config_dir
 from turnlog.render.card import Card
-from turnlog.render.view import Answer, AnyView, Called
-from turnlog.render.viewing import views
+from turnlog.render.view import AnswerCall, AnswerView, AnyView
+from turnlog.render.viewing import build_item_views
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.synopsis import timeline
+from turnlog.session.timeline.synopsis import build_timeline
 
 UNANSWERED: Any = object()
 """The call has no result."""
@@ -21,15 +21,15 @@ UNANSWERED: Any = object()
 
 def shown(session: Session, *, head: bool = True) -> list[AnyView]:
     """The views of a session."""
-    found = timeline(session)
-    return views(Excerpt.whole(session), found.items, found.head if head else None)
+    found = build_timeline(session)
+    return build_item_views(Excerpt.from_session(session), found.items, found.head if head else None)
 
 
 def cards(found: list[AnyView]) -> Iterator[Card]:
     """The cards in some views, in order."""
     for view in found:
-        if isinstance(view, Answer):
-            yield from (block.card for block in view.blocks if isinstance(block, Called))
+        if isinstance(view, AnswerView):
+            yield from (block.card for block in view.blocks if isinstance(block, AnswerCall))
 
 
 def card(

@@ -13,32 +13,32 @@ from turnlog.render import card as cards
 from turnlog.render import view as sights
 from turnlog.session.files.patches import Hunk
 
-VIEWS = (sights.Prompt, sights.Answer, sights.Event, sights.Compaction, sights.Meta)
+VIEWS = (sights.PromptView, sights.AnswerView, sights.EventView, sights.CompactionView, sights.MetaView)
 LONG = 2_000
 """A longer text is filled in once only."""
 WORDS: dict[tuple[type, str], tuple[Any, ...]] = {
-    (sights.Prompt, "kind"): ("prompt", "command", "bash", "notification", "teammate", "peer", "typed"),
-    (sights.Prompt, "speaker"): ("person", "cli", "peer"),
-    (sights.Event, "tone"): ("plain", "note", "warning", "error"),
-    (sights.Event, "is_terminal"): (False,),
-    (sights.Compaction, "before"): (None,),
-    (sights.Compaction, "summary"): ("",),
-    (sights.Answer, "is_error"): (False,),
-    (sights.Answer, "is_synthetic"): (False,),
-    (sights.Answer, "tokens"): (None,),
-    (sights.Answer, "model"): (None,),
+    (sights.PromptView, "kind"): ("prompt", "command", "bash", "notification", "teammate", "peer", "typed"),
+    (sights.PromptView, "speaker"): ("person", "cli", "peer"),
+    (sights.EventView, "tone"): ("plain", "note", "warning", "error"),
+    (sights.EventView, "is_terminal"): (False,),
+    (sights.CompactionView, "before"): (None,),
+    (sights.CompactionView, "summary"): ("",),
+    (sights.AnswerView, "is_error"): (False,),
+    (sights.AnswerView, "is_synthetic"): (False,),
+    (sights.AnswerView, "tokens"): (None,),
+    (sights.AnswerView, "model"): (None,),
     (cards.Card, "outcome"): ("answered", "error", "denied", "interrupted", "launched", "unanswered"),
     (cards.Card, "family"): ("writing", "reading"),
     (cards.Card, "agent_id"): (None,),
     (cards.Picture, "kind"): ("image", "document"),
     (cards.Picture, "name"): ("",),
-    (cards.Terminal, "stream"): ("output", "error"),
-    (cards.Code, "first_line"): (None,),
-    (cards.Code, "language"): ("python", "html", "markdown", "x.sh"),
-    (cards.Diff, "created"): (False,),
-    (cards.Link, "url"): ("https://ok.example/",),
-    (cards.Task, "state"): ("pending", "in_progress", "completed", "deleted"),
-    (cards.Choice, "answers"): ((),),
+    (cards.TerminalSection, "stream"): ("output", "error"),
+    (cards.CodeSection, "first_line"): (None,),
+    (cards.CodeSection, "language"): ("python", "html", "markdown", "x.sh"),
+    (cards.DiffSection, "created"): (False,),
+    (cards.LinkSection, "url"): ("https://ok.example/",),
+    (cards.ChecklistTask, "state"): ("pending", "in_progress", "completed", "deleted"),
+    (cards.QuestionChoice, "answers"): ((),),
 }
 """Words that a template knows, which lead to parts of it that other words don't."""
 
@@ -77,18 +77,18 @@ def all_views(text: str) -> Iterator[sights.AnyView]:
     if len(text) >= LONG:
         return
     card = filled(cards.Card, text)
-    answer = filled(sights.Answer, text)
+    answer = filled(sights.AnswerView, text)
     for other in _with_words(card):
-        yield replace(answer, blocks=(sights.Called(other),))
-    for section in (*get_args(cards.Section), cards.Task, cards.Choice):
+        yield replace(answer, blocks=(sights.AnswerCall(other),))
+    for section in (*get_args(cards.Section), cards.ChecklistTask, cards.QuestionChoice):
         for other in _with_words(filled(section, text)):
-            yield replace(answer, blocks=(sights.Called(replace(card, asked=(_whole(other),), answered=())),))
+            yield replace(answer, blocks=(sights.AnswerCall(replace(card, asked=(_whole(other),), answered=())),))
 
 
 def _whole(section: Any) -> cards.Section:
-    if isinstance(section, cards.Task):
-        return cards.Checklist((section,))
-    return cards.Questions((section,)) if isinstance(section, cards.Choice) else section
+    if isinstance(section, cards.ChecklistTask):
+        return cards.ChecklistSection((section,))
+    return cards.QuestionsSection((section,)) if isinstance(section, cards.QuestionChoice) else section
 
 
 def _with_words(value: Struct) -> Iterator[Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.render.ansi import PLAIN, ansi, plain
+from turnlog.render.ansi import PLAIN_STYLE, render_ansi, strip_ansi
 
 
 def html(text: str) -> str:
-    return str(ansi(text)[0])
+    return str(render_ansi(text)[0])
 
 
 def test_colours_and_looks_become_classes() -> None:
@@ -67,9 +67,9 @@ def test_other_escapes_are_taken_out(text: str) -> None:
 
 
 def test_a_look_goes_on_in_the_next_part() -> None:
-    first, style = ansi("\x1b[32mone\n")
-    assert style != PLAIN
-    assert ansi("two", style) == ('<span class="fg-green">two</span>', style)
+    first, style = render_ansi("\x1b[32mone\n")
+    assert style != PLAIN_STYLE
+    assert render_ansi("two", style) == ('<span class="fg-green">two</span>', style)
     assert first == '<span class="fg-green">one\n</span>'
 
 
@@ -78,8 +78,8 @@ def test_markup_is_escaped_inside_of_colours() -> None:
 
 
 def test_the_words_alone_can_be_had() -> None:
-    assert plain("\x1b[31mred\x1b[0m 1\r2") == "2ed 1"
-    assert plain("nothing to do") == "nothing to do"
+    assert strip_ansi("\x1b[31mred\x1b[0m 1\r2") == "2ed 1"
+    assert strip_ansi("nothing to do") == "nothing to do"
 
 
 def test_a_cursor_far_to_the_right_fills_no_memory() -> None:

@@ -10,8 +10,8 @@ import pytest
 from tests.render.cards import recorded_sessions, shown
 from tests.session.build import Build, edited, outcome, recorded
 from turnlog.demo import config_dir
-from turnlog.render.events import KINDS, told
-from turnlog.render.view import Event, Meta
+from turnlog.render.events import EVENT_KINDS, describe_entry_event
+from turnlog.render.view import EventView, MetaView
 from turnlog.session.session import Session
 
 NOTICE = (
@@ -20,11 +20,11 @@ NOTICE = (
 )
 
 
-def events(session: Session) -> list[Event]:
-    return [view for view in shown(session) if isinstance(view, Event)]
+def events(session: Session) -> list[EventView]:
+    return [view for view in shown(session) if isinstance(view, EventView)]
 
 
-def one(build: Build) -> Event:
+def one(build: Build) -> EventView:
     """The only event of a session."""
     (found,) = events(build.session())
     return found
@@ -131,7 +131,7 @@ def test_what_stop_hooks_had_to_say_is_in_their_row() -> None:
     build.system("stop_hook_summary", hookErrors=["update the changelog"], preventedContinuation=False)
     build.system("stop_hook_summary", hookErrors=[], preventedContinuation=True, stopReason="enough")
     build.system("stop_hook_summary", hookCount=1, hookErrors=[])
-    (meta,) = [view for view in shown(build.session()) if isinstance(view, Meta)]
+    (meta,) = [view for view in shown(build.session()) if isinstance(view, MetaView)]
     assert [row.gist for row in meta.rows] == [
         "stop hook had something to say: update the changelog",
         "stop hook ended the turn: enough",
@@ -149,7 +149,7 @@ def test_modes_titles_and_other_book_keeping_say_what_they_are_about() -> None:
     build.progress(output="step 1\nstep 2")
     build.note("x-new", what={"is": "this"}, count=2)
     (meta,) = shown(build.session())
-    assert isinstance(meta, Meta)
+    assert isinstance(meta, MetaView)
     assert [(row.name, row.gist) for row in meta.rows] == [
         ("permission-mode", "permission mode: plan"),
         ("ai-title", "title: Fruit shop"),
@@ -243,7 +243,7 @@ def test_the_demo_tells_of_errors_hooks_and_commands() -> None:
 def test_every_event_of_a_recorded_session_has_a_known_kind_and_words(path: Path) -> None:
     with Session.open(path) as session:
         for event in events(session):
-            assert event.kind in KINDS
+            assert event.kind in EVENT_KINDS
             assert event.text.strip()
             assert event.tone in ("plain", "note", "warning", "error")
 
@@ -251,5 +251,5 @@ def test_every_event_of_a_recorded_session_has_a_known_kind_and_words(path: Path
 def test_what_was_typed_meanwhile_is_known_as_such() -> None:
     with Session.open(recorded("2.1.325/tui_edge")) as session:
         queued = [entry for entry in session.entries if entry.kind == "queued_command"]
-        found = [told(session.file, entry) for entry in queued]
+        found = [describe_entry_event(session.file, entry) for entry in queued]
     assert [item.text for item in found if item and item.kind == "typed"] == ["also do this queued thing"]

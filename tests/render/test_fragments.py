@@ -13,12 +13,22 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from tests.session.build import DATA
-from turnlog.render.html import Html
-from turnlog.render.view import Answer, AnyView, Called, Compaction, Event, Meta, Prompt, Said, Thought
-from turnlog.render.viewing import views
+from turnlog.render.html import HtmlWriter
+from turnlog.render.view import (
+    AnswerCall,
+    AnswerText,
+    AnswerThinking,
+    AnswerView,
+    AnyView,
+    CompactionView,
+    EventView,
+    MetaView,
+    PromptView,
+)
+from turnlog.render.viewing import build_item_views
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.synopsis import timeline
+from turnlog.session.timeline.synopsis import build_timeline
 
 ERAS = ("1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325")
 KINDS = ("prompt", "said", "Bash", "Edit", "agent", "compaction", "error", "event", "meta")
@@ -34,32 +44,32 @@ def shown(version: str) -> list[AnyView]:
     made: list[AnyView] = []
     for path in sorted(DATA.glob(f"sessions/{version}/*/projects/*/????????-*.jsonl")):
         with Session.open(path) as session:
-            told = timeline(session)
-            made += views(Excerpt.whole(session), told.items, told.head)
+            told = build_timeline(session)
+            made += build_item_views(Excerpt.from_session(session), told.items, told.head)
     return made
 
 
 def having(kind: str, view: AnyView) -> bool:
     match view:
-        case Prompt():
+        case PromptView():
             return kind == "prompt" and view.kind == "prompt"
-        case Answer() if view.is_error:
+        case AnswerView() if view.is_error:
             return kind == "error"
-        case Answer():
+        case AnswerView():
             return kind in {name for block in view.blocks for name in names(block)}
-        case Compaction():
+        case CompactionView():
             return kind == "compaction"
-        case Event():
+        case EventView():
             return kind == "event"
-        case Meta():
+        case MetaView():
             return kind == "meta" and len(view.rows) < 4
 
 
 def names(block: object) -> Iterator[str]:
     match block:
-        case Said() | Thought():
+        case AnswerText() | AnswerThinking():
             yield "said"
-        case Called(card):
+        case AnswerCall(card):
             yield "agent" if card.family == "agents" else card.tool
 
 
@@ -72,7 +82,7 @@ def lines(html: str) -> str:
 @pytest.mark.parametrize("version", ERAS)
 def test_a_session_of_every_era_looks_as_it_did(version: str, kind: str, snapshot: SnapshotAssertion) -> None:
     found = [view for view in shown(version) if having(kind, view)]
-    made = sorted((str(Html(lambda _: None).view(view)) for view in found), key=len)
+    made = sorted((str(HtmlWriter(lambda _: None).write_view(view)) for view in found), key=len)
     # The one that shows most of what there is, but no page of it.
     short = [html for html in made if len(html) < LONGEST]
     assert lines([*made[:1], *short][-1] if made else "none was recorded") == snapshot

@@ -14,9 +14,9 @@ from tests.render.attacks import ATTACKS
 from tests.render.fill import all_views
 from tests.render.walk import Walk
 from turnlog.render import card as cards
-from turnlog.render.html import Html
-from turnlog.render.templating import environment
-from turnlog.render.view import Answer, Called, Said, Shot
+from turnlog.render.html import HtmlWriter
+from turnlog.render.templating import load_template_environment
+from turnlog.render.view import AnswerCall, AnswerPicture, AnswerText, AnswerView
 
 HIDDEN = re.compile(
     "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\U000e0000-\U000e0fff]"
@@ -36,37 +36,37 @@ class Addresses:
         return "/s/x#y"
 
 
-def writer() -> Html:
-    return Html(lambda picture: "data:image/png;base64,iVBORw0KGgo=", Addresses(), buttons=True)
+def writer() -> HtmlWriter:
+    return HtmlWriter(lambda picture: "data:image/png;base64,iVBORw0KGgo=", Addresses(), buttons=True)
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_in_any_field_of_any_view_is_shown_and_does_nothing(name: str) -> None:
-    html = str(writer().views(all_views(ATTACKS[name])))
+    html = str(writer().write_views(all_views(ATTACKS[name])))
     html.encode()
     assert not HIDDEN.search(html)
     assert Walk(html).faults == []
 
 
 def test_the_tags_of_an_attack_can_be_read_as_they_were_written() -> None:
-    html = str(writer().view(Answer("k", 1, None, 0, (Said("see <script>alert(1)</script> there"),))))
+    html = str(writer().write_view(AnswerView("k", 1, None, 0, (AnswerText("see <script>alert(1)</script> there"),))))
     assert "see <script>alert(1)</script> there" in Walk(html).text
 
 
 def test_every_template_is_reached_by_the_views_of_these_tests() -> None:
     reached: set[str] = set()
 
-    class Noting(Html):
+    class Noting(HtmlWriter):
         def _render(self, name: str, **values: Any) -> Markup:
             reached.add(name)
             return super()._render(name, **values)
 
-    Noting(lambda picture: None).views(all_views("x"))
-    assert reached | {"item.html", "fold.html"} == set(environment().list_templates())
+    Noting(lambda picture: None).write_views(all_views("x"))
+    assert reached | {"item.html", "fold.html"} == set(load_template_environment().list_templates())
 
 
 def test_templates_escape_whatever_they_print() -> None:
-    env = environment()
+    env = load_template_environment()
     assert env.autoescape is True
     for name in env.list_templates():
         source = env.loader.get_source(env, name)[0] if env.loader else ""
@@ -89,23 +89,25 @@ def test_templates_escape_whatever_they_print() -> None:
     ],
 )
 def test_a_source_that_could_act_is_not_used(kind: str, source: str) -> None:
-    html = Html(lambda picture: source).section(cards.Picture(kind, "image/png", "", "x"))
+    html = HtmlWriter(lambda picture: source).write_section(cards.Picture(kind, "image/png", "", "x"))
     assert "href" not in html
     assert "src" not in html
 
 
 def test_a_browser_executes_and_loads_nothing(browser: Browser, tmp_path: Path) -> None:
     texts = [text for text in ATTACKS.values() if len(text) < 1_000]
-    blocks = [Shot(cards.Picture("document", text, "", text)) for text in texts]
+    blocks = [AnswerPicture(cards.Picture("document", text, "", text)) for text in texts]
     card = cards.Card("c", "Bash", "running", "x", "answered")
     views = [
-        Answer(f"k{number}", 1, None, 0, (Said(text), blocks[number], Called(_loaded(card, text, number))))
+        AnswerView(
+            f"k{number}", 1, None, 0, (AnswerText(text), blocks[number], AnswerCall(_loaded(card, text, number)))
+        )
         for number, text in enumerate(texts)
     ]
     policy = "default-src 'none'; img-src data:; style-src 'none'"
     head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
     file = tmp_path / "page.html"
-    file.write_text(f"<!doctype html>{head}<main>{writer().views(views)}</main>", encoding="utf-8")
+    file.write_text(f"<!doctype html>{head}<main>{writer().write_views(views)}</main>", encoding="utf-8")
     page = browser.new_page()
     happened: list[str] = []
     page.on("dialog", lambda dialog: happened.append(dialog.message))
@@ -122,7 +124,12 @@ def test_a_browser_executes_and_loads_nothing(browser: Browser, tmp_path: Path) 
 
 
 def _loaded(card: cards.Card, text: str, number: int) -> cards.Card:
-    sections = (cards.Code(text, "html"), cards.Terminal(text), cards.Text(text, text), cards.Tree({text: text}))
+    sections = (
+        cards.CodeSection(text, "html"),
+        cards.TerminalSection(text),
+        cards.TextSection(text, text),
+        cards.TreeSection({text: text}),
+    )
     from msgspec.structs import replace
 
     return replace(card, id=f"{number} {text}", title=text, tool=text, badges=(text,), asked=sections)

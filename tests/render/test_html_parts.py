@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.render.walk import Walk
 from turnlog.render import html as written
-from turnlog.render.figures import dollars, duration, thousands
-from turnlog.render.folding import folded, parted
-from turnlog.render.tree import compact, tree
-from turnlog.render.visible import attribute, shown
+from turnlog.render.figures import format_cost_usd, format_duration, format_thousands
+from turnlog.render.folding import fold_markdown, fold_text
+from turnlog.render.tree import render_tree, to_compact_json
+from turnlog.render.visible import escape_to_markup, name_hidden_chars
 
 CSS = (Path(written.__file__).with_name("static") / "content.css").read_text("utf-8")
 
@@ -24,34 +24,37 @@ CSS = (Path(written.__file__).with_name("static") / "content.css").read_text("ut
 
 
 def test_what_cant_be_seen_is_named() -> None:
-    assert shown("a\u202eb") == 'a<span class="hidden-char" title="U+202E RIGHT-TO-LEFT OVERRIDE">U+202E</span>b'
-    assert attribute('a\u202e"b') == 'a[U+202E]"b'
+    assert (
+        escape_to_markup("a\u202eb")
+        == 'a<span class="hidden-char" title="U+202E RIGHT-TO-LEFT OVERRIDE">U+202E</span>b'
+    )
+    assert name_hidden_chars('a\u202e"b') == 'a[U+202E]"b'
 
 
 def test_a_hidden_text_can_be_read() -> None:
     hidden = "".join(chr(0xE0000 + ord(char)) for char in "obey")
-    assert 'title="hidden text: obey, U+E006F TAG' in shown(f"x{hidden}")
+    assert 'title="hidden text: obey, U+E006F TAG' in escape_to_markup(f"x{hidden}")
 
 
 @pytest.mark.parametrize(
     "text", ["👨\u200d👩\u200d👧", "✔\ufe0f", "1\ufe0f\u20e3", "می\u200cخواهم", "❤\ufe0f\u200d🔥", "é", "a\tb\nc"]
 )
 def test_emoji_and_scripts_that_need_joiners_are_left_alone(text: str) -> None:
-    assert shown(text) == text
-    assert attribute(text) == text
+    assert escape_to_markup(text) == text
+    assert name_hidden_chars(text) == text
 
 
 @pytest.mark.parametrize("text", ["a\u200db", "a\ufe0fb", "✔\ufe0f\ufe0f\ufe0f", "a\u200cb"])
 def test_the_same_characters_elsewhere_are_marked(text: str) -> None:
-    assert "hidden-char" in shown(text)
+    assert "hidden-char" in escape_to_markup(text)
 
 
 @given(st.text(alphabet=st.characters(), max_size=40))
 def test_any_text_is_escaped_and_can_be_encoded(text: str) -> None:
-    walk = Walk(f"<p>{shown(text)}</p>")
+    walk = Walk(f"<p>{escape_to_markup(text)}</p>")
     assert walk.faults == []
-    shown(text).encode()
-    attribute(text).encode()
+    escape_to_markup(text).encode()
+    name_hidden_chars(text).encode()
 
 
 # -- folds
@@ -59,22 +62,22 @@ def test_any_text_is_escaped_and_can_be_encoded(text: str) -> None:
 
 @given(st.text(alphabet="ab\n", max_size=400), st.integers(1, 20), st.integers(1, 60))
 def test_a_fold_loses_nothing(text: str, lines: int, characters: int) -> None:
-    parts = folded(text, lines, characters)
+    parts = fold_text(text, lines, characters)
     assert text in (parts.head + parts.rest, f"{parts.head}\n{parts.rest}")
-    assert "".join(parted(text, lines, characters)[:2]) == text
+    assert "".join(fold_markdown(text, lines, characters)[:2]) == text
 
 
 def test_a_small_rest_is_not_folded() -> None:
-    assert folded("x\n" * 65).rest == ""
-    assert folded("x\n" * 100).label == "40 more lines"
+    assert fold_text("x\n" * 65).rest == ""
+    assert fold_text("x\n" * 100).label == "40 more lines"
 
 
 def test_a_very_long_line_is_folded_within() -> None:
-    assert folded("x" * 40_000).label == "32 KB more"
+    assert fold_text("x" * 40_000).label == "32 KB more"
 
 
 def test_a_fence_is_not_torn_apart() -> None:
-    parts = parted("```\n" + "a\n\n" * 50 + "```\n\nend\n\nmore\n", 20, 10_000)
+    parts = fold_markdown("```\n" + "a\n\n" * 50 + "```\n\nend\n\nmore\n", 20, 10_000)
     assert parts.head.count("```") in (0, 2)
 
 
@@ -89,60 +92,60 @@ def deep(levels: int) -> Any:
 
 
 def test_a_value_of_any_depth_is_written() -> None:
-    found = tree(deep(10_000))
+    found = render_tree(deep(10_000))
     assert found.count("<details") < 100
     assert Walk(found).faults == []
 
 
 def test_members_have_names_and_kinds() -> None:
-    found = tree({"a": 1, "b": [True, None, 2.5], "c": "x", "e": {}, "f": ""})
+    found = render_tree({"a": 1, "b": [True, None, 2.5], "c": "x", "e": {}, "f": ""})
     assert '<span class="name">a</span> <span class="tok-number">1</span>' in found
     assert '<span class="count">3 items</span>' in found
     assert '<span class="tok-keyword">null</span>' in found
 
 
 def test_texts_of_several_lines_are_shown_as_such() -> None:
-    assert '<pre class="string">one\ntwo</pre>' in tree({"a": "one\ntwo"})
+    assert '<pre class="string">one\ntwo</pre>' in render_tree({"a": "one\ntwo"})
 
 
 def test_a_huge_list_is_cut_with_a_count() -> None:
-    found = tree(list(range(10_000)))
+    found = render_tree(list(range(10_000)))
     assert "9,800 more members" in found
     assert len(found) < 50_000
 
 
 def test_a_tree_of_very_many_members_is_bounded() -> None:
-    assert len(tree([[[number] * 50 for number in range(150)] for _ in range(150)])) < 20_000_000
+    assert len(render_tree([[[number] * 50 for number in range(150)] for _ in range(150)])) < 20_000_000
 
 
 @pytest.mark.parametrize("value", [[10**6_000], float("nan"), float("inf"), -0.0, "\ud800", {"": ""}, [[]], None])
 def test_odd_values_do_no_harm(value: Any) -> None:
-    found = tree({"x": value})
+    found = render_tree({"x": value})
     found.encode()
     assert Walk(found).faults == []
 
 
 def test_a_value_on_one_line_is_cut_where_wanted() -> None:
-    assert compact({"a": [1, True, None], "b": "x\ny"}, 100) == '{"a": [1, true, null], "b": "x\\ny"}'
-    assert compact([1] * 1_000_000, 10).endswith("…")
-    assert len(compact(deep(50_000), 100)) <= 101
+    assert to_compact_json({"a": [1, True, None], "b": "x\ny"}, 100) == '{"a": [1, true, null], "b": "x\\ny"}'
+    assert to_compact_json([1] * 1_000_000, 10).endswith("…")
+    assert len(to_compact_json(deep(50_000), 100)) <= 101
 
 
 # -- figures
 
 
 def test_figures_are_short() -> None:
-    assert [duration(ms) for ms in (None, 87, 1_230, 61_000, 60_000, 3_600_000, 3_660_000)] == [
+    assert [format_duration(ms) for ms in (None, 87, 1_230, 61_000, 60_000, 3_600_000, 3_660_000)] == [
         "", "87 ms", "1.2 s", "1 min 1 s", "1 min", "1 h", "1 h 1 min",
     ]  # fmt: skip
-    assert [thousands(number) for number in (None, 999, 12_000, 12_345, 1_500_000)] == [
+    assert [format_thousands(number) for number in (None, 999, 12_000, 12_345, 1_500_000)] == [
         "",
         "999",
         "12k",
         "12.3k",
         "1.5M",
     ]
-    assert [dollars(amount) for amount in (None, 0, 0.0001, 0.0123, 12.5)] == [
+    assert [format_cost_usd(amount) for amount in (None, 0, 0.0001, 0.0123, 12.5)] == [
         "",
         "$0.00",
         "<$0.001",

@@ -6,7 +6,7 @@ import pytest
 from markupsafe import Markup, escape
 
 from tests.render.walk import Walk
-from turnlog.render.prose import prose
+from turnlog.render.prose import render_prose
 
 
 def code(text: str, language: str) -> Markup:
@@ -14,7 +14,7 @@ def code(text: str, language: str) -> Markup:
 
 
 def html(text: str) -> str:
-    return str(prose(text, code)).strip()
+    return str(render_prose(text, code)).strip()
 
 
 def test_headings_stand_below_those_of_the_page() -> None:

@@ -13,16 +13,28 @@ from tests.render.cards import cards, recorded_sessions, shown
 from tests.session.build import Build, encoded, genuine, outcome, recorded, use
 from tests.session.test_any import damaged, entries, spans
 from turnlog.demo import config_dir
-from turnlog.render.card import Link, Picture, Tree
-from turnlog.render.html import Html
-from turnlog.render.markdown import markdown
-from turnlog.render.pictures import held, picture
-from turnlog.render.text import text
-from turnlog.render.view import Answer, AnyView, Called, Compaction, Event, Meta, Odd, Prompt, Said, Shot, Thought
-from turnlog.render.viewing import views
+from turnlog.render.card import LinkSection, Picture, TreeSection
+from turnlog.render.html import HtmlWriter
+from turnlog.render.markdown import render_markdown
+from turnlog.render.pictures import find_picture, find_pictures
+from turnlog.render.text import render_text
+from turnlog.render.view import (
+    AnswerCall,
+    AnswerOther,
+    AnswerPicture,
+    AnswerText,
+    AnswerThinking,
+    AnswerView,
+    AnyView,
+    CompactionView,
+    EventView,
+    MetaView,
+    PromptView,
+)
+from turnlog.render.viewing import build_item_views
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.synopsis import timeline
+from turnlog.session.timeline.synopsis import build_timeline
 
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 PDF = {"type": "document", "title": "terms.pdf", "source": {"media_type": "application/pdf", "data": "JVBERi0="}}
@@ -30,14 +42,14 @@ PDF = {"type": "document", "title": "terms.pdf", "source": {"media_type": "appli
 
 def alike(session: Session, window: int = 5) -> None:
     """Views of the whole, of all items read again, and of windows of items must be the same."""
-    found = timeline(session)
-    whole = Excerpt.whole(session)
-    everything = views(whole, found.items, found.head)
+    found = build_timeline(session)
+    whole = Excerpt.from_session(session)
+    everything = build_item_views(whole, found.items, found.head)
     assert len(everything) == len(found.items)
-    assert views(Excerpt.read(session.file.source, found.items), found.items, found.head) == everything
+    assert build_item_views(Excerpt.read(session.file.source, found.items), found.items, found.head) == everything
     for first in range(0, len(found.items), window):
         some = found.items[first : first + window]
-        assert views(Excerpt.read(session.file.source, some), some) == views(whole, some)
+        assert build_item_views(Excerpt.read(session.file.source, some), some) == build_item_views(whole, some)
 
 
 @pytest.mark.parametrize("path", recorded_sessions(), ids=lambda path: "/".join(path.parts[-6:]))
@@ -58,7 +70,7 @@ def test_every_line_of_a_file_is_in_a_view_at_its_place() -> None:
     session = genuine("2.1.325/tools")
     offsets = {entry.offset for entry in session.file.items}
     told: set[int] = set()
-    for item in timeline(session).items:
+    for item in build_timeline(session).items:
         told |= {place[0] for place in (*item.lines, *item.results)}
     assert told == offsets
     assert {view.offset for view in shown(session)} <= offsets
@@ -66,10 +78,10 @@ def test_every_line_of_a_file_is_in_a_view_at_its_place() -> None:
 
 def test_broken_lines_have_rows_with_the_reason_wherever_they_stand() -> None:
     lines = b"\xef\xbb\xbf" + encoded([{"type": "mode", "mode": "plan"}]) + b'{"torn": tru\n\n\0\0\n// note\n'
-    session = Session.of(lines + b'{"type":"tag","tag":"x"}{"a":1}\n{"cut')
+    session = Session.from_bytes(lines + b'{"type":"tag","tag":"x"}{"a":1}\n{"cut')
     alike(session)
     (meta,) = shown(session)
-    assert isinstance(meta, Meta)
+    assert isinstance(meta, MetaView)
     assert [(row.name, row.gist) for row in meta.rows] == [
         ("no entry/bom", "a byte order mark"),
         ("mode", "mode: plan"),
@@ -97,7 +109,7 @@ def test_a_prompt_has_its_words_its_context_and_its_pictures() -> None:
     build.prompt([words, PNG, PDF])
     build.answer("So.")
     view = first(build)
-    assert isinstance(view, Prompt)
+    assert isinstance(view, PromptView)
     assert (view.kind, view.text, view.context) == ("prompt", "Why?", (("ide_opened_file", "cart.py"),))
     assert view.pictures == (
         Picture("image", "image/png", "iVBORw0KGgo=", "", 0, 0),
@@ -108,21 +120,21 @@ def test_a_prompt_has_its_words_its_context_and_its_pictures() -> None:
 
 def test_a_picture_can_be_found_again_by_its_place() -> None:
     body: dict[str, Any] = {"message": {"content": [outcome("c1", [PNG]), PDF, "x", {"type": "image"}]}}
-    found = held(body, 7)
+    found = find_pictures(body, 7)
     assert [(item.owner, item.picture.kind, item.picture.place) for item in found] == [
         ("c1", "image", 0),
         (None, "document", 1),
         (None, "image", 2),
     ]
-    assert [picture(body, 7, place) for place in range(3)] == [item.picture for item in found]
-    assert picture(body, 7, 3) is None
-    assert picture(body, 7, -1) is None
+    assert [find_picture(body, 7, place) for place in range(3)] == [item.picture for item in found]
+    assert find_picture(body, 7, 3) is None
+    assert find_picture(body, 7, -1) is None
 
 
 def test_a_picture_that_only_the_record_holds_belongs_to_the_result() -> None:
     file = {"base64": "JVBERi0=", "filePath": "/a.pdf"}
     body = {"message": {"content": [outcome("c1", "read")]}, "toolUseResult": {"type": "pdf", "file": file}}
-    (found,) = held(body, 0)
+    (found,) = find_pictures(body, 0)
     assert (found.owner, found.picture.media_type, found.picture.name) == ("c1", "application/pdf", "/a.pdf")
 
 
@@ -133,7 +145,7 @@ def test_a_slash_command_a_bash_line_and_a_message_of_a_teammate_are_prompts_of_
     build.prompt("<bash-input>ls</bash-input>")
     build.prompt('<teammate-message teammate_id="lead">Build it.</teammate-message>')
     build.answer("Yes.")
-    found = [view for view in shown(build.session()) if isinstance(view, Prompt)]
+    found = [view for view in shown(build.session()) if isinstance(view, PromptView)]
     assert [(view.kind, view.text) for view in found] == [
         ("command", "/greet World"),
         ("bash", "!ls"),
@@ -147,8 +159,8 @@ def test_the_prompt_of_a_sub_agent_is_not_headed_as_the_persons() -> None:
     build.prompt("count the files", isSidechain=True)
     build.answer("5", isSidechain=True)
     view = first(build)
-    assert isinstance(view, Prompt)
-    html = str(Html(lambda _: None).view(view))
+    assert isinstance(view, PromptView)
+    html = str(HtmlWriter(lambda _: None).write_view(view))
     assert "The agent that started it" in html
     assert "You" not in html
 
@@ -159,9 +171,9 @@ def test_a_message_of_another_agent_is_a_prompt_that_names_who_sent_it() -> None
     build.prompt(words, isMeta=True, origin={"kind": "peer", "from": "helper"})
     build.answer("Thanks.")
     view = first(build)
-    assert isinstance(view, Prompt)
+    assert isinstance(view, PromptView)
     assert (view.kind, view.speaker, view.sender, view.text) == ("peer", "peer", "helper", "Done.")
-    heads = markdown(view), text(view), str(Html(lambda _: None).view(view))
+    heads = render_markdown(view), render_text(view), str(HtmlWriter(lambda _: None).write_view(view))
     assert all("From another agent (helper)" in head and "You" not in head for head in heads)
 
 
@@ -173,7 +185,7 @@ def test_a_notification_that_set_off_work_says_what_happened_and_what_was_handed
     )
     build.answer("Nice.")
     view = first(build)
-    assert isinstance(view, Prompt)
+    assert isinstance(view, PromptView)
     assert (view.kind, view.text, view.context) == ("notification", "Agent finished", (("result", "All **good**."),))
 
 
@@ -184,26 +196,26 @@ def test_what_was_typed_meanwhile_is_a_prompt_where_it_was_taken_up() -> None:
     build.result()
     build.attachment("queued_command", prompt=[{"type": "text", "text": "and the tests"}, PNG])
     build.answer("Yes.")
-    view = next(view for view in shown(build.session()) if isinstance(view, Prompt) and view.kind == "typed")
+    view = next(view for view in shown(build.session()) if isinstance(view, PromptView) and view.kind == "typed")
     assert (view.text, len(view.pictures)) == ("and the tests", 1)
 
 
 def test_what_old_clients_queued_is_a_prompt_too() -> None:
     path = next(config_dir().glob("projects/*/67df1d90-*.jsonl"))
     with Session.open(path) as session:
-        typed = [view for view in shown(session) if isinstance(view, Prompt) and view.kind == "typed"]
+        typed = [view for view in shown(session) if isinstance(view, PromptView) and view.kind == "typed"]
     assert [view.text for view in typed] == ["upper and lower case should not matter"]
 
 
 # -- answers
 
 
-def answer(*blocks: Any, **fields: Any) -> Answer:
+def answer(*blocks: Any, **fields: Any) -> AnswerView:
     build = Build()
     build.prompt()
     build.answer(*blocks, **fields)
     found = shown(build.session())[1]
-    assert isinstance(found, Answer)
+    assert isinstance(found, AnswerView)
     return found
 
 
@@ -218,12 +230,20 @@ def test_the_blocks_of_an_answer_stand_in_true_order() -> None:
         {"type": "text", "text": ["no text"]},
         "  ",
     )
-    assert [type(block) for block in view.blocks] == [Thought, Thought, Said, Called, Shot, Odd, Odd]
-    assert view.blocks[:3] == (Thought("hm"), Thought(""), Said("So **this**."))
+    assert [type(block) for block in view.blocks] == [
+        AnswerThinking,
+        AnswerThinking,
+        AnswerText,
+        AnswerCall,
+        AnswerPicture,
+        AnswerOther,
+        AnswerOther,
+    ]
+    assert view.blocks[:3] == (AnswerThinking("hm"), AnswerThinking(""), AnswerText("So **this**."))
     shot, odd = view.blocks[4:6]
-    assert isinstance(shot, Shot)
+    assert isinstance(shot, AnswerPicture)
     assert (shot.picture.offset, shot.picture.place) == (view.offset, 0)
-    assert odd == Odd("fallback", {"type": "fallback", "to": 1})
+    assert odd == AnswerOther("fallback", {"type": "fallback", "to": 1})
 
 
 def test_an_answer_says_what_it_used_and_cost() -> None:
@@ -246,7 +266,7 @@ def test_the_lines_of_one_message_are_one_answer_with_the_results_between_them()
     build.result("c1", "one")
     build.answer(use("c2"), id="m1", uuid="second")
     build.result("c2", "two")
-    found = [view for view in shown(build.session()) if isinstance(view, Answer)]
+    found = [view for view in shown(build.session()) if isinstance(view, AnswerView)]
     assert len(found) == 1
     one, two = cards(list(found))
     offsets = [entry.offset for entry in build.session().entries]
@@ -286,9 +306,9 @@ def test_what_the_api_carried_out_itself_is_a_card_with_its_result() -> None:
         ("advisor", "other", "advisor", "answered"),
         ("web_search", "web", "fruit", "unanswered"),
     ]
-    assert found[0].answered == (Link("https://example.com", "Fruit"),)
-    assert not any(isinstance(section, Tree) for section in found[2].answered)
-    assert isinstance(view.blocks[-1], Odd)
+    assert found[0].answered == (LinkSection("https://example.com", "Fruit"),)
+    assert not any(isinstance(section, TreeSection) for section in found[2].answered)
+    assert isinstance(view.blocks[-1], AnswerOther)
 
 
 def test_an_api_error_is_an_answer_that_says_so() -> None:
@@ -305,11 +325,11 @@ def test_a_compaction_tells_what_the_head_knows_and_shows_the_summary() -> None:
     build.answer("two", uuid="a1")
     build.boundary("b1", trigger="manual", postTokens=90, preservedMessages={"uuids": ["a1"]})
     build.summary("We **talked**.")
-    found = next(view for view in shown(build.session()) if isinstance(view, Compaction))
+    found = next(view for view in shown(build.session()) if isinstance(view, CompactionView))
     assert (found.trigger, found.before, found.after) == ("manual", 1000, 90)
     assert (found.entries, found.preserved) == (2, 1)
     assert found.summary == "We **talked**."
-    alone = next(view for view in shown(build.session(), head=False) if isinstance(view, Compaction))
+    alone = next(view for view in shown(build.session(), head=False) if isinstance(view, CompactionView))
     assert (alone.trigger, alone.before, alone.entries, alone.preserved) == ("manual", 1000, 0, 1)
 
 
@@ -320,7 +340,7 @@ def test_a_compaction_tells_what_the_head_knows_and_shows_the_summary() -> None:
 def test_a_session_of_every_era_has_prompts_answers_and_cards_that_say_what_they_are_about(version: str) -> None:
     with Session.open(recorded(f"{version}/tools")) as session:
         found = shown(session)
-    assert any(isinstance(view, Prompt) for view in found)
+    assert any(isinstance(view, PromptView) for view in found)
     made = list(cards(found))
     assert {"Bash", "Read", "Edit", "Write"} <= {card.tool for card in made}
     assert all(card.title and "\n" not in card.title and len(card.title) <= 200 for card in made)
@@ -333,7 +353,7 @@ def test_the_demo_has_every_kind_of_view() -> None:
     for path in config_dir().glob("projects/*/????????-*.jsonl"):
         with Session.open(path) as session:
             seen |= {type(view).__name__ for view in shown(session)}
-    assert seen == {kind.__name__ for kind in (Prompt, Answer, Event, Compaction, Meta)}
+    assert seen == {kind.__name__ for kind in (PromptView, AnswerView, EventView, CompactionView, MetaView)}
 
 
 # -- whatever stands there
@@ -341,13 +361,13 @@ def test_the_demo_has_every_kind_of_view() -> None:
 
 @given(st.lists(entries, max_size=6))
 def test_any_json_objects_give_the_same_views_from_the_whole_and_from_an_excerpt(lines: list[dict[str, Any]]) -> None:
-    alike(Session.of(encoded(lines)))
+    alike(Session.from_bytes(encoded(lines)))
 
 
 @given(damaged())
 def test_real_entries_with_fields_of_any_json_give_the_same_views_too(lines: list[dict[str, Any]]) -> None:
-    alike(Session.of(encoded(lines)))
+    alike(Session.from_bytes(encoded(lines)))
 
 
 def test_an_entry_that_is_nested_without_end_has_views() -> None:
-    alike(Session.of(spans(100_000)))
+    alike(Session.from_bytes(spans(100_000)))

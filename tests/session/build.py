@@ -31,12 +31,12 @@ def variant(name: str) -> Path:
 
 def genuine(name: str) -> Session:
     """A recorded session in memory, without its sub-agents' files."""
-    return Session.of(recorded(name).read_bytes())
+    return Session.from_bytes(recorded(name).read_bytes())
 
 
 def edited(name: str) -> Session:
     """A recorded session that was edited by hand, in memory."""
-    return Session.of(variant(name).read_bytes())
+    return Session.from_bytes(variant(name).read_bytes())
 
 
 def encoded(lines: list[Line]) -> bytes:
@@ -158,7 +158,7 @@ class Build:
 
     def session(self) -> Session:
         """The session in memory."""
-        return Session.of(self.data())
+        return Session.from_bytes(self.data())
 
     def write(self, folder: Path, name: str = SESSION) -> Path:
         """The session as a file."""

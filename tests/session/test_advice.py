@@ -8,9 +8,9 @@ import pytest
 
 from tests.session.build import Build
 from tests.session.test_filling import MODEL, usage
-from turnlog.session.window.advice import Advice, advice
-from turnlog.session.window.filling import filling
-from turnlog.session.window.presets import savings
+from turnlog.session.window.advice import Advice, choose_advice
+from turnlog.session.window.filling import compute_window_fill
+from turnlog.session.window.presets import estimate_savings
 
 LIMIT = 167_000
 
@@ -27,8 +27,8 @@ def advised(used: int, old_results: int = 0, model: str = MODEL, **fields: Any) 
     build.prompt("well", **fields)
     build.answer("yes", usage=usage(used), model=model, **fields)
     session = build.session()
-    found = filling(session)
-    return advice(found, savings(found, session.file.entries))
+    found = compute_window_fill(session)
+    return choose_advice(found, estimate_savings(found, session.file.entries))
 
 
 def test_a_window_with_room_is_no_matter() -> None:

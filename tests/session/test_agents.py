@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.session.build import SESSION, Build, recorded
-from turnlog.session.facts import facts
+from turnlog.session.facts import to_session_document
 from turnlog.session.session import Session
 
 Open = Callable[[Path], Session]
@@ -38,23 +38,23 @@ def test_recorded_agents_of_every_layout_are_joined_with_their_calls(version: st
     assert {call.agent_id for call in session.calls} == {agent.agent_id for agent in agents}
     assert all(agent.type in ("general-purpose", "Explore") for agent in agents)
     assert all(agent.description for agent in agents)
-    assert all(session.agent_session(agent).messages for agent in agents)
+    assert all(session.open_agent_session(agent).messages for agent in agents)
 
 
 @pytest.mark.parametrize("version", ["1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325"])
 def test_the_calls_of_a_turn_name_their_agents(version: str, opened: Open) -> None:
     session = opened(recorded(f"{version}/agents"))
-    calls = [call for turn in facts(session)["turns"] for call in turn["calls"]]
+    calls = [call for turn in to_session_document(session)["turns"] for call in turn["calls"]]
     assert all(call["agent_id"] for call in calls)
 
 
 def test_a_side_chain_inside_the_file_is_an_agent_without_a_file(opened: Open) -> None:
     session = opened(recorded("1.0.128/agents"))
     assert [agent.path for agent in session.agents] == [None, None]
-    inner = session.agent_session(session.agents[0])
+    inner = session.open_agent_session(session.agents[0])
     assert inner.agents == []
     assert [turn.kind for turn in inner.turns] == ["prompt"]
-    assert session.agent_session(session.agents[0]) is inner
+    assert session.open_agent_session(session.agents[0]) is inner
 
 
 def test_warm_ups_are_told_apart(opened: Open) -> None:
@@ -136,18 +136,18 @@ def test_a_side_chain_is_joined_by_the_prompt_that_the_call_gave() -> None:
 def test_parents_that_stand_in_a_sub_agents_file_are_found_there(opened: Open) -> None:
     """2.1.29 wrote some answers of the main conversation into the file of a side work only."""
     session = opened(recorded("2.1.29/tui_progress"))
-    (lost,) = session.graph.missing
-    where = session.found_elsewhere()
+    (lost,) = session.graph.rows_missing_parent
+    where = session.find_parents_elsewhere()
     assert lost.parent_uuid in where
     assert "prompt_suggestion" in where[lost.parent_uuid].name
 
 
 def test_without_missing_parents_nothing_is_looked_for(opened: Open) -> None:
-    assert opened(recorded("2.1.325/agents")).found_elsewhere() == {}
+    assert opened(recorded("2.1.325/agents")).find_parents_elsewhere() == {}
 
 
 def test_a_missing_parent_of_a_session_with_side_chains_inside_stays_missing() -> None:
     build = Build("1.0.128")
     build.prompt("go", parent="gone")
     build.prompt("look", parent=None, isSidechain=True)
-    assert build.session().found_elsewhere() == {}
+    assert build.session().find_parents_elsewhere() == {}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.session.build import DATA, ROOT, SESSION, Build, encoded, outcome, recorded, use
 from turnlog.demo import config_dir
 from turnlog.errors import Refused
-from turnlog.session.facts import facts
+from turnlog.session.facts import to_session_document
 from turnlog.session.health.check import check
 from turnlog.session.session import Session
 
@@ -76,12 +76,12 @@ def realistic() -> list[dict[str, Any]]:
 
 def look_at(session: Session) -> None:
     """Ask for every view there is."""
-    json.dumps(facts(session))
+    json.dumps(to_session_document(session))
     check(session, requests=True)
     for message in session.messages:
-        session.content(message)
+        session.read_content(message)
     for call in session.calls:
-        session.detail(call)
+        session.read_detail(call)
     assert all(isinstance(url, str) for url in session.pull_requests)
     json.dumps([session.permission_modes, session.api_errors, session.context, session.git_branches, session.folders])
     assert all(item.path for item in session.files)
@@ -92,7 +92,7 @@ def look_at(session: Session) -> None:
 
 @given(st.lists(entries | st.dictionaries(st.text(max_size=6), values, max_size=4), max_size=8))
 def test_no_view_raises_on_any_json_objects(lines: list[dict[str, Any]]) -> None:
-    look_at(Session.of(encoded(lines)))
+    look_at(Session.from_bytes(encoded(lines)))
 
 
 @st.composite
@@ -113,12 +113,12 @@ def damaged(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @given(damaged())
 def test_no_view_raises_on_real_entries_with_fields_of_any_json(lines: list[dict[str, Any]]) -> None:
-    look_at(Session.of(encoded(lines)))
+    look_at(Session.from_bytes(encoded(lines)))
 
 
 def test_the_realistic_session_is_realistic() -> None:
     """Without this, a broken sample would make the property above prove nothing."""
-    session = Session.of(encoded(realistic()))
+    session = Session.from_bytes(encoded(realistic()))
     assert [turn.text for turn in session.turns] == ["hi", "/x"]
     assert session.conversation().messages
     assert session.title == "Fruit"
@@ -137,7 +137,7 @@ def spans(depth: int) -> bytes:
 
 @pytest.mark.parametrize("depth", [10, 200, 260, 400, 900, 1100, 100_000])
 def test_deep_nesting_raises_nowhere(depth: int) -> None:
-    look_at(Session.of(spans(depth)))
+    look_at(Session.from_bytes(spans(depth)))
 
 
 def cuts(size: int) -> st.SearchStrategy[list[int]]:
@@ -161,9 +161,9 @@ def test_a_file_that_grew_in_any_steps_has_the_facts_of_the_whole(
                 file.write(whole[start:end])
             growing.refresh()
             if data.draw(st.booleans()):
-                facts(growing)  # views that were asked for in between are not kept
+                to_session_document(growing)  # views that were asked for in between are not kept
         with Session.open(path) as once:
-            assert facts(growing) == facts(once)
+            assert to_session_document(growing) == to_session_document(once)
             assert said(growing) == said(once)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.session.build import outcome, use
-from turnlog.session.resume.apishape import RULES, breaches
+from turnlog.session.resume.apishape import SHAPE_RULES, find_breaches
 
 TEXT = {"type": "text", "text": "hi"}
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "abc"}
@@ -49,5 +49,5 @@ SYSTEM = {"role": "system", "content": [TEXT]}
 def test_what_breaks_the_shape_is_told_with_its_message(
     messages: list[dict[str, Any]], broken: list[tuple[str, int]]
 ) -> None:
-    assert [tuple(breach) for breach in breaches(messages)] == broken
-    assert {rule for rule, _ in broken} <= RULES.keys()
+    assert [tuple(breach) for breach in find_breaches(messages)] == broken
+    assert {rule for rule, _ in broken} <= SHAPE_RULES.keys()

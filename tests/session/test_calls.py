@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from tests.session.build import Build, edited, genuine, outcome, use
-from turnlog.session.calls import FAMILIES, Detail, family, pair
-from turnlog.session.failures import plain
+from turnlog.session.calls import TOOL_FAMILIES, CallDetail, find_tool_family, pair_calls
+from turnlog.session.failures import to_result_text
 from turnlog.session.session import Session
 
 
-def detail(session: Session, number: int = 0) -> Detail:
-    return session.detail(session.calls[number])
+def detail(session: Session, number: int = 0) -> CallDetail:
+    return session.read_detail(session.calls[number])
 
 
-def one(content: Any = "done", error: bool | None = None, structured: Any = None, **fields: Any) -> Detail:
+def one(content: Any = "done", error: bool | None = None, structured: Any = None, **fields: Any) -> CallDetail:
     """The detail of one call with such a result."""
     build = Build()
     build.prompt()
@@ -66,8 +66,8 @@ def test_a_call_lasts_from_its_line_to_its_result() -> None:
     build.call("c2")
     build.result("c1")
     first, second = build.session().calls
-    assert (first.started, first.ended) == ("2026-01-01T10:01:00.000Z", "2026-01-01T10:03:00.000Z")
-    assert second.ended is None
+    assert (first.started_at, first.ended_at) == ("2026-01-01T10:01:00.000Z", "2026-01-01T10:03:00.000Z")
+    assert second.ended_at is None
 
 
 def test_a_call_without_a_result_is_unanswered() -> None:
@@ -75,7 +75,7 @@ def test_a_call_without_a_result_is_unanswered() -> None:
     build.call(given={"command": "sleep"})
     session = build.session()
     assert [call.is_error for call in session.calls] == [None]
-    assert detail(session) == Detail({"command": "sleep"}, None, None, "unanswered", None, None)
+    assert detail(session) == CallDetail({"command": "sleep"}, None, None, "unanswered", None, None)
 
 
 def test_unanswered_and_failed_calls_are_listed() -> None:
@@ -85,8 +85,8 @@ def test_unanswered_and_failed_calls_are_listed() -> None:
     build.result("c1")
     build.result("c2", error=True)
     session = build.session()
-    found = pair(session.entries, session.file)
-    assert [call.id for call in found.unanswered] == ["c3"]
+    found = pair_calls(session.entries, session.file)
+    assert [call.id for call in found.unanswered_calls] == ["c3"]
     assert [call.id for call in found.errors] == ["c2"]
 
 
@@ -189,9 +189,9 @@ def test_a_result_that_was_too_large_names_the_file_that_holds_it() -> None:
 
 
 def test_the_plain_text_of_a_result_says_what_else_is_in_it() -> None:
-    assert plain([{"type": "text", "text": "a"}, {"type": "image"}, "x", {"type": "text"}]) == "a\n[image]\n"
-    assert plain("a") == "a"
-    assert plain(None) == plain(5) == ""
+    assert to_result_text([{"type": "text", "text": "a"}, {"type": "image"}, "x", {"type": "text"}]) == "a\n[image]\n"
+    assert to_result_text("a") == "a"
+    assert to_result_text(None) == to_result_text(5) == ""
 
 
 @pytest.mark.parametrize(
@@ -201,11 +201,11 @@ def test_the_plain_text_of_a_result_says_what_else_is_in_it() -> None:
      ("mcp__github__search", "mcp"), ("NoSuchTool", "other"), ("", "other")],
 )  # fmt: skip
 def test_every_tool_has_a_family(name: str, expected: str) -> None:
-    assert family(name) == expected
+    assert find_tool_family(name) == expected
 
 
 def test_no_tool_is_in_two_families() -> None:
-    names = [name for tools in FAMILIES.values() for name in tools]
+    names = [name for tools in TOOL_FAMILIES.values() for name in tools]
     assert len(names) == len(set(names))
 
 
@@ -220,18 +220,18 @@ def test_all_recorded_versions_answered_every_call_of_the_scripted_session(versi
 def test_recorded_denials_interruptions_and_background_tasks_are_seen() -> None:
     for version in ("2.0.76", "2.1.45"):
         session = genuine(f"{version}/tui_edge")
-        found = [session.detail(call).outcome for call in session.calls]
+        found = [session.read_detail(call).outcome for call in session.calls]
         assert {"interrupted", "denied", "launched", "answered"} == set(found)
     session = genuine("2.1.325/hooks")
-    assert [session.detail(call).outcome for call in session.calls] == ["answered", "denied", "answered"]
+    assert [session.read_detail(call).outcome for call in session.calls] == ["answered", "denied", "answered"]
 
 
 def test_a_recorded_large_output_names_its_file() -> None:
     session = genuine("2.1.325/misc")
-    assert [call.name for call in session.calls if session.detail(call).persisted] == ["Bash"]
+    assert [call.name for call in session.calls if session.read_detail(call).persisted] == ["Bash"]
 
 
 def test_a_recorded_async_agent_is_launched_and_named() -> None:
     session = genuine("2.1.325/agents")
-    assert [session.detail(call).outcome for call in session.calls] == ["launched", "launched"]
+    assert [session.read_detail(call).outcome for call in session.calls] == ["launched", "launched"]
     assert all(call.agent_id for call in session.calls)

@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 
 from turnlog.session.files.changes import (
-    NO_TEXT,
-    NOT_FOUND,
-    NOTEBOOK,
-    TABS,
-    UNKNOWN_BEFORE,
-    Change,
-    commanded,
-    edited,
-    noted,
-    written,
+    GUESSED_TABS_NOTE,
+    NO_TEXT_NOTE,
+    NOTEBOOK_NOTE,
+    TEXT_NOT_FOUND_NOTE,
+    UNKNOWN_BEFORE_NOTE,
+    FileChange,
+    build_command_change,
+    build_edit_change,
+    build_notebook_change,
+    build_write_change,
 )
-from turnlog.session.files.contents import Content, Form, content
-from turnlog.session.files.patches import applied, compared
+from turnlog.session.files.contents import FileContent, TextForm, to_file_content
+from turnlog.session.files.patches import apply_hunks, compare_texts
 
 
 def patch(before: str, after: str) -> list[dict[str, Any]]:
@@ -32,16 +32,16 @@ def patch(before: str, after: str) -> list[dict[str, Any]]:
             "newLines": hunk.new_count,
             "lines": list(hunk.lines),
         }
-        for hunk in compared(before, after)
+        for hunk in compare_texts(before, after)
     ]
 
 
-def edit(given: Any = None, result: Any = None, known: str | None = None, *, absent: bool = False) -> Change:
-    return edited(given, result, None if known is None else content(known), absent=absent)
+def edit(given: Any = None, result: Any = None, known: str | None = None, *, absent: bool = False) -> FileChange:
+    return build_edit_change(given, result, None if known is None else to_file_content(known), absent=absent)
 
 
-def after(change: Change) -> str | None:
-    return change.after.written if change.after else None
+def after(change: FileChange) -> str | None:
+    return change.after.file_text if change.after else None
 
 
 ONE = {"oldString": "two", "newString": "2", "replaceAll": False}
@@ -108,16 +108,16 @@ def test_a_patch_alone_is_a_difference_of_an_unknown_file() -> None:
     change = edit({}, ONE | {"originalFile": None, "structuredPatch": patch("one\ntwo\n", "one\n2\n")})
     assert (change.before, change.after, change.source, change.note) == (None, None, "patch", None)
     assert change.hunks is not None
-    assert applied("one\ntwo\n", change.hunks) == "one\n2\n"
+    assert apply_hunks("one\ntwo\n", change.hunks) == "one\n2\n"
 
 
 def test_the_tabs_of_an_unknown_file_are_guessed_and_that_is_said() -> None:
     before, wanted = "\tone\n\t\ttwo\n", "\tone\n\t\t2\n"
     spaced = patch(before.replace("\t", "  "), wanted.replace("\t", "  "))
     change = edit({}, {"oldString": "\t\ttwo", "newString": "\t\t2", "structuredPatch": spaced})
-    assert change.note == TABS
+    assert change.note == GUESSED_TABS_NOTE
     assert change.hunks is not None
-    assert applied(before, change.hunks) == wanted
+    assert apply_hunks(before, change.hunks) == wanted
 
 
 def test_a_recorded_patch_that_does_not_fit_what_was_known_stands_alone() -> None:
@@ -126,25 +126,27 @@ def test_a_recorded_patch_that_does_not_fit_what_was_known_stands_alone() -> Non
     change = edit({}, result, "one\ntwo\n")
     assert (change.before, change.source) == (None, "patch")
     assert change.hunks is not None
-    assert applied("new\none\ntwo\n", change.hunks) == "new\none\n2\n"
-    over = written({"content": "x\n"}, {"type": "update", "structuredPatch": patch("new\n", "x\n")}, content("old\n"))
+    assert apply_hunks("new\none\ntwo\n", change.hunks) == "new\none\n2\n"
+    over = build_write_change(
+        {"content": "x\n"}, {"type": "update", "structuredPatch": patch("new\n", "x\n")}, to_file_content("old\n")
+    )
     assert (over.before, over.source) == (None, "patch")
 
 
 def test_a_recorded_patch_is_kept_even_if_it_does_not_fit_the_recorded_file() -> None:
     change = edit({}, ONE | {"originalFile": "other\n", "structuredPatch": patch("a\n", "b\n")})
-    assert (change.after, change.source, change.note) == (None, "patch", NOT_FOUND)
+    assert (change.after, change.source, change.note) == (None, "patch", TEXT_NOT_FOUND_NOTE)
 
 
 @pytest.mark.parametrize(
     ("given", "result", "known", "note"),
     [
-        ({"old_string": "a", "new_string": "b"}, None, None, UNKNOWN_BEFORE),
-        ({"old_string": "a", "new_string": "b"}, None, "x\n", NOT_FOUND),
-        ({"old_string": "", "new_string": "b"}, None, "x\n", NOT_FOUND),
-        ({"old_string": "x"}, None, "x\n", NOT_FOUND),
-        ({"edits": [5]}, None, "x\n", NOT_FOUND),
-        ("x", 5, None, UNKNOWN_BEFORE),
+        ({"old_string": "a", "new_string": "b"}, None, None, UNKNOWN_BEFORE_NOTE),
+        ({"old_string": "a", "new_string": "b"}, None, "x\n", TEXT_NOT_FOUND_NOTE),
+        ({"old_string": "", "new_string": "b"}, None, "x\n", TEXT_NOT_FOUND_NOTE),
+        ({"old_string": "x"}, None, "x\n", TEXT_NOT_FOUND_NOTE),
+        ({"edits": [5]}, None, "x\n", TEXT_NOT_FOUND_NOTE),
+        ("x", 5, None, UNKNOWN_BEFORE_NOTE),
     ],
 )
 def test_it_is_said_why_an_edit_cannot_be_rebuilt(given: Any, result: Any, known: str | None, note: str) -> None:
@@ -159,8 +161,8 @@ def test_an_edit_that_replaces_nothing_makes_a_file(known: str | None, absent: b
 
 
 def test_line_ends_and_mark_of_the_file_are_kept() -> None:
-    known = Content("one\ntwo\n", Form(True, True))
-    change = edited(
+    known = FileContent("one\ntwo\n", TextForm(True, True))
+    change = build_edit_change(
         {},
         ONE | {"originalFile": "one\ntwo\n", "structuredPatch": patch("one\ntwo\n", "one\n2\n")},
         known,
@@ -175,35 +177,39 @@ def test_line_ends_and_mark_of_the_file_are_kept() -> None:
 
 
 def test_a_write_over_a_recorded_file_is_the_difference_of_both() -> None:
-    change = written({"content": "proposal"}, {"type": "update", "content": "new\n", "originalFile": "old\n"}, None)
+    change = build_write_change(
+        {"content": "proposal"}, {"type": "update", "content": "new\n", "originalFile": "old\n"}, None
+    )
     assert (after(change), change.created, change.source) == ("new\n", False, "texts")
-    assert change.before == content("old\n")
+    assert change.before == to_file_content("old\n")
 
 
 def test_a_write_over_a_known_file_is_the_difference_to_that() -> None:
-    change = written({"content": "new\n"}, {"type": "update"}, content("old\n"))
-    assert change.before == content("old\n")
+    change = build_write_change({"content": "new\n"}, {"type": "update"}, to_file_content("old\n"))
+    assert change.before == to_file_content("old\n")
     assert change.hunks is not None
 
 
 def test_a_write_that_makes_a_file_begins_with_nothing() -> None:
-    change = written({"content": "new\n"}, {"type": "create", "originalFile": None}, content("stale\n"))
+    change = build_write_change(
+        {"content": "new\n"}, {"type": "create", "originalFile": None}, to_file_content("stale\n")
+    )
     assert (change.created, change.before, after(change)) == (True, None, "new\n")
 
 
 def test_a_write_over_an_unknown_file_still_tells_what_the_file_holds_then() -> None:
-    change = written({"content": "new\n"}, None, None)
-    assert (after(change), change.hunks, change.note) == ("new\n", None, UNKNOWN_BEFORE)
+    change = build_write_change({"content": "new\n"}, None, None)
+    assert (after(change), change.hunks, change.note) == ("new\n", None, UNKNOWN_BEFORE_NOTE)
 
 
-@pytest.mark.parametrize(("text", "note"), [("new\n", None), ("\tnew\n", TABS)])
+@pytest.mark.parametrize(("text", "note"), [("new\n", None), ("\tnew\n", GUESSED_TABS_NOTE)])
 def test_a_write_with_a_patch_alone_has_that_difference(text: str, note: str | None) -> None:
-    change = written({"content": text}, {"structuredPatch": patch("old\n", "new\n")}, None)
+    change = build_write_change({"content": text}, {"structuredPatch": patch("old\n", "new\n")}, None)
     assert (after(change), change.source, change.note) == (text, "patch", note)
 
 
 def test_a_write_without_text_is_not_rebuilt() -> None:
-    assert written("x", {"content": 5}, None).note == NO_TEXT
+    assert build_write_change("x", {"content": 5}, None).note == NO_TEXT_NOTE
 
 
 @pytest.mark.parametrize(
@@ -216,39 +222,41 @@ def test_a_write_without_text_is_not_rebuilt() -> None:
     ],
 )
 def test_a_client_that_records_carriage_returns_also_writes_them(original: str, text: str, wanted: str) -> None:
-    assert after(written({}, {"content": text, "originalFile": original}, None)) == wanted
+    assert after(build_write_change({}, {"content": text, "originalFile": original}, None)) == wanted
 
 
 # -- notebooks and commands
 
 
 def test_a_notebook_before_and_after_is_recorded() -> None:
-    change = noted({"original_file": '{"a": 1}\n', "updated_file": '{"a": 2}\n'}, content("x\r\n"))
+    change = build_notebook_change(
+        {"original_file": '{"a": 1}\n', "updated_file": '{"a": 2}\n'}, to_file_content("x\r\n")
+    )
     assert (after(change), change.source) == ('{"a": 2}\r\n', "texts")
 
 
 @pytest.mark.parametrize("result", [None, {"original_file": "x"}, {"updated_file": "x"}])
 def test_older_clients_do_not_record_the_notebook(result: Any) -> None:
-    assert noted(result, None).note == NOTEBOOK
+    assert build_notebook_change(result, None).note == NOTEBOOK_NOTE
 
 
 def test_a_command_changes_what_was_known() -> None:
-    change = commanded({"hunks": patch("a\n", "b\n")}, content("a\n"))
+    change = build_command_change({"hunks": patch("a\n", "b\n")}, to_file_content("a\n"))
     assert (after(change), change.created) == ("b\n", False)
 
 
 def test_a_command_makes_a_file() -> None:
-    change = commanded({"hunks": patch("", "b\n"), "created": True}, content("stale\n"))
+    change = build_command_change({"hunks": patch("", "b\n"), "created": True}, to_file_content("stale\n"))
     assert (after(change), change.created, change.before) == ("b\n", True, None)
 
 
 def test_the_patch_of_a_command_stands_alone_where_the_file_is_not_known_or_another() -> None:
-    for known in (None, content("other\n")):
-        change = commanded({"hunks": patch("a\n", "b\n")}, known)
+    for known in (None, to_file_content("other\n")):
+        change = build_command_change({"hunks": patch("a\n", "b\n")}, known)
         assert change.hunks is not None
         assert change.after is None
 
 
 def test_a_command_without_hunks_is_not_rebuilt() -> None:
-    change = commanded({"hunks": [], "created": True}, None)
+    change = build_command_change({"hunks": [], "created": True}, None)
     assert (change.hunks, change.created) == (None, True)

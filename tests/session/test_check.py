@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.session.build import DATA, Build, base, edited, encoded, recorded, variant
-from turnlog.session.health.check import PLACES, Finding, Findings, check, proof_of, repeated_keys, worst
+from turnlog.session.health.check import (
+    MAX_NAMED_PLACES,
+    Finding,
+    Findings,
+    check,
+    filter_error_findings,
+    find_repeated_keys,
+    prove_session_requests,
+)
 from turnlog.session.session import Session
 
 
@@ -17,7 +25,7 @@ def findings(session: Session, *, requests: bool = False) -> dict[str, Finding]:
 
 
 def of(data: bytes) -> dict[str, Finding]:
-    return findings(Session.of(data))
+    return findings(Session.from_bytes(data))
 
 
 def changed(**fields: object) -> dict[str, Finding]:
@@ -33,7 +41,7 @@ def test_a_sound_session_has_no_findings() -> None:
 
 @pytest.mark.parametrize("run", ["1.0.128/tools", "2.0.76/tools", "2.1.29/tools", "2.1.45/tools", "2.1.325/tools"])
 def test_recorded_sessions_are_sound(run: str) -> None:
-    session = Session.of(recorded(run).read_bytes())
+    session = Session.from_bytes(recorded(run).read_bytes())
     assert [finding.text for finding in check(session) if finding.severity != "info"] == []
 
 
@@ -155,28 +163,28 @@ def test_news_of_the_format_are_told_with_version_and_count() -> None:
 
 
 def test_the_gravest_findings_come_first() -> None:
-    found = [finding.severity for finding in check(Session.of(GOOD + b"\n{broken}\n[1]\n"))]
+    found = [finding.severity for finding in check(Session.from_bytes(GOOD + b"\n{broken}\n[1]\n"))]
     assert found == ["error", "warning", "info"]
 
 
 def test_all_places_are_counted_but_only_some_are_named() -> None:
-    finding = of(GOOD + b"\n" * (PLACES + 5))["blank-line"]
-    assert (finding.count, len(finding.places)) == (PLACES + 5, PLACES)
+    finding = of(GOOD + b"\n" * (MAX_NAMED_PLACES + 5))["blank-line"]
+    assert (finding.count, len(finding.places)) == (MAX_NAMED_PLACES + 5, MAX_NAMED_PLACES)
 
 
 def test_only_errors_are_the_worst() -> None:
-    found = check(Session.of(GOOD + b"\n{broken}\n"))
-    assert [finding.kind for finding in worst(found)] == ["broken-line"]
+    found = check(Session.from_bytes(GOOD + b"\n{broken}\n"))
+    assert [finding.kind for finding in filter_error_findings(found)] == ["broken-line"]
 
 
 def test_a_place_that_begins_no_line_is_line_zero() -> None:
-    assert Findings(Session.of(GOOD).file).line(3) == 0
+    assert Findings(Session.from_bytes(GOOD).file).find_line_number(3) == 0
 
 
 def test_keys_are_repeated_only_within_one_object() -> None:
-    assert repeated_keys(b'{"a":{"a":1},"b":[{"c":1,"c":2}]}') == ["c"]
-    assert repeated_keys(b"{broken") == []
-    assert repeated_keys(b"[" * 100_000) == []
+    assert find_repeated_keys(b'{"a":{"a":1},"b":[{"c":1,"c":2}]}') == ["c"]
+    assert find_repeated_keys(b"{broken") == []
+    assert find_repeated_keys(b"[" * 100_000) == []
 
 
 # -- requests
@@ -198,7 +206,7 @@ def test_an_unknown_message_of_a_request_is_told() -> None:
 
 def test_every_recorded_request_of_the_newest_client_is_found_in_our_reconstruction() -> None:
     paths = sorted(DATA.glob("sessions/2.1.325/*/projects/*/????????-*.jsonl"))
-    proofs = [proof_of(Session.of(path.read_bytes())) for path in paths]
+    proofs = [prove_session_requests(Session.from_bytes(path.read_bytes())) for path in paths]
     assert sum(proof.requests for proof in proofs) > 80
     assert sum(proof.rebuilt for proof in proofs) > 200
     assert [found for proof in proofs for found in proof.unresolved] == []
@@ -210,4 +218,4 @@ def test_findings_hold_for_a_session_of_bytes_and_of_a_file(tmp_path: Path) -> N
     path = tmp_path / "x.jsonl"
     path.write_bytes(encoded(build.lines) + b"{torn")
     with Session.open(path) as session:
-        assert [f.text for f in check(session)] == [f.text for f in check(Session.of(path.read_bytes()))]
+        assert [f.text for f in check(session)] == [f.text for f in check(Session.from_bytes(path.read_bytes()))]

@@ -76,14 +76,14 @@ def test_odd_metadata_tells_nothing() -> None:
     assert found[1:] == (None, None, None, None, (), ())
     build["b"]["compactMetadata"] = {"trigger": 5, "preTokens": "many", "postTokens": 12345}
     build["b"]["logicalParentUuid"] = 7
-    (found,) = Session.of(build.data().replace(b"12345", b"1e400")).compactions
+    (found,) = Session.from_bytes(build.data().replace(b"12345", b"1e400")).compactions
     assert found[1:] == (None, None, None, None, (), ())
 
 
 @pytest.mark.parametrize("version", ["1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325"])
 def test_every_recorded_compaction_has_its_summary_and_what_was_before(version: str) -> None:
     paths = sorted(DATA.glob(f"sessions/{version}/compact/projects/*/????????-*.jsonl"))
-    found = [item for path in paths for item in Session.of(path.read_bytes()).compactions]
+    found = [item for path in paths for item in Session.from_bytes(path.read_bytes()).compactions]
     assert [item.trigger for item in found] == ["manual", "auto", "auto"]
     assert all(item.summary is not None and item.summarised for item in found)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.session.build import BASE, Build, base, edited, genuine, outcome, said, use
-from turnlog.session.resume.parts import as_client_writes
+from turnlog.session.resume.parts import to_client_json
 from turnlog.session.session import Session
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
@@ -447,25 +447,25 @@ NUMBERS = [
 
 @pytest.mark.parametrize(("number", "expected"), NUMBERS)
 def test_numbers_are_doubles_for_the_client(number: Any, expected: Any) -> None:
-    found = as_client_writes({"x": [number]})["x"][0]
+    found = to_client_json({"x": [number]})["x"][0]
     assert found == expected
     assert type(found) is type(expected)
 
 
 def test_half_of_a_surrogate_pair_is_replaced() -> None:
-    assert as_client_writes({"\ud800": "é\udc00", "b": "\ud83d\ude00"}) == {"\ufffd": "é\ufffd", "b": "😀"}
+    assert to_client_json({"\ud800": "é\udc00", "b": "\ud83d\ude00"}) == {"\ufffd": "é\ufffd", "b": "😀"}
     data = base().data().replace(b"u2 text", b"u2 \\ud800 text")
-    assert said(Session.of(data))[2] == "U u2 \ufffd text"
+    assert said(Session.from_bytes(data))[2] == "U u2 \ufffd text"
 
 
 def test_values_are_followed_to_a_certain_depth() -> None:
     deep: Any = "x"
     for _ in range(550):
         deep = [deep]
-    assert as_client_writes(deep) == deep
+    assert to_client_json(deep) == deep
     for _ in range(100):
         deep = {"a": deep}
-    assert as_client_writes(deep) != deep
+    assert to_client_json(deep) != deep
 
 
 # -- what the client would add

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.session.build import DATA, ROOT, SESSION, Build, base, edited, outcome, recorded, use
-from turnlog.session.health.bulk import GIANT
-from turnlog.session.health.diagnosis import diagnose
+from turnlog.session.health.bulk import GIANT_RESULT_BYTES
+from turnlog.session.health.diagnosis import diagnose_session
 from turnlog.session.health.illnesses import ILLNESSES
-from turnlog.session.health.symptoms import Spot, Symptom, Symptoms
+from turnlog.session.health.symptoms import Symptom, Symptoms, SymptomSpot
 from turnlog.session.session import Session
 
 GOOD = base().data()
@@ -22,7 +22,7 @@ PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 8 + (10).to_bytes(4, "big"
 
 
 def found(session: Session, kind: str) -> list[Symptom]:
-    return [symptom for symptom in diagnose(session) if symptom.kind == kind]
+    return [symptom for symptom in diagnose_session(session) if symptom.kind == kind]
 
 
 def one(session: Session | Build, kind: str) -> Symptom:
@@ -35,14 +35,14 @@ def uuids(symptom: Symptom) -> list[str | None]:
 
 
 def ailing(session: Session) -> set[str]:
-    return {symptom.kind for symptom in diagnose(session) if symptom.severity != "info"}
+    return {symptom.kind for symptom in diagnose_session(session) if symptom.severity != "info"}
 
 
 # -- health
 
 
 def test_a_sound_session_has_no_symptoms() -> None:
-    assert diagnose(base().session()) == []
+    assert diagnose_session(base().session()) == []
 
 
 KNOWN_SICK = {"f9f95e52-346e-4f2f-9aed-dd1159259183"}
@@ -63,8 +63,8 @@ def test_every_kind_is_in_the_catalogue_with_words_and_a_remedy() -> None:
     for kind, illness in ILLNESSES.items():
         assert illness.notice.endswith((".", "”", "missing"))
         assert illness.cause
-        assert "{" not in illness.cure(kind, "abc", "/p/f", "/p")
-    assert ILLNESSES["cycle"].cure("cycle", "abc") == "turnlog repair abc --only cycle"
+        assert "{" not in illness.describe_cure(kind, "abc", "/p/f", "/p")
+    assert ILLNESSES["cycle"].describe_cure("cycle", "abc") == "turnlog repair abc --only cycle"
 
 
 def test_every_kind_is_documented_and_every_documented_kind_exists() -> None:
@@ -77,13 +77,13 @@ def test_the_gravest_symptoms_come_first_and_places_are_counted() -> None:
     entries = base().session().file.entries
     notes.note("lost-leaf", "info", "a")
     notes.add_items("cycle", "error", "b", [entries[1], entries[0], entries[1]])
-    first, last = notes.all()
+    first, last = notes.list_symptoms()
     assert (first.kind, first.count, uuids(first)) == ("cycle", 3, ["u1", "a1"])
     assert (last.kind, last.count, last.spots) == ("lost-leaf", 1, ())
 
 
 def test_a_file_of_another_program_is_no_session() -> None:
-    (symptom,) = diagnose(Session.of(b'{"type":"session_meta","payload":{},"timestamp":"x"}\n'))
+    (symptom,) = diagnose_session(Session.from_bytes(b'{"type":"session_meta","payload":{},"timestamp":"x"}\n'))
     assert (symptom.kind, symptom.severity) == ("no-session", "error")
 
 
@@ -91,34 +91,34 @@ def test_a_file_of_another_program_is_no_session() -> None:
 
 
 def test_a_torn_last_line_is_found() -> None:
-    symptom = one(Session.of(GOOD + b'{"type":"us'), "torn-line")
+    symptom = one(Session.from_bytes(GOOD + b'{"type":"us'), "torn-line")
     assert symptom.severity == "warning"
     assert [spot.item.offset for spot in symptom.spots] == [len(GOOD)]
     assert symptom.entries == ()
 
 
 def test_a_broken_line_is_found() -> None:
-    assert one(Session.of(GOOD + b"{broken}\n"), "broken-line").severity == "error"
+    assert one(Session.from_bytes(GOOD + b"{broken}\n"), "broken-line").severity == "error"
 
 
 def test_json_that_is_no_entry_is_a_broken_line_too() -> None:
-    assert one(Session.of(GOOD + b"[1]\n"), "broken-line").severity == "warning"
+    assert one(Session.from_bytes(GOOD + b"[1]\n"), "broken-line").severity == "warning"
 
 
 def test_blank_lines_do_no_harm() -> None:
-    assert diagnose(Session.of(GOOD + b"\n\n")) == []
+    assert diagnose_session(Session.from_bytes(GOOD + b"\n\n")) == []
 
 
 def test_two_entries_on_one_line_are_found() -> None:
     first, second, *rest = GOOD.splitlines(keepends=True)
-    symptom = one(Session.of(first.rstrip() + second + b"".join(rest)), "glued-line")
+    symptom = one(Session.from_bytes(first.rstrip() + second + b"".join(rest)), "glued-line")
     assert (symptom.severity, uuids(symptom)) == ("error", ["a1"])
 
 
 def test_padding_and_unescaped_control_bytes_are_found() -> None:
-    assert one(Session.of(GOOD + b"\0\0\n"), "control-bytes").severity == "warning"
+    assert one(Session.from_bytes(GOOD + b"\0\0\n"), "control-bytes").severity == "warning"
     bad = GOOD.replace(b"u2 text", b"u2 \x01text")
-    assert one(Session.of(bad), "control-bytes").severity == "error"
+    assert one(Session.from_bytes(bad), "control-bytes").severity == "error"
 
 
 # -- links
@@ -171,7 +171,7 @@ def test_a_parent_of_which_only_the_snapshot_was_written_is_told_apart() -> None
 def test_a_snapshot_of_a_message_that_is_there_is_no_symptom() -> None:
     build = base()
     build.note("file-history-snapshot", messageId="u1")
-    assert diagnose(build.session()) == []
+    assert diagnose_session(build.session()) == []
 
 
 def test_a_cycle_is_found() -> None:
@@ -217,7 +217,7 @@ def test_compactions_are_no_further_roots() -> None:
     build.summary()
     build.prompt("on")
     build.answer("yes")
-    assert diagnose(build.session()) == []
+    assert diagnose_session(build.session()) == []
 
 
 def test_entries_of_another_session_are_found() -> None:
@@ -292,7 +292,7 @@ def test_an_api_error_beside_a_line_of_the_client_is_not() -> None:
     build.answer("API Error", model="<synthetic>", isApiErrorMessage=True)
     build.attachment("reminder", parent="u4")
     build.answer("at last")
-    assert diagnose(build.session()) == []
+    assert diagnose_session(build.session()) == []
 
 
 def test_an_entry_that_goes_on_from_before_the_last_compaction_is_found() -> None:
@@ -311,7 +311,7 @@ def test_messages_that_a_compaction_kept_are_not_stale() -> None:
     build.summary(uuid="s1")
     build.prompt("on", parent="a3")
     build.answer("yes")
-    assert diagnose(build.session()) == []
+    assert diagnose_session(build.session()) == []
 
 
 def test_what_a_compaction_kept_and_is_not_there_is_found() -> None:
@@ -341,7 +341,7 @@ def test_a_call_without_a_result_is_found_but_for_one_at_the_end() -> None:
     build.answer("yes")
     build.call("c2")
     symptom = one(build, "unanswered-call")
-    assert symptom.spots == (Spot(symptom.spots[0].item, (1,), "c1"),)
+    assert symptom.spots == (SymptomSpot(symptom.spots[0].item, (1,), "c1"),)
     assert uuids(symptom) == ["x1"]
 
 
@@ -380,7 +380,7 @@ def test_parallel_calls_are_sound() -> None:
     build.result("c1", parent=first)
     build.result("c2", parent=second)
     build.answer("both")
-    assert diagnose(build.session()) == []
+    assert diagnose_session(build.session()) == []
 
 
 @pytest.mark.parametrize("name", ["x" * 201, "a b", ""])
@@ -417,13 +417,13 @@ def test_thinking_of_another_provider_is_only_noted() -> None:
 def test_thinking_whose_text_is_left_out_is_sound() -> None:
     build = base()
     build.answer(thought(thinking="", signature="Ab+/9=="), "so")
-    assert diagnose(build.session()) == []
+    assert diagnose_session(build.session()) == []
 
 
 def test_thinking_that_was_broken_off_is_not_sent_and_does_no_harm() -> None:
     build = base()
     build.answer(thought(signature=""), stop=None)
-    assert diagnose(build.session()) == []
+    assert diagnose_session(build.session()) == []
 
 
 def image(data: Any = PNG, kind: Any = "image/png") -> dict[str, Any]:
@@ -442,7 +442,7 @@ def test_a_damaged_image_is_found_in_prompts_and_in_results() -> None:
 def test_a_sound_image_is_no_symptom() -> None:
     build = base()
     build.prompt([image()])
-    assert diagnose(build.session()) == []
+    assert diagnose_session(build.session()) == []
 
 
 # -- size
@@ -451,9 +451,9 @@ def test_a_sound_image_is_no_symptom() -> None:
 def test_a_result_of_megabytes_is_found_images_aside() -> None:
     build = base()
     build.call("c1")
-    build.result("c1", "x" * GIANT, toolUseResult={"stdout": ["y" * 10], "n": 1}, uuid="r1")
+    build.result("c1", "x" * GIANT_RESULT_BYTES, toolUseResult={"stdout": ["y" * 10], "n": 1}, uuid="r1")
     build.call("c2")
-    build.prompt([outcome("c2", [image("A" * GIANT)])])
+    build.prompt([outcome("c2", [image("A" * GIANT_RESULT_BYTES)])])
     assert uuids(one(build, "giant-result")) == ["r1"]
 
 

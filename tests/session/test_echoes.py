@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.session.build import SESSION, Build, use
-from turnlog.session.facts import facts
+from turnlog.session.facts import to_session_document
 from turnlog.session.session import Session
-from turnlog.session.timeline.synopsis import timeline
-from turnlog.store.usage.scanned import scanned
-from turnlog.store.usage.sums import whole_sessions
+from turnlog.session.timeline.synopsis import build_timeline
+from turnlog.store.usage.scanned import build_usage_tables
+from turnlog.store.usage.sums import sum_whole_sessions
 
 Open = Callable[[Path], Session]
 USAGE = {"input_tokens": 3, "output_tokens": 5}
@@ -52,19 +52,19 @@ def test_a_sub_agent_without_a_file_is_listed_as_incomplete(tmp_path: Path, open
     (agent,) = session.agents
     assert (agent.agent_id, agent.call_id, agent.path, agent.is_incomplete) == ("a1", "c1", None, True)
     assert (agent.type, agent.description, agent.kind) == ("Explore", "Look closely", "subagent")
-    inner = session.agent_session(agent)
+    inner = session.open_agent_session(agent)
     assert [turn.text for turn in inner.turns] == ["look"]
     assert [message.key for message in inner.messages] == ["m1", "m2"]
     assert [call.name for call in inner.calls] == ["Read"]
-    assert inner.content(inner.messages[1]) == [{"type": "text", "text": "seen"}]
+    assert inner.read_content(inner.messages[1]) == [{"type": "text", "text": "seen"}]
     assert inner.title == "look"
-    assert facts(session)["agents"][0]["incomplete"] is True
+    assert to_session_document(session)["agents"][0]["incomplete"] is True
 
 
 def test_its_usage_is_the_sessions_here_and_in_the_index(tmp_path: Path, opened: Open) -> None:
     session = opened(session_with_echoes(tmp_path))
     usage = session.usage
-    (whole,) = whole_sessions(scanned([tmp_path])).values()
+    (whole,) = sum_whole_sessions(build_usage_tables([tmp_path])).values()
     assert (usage.input_tokens, usage.output_tokens) == (whole.input, whole.output)
     assert usage.output_tokens == 10 + sum(m.tokens.output for m in session.messages if m.tokens)
     assert usage.cost_usd == pytest.approx(whole.cost / 1e12)
@@ -72,9 +72,9 @@ def test_its_usage_is_the_sessions_here_and_in_the_index(tmp_path: Path, opened:
 
 def test_its_timeline_is_read_from_the_sessions_file(tmp_path: Path, opened: Open) -> None:
     session = opened(session_with_echoes(tmp_path))
-    made = timeline(session)
+    made = build_timeline(session)
     assert [(helper.agent_id, helper.calls, helper.incomplete) for helper in made.head.agents] == [("a1", 1, True)]
-    inner = timeline(session.agent_session(session.agents[0]))
+    inner = build_timeline(session.open_agent_session(session.agents[0]))
     assert [item.kind for item in inner.items] == ["prompt", "answer", "answer"]
 
 

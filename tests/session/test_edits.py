@@ -11,17 +11,24 @@ import pytest
 from tests.conftest import CORPUS
 from tests.session.build import Build, stamp
 from tests.session.touching import config, copy, do, history, snapshot, text
-from turnlog.session.files.changes import edited
-from turnlog.session.files.edits import DAMAGED, ELSEWHERE, ENCODING, GONE, Step, steps
-from turnlog.session.files.patches import applied, recorded
-from turnlog.session.files.touches import Touch, touches
+from turnlog.session.files.changes import build_edit_change
+from turnlog.session.files.edits import (
+    CHANGED_ELSEWHERE_NOTE,
+    COPY_GONE_NOTE,
+    DAMAGED_NOTE,
+    ENCODING_NOTE,
+    FileStep,
+    list_file_steps,
+)
+from turnlog.session.files.patches import apply_hunks, read_recorded_hunks
+from turnlog.session.files.touches import Touch, list_touches
 from turnlog.session.session import Session
 
 Open = Callable[[Path], Session]
 
 
-def told(build: Build) -> list[Step]:
-    return list(steps(build.session()))
+def told(build: Build) -> list[FileStep]:
+    return list(list_file_steps(build.session()))
 
 
 def test_a_change_of_a_file_that_was_read_before_is_rebuilt() -> None:
@@ -31,9 +38,9 @@ def test_a_change_of_a_file_that_was_read_before_is_rebuilt() -> None:
     do(build, "Edit", {"file_path": "/a", "old_string": "two", "new_string": "2"})
     do(build, "Edit", {"file_path": "/a", "old_string": "one", "new_string": "1"})
     read, first, second = told(build)
-    assert (read.sure, read.changes) == ("text", False)
+    assert (read.sure, read.changes_file) == ("text", False)
     assert [step.after.text for step in (first, second) if step.after] == ["one\n2\n", "1\n2\n"]
-    assert (second.sure, second.changes, second.rebuilt_from) == ("rebuilt", True, "texts")
+    assert (second.sure, second.changes_file, second.rebuilt_from) == ("rebuilt", True, "texts")
 
 
 def test_what_an_edit_found_corrects_what_was_known() -> None:
@@ -61,7 +68,7 @@ def test_somebody_elses_change_voids_what_was_known() -> None:
     do(build, "Write", {"file_path": "/a", "content": "one\n"})
     build.attachment("edited_text_file", filename="/a", snippet="1\tuno")
     _, step = told(build)
-    assert (step.note, step.changes, step.after) == (ELSEWHERE, True, None)
+    assert (step.note, step.changes_file, step.after) == (CHANGED_ELSEWHERE_NOTE, True, None)
 
 
 def test_a_file_that_was_attached_is_known() -> None:
@@ -78,7 +85,7 @@ def test_bytes_that_are_no_text_make_a_look_a_part() -> None:
     build.prompt()
     do(build, "Read", {"file_path": "/a"}, text("caf\ufffd\n"))
     (step,) = told(build)
-    assert (step.sure, step.note) == ("partial", DAMAGED)
+    assert (step.sure, step.note) == ("partial", DAMAGED_NOTE)
 
 
 def test_a_look_that_shows_what_is_known_keeps_its_form() -> None:
@@ -116,7 +123,7 @@ def test_only_the_wanted_files_are_looked_at() -> None:
     build.prompt()
     do(build, "Write", {"file_path": "/a", "content": "x"})
     do(build, "Write", {"file_path": "/b", "content": "x"})
-    assert [step.path for step in steps(build.session(), "/b".__eq__)] == ["/b"]
+    assert [step.path for step in list_file_steps(build.session(), "/b".__eq__)] == ["/b"]
 
 
 def test_a_command_that_the_client_watched_changes_a_file() -> None:
@@ -154,8 +161,8 @@ def copied(folder: Path, data: bytes | None, *, name: str | None = "0f@v1") -> B
     return build
 
 
-def of(folder: Path, build: Build, opened: Open) -> list[Step]:
-    return list(steps(opened(config(folder, build))))
+def of(folder: Path, build: Build, opened: Open) -> list[FileStep]:
+    return list(list_file_steps(opened(config(folder, build))))
 
 
 def test_a_copy_is_exact_and_tells_the_line_ends_of_later_versions(tmp_path: Path, opened: Open) -> None:
@@ -177,7 +184,7 @@ def test_the_form_stays_known_when_the_text_does_not(tmp_path: Path, opened: Ope
 
 def test_a_copy_that_is_gone_is_told(tmp_path: Path, opened: Open) -> None:
     (step,) = of(tmp_path, copied(tmp_path, None), opened)
-    assert (step.sure, step.note) == ("unknown", GONE)
+    assert (step.sure, step.note) == ("unknown", COPY_GONE_NOTE)
 
 
 def test_a_file_that_did_not_exist_is_made_by_the_next_edit(tmp_path: Path, opened: Open) -> None:
@@ -198,8 +205,8 @@ def test_a_copy_that_lost_bytes_is_a_part(tmp_path: Path, opened: Open) -> None:
     build = copied(tmp_path, "\ufffd\ufffdo\0n\0e\0".encode())
     do(build, "Edit", {"file_path": "/a"}, {"originalFile": "\ufeffone", "oldString": "one", "newString": "1"})
     first, second = of(tmp_path, build, opened)
-    assert (first.sure, first.note) == ("partial", DAMAGED)
-    assert second.note == ENCODING
+    assert (first.sure, first.note) == ("partial", DAMAGED_NOTE)
+    assert second.note == ENCODING_NOTE
 
 
 def test_a_copy_that_was_taken_too_late_is_placed_where_it_was_taken(tmp_path: Path, opened: Open) -> None:
@@ -232,11 +239,11 @@ def spaced(text: str) -> str:
 def rebuilt(touch: Touch) -> str | None:
     """How an edit that is rebuilt without its recorded patch compares with it; None where the file is not recorded."""
     assert touch.call is not None
-    detail = touch.holder.detail(touch.call)
+    detail = touch.holder.read_detail(touch.call)
     result = detail.structured if isinstance(detail.structured, dict) else {}
-    hunks = recorded(result.get("structuredPatch"))
+    hunks = read_recorded_hunks(result.get("structuredPatch"))
     bare = {name: value for name, value in result.items() if name != "structuredPatch"}
-    change = edited(detail.input, bare, None, absent=False)
+    change = build_edit_change(detail.input, bare, None, absent=False)
     if hunks is None or change.after is None or (change.before is None and not change.created):
         return None
     before = change.before.text if change.before else ""
@@ -245,7 +252,7 @@ def rebuilt(touch: Touch) -> str | None:
     )
     if own == hunks:
         return "same hunks"
-    return "same effect" if applied(spaced(before), hunks) == spaced(change.after.text) else "different"
+    return "same effect" if apply_hunks(spaced(before), hunks) == spaced(change.after.text) else "different"
 
 
 @pytest.mark.corpus
@@ -253,7 +260,9 @@ def test_edits_rebuilt_from_strings_are_the_ones_that_the_client_recorded() -> N
     found: Counter[str | None] = Counter()
     for path in corpus_files():
         with Session.open(path) as session:
-            edits = [item for item in touches(session) if item.tool in ("Edit", "MultiEdit") and item.outcome == "done"]
+            edits = [
+                item for item in list_touches(session) if item.tool in ("Edit", "MultiEdit") and item.outcome == "done"
+            ]
             found.update(map(rebuilt, edits))
     assert found["different"] == 0
     assert found["same hunks"] > 300
@@ -265,8 +274,8 @@ def test_every_step_of_every_session_is_told() -> None:
     sure: Counter[str] = Counter()
     for path in corpus_files():
         with Session.open(path) as session:
-            for step in steps(session):
+            for step in list_file_steps(session):
                 sure[step.sure] += 1
                 if step.before is not None and step.after is not None and step.hunks is not None:
-                    assert applied(step.before.written, step.hunks) == step.after.written, path
+                    assert apply_hunks(step.before.file_text, step.hunks) == step.after.file_text, path
     assert sure["rebuilt"] > 400

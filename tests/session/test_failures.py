@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import Build, outcome, recorded
-from turnlog.session.failures import has_failed, plain
+from turnlog.session.failures import has_failed, to_result_text
 from turnlog.session.session import Session
 
 TAGGED = "<tool_use_error>File has not been read yet.</tool_use_error>"
@@ -73,7 +73,7 @@ def failing(*texts: Any, **fields: Any) -> Session:
 def test_calls_without_is_error_count_as_failed_by_their_text() -> None:
     session = failing("Exit code 1\nno", "fine", TAGGED, [{"type": "text", "text": "Exit code 3"}])
     assert [call.is_error for call in session.calls] == [True, False, True, True]
-    assert [session.detail(call).outcome for call in session.calls] == ["error", "answered", "error", "error"]
+    assert [session.read_detail(call).outcome for call in session.calls] == ["error", "answered", "error", "error"]
 
 
 def test_a_result_before_its_call_is_judged_too() -> None:
@@ -101,5 +101,5 @@ def test_no_success_that_the_client_recorded_looks_like_a_failure(name: str) -> 
     with Session.open(recorded(name)) as session:
         for call in session.calls:
             if call.result is not None and not call.is_error:
-                record = session.body(call.result).get("toolUseResult")
-                assert not has_failed(None, plain(session.detail(call).result), record)
+                record = session.read_body(call.result).get("toolUseResult")
+                assert not has_failed(None, to_result_text(session.read_detail(call).result), record)

@@ -15,20 +15,20 @@ from tests.session.test_any import damaged
 from turnlog.demo import config_dir
 from turnlog.errors import TurnlogError
 from turnlog.session.session import Session
-from turnlog.session.window.advice import advice
+from turnlog.session.window.advice import choose_advice
 from turnlog.session.window.filling import (
-    BUFFER,
-    MAX_RATE,
-    MIN_FITTED_RATE,
-    MIN_RATE,
-    RESERVE,
-    UNSEEN,
-    USUAL_RATE,
-    Filling,
-    filling,
+    MAX_TOKENS_PER_BYTE,
+    MIN_FITTED_TOKENS_PER_BYTE,
+    MIN_TOKENS_PER_BYTE,
+    SAFETY_BUFFER_TOKENS,
+    SUMMARY_RESERVE_TOKENS,
+    UNSEEN_GROUP,
+    USUAL_TOKENS_PER_BYTE,
+    WindowFill,
+    compute_window_fill,
 )
-from turnlog.session.window.pieces import GROUPS
-from turnlog.session.window.presets import savings
+from turnlog.session.window.pieces import PIECE_GROUPS
+from turnlog.session.window.presets import estimate_savings
 
 MODEL = "claude-opus-4-5-20251101"
 SYSTEM = 20_000
@@ -73,12 +73,12 @@ def long_talk() -> Talk:
     return talk
 
 
-def whole(found: Filling) -> int:
-    return sum(part.tokens for part in found.parts())
+def whole(found: WindowFill) -> int:
+    return sum(part.tokens for part in found.list_parts())
 
 
 def test_the_rate_and_what_is_not_in_the_file_come_from_the_sessions_own_requests() -> None:
-    found = filling(long_talk().session())
+    found = compute_window_fill(long_talk().session())
     assert found.rate == pytest.approx(RATE, rel=0.01)
     assert found.steps == 8
     assert found.unseen == pytest.approx(SYSTEM, rel=0.01)
@@ -87,67 +87,67 @@ def test_the_rate_and_what_is_not_in_the_file_come_from_the_sessions_own_request
 
 def test_the_last_request_is_measured_and_the_next_one_estimated() -> None:
     talk = long_talk()
-    found = filling(talk.session())
-    assert found.measured == round(SYSTEM + (talk.sent - 100) * RATE)
-    assert found.estimate == found.measured + 100 * RATE
+    found = compute_window_fill(talk.session())
+    assert found.measured_tokens == round(SYSTEM + (talk.sent - 100) * RATE)
+    assert found.estimate == found.measured_tokens + 100 * RATE
     assert whole(found) == found.estimate
 
 
 def test_parts_are_told_by_group_and_tool() -> None:
-    parts = {(part.group, part.kind): part for part in filling(long_talk().session()).parts()}
+    parts = {(part.group, part.kind): part for part in compute_window_fill(long_talk().session()).list_parts()}
     assert parts["results", "Bash"].tokens == pytest.approx(6 * 3000 * RATE, rel=0.01)
     assert parts["results", "Read"].tokens == pytest.approx(9000 * RATE, rel=0.01)
     assert (parts["results", "Bash"].pieces, parts["prompts", ""].pieces) == (6, 2)
-    assert parts[UNSEEN, ""].pieces == 0
+    assert parts[UNSEEN_GROUP, ""].pieces == 0
 
 
 def test_growth_that_nothing_in_the_file_explains_is_told_apart() -> None:
     talk = long_talk()
     talk.say("and")
     talk.reply("c" * 50, hidden=5000)
-    found = filling(talk.session())
+    found = compute_window_fill(talk.session())
     assert found.unseen == pytest.approx(SYSTEM, rel=0.01)
     assert found.later == pytest.approx(5000, rel=0.01)
-    assert (UNSEEN, "later") in {(part.group, part.kind) for part in found.parts()}
+    assert (UNSEEN_GROUP, "later") in {(part.group, part.kind) for part in found.list_parts()}
     assert whole(found) == found.estimate
 
 
 def test_a_turn_has_what_its_last_request_measured_and_what_it_added() -> None:
-    first, second = filling(long_talk().session()).turns()
+    first, second = compute_window_fill(long_talk().session()).list_turn_fills()
     assert (first.number, second.number) == (1, 2)
     assert first.measured is not None
     assert second.measured is not None
     assert first.growth == first.measured - round(SYSTEM + 1000 * RATE)
     assert second.growth == second.measured - first.measured
-    assert list(second.added) == [group for group in GROUPS if group in second.added]
+    assert list(second.added) == [group for group in PIECE_GROUPS if group in second.added]
     assert second.added["results"] == pytest.approx(9000 * RATE, rel=0.01)
 
 
 def test_a_turn_without_an_answer_measures_nothing() -> None:
     talk = long_talk()
     talk.say("unheard")
-    last = filling(talk.session()).turns()[-1]
+    last = compute_window_fill(talk.session()).list_turn_fills()[-1]
     assert (last.measured, last.growth) == (None, None)
     assert last.added == {"prompts": int(7 * RATE)}
 
 
 def test_the_heaviest_pieces_come_first() -> None:
-    found = filling(long_talk().session())
-    heavy = found.heaviest()
+    found = compute_window_fill(long_talk().session())
+    heavy = found.list_heaviest()
     assert [item.tokens for item in heavy] == sorted((item.tokens for item in heavy), reverse=True)
     assert (heavy[0].piece.group, heavy[0].piece.kind, heavy[0].piece.turn) == ("results", "Read", 2)
-    assert len(found.heaviest(count=3)) == 3
-    assert {item.piece.turn for item in found.heaviest(turn=1)} == {1}
+    assert len(found.list_heaviest(count=3)) == 3
+    assert {item.piece.turn for item in found.list_heaviest(turn=1)} == {1}
 
 
 def test_the_window_is_the_models_and_the_client_compacts_before_its_end() -> None:
-    found = filling(long_talk().session())
+    found = compute_window_fill(long_talk().session())
     assert (found.model, found.window) == (MODEL, 200_000)
-    assert found.threshold == 200_000 - RESERVE - BUFFER
+    assert found.threshold == 200_000 - SUMMARY_RESERVE_TOKENS - SAFETY_BUFFER_TOKENS
     build = Build()
     build.prompt("x")
     build.answer("y", model="nobody-1", usage=usage(100))
-    unknown = filling(build.session())
+    unknown = compute_window_fill(build.session())
     assert (unknown.window, unknown.threshold) == (None, None)
 
 
@@ -155,25 +155,25 @@ def test_the_window_of_a_million_is_told_by_the_name_alone() -> None:
     build = Build()
     build.prompt("x")
     build.answer("y", model="nobody-1[1m]", usage=usage(100))
-    assert filling(build.session()).threshold == 1_000_000 - RESERVE - BUFFER
+    assert compute_window_fill(build.session()).threshold == 1_000_000 - SUMMARY_RESERVE_TOKENS - SAFETY_BUFFER_TOKENS
 
 
 def test_without_any_usage_the_usual_rate_is_taken_and_nothing_is_measured() -> None:
     build = Build()
     build.prompt("x" * 100)
     build.answer("y")
-    found = filling(build.session())
-    assert (found.measured, found.rate, found.steps, found.unseen) == (None, USUAL_RATE, 0, 0)
-    assert found.estimate == int(100 * USUAL_RATE)
+    found = compute_window_fill(build.session())
+    assert (found.measured_tokens, found.rate, found.steps, found.unseen) == (None, USUAL_TOKENS_PER_BYTE, 0, 0)
+    assert found.estimate == int(100 * USUAL_TOKENS_PER_BYTE)
 
 
 def test_right_after_a_compaction_the_sessions_first_request_tells_what_is_not_in_the_file() -> None:
     talk = long_talk()
     talk.boundary()
     talk.summary("what was")
-    found = filling(talk.session())
+    found = compute_window_fill(talk.session())
     assert found.compacted
-    assert found.measured is None
+    assert found.measured_tokens is None
     assert found.unseen == pytest.approx(SYSTEM, rel=0.01)
 
 
@@ -185,7 +185,7 @@ def test_what_preserved_messages_measured_before_the_compaction_does_not_count()
     talk.summary("what was", "s")
     talk.prompt("on")
     talk.answer("fine", usage=usage(21_000), model=MODEL)
-    found = filling(talk.session())
+    found = compute_window_fill(talk.session())
     assert [request.tokens for request in found.requests] == [21_000]
     assert [piece.group for piece in found.pieces] == ["summary", "prompts", "answers", "prompts", "answers"]
 
@@ -194,9 +194,9 @@ def test_pieces_are_never_more_than_was_measured() -> None:
     build = Build()
     build.prompt("x" * 10_000)
     build.answer("y", usage=usage(1_500))
-    found = filling(build.session())
+    found = compute_window_fill(build.session())
     assert found.rate == pytest.approx(0.15)
-    assert (found.unseen, found.measured) == (0, 1_500)
+    assert (found.unseen, found.measured_tokens) == (0, 1_500)
     assert whole(found) == found.estimate == 1_500
 
 
@@ -204,24 +204,24 @@ def test_a_request_that_states_absurdly_few_tokens_is_not_believed() -> None:
     build = Build()
     build.prompt("x" * 100_000)
     build.answer("y", usage=usage(7))
-    assert filling(build.session()).rate == MIN_FITTED_RATE
+    assert compute_window_fill(build.session()).rate == MIN_FITTED_TOKENS_PER_BYTE
 
 
-@pytest.mark.parametrize(("growth", "rate"), [(90_000, MAX_RATE), (100, MIN_RATE), (4_000, 0.4)])
+@pytest.mark.parametrize(("growth", "rate"), [(90_000, MAX_TOKENS_PER_BYTE), (100, MIN_TOKENS_PER_BYTE), (4_000, 0.4)])
 def test_tokens_per_byte_stay_within_what_genuine_sessions_show(growth: int, rate: float) -> None:
     build = Build()
     for number in range(3):
         build.prompt("x" * 9_995)
         build.answer("y" * 5, usage=usage(20_000 + number * growth), model=MODEL)
-    assert filling(build.session()).rate == pytest.approx(rate)
+    assert compute_window_fill(build.session()).rate == pytest.approx(rate)
 
 
 def test_images_that_were_never_measured_do_not_make_anything_negative() -> None:
     build = Build()
     build.prompt([{"type": "image", "source": {}}, {"type": "text", "text": "x"}])
     build.answer("y", usage=usage(500))
-    found = filling(build.session())
-    assert (found.rate, found.unseen, found.later) == (MIN_FITTED_RATE, 0, 0)
+    found = compute_window_fill(build.session())
+    assert (found.rate, found.unseen, found.later) == (MIN_FITTED_TOKENS_PER_BYTE, 0, 0)
     assert whole(found) == found.estimate == 1600
 
 
@@ -231,7 +231,7 @@ def test_a_step_between_models_tells_no_rate() -> None:
     talk.reply("a" * 9000)
     talk.say("p" * 9000)
     talk.reply("b", model="claude-opus-4-6")
-    assert filling(talk.session()).steps == 0
+    assert compute_window_fill(talk.session()).steps == 0
 
 
 def test_an_empty_request_is_no_measure() -> None:
@@ -239,35 +239,35 @@ def test_an_empty_request_is_no_measure() -> None:
     build.prompt("x")
     build.answer("y", usage={"input_tokens": 0, "output_tokens": 5})
     build.answer("No response requested.", model="<synthetic>", usage=usage(50))
-    assert filling(build.session()).requests == []
+    assert compute_window_fill(build.session()).requests == []
 
 
 def holds(session: Session) -> None:
     """What must be true of any conversation."""
-    found = filling(session)
+    found = compute_window_fill(session)
     assert whole(found) == found.estimate >= 0
     assert min(found.unseen, found.later, found.rate) >= 0
-    assert all(part.tokens >= 0 for part in found.parts())
-    added = sum(sum(turn.added.values()) for turn in found.turns())
+    assert all(part.tokens >= 0 for part in found.list_parts())
+    added = sum(sum(turn.added.values()) for turn in found.list_turn_fills())
     assert added <= found.estimate - found.unseen - found.later
-    saved = savings(found, session.file.entries)
-    for kind in ([item.saved for item in saved], [item.bytes for item in saved]):
+    saved = estimate_savings(found, session.file.entries)
+    for kind in ([item.saved_tokens for item in saved], [item.bytes for item in saved]):
         assert kind == sorted(kind)
         assert kind[0] >= 0
     assert all(0 <= item.after <= item.before for item in saved)
-    assert advice(found, saved).reason
+    assert choose_advice(found, saved).reason
 
 
 @given(files)
 def test_any_file_is_refused_or_adds_up(data: bytes) -> None:
     with suppress(TurnlogError):
-        holds(Session.of(data))
+        holds(Session.from_bytes(data))
 
 
 @given(damaged())
 def test_real_entries_with_fields_of_any_json_are_refused_or_add_up(lines: list[dict[str, Any]]) -> None:
     with suppress(TurnlogError):
-        holds(Session.of(encoded(lines)))
+        holds(Session.from_bytes(encoded(lines)))
 
 
 def test_every_genuine_and_made_up_file_is_refused_or_adds_up() -> None:
@@ -294,9 +294,9 @@ def test_what_is_estimated_for_earlier_requests_is_near_what_they_measured(corpu
     wrong = []
     for path in sorted((corpus / "wild").rglob("*.jsonl")):
         with Session.open(path) as session, suppress(TurnlogError):
-            found = filling(session)
+            found = compute_window_fill(session)
             for request in found.requests[1:-1]:
-                held = found.unseen + sum(map(found.tokens, found.pieces[: request.before]))
+                held = found.unseen + sum(map(found.estimate_tokens, found.pieces[: request.before]))
                 wrong.append(abs(held - request.tokens) / request.tokens)
     wrong.sort()
     assert wrong[len(wrong) // 2] < 0.05

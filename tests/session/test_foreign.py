@@ -6,7 +6,7 @@ import pytest
 
 from tests.session.build import Build, recorded
 from turnlog.entries.reader import Transcript
-from turnlog.session.foreign import foreign
+from turnlog.session.foreign import explain_foreign_file
 
 
 @pytest.mark.parametrize(
@@ -27,17 +27,17 @@ from turnlog.session.foreign import foreign
     ],
 )
 def test_a_file_of_another_program_is_named_with_its_reason(data: bytes, reason: str) -> None:
-    assert reason in (foreign(Transcript.of(data)) or "")
+    assert reason in (explain_foreign_file(Transcript.from_bytes(data)) or "")
 
 
 @pytest.mark.parametrize("data", [b"", b"\n\n", b"# a comment\n\0\0\n", b'{"type":"summary","summary":"x"}\n'])
 def test_an_empty_file_and_mere_titles_are_nobody_elses(data: bytes) -> None:
-    assert foreign(Transcript.of(data)) is None
+    assert explain_foreign_file(Transcript.from_bytes(data)) is None
 
 
 def test_a_session_is_a_session_even_if_its_first_entry_is_unknown() -> None:
     build = Build()
     build.note("novelty")
     build.prompt()
-    assert foreign(build.session().file) is None
-    assert foreign(Transcript.of(recorded("2.1.325/tools").read_bytes())) is None
+    assert explain_foreign_file(build.session().file) is None
+    assert explain_foreign_file(Transcript.from_bytes(recorded("2.1.325/tools").read_bytes())) is None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import Build, base, edited, encoded, genuine, outcome, use
-from turnlog.entries.entry import MISSING, NONE, Entry
+from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Entry
 from turnlog.session.graph import Graph
 from turnlog.session.session import Session
 
@@ -25,12 +25,12 @@ def test_a_straight_session_has_one_root_one_leaf_and_no_branch() -> None:
     assert names(found.roots) == ["u1"]
     assert names(found.leaves) == ["a3"]
     assert found.branches == []
-    assert (found.missing, found.duplicates, found.cycles, found.compactions) == ([], [], [], [])
+    assert (found.rows_missing_parent, found.duplicates, found.cycles, found.compactions) == ([], [], [], [])
 
 
 def test_the_walk_upwards_goes_from_a_row_to_its_root() -> None:
-    assert names(list(graph(base()).upwards("a2"))) == ["a2", "u2", "a1", "u1"]
-    assert list(graph(base()).upwards("nobody")) == []
+    assert names(list(graph(base()).walk_up("a2"))) == ["a2", "u2", "a1", "u1"]
+    assert list(graph(base()).walk_up("nobody")) == []
 
 
 def test_a_prompt_that_was_written_again_is_a_branch() -> None:
@@ -112,7 +112,7 @@ def test_a_parent_that_is_not_in_the_file_is_missing() -> None:
     build = base()
     build["u2"]["parentUuid"] = "gone"
     found = graph(build)
-    assert names(found.missing) == ["u2"]
+    assert names(found.rows_missing_parent) == ["u2"]
     assert names(found.roots) == ["u1"]
     assert names(found.leaves) == ["a1", "a3"]
 
@@ -127,9 +127,9 @@ def test_parents_are_known_by_place() -> None:
     build = base()
     build["u3"]["parentUuid"] = "gone"
     found = graph(build)
-    assert [found.parent(row) for row in found.rows] == [NONE, 0, 1, 2, MISSING, 4]
-    assert list(found.children(0)) == [1]
-    assert list(found.children(5)) == []
+    assert [found.get_parent(row) for row in found.rows] == [NO_PARENT, 0, 1, 2, MISSING_PARENT, 4]
+    assert list(found.list_children(0)) == [1]
+    assert list(found.list_children(5)) == []
 
 
 def test_a_uuid_that_is_written_twice_is_a_duplicate_once() -> None:
@@ -143,7 +143,7 @@ def test_rows_that_are_their_own_ancestors_are_a_cycle_once() -> None:
     build["u2"]["parentUuid"] = "a3"
     found = graph(build)
     assert [sorted(map(str, names(ring))) for ring in found.cycles] == [["a2", "a3", "u2", "u3"]]
-    assert len(list(found.upwards("a3"))) == 4
+    assert len(list(found.walk_up("a3"))) == 4
 
 
 def test_a_row_may_be_its_own_parent() -> None:
@@ -199,7 +199,7 @@ def test_a_compaction_of_what_is_not_in_the_file_continues_what_was_written_befo
     build["b0"]["logicalParentUuid"] = named
     found = graph(build)
     assert names(found.leaves) == ["after-0"]
-    assert names([row for row in [found.before(found.compactions[0])] if row]) == ["a3"]
+    assert names([row for row in [found.find_continued_row(found.compactions[0])] if row]) == ["a3"]
 
 
 def test_a_compaction_with_nothing_before_it_stands_alone() -> None:
@@ -224,7 +224,7 @@ def test_compactions_that_continue_each_other_in_a_ring_end_somewhere() -> None:
 
 def test_compactions_are_followed_whatever_the_order_of_the_file() -> None:
     rows = compacted(2)
-    found = Session.of(b"".join(reversed(rows.data().splitlines(keepends=True)))).graph
+    found = Session.from_bytes(b"".join(reversed(rows.data().splitlines(keepends=True)))).graph
     assert len(found.leaves) == 1
 
 
@@ -252,10 +252,10 @@ def test_recorded_sessions_branch_where_a_person_went_back(run: str, branches: i
 def test_the_row_written_before_another_is_known() -> None:
     found = graph(base())
     rows = {row.uuid: row for row in found.rows}
-    before = found.previous(rows["u2"])
+    before = found.find_previous(rows["u2"])
     assert before is not None
     assert before.uuid == "a1"
-    assert found.previous(rows["u1"]) is None
+    assert found.find_previous(rows["u1"]) is None
 
 
 uuids = st.sampled_from("abcdef")
@@ -268,7 +268,7 @@ links = st.lists(
 @given(links)
 def test_walking_ends_on_any_graph(rows: list[tuple[str, str | None, str]]) -> None:
     blocks = [use(), outcome()]
-    session = Session.of(
+    session = Session.from_bytes(
         encoded(
             [
                 {"type": kind, "uuid": uuid, "parentUuid": parent, "message": {"id": "m", "content": blocks[:1]}}
@@ -278,12 +278,12 @@ def test_walking_ends_on_any_graph(rows: list[tuple[str, str | None, str]]) -> N
     )
     found = session.graph
     for uuid in "abcdef":
-        assert len(list(found.upwards(uuid))) <= len(rows)
+        assert len(list(found.walk_up(uuid))) <= len(rows)
     for row in found.rows:
-        below = list(found.below(row.index))
+        below = list(found.list_descendants(row.index))
         assert len(below) == len(set(below)) <= len(rows)
     assert len(found.leaves) <= len(rows)
-    assert len(found.roots) + len(found.missing) <= len(rows)
+    assert len(found.roots) + len(found.rows_missing_parent) <= len(rows)
     in_rings = [row.index for ring in found.cycles for row in ring]
     assert len(in_rings) == len(set(in_rings))
     for branch in found.branches:

@@ -9,20 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import Build
-from turnlog.entries.entry import CacheWrites, Usage, UsageIteration
+from turnlog.entries.entry import CacheWrites, LineUsage, UsageIteration
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.session.usage.iterations import (
     NO_ITERATIONS,
     Iterations,
     SeparateRequest,
-    divide,
+    divide_tokens,
     read_requests,
     split_iterations,
     write_requests,
 )
-from turnlog.session.usage.prices import Tokens
-from turnlog.session.usage.usage import billed_requests, context_tokens, cost_of, own_cost_of
+from turnlog.session.usage.prices import PricedTokens
+from turnlog.session.usage.usage import (
+    compute_message_cost,
+    compute_own_cost,
+    count_context_tokens,
+    list_billed_requests,
+)
 
 OPUS, FABLE, SONNET = "claude-opus-5", "claude-fable-5", "claude-sonnet-4-5"
 MESSAGE = UsageIteration(1, 20, 300, type="message")
@@ -30,7 +35,7 @@ ADVICE = UsageIteration(500, 60, type="advisor_message", model=FABLE)
 
 
 def split(*items: UsageIteration, model: str | None = OPUS) -> Iterations:
-    return split_iterations(Usage(iterations=list(items)), model)
+    return split_iterations(LineUsage(iterations=list(items)), model)
 
 
 def listed(given: int, output: int, read: int = 0, kind: str = "message", **fields: Any) -> dict[str, Any]:
@@ -64,8 +69,8 @@ def test_one_request_of_the_messages_own_model_is_the_message(items: tuple[Usage
 
 def test_an_advisors_answer_is_separate_and_known_by_its_place() -> None:
     found = split(MESSAGE, ADVICE, MESSAGE)
-    assert found.own == (Tokens(1, 20, 300), Tokens(1, 20, 300))
-    assert found.separate == (SeparateRequest(1, "advisor_message", FABLE, Tokens(500, 60)),)
+    assert found.own == (PricedTokens(1, 20, 300), PricedTokens(1, 20, 300))
+    assert found.separate == (SeparateRequest(1, "advisor_message", FABLE, PricedTokens(500, 60)),)
 
 
 def test_a_compaction_is_separate_and_of_the_messages_model() -> None:
@@ -74,7 +79,7 @@ def test_a_compaction_is_separate_and_of_the_messages_model() -> None:
 
 
 def test_a_separate_request_may_stand_alone() -> None:
-    assert split(ADVICE) == Iterations((), (SeparateRequest(0, "advisor_message", FABLE, Tokens(500, 60)),))
+    assert split(ADVICE) == Iterations((), (SeparateRequest(0, "advisor_message", FABLE, PricedTokens(500, 60)),))
 
 
 def test_an_attempt_of_another_model_is_billed_if_it_said_something() -> None:
@@ -96,7 +101,7 @@ def test_a_model_that_is_not_known_to_differ_is_the_messages_own() -> None:
 
 def test_numbers_that_no_request_can_have_are_no_counts() -> None:
     odd = UsageIteration(10**9, -5, None, 7, CacheWrites(2, 3), "advisor_message", FABLE)
-    assert split(odd).separate[0].tokens == Tokens(0, 0, 0, 4, 3)
+    assert split(odd).separate[0].tokens == PricedTokens(0, 0, 0, 4, 3)
 
 
 # -- a message of several requests
@@ -104,7 +109,7 @@ def test_numbers_that_no_request_can_have_are_no_counts() -> None:
 
 def test_the_sums_of_a_message_leave_the_advisor_out_and_usage_does_not() -> None:
     session = advised()
-    assert only_message(session).tokens == Tokens(2, 30, 230_000)
+    assert only_message(session).tokens == PricedTokens(2, 30, 230_000)
     usage = session.usage
     assert (usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens) == (5_002, 630, 230_000)
     assert usage.quality["final"] == 2
@@ -113,19 +118,19 @@ def test_the_sums_of_a_message_leave_the_advisor_out_and_usage_does_not() -> Non
 def test_each_request_has_the_price_of_its_own_model() -> None:
     message = only_message(advised())
     own = 2 * 5e-6 + 30 * 25e-6 + 230_000 * 0.5e-6
-    assert own_cost_of(message).usd == pytest.approx(own)
-    assert cost_of(message).usd == pytest.approx(own + 5_000 * 10e-6 + 600 * 50e-6)
+    assert compute_own_cost(message).usd == pytest.approx(own)
+    assert compute_message_cost(message).usd == pytest.approx(own + 5_000 * 10e-6 + 600 * 50e-6)
 
 
 def test_each_request_has_the_tier_of_its_own_prompt() -> None:
     message = only_message(advised(model=SONNET))
-    assert own_cost_of(message).usd == pytest.approx(2 * 3e-6 + 30 * 15e-6 + 230_000 * 0.3e-6)
+    assert compute_own_cost(message).usd == pytest.approx(2 * 3e-6 + 30 * 15e-6 + 230_000 * 0.3e-6)
 
 
 def test_a_message_with_an_advisor_without_a_price_is_unpriced_and_its_own_tokens_are_not() -> None:
     session = advised(advisor="somebody/else")
-    assert cost_of(only_message(session)).pico is None
-    assert own_cost_of(only_message(session)).pico
+    assert compute_message_cost(only_message(session)).pico is None
+    assert compute_own_cost(only_message(session)).pico
     assert session.usage.unpriced_tokens == 5_600
 
 
@@ -134,20 +139,22 @@ def test_the_advisor_is_one_of_the_models() -> None:
 
 
 def test_an_advisor_does_not_answer_fast_because_the_message_does() -> None:
-    kinds = {item.kind: item.terms for item in billed_requests(only_message(advised(speed="fast", inference_geo="us")))}
+    kinds = {
+        item.kind: item.terms for item in list_billed_requests(only_message(advised(speed="fast", inference_geo="us")))
+    }
     assert (kinds["message"].speed, kinds["advisor_message"].speed) == ("fast", None)
     assert kinds["advisor_message"].geo == "us"
 
 
 def test_the_window_is_filled_by_the_last_request_not_by_their_sum() -> None:
     session = advised()
-    assert context_tokens(only_message(session)) == 120_001
+    assert count_context_tokens(only_message(session)) == 120_001
     assert [fill.tokens for fill in session.context] == [120_001]
 
 
 def test_a_last_request_without_a_prompt_leaves_the_sum() -> None:
     requests = [listed(1, 10, 40), listed(0, 20)]
-    assert context_tokens(only_message(advised(iterations=requests))) == 230_002
+    assert count_context_tokens(only_message(advised(iterations=requests))) == 230_002
 
 
 def test_cache_writes_are_split_as_all_requests_together_say() -> None:
@@ -171,14 +178,14 @@ def test_lines_that_list_more_of_a_request_are_believed() -> None:
 # -- arithmetic
 
 counts = st.integers(0, 1000)
-tokens = st.builds(Tokens, counts, counts, counts, counts, counts, web_searches=st.just(0))
+tokens = st.builds(PricedTokens, counts, counts, counts, counts, counts, web_searches=st.just(0))
 
 
 @given(tokens, st.lists(tokens, max_size=4))
-def test_dividing_a_message_loses_and_adds_nothing(whole: Tokens, own: list[Tokens]) -> None:
-    assert Tokens(*map(sum, zip(*divide(whole, own), strict=True))) == whole
+def test_dividing_a_message_loses_and_adds_nothing(whole: PricedTokens, own: list[PricedTokens]) -> None:
+    assert PricedTokens(*map(sum, zip(*divide_tokens(whole, own), strict=True))) == whole
 
 
 @given(st.lists(tokens, max_size=4))
-def test_requests_are_read_as_they_were_written(own: list[Tokens]) -> None:
+def test_requests_are_read_as_they_were_written(own: list[PricedTokens]) -> None:
     assert read_requests(write_requests(own)) == own

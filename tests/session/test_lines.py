@@ -9,14 +9,14 @@ import pytest
 
 from tests.session.build import DATA, Build
 from turnlog.entries.reader import Transcript
-from turnlog.session.texts.lines import Block, Placed, lines, sound
+from turnlog.session.texts.lines import LineBlock, PlacedLine, read_text_lines, replace_lone_surrogates
 
 
-def placed(data: bytes) -> list[Placed | None]:
-    return list(lines(data.splitlines(keepends=True)))
+def placed(data: bytes) -> list[PlacedLine | None]:
+    return list(read_text_lines(data.splitlines(keepends=True)))
 
 
-def one(data: bytes) -> Placed:
+def one(data: bytes) -> PlacedLine:
     (found,) = placed(data)
     assert found is not None
     return found
@@ -36,7 +36,7 @@ def test_a_line_has_its_texts_its_place_and_its_bytes() -> None:
     assert first.line.message.content == "hello"
     message = second.line.message
     assert message is not None
-    assert message.content == [Block("text", "there")]
+    assert message.content == [LineBlock("text", "there")]
     assert message.usage is not None
     assert message.usage.output_tokens == 3
 
@@ -48,7 +48,7 @@ def test_the_body_is_the_whole_object() -> None:
 
 
 def test_places_count_from_where_the_lines_begin() -> None:
-    (found,) = lines([b'{"type":"user"}\n'], 700)
+    (found,) = read_text_lines([b'{"type":"user"}\n'], 700)
     assert found is not None
     assert found.offset == 700
 
@@ -97,7 +97,7 @@ def test_a_message_of_the_wrong_types_keeps_what_fits() -> None:
     message = one(json.dumps({"type": "assistant", "message": said}).encode()).line.message
     assert message is not None
     assert (message.id, message.model, message.usage) == (None, "m", None)
-    assert message.content == [Block("text", "a"), Block("text")]
+    assert message.content == [LineBlock("text", "a"), LineBlock("text")]
 
 
 def test_bytes_that_are_no_utf_8_become_the_replacement_character() -> None:
@@ -115,7 +115,7 @@ def test_half_a_surrogate_pair_becomes_the_replacement_character() -> None:
 
 def test_a_sound_value_stays_as_it_is() -> None:
     value = {"a": ["é", 1, None, {"b": "\U0001f600"}], "c": True}
-    assert sound(value) == value
+    assert replace_lone_surrogates(value) == value
 
 
 def test_lines_and_entries_of_recorded_files_are_the_same() -> None:
@@ -123,6 +123,6 @@ def test_lines_and_entries_of_recorded_files_are_the_same() -> None:
     assert files
     for path in files:
         data = path.read_bytes()
-        entries = [(entry.offset, entry.type, entry.uuid) for entry in Transcript.of(data).entries]
+        entries = [(entry.offset, entry.type, entry.uuid) for entry in Transcript.from_bytes(data).entries]
         found = [(item.offset, item.line.type, item.line.uuid) for item in placed(data) if item]
         assert found == entries, path

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import Build, edited, encoded, genuine, recorded, use
-from turnlog.session.messages import MOST, version_key
+from turnlog.session.messages import MAX_MESSAGE_TOKENS, parse_version
 from turnlog.session.session import Session
-from turnlog.session.usage.prices import Tokens
+from turnlog.session.usage.prices import PricedTokens
 
 
 def usage(output: int = 1, **more: Any) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def usage(output: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def kinds(session: Session, number: int = 0) -> list[str]:
-    return [block["type"] for block in session.content(session.messages[number])]
+    return [block["type"] for block in session.read_content(session.messages[number])]
 
 
 def test_the_lines_of_one_id_are_one_message_though_results_stand_between() -> None:
@@ -72,8 +72,8 @@ def test_equal_texts_in_one_line_both_stay() -> None:
 
 def test_a_line_may_hold_all_blocks_of_a_message() -> None:
     split, merged = edited("genuine-untouched"), edited("assistant-blocks-merged-into-one-row-per-message")
-    assert [split.content(message) for message in split.messages] == [
-        merged.content(message) for message in merged.messages
+    assert [split.read_content(message) for message in split.messages] == [
+        merged.read_content(message) for message in merged.messages
     ]
 
 
@@ -122,7 +122,7 @@ def test_a_message_lasts_from_its_first_line_to_its_last() -> None:
     build.answer("one", id="m")
     build.answer("two", id="m")
     (message,) = build.session().messages
-    assert (message.started, message.ended) == ("2026-01-01T10:01:00.000Z", "2026-01-01T10:02:00.000Z")
+    assert (message.started_at, message.ended_at) == ("2026-01-01T10:01:00.000Z", "2026-01-01T10:02:00.000Z")
 
 
 def test_the_stop_reason_may_stand_on_any_line() -> None:
@@ -158,14 +158,14 @@ def test_numbers_that_no_request_can_have_are_no_counts() -> None:
     build = Build()
     split = {"ephemeral_5m_input_tokens": 10**20, "ephemeral_1h_input_tokens": 20}
     huge = {
-        "input_tokens": MOST + 1,
+        "input_tokens": MAX_MESSAGE_TOKENS + 1,
         "output_tokens": 10**30,
         "cache_read_input_tokens": 10**30,
         "cache_creation": split,
     }
     build.answer("a", usage={**huge, "server_tool_use": {"web_search_requests": 10**9}})
     (message,) = build.session().messages
-    assert message.tokens == Tokens(cache_write_1h=20, web_searches=10_000)
+    assert message.tokens == PricedTokens(cache_write_1h=20, web_searches=10_000)
 
 
 def test_cache_writes_are_told_apart_by_lifetime() -> None:
@@ -254,14 +254,14 @@ def test_recorded_versions_have_the_quality_of_their_era(run: str, qualities: se
 def test_all_versions_joined_the_same_scripted_session_to_the_same_answers() -> None:
     """The same script was played to five versions; the answers are the same, however they were written down."""
     runs = [genuine(f"{version}/tools") for version in ("1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325")]
-    found = [[[block["type"] for block in run.content(message)] for message in run.messages] for run in runs]
+    found = [[[block["type"] for block in run.read_content(message)] for message in run.messages] for run in runs]
     assert found == [found[0]] * 5
     assert recorded("2.1.325/tools").stat().st_size > 0
 
 
 def test_versions_are_compared_by_number() -> None:
-    assert version_key("2.1.8") < version_key("2.1.29") < version_key("2.1.325") < version_key(None)
-    assert version_key("") == version_key("2.1.x") == (999,)
+    assert parse_version("2.1.8") < parse_version("2.1.29") < parse_version("2.1.325") < parse_version(None)
+    assert parse_version("") == parse_version("2.1.x") == (999,)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9), st.integers(0, 9)), min_size=1))
@@ -270,7 +270,7 @@ def test_in_any_order_of_lines_each_field_is_the_maximum(lines: list[tuple[str, 
         {"type": "assistant", "message": {"id": key, "usage": {"input_tokens": given, "output_tokens": output}}}
         for key, given, output in lines
     ]
-    for message in Session.of(encoded(rows)).messages:
+    for message in Session.from_bytes(encoded(rows)).messages:
         own = [line for line in lines if line[0] == message.key]
         assert message.tokens is not None
         assert message.tokens.input == max(line[1] for line in own)

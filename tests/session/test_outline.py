@@ -11,21 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import DATA, Build
-from turnlog.entries.typed import LONGEST
-from turnlog.session.texts.lines import Line, lines
-from turnlog.session.texts.outline import Outline
+from turnlog.entries.typed import MAX_LISTED_CHARS
+from turnlog.session.texts.lines import TextLine, read_text_lines
+from turnlog.session.texts.outline import TranscriptOutline
 
 
-def fold(data: bytes, onto: Outline | None = None) -> Outline:
-    outline = deepcopy(onto) if onto else Outline()
-    for placed in lines(data.splitlines(keepends=True)):
+def fold(data: bytes, onto: TranscriptOutline | None = None) -> TranscriptOutline:
+    outline = deepcopy(onto) if onto else TranscriptOutline()
+    for placed in read_text_lines(data.splitlines(keepends=True)):
         if placed is not None:
-            outline.moved(placed.line)
-            outline.add(placed)
+            outline.find_move(placed.line)
+            outline.add_placed_line(placed)
     return outline
 
 
-def folded(*entries: dict[str, Any]) -> Outline:
+def folded(*entries: dict[str, Any]) -> TranscriptOutline:
     return fold(b"".join(json.dumps(entry).encode() + b"\n" for entry in entries))
 
 
@@ -70,8 +70,8 @@ def test_a_tag_that_was_taken_away_is_gone() -> None:
 
 def test_long_titles_and_prompts_are_cut() -> None:
     found = folded(prompt("x" * 5000), {"type": "ai-title", "aiTitle": "y" * 5000})
-    assert found.first_prompt == "x" * LONGEST
-    assert found.ai == "y" * LONGEST
+    assert found.first_prompt == "x" * MAX_LISTED_CHARS
+    assert found.ai == "y" * MAX_LISTED_CHARS
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,12 @@ def test_the_first_fork_counts() -> None:
 
 
 def test_a_move_is_told_once() -> None:
-    outline = Outline()
-    assert outline.moved(Line(cwd="/a", git_branch="main")) == "/a\nmain"
-    assert outline.moved(Line(cwd="/a", git_branch="main")) is None
-    assert outline.moved(Line(cwd="/b", git_branch="main")) == "/b"
-    assert outline.moved(Line()) is None
-    assert outline.moved(Line(cwd="/b", git_branch="dev")) == "dev"
+    outline = TranscriptOutline()
+    assert outline.find_move(TextLine(cwd="/a", git_branch="main")) == "/a\nmain"
+    assert outline.find_move(TextLine(cwd="/a", git_branch="main")) is None
+    assert outline.find_move(TextLine(cwd="/b", git_branch="main")) == "/b"
+    assert outline.find_move(TextLine()) is None
+    assert outline.find_move(TextLine(cwd="/b", git_branch="dev")) == "dev"
     assert (outline.cwd, outline.last_cwd, outline.git_branch) == ("/a", "/b", "dev")
 
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from tests.entries.title_rows import ROWS, write
 from tests.session.build import Build, base, edited, genuine, recorded
 from turnlog.entries.titles import read_titles
-from turnlog.session.overview import by_type, distinct
+from turnlog.session.overview import count_entries_by_type, list_distinct
 from turnlog.session.session import Session
-from turnlog.session.texts.lines import lines
-from turnlog.session.texts.outline import Outline
+from turnlog.session.texts.lines import read_text_lines
+from turnlog.session.texts.outline import TranscriptOutline
 
 
 def test_a_given_title_is_better_than_one_of_the_model_and_that_better_than_the_first_prompt() -> None:
@@ -84,7 +84,7 @@ def test_recorded_sessions_have_the_title_that_was_given_or_typed_first(run: str
 
 
 def test_each_value_is_named_once_in_order() -> None:
-    assert distinct(["b", None, "a", "b", ""]) == ["b", "a"]
+    assert list_distinct(["b", None, "a", "b", ""]) == ["b", "a"]
 
 
 def test_versions_models_folders_and_git_branches_are_listed() -> None:
@@ -101,7 +101,7 @@ def test_versions_models_folders_and_git_branches_are_listed() -> None:
 
 def test_a_session_lasts_from_its_first_to_its_last_time() -> None:
     assert base().session().span == ("2026-01-01T10:01:00.000Z", "2026-01-01T10:06:00.000Z")
-    assert Session.of(b"").span == (None, None)
+    assert Session.from_bytes(b"").span == (None, None)
 
 
 def test_when_turnlog_made_a_copy_is_not_when_the_session_ran() -> None:
@@ -115,7 +115,7 @@ def test_entries_are_counted_by_type_and_subtype() -> None:
     build = base()
     build.system("turn_duration", durationMs=5)
     build.lines.append({"x": 1})
-    assert by_type(build.session().file.entries) == {
+    assert count_entries_by_type(build.session().file.entries) == {
         "user": 3,
         "assistant": 3,
         "system/turn_duration": 1,
@@ -182,9 +182,9 @@ def test_the_index_and_whoever_opens_a_session_give_it_the_title_that_lists_do(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any]
 ) -> None:
     path = write(tmp_path_factory.getbasetemp() / "named.jsonl", *rows)
-    outline = Outline()
-    for placed in filter(None, lines(path.read_bytes().splitlines(keepends=True))):
-        outline.add(placed)
+    outline = TranscriptOutline()
+    for placed in filter(None, read_text_lines(path.read_bytes().splitlines(keepends=True))):
+        outline.add_placed_line(placed)
     with Session.open(path) as session:
         assert session.title == outline.best == read_titles(path).best
         assert session.prompts == outline.prompts

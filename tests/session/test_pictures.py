@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.session.pictures import MOST, PER_PAGE, picture_tokens
+from turnlog.session.pictures import MAX_IMAGE_TOKENS, TOKENS_PER_PAGE, estimate_picture_tokens
 
 
 def image(data: bytes) -> dict[str, Any]:
@@ -27,30 +27,30 @@ LOSSY = WEBP + b"VP8 " + b"\0" * 10 + (300).to_bytes(2, "little") + (250).to_byt
 
 @pytest.mark.parametrize("data", [PNG, GIF, JPEG, EXTENDED, LOSSLESS, LOSSY])
 def test_an_image_takes_one_token_for_750_pixels(data: bytes) -> None:
-    assert picture_tokens(image(data)) == 100
+    assert estimate_picture_tokens(image(data)) == 100
 
 
 def test_a_large_image_is_scaled_down() -> None:
-    assert picture_tokens(image(PNG[:16] + b"\0\0\xff\xff" * 2)) == MOST
+    assert estimate_picture_tokens(image(PNG[:16] + b"\0\0\xff\xff" * 2)) == MAX_IMAGE_TOKENS
 
 
 @pytest.mark.parametrize("data", [b"", b"hello there", PNG[:10], b"\xff\xd8\xff\xc4", b"\xff\xd8\xff\xe0\0\x02ab"])
 def test_an_image_whose_size_cannot_be_read_counts_as_a_large_one(data: bytes) -> None:
-    assert picture_tokens(image(data)) == MOST
+    assert estimate_picture_tokens(image(data)) == MAX_IMAGE_TOKENS
 
 
 @pytest.mark.parametrize("source", [None, [], {}, {"data": 7}, {"data": "ünlesbar"}, {"type": "url", "url": "x"}])
 def test_an_image_without_data_counts_as_a_large_one(source: object) -> None:
-    assert picture_tokens({"type": "image", "source": source}) == MOST
+    assert estimate_picture_tokens({"type": "image", "source": source}) == MAX_IMAGE_TOKENS
 
 
 def test_a_document_takes_tokens_for_each_page() -> None:
     pdf = b"<< /Type /Pages /Count 2 >> << /Type /Page >> <</Type/Page>>"
     data = base64.b64encode(pdf).decode()
-    assert picture_tokens({"type": "document", "source": {"data": data}}) == 2 * PER_PAGE
-    assert picture_tokens({"type": "document"}) == PER_PAGE
+    assert estimate_picture_tokens({"type": "document", "source": {"data": data}}) == 2 * TOKENS_PER_PAGE
+    assert estimate_picture_tokens({"type": "document"}) == TOKENS_PER_PAGE
 
 
 @given(st.sampled_from([b"", PNG[:8], b"GIF89a", b"\xff\xd8", WEBP + b"VP8X", WEBP + b"VP8L", WEBP]), st.binary())
 def test_any_data_has_a_number_of_tokens(start: bytes, rest: bytes) -> None:
-    assert 1 <= picture_tokens(image(start + rest)) <= MOST
+    assert 1 <= estimate_picture_tokens(image(start + rest)) <= MAX_IMAGE_TOKENS

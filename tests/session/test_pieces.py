@@ -8,13 +8,20 @@ import pytest
 
 from tests.session.build import Build, outcome, use
 from turnlog.errors import Refused
-from turnlog.session.window.pieces import GROUPS, LONG, Piece, bulk, pieces, words
+from turnlog.session.window.pieces import (
+    MIN_CUTTABLE_CHARS,
+    PIECE_GROUPS,
+    ContextPiece,
+    build_context_pieces,
+    estimate_json_bytes,
+    read_piece_text,
+)
 
 PICTURE = {"type": "image", "source": {"type": "base64", "data": ""}}
 
 
-def found(build: Build, leaf: str | None = None) -> list[Piece]:
-    return pieces(build.session(), leaf).all
+def found(build: Build, leaf: str | None = None) -> list[ContextPiece]:
+    return build_context_pieces(build.session(), leaf).all
 
 
 def told(build: Build) -> list[tuple[str, str]]:
@@ -32,7 +39,7 @@ def test_every_kind_of_block_has_its_group() -> None:
         ("prompts", ""), ("images", "prompt"), ("thinking", ""), ("answers", ""), ("calls", "Read"),
         ("results", "Read"), ("images", "Read"), ("answers", ""), ("answers", "odd"),
     ]  # fmt: skip
-    assert {group for group, _ in told(build)} <= set(GROUPS)
+    assert {group for group, _ in told(build)} <= set(PIECE_GROUPS)
 
 
 def test_what_nobody_typed_is_an_attachment_by_its_kind() -> None:
@@ -98,7 +105,7 @@ def test_what_the_client_would_not_send_is_no_piece() -> None:
     build.result("c1")
     build.result("c1", "again")
     build.answer("done", id="m4")
-    texts = [words(build.session(), piece) for piece in found(build)]
+    texts = [read_piece_text(build.session(), piece) for piece in found(build)]
     assert "Trying." not in texts
     assert "again" not in texts
     assert texts.count("done") == 2
@@ -111,7 +118,9 @@ def test_signed_thinking_of_another_model_is_not_sent() -> None:
     build.prompt("more")
     build.answer({"type": "thinking", "thinking": "own", "signature": "s"}, "two")
     session = build.session()
-    assert [words(session, piece) for piece in pieces(session).all if piece.group == "thinking"] == ["own"]
+    assert [
+        read_piece_text(session, piece) for piece in build_context_pieces(session).all if piece.group == "thinking"
+    ] == ["own"]
 
 
 def test_thinking_without_its_text_is_as_long_as_its_signature_tells() -> None:
@@ -146,10 +155,12 @@ def test_a_result_knows_its_call_and_the_copy_that_the_file_keeps() -> None:
 def test_only_long_strings_of_an_input_can_be_cut() -> None:
     build = Build()
     build.prompt("hello")
-    build.call("c1", "Write", {"file_path": "/a", "content": ["x" * (LONG + 1), {"deep": "y" * 400}, 7, "short"]})
+    build.call(
+        "c1", "Write", {"file_path": "/a", "content": ["x" * (MIN_CUTTABLE_CHARS + 1), {"deep": "y" * 400}, 7, "short"]}
+    )
     build.result("c1")
     build.answer("ok")
-    assert sorted(found(build)[1].texts) == [(LONG + 1, LONG + 1), (400, 400)]
+    assert sorted(found(build)[1].texts) == [(MIN_CUTTABLE_CHARS + 1, MIN_CUTTABLE_CHARS + 1), (400, 400)]
 
 
 @pytest.mark.parametrize("given", [None, 7, "text", [], {"a": {"b": [None, True, 1.5, "x"]}}])
@@ -158,14 +169,14 @@ def test_any_input_has_a_size(given: Any) -> None:
     build.prompt("hello")
     build.lines.append({**build.lines[-1], "type": "assistant", "uuid": "a", "parentUuid": build.last})
     build.lines[-1]["message"] = {"id": "m", "content": [{"type": "tool_use", "id": "c", "name": "X", "input": given}]}
-    assert found(build)[1].size == bulk(given) + 1
+    assert found(build)[1].size == estimate_json_bytes(given) + 1
 
 
 def test_a_deep_input_is_no_trouble() -> None:
     deep: Any = "x"
     for _ in range(5_000):
         deep = [deep]
-    assert bulk(deep) == 5_000 * 3 + 3
+    assert estimate_json_bytes(deep) == 5_000 * 3 + 3
     build = Build()
     build.prompt("hello")
     build.call("c1", "Bash", {"a": 1})
@@ -174,7 +185,7 @@ def test_a_deep_input_is_no_trouble() -> None:
     data = build.data().replace(b'{"a":1}', b'{"a":' + b"[" * 800 + b"]" * 800 + b"}")
     from turnlog.session.session import Session
 
-    assert pieces(Session.of(data)).all[1].twin
+    assert build_context_pieces(Session.from_bytes(data)).all[1].twin
 
 
 def test_of_a_sub_agents_file_all_that_leads_to_its_end_counts() -> None:
@@ -183,11 +194,11 @@ def test_of_a_sub_agents_file_all_that_leads_to_its_end_counts() -> None:
     build.answer("done", isSidechain=True)
     assert told(build) == [("prompts", ""), ("answers", "")]
     with pytest.raises(Refused):
-        pieces(Build().session())
+        build_context_pieces(Build().session())
     only_notes = Build()
     only_notes.note("mode", mode="x")
     with pytest.raises(Refused):
-        pieces(only_notes.session())
+        build_context_pieces(only_notes.session())
 
 
 def test_words_of_calls_and_images_are_none() -> None:
@@ -197,4 +208,11 @@ def test_words_of_calls_and_images_are_none() -> None:
     build.result("c1", [{"type": "text", "text": "seen"}])
     build.answer("ok")
     session = build.session()
-    assert [words(session, piece) for piece in pieces(session).all] == ["", "look", "hm", "", "seen", "ok"]
+    assert [read_piece_text(session, piece) for piece in build_context_pieces(session).all] == [
+        "",
+        "look",
+        "hm",
+        "",
+        "seen",
+        "ok",
+    ]

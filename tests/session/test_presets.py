@@ -11,9 +11,18 @@ from hypothesis import strategies as st
 
 from tests.session.build import Build
 from tests.session.test_filling import MODEL, usage
-from turnlog.session.window.filling import filling
-from turnlog.session.window.pieces import Piece, pieces
-from turnlog.session.window.presets import MARK, PLACEHOLDER, PRESETS, Kept, Preset, kept, savings, shortened
+from turnlog.session.window.filling import compute_window_fill
+from turnlog.session.window.pieces import ContextPiece, build_context_pieces
+from turnlog.session.window.presets import (
+    MAX_MARK_CHARS,
+    PLACEHOLDER_BYTES,
+    PRESETS,
+    Preset,
+    RemainingSize,
+    cut_text_middle,
+    estimate_remaining,
+    estimate_savings,
+)
 
 LIGHT, STANDARD, HEAVY, EXTREME = PRESETS
 NOTHING = Preset("none", "", 0, None, 10**9, None, None, False, False, False, frozenset())
@@ -30,9 +39,9 @@ class Work(Build):
         self.result(call, result)
         self.answer(f"did {call}", usage=usage(30_000), model=MODEL)
 
-    def left(self, preset: Preset) -> list[tuple[Piece, Kept]]:
-        found = pieces(self.session()).all
-        return list(zip(found, kept(found, preset), strict=True))
+    def left(self, preset: Preset) -> list[tuple[ContextPiece, RemainingSize]]:
+        found = build_context_pieces(self.session()).all
+        return list(zip(found, estimate_remaining(found, preset), strict=True))
 
     def results(self, preset: Preset) -> list[int]:
         return [left.size for piece, left in self.left(preset) if piece.group == "results"]
@@ -66,7 +75,7 @@ def test_each_preset_is_at_least_as_strong_as_the_one_before_in_every_respect() 
 
 def test_the_last_turns_with_calls_stay_whole_and_older_ones_are_shortened() -> None:
     preset = replace(NOTHING, whole=2, longest=100)
-    assert work(4).results(preset) == [100 + MARK, 100 + MARK, 5000, 5000]
+    assert work(4).results(preset) == [100 + MAX_MARK_CHARS, 100 + MAX_MARK_CHARS, 5000, 5000]
 
 
 def test_turns_without_calls_do_not_count() -> None:
@@ -80,7 +89,7 @@ def test_turns_without_calls_do_not_count() -> None:
 def test_calls_that_are_older_still_go_with_their_results() -> None:
     build = work(4)
     left = build.left(replace(NOTHING, whole=1, shortened=1, longest=100))
-    assert [kept.size for piece, kept in left if piece.group == "results"] == [0, 0, 100 + MARK, 5000]
+    assert [kept.size for piece, kept in left if piece.group == "results"] == [0, 0, 100 + MAX_MARK_CHARS, 5000]
     assert [bool(kept.size) for piece, kept in left if piece.group == "calls"] == [False, False, True, True]
 
 
@@ -124,7 +133,7 @@ def test_a_result_that_a_later_call_has_again_goes() -> None:
     build.turn("c1", given={"command": "same"})
     build.turn("c2", given={"command": "other"})
     build.turn("c3", given={"command": "same"})
-    assert build.results(replace(NOTHING, duplicates=True)) == [PLACEHOLDER, 5000, 5000]
+    assert build.results(replace(NOTHING, duplicates=True)) == [PLACEHOLDER_BYTES, 5000, 5000]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +151,7 @@ def test_a_read_is_stale_once_the_file_was_written_or_read_again(later: str, giv
     build = Work()
     build.turn("c1", tool="Read", given={"file_path": "/a", "limit": 5})
     build.turn("c2", tool=later, given=given)
-    assert build.results(replace(NOTHING, stale_reads=True)) == [PLACEHOLDER if stale else 5000, 5000]
+    assert build.results(replace(NOTHING, stale_reads=True)) == [PLACEHOLDER_BYTES if stale else 5000, 5000]
 
 
 def test_a_failed_call_makes_nothing_stale() -> None:
@@ -163,12 +172,12 @@ def test_savings_are_of_what_is_sent_and_bytes_are_of_the_file() -> None:
         build.note("permission-mode", permissionMode="default")
     build.note("file-history-snapshot", snapshot={"x": "y" * 1000})
     session = build.session()
-    found = filling(session)
-    light, standard, heavy, extreme = savings(found, session.file.entries)
-    assert light.saved == 2 * (int(5000 * found.rate) - int((2000 + MARK) * found.rate)) > 0
-    assert light.bytes > 2 * (5000 - 2000 - MARK) + 1000
+    found = compute_window_fill(session)
+    light, standard, heavy, extreme = estimate_savings(found, session.file.entries)
+    assert light.saved_tokens == 2 * (int(5000 * found.rate) - int((2000 + MAX_MARK_CHARS) * found.rate)) > 0
+    assert light.bytes > 2 * (5000 - 2000 - MAX_MARK_CHARS) + 1000
     assert light.after > standard.after > heavy.after > extreme.after
-    texts = sum(found.tokens(piece) for piece in found.pieces if piece.group in ("prompts", "answers"))
+    texts = sum(found.estimate_tokens(piece) for piece in found.pieces if piece.group in ("prompts", "answers"))
     assert extreme.after == found.unseen + found.later + texts
 
 
@@ -178,16 +187,16 @@ def test_a_preset_without_noise_counts_none() -> None:
     build = work(1)
     build.note("file-history-snapshot", snapshot={"x": "y" * 1000})
     session = build.session()
-    assert presets.saving(NOTHING, filling(session), session.file.entries).bytes == 0
+    assert presets.estimate_saving(NOTHING, compute_window_fill(session), session.file.entries).bytes == 0
 
 
 @given(st.text(max_size=400), st.integers(0, 300))
 def test_a_shortened_text_is_never_longer_and_says_what_was_cut(text: str, longest: int) -> None:
-    short = shortened(text, longest)
-    assert len(short) <= min(len(text), longest + MARK)
+    short = cut_text_middle(text, longest)
+    assert len(short) <= min(len(text), longest + MAX_MARK_CHARS)
     assert short == text or "characters cut]" in short
 
 
 def test_head_and_tail_of_a_shortened_text_stay() -> None:
-    assert shortened("a" * 500 + "z" * 500, 9) == "aaaaaa\n[turnlog: 991 characters cut]\nzzz"
-    assert shortened("b" * 500, 0) == "\n[turnlog: 500 characters cut]\n"
+    assert cut_text_middle("a" * 500 + "z" * 500, 9) == "aaaaaa\n[turnlog: 991 characters cut]\nzzz"
+    assert cut_text_middle("b" * 500, 0) == "\n[turnlog: 500 characters cut]\n"

@@ -17,15 +17,15 @@ from hypothesis import strategies as st
 
 from turnlog.session.usage.prices import (
     Cost,
-    Parts,
+    CostParts,
+    PricedTokens,
     Rates,
-    Tokens,
-    cost,
-    digest,
-    lookup,
-    name,
-    table,
-    window,
+    compute_cost,
+    find_context_window,
+    find_price,
+    hash_price_table,
+    load_price_table,
+    parse_model_name,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,8 +54,8 @@ CENSUS = {
 }
 
 
-def usd(model: str | None, tokens: Tokens, **how: str | None) -> float | None:
-    return cost(model, tokens, **how).usd
+def usd(model: str | None, tokens: PricedTokens, **how: str | None) -> float | None:
+    return compute_cost(model, tokens, **how).usd
 
 
 def raw() -> dict[str, Any]:
@@ -67,15 +67,15 @@ def raw() -> dict[str, Any]:
 @pytest.mark.parametrize(("model", "prices"), CENSUS.items())
 def test_a_model_seen_in_real_sessions_has_its_list_price(model: str, prices: tuple[float, float]) -> None:
     million = 1_000_000
-    assert usd(model, Tokens(output=million)) == prices[1]
-    assert usd(model, Tokens(input=100_000)) == pytest.approx(prices[0] / 10, rel=1e-15)
+    assert usd(model, PricedTokens(output=million)) == prices[1]
+    assert usd(model, PricedTokens(input=100_000)) == pytest.approx(prices[0] / 10, rel=1e-15)
 
 
 def test_each_kind_of_token_has_its_own_price() -> None:
-    tokens = Tokens(1_000, 2_000, 30_000, 4_000, 5_000, 6)
-    result = cost("claude-opus-4-8", tokens)
+    tokens = PricedTokens(1_000, 2_000, 30_000, 4_000, 5_000, 6)
+    result = compute_cost("claude-opus-4-8", tokens)
     # 5, 25, 0.5, 6.25 and 10 dollars per million, 10 dollars per thousand searches.
-    assert result.parts == Parts(
+    assert result.parts == CostParts(
         5_000_000_000, 50_000_000_000, 15_000_000_000, 25_000_000_000, 50_000_000_000, 60_000_000_000
     )
     assert result.usd == 0.205
@@ -83,8 +83,8 @@ def test_each_kind_of_token_has_its_own_price() -> None:
 
 
 def test_a_one_hour_write_costs_more_than_a_five_minute_write() -> None:
-    assert usd("claude-opus-4-5", Tokens(cache_write_5m=1000)) == 0.00625
-    assert usd("claude-opus-4-5", Tokens(cache_write_1h=1000)) == 0.01
+    assert usd("claude-opus-4-5", PricedTokens(cache_write_5m=1000)) == 0.00625
+    assert usd("claude-opus-4-5", PricedTokens(cache_write_1h=1000)) == 0.01
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,11 @@ def test_a_one_hour_write_costs_more_than_a_five_minute_write() -> None:
     ],
 )
 def test_a_cache_read_is_not_always_a_tenth_of_the_input(model: str, read: float) -> None:
-    assert usd(model, Tokens(cache_read=1_000_000)) == read
+    assert usd(model, PricedTokens(cache_read=1_000_000)) == read
 
 
 def test_the_long_context_tier_begins_above_its_limit_for_the_whole_request() -> None:
-    at = Tokens(input=100_000, output=1_000, cache_read=60_000, cache_write_5m=30_000, cache_write_1h=10_000)
+    at = PricedTokens(input=100_000, output=1_000, cache_read=60_000, cache_write_5m=30_000, cache_write_1h=10_000)
     above = at._replace(input=100_001)
     assert usd("claude-sonnet-4-5", at) == pytest.approx(0.3 + 0.015 + 0.018 + 0.1125 + 0.06)
     assert usd("claude-sonnet-4-5", above) == pytest.approx(0.600006 + 0.0225 + 0.036 + 0.225 + 0.12)
@@ -109,17 +109,17 @@ def test_the_long_context_tier_begins_above_its_limit_for_the_whole_request() ->
 
 @pytest.mark.parametrize("part", ["input", "cache_read", "cache_write_5m", "cache_write_1h"])
 def test_every_part_of_the_prompt_counts_for_the_tier_and_the_output_does_not(part: str) -> None:
-    rate = getattr(table().models["claude-sonnet-4"].rates, part)
-    flat = cost("claude-sonnet-4", Tokens(**{part: 200_000}))
-    tiered = cost("claude-sonnet-4", Tokens(**{part: 200_001}))
+    rate = getattr(load_price_table().models["claude-sonnet-4"].rates, part)
+    flat = compute_cost("claude-sonnet-4", PricedTokens(**{part: 200_000}))
+    tiered = compute_cost("claude-sonnet-4", PricedTokens(**{part: 200_001}))
     assert flat.pico == int(rate * 1_000_000) * 200_000
     assert tiered.pico == int(rate * 2 * 1_000_000) * 200_001
-    assert usd("claude-sonnet-4", Tokens(output=200_001)) == 200_001 * 15 / 1_000_000
+    assert usd("claude-sonnet-4", PricedTokens(output=200_001)) == 200_001 * 15 / 1_000_000
 
 
 def test_the_tier_of_a_small_model_begins_elsewhere() -> None:
-    assert usd("claude-haiku-5-5", Tokens(input=100_000)) == 0.01
-    assert usd("claude-haiku-5-5", Tokens(input=100_001)) == 0.0500005
+    assert usd("claude-haiku-5-5", PricedTokens(input=100_000)) == 0.01
+    assert usd("claude-haiku-5-5", PricedTokens(input=100_001)) == 0.0500005
 
 
 @pytest.mark.parametrize(
@@ -127,11 +127,11 @@ def test_the_tier_of_a_small_model_begins_elsewhere() -> None:
     [("2026-03-12T23:59:59.999Z", 3.0), ("2026-03-13T00:00:00.000Z", 1.5), ("2026-11-01", 1.5), (None, 1.5)],
 )
 def test_a_tier_that_was_given_up_holds_for_requests_before_that_day(at: str | None, dollars: float) -> None:
-    assert usd("claude-opus-4-6", Tokens(input=300_000), at=at) == dollars
+    assert usd("claude-opus-4-6", PricedTokens(input=300_000), at=at) == dollars
 
 
 def test_a_model_with_flat_prices_has_no_tier() -> None:
-    assert usd("claude-opus-4-7", Tokens(input=900_000), at="2026-01-01") == 4.5
+    assert usd("claude-opus-4-7", PricedTokens(input=900_000), at="2026-01-01") == 4.5
 
 
 @pytest.mark.parametrize(
@@ -155,24 +155,24 @@ def test_a_model_with_flat_prices_has_no_tier() -> None:
     ],
 )
 def test_an_unknown_model_is_unpriced_never_free(model: str | None) -> None:
-    assert cost(model, Tokens(1, 1)) == Cost(None)
-    assert usd(model, Tokens()) is None
-    assert lookup(model) is None
+    assert compute_cost(model, PricedTokens(1, 1)) == Cost(None)
+    assert usd(model, PricedTokens()) is None
+    assert find_price(model) is None
 
 
 def test_a_synthetic_message_is_free_and_not_unpriced() -> None:
-    assert usd("<synthetic>", Tokens(5, 5)) == 0.0
+    assert usd("<synthetic>", PricedTokens(5, 5)) == 0.0
 
 
 def test_a_web_search_has_its_own_fee_which_no_multiplier_touches() -> None:
-    searches = Tokens(web_searches=3)
+    searches = PricedTokens(web_searches=3)
     assert usd("claude-opus-5", searches) == 0.03
     assert usd("claude-opus-5", searches, speed="fast", service_tier="batch", geo="us") == 0.03
 
 
 def test_a_web_search_without_a_published_fee_is_unpriced() -> None:
-    assert usd("glm-5", Tokens(input=1_000_000)) == 1
-    assert usd("glm-5", Tokens(input=1_000_000, web_searches=1)) is None
+    assert usd("glm-5", PricedTokens(input=1_000_000)) == 1
+    assert usd("glm-5", PricedTokens(input=1_000_000, web_searches=1)) is None
 
 
 @pytest.mark.parametrize(
@@ -180,24 +180,24 @@ def test_a_web_search_without_a_published_fee_is_unpriced() -> None:
     [("claude-opus-4-6", 30), ("claude-opus-4-7", 30), ("claude-opus-4-8", 10), ("claude-opus-5-5", 8)],
 )
 def test_fast_mode_has_a_premium(model: str, dollars: float) -> None:
-    assert usd(model, Tokens(input=100_000), speed="fast") == dollars / 10
-    assert usd(model, Tokens(input=100_000), speed="standard") != dollars / 10
-    assert usd(f"anthropic/{model}-fast", Tokens(input=100_000)) == dollars / 10
+    assert usd(model, PricedTokens(input=100_000), speed="fast") == dollars / 10
+    assert usd(model, PricedTokens(input=100_000), speed="standard") != dollars / 10
+    assert usd(f"anthropic/{model}-fast", PricedTokens(input=100_000)) == dollars / 10
 
 
 def test_fast_mode_without_a_published_price_is_unpriced() -> None:
-    assert usd("claude-sonnet-4-5", Tokens(1), speed="fast") is None
-    assert usd("claude-sonnet-4-5", Tokens(1), speed="fast", service_tier="batch") is None
+    assert usd("claude-sonnet-4-5", PricedTokens(1), speed="fast") is None
+    assert usd("claude-sonnet-4-5", PricedTokens(1), speed="fast", service_tier="batch") is None
 
 
 def test_a_batch_costs_half() -> None:
-    assert usd("claude-sonnet-5", Tokens(1000, 1000), service_tier="batch") == 0.006
-    assert usd("claude-sonnet-5", Tokens(1000, 1000), service_tier="standard") == 0.012
-    assert usd("glm-5", Tokens(1), service_tier="batch") is None
+    assert usd("claude-sonnet-5", PricedTokens(1000, 1000), service_tier="batch") == 0.006
+    assert usd("claude-sonnet-5", PricedTokens(1000, 1000), service_tier="standard") == 0.012
+    assert usd("glm-5", PricedTokens(1), service_tier="batch") is None
 
 
 def test_inference_in_the_us_costs_more_where_a_table_says_so() -> None:
-    tokens = Tokens(input=100_000)
+    tokens = PricedTokens(input=100_000)
     assert usd("claude-opus-4-6", tokens, geo="us") == 0.55
     assert usd("claude-opus-4-6", tokens, geo="global") == 0.5
     assert usd("claude-opus-4-5", tokens, geo="us") == 0.5
@@ -209,19 +209,19 @@ def test_inference_in_the_us_costs_more_where_a_table_says_so() -> None:
 )
 def test_a_regional_bedrock_endpoint_has_a_premium(prefix: str, dollars: float) -> None:
     model = f"{prefix}anthropic.claude-opus-4-8"
-    assert usd(model, Tokens(input=100_000)) == dollars
+    assert usd(model, PricedTokens(input=100_000)) == dollars
     if prefix not in ("", "global."):
-        assert usd(model, Tokens(input=100_000), geo="us") == dollars, "one place, one premium"
+        assert usd(model, PricedTokens(input=100_000), geo="us") == dollars, "one place, one premium"
 
 
 def test_the_premium_of_a_region_is_not_that_of_us_only_inference() -> None:
-    assert usd("us.anthropic.claude-opus-4-5-20251101-v1:0", Tokens(input=100_000)) == 0.55
-    assert usd("claude-opus-4-5-20251101", Tokens(input=100_000), geo="us") == 0.5
+    assert usd("us.anthropic.claude-opus-4-5-20251101-v1:0", PricedTokens(input=100_000)) == 0.55
+    assert usd("claude-opus-4-5-20251101", PricedTokens(input=100_000), geo="us") == 0.5
 
 
 def test_a_regional_endpoint_without_a_published_premium() -> None:
-    assert usd("us.anthropic.claude-opus-4-20250514-v1:0", Tokens(input=100_000)) == 1.5
-    assert usd("us-gov.anthropic.claude-opus-4-20250514-v1:0", Tokens(input=100_000)) is None
+    assert usd("us.anthropic.claude-opus-4-20250514-v1:0", PricedTokens(input=100_000)) == 1.5
+    assert usd("us-gov.anthropic.claude-opus-4-20250514-v1:0", PricedTokens(input=100_000)) is None
 
 
 @pytest.mark.parametrize(
@@ -257,20 +257,20 @@ def test_a_regional_endpoint_without_a_published_premium() -> None:
     ],
 )
 def test_a_model_is_found_under_every_providers_name(model: str, key: str) -> None:
-    price = lookup(model)
+    price = find_price(model)
     assert price is not None
     assert price.model == key
 
 
 @given(st.text())
 def test_any_text_is_a_model_name(text: str) -> None:
-    name(text)
-    assert cost(text, Tokens(1, 1)).usd != 0 or text == "<synthetic>"
+    parse_model_name(text)
+    assert compute_cost(text, PricedTokens(1, 1)).usd != 0 or text == "<synthetic>"
 
 
-@pytest.mark.parametrize("key", table().models)
+@pytest.mark.parametrize("key", load_price_table().models)
 def test_a_tables_key_is_its_own_name(key: str) -> None:
-    assert name(key).key == key
+    assert parse_model_name(key).key == key
 
 
 @pytest.mark.parametrize(
@@ -290,21 +290,21 @@ def test_a_tables_key_is_its_own_name(key: str) -> None:
     ],
 )
 def test_the_context_window(model: str | None, prompt: int, size: int | None) -> None:
-    assert window(model, prompt) == size
+    assert find_context_window(model, prompt) == size
 
 
 def test_a_price_knows_where_it_comes_from() -> None:
-    price = lookup("claude-opus-5")
+    price = find_price("claude-opus-5")
     assert price is not None
     assert price.agree is True
     assert {"claude-code", "litellm", "genai-prices"} <= set(price.sources)
-    assert {source.name for source in table().sources} >= set(price.sources)
+    assert {source.name for source in load_price_table().sources} >= set(price.sources)
     assert price.max_output == 128_000
 
 
 def test_every_price_is_whole_and_in_proportion() -> None:
     """Rates are whole pico-dollars; Anthropic's writes are 1.25 and 2 times the input, except Haiku 3's."""
-    for price in table().models.values():
+    for price in load_price_table().models.values():
         tiers = [price.rates] + ([price.long_context.rates] if price.long_context else [])
         for rates in tiers:
             assert all(rate > 0 and rate * 1_000_000 % 1 == 0 for rate in rates), price.model
@@ -316,7 +316,7 @@ def test_every_price_is_whole_and_in_proportion() -> None:
 
 
 def test_cache_reads_of_anthropic_cost_a_tenth_except_where_two_tables_say_less() -> None:
-    less = {p.model: p.rates.cache_read / p.rates.input for p in table().models.values()}
+    less = {p.model: p.rates.cache_read / p.rates.input for p in load_price_table().models.values()}
     odd = {m: float(r) for m, r in less.items() if m.startswith("claude-") and r != Decimal("0.1")}
     assert odd == {
         "claude-3-haiku": 0.12,
@@ -347,37 +347,37 @@ def test_every_entry_has_the_same_fields_and_says_who_disagrees() -> None:
 
 
 def test_the_digest_depends_on_the_content_only() -> None:
-    assert digest('{"a": 1, "b": [2.50]}') == digest('{ "b":[2.5],\n"a":1}')
-    assert digest('{"a": 1}') != digest('{"a": 2}')
-    assert table().digest == digest(json.dumps(raw(), indent=3))
-    assert re.fullmatch(r"[0-9a-f]{64}", table().digest)
-    assert table().date >= "2026-11-13"
+    assert hash_price_table('{"a": 1, "b": [2.50]}') == hash_price_table('{ "b":[2.5],\n"a":1}')
+    assert hash_price_table('{"a": 1}') != hash_price_table('{"a": 2}')
+    assert load_price_table().digest == hash_price_table(json.dumps(raw(), indent=3))
+    assert re.fullmatch(r"[0-9a-f]{64}", load_price_table().digest)
+    assert load_price_table().date >= "2026-11-13"
 
 
 def test_the_documentation_has_every_model_with_its_prices() -> None:
     text = (ROOT / "docs" / "prices.md").read_text(encoding="utf-8")
     rows = {cells[1]: cells for line in text.splitlines() if len(cells := re.split(r"\*? *\| *", line)) == 13}
-    for key, price in table().models.items():
+    for key, price in load_price_table().models.items():
         assert [Decimal(cell) for cell in rows[f"`{key}`"][2:7]] == list(price.rates)
     worked = re.search(r"costs \$([\d.]+)\.\n", text)
     assert worked is not None
-    tokens = Tokens(12, 1_850, 96_400, 0, 2_310, 2)
+    tokens = PricedTokens(12, 1_850, 96_400, 0, 2_310, 2)
     assert usd("claude-opus-5", tokens, speed="standard") == float(worked[1])
 
 
 def test_importing_prices_reads_no_file() -> None:
-    code = "import turnlog.session.usage.prices as p; print(p.table.cache_info().currsize)"
+    code = "import turnlog.session.usage.prices as p; print(p.load_price_table.cache_info().currsize)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "0\n"
 
 
 def test_sums_are_exact_in_any_order() -> None:
-    costs = [cost("claude-haiku-5-5", Tokens(n, n, n)).pico or 0 for n in range(1, 2000)]
+    costs = [compute_cost("claude-haiku-5-5", PricedTokens(n, n, n)).pico or 0 for n in range(1, 2000)]
     assert sum(costs) == sum(reversed(costs)) == sum(range(1, 2000)) * (100_000 + 500_000 + 10_000)
 
 
 def test_rates_are_in_the_order_of_tokens() -> None:
-    assert Rates._fields == Tokens._fields[:5] == Parts._fields[:5]
+    assert Rates._fields == PricedTokens._fields[:5] == CostParts._fields[:5]
 
 
 @pytest.mark.corpus
@@ -393,7 +393,7 @@ def test_the_real_client_computes_the_same() -> None:
                 hour = use.get("cacheCreationEphemeral1hInputTokens", 0)
                 writes = (use["cacheCreationInputTokens"] - hour, hour)
                 prompt = (use["inputTokens"], use["outputTokens"], use["cacheReadInputTokens"])
-                tokens = Tokens(*prompt, *writes, use["webSearchRequests"])
+                tokens = PricedTokens(*prompt, *writes, use["webSearchRequests"])
                 assert usd(model, tokens) == pytest.approx(use["costUSD"], rel=1e-9), path
                 seen += 1
     assert seen

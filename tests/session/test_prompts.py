@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tests.session.build import Build, genuine, outcome
-from turnlog.session.prompts import KINDS, Prompt, holds_typed_text, read_queued, understand
+from turnlog.session.prompts import PROMPT_KINDS, Prompt, holds_typed_text, parse_queued_prompt, parse_user_entry
 
 
 def read(content: Any, **fields: Any) -> Prompt:
     build = Build()
     build.prompt(content, **fields)
     session = build.session()
-    return understand(session.file, session.entries[0])
+    return parse_user_entry(session.file, session.entries[0])
 
 
 def text(words: str) -> dict[str, str]:
@@ -84,7 +84,7 @@ def test_every_kind_of_user_entry_is_told_apart(
 ) -> None:
     prompt = read(content, **fields)
     assert prompt.kind == kind
-    assert prompt.kind in KINDS
+    assert prompt.kind in PROMPT_KINDS
     if said is not None:
         assert prompt.text == said
 
@@ -97,7 +97,7 @@ def test_a_user_entry_without_a_message_is_empty() -> None:
     build = Build()
     build.row("user")
     session = build.session()
-    assert understand(session.file, session.entries[0]).kind == "empty"
+    assert parse_user_entry(session.file, session.entries[0]).kind == "empty"
 
 
 @pytest.mark.parametrize("tag", ["ide_opened_file", "ide_selection", "ide_diagnostics"])
@@ -144,7 +144,7 @@ def test_recorded_sessions_hold_the_kinds_that_the_client_writes() -> None:
     found: set[str] = set()
     for run in ("2.1.45/tui_basic", "2.1.45/tui_edge", "2.1.45/compact", "2.1.325/tui_basic", "2.0.76/tui_edge"):
         session = genuine(run)
-        found |= {understand(session.file, entry).kind for entry in session.entries if entry.type == "user"}
+        found |= {parse_user_entry(session.file, entry).kind for entry in session.entries if entry.type == "user"}
     expected = {"prompt", "command", "bash", "result", "meta", "notification", "interrupt", "summary"}
     assert found == expected | {"command-output", "bash-output"}
 
@@ -176,7 +176,7 @@ def test_the_prompt_of_a_sub_agent_is_the_words_of_the_agent_that_started_it() -
 def test_what_came_while_the_model_worked_is_told_apart_alike(
     attachment: dict[str, Any], kind: str, is_typed: bool
 ) -> None:
-    found = read_queued(attachment)
+    found = parse_queued_prompt(attachment)
     assert (found.kind, found.is_typed) == (kind, is_typed)
 
 

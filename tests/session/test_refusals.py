@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
-from turnlog.session.resume.refusals import HEAVIEST, image_fault, name_fault, thinking_fault
+from turnlog.session.resume.refusals import (
+    MAX_IMAGE_BASE64_CHARS,
+    find_image_fault,
+    find_thinking_fault,
+    find_tool_name_fault,
+)
 
 
 def png(width: int = 10, height: int = 10, weight: int = 0) -> str:
@@ -28,7 +33,7 @@ def image(data: Any, kind: Any = "image/png", **source: Any) -> dict[str, Any]:
         (image(png()), None),
         (image(png(8000, 8000)), None),
         (image(png(8001, 10)), "8,001 × 10 pixels, more than 8,000"),
-        (image(png(weight=HEAVIEST)), "6.7 MB, more than 5 MB"),
+        (image(png(weight=MAX_IMAGE_BASE64_CHARS)), "6.7 MB, more than 5 MB"),
         (image(png(), "image/jpeg"), "no jpeg"),
         (image(png(), "image/tiff"), "'image/tiff'"),
         (image(png(), ["x"]), "of the kind"),
@@ -41,13 +46,13 @@ def image(data: Any, kind: Any = "image/png", **source: Any) -> dict[str, Any]:
     ],
 )
 def test_an_image_is_judged_by_kind_data_and_size(block: dict[str, Any], words: str | None) -> None:
-    fault = image_fault(block)
+    fault = find_image_fault(block)
     assert fault is None if words is None else words in (fault or "")
 
 
 def test_among_many_images_each_must_be_smaller() -> None:
-    assert image_fault(image(png(2000, 100)), of_many=True) is None
-    assert "with more than 20 images" in (image_fault(image(png(2001, 100)), of_many=True) or "")
+    assert find_image_fault(image(png(2000, 100)), of_many=True) is None
+    assert "with more than 20 images" in (find_image_fault(image(png(2001, 100)), of_many=True) or "")
 
 
 @pytest.mark.parametrize(
@@ -63,13 +68,13 @@ def test_among_many_images_each_must_be_smaller() -> None:
     ],
 )
 def test_thinking_is_judged_by_its_signature(block: dict[str, Any], is_sound: bool) -> None:
-    assert (thinking_fault(block) is None) is is_sound
+    assert (find_thinking_fault(block) is None) is is_sound
 
 
 def test_a_tools_name_has_at_most_200_plain_letters() -> None:
-    assert name_fault("mcp__server__tool-1") is None
-    assert name_fault(None) is None
-    assert name_fault("x" * 200) is None
-    assert "201 letters" in (name_fault("x" * 201) or "")
-    assert "letters that" in (name_fault("no spaces") or "")
-    assert "without" in (name_fault("") or "")
+    assert find_tool_name_fault("mcp__server__tool-1") is None
+    assert find_tool_name_fault(None) is None
+    assert find_tool_name_fault("x" * 200) is None
+    assert "201 letters" in (find_tool_name_fault("x" * 201) or "")
+    assert "letters that" in (find_tool_name_fault("no spaces") or "")
+    assert "without" in (find_tool_name_fault("") or "")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.session.build import DATA, Build, base, outcome, use
-from turnlog.session.health.check import proof_of
-from turnlog.session.resume.requests import Proof, digest
+from turnlog.session.health.check import prove_session_requests
+from turnlog.session.resume.requests import RequestProof, hash_message
 from turnlog.session.session import Session
 
 RECORDED = sorted(DATA.glob("sessions/2.1.325/*/projects/*/????????-*.jsonl"))
@@ -17,36 +17,38 @@ RECORDED = sorted(DATA.glob("sessions/2.1.325/*/projects/*/????????-*.jsonl"))
 
 def test_a_hash_ignores_the_order_of_keys_and_cache_marks() -> None:
     block = {"type": "text", "text": "hi"}
-    plain = digest({"role": "user", "content": [block]})
+    plain = hash_message({"role": "user", "content": [block]})
     marked = {**dict(reversed(block.items())), "cache_control": {"type": "ephemeral"}}
-    assert digest({"content": [marked], "role": "user"}) == plain
-    assert digest({"role": "user", "content": "hi"}) == plain
-    assert digest({"role": "assistant", "content": "hi"}) != plain
+    assert hash_message({"content": [marked], "role": "user"}) == plain
+    assert hash_message({"role": "user", "content": "hi"}) == plain
+    assert hash_message({"role": "assistant", "content": "hi"}) != plain
 
 
 @pytest.mark.parametrize("content", [None, 5, ["x"], {"a": 1}, "\ud800", 10**30])
 def test_any_content_has_a_hash(content: Any) -> None:
-    assert len(digest({"role": "user", "content": content})) == 64
+    assert len(hash_message({"role": "user", "content": content})) == 64
 
 
 def test_the_hash_is_the_one_that_the_client_wrote_beside_whole_messages() -> None:
-    sessions = [Session.of(path.read_bytes()) for path in RECORDED]
-    bodies = [found.body(entry) for found in sessions for entry in found.entries if entry.type == "api-request-blob"]
+    sessions = [Session.from_bytes(path.read_bytes()) for path in RECORDED]
+    bodies = [
+        found.read_body(entry) for found in sessions for entry in found.entries if entry.type == "api-request-blob"
+    ]
     # Long texts were shortened when the recordings were put into the repository.
     whole = [body for body in bodies if "characters removed]" not in json.dumps(body)]
     assert len(whole) > 20
-    assert all(digest(body["message"]) == body["hash"] for body in whole)
+    assert all(hash_message(body["message"]) == body["hash"] for body in whole)
 
 
-def asked(*contents: tuple[str, Any]) -> Proof:
+def asked(*contents: tuple[str, Any]) -> RequestProof:
     """The proof for a session whose one request holds these messages."""
     build = base()
     build.call("c1", uuid="x1", id="m")
     build.call("c2", uuid="x2", id="m")
     build.result("c1", "one", parent="x1")
     build.result("c2", "two", parent="x2")
-    build.note("api-request", id="r", tail=[digest({"role": role, "content": text}) for role, text in contents])
-    return proof_of(build.session())
+    build.note("api-request", id="r", tail=[hash_message({"role": role, "content": text}) for role, text in contents])
+    return prove_session_requests(build.session())
 
 
 def test_prompts_answers_and_results_are_rebuilt() -> None:
@@ -66,11 +68,11 @@ def test_what_was_never_written_is_not_rebuilt() -> None:
 def test_a_message_that_stands_whole_in_the_file_is_found() -> None:
     build = Build()
     said = {"role": "system", "content": "today"}
-    build.note("api-request-blob", hash=digest(said), message=said)
-    build.note("api-request", id="r", tail=[digest(said), 5])
+    build.note("api-request-blob", hash=hash_message(said), message=said)
+    build.note("api-request", id="r", tail=[hash_message(said), 5])
     build.note("api-request", id="s", tail="odd")
     build.note("api-request-blob", hash=["odd"])
-    proof = proof_of(build.session())
+    proof = prove_session_requests(build.session())
     assert (proof.requests, proof.blobs, proof.total) == (2, 1, 1)
 
 
@@ -79,8 +81,8 @@ def test_a_message_whose_text_was_changed_since_proves_nothing(message: Any) -> 
     build = Build()
     build.note("api-request-blob", hash="h1", message=message)
     build.note("api-request", id="r", tail=["h1"])
-    proof = proof_of(build.session())
-    assert (proof.resolved, proof.altered, proof.total, proof.unresolved) == (0, 1, 1, [])
+    proof = prove_session_requests(build.session())
+    assert (proof.resolved_count, proof.altered, proof.total, proof.unresolved) == (0, 1, 1, [])
 
 
 def test_neighbouring_user_entries_are_one_message() -> None:
@@ -88,8 +90,8 @@ def test_neighbouring_user_entries_are_one_message() -> None:
     build.prompt([{"type": "text", "text": "What is this?"}])
     build.prompt([{"type": "text", "text": "[Image: source: 1.png]"}], isMeta=True)
     blocks = [{"type": "text", "text": text} for text in ("What is this?", "[Image: source: 1.png]")]
-    build.note("api-request", id="r", tail=[digest({"role": "user", "content": blocks})])
-    assert proof_of(build.session()).rebuilt == 1
+    build.note("api-request", id="r", tail=[hash_message({"role": "user", "content": blocks})])
+    assert prove_session_requests(build.session()).rebuilt == 1
 
 
 def test_user_entries_without_a_proper_message_are_passed_over() -> None:
@@ -97,19 +99,19 @@ def test_user_entries_without_a_proper_message_are_passed_over() -> None:
     build.row("user", message="odd")
     build.call("c1")
     build.prompt([outcome("c1"), "odd"])
-    build.note("api-request", id="r", tail=[digest({"role": "user", "content": [outcome("c1")]})])
-    assert proof_of(build.session()).rebuilt == 1
+    build.note("api-request", id="r", tail=[hash_message({"role": "user", "content": [outcome("c1")]})])
+    assert prove_session_requests(build.session()).rebuilt == 1
 
 
 def test_a_damaged_answer_is_no_longer_proved() -> None:
     """The proof can fail: it is not enough that the file has the right shape."""
     path = next(path for path in RECORDED if path.parts[-4] == "tools")
     lines = [json.loads(line) for line in path.read_bytes().splitlines()]
-    whole = proof_of(Session.of(path.read_bytes()))
+    whole = prove_session_requests(Session.from_bytes(path.read_bytes()))
     for line in lines:
         if line["type"] == "assistant":
             for block in line["message"]["content"]:
                 block["input"] = {"changed": True} if block["type"] == "tool_use" else block.get("input")
-    damaged = proof_of(Session.of(b"".join(json.dumps(line).encode() + b"\n" for line in lines)))
+    damaged = prove_session_requests(Session.from_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in lines)))
     assert whole.unresolved == []
     assert damaged.unresolved

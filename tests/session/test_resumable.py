@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from tests.session.build import DATA, Build, base, edited, encoded, genuine, use
 from tests.session.test_any import damaged, entries, values
-from turnlog.session.health.diagnosis import diagnose
+from turnlog.session.health.diagnosis import diagnose_session
 from turnlog.session.health.illnesses import ILLNESSES
-from turnlog.session.health.resumable import Verdict, verdict, worse
+from turnlog.session.health.resumable import Verdict, judge_session, list_regressions
 from turnlog.session.session import Session
 
 
 def judged(build: Build) -> Verdict:
-    return verdict(build.session())
+    return judge_session(build.session())
 
 
 def broken(found: Verdict) -> set[str]:
@@ -40,7 +40,7 @@ def full() -> Build:
 
 def test_a_sound_session_can_be_resumed() -> None:
     found = judged(full())
-    assert found.ok
+    assert found.is_ok
     assert found.broken == ()
     assert (found.users, found.assistants, found.messages, found.roots, found.compactions) == (3, 3, 6, 1, 0)
     assert found.kept == {
@@ -69,7 +69,7 @@ def test_symptoms_are_rules_with_the_entries_they_concern() -> None:
     (rule,) = [rule for rule in found.broken if rule.name == "missing-parent"]
     assert (rule.severity, rule.count, rule.uuids) == ("error", 1, ("u3",))
     assert found.resumes
-    assert not found.ok
+    assert not found.is_ok
 
 
 def test_symptoms_of_one_kind_and_weight_are_one_rule() -> None:
@@ -80,14 +80,14 @@ def test_symptoms_of_one_kind_and_weight_are_one_rule() -> None:
 
 
 def test_a_refused_session_has_no_messages() -> None:
-    found = verdict(edited("all-rows-issidechain-true"))
-    assert (found.resumes, found.ok, found.messages) == (False, False, 0)
+    found = judge_session(edited("all-rows-issidechain-true"))
+    assert (found.resumes, found.is_ok, found.messages) == (False, False, 0)
 
 
 def test_an_open_call_at_the_end_breaks_no_rule() -> None:
     build = base()
     build.call("c1")
-    assert judged(build).ok
+    assert judged(build).is_ok
 
 
 def test_an_answer_that_ends_with_thinking_breaks_a_rule() -> None:
@@ -105,7 +105,7 @@ def test_a_conversation_that_begins_with_an_answer_is_a_warning() -> None:
     build.prompt("well")
     found = judged(build)
     assert "api-first" in broken(found)
-    assert found.ok
+    assert found.is_ok
 
 
 def test_a_prompt_alone_is_noted_and_can_be_resumed() -> None:
@@ -113,7 +113,7 @@ def test_a_prompt_alone_is_noted_and_can_be_resumed() -> None:
     build.prompt()
     found = judged(build)
     assert "no-answer" in broken(found)
-    assert found.ok
+    assert found.is_ok
 
 
 def test_an_entry_without_a_time_is_told() -> None:
@@ -124,8 +124,8 @@ def test_an_entry_without_a_time_is_told() -> None:
 
 
 def test_a_name_that_is_no_id_is_told(opened: Callable[[Path], Session], tmp_path: Path) -> None:
-    assert "file-name" not in broken(verdict(opened(base().write(tmp_path))))
-    assert "file-name" in broken(verdict(opened(base().write(tmp_path, "notes"))))
+    assert "file-name" not in broken(judge_session(opened(base().write(tmp_path))))
+    assert "file-name" in broken(judge_session(opened(base().write(tmp_path, "notes"))))
 
 
 # -- older clients
@@ -154,17 +154,17 @@ def test_reports_of_progress_and_unknown_types_between_entries_are_told() -> Non
 
 
 def test_answers_that_are_plain_texts_are_told() -> None:
-    assert lost(verdict(edited("assistant-content-is-a-string")))["text-answer"] == 1
+    assert lost(judge_session(edited("assistant-content-is-a-string")))["text-answer"] == 1
 
 
 def test_a_later_time_on_another_branch_is_told() -> None:
-    found = verdict(edited("branch-newer-timestamps-but-earlier-in-the-file"))
+    found = judge_session(edited("branch-newer-timestamps-but-earlier-in-the-file"))
     assert lost(found)["newest-time"] == 2
 
 
 def test_the_linear_form_loses_nothing() -> None:
-    assert lost(verdict(edited("only-user-assistant-rows-kept-relinked-as-a-line"))) == {}
-    assert lost(verdict(edited("only-metadata-rows"))) == {}
+    assert lost(judge_session(edited("only-user-assistant-rows-kept-relinked-as-a-line"))) == {}
+    assert lost(judge_session(edited("only-metadata-rows"))) == {}
 
 
 # -- comparing
@@ -172,8 +172,8 @@ def test_the_linear_form_loses_nothing() -> None:
 
 @pytest.mark.parametrize("run", ["1.0.128/tools", "2.1.29/tools", "2.1.325/compact"])
 def test_a_session_is_never_worse_than_itself(run: str) -> None:
-    found = verdict(genuine(run))
-    assert worse(found, found) == []
+    found = judge_session(genuine(run))
+    assert list_regressions(found, found) == []
 
 
 def without(kind: str) -> Verdict:
@@ -193,9 +193,9 @@ def without(kind: str) -> Verdict:
     ],
 )
 def test_losing_what_must_be_kept_is_worse(kind: str, words: str) -> None:
-    assert worse(judged(full()), without(kind)) == [words]
-    assert worse(judged(full()), without(kind), apart_from=[kind]) == []
-    assert worse(without(kind), judged(full())) == []
+    assert list_regressions(judged(full()), without(kind)) == [words]
+    assert list_regressions(judged(full()), without(kind), apart_from=[kind]) == []
+    assert list_regressions(without(kind), judged(full())) == []
 
 
 def test_losing_the_compaction_is_worse_unless_that_is_meant() -> None:
@@ -203,18 +203,20 @@ def test_losing_the_compaction_is_worse_unless_that_is_meant() -> None:
     build.boundary()
     build.summary()
     build.answer("on")
-    assert worse(judged(build), judged(base())) == ["the last compaction is gone"]
-    assert worse(judged(build), judged(base()), apart_from={"compaction"}) == []
+    assert list_regressions(judged(build), judged(base())) == ["the last compaction is gone"]
+    assert list_regressions(judged(build), judged(base()), apart_from={"compaction"}) == []
 
 
 def test_a_new_fault_is_worse_and_one_that_was_there_is_not() -> None:
     faulty = base()
     faulty["u3"]["parentUuid"] = "gone"
-    told = worse(judged(base()), judged(faulty))
+    told = list_regressions(judged(base()), judged(faulty))
     assert "the parent of an entry is not in the file (1 instead of 0) [missing-parent]" in told
-    assert worse(judged(faulty), judged(faulty)) == []
+    assert list_regressions(judged(faulty), judged(faulty)) == []
     assert not [
-        words for words in worse(judged(base()), judged(faulty), apart_from=["missing-parent"]) if "[missing" in words
+        words
+        for words in list_regressions(judged(base()), judged(faulty), apart_from=["missing-parent"])
+        if "[missing" in words
     ]
 
 
@@ -224,19 +226,21 @@ def test_a_lost_parent_is_the_same_fault_wherever_it_went() -> None:
     snapshot = base(step=1)
     snapshot["u3"]["parentUuid"] = "gone"
     snapshot.note("file-history-snapshot", messageId="gone")
-    assert worse(judged(snapshot), judged(faulty)) == worse(judged(faulty), judged(snapshot)) == []
+    assert (
+        list_regressions(judged(snapshot), judged(faulty)) == list_regressions(judged(faulty), judged(snapshot)) == []
+    )
 
 
 def test_a_note_is_no_reason_to_refuse() -> None:
     build = base()
     build["u3"]["parentUuid"] = None
-    assert worse(judged(base()), judged(build)) == []
+    assert list_regressions(judged(base()), judged(build)) == []
 
 
 def test_a_session_without_one_of_the_speakers_or_that_is_refused_is_worse() -> None:
     silent = base()
     silent.lines = [line for line in silent.lines if line["type"] == "system"]
-    told = worse(judged(base()), judged(silent))
+    told = list_regressions(judged(base()), judged(silent))
     assert told[0] == "the client would not resume it any more"
     assert told[-2:] == ["no user entry is left", "no assistant entry is left"]
 
@@ -246,16 +250,16 @@ def test_a_session_without_one_of_the_speakers_or_that_is_refused_is_worse() -> 
 
 @given(st.lists(entries | st.dictionaries(st.text(max_size=6), values, max_size=4), max_size=8))
 def test_no_json_objects_raise(lines: list[dict[str, Any]]) -> None:
-    found = verdict(Session.of(encoded(lines)))
-    assert worse(found, found) == []
+    found = judge_session(Session.from_bytes(encoded(lines)))
+    assert list_regressions(found, found) == []
 
 
 @given(damaged())
 def test_no_damage_to_a_real_session_raises(lines: list[dict[str, Any]]) -> None:
-    session = Session.of(encoded(lines))
-    found = verdict(session)
-    assert worse(found, found) == []
-    assert {symptom.kind for symptom in diagnose(session)} <= ILLNESSES.keys()
+    session = Session.from_bytes(encoded(lines))
+    found = judge_session(session)
+    assert list_regressions(found, found) == []
+    assert {symptom.kind for symptom in diagnose_session(session)} <= ILLNESSES.keys()
 
 
 @pytest.mark.parametrize("path", sorted((DATA / "variants").glob("*.jsonl")), ids=lambda path: path.stem)
@@ -267,12 +271,12 @@ def test_what_the_client_refused_is_judged_so(path: Path) -> None:
         "only-metadata-rows",
         "empty-file",
     }
-    assert verdict(Session.of(path.read_bytes())).resumes is (path.stem not in refused)
+    assert judge_session(Session.from_bytes(path.read_bytes())).resumes is (path.stem not in refused)
 
 
 @pytest.mark.corpus
 def test_no_session_of_the_corpus_raises(corpus: Path, opened: Callable[[Path], Session]) -> None:
     for path in sorted(corpus.rglob("*.jsonl")):
         if path.name != "history.jsonl":
-            found = verdict(opened(path))
-            assert worse(found, found) == []
+            found = judge_session(opened(path))
+            assert list_regressions(found, found) == []

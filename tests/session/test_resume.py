@@ -228,7 +228,7 @@ def test_rule_11_a_last_prompt_that_the_client_can_not_read_does_not_count() -> 
     build.note("filler")
     build.note("last-prompt", leafUuid="a3")
     *lines, filler, prompt = build.data().splitlines()
-    assert said(Session.of(b"\n".join([*lines, filler + prompt]))) == BRANCH
+    assert said(Session.from_bytes(b"\n".join([*lines, filler + prompt]))) == BRANCH
 
 
 # -- rules 12 and 13

@@ -9,7 +9,7 @@ from turnlog.session.session import Session
 
 
 def texts(build: Build) -> list[str]:
-    found = Session.of(encoded(build.lines)).conversation().messages
+    found = Session.from_bytes(encoded(build.lines)).conversation().messages
     return [block["text"] for message in found for block in message["content"]]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.session.build import BASE, Build, base, edited, said, stamp
 from turnlog.entries.reader import Transcript
-from turnlog.session.resume.rows import LARGE, Rows
+from turnlog.session.resume.rows import LARGE_FILE_BYTES, ResumeRows
 from turnlog.session.session import Session
 
 
@@ -21,7 +21,7 @@ def without_line(name: str) -> list[str]:
     lines = build.data().splitlines(keepends=True)
     at = build.lines.index(build[name])
     lines[at] = b"{not JSON}\n"
-    return said(Session.of(b"".join(lines)))
+    return said(Session.from_bytes(b"".join(lines)))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_rule_1_a_row_that_can_not_be_read_is_a_missing_parent() -> None:
 def test_rule_1_of_several_objects_on_a_line_only_the_first_is_read() -> None:
     lines = base().data().splitlines()
     lines[2:4] = [lines[2] + lines[3]]
-    assert said(Session.of(b"\n".join(lines))) == ["U u3 text", "A a3 text"]
+    assert said(Session.from_bytes(b"\n".join(lines))) == ["U u3 text", "A a3 text"]
 
 
 @pytest.mark.parametrize("kind", ["system", "attachment"])
@@ -139,13 +139,13 @@ PRESERVED = ["U SUM + u3 text", "A a3 text", "A after"]
 )
 def test_rules_7_and_8_preserved_rows_stand_between_the_summary_and_the_rest(metadata: dict[str, Any]) -> None:
     build = compacted(**metadata)
-    assert [row.uuid for row in build.session().thread().rows] == ["s", "u3", "a3", "after"]
+    assert [row.uuid for row in build.session().build_thread().rows] == ["s", "u3", "a3", "after"]
     assert build.said() == PRESERVED
 
 
 def test_rule_7_the_order_of_the_list_counts() -> None:
     build = compacted(preservedMessages={"anchorUuid": "s", "uuids": ["a1", "u1"]})
-    assert [row.uuid for row in build.session().thread().rows] == ["s", "a1", "u1", "after"]
+    assert [row.uuid for row in build.session().build_thread().rows] == ["s", "a1", "u1", "after"]
 
 
 @pytest.mark.parametrize(
@@ -165,12 +165,12 @@ def test_rule_7_if_one_of_them_is_missing_nothing_is_preserved(metadata: dict[st
 def test_rule_8_a_row_whose_parent_was_dropped_follows_the_last_preserved_one() -> None:
     build = compacted(preservedMessages={"anchorUuid": "s", "uuids": ["a2"]})
     build.prompt("late", "late", parent="u1")
-    assert [row.uuid for row in build.session().thread("late").rows] == ["s", "a2", "late"]
+    assert [row.uuid for row in build.session().build_thread("late").rows] == ["s", "a2", "late"]
 
 
 def test_rule_8_with_the_boundary_as_anchor_preserved_rows_come_first() -> None:
     build = compacted(preservedMessages={"anchorUuid": "b", "uuids": ["u3", "a3"]})
-    assert [row.uuid for row in build.session().thread().rows] == ["u3", "a3", "s", "after"]
+    assert [row.uuid for row in build.session().build_thread().rows] == ["u3", "a3", "s", "after"]
 
 
 def test_rule_8_a_missing_parent_is_not_repaired_by_a_row_that_was_dropped() -> None:
@@ -179,8 +179,8 @@ def test_rule_8_a_missing_parent_is_not_repaired_by_a_row_that_was_dropped() -> 
     build.boundary("b", preservedSegment={"anchorUuid": "s", "headUuid": "u3", "tailUuid": "a3"})
     build.summary("SUM", "s")
     build.answer("after", uuid="after")
-    rows = Rows(Transcript.of(build.data()))
-    assert [row.uuid for row in rows.chain("after")] == ["s", "u3", "a3", "after"]
+    rows = ResumeRows(Transcript.from_bytes(build.data()))
+    assert [row.uuid for row in rows.build_chain("after")] == ["s", "u3", "a3", "after"]
 
 
 def test_rule_9_a_prompt_that_hangs_on_an_old_row_brings_the_old_conversation_back() -> None:
@@ -191,14 +191,14 @@ def test_rule_9_a_prompt_that_hangs_on_an_old_row_brings_the_old_conversation_ba
 
 def test_rule_9_of_a_large_file_nothing_before_the_compaction_is_read() -> None:
     build = compacted()
-    build.note("filler", text="x" * LARGE)
+    build.note("filler", text="x" * LARGE_FILE_BYTES)
     build.prompt("back", parent="a3")
     assert build.said() == ["U back"]
 
 
 def test_rule_9_a_large_file_keeps_what_was_preserved() -> None:
     build = compacted(preservedMessages={"anchorUuid": "s", "uuids": ["u3", "a3"]})
-    build.note("filler", text="x" * LARGE)
+    build.note("filler", text="x" * LARGE_FILE_BYTES)
     assert build.said() == PRESERVED
 
 
@@ -262,7 +262,7 @@ def test_rule_15_any_row_will_do_but_progress_and_side_chains() -> None:
     build["nearer"]["timestamp"] = stamp(122)
     build.prompt("side", "side", parent=None, isSidechain=True)
     build["side"]["timestamp"] = stamp(122.5)
-    assert [row.uuid for row in build.session().thread("a3").rows][:4] == ["u1", "a1", "near", "u2"]
+    assert [row.uuid for row in build.session().build_thread("a3").rows][:4] == ["u1", "a1", "near", "u2"]
 
 
 def test_rule_15_a_row_is_never_attached_to_one_below_itself() -> None:

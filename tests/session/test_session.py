@@ -19,7 +19,7 @@ def test_views_are_computed_once() -> None:
 
 
 def test_a_session_without_entries_has_empty_views() -> None:
-    session = Session.of(b"")
+    session = Session.from_bytes(b"")
     assert (session.turns, session.messages, session.calls, session.agents) == ([], [], [], [])
     assert (session.title, session.session_id, session.path) == (None, None, None)
 
@@ -34,11 +34,11 @@ def test_a_file_that_does_not_exist_can_not_be_read(tmp_path: Path) -> None:
 def test_closing_lets_go_of_the_sub_agents_files_too() -> None:
     session = Session.open(recorded("2.1.325/agents"))
     assert session.usage.output_tokens
-    inner = [session.agent_session(agent) for agent in session.agents]
+    inner = [session.open_agent_session(agent) for agent in session.agents]
     session.close()
     for closed in (session, *inner):
         with pytest.raises(ValueError, match="closed file"):
-            closed.body(closed.entries[0])
+            closed.read_body(closed.entries[0])
 
 
 def test_what_was_appended_is_seen_after_a_refresh(tmp_path: Path) -> None:
@@ -62,12 +62,12 @@ def test_a_refresh_looks_for_sub_agents_again(tmp_path: Path) -> None:
     inner.parent.mkdir(parents=True)
     inner.write_bytes(variant("only-a-user-row").read_bytes())
     with Session.open(path) as session:
-        first = session.agent_session(session.agents[0])
+        first = session.open_agent_session(session.agents[0])
         build.result("c1", toolUseResult={"agentId": "a1"})
         build.write(tmp_path)
         assert session.refresh()
         assert session.calls[0].agent_id == "a1"
-        assert session.agent_session(session.agents[0]) is not first
+        assert session.open_agent_session(session.agents[0]) is not first
 
 
 def test_a_replaced_file_is_read_again(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_file_that_is_gone_leaves_what_was_read(tmp_path: Path) -> None:
 
 
 def test_a_file_with_nothing_but_a_side_chain_is_read_as_a_session() -> None:
-    session = Session.of(variant("all-rows-issidechain-true").read_bytes())
+    session = Session.from_bytes(variant("all-rows-issidechain-true").read_bytes())
     assert session.turns
     assert session.agents == []
 
@@ -106,9 +106,9 @@ def test_a_side_chain_beside_titles_only_is_read_as_a_session() -> None:
 
 
 def test_the_leaf_is_where_the_client_would_go_on() -> None:
-    assert base().session().leaf().uuid == "a3"
+    assert base().session().find_leaf().uuid == "a3"
 
 
 def test_a_thread_may_end_at_any_entry() -> None:
     session = base().session()
-    assert [row.uuid for row in session.thread("a2").rows] == ["u1", "a1", "u2", "a2"]
+    assert [row.uuid for row in session.build_thread("a2").rows] == ["u1", "a1", "u2", "a2"]

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from tests.session.touching import text
-from turnlog.session.calls import Detail
-from turnlog.session.files.shown import Shown, shown, shown_by_read
+from turnlog.session.calls import CallDetail
+from turnlog.session.files.shown import ShownLines, parse_read_call, parse_shown_file
 
 
-def read(structured: Any = None, result: Any = None, given: Any = None) -> Shown | None:
-    return shown_by_read(Detail(given, result, structured, "answered", None, None))
+def read(structured: Any = None, result: Any = None, given: Any = None) -> ShownLines | None:
+    return parse_read_call(CallDetail(given, result, structured, "answered", None, None))
 
 
 def test_a_file_that_was_shown_from_its_first_line_to_its_last_is_known_whole() -> None:
     found = read(text())
-    assert found == Shown("a\nb\n", 1, 3, True)
+    assert found == ShownLines("a\nb\n", 1, 3, True)
     assert found.last == 3
 
 
@@ -32,7 +32,7 @@ def test_a_file_of_which_some_lines_were_shown_is_not_known_whole(result: Any) -
 
 
 def test_an_attachment_that_says_it_was_cut_is_not_whole() -> None:
-    found = shown(text(), truncated=True)
+    found = parse_shown_file(text(), truncated=True)
     assert found is not None
     assert not found.is_whole
 
@@ -47,7 +47,7 @@ def test_numbered_lines_are_read_where_nothing_better_is_recorded(sign: str) -> 
     lines = (
         f"     1{sign}one\n     2{sign}\ttwo\n     3{sign}\n\n<system-reminder>\n4{sign}not a line\n</system-reminder>"
     )
-    assert read(result=[{"type": "text", "text": lines}]) == Shown("one\n\ttwo\n", 1, None, True)
+    assert read(result=[{"type": "text", "text": lines}]) == ShownLines("one\n\ttwo\n", 1, None, True)
 
 
 @pytest.mark.parametrize(

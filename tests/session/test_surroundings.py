@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from tests.session.build import SESSION, Build, base
-from turnlog.entries.slug import slug
-from turnlog.entries.window import WINDOW
-from turnlog.session.health.statefile import state, state_file
-from turnlog.session.health.surroundings import around
+from turnlog.entries.slug import make_slug
+from turnlog.entries.window import MAX_END_BYTES
+from turnlog.session.health.statefile import diagnose_state_file, find_state_file
+from turnlog.session.health.surroundings import diagnose_surroundings
 from turnlog.session.health.symptoms import Symptom
 from turnlog.session.session import Session
 
@@ -27,7 +27,7 @@ class Home:
     def __init__(self, folder: Path) -> None:
         self.cwd = folder / "webshop"
         self.cwd.mkdir()
-        self.project = folder / "claude" / "projects" / slug(str(self.cwd))
+        self.project = folder / "claude" / "projects" / make_slug(str(self.cwd))
         self.project.mkdir(parents=True)
 
     def write(self, build: Build, name: str = SESSION, project: Path | None = None, **fields: Any) -> Path:
@@ -44,30 +44,30 @@ def home(tmp_path: Path) -> Home:
 
 
 def told(session: Session) -> dict[str, Symptom]:
-    return {symptom.kind: symptom for symptom in around(session)}
+    return {symptom.kind: symptom for symptom in diagnose_surroundings(session)}
 
 
 def test_a_session_in_its_place_has_no_symptoms(home: Home, opened: Opened) -> None:
-    assert around(opened(home.write(base()))) == []
+    assert diagnose_surroundings(opened(home.write(base()))) == []
 
 
 def test_a_session_that_was_begun_above_its_folder_is_in_its_place(home: Home, opened: Opened) -> None:
     (home.cwd / "src").mkdir()
-    assert around(opened(home.write(base(), cwd=str(home.cwd / "src")))) == []
+    assert diagnose_surroundings(opened(home.write(base(), cwd=str(home.cwd / "src")))) == []
 
 
 def test_a_file_in_no_project_folder_is_not_looked_at(opened: Opened, tmp_path: Path) -> None:
-    assert around(opened(base().write(tmp_path))) == []
-    assert around(base().session()) == []
+    assert diagnose_surroundings(opened(base().write(tmp_path))) == []
+    assert diagnose_surroundings(base().session()) == []
 
 
 def test_a_file_that_is_gone_or_holds_no_conversation_is_not_looked_at(home: Home, opened: Opened) -> None:
     path = home.write(base(), cwd="/nowhere")
     session = opened(path)
     path.unlink()
-    assert around(session) == []
+    assert diagnose_surroundings(session) == []
     (home.project / f"{SESSION}.jsonl").write_bytes(b"")
-    assert around(opened(home.project / f"{SESSION}.jsonl")) == []
+    assert diagnose_surroundings(opened(home.project / f"{SESSION}.jsonl")) == []
 
 
 def test_a_session_in_the_folder_of_another_project_is_not_listed_in_its_own(home: Home, opened: Opened) -> None:
@@ -107,7 +107,7 @@ def test_a_name_that_is_no_id_is_not_listed(home: Home, opened: Opened) -> None:
 def test_a_session_of_a_worktree_is_listed_there(home: Home, opened: Opened) -> None:
     tree = home.cwd / ".claude" / "worktrees" / "fix"
     tree.mkdir(parents=True)
-    project = home.project.parent / slug(str(tree))
+    project = home.project.parent / make_slug(str(tree))
     project.mkdir()
     symptom = told(opened(home.write(base(), project=project, cwd=str(tree))))["not-in-picker"]
     assert "git worktree" in symptom.text
@@ -125,7 +125,7 @@ def test_without_a_working_folder_none_is_missed(home: Home, opened: Opened) -> 
     build = base()
     for line in build.lines:
         del line["cwd"]
-    assert around(opened(build.write(home.project))) == []
+    assert diagnose_surroundings(opened(build.write(home.project))) == []
 
 
 @pytest.mark.parametrize(
@@ -152,20 +152,20 @@ def titled(before: int, after: int) -> Build:
 
 
 def test_a_title_in_the_middle_of_the_file_is_told(home: Home, opened: Opened) -> None:
-    symptom = told(opened(home.write(titled(2 * WINDOW, 2 * WINDOW))))["title-not-in-tail"]
+    symptom = told(opened(home.write(titled(2 * MAX_END_BYTES, 2 * MAX_END_BYTES))))["title-not-in-tail"]
     assert [entry.type for entry in symptom.entries] == ["custom-title"]
 
 
-@pytest.mark.parametrize(("before", "after"), [(10, 10), (10, 3 * WINDOW), (3 * WINDOW, 10)])
+@pytest.mark.parametrize(("before", "after"), [(10, 10), (10, 3 * MAX_END_BYTES), (3 * MAX_END_BYTES, 10)])
 def test_a_title_near_an_end_is_found_by_the_client(home: Home, opened: Opened, before: int, after: int) -> None:
-    assert around(opened(home.write(titled(before, after)))) == []
+    assert diagnose_surroundings(opened(home.write(titled(before, after)))) == []
 
 
 def test_a_title_beside_the_file_is_found_by_the_client(home: Home, opened: Opened) -> None:
-    path = home.write(titled(2 * WINDOW, 2 * WINDOW))
+    path = home.write(titled(2 * MAX_END_BYTES, 2 * MAX_END_BYTES))
     path.with_suffix("").mkdir()
     (path.with_suffix("") / "custom-title.json").write_text('{"customTitle":"Fruit"}')
-    assert around(opened(path)) == []
+    assert diagnose_surroundings(opened(path)) == []
 
 
 # -- the client's state
@@ -174,14 +174,14 @@ def test_a_title_beside_the_file_is_found_by_the_client(home: Home, opened: Open
 def test_a_sound_state_file_is_no_symptom(tmp_path: Path) -> None:
     folder = tmp_path / ".claude"
     folder.mkdir()
-    assert (state_file(folder), state(folder)) == (None, [])
+    assert (find_state_file(folder), diagnose_state_file(folder)) == (None, [])
     (tmp_path / ".claude.json").write_text("{}")
-    assert (state_file(folder), state(folder)) == (tmp_path / ".claude.json", [])
+    assert (find_state_file(folder), diagnose_state_file(folder)) == (tmp_path / ".claude.json", [])
     (folder / ".claude.json").write_text("{}")
-    assert state_file(folder) == folder / ".claude.json"
+    assert find_state_file(folder) == folder / ".claude.json"
     other = tmp_path / "other"
     other.mkdir()
-    assert state_file(other) is None
+    assert find_state_file(other) is None
 
 
 @pytest.mark.parametrize(("text", "words"), [("", "is empty"), ("{cut", "is no JSON"), ("[]", "holds no object")])
@@ -189,7 +189,7 @@ def test_a_state_file_that_the_client_can_not_read_is_told_with_its_newest_copy(
     tmp_path: Path, text: str, words: str
 ) -> None:
     (tmp_path / ".claude.json").write_text(text)
-    (symptom,) = state(tmp_path)
+    (symptom,) = diagnose_state_file(tmp_path)
     assert (symptom.kind, symptom.severity) == ("broken-state-file", "error")
     assert words in symptom.text
     assert "no copy" in symptom.text
@@ -198,9 +198,9 @@ def test_a_state_file_that_the_client_can_not_read_is_told_with_its_newest_copy(
         copy = tmp_path / "backups" / f".claude.json.backup.{number}"
         copy.write_text("{}")
         os.utime(copy, (number, number))
-    assert ".backup.2" in state(tmp_path)[0].text
+    assert ".backup.2" in diagnose_state_file(tmp_path)[0].text
 
 
 def test_a_state_file_that_can_not_be_read_is_told(tmp_path: Path) -> None:
     (tmp_path / ".claude.json").mkdir()
-    assert "not a regular file" in state(tmp_path)[0].text
+    assert "not a regular file" in diagnose_state_file(tmp_path)[0].text

@@ -10,18 +10,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import outcome, use
-from turnlog.session.texts.lines import Placed, lines
-from turnlog.session.texts.texts import KINDS, SAID, Familiar, Text, shown_whole, strings, texts
+from turnlog.session.texts.lines import PlacedLine, read_text_lines
+from turnlog.session.texts.texts import (
+    SAID_KINDS,
+    TEXT_KINDS,
+    SearchText,
+    ShownEarlier,
+    find_whole_file_path,
+    list_readable_strings,
+    list_search_texts,
+)
 
 
-def placed(entry: Any) -> Placed:
-    (found,) = lines([json.dumps(entry).encode()])
+def placed(entry: Any) -> PlacedLine:
+    (found,) = read_text_lines([json.dumps(entry).encode()])
     assert found is not None
     return found
 
 
-def found(entry: Any, familiar: Familiar | None = None) -> list[tuple[str, str]]:
-    given = texts(placed(entry)) if familiar is None else texts(placed(entry), familiar)
+def found(entry: Any, familiar: ShownEarlier | None = None) -> list[tuple[str, str]]:
+    given = list_search_texts(placed(entry)) if familiar is None else list_search_texts(placed(entry), familiar)
     return [(text.kind, text.words) for text in given]
 
 
@@ -41,7 +49,7 @@ def result(structured: Any, told: str = "told", call: str = "c") -> dict[str, An
     return prompt([outcome(call, told)], toolUseResult=structured)
 
 
-def beyond(structured: Any, told: str = "told", familiar: Familiar | None = None) -> list[str]:
+def beyond(structured: Any, told: str = "told", familiar: ShownEarlier | None = None) -> list[str]:
     """The words that a structured result adds."""
     return [words for _, words in found(result(structured, told), familiar)[1:]]
 
@@ -79,11 +87,11 @@ def beyond(structured: Any, told: str = "told", familiar: Familiar | None = None
 )
 def test_a_text_has_the_kind_of_its_place(entry: Any, kind: str) -> None:
     assert [kind for kind, _ in found(entry)] == [kind]
-    assert kind in KINDS
+    assert kind in TEXT_KINDS
 
 
 def test_what_people_remember_are_kinds() -> None:
-    assert set(SAID) < set(KINDS)
+    assert set(SAID_KINDS) < set(TEXT_KINDS)
 
 
 def test_an_entry_has_all_of_its_texts_in_order() -> None:
@@ -92,30 +100,34 @@ def test_an_entry_has_all_of_its_texts_in_order() -> None:
 
 
 def test_a_call_has_its_tool_its_id_and_the_files_that_it_names() -> None:
-    (call,) = texts(placed(answer(use("c1", "Edit", {"file_path": "/a", "edits": [{"new": "b"}], "path": ""}))))
-    assert call == Text("call", "Edit\n/a\nb", ("/a",), "Edit", "c1")
+    (call,) = list_search_texts(
+        placed(answer(use("c1", "Edit", {"file_path": "/a", "edits": [{"new": "b"}], "path": ""})))
+    )
+    assert call == SearchText("call", "Edit\n/a\nb", ("/a",), "Edit", "c1")
 
 
 def test_a_result_without_is_error_has_failed_if_its_words_say_so() -> None:
-    assert texts(placed(prompt([outcome("c1", "Exit code 1\nno")])))[0].failed
-    assert not texts(placed(prompt([outcome("c1", "Exit code 1\nno")], toolUseResult={"stdout": "x"})))[0].failed
+    assert list_search_texts(placed(prompt([outcome("c1", "Exit code 1\nno")])))[0].failed
+    assert not list_search_texts(placed(prompt([outcome("c1", "Exit code 1\nno")], toolUseResult={"stdout": "x"})))[
+        0
+    ].failed
 
 
 def test_a_call_without_a_name_or_an_input_is_one() -> None:
-    (call,) = texts(placed(answer({"type": "tool_use"})))
-    assert call == Text("call", "", (), "", None)
+    (call,) = list_search_texts(placed(answer({"type": "tool_use"})))
+    assert call == SearchText("call", "", (), "", None)
 
 
 @pytest.mark.parametrize("error", [True, False])
 def test_a_result_has_the_id_of_its_call_and_says_if_it_failed(error: bool) -> None:
-    (given,) = texts(placed(prompt([outcome("c1", [text("a"), text("b")], error)])))
-    assert given == Text("result", "a\nb", call="c1", failed=error)
+    (given,) = list_search_texts(placed(prompt([outcome("c1", [text("a"), text("b")], error)])))
+    assert given == SearchText("result", "a\nb", call="c1", failed=error)
 
 
 def test_errors_of_the_api_are_failures() -> None:
-    assert texts(placed(answer(text("x"), isApiErrorMessage=True)))[0].failed
-    assert texts(placed({"type": "system", "subtype": "api_error", "error": {"message": "x"}}))[0].failed
-    assert not texts(placed({"type": "system", "subtype": "informational", "content": "x"}))[0].failed
+    assert list_search_texts(placed(answer(text("x"), isApiErrorMessage=True)))[0].failed
+    assert list_search_texts(placed({"type": "system", "subtype": "api_error", "error": {"message": "x"}}))[0].failed
+    assert not list_search_texts(placed({"type": "system", "subtype": "informational", "content": "x"}))[0].failed
 
 
 def test_blocks_that_are_not_as_they_should_be_are_looked_at_in_full() -> None:
@@ -163,9 +175,9 @@ def test_a_structured_result_without_a_result_is_one() -> None:
 
 
 def test_a_structured_result_has_the_call_and_the_files_of_the_result() -> None:
-    _, extra = texts(placed(result({"filePath": "/a", "stdout": "more"})))
-    assert extra == Text("result", "/a\nmore", ("/a",), call="c")
-    _, extra = texts(placed(result({"file": {"filePath": "/b", "content": "told"}}, "told and more")))
+    _, extra = list_search_texts(placed(result({"filePath": "/a", "stdout": "more"})))
+    assert extra == SearchText("result", "/a\nmore", ("/a",), call="c")
+    _, extra = list_search_texts(placed(result({"file": {"filePath": "/b", "content": "told"}}, "told and more")))
     assert extra.paths == ("/b",)
 
 
@@ -187,10 +199,10 @@ def test_a_patch_beside_both_sides_says_nothing_new() -> None:
 
 
 def test_what_a_result_repeats_of_its_call_is_left_out() -> None:
-    known = Familiar(calls={"c"})
+    known = ShownEarlier(calls={"c"})
     edit = {"oldString": "a", "newString": "b", "extra": "x"}
     assert beyond(edit, familiar=known) == ["x"]
-    assert beyond(edit, familiar=Familiar(calls={"other"})) == ["a\nb\nx"]
+    assert beyond(edit, familiar=ShownEarlier(calls={"other"})) == ["a\nb\nx"]
     assert beyond(edit | {"userModified": True}, familiar=known) == ["a\nb\nx"]
     assert beyond({"type": "create", "content": "all", "extra": "x"}, familiar=known) == ["x"]
     assert beyond({"type": "text", "content": "all"}, familiar=known) == ["all"]
@@ -198,8 +210,8 @@ def test_what_a_result_repeats_of_its_call_is_left_out() -> None:
 
 def test_a_file_that_was_shown_before_is_left_out() -> None:
     edit = {"filePath": "/a", "originalFile": "all of it", "extra": "x"}
-    assert beyond(edit, familiar=Familiar(files={"/a"})) == ["/a\nx"]
-    assert beyond(edit, familiar=Familiar(files={"/b"})) == ["/a\nall of it\nx"]
+    assert beyond(edit, familiar=ShownEarlier(files={"/a"})) == ["/a\nx"]
+    assert beyond(edit, familiar=ShownEarlier(files={"/b"})) == ["/a\nall of it\nx"]
 
 
 @pytest.mark.parametrize(
@@ -220,11 +232,11 @@ def test_a_file_that_was_shown_before_is_left_out() -> None:
     ],
 )
 def test_a_result_shows_a_file_whole_or_not(structured: Any, path: str | None) -> None:
-    assert shown_whole(structured) == path
+    assert find_whole_file_path(structured) == path
 
 
 def test_an_attachment_names_its_files() -> None:
-    (given,) = texts(
+    (given,) = list_search_texts(
         placed({"type": "attachment", "attachment": {"type": "file", "filename": "/a", "displayPath": "a"}})
     )
     assert given.paths == ("/a", "a")
@@ -232,7 +244,7 @@ def test_an_attachment_names_its_files() -> None:
 
 def test_a_snapshot_of_the_file_history_names_its_files() -> None:
     snapshot = {"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": {"a.py": {}, "b.py": {}}}}
-    assert texts(placed(snapshot)) == [Text("other", "", ("a.py", "b.py"))]
+    assert list_search_texts(placed(snapshot)) == [SearchText("other", "", ("a.py", "b.py"))]
     assert found({"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": []}}) == []
     assert found({"type": "file-history-snapshot", "snapshot": 3}) == []
 
@@ -243,18 +255,18 @@ def test_a_text_that_an_entry_repeats_stands_there_once() -> None:
 
 def test_encoded_files_are_no_texts() -> None:
     encoded = "iVBORw0KGgo" * 40
-    assert list(strings([encoded, "word"])) == ["word"]
+    assert list(list_readable_strings([encoded, "word"])) == ["word"]
     assert beyond({"stdout": encoded, "stderr": "more"}) == ["more"]
-    assert list(strings(["word " * 100])) == ["word " * 100]
+    assert list(list_readable_strings(["word " * 100])) == ["word " * 100]
 
 
 def test_a_text_that_begins_with_a_long_ruler_is_one() -> None:
-    assert list(strings(["-" * 300 + "\nword"])) == ["-" * 300 + "\nword"]
+    assert list(list_readable_strings(["-" * 300 + "\nword"])) == ["-" * 300 + "\nword"]
 
 
 def test_strings_come_in_order_without_ids() -> None:
     value = {"a": "1", "uuid": "x", "b": [{"c": "2", "signature": "x"}, "3", 4, None, ""], "d": {"e": ["5"]}}
-    assert list(strings(value)) == ["1", "2", "3", "5"]
+    assert list(list_readable_strings(value)) == ["1", "2", "3", "5"]
 
 
 NAMES = (
@@ -290,14 +302,14 @@ ENTRY = st.fixed_dictionaries(
     ],
 )
 def test_values_of_the_wrong_type_do_no_harm(entry: Any) -> None:
-    assert all(text.kind in KINDS for text in texts(placed(entry), Familiar({"c"}, {"/a"})))
+    assert all(text.kind in TEXT_KINDS for text in list_search_texts(placed(entry), ShownEarlier({"c"}, {"/a"})))
 
 
 @given(ENTRY)
 def test_no_entry_is_too_strange(entry: dict[str, Any]) -> None:
-    given_texts = texts(placed(entry), Familiar({"c"}, {"/a"}))
-    assert all(text.kind in KINDS and isinstance(text.words, str) for text in given_texts)
-    assert shown_whole(entry.get("toolUseResult")) is None or isinstance(entry["toolUseResult"], dict)
+    given_texts = list_search_texts(placed(entry), ShownEarlier({"c"}, {"/a"}))
+    assert all(text.kind in TEXT_KINDS and isinstance(text.words, str) for text in given_texts)
+    assert find_whole_file_path(entry.get("toolUseResult")) is None or isinstance(entry["toolUseResult"], dict)
 
 
 def numbered(sign: str = "\u2192", start: int = 1) -> str:
@@ -308,7 +320,7 @@ def numbered(sign: str = "\u2192", start: int = 1) -> str:
 def test_a_file_that_was_read_is_taken_without_the_numbers_of_its_lines(sign: str) -> None:
     told = numbered(sign, 7) + "\n\n<system-reminder>Beware of }\n</system-reminder>"
     read = {"file": {"content": "one\n}", "startLine": 7}}
-    (only,) = texts(placed(result(read, told)))
+    (only,) = list_search_texts(placed(result(read, told)))
     assert only.words == "one\n}\n\n<system-reminder>Beware of }\n</system-reminder>"
     assert only.seen == len(told)
 
@@ -324,7 +336,7 @@ def test_a_file_that_was_read_is_taken_without_the_numbers_of_its_lines(sign: st
     ],
 )
 def test_what_the_model_saw_stays_where_it_is_not_the_numbered_file(read: dict[str, Any]) -> None:
-    first, *_ = texts(placed(result({"file": read}, numbered())))
+    first, *_ = list_search_texts(placed(result({"file": read}, numbered())))
     assert (first.words, first.seen) == (numbered(), None)
 
 

@@ -12,18 +12,18 @@ from tests.session.build import DATA, Build, edited, encoded, genuine, recorded,
 from tests.session.test_any import entries, realistic
 from turnlog.demo import config_dir
 from turnlog.entries.entry import Entry, Scrap
-from turnlog.session.lineage import Descent, turns_to
+from turnlog.session.lineage import Descent, list_turns_to
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.synopsis import timeline
-from turnlog.session.timeline.timeline import Item, Timeline
+from turnlog.session.timeline.synopsis import build_timeline
+from turnlog.session.timeline.timeline import Timeline, TimelineItem
 
 SESSIONS = sorted([*DATA.glob("sessions/**/*.jsonl"), *DATA.glob("variants/*.jsonl"), *config_dir().rglob("*.jsonl")])
 NAMES = ["/".join(path.parts[-5:]) for path in SESSIONS]
 
 
 def of(build: Build) -> Timeline:
-    return timeline(build.session())
+    return build_timeline(build.session())
 
 
 def kinds(made: Timeline) -> list[str]:
@@ -56,23 +56,23 @@ def _starts(made: Timeline) -> list[int]:
 @pytest.mark.parametrize("path", SESSIONS, ids=NAMES)
 def test_every_line_of_a_genuine_session_is_in_an_item(path: Path) -> None:
     with Session.open(path) as session:
-        covers(session, timeline(session))
+        covers(session, build_timeline(session))
         for agent in session.agents:
-            inner = session.agent_session(agent)
-            own = places(timeline(inner))
+            inner = session.open_agent_session(agent)
+            own = places(build_timeline(inner))
             assert len(own) == len(set(own))
 
 
 @given(st.lists(entries, max_size=12))
 def test_every_line_of_any_file_is_in_an_item(lines: list[dict[str, object]]) -> None:
-    session = Session.of(encoded(lines))
-    covers(session, timeline(session))
+    session = Session.from_bytes(encoded(lines))
+    covers(session, build_timeline(session))
 
 
 @given(st.permutations(realistic()))
 def test_every_line_is_in_an_item_in_whatever_order_they_stand(lines: list[dict[str, object]]) -> None:
-    session = Session.of(encoded(lines))
-    covers(session, timeline(session))
+    session = Session.from_bytes(encoded(lines))
+    covers(session, build_timeline(session))
 
 
 def test_a_turn_is_a_prompt_then_answers_with_their_results() -> None:
@@ -130,8 +130,8 @@ def test_book_keeping_that_stands_together_is_one_item_and_ends_with_its_chapter
 def test_broken_lines_are_book_keeping() -> None:
     build = Build()
     build.prompt()
-    session = Session.of(b"\0broken\n" + build.data() + b"{more\n")
-    made = timeline(session)
+    session = Session.from_bytes(b"\0broken\n" + build.data() + b"{more\n")
+    made = build_timeline(session)
     assert kinds(made) == ["meta", "prompt", "meta"]
     assert made.items[0].key == "@0"
 
@@ -215,8 +215,8 @@ def test_a_summary_belongs_to_its_compaction_on_whichever_side_it_stands() -> No
     assert (item.key, len(item.lines)) == ("b1", 2)
     facts = made.head.compactions[0]
     assert (facts.key, facts.trigger, facts.before, facts.entries, facts.preserved) == ("b1", "auto", 1000, 2, 1)
-    session = Session.of(encoded([*build.lines[:2], build.lines[3], build.lines[2]]))
-    turned = timeline(session)
+    session = Session.from_bytes(encoded([*build.lines[:2], build.lines[3], build.lines[2]]))
+    turned = build_timeline(session)
     assert [len(item.lines) for item in turned.items if item.kind == "compaction"] == [2]
 
 
@@ -279,21 +279,21 @@ def test_descent_tells_what_turns_to_tells_of_each_leaf(path: Path) -> None:
     with Session.open(path) as session:
         descent = Descent(session)
         for leaf in session.graph.leaves:
-            assert descent.turns_to(leaf.uuid or "") == turns_to(session, leaf.uuid or "")
-        assert descent.turns_to("nobody") == [turn for turn in session.turns if not turn.start.uuid]
+            assert descent.list_turns_to(leaf.uuid or "") == list_turns_to(session, leaf.uuid or "")
+        assert descent.list_turns_to("nobody") == [turn for turn in session.turns if not turn.start.uuid]
 
 
 def test_descent_ends_in_a_ring_of_parents() -> None:
     session = edited("parent-cycle")
     descent = Descent(session)
     rows = [row.uuid for row in session.graph.rows if row.uuid]
-    assert all(isinstance(descent.turns_to(uuid), list) for uuid in rows)
-    assert set(descent.first_to_reach(rows).values()) <= set(rows)
+    assert all(isinstance(descent.list_turns_to(uuid), list) for uuid in rows)
+    assert set(descent.map_first_leaves(rows).values()) <= set(rows)
 
 
 def test_sub_agents_are_listed_with_what_they_used() -> None:
     with Session.open(recorded("2.1.325/agents")) as session:
-        helpers = timeline(session).head.agents
+        helpers = build_timeline(session).head.agents
     assert helpers
     assert all(helper.output > 0 and helper.turn > 0 and helper.call_id for helper in helpers)
 
@@ -328,33 +328,33 @@ def test_steps_lead_to_the_items_of_messages_that_state_their_usage() -> None:
 @pytest.mark.parametrize("name", ["2.1.325/tools", "2.0.76/tools", "1.0.128/tools"])
 def test_an_excerpt_reads_the_same_entries_as_the_whole(name: str) -> None:
     session = genuine(name)
-    whole = Excerpt.whole(session)
-    for item in timeline(session).items:
+    whole = Excerpt.from_session(session)
+    for item in build_timeline(session).items:
         part = Excerpt.read(session.file.source, [item])
         for place in (*item.lines, *item.results):
-            mine, theirs = part.entry(place), whole.entry(place)
+            mine, theirs = part.find_entry(place), whole.find_entry(place)
             assert mine is not None
             assert theirs is not None
-            assert part.session.body(mine) == session.body(theirs)
-            assert part.offset(mine) == whole.offset(theirs) == place.offset
+            assert part.session.read_body(mine) == session.read_body(theirs)
+            assert part.find_offset(mine) == whole.find_offset(theirs) == place.offset
 
 
 def test_an_excerpt_holds_broken_lines_and_entries_that_share_a_line() -> None:
     data = b'{"type":"user","uuid":"a"}{"type":"user","uuid":"b"}\r\n\0\0broken\n'
-    session = Session.of(data)
-    made = timeline(session)
+    session = Session.from_bytes(data)
+    made = build_timeline(session)
     excerpt = Excerpt.read(session.file.source, made.items)
-    found = [excerpt.at(place.offset) for item in made.items for place in item.lines]
+    found = [excerpt.find_item_at(place.offset) for item in made.items for place in item.lines]
     assert [type(item).__name__ for item in found] == ["Entry", "Entry", "Scrap"]
-    assert excerpt.entry(made.items[-1].lines[-1]) is None
-    assert excerpt.at(7) is None
+    assert excerpt.find_entry(made.items[-1].lines[-1]) is None
+    assert excerpt.find_item_at(7) is None
     assert isinstance(found[-1], Scrap)
 
 
 def test_an_empty_session_has_an_empty_timeline() -> None:
     made = of(Build())
     assert (made.items, made.head.chapters, made.steps) == ([], [], [])
-    assert Excerpt.read(Session.of(b"").file.source, list[Item]()).session.entries == []
+    assert Excerpt.read(Session.from_bytes(b"").file.source, list[TimelineItem]()).session.entries == []
 
 
 def test_a_line_with_two_results_of_one_message_is_there_once() -> None:

@@ -20,11 +20,17 @@ from bench.corpus.eras import ERAS
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Unreadable
-from turnlog.session.messages import MOST, Message, join, version_key
+from turnlog.session.messages import MAX_MESSAGE_TOKENS, Message, join_messages, parse_version
 from turnlog.session.usage import totals
-from turnlog.session.usage.counting import ECHO, Best, Echo, count, count_echo, merge
-from turnlog.session.usage.prices import Tokens
-from turnlog.session.usage.totals import Row, by_day_and_model, by_file, once, scan
+from turnlog.session.usage.counting import ECHO_SIDE, EchoLine, MessageCounts, count_echo, count_line, merge_counts
+from turnlog.session.usage.prices import PricedTokens
+from turnlog.session.usage.totals import (
+    DayAndModel,
+    count_usage,
+    count_usage_by_file,
+    merge_copies,
+    sum_by_day_and_model,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS = [path for name in ("tests/data", "src/turnlog/demo") for path in sorted((ROOT / name).rglob("*.jsonl"))]
@@ -47,9 +53,9 @@ def write(path: Path, *lines: dict[str, Any] | bytes) -> Path:
 
 def said(file: Transcript) -> list[Message]:
     """The messages of a file, with those that it only has as echoes."""
-    known = join(file.entries)
+    known = join_messages(file.entries)
     keys = {message.key for message in known}
-    return known + [echo for echo in join(echoes(file)) if echo.key not in keys]
+    return known + [echo for echo in join_messages(echoes(file)) if echo.key not in keys]
 
 
 def echoes(file: Transcript) -> Iterable[Entry]:
@@ -57,29 +63,29 @@ def echoes(file: Transcript) -> Iterable[Entry]:
     for entry in file.entries:
         if entry.type != "progress":
             continue
-        data = file.body(entry).get("data")
+        data = file.read_body(entry).get("data")
         inner = data.get("message") if isinstance(data, dict) else None
         if isinstance(inner, dict):
             outer = {"version": entry.version, "isSidechain": True}
-            (line,) = Transcript.of(json.dumps({**inner, **outer}).encode()).entries
+            (line,) = Transcript.from_bytes(json.dumps({**inner, **outer}).encode()).entries
             line.offset = entry.offset
             yield line
 
 
-def joined(paths: Iterable[Path]) -> dict[str, tuple[Tokens, str]]:
+def joined(paths: Iterable[Path]) -> dict[str, tuple[PricedTokens, str]]:
     """Tokens and quality by the full reader; messages without any id are told apart by their files."""
-    found: dict[str, tuple[Tokens, str]] = {}
+    found: dict[str, tuple[PricedTokens, str]] = {}
     for path in paths:
-        for message in said(Transcript.of(path.read_bytes())):
+        for message in said(Transcript.from_bytes(path.read_bytes())):
             if not message.is_synthetic:
                 key = f"{path}{message.key}" if message.key.startswith("@") else message.key
-                found[key] = message.tokens or Tokens(), message.quality
+                found[key] = message.tokens or PricedTokens(), message.quality
                 found |= {f"{key}#{item.place}": (item.tokens, "final") for item in message.separate_requests}
     return found
 
 
-def scanned(paths: Iterable[Path]) -> dict[str, tuple[Tokens, str]]:
-    return {key: (best.tokens, best.quality) for key, best in scan(paths, 1).items()}
+def scanned(paths: Iterable[Path]) -> dict[str, tuple[PricedTokens, str]]:
+    return {key: (best.tokens, best.quality) for key, best in count_usage(paths, 1).items()}
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +107,7 @@ def test_totals_of_generated_files_are_those_the_generator_knows(
 ) -> None:
     for folder in collections:
         rows: dict[str, dict[str, list[int]]] = {}
-        for row, numbers in by_day_and_model(scan(files(folder), processes)).items():
+        for row, numbers in sum_by_day_and_model(count_usage(files(folder), processes)).items():
             rows.setdefault(row.day, {})[row.model] = numbers
         assert rows == json.loads((folder / "truth.json").read_bytes())["usage_by_day_and_model"]
 
@@ -184,26 +190,28 @@ def test_totals_of_any_lines_are_those_of_their_messages(
     assert scanned([path]) == joined([path])
 
 
-@given(st.lists(st.sampled_from([b"\n", b"x", totals.MARKER, b'"assis', b'tant"\n']), max_size=40), st.integers(1, 40))
+@given(
+    st.lists(st.sampled_from([b"\n", b"x", totals.LINE_MARKER, b'"assis', b'tant"\n']), max_size=40), st.integers(1, 40)
+)
 def test_jumping_finds_the_lines_that_looking_at_every_line_finds(
     tmp_path_factory: pytest.TempPathFactory, parts: list[bytes], size: int
 ) -> None:
     path = tmp_path_factory.mktemp("jumps") / "s.jsonl"
     path.write_bytes(b"".join(parts))
     with BufferedReader(FileIO(path)) as one, BufferedReader(FileIO(path)) as other:
-        assert list(totals._by_jumps(one, bytes.find, size)) == list(totals._by_line(other))
+        assert list(totals._find_by_jumps(one, bytes.find, size)) == list(totals._find_by_line(other))
 
 
 def test_the_quicker_search_is_used_where_it_is_installed(
     collections: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "stringzilla", None)
-    plain = scan(files(*collections), 1)
+    plain = count_usage(files(*collections), 1)
     monkeypatch.delitem(sys.modules, "stringzilla")
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "stringzilla.py").write_text("find = bytes.find\n")
-    assert totals._finder() is not totals._by_line
-    assert scan(files(*collections), 1) == plain
+    assert totals._choose_finder() is not totals._find_by_line
+    assert count_usage(files(*collections), 1) == plain
 
 
 def test_the_largest_value_of_each_field_counts(tmp_path: Path) -> None:
@@ -211,8 +219,8 @@ def test_the_largest_value_of_each_field_counts(tmp_path: Path) -> None:
     second = answer(output_tokens=3, input_tokens=4, cache_read_input_tokens=9)
     writes = {"ephemeral_5m_input_tokens": 2, "ephemeral_1h_input_tokens": 6}
     third = answer(cache_creation_input_tokens=7, cache_creation=writes)
-    found = scan([write(tmp_path / "a.jsonl", first, second, third)])
-    assert found["msg_1"].tokens == Tokens(4, 5, 9, 2, 6, 2)
+    found = count_usage([write(tmp_path / "a.jsonl", first, second, third)])
+    assert found["msg_1"].tokens == PricedTokens(4, 5, 9, 2, 6, 2)
 
 
 def test_a_message_in_several_files_counts_once_on_the_day_of_the_file_that_has_it_first(tmp_path: Path) -> None:
@@ -220,35 +228,35 @@ def test_a_message_in_several_files_counts_once_on_the_day_of_the_file_that_has_
     early = write(tmp_path / "b.jsonl", answer(time="2026-01-07T00:00:00.000Z", output_tokens=4))
     for paths in ([late, early], [early, late]):
         for processes in (1, 2):
-            rows = by_day_and_model(scan(paths, processes))
-            assert rows == {Row("2026-01-07", "claude-opus-5"): [0, 8, 0, 0, 1]}
+            rows = sum_by_day_and_model(count_usage(paths, processes))
+            assert rows == {DayAndModel("2026-01-07", "claude-opus-5"): [0, 8, 0, 0, 1]}
 
 
 def test_a_message_belongs_to_the_day_on_which_it_ended(tmp_path: Path) -> None:
     times = ("2026-01-01T23:59:59.000Z", "2026-01-02T00:00:01.000Z")
-    found = scan([write(tmp_path / "a.jsonl", *(answer(time=time) for time in times))])
-    assert [row.day for row in by_day_and_model(found)] == ["2026-01-02"]
-    assert [row.day for row in by_day_and_model(found, timezone(timedelta(hours=-1)))] == ["2026-01-01"]
+    found = count_usage([write(tmp_path / "a.jsonl", *(answer(time=time) for time in times))])
+    assert [row.day for row in sum_by_day_and_model(found)] == ["2026-01-02"]
+    assert [row.day for row in sum_by_day_and_model(found, timezone(timedelta(hours=-1)))] == ["2026-01-01"]
 
 
 def test_a_message_without_a_time_is_of_no_day(tmp_path: Path) -> None:
-    found = scan([write(tmp_path / "a.jsonl", answer(time=""))])
-    assert [row.day for row in by_day_and_model(found)] == [""]
+    found = count_usage([write(tmp_path / "a.jsonl", answer(time=""))])
+    assert [row.day for row in sum_by_day_and_model(found)] == [""]
 
 
 def test_lines_without_a_message_id_are_told_apart_by_uuid(tmp_path: Path) -> None:
     lines = [answer(None, time) for time in ("2026-01-01T00:00:00.000Z", "2026-01-01T00:00:01.000Z")]
-    assert len(scan([write(tmp_path / "a.jsonl", *lines)])) == 2
+    assert len(count_usage([write(tmp_path / "a.jsonl", *lines)])) == 2
 
 
 def test_json_with_spaces_counts_and_a_torn_line_does_not(tmp_path: Path) -> None:
     spaced, torn = json.dumps(answer("a")).encode(), json.dumps(answer("b")).encode()[:-9]
-    assert scan([write(tmp_path / "a.jsonl", spaced, torn)]).keys() == {"a"}
+    assert count_usage([write(tmp_path / "a.jsonl", spaced, torn)]).keys() == {"a"}
 
 
 def test_a_file_that_is_gone_is_left_out(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", answer())
-    assert scan([path, tmp_path / "gone.jsonl"]).keys() == {"msg_1"}
+    assert count_usage([path, tmp_path / "gone.jsonl"]).keys() == {"msg_1"}
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -256,7 +264,7 @@ def test_a_file_that_cannot_be_read_is_told_whichever_process_met_it(tmp_path: P
     path = write(tmp_path / "a.jsonl", answer())
     (tmp_path / "folder").mkdir()
     with pytest.raises(Unreadable, match="folder"):
-        scan([path, tmp_path / "folder", path], processes)
+        count_usage([path, tmp_path / "folder", path], processes)
 
 
 def test_a_process_with_threads_is_not_forked(tmp_path: Path) -> None:
@@ -265,7 +273,7 @@ def test_a_process_with_threads_is_not_forked(tmp_path: Path) -> None:
     other = threading.Thread(target=done.wait)
     other.start()
     try:
-        assert scan(paths, 2).keys() == {"a", "b", "c"}
+        assert count_usage(paths, 2).keys() == {"a", "b", "c"}
     finally:
         done.set()
         other.join()
@@ -273,46 +281,48 @@ def test_a_process_with_threads_is_not_forked(tmp_path: Path) -> None:
 
 def line(**fields: Any) -> Entry:
     """A line of an answer, decoded."""
-    (entry,) = Transcript.of(json.dumps({**answer(), **fields}).encode()).entries
+    (entry,) = Transcript.from_bytes(json.dumps({**answer(), **fields}).encode()).entries
     return entry
 
 
-def counted(*lines: Entry) -> Best:
+def counted(*lines: Entry) -> MessageCounts:
     """The one message of some lines."""
-    found: dict[str, Best] = {}
+    found: dict[str, MessageCounts] = {}
     for number, item in enumerate(lines):
-        count(found, item, "file", number)
+        count_line(found, item, "file", number)
     (best,) = found.values()
     return best
 
 
 def test_counting_gives_the_message_of_a_line_and_nothing_for_other_lines() -> None:
-    found: dict[str, Best] = {}
-    assert count(found, line(), "file", 0) is found["msg_1"]
-    assert count(found, line(type="user"), "file", 0) is None
-    assert count(found, line(message=None), "file", 0) is None
-    assert count(found, line(message={"model": "<synthetic>", "usage": {}}), "file", 0) is None
+    found: dict[str, MessageCounts] = {}
+    assert count_line(found, line(), "file", 0) is found["msg_1"]
+    assert count_line(found, line(type="user"), "file", 0) is None
+    assert count_line(found, line(message=None), "file", 0) is None
+    assert count_line(found, line(message={"model": "<synthetic>", "usage": {}}), "file", 0) is None
     assert len(found) == 1
 
 
 def test_a_message_without_usage_is_a_message_of_which_nothing_is_known() -> None:
     best = counted(line(message={"id": "m", "model": "x", "stop_reason": "end_turn"}))
-    assert (best.tokens, best.quality, best.lowest) == (Tokens(), "missing", -1)
+    assert (best.tokens, best.quality, best.lowest) == (PricedTokens(), "missing", -1)
 
 
 def test_numbers_that_no_request_can_have_are_no_counts() -> None:
     usage = {
-        "input_tokens": MOST + 1,
+        "input_tokens": MAX_MESSAGE_TOKENS + 1,
         "output_tokens": 10**30,
         "cache_read_input_tokens": -3,
         "cache_creation": {"ephemeral_1h_input_tokens": 10**20, "ephemeral_5m_input_tokens": 4},
         "server_tool_use": {"web_search_requests": 10**9},
     }
     best = counted(line(message={"id": "m", "usage": usage}))
-    assert best.tokens == Tokens(web_searches=10_000)
+    assert best.tokens == PricedTokens(web_searches=10_000)
     assert best.lowest == 0
     split = {"ephemeral_1h_input_tokens": 20, "ephemeral_5m_input_tokens": 10**20}
-    assert counted(line(message={"id": "m", "usage": {"cache_creation": split}})).tokens == Tokens(cache_write_1h=20)
+    assert counted(line(message={"id": "m", "usage": {"cache_creation": split}})).tokens == PricedTokens(
+        cache_write_1h=20
+    )
 
 
 def test_a_request_that_is_not_billed_as_usual_says_on_which_terms() -> None:
@@ -329,7 +339,7 @@ def test_client_and_side_are_those_of_the_last_line() -> None:
 
 
 def test_a_version_of_thousands_of_digits_is_an_unknown_one() -> None:
-    assert version_key("2.1." + "9" * 5000) == (999,)
+    assert parse_version("2.1." + "9" * 5000) == (999,)
 
 
 def echo(text: str = "I looked.", **message: Any) -> dict[str, Any]:
@@ -345,10 +355,10 @@ def echo(text: str = "I looked.", **message: Any) -> dict[str, Any]:
 
 
 def test_an_echo_counts_as_a_sub_agents_line_with_the_letters_of_its_texts_and_inputs() -> None:
-    found: dict[str, Best] = {}
+    found: dict[str, MessageCounts] = {}
     best = count_echo(found, echo(), "file", 0)
     assert best is found["m"]
-    assert (best.letters, best.version, best.sidechain, best.quality) == (12, "2.1.29", ECHO, "placeholder")
+    assert (best.letters, best.version, best.sidechain, best.quality) == (12, "2.1.29", ECHO_SIDE, "placeholder")
     count_echo(found, echo(content="said at once"), "file", 0)
     count_echo(found, {**echo(content=[]), "version": 7}, "file", 0)
     assert (best.letters, best.version) == (12, None)
@@ -356,61 +366,61 @@ def test_an_echo_counts_as_a_sub_agents_line_with_the_letters_of_its_texts_and_i
 
 @pytest.mark.parametrize("data", [None, "text", {"message": "text"}, {"message": {"type": "user"}}])
 def test_progress_without_an_answer_in_it_is_no_echo(data: object) -> None:
-    found: dict[str, Best] = {}
+    found: dict[str, MessageCounts] = {}
     assert count_echo(found, {"type": "progress", "data": data}, "file", 0) is None
     assert not found
 
 
 def test_an_echo_that_the_quick_decoder_refuses_counts_too(tmp_path: Path) -> None:
     strange = {**echo(usage={"output_tokens": 7, "input_tokens": "many"}), "cwd": 7}
-    found = scan([write(tmp_path / "a.jsonl", strange, {**echo(), "data": ["assistant"]})])
+    found = count_usage([write(tmp_path / "a.jsonl", strange, {**echo(), "data": ["assistant"]})])
     assert found["m"].output_tokens == 7
 
 
 def test_other_news_of_running_tools_are_no_echoes(tmp_path: Path) -> None:
     news = {"type": "progress", "data": {"type": "query_update", "query": "assistant"}}
-    assert scan([write(tmp_path / "a.jsonl", news)]) == {}
+    assert count_usage([write(tmp_path / "a.jsonl", news)]) == {}
 
 
 def test_an_echo_pays_only_where_there_is_nothing_else(tmp_path: Path) -> None:
     main = write(tmp_path / "a.jsonl", echo(usage={"output_tokens": 9}))
     agent = write(tmp_path / "b.jsonl", {**answer("m", "2026-01-05T00:00:00.000Z"), "isSidechain": True})
-    assert scan([main])["m"].first == "2026-01-02T03:04:05.000Z"
-    both = scan([main, agent])["m"]
+    assert count_usage([main])["m"].first == "2026-01-02T03:04:05.000Z"
+    both = count_usage([main, agent])["m"]
     assert (both.first, both.output_tokens, both.sidechain) == ("2026-01-05T00:00:00.000Z", 9, 1)
 
 
 def test_copies_are_judged_together_by_the_client_that_wrote_the_first() -> None:
-    old = Best("x", "2026-01-01", "2026-01-01", output_tokens=1, lowest=1, version="2.1.29")
-    new = Best("x", "2026-01-02", "2026-01-02", output_tokens=1, lowest=1, version="2.1.325")
+    old = MessageCounts("x", "2026-01-01", "2026-01-01", output_tokens=1, lowest=1, version="2.1.29")
+    new = MessageCounts("x", "2026-01-02", "2026-01-02", output_tokens=1, lowest=1, version="2.1.325")
     assert new.quality == "partial"
-    assert merge([new, old]).quality == "placeholder"
-    assert merge([new, old]).version == "2.1.29"
-    ended = Best("x", "2026-01-02", "2026-01-02", output_tokens=80, lowest=80, stopped=True)
-    assert (merge([old, ended]).quality, merge([old, ended]).output_tokens) == ("final", 80)
+    assert merge_counts([new, old]).quality == "placeholder"
+    assert merge_counts([new, old]).version == "2.1.29"
+    ended = MessageCounts("x", "2026-01-02", "2026-01-02", output_tokens=80, lowest=80, stopped=True)
+    assert (merge_counts([old, ended]).quality, merge_counts([old, ended]).output_tokens) == ("final", 80)
 
 
 def test_merging_takes_over_what_the_first_copy_does_not_say() -> None:
-    bare = Best(None, "2026-01-01", "2026-01-01")
-    full = Best("x", "", "", 1, 2, 3, 4, 5, 6, lowest=2, terms="fast||", letters=9)
-    found = merge([full, bare])
+    bare = MessageCounts(None, "2026-01-01", "2026-01-01")
+    full = MessageCounts("x", "", "", 1, 2, 3, 4, 5, 6, lowest=2, terms="fast||", letters=9)
+    found = merge_counts([full, bare])
     assert (found.model, found.terms, found.lowest, found.letters) == ("x", "fast||", 2, 9)
     assert found.first == "2026-01-01"  # one without a time is not the earliest
-    assert merge([bare, Best("x", "2026", "2026", lowest=0)]).lowest == 0
-    assert merge([full, Best("x", "2026", "2026", lowest=0)]).lowest == 0
-    assert bare == Best(None, "2026-01-01", "2026-01-01")
+    assert merge_counts([bare, MessageCounts("x", "2026", "2026", lowest=0)]).lowest == 0
+    assert merge_counts([full, MessageCounts("x", "2026", "2026", lowest=0)]).lowest == 0
+    assert bare == MessageCounts(None, "2026-01-01", "2026-01-01")
 
 
 def test_the_messages_of_each_file_can_be_had_before_they_are_joined(tmp_path: Path) -> None:
     one, two, three = (write(tmp_path / f"{n}.jsonl", answer(output_tokens=n + 1)) for n in range(3))
-    found = by_file([three, one, two])
+    found = count_usage_by_file([three, one, two])
     assert {path: best["msg_1"].output_tokens for path, best in found.items()} == {
         str(one): 1,
         str(two): 2,
         str(three): 3,
     }
-    assert once(found)["msg_1"].output_tokens == 3
+    assert merge_copies(found)["msg_1"].output_tokens == 3
 
 
 def test_an_echo_is_a_line_as_counting_wants_it() -> None:
-    assert (Echo().is_sidechain, Echo().version) == (True, None)
+    assert (EchoLine().is_sidechain, EchoLine().version) == (True, None)

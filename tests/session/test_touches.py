@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from tests.session.build import SESSION, Build, recorded, stamp, use
-from turnlog.session.files.touches import Touch, TurnsOfAgents, by_file, changed_files, resolved, touches, turn_at
+from turnlog.session.files.touches import (
+    AgentTurns,
+    Touch,
+    find_turn_at,
+    group_touches_by_file,
+    list_touches,
+    read_changed_files,
+    resolve_touched_path,
+)
 from turnlog.session.session import Session
 
 Open = Callable[[Path], Session]
@@ -30,7 +38,7 @@ def test_calls_touch_files_in_the_turn_that_made_them() -> None:
     build.result("c2")
     build.call("c3", "NotebookEdit", {"notebook_path": "/n"})
     build.result("c3")
-    assert short(touches(build.session())) == [
+    assert short(list_touches(build.session())) == [
         ("/a", "read", "done", 1),
         ("/b", "write", "done", 2),
         ("/n", "edit", "done", 2),
@@ -52,9 +60,9 @@ def test_failures_are_told_apart(content: str | None, error: bool | None, outcom
     build.call("c1", "Edit", {"file_path": "/a"})
     if content is not None:
         build.result("c1", content, error=error)
-    (item,) = by_file(touches(build.session()))
+    (item,) = group_touches_by_file(list_touches(build.session()))
     assert [touch.outcome for touch in item.failures] == [outcome]
-    assert item.count("edit") == 0
+    assert item.count_touches("edit") == 0
 
 
 @pytest.mark.parametrize("given", [{}, {"file_path": 5}, "x"])
@@ -63,7 +71,7 @@ def test_calls_without_a_path_touch_nothing(given: Any) -> None:
     build.prompt()
     build.call("c1", "Read", given)
     build.result("c1")
-    assert touches(build.session()) == []
+    assert list_touches(build.session()) == []
 
 
 @pytest.mark.parametrize(
@@ -79,7 +87,7 @@ def test_attachments_name_files(kind: str, fields: dict[str, Any], action: str) 
     build = Build()
     build.prompt()
     build.attachment(kind, **fields)
-    assert short(touches(build.session())) == [("/a", action, "done", 1)]
+    assert short(list_touches(build.session())) == [("/a", action, "done", 1)]
 
 
 def test_attachments_of_other_kinds_or_without_a_name_touch_nothing() -> None:
@@ -89,14 +97,14 @@ def test_attachments_of_other_kinds_or_without_a_name_touch_nothing() -> None:
     build.attachment("queued_command", prompt="hi", filename="/a")
     build.row("attachment", attachment="x")
     build.row("attachment", attachment={"type": "file"}, parent=None)
-    assert touches(build.session()) == []
+    assert list_touches(build.session()) == []
 
 
 def test_relative_paths_are_seen_from_the_working_folder() -> None:
     build = Build()
     build.prompt()
     build.call("c1", "Read", {"file_path": "src/../a.py"})
-    assert short(touches(build.session())) == [("/home/dana/webshop/a.py", "read", "unanswered", 1)]
+    assert short(list_touches(build.session())) == [("/home/dana/webshop/a.py", "read", "unanswered", 1)]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +120,7 @@ def test_relative_paths_are_seen_from_the_working_folder() -> None:
     ],
 )
 def test_paths_of_any_system_are_resolved(path: str, cwd: str | None, wanted: str) -> None:
-    assert resolved(path, cwd) == wanted
+    assert resolve_touched_path(path, cwd) == wanted
 
 
 def test_files_that_a_command_changed_are_told_where_the_client_watched() -> None:
@@ -124,7 +132,7 @@ def test_files_that_a_command_changed_are_told_where_the_client_watched() -> Non
     build.call("c3", "Bash")
     build.result("c3", toolUseResult={"stdout": "x"})
     build.call("c4", "Bash")
-    assert short(touches(build.session())) == [
+    assert short(list_touches(build.session())) == [
         ("/a", "edit", "done", 1),
         ("/home/dana/webshop/b", "edit", "done", 1),
     ]
@@ -140,7 +148,7 @@ def test_files_that_a_command_changed_are_told_where_the_client_watched() -> Non
     ],
 )
 def test_what_a_command_changed_may_be_of_any_type(body: dict[str, Any]) -> None:
-    assert changed_files(body) == {}
+    assert read_changed_files(body) == {}
 
 
 # -- sub-agents
@@ -175,7 +183,7 @@ def _agent(folder: Path, name: str, meta: dict[str, Any], path: str, call: str) 
 
 
 def test_sub_agents_are_named_and_belong_to_the_turn_that_started_them(tmp_path: Path, opened: Open) -> None:
-    found = touches(opened(with_agents(tmp_path)))
+    found = list_touches(opened(with_agents(tmp_path)))
     told = {
         (item.path, item.agent.agent_id if item.agent else None, item.turn.number if item.turn else None)
         for item in found
@@ -184,7 +192,7 @@ def test_sub_agents_are_named_and_belong_to_the_turn_that_started_them(tmp_path:
 
 
 def test_a_call_that_two_files_hold_counts_once(tmp_path: Path, opened: Open) -> None:
-    found = touches(opened(with_agents(tmp_path)))
+    found = list_touches(opened(with_agents(tmp_path)))
     assert [item.path for item in found].count("/one") == 1
 
 
@@ -197,14 +205,14 @@ def test_sub_agents_that_start_each_other_in_a_circle_end_somewhere(tmp_path: Pa
     _agent(agents, "a1", {"parentAgentId": "a2"}, "/one", "c1")
     _agent(agents, "a2", {"parentAgentId": "a1"}, "/two", "c2")
     session = opened(path)
-    assert [TurnsOfAgents(session).of(agent) for agent in session.agents] == [None, None]
+    assert [AgentTurns(session).find_turn(agent) for agent in session.agents] == [None, None]
 
 
 def test_before_the_first_turn_no_turn_is_at_work() -> None:
     build = Build()
     build.prompt()
     session = build.session()
-    assert turn_at(session, 0) is None
+    assert find_turn_at(session, 0) is None
 
 
 def test_touches_keep_the_order_of_the_file_whatever_the_clock_says() -> None:
@@ -214,11 +222,14 @@ def test_touches_keep_the_order_of_the_file_whatever_the_clock_says() -> None:
         build.call(f"c{number}", "Read", {"file_path": f"/{number}"}, timestamp=stamp(seconds))
         build.result(f"c{number}", timestamp=stamp(seconds))
     build.call("c3", "Read", {"file_path": "/3"}, timestamp=None)
-    assert [item.path for item in touches(build.session())] == ["/0", "/1", "/2", "/3"]
+    assert [item.path for item in list_touches(build.session())] == ["/0", "/1", "/2", "/3"]
 
 
 def test_a_recorded_session_touched_the_files_of_its_script(opened: Open) -> None:
-    found = {item.path.rsplit("/", 1)[-1]: item for item in by_file(touches(opened(recorded("2.1.325/tui_edge"))))}
-    assert (found["cart.py"].count("read"), found["cart.py"].count("edit")) == (1, 2)
+    found = {
+        item.path.rsplit("/", 1)[-1]: item
+        for item in group_touches_by_file(list_touches(opened(recorded("2.1.325/tui_edge"))))
+    }
+    assert (found["cart.py"].count_touches("read"), found["cart.py"].count_touches("edit")) == (1, 2)
     assert [touch.turn.number for touch in found["cart.py"].touches if touch.turn] == [1, 1, 2]
     assert found["denied.txt"].touches[0].tool == "Bash"

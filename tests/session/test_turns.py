@@ -10,7 +10,7 @@ import pytest
 from tests.session.build import Build, base, edited, genuine
 from turnlog.entries.speakers import Speaker
 from turnlog.session.session import Session
-from turnlog.session.turns import GAP, Turn
+from turnlog.session.turns import RESUME_GAP, Turn
 
 COMMAND = "<command-name>/{0}</command-name><command-message>{0}</command-message><command-args></command-args>"
 OUTPUT = "<local-command-stdout>ok</local-command-stdout>"
@@ -71,7 +71,7 @@ def test_a_local_command_without_an_answer_starts_no_turn() -> None:
     build.prompt(OUTPUT, uuid="out")
     assert texts(build) == ["u1 text", "u2 text", "u3 text"]
     session = build.session()
-    assert session.turn_of(session.entries[-1]) is None
+    assert session.find_turn(session.entries[-1]) is None
 
 
 def test_an_answer_that_the_client_made_up_is_no_work_of_a_command() -> None:
@@ -83,7 +83,7 @@ def test_an_answer_that_the_client_made_up_is_no_work_of_a_command() -> None:
     build.answer("fine")
     session = build.session()
     assert [(turn.index, turn.text, len(turn.messages)) for turn in session.turns] == [(0, "next", 1)]
-    found = session.turn_of(session.entries[-1])
+    found = session.find_turn(session.entries[-1])
     assert found is session.turns[0]
 
 
@@ -93,7 +93,7 @@ def test_a_bash_command_starts_a_turn_though_nobody_answers() -> None:
     build.prompt("<bash-stdout>x</bash-stdout><bash-stderr></bash-stderr>")
     (turn,) = turns(build)
     assert (turn.kind, turn.text, turn.outcome) == ("bash", "!ls", "finished")
-    assert turn.ended == build.lines[1]["timestamp"]
+    assert turn.ended_at == build.lines[1]["timestamp"]
 
 
 NO_STARTS: list[tuple[Any, dict[str, Any]]] = [
@@ -179,7 +179,7 @@ def test_a_prompt_that_is_written_twice_with_one_uuid_is_one_turn() -> None:
     assert [turn.text for turn in twice.turns] == [turn.text for turn in once.turns]
     assert [turn.outcome for turn in twice.turns] == [turn.outcome for turn in once.turns]
     again = next(twice.file.entries[places[0]] for places in twice.file.repeated.values())
-    assert twice.turn_of(again) is twice.turns[0]
+    assert twice.find_turn(again) is twice.turns[0]
 
 
 # -- what belongs to a turn
@@ -196,7 +196,7 @@ def test_calls_results_and_answers_belong_to_the_turn_they_descend_from() -> Non
     assert ([call.id for call in one.calls], len(one.messages)) == (["c1"], 2)
     assert (two.calls, two.messages) == ([], [])
     session = build.session()
-    assert session.turn_of(session.entries[-1]) is session.turns[0]
+    assert session.find_turn(session.entries[-1]) is session.turns[0]
 
 
 def test_what_hangs_on_nothing_belongs_to_the_turn_that_was_at_work() -> None:
@@ -212,7 +212,7 @@ def test_what_comes_before_the_first_prompt_belongs_to_no_turn() -> None:
     build.call()
     build.prompt()
     session = build.session()
-    assert session.turn_of(session.entries[0]) is None
+    assert session.find_turn(session.entries[0]) is None
     assert (session.turns[0].messages, session.turns[0].calls) == ([], [])
 
 
@@ -235,7 +235,7 @@ def test_an_endless_duration_is_none() -> None:
     build = base()
     build.system("turn_duration", durationMs=12345)
     data = build.data().replace(b"12345", b"1e400")
-    assert Session.of(data).turns[-1].duration_ms is None
+    assert Session.from_bytes(data).turns[-1].duration_ms is None
 
 
 def test_a_turn_ends_with_its_work_and_not_with_a_command_hours_later() -> None:
@@ -248,7 +248,7 @@ def test_a_turn_ends_with_its_work_and_not_with_a_command_hours_later() -> None:
     build.prompt("Caveat", isMeta=True)
     build.answer("No response requested.", model="<synthetic>")
     turn = turns(build)[-1]
-    assert (turn.started, turn.ended) == (build["u3"]["timestamp"], end)
+    assert (turn.started_at, turn.ended_at) == (build["u3"]["timestamp"], end)
 
 
 # -- text that was typed while a turn was at work
@@ -448,7 +448,7 @@ def test_how_a_turn_follows_on_the_one_before() -> None:
     build.answer("done")
     build.prompt("two")
     build.answer("done")
-    build.wait(GAP.total_seconds())
+    build.wait(RESUME_GAP.total_seconds())
     build.prompt("three")
     assert [turn.round for turn in turns(build)] == ["new_session", "new_round", "resume"]
 
@@ -476,5 +476,5 @@ def test_every_user_entry_has_a_round_type() -> None:
     build.answer("done")
     build.prompt("two")
     session = build.session()
-    found = [session.round_type(entry) for entry in session.entries if entry.type == "user"]
+    found = [session.find_round_type(entry) for entry in session.entries if entry.type == "user"]
     assert found == ["new_session", "continue", "new_round"]

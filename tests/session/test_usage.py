@@ -9,8 +9,8 @@ import pytest
 
 from tests.session.build import Build, recorded
 from turnlog.session.session import Session
-from turnlog.session.usage.prices import Tokens
-from turnlog.session.usage.usage import context_of, cost_of, total
+from turnlog.session.usage.prices import PricedTokens
+from turnlog.session.usage.usage import compute_message_cost, sum_context_tokens, sum_usage
 
 
 def build() -> Build:
@@ -24,7 +24,7 @@ def build() -> Build:
 
 def test_a_message_counts_once_though_it_is_given_twice() -> None:
     messages = build().session().messages
-    assert total([*messages, *messages]) == total(messages)
+    assert sum_usage([*messages, *messages]) == sum_usage(messages)
 
 
 def test_tokens_are_added_up_over_the_messages() -> None:
@@ -43,7 +43,7 @@ def test_cache_writes_are_the_sum_of_both_lifetimes() -> None:
 def test_tokens_of_an_unknown_model_are_unpriced_and_cost_nothing_by_themselves() -> None:
     found = build().session().usage
     assert found.unpriced_tokens == 3
-    alone = total(build().session().messages[1:2])
+    alone = sum_usage(build().session().messages[1:2])
     assert (alone.cost_usd, alone.unpriced_tokens) == (0, 3)
 
 
@@ -56,17 +56,17 @@ def test_synthetic_messages_are_not_counted() -> None:
 
 
 def test_a_message_without_usage_costs_nothing() -> None:
-    assert cost_of(build().session().messages[2]).pico == 0
+    assert compute_message_cost(build().session().messages[2]).pico == 0
 
 
 def test_the_context_is_all_that_a_request_held() -> None:
-    assert context_of(Tokens(1, 99, 2, 3, 4, 99)) == 10
+    assert sum_context_tokens(PricedTokens(1, 99, 2, 3, 4, 99)) == 10
 
 
 @pytest.mark.parametrize("version", ["1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325"])
 def test_a_sessions_usage_holds_that_of_its_sub_agents(version: str, opened: Callable[[Path], Session]) -> None:
     session = opened(recorded(f"{version}/agents"))
-    own = total(session.messages)
+    own = sum_usage(session.messages)
     assert session.agents
     assert session.usage.output_tokens > own.output_tokens
     assert sum(session.usage.quality.values()) > sum(own.quality.values())

@@ -17,19 +17,19 @@ from tests.session.forms import VERSIONS, files_after, session_file
 from tests.session.test_any import entries, loose, values
 from tests.session.touching import config, copy, do, history, snapshot, text
 from turnlog.errors import NotFound, UsageError
-from turnlog.session.files.touches import by_file, touches
+from turnlog.session.files.touches import group_touches_by_file, list_touches
 from turnlog.session.files.versions import (
-    Chosen,
-    Version,
-    after_turn,
-    before_turn,
-    paths,
-    recreate,
-    the_path,
-    versions,
+    ChosenVersion,
+    FileVersion,
+    find_file_path,
+    find_version_after_turn,
+    find_version_before_turn,
+    list_file_paths,
+    list_file_versions,
+    recreate_version,
 )
 from turnlog.session.session import Session
-from turnlog.session.tallies import failures, tallies
+from turnlog.session.tallies import count_calls_by_tool, count_failure_messages
 
 Open = Callable[[Path], Session]
 
@@ -51,22 +51,22 @@ def three_turns() -> Build:
     return build
 
 
-def held(session: Session, chosen: Chosen | None) -> bytes:
+def held(session: Session, chosen: ChosenVersion | None) -> bytes:
     assert chosen is not None
-    return recreate(session, "/src/a.py", chosen.version)
+    return recreate_version(session, "/src/a.py", chosen.version)
 
 
 def test_a_file_is_as_it_was_after_and_before_each_turn() -> None:
     session = three_turns().session()
-    known = versions(session, "/src/a.py")
-    after = [held(session, after_turn(known, turn)) for turn in (1, 2, 3)]
-    before = [held(session, before_turn(known, turn)) for turn in (1, 2, 3)]
+    known = list_file_versions(session, "/src/a.py")
+    after = [held(session, find_version_after_turn(known, turn)) for turn in (1, 2, 3)]
+    before = [held(session, find_version_before_turn(known, turn)) for turn in (1, 2, 3)]
     assert after == [b"one\ntwo\n", b"1\n2\n", b"three\n"]
     assert before == [b"one\ntwo\n", b"one\ntwo\n", b"1\n2\n"]
 
 
 def test_versions_are_numbered_with_turn_source_and_hash() -> None:
-    known = versions(three_turns().session(), "/src/a.py")
+    known = list_file_versions(three_turns().session(), "/src/a.py")
     assert [(item.number, item.turn, item.action, item.sure) for item in known] == [
         (1, 1, "read", "text"),
         (2, 2, "edit", "rebuilt"),
@@ -80,27 +80,27 @@ def test_versions_are_numbered_with_turn_source_and_hash() -> None:
 def test_a_look_that_shows_nothing_new_is_no_version() -> None:
     build = three_turns()
     do(build, "Read", {"file_path": "/src/a.py"}, text("three\n"))
-    assert len(versions(build.session(), "/src/a.py")) == 4
+    assert len(list_file_versions(build.session(), "/src/a.py")) == 4
 
 
 def test_a_write_of_the_same_text_is_a_version() -> None:
     build = three_turns()
     do(build, "Write", {"file_path": "/src/a.py", "content": "three\n"})
-    assert len(versions(build.session(), "/src/a.py")) == 5
+    assert len(list_file_versions(build.session(), "/src/a.py")) == 5
 
 
 def test_what_an_edit_came_upon_is_a_version_of_its_own() -> None:
     build = three_turns()
     do(build, "Edit", edit("x", "y"), {"originalFile": "drei\n", "oldString": "drei", "newString": "3"})
     session = build.session()
-    found = versions(session, "/src/a.py")[4]
-    assert (found.action, found.sure, recreate(session, "/src/a.py", found)) == ("found", "text", b"drei\n")
+    found = list_file_versions(session, "/src/a.py")[4]
+    assert (found.action, found.sure, recreate_version(session, "/src/a.py", found)) == ("found", "text", b"drei\n")
 
 
 def test_what_an_edit_came_upon_may_have_lost_bytes() -> None:
     build = three_turns()
     do(build, "Edit", edit("x", "y"), {"originalFile": "\ufffd\n", "oldString": "\ufffd", "newString": "3"})
-    found = versions(build.session(), "/src/a.py")[4]
+    found = list_file_versions(build.session(), "/src/a.py")[4]
     assert (found.sure, found.is_whole) == ("partial", False)
 
 
@@ -108,8 +108,12 @@ def test_nothing_known_gives_no_version() -> None:
     build = Build()
     build.prompt()
     do(build, "Edit", edit("one", "1"))
-    known = versions(build.session(), "/src/a.py")
-    assert (after_turn(known, 1), before_turn(known, 1), before_turn([], 1)) == (None, None, None)
+    known = list_file_versions(build.session(), "/src/a.py")
+    assert (find_version_after_turn(known, 1), find_version_before_turn(known, 1), find_version_before_turn([], 1)) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_what_is_seen_before_the_next_change_was_there_all_the_time() -> None:
@@ -119,7 +123,7 @@ def test_what_is_seen_before_the_next_change_was_there_all_the_time() -> None:
     build.prompt("second")
     do(build, "Read", {"file_path": "/src/a.py"}, text("1\n"))
     session = build.session()
-    chosen = after_turn(versions(session, "/src/a.py"), 1)
+    chosen = find_version_after_turn(list_file_versions(session, "/src/a.py"), 1)
     assert chosen is not None
     assert (chosen.later, held(session, chosen)) == (True, b"1\n")
 
@@ -130,7 +134,7 @@ def test_a_file_that_is_first_seen_later_was_the_same_before() -> None:
     build.answer("yes")
     build.prompt("second")
     do(build, "Read", {"file_path": "/src/a.py"}, text("1\n"))
-    chosen = after_turn(versions(build.session(), "/src/a.py"), 1)
+    chosen = find_version_after_turn(list_file_versions(build.session(), "/src/a.py"), 1)
     assert chosen is not None
     assert chosen.later
 
@@ -140,13 +144,13 @@ def test_some_lines_are_a_part_and_do_not_hide_what_is_known_whole() -> None:
     build.prompt("first")
     do(build, "Read", {"file_path": "/src/a.py"}, text("two\n", 2, 1, 9))
     session = build.session()
-    chosen = after_turn(versions(session, "/src/a.py"), 1)
+    chosen = find_version_after_turn(list_file_versions(session, "/src/a.py"), 1)
     assert chosen is not None
     assert (chosen.version.sure, chosen.version.lines, chosen.version.is_whole) == ("partial", (2, 3, 9), False)
     assert held(session, chosen) == b"two\n"
     do(build, "Write", {"file_path": "/src/a.py", "content": "x\n"})
     do(build, "Read", {"file_path": "/src/a.py"}, text("x\n", 1, 1, 9))
-    chosen = after_turn(versions(build.session(), "/src/a.py"), 1)
+    chosen = find_version_after_turn(list_file_versions(build.session(), "/src/a.py"), 1)
     assert chosen is not None
     assert chosen.version.action == "write"
 
@@ -155,7 +159,7 @@ def test_a_look_that_showed_no_text_tells_nothing() -> None:
     build = Build()
     build.prompt()
     do(build, "Read", {"file_path": "/src/a.py"}, {"type": "image"})
-    assert after_turn(versions(build.session(), "/src/a.py"), 1) is None
+    assert find_version_after_turn(list_file_versions(build.session(), "/src/a.py"), 1) is None
 
 
 def test_a_copy_makes_what_it_confirms_exact(tmp_path: Path, opened: Open) -> None:
@@ -165,7 +169,7 @@ def test_a_copy_makes_what_it_confirms_exact(tmp_path: Path, opened: Open) -> No
     snapshot(build, "nowhere", {"/src/a.py": copy(None, 2, seconds=0)})
     snapshot(build, "nowhere", {"/src/a.py": copy(None, 3, seconds=1)})
     (history(tmp_path) / "0f@v1").write_bytes(b"1\n2\n")
-    known = versions(opened(config(tmp_path, build)), "/src/a.py")
+    known = list_file_versions(opened(config(tmp_path, build)), "/src/a.py")
     assert [(item.action, item.sure, item.absent) for item in known][:2] == [
         ("copy", "exact", True),
         ("read", "text", False),
@@ -179,13 +183,13 @@ def test_a_confirmation_of_no_known_turn_is_one_all_the_same(tmp_path: Path, ope
     do(build, "Read", {"file_path": "/src/a.py"}, text("one\n"))
     snapshot(build, "nowhere", {"/src/a.py": copy("0f@v1", seconds=1e6)})
     (history(tmp_path) / "0f@v1").write_bytes(b"one\n")
-    (found,) = versions(opened(config(tmp_path, build)), "/src/a.py")
+    (found,) = list_file_versions(opened(config(tmp_path, build)), "/src/a.py")
     assert (found.turn, found.sure, found.note) == (None, "exact", None)
 
 
 def test_a_version_that_is_not_known_cannot_be_recreated() -> None:
     with pytest.raises(NotFound, match="not known"):
-        recreate(three_turns().session(), "/src/a.py", Version(1, 1, None, "edit", "Edit", "unknown"))
+        recreate_version(three_turns().session(), "/src/a.py", FileVersion(1, 1, None, "edit", "Edit", "unknown"))
 
 
 # -- names
@@ -213,12 +217,12 @@ def many() -> Session:
     ],
 )
 def test_a_file_is_found_by_path_by_its_end_and_by_name(name: str, others: tuple[str, ...], path: str) -> None:
-    assert the_path(many(), name, others) == path
+    assert find_file_path(many(), name, others) == path
 
 
 def test_a_name_that_fits_several_files_lists_them() -> None:
     with pytest.raises(UsageError, match=r"fits 2 files: /src/a.py, /src/deep/a.py;"):
-        the_path(many(), "a.py")
+        find_file_path(many(), "a.py")
 
 
 def test_a_long_list_of_files_is_cut() -> None:
@@ -227,13 +231,13 @@ def test_a_long_list_of_files_is_cut() -> None:
     for number in range(9):
         do(build, "Write", {"file_path": f"/{number}/a.py", "content": "x"})
     with pytest.raises(UsageError, match=r"fits 9 files: .* …; give more"):
-        the_path(build.session(), "a.py")
+        find_file_path(build.session(), "a.py")
 
 
 @pytest.mark.parametrize("name", ["failed", "src", "", "/", "y.py", "../a.py"])
 def test_a_name_that_fits_no_file_is_refused(name: str) -> None:
     with pytest.raises(NotFound, match="touched no such file"):
-        the_path(many(), name)
+        find_file_path(many(), name)
 
 
 # -- what the real client did
@@ -249,13 +253,13 @@ def test_every_version_is_byte_for_byte_what_was_on_the_disk(version: str, turn:
     wrong = []
     for path, data in files_after(version, turn).items():
         name = path.rsplit("/", 1)[-1]
-        known = versions(session, path)
-        chosen = before_turn(known, 1) if turn == 0 else after_turn(known, turn)
+        known = list_file_versions(session, path)
+        chosen = find_version_before_turn(known, 1) if turn == 0 else find_version_after_turn(known, turn)
         if name == "bash.txt":
             assert chosen is None  # a command made it
             continue
         assert chosen is not None
-        if recreate(session, path, chosen.version) != data:
+        if recreate_version(session, path, chosen.version) != data:
             assert chosen.version.sure != "exact"
             wrong.append(name)
     assert set(wrong) <= NOT_EXACT
@@ -263,8 +267,8 @@ def test_every_version_is_byte_for_byte_what_was_on_the_disk(version: str, turn:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_files_that_the_client_made_did_not_exist_before(version: str, opened: Open) -> None:
-    known = versions(opened(session_file(version)), f"/tmp/demo/forms-{version}/forms/made.txt")
-    chosen = before_turn(known, 1)
+    known = list_file_versions(opened(session_file(version)), f"/tmp/demo/forms-{version}/forms/made.txt")
+    chosen = find_version_before_turn(known, 1)
     assert chosen is not None
     assert chosen.version.absent
 
@@ -272,7 +276,7 @@ def test_files_that_the_client_made_did_not_exist_before(version: str, opened: O
 @pytest.mark.parametrize("name", ["2.0.76", "2.1.45", "2.1.325"])
 def test_rebuilt_versions_are_those_that_the_client_copied(name: str, opened: Open) -> None:
     session = opened(recorded(f"{name}/tui_edge"))
-    known = versions(session, the_path(session, "cart.py"))
+    known = list_file_versions(session, find_file_path(session, "cart.py"))
     assert [(item.turn, item.action, item.size) for item in known] == [
         (1, "read", 85),
         (1, "edit", 95),
@@ -286,16 +290,21 @@ def test_rebuilt_versions_are_those_that_the_client_copied(name: str, opened: Op
 
 def look(session: Session) -> None:
     """Ask for everything that is told of files and tools."""
-    by_file(touches(session))
-    tallies(session)
-    failures(session)
-    for path in paths(session):
-        known = versions(session, path)
+    group_touches_by_file(list_touches(session))
+    count_calls_by_tool(session)
+    count_failure_messages(session)
+    for path in list_file_paths(session):
+        known = list_file_versions(session, path)
         turns = range(1, len(session.turns) + 1)
-        chosen = [each for turn in turns for each in (after_turn(known, turn), before_turn(known, turn)) if each]
+        chosen = [
+            each
+            for turn in turns
+            for each in (find_version_after_turn(known, turn), find_version_before_turn(known, turn))
+            if each
+        ]
         numbers = {each.version.number for each in chosen if each.version.sha256}
         for number in sorted(numbers)[:5]:
-            recreate(session, path, known[number - 1])
+            recreate_version(session, path, known[number - 1])
 
 
 def realistic() -> list[dict[str, Any]]:
@@ -318,7 +327,7 @@ def realistic() -> list[dict[str, Any]]:
 
 def test_the_realistic_session_is_realistic() -> None:
     """Without this, a broken sample would make the properties below prove nothing."""
-    known = versions(Session.of(encoded(realistic())), "/src/a.py")
+    known = list_file_versions(Session.from_bytes(encoded(realistic())), "/src/a.py")
     assert {item.action for item in known} == {"read", "edit", "write", "copy", "found", "attach", "change"}
 
 
@@ -338,12 +347,12 @@ def spoiled(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 @given(spoiled())
 def test_nothing_raises_on_real_entries_with_fields_of_any_json(lines: list[dict[str, Any]]) -> None:
-    look(Session.of(encoded(lines)))
+    look(Session.from_bytes(encoded(lines)))
 
 
 @given(st.lists(entries | st.dictionaries(st.text(max_size=6), loose, max_size=4), max_size=8))
 def test_nothing_raises_on_entries_of_any_json(lines: list[dict[str, Any]]) -> None:
-    look(Session.of(encoded(lines)))
+    look(Session.from_bytes(encoded(lines)))
 
 
 @pytest.mark.corpus

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from tests.session.build import Build
-from turnlog.store.search.match import plan
-from turnlog.store.search.query import parse
-from turnlog.store.search.search import Found, Wish, search
+from turnlog.store.search.match import plan_search
+from turnlog.store.search.query import parse_query
+from turnlog.store.search.search import SearchOptions, SearchOutcome, search_index
 from turnlog.store.store import Store
 
 DAY = 86_400
@@ -45,11 +45,11 @@ class Findable:
     def refresh(self) -> None:
         self.store.refresh([self.config])
 
-    def find(self, query: str, wish: Wish | None = None) -> Found:
+    def find(self, query: str, wish: SearchOptions | None = None) -> SearchOutcome:
         db = self.store.db
-        return search(db, plan(db, parse(query)), wish or Wish(), read)
+        return search_index(db, plan_search(db, parse_query(query)), wish or SearchOptions(), read)
 
-    def ids(self, query: str, wish: Wish | None = None) -> list[int]:
+    def ids(self, query: str, wish: SearchOptions | None = None) -> list[int]:
         """The numbers of the sessions that are found, in order."""
         groups = self.find(query, wish).groups
         uuids = dict(self.store.db.execute("SELECT id, uuid FROM session"))
@@ -57,4 +57,4 @@ class Findable:
 
     def kinds(self, query: str) -> list[str]:
         """The kinds of the hits that are found."""
-        return sorted(hit.kind for group in self.find(query, Wish(hits=50)).groups for hit in group.hits)
+        return sorted(hit.kind for group in self.find(query, SearchOptions(hits=50)).groups for hit in group.hits)

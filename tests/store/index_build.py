@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import apsw
 
 from tests.session.build import DATA, Build
-from turnlog.session.texts.texts import KINDS
-from turnlog.store.index.facets import MARK
-from turnlog.store.index.refresh import Progress, Refreshed, unheard
-from turnlog.store.index.spend import renew
+from turnlog.session.texts.texts import TEXT_KINDS
+from turnlog.store.index.facets import FACET_MARK
+from turnlog.store.index.refresh import RefreshProgress, RefreshResult, ignore_progress
+from turnlog.store.index.spend import renew_spend
 from turnlog.store.store import Store
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -77,7 +77,7 @@ class Desk:
     def open(self, tell: Callable[[str], object] = str) -> Store:
         return Store.open(self.data, tell)
 
-    def refresh(self, progress: Progress = unheard) -> Refreshed:
+    def refresh(self, progress: RefreshProgress = ignore_progress) -> RefreshResult:
         with self.open() as store:
             return store.refresh([self.config], progress)
 
@@ -153,7 +153,7 @@ def _texts(db: apsw.Connection) -> dict[int, Rows]:
     words = _words(db)
     found: dict[int, Rows] = {}
     for number, file, offset, kind, time in db.execute("SELECT id, file, offset, kind, time FROM text"):
-        row = (offset, list(KINDS)[kind], time, *words.pop(number, ("no words",)))
+        row = (offset, list(TEXT_KINDS)[kind], time, *words.pop(number, ("no words",)))
         found.setdefault(file, Counter())[row] += 1
     assert not words, "words that belong to no text"
     return found
@@ -174,9 +174,11 @@ def _words(db: apsw.Connection) -> dict[int, list[Any]]:
 def _facets(db: apsw.Connection) -> dict[str, str]:
     """What the facets that hold a number stand for."""
     names = {number: f"{kind} {text}" for number, kind, text in db.execute("SELECT id, kind, text FROM name")}
-    found = {f"{MARK}{letter}{number}": name for number, name in names.items() for letter in "ptm"}
+    found = {f"{FACET_MARK}{letter}{number}": name for number, name in names.items() for letter in "ptm"}
     query = "SELECT session.id, uuid, text FROM session JOIN name ON name.id = project"
-    return found | {f"{MARK}s{number}": f"session {uuid} in {project}" for number, uuid, project in db.execute(query)}
+    return found | {
+        f"{FACET_MARK}s{number}": f"session {uuid} in {project}" for number, uuid, project in db.execute(query)
+    }
 
 
 def humps(folder: Path) -> set[tuple[Any, ...]]:
@@ -194,7 +196,7 @@ def recounted(db: apsw.Connection) -> Rows:
     """The table `spend` as all answers in the index give it, made for this once."""
     db.execute("SAVEPOINT recounted")
     try:
-        renew(db, None)
+        renew_spend(db, None)
         return Counter(db.execute(_SPEND))
     finally:
         db.execute("ROLLBACK TO recounted")

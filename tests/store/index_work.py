@@ -21,12 +21,12 @@ from turnlog.store.store import Store
 
 def small_steps() -> None:
     """Read and write little at once."""
-    gather.PIECE, work.STEP, work.ENOUGH = 4_000, 20_000, 0
+    gather.PIECE_BYTES, work.MAX_STEP_BYTES, work.MIN_PARALLEL_BYTES = 4_000, 20_000, 0
 
 
 def one_step() -> None:
     """Read little at once and write all of it at the end, so that the process that reads ahead is long at work."""
-    gather.PIECE, work.ENOUGH = 20_000, 0
+    gather.PIECE_BYTES, work.MIN_PARALLEL_BYTES = 20_000, 0
 
 
 def children() -> list[int]:

@@ -9,9 +9,9 @@ from typing import Any
 import apsw
 
 import turnlog.store
-from turnlog.session.usage.counting import Best
-from turnlog.store.index.spend import UNKNOWN, renew
-from turnlog.store.usage.sums import Sum
+from turnlog.session.usage.counting import MessageCounts
+from turnlog.store.index.spend import UNKNOWN_HOUR, renew_spend
+from turnlog.store.usage.sums import UsageSum
 
 SCHEMA = Path(turnlog.store.__file__).with_name("schema.sql")
 OPUS = "claude-opus-5"
@@ -50,10 +50,10 @@ class Ledger:
     def answer(self, key: str, file: int, time: str = "2026-11-03T10:00:00.000Z", **fields: Any) -> None:
         """A message as a file states it."""
         model = fields.pop("model", OPUS)
-        best = Best(
+        best = MessageCounts(
             None, time, fields.pop("last", time), **{"lowest": 0, "stopped": True, "version": "2.1.325", **fields}
         )
-        values = (getattr(best, name) for name in Best.__struct_fields__[1:])
+        values = (getattr(best, name) for name in MessageCounts.__struct_fields__[1:])
         number = None if model is None else self.name("model", model)
         marks = ", ".join("?" * 18)
         self.db.execute(f"INSERT INTO answer VALUES ({marks})", (key, file, number, *values))
@@ -66,17 +66,17 @@ class Ledger:
             f"INSERT INTO call ({names}) VALUES ({marks})", (key, file, self.name("tool", tool), *fields.values())
         )
 
-    def renew(self, sessions: Iterable[str] | None = None, since: int = UNKNOWN) -> None:
+    def renew(self, sessions: Iterable[str] | None = None, since: int = UNKNOWN_HOUR) -> None:
         """Make `spend` again."""
         with self.db:
-            renew(self.db, None if sessions is None else [self.session(name) for name in sessions], since)
+            renew_spend(self.db, None if sessions is None else [self.session(name) for name in sessions], since)
 
-    def spend(self) -> dict[str, Sum]:
+    def spend(self) -> dict[str, UsageSum]:
         """What each session pays, over all hours and models."""
-        from turnlog.store.usage.sums import Wanted, by
+        from turnlog.store.usage.sums import SpendFilter, sum_spend_by
 
         names = dict(self.db.execute("SELECT id, uuid FROM session"))
-        return {names[session]: found for session, found in by(self.db, Wanted(), "session")}
+        return {names[session]: found for session, found in sum_spend_by(self.db, SpendFilter(), "session")}
 
     def rows(self) -> list[Any]:
         """All rows of `spend`, in some order."""

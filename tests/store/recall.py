@@ -18,8 +18,8 @@ import msgspec
 
 from tests.session.build import SESSION, Build, outcome, use
 from turnlog.entries import types
-from turnlog.entries.types.part import Part
-from turnlog.entries.types.results import RESULTS
+from turnlog.entries.types.part import FormatObject
+from turnlog.entries.types.results import RESULT_FIELDS
 
 Line = dict[str, Any]
 
@@ -70,7 +70,7 @@ class Garden:
         return self.words[place]
 
 
-def whole(garden: Garden, cls: type[Part], path: str) -> Line:
+def whole(garden: Garden, cls: type[FormatObject], path: str) -> Line:
     """An object with a word in every field that can hold a text."""
     found: Line = {}
     config = cls.__struct_config__
@@ -94,24 +94,24 @@ def _value(garden: Garden, hint: Any, path: str) -> Any:
     if str in parts:
         return garden.word(path)
     parts += [inner for part in parts for inner in typing.get_args(part)]
-    inner = next((part for part in parts if isinstance(part, type) and issubclass(part, Part)), None)
+    inner = next((part for part in parts if isinstance(part, type) and issubclass(part, FormatObject)), None)
     return whole(garden, inner, path) if inner else None
 
 
 def registry(garden: Garden) -> Iterator[Line]:
     """A line for each known type."""
-    for tag, cls in types.ENTRIES.items():
+    for tag, cls in types.ENTRY_CLASSES.items():
         yield whole(garden, cls, f"entry/{tag}")
-    for tag, cls in types.SYSTEM.items():
+    for tag, cls in types.SYSTEM_CLASSES.items():
         yield {"type": "system", **whole(garden, cls, f"system/{tag}")}
-    for tag, cls in types.ATTACHMENTS.items():
+    for tag, cls in types.ATTACHMENT_CLASSES.items():
         yield {"type": "attachment", "attachment": whole(garden, cls, f"attachment/{tag}")}
-    for tag, cls in types.PROGRESS.items():
+    for tag, cls in types.PROGRESS_CLASSES.items():
         yield {"type": "progress", "data": whole(garden, cls, f"progress/{tag}")}
-    for tag, cls in types.BLOCKS.items():
+    for tag, cls in types.BLOCK_CLASSES.items():
         said = {"role": "assistant", "content": [whole(garden, cls, f"block/{tag}")]}
         yield {"type": "assistant", "message": said}
-    for tool, fields in RESULTS.items():
+    for tool, fields in RESULT_FIELDS.items():
         found = {name: {"inner": [garden.word(f"result/{tool}.{name}")]} for name in fields if name not in NO_TEXT}
         yield result(found)
 

@@ -9,10 +9,10 @@ import pytest
 
 from turnlog.demo import config_dir
 from turnlog.store.archive import Archive
-from turnlog.store.archive.run import run
-from turnlog.store.index.adopt import adopt
-from turnlog.store.index.changes import archive_changed
-from turnlog.store.index.upkeep import empty
+from turnlog.store.archive.run import run_archive
+from turnlog.store.index.adopt import adopt_from_archive
+from turnlog.store.index.changes import has_archive_changed
+from turnlog.store.index.upkeep import empty_index
 from turnlog.store.store import Store
 
 
@@ -21,7 +21,7 @@ def claude(tmp_path: Path) -> Path:
     """The demo's config folder, archived; then its largest session is deleted with all that belongs to it."""
     folder = tmp_path / "claude"
     shutil.copytree(config_dir(), folder)
-    run(Archive(tmp_path / "own"), [folder])
+    run_archive(Archive(tmp_path / "own"), [folder])
     project = folder / "projects" / "-home-dana-webshop"
     for path in project.glob("22161731*"):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -44,10 +44,10 @@ def test_a_session_that_was_deleted_before_it_was_indexed_is_read_from_the_archi
         store.refresh([claude])
         assert values(store) != whole
         archive = Archive(tmp_path / "own")
-        assert archive_changed(store.db, archive.folder)
-        assert adopt(store.db, archive, [claude]).files > 1
+        assert has_archive_changed(store.db, archive.folder)
+        assert adopt_from_archive(store.db, archive, [claude]).files > 1
         assert values(store) == whole
-        assert not archive_changed(store.db, archive.folder)
+        assert not has_archive_changed(store.db, archive.folder)
         gone = store.db.execute("SELECT DISTINCT kind FROM file WHERE gone IS NOT NULL ORDER BY kind").fetchall()
         assert [kind for (kind,) in gone] == ["agent", "output", "session"]
 
@@ -55,31 +55,31 @@ def test_a_session_that_was_deleted_before_it_was_indexed_is_read_from_the_archi
 def test_what_is_in_the_index_is_not_read_again(tmp_path: Path, claude: Path) -> None:
     with Store.open(tmp_path / "own") as store:
         store.refresh([claude])
-        adopt(store.db, Archive(tmp_path / "own"), [claude])
-        assert adopt(store.db, Archive(tmp_path / "own"), [claude]).files == 0
+        adopt_from_archive(store.db, Archive(tmp_path / "own"), [claude])
+        assert adopt_from_archive(store.db, Archive(tmp_path / "own"), [claude]).files == 0
 
 
 def test_an_emptied_index_gets_the_texts_of_deleted_sessions_back(tmp_path: Path, claude: Path) -> None:
     with Store.open(tmp_path / "own") as store:
         store.refresh([claude])
-        adopt(store.db, Archive(tmp_path / "own"), [claude])
+        adopt_from_archive(store.db, Archive(tmp_path / "own"), [claude])
         before = values(store)
-        assert empty(store.db, [claude]) > 0
+        assert empty_index(store.db, [claude]) > 0
         store.refresh([claude])
         assert values(store) != before
-        adopt(store.db, Archive(tmp_path / "own"), [claude])
+        adopt_from_archive(store.db, Archive(tmp_path / "own"), [claude])
         assert values(store) == before
 
 
 def test_sessions_of_other_config_folders_stay_out(tmp_path: Path, claude: Path) -> None:
     with Store.open(tmp_path / "own") as store:
-        assert adopt(store.db, Archive(tmp_path / "own"), [tmp_path / "other"]).files == 0
+        assert adopt_from_archive(store.db, Archive(tmp_path / "own"), [tmp_path / "other"]).files == 0
 
 
 def test_a_session_that_came_back_is_read_from_its_file(tmp_path: Path, claude: Path) -> None:
     with Store.open(tmp_path / "own") as store:
         store.refresh([claude])
-        adopt(store.db, Archive(tmp_path / "own"), [claude])
+        adopt_from_archive(store.db, Archive(tmp_path / "own"), [claude])
         before = values(store)
         shutil.copytree(config_dir(), claude, dirs_exist_ok=True)
         store.refresh([claude])
@@ -89,14 +89,14 @@ def test_a_session_that_came_back_is_read_from_its_file(tmp_path: Path, claude: 
 
 def test_what_is_damaged_in_the_archive_is_told_and_the_rest_is_read(tmp_path: Path, claude: Path) -> None:
     archive = Archive(tmp_path / "own")
-    (session,) = [item for item in archive.sessions() if item.session_id.startswith("22161731")]
-    main = session.file(session.main)
+    (session,) = [item for item in archive.list_sessions() if item.session_id.startswith("22161731")]
+    main = session.find_file(session.main)
     assert main is not None
     (blob,) = (archive.folder / "blobs").rglob(f"{main.refs[0].blob}*")
     blob.write_bytes(b"damaged")
     with Store.open(tmp_path / "own") as store:
         store.refresh([claude])
-        done = adopt(store.db, archive, [claude])
+        done = adopt_from_archive(store.db, archive, [claude])
         assert done.files > 0
         assert all("damaged" in reason for reason in done.unread)
         query = "SELECT count(*) FROM file WHERE path LIKE '%22161731%.jsonl' AND kind = 'session'"

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.store.index_build import ONE, SLUG, TWO, Desk, main, said
-from turnlog.store.index.changes import changes
+from turnlog.store.index.changes import find_index_changes
 
 
 def changed(desk: Desk) -> list[str]:
     """The files that must be read."""
     with desk.open() as store:
-        found = changes(store.db, [desk.config])
+        found = find_index_changes(store.db, [desk.config])
         names: dict[Any, Any] = dict(store.db.execute("SELECT id, path FROM file"))
     return sorted(str(Path(names[item.file]).relative_to(desk.config)) for item in found.files)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
 from turnlog.errors import TurnlogError
-from turnlog.store.client_settings import hooks_of, parsed, with_hooks, without_hooks
+from turnlog.store.client_settings import add_client_hooks, iter_our_hooks, parse_client_settings, remove_client_hooks
 
 HOOK = {"type": "command", "command": "ours --x", "timeout": 10}
 HOOKS = {"Stop": HOOK, "SessionEnd": HOOK}
@@ -22,12 +22,12 @@ def is_ours(command: str) -> bool:
 
 
 def without(text: str) -> str:
-    return without_hooks(text, is_ours)
+    return remove_client_hooks(text, is_ours)
 
 
 def test_settings_with_a_layout_of_their_own_keep_it() -> None:
     before = '{\r\n\t"b": [1,2],\r\n\t"a" : {"\\u00e9": 1.0}\r\n}'
-    after = with_hooks(before, {"Stop": HOOK})
+    after = add_client_hooks(before, {"Stop": HOOK})
     assert after.split("\r\n") == snapshot(
         [
             "{",
@@ -67,16 +67,16 @@ def test_settings_with_a_layout_of_their_own_keep_it() -> None:
     ],
 )
 def test_what_is_put_in_and_taken_out_leaves_the_text_as_it_was(before: str) -> None:
-    after = with_hooks(before, HOOKS)
-    assert [event for event, _ in hooks_of(parsed(after), is_ours)] == ["Stop", "SessionEnd"]
+    after = add_client_hooks(before, HOOKS)
+    assert [event for event, _ in iter_our_hooks(parse_client_settings(after), is_ours)] == ["Stop", "SessionEnd"]
     assert without(after) == before
 
 
 def test_nothing_becomes_settings_of_hooks_alone() -> None:
-    assert json.loads(with_hooks("", HOOKS)) == {
+    assert json.loads(add_client_hooks("", HOOKS)) == {
         "hooks": {"Stop": [{"hooks": [HOOK]}], "SessionEnd": [{"hooks": [HOOK]}]}
     }
-    assert without(with_hooks(" \n", HOOKS)) == "{}\n"
+    assert without(add_client_hooks(" \n", HOOKS)) == "{}\n"
 
 
 def test_a_hook_that_somebody_put_beside_others_is_taken_out_alone() -> None:
@@ -107,7 +107,7 @@ def test_any_settings_come_back_byte_for_byte(
 ) -> None:
     settings = {**other, "hooks": hooks} if hooks else other
     text = json.dumps(settings, indent=indent).replace("\n", newline) + end
-    after = with_hooks(text, HOOKS)
+    after = add_client_hooks(text, HOOKS)
     added = {event: [*hooks.get(event, []), {"hooks": [HOOK]}] for event in HOOKS}
     assert json.loads(after) == {**settings, "hooks": {**hooks, **added}}
     if newline == "\r\n" and newline in text.rstrip():
@@ -118,15 +118,15 @@ def test_any_settings_come_back_byte_for_byte(
 @pytest.mark.parametrize("text", ["[]", "1", '{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": {"Other": 1}}'])
 def test_settings_of_another_shape_are_refused(text: str) -> None:
     with pytest.raises(TurnlogError, match="not shaped"):
-        with_hooks(text, HOOKS)
+        add_client_hooks(text, HOOKS)
 
 
 @pytest.mark.parametrize(("text", "line"), [("{", 1), ('{\n"a": 1,\n}', 3), ("// note\n{}", 1), ("{}\n{}", 2)])
 def test_what_is_no_json_is_refused_with_its_line(text: str, line: int) -> None:
     with pytest.raises(TurnlogError, match=f"line {line}: no JSON"):
-        with_hooks(text, HOOKS)
+        add_client_hooks(text, HOOKS)
 
 
 def test_what_only_python_takes_for_json_is_refused() -> None:
     with pytest.raises(TurnlogError, match="NaN is no value"):
-        with_hooks('{"a": NaN}', HOOKS)
+        add_client_hooks('{"a": NaN}', HOOKS)

@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.session.build import Build
 from tests.store.index_build import ONE, TWO, Desk, main, said
-from turnlog.store.lock import locked
+from turnlog.store.lock import try_lock_file
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +92,7 @@ def test_two_hundred_readers_see_whole_states_while_one_writes(desk: Desk) -> No
 def test_of_two_refreshes_at_once_one_works_and_the_other_says_so(desk: Desk) -> None:
     desk.write(main(), said("one"))
     with desk.open() as store:
-        with locked(store.lock) as is_ours:
+        with try_lock_file(store.lock) as is_ours:
             assert is_ours
             done = desk.refresh()
         assert (done.is_busy, done.files, done.left) == (True, 0, 0)
@@ -158,16 +158,16 @@ def test_a_reader_is_not_kept_waiting_by_a_refresh(desk: Desk) -> None:
 
 def test_the_lock_is_free_again_when_its_holder_is_killed(desk: Desk, tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from turnlog.store.lock import locked\n"
-        "with locked(Path(sys.argv[1])) as ours:\n    print(ours, flush=True); time.sleep(60)\n"
+        "import sys, time; from pathlib import Path; from turnlog.store.lock import try_lock_file\n"
+        "with try_lock_file(Path(sys.argv[1])) as ours:\n    print(ours, flush=True); time.sleep(60)\n"
     )
     path = tmp_path / f"{ONE}.lock"
     with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout
         assert holder.stdout.readline() == "True\n"
-        with locked(path) as is_ours:
+        with try_lock_file(path) as is_ours:
             assert not is_ours
         holder.kill()
         holder.wait()
-        with locked(path) as is_ours:
+        with try_lock_file(path) as is_ours:
             assert is_ours

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.bound import Machine, permissions_bind, posix
 from tests.store.index_build import Desk, main, said
-from turnlog.store.damage import is_damage, put_aside
-from turnlog.store.index.upkeep import verify
+from turnlog.store.damage import is_database_damage, put_database_aside
+from turnlog.store.index.upkeep import verify_index
 from turnlog.store.store import Store
 
 HEADER = 100
@@ -50,11 +50,11 @@ class Patient:
             except apsw.Error as error:
                 if not store.shows_damage(error):
                     raise
-                store.begin_again(error)
+                store.recreate_index(error)
                 store.refresh([self.desk.config])
                 count = store.db.execute("SELECT count(*) FROM said('alpha')").get
             assert count == 1
-            faults = list(verify(store.db))
+            faults = list(verify_index(store.db))
         assert not faults or not told, "an index that was made again is sound"
         return told
 
@@ -117,10 +117,10 @@ def test_a_folder_in_its_place_is_put_aside(patient: Patient, ending: str) -> No
 def test_the_old_index_is_kept_with_its_log(patient: Patient) -> None:
     path = patient.restore()
     path.with_name("index.db-wal").write_bytes(b"log")
-    assert put_aside(path).read_bytes() == patient.sound
+    assert put_database_aside(path).read_bytes() == patient.sound
     assert (path.parent / "index.db.old-wal").read_bytes() == b"log"
     path.write_bytes(b"another")
-    put_aside(path)
+    put_database_aside(path)
     assert not (path.parent / "index.db.old-wal").exists()
     patient.restore()
 
@@ -131,12 +131,12 @@ def test_a_full_text_table_that_cannot_be_opened_is_damage(patient: Patient, tab
     with patient.desk.open() as store:
         store.db.execute(f"UPDATE {table}_config SET v = 99 WHERE k = 'version'")
     with patient.desk.open() as store:
-        assert list(verify(store.db)) != []
+        assert list(verify_index(store.db)) != []
         error = failed(lambda: store.db.execute(f"SELECT rowid FROM {table}(?)", ("alpha",)).fetchall())
         assert store.shows_damage(error)
-        store.begin_again(error)
+        store.recreate_index(error)
         store.refresh([patient.desk.config])
-        assert list(verify(store.db)) == []
+        assert list(verify_index(store.db)) == []
 
 
 # -- what is no damage
@@ -152,14 +152,14 @@ def test_a_database_that_is_locked_is_not_damaged(tmp_path: Path) -> None:
     path = tmp_path / "index.db"
     holder, other = apsw.Connection(str(path)), apsw.Connection(str(path))
     holder.execute("CREATE TABLE t (a); BEGIN EXCLUSIVE")
-    assert not is_damage(failed(lambda: other.execute("SELECT * FROM t").fetchall()), path)
+    assert not is_database_damage(failed(lambda: other.execute("SELECT * FROM t").fetchall()), path)
     holder.close()
     other.close()
 
 
 def test_a_place_that_is_missing_is_no_damage(tmp_path: Path) -> None:
     path = tmp_path / "none" / "index.db"
-    assert not is_damage(failed(lambda: apsw.Connection(str(path))), path)
+    assert not is_database_damage(failed(lambda: apsw.Connection(str(path))), path)
 
 
 def test_a_mistake_in_a_statement_is_no_damage(patient: Patient) -> None:

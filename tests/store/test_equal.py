@@ -220,5 +220,5 @@ def test_an_index_equals_one_that_is_built_from_scratch(steps: list[Step]) -> No
 @settings(max_examples=15, phases=PHASES)
 def test_and_so_it_does_when_files_are_read_in_small_pieces(steps: list[Step]) -> None:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(gather, "PIECE", 700)
+        patch.setattr(gather, "PIECE_BYTES", 700)
         play(steps, Path(folder))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.session.build import Build
 from tests.store.findable import Findable
-from turnlog.store.search.fallback import Vocabulary, _distance, search_loosely
-from turnlog.store.search.query import parse
-from turnlog.store.search.search import Found, Wish
-from turnlog.store.search.source import Source
+from turnlog.store.search.fallback import Vocabulary, _measure_distance, search_loosely
+from turnlog.store.search.query import parse_query
+from turnlog.store.search.search import SearchOptions, SearchOutcome
+from turnlog.store.search.source import IndexSource
 
 
 @pytest.fixture
@@ -34,8 +34,10 @@ def machine(tmp_path: Path) -> Iterator[Findable]:
     found.store.close()
 
 
-def loosely(machine: Findable, query: str) -> Found:
-    return search_loosely(machine.store.db, parse(query), Wish(), Source(machine.store.folder).at)
+def loosely(machine: Findable, query: str) -> SearchOutcome:
+    return search_loosely(
+        machine.store.db, parse_query(query), SearchOptions(), IndexSource(machine.store.folder).read_passage
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def test_a_word_that_is_known_elsewhere_gives_way_too_where_a_filter_leaves_noth
 
 def test_facets_are_no_words(machine: Findable) -> None:
     vocabulary = Vocabulary(machine.store.db)
-    assert all(word.isalnum() for word in [*vocabulary._all("said"), *vocabulary._all("done")])
+    assert all(word.isalnum() for word in [*vocabulary._list_all_words("said"), *vocabulary._list_all_words("done")])
 
 
 words = st.text("abc", max_size=6)
@@ -119,13 +121,13 @@ words = st.text("abc", max_size=6)
 
 @given(words, words)
 def test_a_distance_is_the_same_both_ways(one: str, other: str) -> None:
-    assert _distance(one, other) == _distance(other, one)
-    assert (_distance(one, other) == 0) == (one == other)
-    assert abs(len(one) - len(other)) <= _distance(one, other) <= max(len(one), len(other))
+    assert _measure_distance(one, other) == _measure_distance(other, one)
+    assert (_measure_distance(one, other) == 0) == (one == other)
+    assert abs(len(one) - len(other)) <= _measure_distance(one, other) <= max(len(one), len(other))
 
 
 @pytest.mark.parametrize(
     ("one", "other", "steps"), [("ab", "ba", 1), ("abc", "ab", 1), ("abc", "axc", 1), ("ab", "", 2)]
 )
 def test_a_swap_is_one_step(one: str, other: str, steps: int) -> None:
-    assert _distance(one, other) == steps
+    assert _measure_distance(one, other) == steps

@@ -10,14 +10,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.store.insight.family import DEEPEST, Node, Project, Row, Worktree, rows, shared, tree
-from turnlog.store.insight.worktrees import worktrees
+from turnlog.store.insight.family import (
+    MAX_TREE_DEPTH,
+    FamilyNode,
+    FamilyRow,
+    ProjectTree,
+    Worktree,
+    build_project_trees,
+    iter_shared_messages,
+    list_family_rows,
+)
+from turnlog.store.insight.worktrees import find_worktrees
 from turnlog.store.store import Store
 
-EMPTY = Row(0, "", "", "-p", False, 10, 1, 0, True, None, None, "/p", None, None, None, None)
+EMPTY = FamilyRow(0, "", "", "-p", False, 10, 1, 0, True, None, None, "/p", None, None, None, None)
 
 
-def row(file: int, **fields: Any) -> Row:
+def row(file: int, **fields: Any) -> FamilyRow:
     usual = {
         "session_id": f"s{file}",
         "path": f"/c/{file}",
@@ -27,16 +36,16 @@ def row(file: int, **fields: Any) -> Row:
     return EMPTY._replace(file=file, **{**usual, **fields})
 
 
-def shape(nodes: Iterable[Node]) -> dict[str, Any]:
+def shape(nodes: Iterable[FamilyNode]) -> dict[str, Any]:
     """Sessions by their id, with what hangs below them."""
     return {node.row.session_id: shape(node.children) for node in nodes}
 
 
-def shapes(projects: list[Project]) -> dict[str, dict[str, Any]]:
+def shapes(projects: list[ProjectTree]) -> dict[str, dict[str, Any]]:
     return {project.path: shape(project.sessions) for project in projects}
 
 
-def origin(projects: list[Project], session: str) -> tuple[Any, ...] | None:
+def origin(projects: list[ProjectTree], session: str) -> tuple[Any, ...] | None:
     stack = [node for project in projects for node in project.sessions]
     while stack:
         node = stack.pop()
@@ -47,7 +56,7 @@ def origin(projects: list[Project], session: str) -> tuple[Any, ...] | None:
 
 
 def test_sessions_stand_in_their_projects_the_newest_first() -> None:
-    found = tree([row(1), row(3), row(2, cwd="/q"), row(4, cwd=None, folder="-gone")])
+    found = build_project_trees([row(1), row(3), row(2, cwd="/q"), row(4, cwd=None, folder="-gone")])
     assert list(shapes(found).items()) == [("-gone", {"s4": {}}), ("/p", {"s3": {}, "s1": {}}), ("/q", {"s2": {}})]
     assert list(shapes(found)["/p"]) == ["s3", "s1"]
     assert [project.total for project in found] == [1, 2, 1]
@@ -55,107 +64,113 @@ def test_sessions_stand_in_their_projects_the_newest_first() -> None:
 
 
 def test_no_sessions_are_no_tree() -> None:
-    assert tree([]) == []
+    assert build_project_trees([]) == []
 
 
 def test_a_project_is_as_new_as_its_newest_session_wherever_that_hangs() -> None:
-    found = tree([row(1, cwd="/old"), row(9, cwd="/old", forked_from="s1"), row(5)])
+    found = build_project_trees([row(1, cwd="/old"), row(9, cwd="/old", forked_from="s1"), row(5)])
     assert [project.path for project in found] == ["/old", "/p"]
 
 
 def test_a_fork_hangs_below_what_it_names() -> None:
-    found = tree([row(1), row(2, forked_from="s1"), row(3, forked_from="s2")], [("m", 1), ("m", 2)])
+    found = build_project_trees([row(1), row(2, forked_from="s1"), row(3, forked_from="s2")], [("m", 1), ("m", 2)])
     assert shapes(found) == {"/p": {"s1": {"s2": {"s3": {}}}}}
     assert origin(found, "s2") == ("fork", "s1", 1, 1)
 
 
 def test_a_fork_of_an_unknown_session_stands_by_itself_and_says_so() -> None:
-    found = tree([row(1, forked_from="elsewhere"), row(2, forked_from="s2")])
+    found = build_project_trees([row(1, forked_from="elsewhere"), row(2, forked_from="s2")])
     assert shapes(found) == {"/p": {"s2": {}, "s1": {}}}
     assert origin(found, "s1") == ("fork", "elsewhere", None, 0)
     assert origin(found, "s2") is None
 
 
 def test_a_session_that_turnlog_made_says_how() -> None:
-    found = tree([row(1), row(2), row(3, made_by="clone", forked_from="s2")])
+    found = build_project_trees([row(1), row(2), row(3, made_by="clone", forked_from="s2")])
     assert origin(found, "s3") == ("clone", "s2", 2, 0)
 
 
 def test_a_copy_hangs_below_the_older_file_with_the_same_messages() -> None:
-    found = tree([row(2), row(1)], [("m1", 1), ("m1", 2), ("m2", 1), ("m2", 2)])
+    found = build_project_trees([row(2), row(1)], [("m1", 1), ("m1", 2), ("m2", 1), ("m2", 2)])
     assert origin(found, "s2") == ("copy", "s1", 1, 2)
     assert origin(found, "s1") is None
 
 
 def test_of_two_files_that_begin_alike_the_one_that_ended_first_is_older() -> None:
     same = {"started": "2026-01-01"}
-    found = tree([row(1, ended="2026-03-09", **same), row(2, ended="2026-03-01", **same)], [("m", 1), ("m", 2)])
+    found = build_project_trees(
+        [row(1, ended="2026-03-09", **same), row(2, ended="2026-03-01", **same)], [("m", 1), ("m", 2)]
+    )
     assert shapes(found) == {"/p": {"s2": {"s1": {}}}}
 
 
 def test_a_chain_of_resumed_files_is_a_chain() -> None:
     messages = {1: 3, 2: 6, 3: 9}
     copies = [(f"m{number}", file) for number in range(9) for file, last in messages.items() if number < last]
-    assert shapes(tree([row(1), row(2), row(3)], copies)) == {"/p": {"s1": {"s2": {"s3": {}}}}}
+    assert shapes(build_project_trees([row(1), row(2), row(3)], copies)) == {"/p": {"s1": {"s2": {"s3": {}}}}}
 
 
 def test_two_forks_of_one_session_hang_beside_each_other() -> None:
     copies = [("m1", 1), ("m1", 2), ("m1", 3), ("m2", 1), ("m2", 2), ("m2", 3)]
-    assert shapes(tree([row(1), row(2), row(3)], copies)) == {"/p": {"s1": {"s3": {}, "s2": {}}}}
+    assert shapes(build_project_trees([row(1), row(2), row(3)], copies)) == {"/p": {"s1": {"s3": {}, "s2": {}}}}
 
 
 def test_files_with_the_same_first_entry_are_copies_even_without_a_message() -> None:
-    found = tree([row(1, root="u"), row(2, root="u"), row(3, root="v"), row(4)])
+    found = build_project_trees([row(1, root="u"), row(2, root="u"), row(3, root="v"), row(4)])
     assert origin(found, "s2") == ("copy", "s1", 1, 0)
     assert origin(found, "s3") is None
 
 
 def test_messages_count_more_than_the_first_entry() -> None:
-    found = tree([row(1, root="u"), row(2, root="x"), row(3, root="u")], [("m", 2), ("m", 3)])
+    found = build_project_trees([row(1, root="u"), row(2, root="x"), row(3, root="u")], [("m", 2), ("m", 3)])
     assert origin(found, "s3") == ("copy", "s2", 2, 1)
 
 
 def test_files_that_are_not_shown_are_no_origin() -> None:
-    assert origin(tree([row(2)], [("m", 1), ("m", 2)]), "s2") is None
+    assert origin(build_project_trees([row(2)], [("m", 1), ("m", 2)]), "s2") is None
 
 
 def test_a_copy_of_another_project_stands_in_its_own_and_says_where_from() -> None:
-    found = tree([row(1, cwd="/q"), row(2, forked_from="s1")])
+    found = build_project_trees([row(1, cwd="/q"), row(2, forked_from="s1")])
     assert shapes(found) == {"/p": {"s2": {}}, "/q": {"s1": {}}}
     assert origin(found, "s2") == ("fork", "s1", 1, 0)
 
 
 def test_of_two_files_of_one_session_the_one_beside_it_is_the_origin() -> None:
-    found = tree([row(1, session_id="a", folder="-q", cwd="/q"), row(2, session_id="a"), row(3, forked_from="a")])
+    found = build_project_trees(
+        [row(1, session_id="a", folder="-q", cwd="/q"), row(2, session_id="a"), row(3, forked_from="a")]
+    )
     assert origin(found, "s3") == ("fork", "a", 2, 0)
 
 
 def test_sessions_that_name_each_other_make_no_circle() -> None:
-    found = tree([row(1, forked_from="s3"), row(2, forked_from="s1"), row(3, forked_from="s2")])
+    found = build_project_trees([row(1, forked_from="s3"), row(2, forked_from="s1"), row(3, forked_from="s2")])
     assert shapes(found) == {"/p": {"s3": {"s1": {"s2": {}}}}}
 
 
 def test_worktrees_of_one_repository_stand_together() -> None:
     homes = {"/p/.claude/worktrees/a": Worktree("/p", "a"), "/elsewhere": Worktree("/p", "b")}
-    found = tree([row(1), row(2, cwd="/p/.claude/worktrees/a", forked_from="s1"), row(3, cwd="/elsewhere")], (), homes)
+    found = build_project_trees(
+        [row(1), row(2, cwd="/p/.claude/worktrees/a", forked_from="s1"), row(3, cwd="/elsewhere")], (), homes
+    )
     assert shapes(found) == {"/p": {"s3": {}, "s1": {"s2": {}}}}
     assert found[0].folders == ["/elsewhere", "/p", "/p/.claude/worktrees/a"]
     assert [node.worktree for node in found[0].sessions] == ["b", None]
 
 
 def test_what_is_archived_is_marked() -> None:
-    (project,) = tree([row(1), row(2, is_gone=True)], archived={"s2"})
+    (project,) = build_project_trees([row(1), row(2, is_gone=True)], archived={"s2"})
     assert [(node.row.is_gone, node.is_archived) for node in project.sessions] == [(True, True), (False, False)]
 
 
 def test_a_chain_that_nobody_could_follow_goes_on_side_by_side() -> None:
     chain = [row(n, started=f"{n:05}", ended=f"{n:05}", forked_from=f"s{n - 1}" if n else None) for n in range(3000)]
-    (project,) = tree(chain)
+    (project,) = build_project_trees(chain)
     depth, nodes, seen = 0, project.sessions, 0
     while nodes:
         seen += len(nodes)
         depth, nodes = depth + 1, [child for node in nodes for child in node.children]
-    assert (depth, seen, project.total) == (DEEPEST + 1, 3000, 3000)
+    assert (depth, seen, project.total) == (MAX_TREE_DEPTH + 1, 3000, 3000)
 
 
 names = st.sampled_from(["s0", "s1", "s2", "s3", "s4", "x", None])
@@ -177,9 +192,9 @@ any_row = st.builds(
     st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=12, unique=True),
 )
 def test_every_session_is_in_the_tree_once_whatever_the_files_say(
-    found: list[Row], copies: list[tuple[str, int]]
+    found: list[FamilyRow], copies: list[tuple[str, int]]
 ) -> None:
-    projects = tree(found, sorted(copies))
+    projects = build_project_trees(found, sorted(copies))
     stack = [node for project in projects for node in project.sessions]
     files = []
     while stack:
@@ -203,7 +218,7 @@ def test_every_session_is_in_the_tree_once_whatever_the_files_say(
     ],
 )
 def test_a_worktree_is_known_by_its_path_even_if_it_is_gone(folder: str, expected: Worktree | None) -> None:
-    assert worktrees([folder]).get(folder) == expected
+    assert find_worktrees([folder]).get(folder) == expected
 
 
 def test_a_worktree_is_known_by_its_git_file(tmp_path: Path) -> None:
@@ -213,17 +228,17 @@ def test_a_worktree_is_known_by_its_git_file(tmp_path: Path) -> None:
     (work / ".git").write_text(f"gitdir: {repository}/.git/worktrees/fix\n")
     home = Worktree(str(repository), "fix")
     folders = [str(work), str(work / "src"), str(work / "src" / "gone"), str(repository)]
-    assert worktrees(folders) == dict.fromkeys(folders[:3], home)
+    assert find_worktrees(folders) == dict.fromkeys(folders[:3], home)
     (work / ".git").write_text("gitdir: ../../repo/.git/worktrees/fix")
-    assert worktrees([str(work)]) == {str(work): home}
+    assert find_worktrees([str(work)]) == {str(work): home}
     (work / ".git").write_text(f"gitdir: {tmp_path}/bare.git/worktrees/fix")
-    assert worktrees([str(work)]) == {str(work): Worktree(str(tmp_path / "bare.git"), "fix")}
+    assert find_worktrees([str(work)]) == {str(work): Worktree(str(tmp_path / "bare.git"), "fix")}
 
 
 @pytest.mark.parametrize("text", ["", "gitdir: ../.git/modules/x\n", "nonsense\0", "gitdir: a\n" * 1000])
 def test_other_git_files_are_no_worktrees(tmp_path: Path, text: str) -> None:
     (tmp_path / ".git").write_text(text)
-    assert worktrees([str(tmp_path)]) == {}
+    assert find_worktrees([str(tmp_path)]) == {}
 
 
 def test_the_index_answers_what_the_tree_asks(tmp_path: Path) -> None:
@@ -242,8 +257,8 @@ def test_the_index_answers_what_the_tree_asks(tmp_path: Path) -> None:
     (project / "33333333-2222-4333-8444-555555555555.jsonl").write_bytes(b"")
     with Store.open(tmp_path / "data") as store:
         store.refresh([tmp_path / "claude"])
-        found = {item.session_id[:4]: item for item in rows(store.db)}
-        (result,) = tree([found["1111"], found["2222"]], shared(store.db))
+        found = {item.session_id[:4]: item for item in list_family_rows(store.db)}
+        (result,) = build_project_trees([found["1111"], found["2222"]], iter_shared_messages(store.db))
     assert (found["1111"].title, found["1111"].tag, found["1111"].agents) == ("first", "urgent", 1)
     assert (found["1111"].prompts, found["1111"].talks, found["1111"].cwd) == (1, True, "/home/dana/webshop")
     assert not found["3333"].talks

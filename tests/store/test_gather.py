@@ -12,24 +12,29 @@ import pytest
 from tests.session.build import Build
 from tests.store.index_build import ONE, SLUG, Desk, main, said
 from turnlog.entries.tail import Checkpoint
-from turnlog.session.texts.outline import Outline
-from turnlog.session.texts.texts import KINDS
+from turnlog.session.texts.outline import TranscriptOutline
+from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.store.index import gather, work
-from turnlog.store.index.changes import Changed
-from turnlog.store.index.gather import Batch, Task, batches
-from turnlog.store.index.names import Name, Names
-from turnlog.store.index.upkeep import empty
-from turnlog.store.index.work import steps
+from turnlog.store.index.changes import ChangedFile
+from turnlog.store.index.gather import IndexBatch, ReadTask, read_batches
+from turnlog.store.index.names import NameNumbers, NameRow
+from turnlog.store.index.upkeep import empty_index
+from turnlog.store.index.work import plan_refresh_steps
 from turnlog.store.index.write import count_cut_texts
 
 
-def task(path: Path, kind: str = "session", **fields: Any) -> Task:
-    given: dict[str, Any] = {"checkpoint": Checkpoint(), "outline": Outline(), "calls": {}, "files": set()} | fields
-    return Task(file=1, path=str(path), kind=kind, session=2, project=3, **given)
+def task(path: Path, kind: str = "session", **fields: Any) -> ReadTask:
+    given: dict[str, Any] = {
+        "checkpoint": Checkpoint(),
+        "outline": TranscriptOutline(),
+        "calls": {},
+        "files": set(),
+    } | fields
+    return ReadTask(file=1, path=str(path), kind=kind, session=2, project=3, **given)
 
 
-def batch(path: Path, kind: str = "session") -> Batch:
-    (found,) = batches(task(path, kind), Names([]), itertools.count(1))
+def batch(path: Path, kind: str = "session") -> IndexBatch:
+    (found,) = read_batches(task(path, kind), NameNumbers([]), itertools.count(1))
     return found
 
 
@@ -42,7 +47,7 @@ def test_texts_are_numbered_in_the_order_of_the_file(tmp_path: Path) -> None:
     build.prompt("one")
     build.answer("two", {"type": "thinking", "thinking": "three"})
     found = batch(put(tmp_path, build))
-    kinds = [list(KINDS)[kind] for _, _, _, kind, _ in found.places]
+    kinds = [list(TEXT_KINDS)[kind] for _, _, _, kind, _ in found.places]
     assert kinds == ["prompt", "other", "answer", "thinking"]
     assert [number for number, *_ in found.places] == [1, 2, 3, 4]
     assert {number: words for number, words, *_ in found.said} == {1: "one", 3: "two"}
@@ -61,7 +66,7 @@ def test_a_call_is_noted_with_its_result(tmp_path: Path) -> None:
     assert (call.tool, call.failed, call.got, call.path) == (found.names[-1].id, True, len("content"), "/a")
     assert (call.started, call.ended) == (build.lines[0]["timestamp"], build.lines[1]["timestamp"])
     assert (found.calls["c2"].tool, found.calls["c2"].got) == (None, len("of no call"))
-    assert Name(found.names[-1].id, "tool", "Read") in found.names
+    assert NameRow(found.names[-1].id, "tool", "Read") in found.names
 
 
 def test_a_batch_can_be_sent_to_another_process(tmp_path: Path) -> None:
@@ -70,7 +75,7 @@ def test_a_batch_can_be_sent_to_another_process(tmp_path: Path) -> None:
     build.call("c1", "Read", {"file_path": "/a"})
     build.answer("x", usage={"output_tokens": 5})
     found = batch(put(tmp_path, build))
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(found), type=Batch) == found
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(found), type=IndexBatch) == found
 
 
 def test_a_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,8 +84,8 @@ def test_a_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         build.prompt(f"word{number}")
     path = put(tmp_path, build)
     whole = batch(path)
-    monkeypatch.setattr(gather, "PIECE", 600)
-    found = list(batches(task(path), Names([]), itertools.count(1)))
+    monkeypatch.setattr(gather, "PIECE_BYTES", 600)
+    found = list(read_batches(task(path), NameNumbers([]), itertools.count(1)))
     assert len(found) > 5
     assert [row for item in found for row in item.said] == whole.said
     assert found[-1].outline == whole.outline
@@ -94,7 +99,7 @@ def test_a_file_that_cannot_be_read_is_a_batch_that_says_so(tmp_path: Path) -> N
 
 
 def test_a_file_that_is_gone_gives_nothing(tmp_path: Path) -> None:
-    assert list(batches(task(tmp_path / "gone"), Names([]), itertools.count(1))) == []
+    assert list(read_batches(task(tmp_path / "gone"), NameNumbers([]), itertools.count(1))) == []
 
 
 def test_an_empty_file_gives_its_checkpoint(tmp_path: Path) -> None:
@@ -106,31 +111,31 @@ def test_an_empty_file_gives_its_checkpoint(tmp_path: Path) -> None:
 
 def test_an_output_is_one_text_of_any_bytes(tmp_path: Path) -> None:
     (tmp_path / "out").write_bytes(b"one\ntwo \xff\nthree")
-    found = list(batches(task(tmp_path / "out", "output"), Names([]), itertools.count(1)))
+    found = list(read_batches(task(tmp_path / "out", "output"), NameNumbers([]), itertools.count(1)))
     assert "".join(words for item in found for _, words, *_ in item.done) == "one\ntwo \ufffd\nthree"
 
 
 def test_names_are_numbered_once() -> None:
-    names = Names([Name(4, "tool", "Bash")])
-    assert names.number("tool", "Bash") == 4
-    assert names.number("model", "Bash") == 5
-    names.learn([Name(9, "tool", "Read")], [])
-    assert (names.number("tool", "Read"), names.number("tool", "Write")) == (9, 10)
-    assert names.fresh() == [Name(5, "model", "Bash"), Name(10, "tool", "Write")]
-    assert names.fresh() == []
+    names = NameNumbers([NameRow(4, "tool", "Bash")])
+    assert names.get_number("tool", "Bash") == 4
+    assert names.get_number("model", "Bash") == 5
+    names.learn([NameRow(9, "tool", "Read")], [])
+    assert (names.get_number("tool", "Read"), names.get_number("tool", "Write")) == (9, 10)
+    assert names.take_new_names() == [NameRow(5, "model", "Bash"), NameRow(10, "tool", "Write")]
+    assert names.take_new_names() == []
 
 
 def test_identifiers_are_asked_for_once() -> None:
-    names = Names([])
-    assert names.unknown({b"getName", b"aB"}) == ["aB", "getName"]
+    names = NameNumbers([])
+    assert names.select_unknown({b"getName", b"aB"}) == ["aB", "getName"]
     names.learn([], ["learnt"])
-    assert names.unknown({b"getName", b"learnt", b"other"}) == ["other"]
+    assert names.select_unknown({b"getName", b"learnt", b"other"}) == ["other"]
 
 
 def test_newer_files_are_read_first_and_have_higher_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "STEP", 1000)
-    files = [Changed(number, 100 - number, 600, 600) for number in range(7)]
-    found = list(steps(files, 50))
+    monkeypatch.setattr(work, "MAX_STEP_BYTES", 1000)
+    files = [ChangedFile(number, 100 - number, 600, 600) for number in range(7)]
+    found = list(plan_refresh_steps(files, 50))
     assert len(found) > 2
     order = [file for step in found for file in reversed(step.files)]
     assert order == sorted(order), "the newest first"
@@ -140,7 +145,7 @@ def test_newer_files_are_read_first_and_have_higher_numbers(monkeypatch: pytest.
 
 
 def test_texts_that_are_cut_are_counted_as_long_as_they_are_there(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gather, "LONGEST", 50)
+    monkeypatch.setattr(gather, "MAX_TEXT_CHARS", 50)
     path = desk.write(main(), said("short", "long " * 20, "longer " * 20))
     desk.write(f"projects/{SLUG}/{ONE}/tool-results/a.txt", b"output " * 20)
     desk.refresh()
@@ -150,5 +155,5 @@ def test_texts_that_are_cut_are_counted_as_long_as_they_are_there(desk: Desk, mo
     desk.refresh()
     with desk.open() as store:
         assert count_cut_texts(store.db) == 2
-        empty(store.db, [desk.config])
+        empty_index(store.db, [desk.config])
         assert count_cut_texts(store.db) == 0

@@ -14,8 +14,8 @@ import pytest
 from tests.conftest import ROOT
 from tests.session.build import Build
 from tests.store.index_build import ODD, ONE, SLUG, TWO, Content, Desk, content, main, recorded_lines, recounted
-from turnlog.entries.spread import cores
-from turnlog.store.index.upkeep import verify
+from turnlog.entries.spread import count_cores
+from turnlog.store.index.upkeep import verify_index
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs SIGKILL and /proc")
 THIRD = "cccccccc-0000-4000-8000-000000000003"
@@ -70,7 +70,7 @@ def settled_content(desk: Desk) -> Content:
             break
         time.sleep(0.05)
     with desk.open() as store:
-        assert list(verify(store.db)) == []
+        assert list(verify_index(store.db)) == []
         assert store.db.execute("PRAGMA integrity_check").get == "ok"
         found = content(store.db)
         assert found.spend == recounted(store.db)
@@ -111,7 +111,7 @@ def test_an_index_survives_kills_at_any_moment(desk: Desk, tmp_path: Path) -> No
     assert cut_off >= 3, "hardly any refresh was killed at work"
 
 
-@pytest.mark.skipif(cores() < 2, reason="needs two cores")
+@pytest.mark.skipif(count_cores() < 2, reason="needs two cores")
 @pytest.mark.parametrize("batch", [1, 30])
 def test_work_goes_on_alone_when_the_process_that_reads_ahead_is_killed(desk: Desk, tmp_path: Path, batch: int) -> None:
     long = Build()

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 from tests.session.build import Build
-from turnlog.entries.layout import SessionFile, session_files
+from turnlog.entries.layout import SessionFile, list_session_files
 from turnlog.entries.titles import TITLE_ORDER
-from turnlog.store.known_titles import known_titles
+from turnlog.store.known_titles import build_title_lookup
 from turnlog.store.store import Store
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -22,7 +22,7 @@ def put(config: Path, title: str) -> list[SessionFile]:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(build.data())
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    return list(session_files(config))
+    return list(list_session_files(config))
 
 
 def refresh(data: Path, config: Path) -> Path:
@@ -33,7 +33,7 @@ def refresh(data: Path, config: Path) -> Path:
 
 def test_the_index_tells_the_names_of_files_that_are_as_it_read_them(tmp_path: Path) -> None:
     files = put(tmp_path / "claude", "Named")
-    known = known_titles(refresh(tmp_path / "data", tmp_path / "claude"))
+    known = build_title_lookup(refresh(tmp_path / "data", tmp_path / "claude"))
     assert {path: titles.best for path, titles in known(files).items()} == {files[0].file: "Named"}
     assert known(put(tmp_path / "claude", "Named otherwise")) == {}
 
@@ -41,12 +41,12 @@ def test_the_index_tells_the_names_of_files_that_are_as_it_read_them(tmp_path: P
 def test_an_index_that_is_missing_or_damaged_or_of_another_version_knows_nothing(tmp_path: Path) -> None:
     files = put(tmp_path / "claude", "Named")
     index = refresh(tmp_path / "data", tmp_path / "claude")
-    assert known_titles(tmp_path / "none.db")(files) == {}
+    assert build_title_lookup(tmp_path / "none.db")(files) == {}
     with Store.open(tmp_path / "data") as store:
         store.db.pragma("user_version", 1)
-    assert known_titles(index)(files) == {}
+    assert build_title_lookup(index)(files) == {}
     index.write_bytes(b"no database" * 100)
-    assert known_titles(index)(files) == {}
+    assert build_title_lookup(index)(files) == {}
 
 
 def test_the_index_chooses_the_title_in_the_same_order(tmp_path: Path) -> None:

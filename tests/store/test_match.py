@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tests.session.build import START, Build
 from tests.store.findable import Findable
-from turnlog.session.texts.texts import KINDS
-from turnlog.store.index.facets import MARK
-from turnlog.store.search.dates import cover, parse_time
-from turnlog.store.search.match import EVERYTHING, ROLES, plan
-from turnlog.store.search.query import parse
+from turnlog.session.texts.texts import TEXT_KINDS
+from turnlog.store.index.facets import FACET_MARK
+from turnlog.store.search.dates import list_day_facets, parse_time
+from turnlog.store.search.match import KINDS_BY_ROLE, MATCH_EVERYTHING, plan_search
+from turnlog.store.search.query import parse_query
 from turnlog.store.search.syntax import QueryError
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -180,7 +180,7 @@ def test_a_time_is_checked_to_the_second(machine: Findable) -> None:
 )
 def test_a_value_that_fits_nothing_is_explained(machine: Findable, query: str, reason: str, at: int) -> None:
     with pytest.raises(QueryError) as caught:
-        plan(machine.store.db, parse(query))
+        plan_search(machine.store.db, parse_query(query))
     assert str(caught.value).startswith(reason)
     assert caught.value.at == at
 
@@ -206,8 +206,8 @@ def test_a_name_that_fits_too_much_is_explained(tmp_path: Path) -> None:
 
 
 def test_every_kind_belongs_to_one_role() -> None:
-    assert sorted(kind for kinds in ROLES.values() for kind in kinds) == sorted(KINDS)
-    assert EVERYTHING.count(MARK) == len(KINDS)
+    assert sorted(kind for kinds in KINDS_BY_ROLE.values() for kind in kinds) == sorted(TEXT_KINDS)
+    assert MATCH_EVERYTHING.count(FACET_MARK) == len(TEXT_KINDS)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,9 @@ def test_what_is_no_time_is_none(text: str) -> None:
 def test_the_words_of_a_span_cover_each_of_its_days_once(first: date, days: int) -> None:
     start = datetime(first.year, first.month, first.day, tzinfo=UTC)
     end = min(start + timedelta(days=days), datetime(2028, 12, 31, tzinfo=UTC))
-    words = [word.removeprefix(MARK) for word in cover(int(start.timestamp()), int(end.timestamp()) + 1)]
+    words = [
+        word.removeprefix(FACET_MARK) for word in list_day_facets(int(start.timestamp()), int(end.timestamp()) + 1)
+    ]
     day, covered = start, 0
     while day <= end:
         forms = {day.strftime("y%Y"), day.strftime("n%Y%m"), day.strftime("d%Y%m%d")}

@@ -6,23 +6,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.store.search.query import parse
-from turnlog.store.search.syntax import All, Either, Filter, Node, Not, QueryError, Term, everything
+from turnlog.store.search.query import parse_query
+from turnlog.store.search.syntax import (
+    AllNode,
+    EitherNode,
+    NotNode,
+    QueryError,
+    QueryFilter,
+    QueryNode,
+    QueryTerm,
+    iter_all_terms,
+)
 
 
-def short(node: Node) -> str:
+def short(node: QueryNode) -> str:
     """A tree on one line."""
     match node:
-        case Term():
+        case QueryTerm():
             text = f'"{node.text}"' if node.is_phrase else node.text
             return text + "*" * node.is_prefix
-        case Filter():
+        case QueryFilter():
             return f"{node.name}={'|'.join(value.text for value in node.values)}"
-        case Not():
+        case NotNode():
             return f"!{short(node.item)}"
-        case All():
+        case AllNode():
             return f"({' & '.join(map(short, node.items))})"
-        case Either():
+        case EitherNode():
             return f"({' | '.join(map(short, node.items))})"
 
 
@@ -55,7 +64,7 @@ def short(node: Node) -> str:
     ],
 )
 def test_a_query_is_understood(text: str, tree: str) -> None:
-    assert short(parse(text).root) == tree
+    assert short(parse_query(text).root) == tree
 
 
 @pytest.mark.parametrize(
@@ -86,25 +95,25 @@ def test_a_query_is_understood(text: str, tree: str) -> None:
 )
 def test_a_bad_query_is_explained_at_its_place(text: str, reason: str, at: int) -> None:
     with pytest.raises(QueryError) as caught:
-        parse(text)
+        parse_query(text)
     assert str(caught.value).startswith(reason)
     assert (caught.value.at, caught.value.query, caught.value.exit_status) == (at, text, 2)
 
 
 def test_signs_alone_are_left_out_and_told() -> None:
-    assert parse("a => b ->").ignored == ("=>", "->")
+    assert parse_query("a => b ->").ignored == ("=>", "->")
 
 
 def test_the_terms_are_those_that_must_be_there() -> None:
-    query = parse('a (b OR "c d") -e NOT (f g) tool:h')
+    query = parse_query('a (b OR "c d") -e NOT (f g) tool:h')
     assert [term.text for term in query.terms] == ["a", "b", "c d"]
-    assert len(list(everything(query.root))) == 7
+    assert len(list(iter_all_terms(query.root))) == 7
 
 
 @given(st.text(st.sampled_from('ab "()-*:,\\\n=日ANDORT'), max_size=40))
 def test_any_text_is_understood_or_explained_within_it(text: str) -> None:
     try:
-        parse(text)
+        parse_query(text)
         at = 0
     except QueryError as error:
         at = error.at

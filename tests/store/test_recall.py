@@ -9,10 +9,10 @@ import pytest
 
 from tests.store.recall import HIDDEN, SAME_TWICE, WORDLESS, Garden, plant
 from turnlog.entries import types
-from turnlog.store.search.match import plan
-from turnlog.store.search.query import parse
-from turnlog.store.search.search import Found, Wish, search
-from turnlog.store.search.source import Source
+from turnlog.store.search.match import plan_search
+from turnlog.store.search.query import parse_query
+from turnlog.store.search.search import SearchOptions, SearchOutcome, search_index
+from turnlog.store.search.source import IndexSource
 from turnlog.store.store import Store
 
 
@@ -20,11 +20,13 @@ class Searched(NamedTuple):
     """A planted corpus and its index."""
 
     store: Store
-    source: Source
+    source: IndexSource
     garden: Garden
 
-    def find(self, word: str) -> Found:
-        return search(self.store.db, plan(self.store.db, parse(word)), Wish(), self.source.at)
+    def find(self, word: str) -> SearchOutcome:
+        return search_index(
+            self.store.db, plan_search(self.store.db, parse_query(word)), SearchOptions(), self.source.read_passage
+        )
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Searched]:
     with Store.open(folder / "data") as store:
         done = store.refresh([folder])
         assert (done.left, done.unread) == (0, ())
-        yield Searched(store, Source(folder / "data"), garden)
+        yield Searched(store, IndexSource(folder / "data"), garden)
 
 
 def is_hidden(place: str) -> bool:
@@ -64,8 +66,8 @@ def test_what_nobody_can_read_is_not_found(corpus: Searched, place: str) -> None
 
 
 def test_every_known_type_has_a_plant(corpus: Searched) -> None:
-    kinds = {"entry": types.ENTRIES, "system": types.SYSTEM, "attachment": types.ATTACHMENTS}
-    kinds |= {"progress": types.PROGRESS, "block": types.BLOCKS}
+    kinds = {"entry": types.ENTRY_CLASSES, "system": types.SYSTEM_CLASSES, "attachment": types.ATTACHMENT_CLASSES}
+    kinds |= {"progress": types.PROGRESS_CLASSES, "block": types.BLOCK_CLASSES}
     bare = {
         tag
         for kind, classes in kinds.items()

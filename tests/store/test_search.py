@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.build import Build
 from tests.store.findable import DAY, Findable
-from turnlog.store.search.search import NEWEST, Wish
+from turnlog.store.search.search import MAX_NEWEST_TEXTS, SearchOptions
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_newest_first_is_by_time_alone(machine: Findable) -> None:
     late.answer("rounding")
     machine.add(2, late)
     machine.refresh()
-    assert machine.ids("rounding", Wish(newest=True)) == [2, 1]
+    assert machine.ids("rounding", SearchOptions(newest=True)) == [2, 1]
     assert machine.ids("rounding") == [1, 2]
 
 
@@ -72,7 +72,7 @@ def test_hits_are_grouped_by_session_and_limited(machine: Findable) -> None:
     for number in range(5):
         machine.add(number, session(*(f"rounding {step}" for step in range(4))))
     machine.refresh()
-    found = machine.find("rounding", Wish(limit=2, hits=3))
+    found = machine.find("rounding", SearchOptions(limit=2, hits=3))
     assert (found.total, found.sessions) == (20, 5)
     assert [(group.total, len(group.hits)) for group in found.groups] == [(4, 3), (4, 3)]
 
@@ -85,11 +85,11 @@ def test_hits_that_read_the_same_are_shown_once(machine: Findable) -> None:
 
 
 def test_counts_are_bounded_and_say_so(machine: Findable) -> None:
-    machine.add(1, session(*(f"common {number}" for number in range(NEWEST + 50))))
+    machine.add(1, session(*(f"common {number}" for number in range(MAX_NEWEST_TEXTS + 50))))
     machine.refresh()
     found = machine.find("common")
     assert found.is_bounded
-    assert found.total >= NEWEST
+    assert found.total >= MAX_NEWEST_TEXTS
     assert not machine.find("common 7").is_bounded
 
 
@@ -101,21 +101,23 @@ def test_a_count_says_so_where_what_was_done_or_the_parts_of_identifiers_were_le
     machine.add(3, done)
     machine.add(4, session("roundingMode"))
     machine.refresh()
-    bounds = [(found.sessions, found.is_bounded) for found in (machine.find("rounding", Wish(n)) for n in (2, 3, 5))]
+    bounds = [
+        (found.sessions, found.is_bounded) for found in (machine.find("rounding", SearchOptions(n)) for n in (2, 3, 5))
+    ]
     assert bounds == [(2, True), (3, True), (4, False)]
 
 
 def test_many_hits_in_one_session_do_not_hide_the_others(machine: Findable) -> None:
     machine.add(1, session("common", day=0))
     machine.add(2, session("hello", title="common", day=0))
-    machine.add(9, session(*(f"common {number}" for number in range(NEWEST + 50)), day=50))
+    machine.add(9, session(*(f"common {number}" for number in range(MAX_NEWEST_TEXTS + 50)), day=50))
     machine.refresh()
     assert set(machine.ids("common")) == {1, 2, 9}
 
 
 def test_many_results_do_not_hide_other_sessions(machine: Findable) -> None:
     many = session("hello")
-    for number in range(NEWEST + 50):
+    for number in range(MAX_NEWEST_TEXTS + 50):
         many.call(f"c{number}", given={"command": f"common {number}"})
     few = session("hello")
     few.call("c", given={"command": "common"})
@@ -155,7 +157,7 @@ def test_filters_alone_show_the_beginning_of_texts(machine: Findable) -> None:
 def test_texts_around_a_hit_are_given_on_demand(machine: Findable) -> None:
     machine.add(1, session("one", "two", "needle", "four", "five", "six"))
     machine.refresh()
-    ((hit,),) = [group.hits for group in machine.find("needle", Wish(context=2)).groups]
+    ((hit,),) = [group.hits for group in machine.find("needle", SearchOptions(context=2)).groups]
     assert [item.snippet.text for item in hit.before if item.snippet] == ["one", "two"]
     assert [item.snippet.text for item in hit.after if item.snippet] == ["four", "five"]
 

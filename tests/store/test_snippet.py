@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.store.search.query import parse
-from turnlog.store.search.snippet import Finder, Snippet, around, fold
+from turnlog.store.search.query import parse_query
+from turnlog.store.search.snippet import Snippet, TermFinder, build_snippet_around, fold_letters
 
 
 def snippet(query: str, text: str, width: int = 160) -> Snippet:
-    return Finder(parse(query).terms, width).snippet(text)
+    return TermFinder(parse_query(query).terms, width).build_snippet(text)
 
 
 def marked(query: str, text: str, width: int = 160) -> list[str]:
@@ -75,13 +75,13 @@ def test_a_word_over_the_edge_of_two_pieces_is_found() -> None:
 
 def test_a_place_in_a_text_is_shown_with_what_is_around_it() -> None:
     text = "x " * 500 + "here" + " y" * 500
-    found = around(text, (1000, 1004), 40)
+    found = build_snippet_around(text, (1000, 1004), 40)
     assert [found.text[start:end] for start, end in found.ranges] == ["here"]
     assert len(found.text) < 80
 
 
 def test_a_place_as_long_as_the_text_is_cut() -> None:
-    assert len(around("x" * 100_000, (0, 100_000), 40).text) < 200
+    assert len(build_snippet_around("x" * 100_000, (0, 100_000), 40).text) < 200
 
 
 @given(st.text(), st.text(st.sampled_from("ab c日é"), min_size=1, max_size=8))
@@ -95,10 +95,10 @@ def test_ranges_lie_in_the_text_one_after_the_other(text: str, query: str) -> No
 
 @given(st.text())
 def test_folding_keeps_the_length(text: str) -> None:
-    assert len(fold(text)) == len(text)
+    assert len(fold_letters(text)) == len(text)
 
 
 @given(st.text(st.characters() | st.sampled_from("aZ Éİßﬁ\u0301\u0345ΣςΩÅ漢が→")))
 def test_a_text_is_folded_letter_by_letter(text: str) -> None:
-    assert fold(text) == "".join(map(fold, text))
-    assert len(fold(text)) == len(text)
+    assert fold_letters(text) == "".join(map(fold_letters, text))
+    assert len(fold_letters(text)) == len(text)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.store.ledger import OPUS, Ledger
-from turnlog.session.clock import seconds
-from turnlog.session.usage.prices import table
+from turnlog.session.clock import to_epoch_seconds
+from turnlog.session.usage.prices import load_price_table
 from turnlog.store.index import pricing
-from turnlog.store.index.spend import UNKNOWN, Stale, touched
+from turnlog.store.index.spend import UNKNOWN_HOUR, StaleSpend, find_stale_spend
 
 EARLY, LATE = "2026-11-03T10:00:00.000Z", "2026-11-03T12:30:00.000Z"
 
@@ -201,9 +201,9 @@ def test_the_sessions_that_a_message_touches_are_all_that_have_a_copy() -> None:
     ledger.answer("m'\"\u2028", 1)
     ledger.answer("m'\"\u2028", 2)
     ledger.answer("n", 3)
-    found = touched(ledger.db, ["m'\"\u2028", "unknown"])
+    found = find_stale_spend(ledger.db, ["m'\"\u2028", "unknown"])
     assert found.sessions == {ledger.session("a"), ledger.session("b")}
-    assert touched(ledger.db, []) == Stale()
+    assert find_stale_spend(ledger.db, []) == StaleSpend()
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ def test_rows_are_stale_from_the_first_hour_of_a_message_on(times: list[str], si
     file = ledger.file("a")
     for number, time in enumerate(times):
         ledger.answer(f"m{number}", file, time, last="2026-11-05T10:00:00.000Z")
-    found = touched(ledger.db, [f"m{number}" for number in range(len(times))])
-    assert found.since == (UNKNOWN if since is None else seconds(since) // 3600)
+    found = find_stale_spend(ledger.db, [f"m{number}" for number in range(len(times))])
+    assert found.since == (UNKNOWN_HOUR if since is None else to_epoch_seconds(since) // 3600)
 
 
 def test_hours_before_the_stale_ones_are_not_looked_at() -> None:
@@ -232,7 +232,7 @@ def test_hours_before_the_stale_ones_are_not_looked_at() -> None:
     ledger.answer("o", file, EARLY, last="3 Nov 2026 23:00:00 GMT", output_tokens=4)
     ledger.renew()
     ledger.db.execute("UPDATE answer SET output = output * 10")
-    ledger.renew(["a"], seconds(LATE) // 3600)
+    ledger.renew(["a"], to_epoch_seconds(LATE) // 3600)
     assert ledger.spend()["a"].output == 1 + 20 + 40, "what is not written as usual may be of any hour"
 
 
@@ -265,11 +265,11 @@ def test_renewing_what_a_change_touches_gives_what_renewing_all_gives(
 ) -> None:
     ledger = filled(before)
     ledger.renew()
-    first = touched(ledger.db, {row[0] for row in before})
+    first = find_stale_spend(ledger.db, {row[0] for row in before})
     ledger.db.execute("DELETE FROM answer")
     for key, file, time, output, model in after:
         ledger.answer(key, file, time, output_tokens=output, model=model)
-    second = touched(ledger.db, {row[0] for row in after})
+    second = find_stale_spend(ledger.db, {row[0] for row in after})
     if hours := [stale.since for stale in (first, second) if stale.since is not None]:
         sessions = first.sessions | second.sessions
         ledger.renew([name for name in "abc" if ledger.session(name) in sessions], min(hours))
@@ -291,16 +291,16 @@ def test_other_prices_renew_all_sessions() -> None:
     ledger = Ledger()
     ledger.answer("m", ledger.file("a"), output_tokens=7)
     ledger.file("b")
-    assert not pricing.is_current(ledger.db)
-    assert pricing.price_date(ledger.db) is None
+    assert not pricing.is_spend_current(ledger.db)
+    assert pricing.read_price_date(ledger.db) is None
     ledger.renew(["b"])  # nothing was ever added up, so all is
     assert ledger.spend().keys() == {"a"}
-    assert pricing.is_current(ledger.db)
-    assert pricing.price_date(ledger.db) == table().date
+    assert pricing.is_spend_current(ledger.db)
+    assert pricing.read_price_date(ledger.db) == load_price_table().date
     ledger.db.execute("UPDATE fact SET value = 'old' WHERE name = 'price_stamp'")
-    assert pricing.is_current(ledger.db)  # the file has other bytes, the prices are the same
+    assert pricing.is_spend_current(ledger.db)  # the file has other bytes, the prices are the same
     ledger.db.execute("UPDATE fact SET value = 'old' WHERE name = 'prices'")
-    assert not pricing.is_current(ledger.db)
+    assert not pricing.is_spend_current(ledger.db)
     ledger.answer("n", 1, output_tokens=5)
     ledger.renew(["b"])
     assert ledger.spend()["a"].output == 12

@@ -18,7 +18,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.store.index_build import ONE, SLUG, TWO, Desk, content, main, recorded_lines, said
 from turnlog.errors import TurnlogError
-from turnlog.store.store import VERSION, Store
+from turnlog.store.store import INDEX_VERSION, Store
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs the modes of POSIX")
 noise = random.Random(4).randbytes
@@ -121,7 +121,7 @@ def test_damage_in_the_middle_is_no_wrong_answer_and_no_crash(filled: Desk) -> N
     assert len(opened_again(filled)) == 1
 
 
-@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1, 0, 99])
+@pytest.mark.parametrize("version", [INDEX_VERSION - 1, INDEX_VERSION + 1, 0, 99])
 def test_an_index_of_another_version_is_put_aside_and_made_again(filled: Desk, version: int) -> None:
     with filled.open() as store:
         store.db.pragma("user_version", version)
@@ -235,7 +235,7 @@ def test_a_limit_of_the_size_of_files_is_told_in_one_line(desk: Desk) -> None:
     desk.write(main(), said(" ".join(f"word{number}" for number in range(200_000))))
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))\n"
-        "from turnlog.cli.program import run; sys.exit(run(['index']))"
+        "from turnlog.cli.program import run_program; sys.exit(run_program(['index']))"
     )
     env = {**os.environ, "CLAUDE_CONFIG_DIR": str(desk.config), "TURNLOG_HOME": str(desk.data)}
     done = subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, capture_output=True, encoding="utf-8")

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from tests.store.calls import call, sample
-from turnlog.store.insight.touched import touched, touchers
+from turnlog.store.insight.touched import find_touching_sessions, list_indexed_files
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_files_are_counted_by_path_with_the_sessions_that_touched_them(db: apsw.
     call(db, "c", tool=4, path="/src/b.py")
     call(db, "d", tool=5, path="/src/b.py", failed=1)
     call(db, "e", tool=5, path="/src/b.py", failed=None, seconds=None, started=None)
-    first, second = touched(db)
+    first, second = list_indexed_files(db)
     assert (first.path, first.reads, first.writes, first.edits, first.failures) == ("/src/a.py", 1, 0, 1, 0)
     assert (first.first, first.last) == ("2026-01-01T10:00:00.000Z", "2026-01-01T11:00:00.000Z")
     assert first.sessions == {"first": 1, "second": 1}
@@ -36,21 +36,21 @@ def test_files_are_counted_by_path_with_the_sessions_that_touched_them(db: apsw.
 def test_calls_of_other_tools_and_without_a_path_touch_no_file(db: apsw.Connection) -> None:
     call(db, "a", tool=6, path="/src")
     call(db, "b", tool=2)
-    assert touched(db) == []
+    assert list_indexed_files(db) == []
 
 
 def test_a_copied_call_counts_once_for_the_session_that_has_it_first(db: apsw.Connection) -> None:
     call(db, "a", tool=2, path="/a", file=2)
     call(db, "a", tool=2, path="/a", file=1, seconds=None, failed=None)
-    (item,) = touched(db)
+    (item,) = list_indexed_files(db)
     assert (item.reads, item.failures, item.sessions) == (1, 0, {"first": 1})
 
 
 def test_only_the_given_sessions_count(db: apsw.Connection) -> None:
     call(db, "a", tool=2, path="/a", file=1)
     call(db, "b", tool=2, path="/b", file=2)
-    assert [item.path for item in touched(db, [2])] == ["/b"]
-    assert touched(db, []) == []
+    assert [item.path for item in list_indexed_files(db, [2])] == ["/b"]
+    assert list_indexed_files(db, []) == []
 
 
 @pytest.mark.parametrize("name", ["/home/dana/src/a_b.py", "src/a_b.py", "a_b.py", "./a_b.py", "src\\a_b.py"])
@@ -58,21 +58,21 @@ def test_the_sessions_that_touched_a_file_are_found_newest_first(db: apsw.Connec
     call(db, "a", tool=2, path="/home/dana/src/a_b.py", file=3)
     call(db, "b", tool=2, path="/home/dana/src/a_b.py", file=2, started="2026-01-05T10:00:00.000Z")
     call(db, "c", tool=2, path="/home/dana/src/axb.py", file=1, started="2026-01-09T10:00:00.000Z")
-    assert [item.path for item in touchers(db, name)] == ["/p/second.jsonl", "/p/first.jsonl"]
+    assert [item.path for item in find_touching_sessions(db, name)] == ["/p/second.jsonl", "/p/first.jsonl"]
 
 
 @pytest.mark.parametrize("name", ["b.py", "%", "", "dana", "a_b"])
 def test_a_name_that_is_no_end_of_a_path_finds_no_session(db: apsw.Connection, name: str) -> None:
     call(db, "a", tool=2, path="/home/dana/src/a_b.py")
-    assert touchers(db, name) == []
+    assert find_touching_sessions(db, name) == []
 
 
 def test_windows_paths_are_found_by_their_end(db: apsw.Connection) -> None:
     call(db, "a", tool=2, path="C:\\Users\\dana\\a.py")
-    assert [item.path for item in touchers(db, "dana/a.py")] == ["/p/first.jsonl"]
+    assert [item.path for item in find_touching_sessions(db, "dana/a.py")] == ["/p/first.jsonl"]
 
 
 def test_a_session_whose_file_is_gone_is_not_found(db: apsw.Connection) -> None:
     call(db, "a", tool=2, path="/a.py")
     db.execute("UPDATE file SET gone = 1")
-    assert touchers(db, "a.py") == []
+    assert find_touching_sessions(db, "a.py") == []

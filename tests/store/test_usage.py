@@ -15,25 +15,25 @@ from hypothesis import strategies as st
 
 from tests.store.ledger import Ledger
 from turnlog.demo import config_dir
-from turnlog.entries.layout import session_files
+from turnlog.entries.layout import list_session_files
 from turnlog.errors import UsageError
 from turnlog.session.session import Session
 from turnlog.session.usage.usage import Usage
 from turnlog.store.session_counts import count_sessions
-from turnlog.store.usage.calls import all_tools
-from turnlog.store.usage.reports import KINDS, Report, Request, report
-from turnlog.store.usage.scanned import scanned
-from turnlog.store.usage.sums import Sum, added
-from turnlog.store.usage.zones import DAY, Zone, day_number, parsed_day, written_day
+from turnlog.store.usage.calls import sum_tool_usage
+from turnlog.store.usage.reports import REPORT_KINDS, UsageReport, UsageRequest, build_usage_report
+from turnlog.store.usage.scanned import build_usage_tables
+from turnlog.store.usage.sums import UsageSum, add_usage_sums
+from turnlog.store.usage.zones import DAY_SECONDS, TimeZone, format_day, parse_day, to_day_number
 
-UTC_ZONE = Zone("UTC")
-
-
-def ask(ledger: Ledger, kind: str, zone: str = "UTC", **wishes: Any) -> Report:
-    return report(ledger.db, Request(kind, zone=Zone(zone), **wishes))
+UTC_ZONE = TimeZone("UTC")
 
 
-def told(found: Report, label: str) -> dict[Any, int]:
+def ask(ledger: Ledger, kind: str, zone: str = "UTC", **wishes: Any) -> UsageReport:
+    return build_usage_report(ledger.db, UsageRequest(kind, zone=TimeZone(zone), **wishes))
+
+
+def told(found: UsageReport, label: str) -> dict[Any, int]:
     """Output tokens by label."""
     return {row.labels[label]: row.sum.output for row in found.rows}
 
@@ -211,17 +211,17 @@ def test_a_name_that_nothing_has_is_an_error_that_knows_the_closest(wish: dict[s
         ask(Ledger(), "daily", model="x")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", REPORT_KINDS)
 def test_an_empty_index_has_empty_reports(kind: str) -> None:
     found = ask(Ledger(), kind, since=date(2026, 1, 1), until=date(2026, 2, 1))
-    assert (found.rows, found.tools, found.total, found.sessions, found.gone) == ([], (), Sum(), 0, 0)
+    assert (found.rows, found.tools, found.total, found.sessions, found.gone) == ([], (), UsageSum(), 0, 0)
 
 
 HOURS = ("2026-11-03T08:50:00.000Z", "2026-11-03T12:59:59.000Z", "2026-11-03T13:00:00.000Z", "2026-11-03T20:15:00.000Z")
 
 
-def starts(found: Report) -> dict[str, int]:
-    return {UTC_ZONE.written(row.labels["start"]): row.sum.output for row in found.rows}
+def starts(found: UsageReport) -> dict[str, int]:
+    return {UTC_ZONE.format_time(row.labels["start"]): row.sum.output for row in found.rows}
 
 
 def test_a_block_begins_at_the_hour_of_its_first_message_and_lasts_five() -> None:
@@ -276,7 +276,7 @@ def test_calls_count_once_by_tool_and_an_answer_in_any_copy_is_one() -> None:
     found = ask(ledger, "tool")
     assert [row[:6] for row in found.tools] == [("Bash", 2, 1, 0, 15, 110), ("Read", 1, 0, 1, 1, 0)]
     assert [row.tokens for row in found.tools] == [31, 0]
-    assert all_tools(found.tools)[1:] == (3, 1, 1, 16, 110)
+    assert sum_tool_usage(found.tools)[1:] == (3, 1, 1, 16, 110)
     assert found.total.output == 150
     assert [row.tool for row in ask(ledger, "tool", since=date(2026, 11, 5)).tools] == ["Read"]
     assert [row.tool for row in ask(ledger, "tool", until=date(2026, 11, 4)).tools] == ["Bash"]
@@ -286,15 +286,15 @@ def test_calls_count_once_by_tool_and_an_answer_in_any_copy_is_one() -> None:
 
 
 def test_sums_add_up() -> None:
-    one, two = Sum(1, 2, cache_write_5m=3, cache_write_1h=4, first=7, last=8), Sum(1, 1, output=9)
-    assert added([one, two]) == Sum(2, 3, 9, cache_write_5m=3, cache_write_1h=4, first=7, last=8)
-    assert added([one, two]).tokens == 3 + 9 + 7
-    assert added([]) == Sum()
+    one, two = UsageSum(1, 2, cache_write_5m=3, cache_write_1h=4, first=7, last=8), UsageSum(1, 1, output=9)
+    assert add_usage_sums([one, two]) == UsageSum(2, 3, 9, cache_write_5m=3, cache_write_1h=4, first=7, last=8)
+    assert add_usage_sums([one, two]).tokens == 3 + 9 + 7
+    assert add_usage_sums([]) == UsageSum()
 
 
 def test_all_reports_have_the_same_total() -> None:
     ledger = shop()
-    assert len({ask(ledger, kind).total for kind in KINDS}) == 1
+    assert len({ask(ledger, kind).total for kind in REPORT_KINDS}) == 1
 
 
 # -- time zones
@@ -313,22 +313,22 @@ def in_berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("in_berlin")
 def test_without_a_name_the_zone_is_that_of_the_machine() -> None:
-    zone, named = Zone(), Zone("Europe/Berlin")
+    zone, named = TimeZone(), TimeZone("Europe/Berlin")
     assert (zone.name, named.name) == ("local", "Europe/Berlin")
     for day in (date(2026, 3, 29), date(2026, 7, 1), date(2026, 10, 25), date(2026, 12, 24)):
-        assert zone.begins(day) == named.begins(day)
-        assert zone.day(zone.begins(day)) == named.day(named.begins(day)) == day_number(day)
-        assert zone.day(zone.begins(day) - 1) == day_number(day) - 1
-    assert zone.stretches(480_000, 500_000) == named.stretches(480_000, 500_000)
+        assert zone.find_day_start(day) == named.find_day_start(day)
+        assert zone.to_day(zone.find_day_start(day)) == named.to_day(named.find_day_start(day)) == to_day_number(day)
+        assert zone.to_day(zone.find_day_start(day) - 1) == to_day_number(day) - 1
+    assert zone.list_stretches(480_000, 500_000) == named.list_stretches(480_000, 500_000)
     assert told(ask(at(*EVENING), "daily", ""), "day") == {"2026-11-03": 15}
 
 
 def test_stretches_end_where_the_clocks_change() -> None:
-    found = Zone("Europe/Berlin").stretches(490_000, 500_000)
+    found = TimeZone("Europe/Berlin").list_stretches(490_000, 500_000)
     assert [stretch.offset for stretch in found] == [3600, 7200, 3600]
     changes = [datetime.fromtimestamp(stretch.hour * 3600, UTC).strftime("%m-%d %H") for stretch in found[1:]]
     assert changes == ["03-29 01", "10-25 01"]
-    assert len(Zone("Europe/Berlin").stretches(0, 10**9)) < 300
+    assert len(TimeZone("Europe/Berlin").list_stretches(0, 10**9)) < 300
 
 
 @pytest.mark.parametrize(
@@ -336,13 +336,15 @@ def test_stretches_end_where_the_clocks_change() -> None:
 )
 def test_a_zone_that_is_not_known_is_an_error(name: str) -> None:
     with pytest.raises(UsageError, match="not known; give a name such as Europe/Berlin"):
-        Zone(name)
+        TimeZone(name)
 
 
 def test_years_that_calendars_do_not_reach_have_no_offset() -> None:
-    assert Zone("Europe/Berlin").offset(10**15) == 0
-    assert Zone("Asia/Kolkata").begins(date(9999, 12, 31)) == day_number(date(9999, 12, 31)) * DAY
-    assert written_day(10**7) == "9999-12-31"
+    assert TimeZone("Europe/Berlin").find_offset(10**15) == 0
+    assert (
+        TimeZone("Asia/Kolkata").find_day_start(date(9999, 12, 31)) == to_day_number(date(9999, 12, 31)) * DAY_SECONDS
+    )
+    assert format_day(10**7) == "9999-12-31"
 
 
 @pytest.mark.parametrize(
@@ -356,7 +358,7 @@ def test_years_that_calendars_do_not_reach_have_no_offset() -> None:
     ],
 )
 def test_days_are_understood_as_people_write_them(text: str, expected: date) -> None:
-    assert parsed_day(text, "--since", lambda: date(2026, 11, 15)) == expected
+    assert parse_day(text, "--since", lambda: date(2026, 11, 15)) == expected
 
 
 @pytest.mark.parametrize(
@@ -364,7 +366,7 @@ def test_days_are_understood_as_people_write_them(text: str, expected: date) -> 
 )
 def test_what_is_no_day_is_an_error_that_names_the_option(text: str) -> None:
     with pytest.raises(UsageError, match=r"--since .*no day; give one such as"):
-        parsed_day(text, "--since", lambda: date(2026, 11, 15))
+        parse_day(text, "--since", lambda: date(2026, 11, 15))
 
 
 # -- without an index
@@ -376,9 +378,9 @@ def usage_of(path: Path) -> Usage:
 
 
 def test_a_scan_of_the_files_gives_the_sums_of_the_demo() -> None:
-    db = scanned([config_dir()])
-    found = report(db, Request("session", zone=UTC_ZONE))
-    sessions = {item.session_id: usage_of(item.path) for item in session_files(config_dir())}
+    db = build_usage_tables([config_dir()])
+    found = build_usage_report(db, UsageRequest("session", zone=UTC_ZONE))
+    sessions = {item.session_id: usage_of(item.path) for item in list_session_files(config_dir())}
     assert found.total.messages > 100
     for row in found.rows:
         usage = sessions[row.labels["session_id"]]
@@ -392,4 +394,4 @@ def test_a_scan_of_the_files_gives_the_sums_of_the_demo() -> None:
 
 
 def test_a_scan_of_no_folders_is_empty(tmp_path: Path) -> None:
-    assert report(scanned([tmp_path]), Request("daily", zone=UTC_ZONE)).total == Sum()
+    assert build_usage_report(build_usage_tables([tmp_path]), UsageRequest("daily", zone=UTC_ZONE)).total == UsageSum()

@@ -15,12 +15,12 @@ from tests.conftest import ROOT
 from tests.session.build import Build
 from tests.store.index_build import Content, Desk, content, main
 from turnlog.entries.tail import Checkpoint
-from turnlog.session.texts.outline import Outline
-from turnlog.session.usage.counting import Best
-from turnlog.store.index.changes import changes
-from turnlog.store.index.gather import Batch
-from turnlog.store.index.refresh import unheard
-from turnlog.store.index.work import CommitLimits, Work, _Rest
+from turnlog.session.texts.outline import TranscriptOutline
+from turnlog.session.usage.counting import MessageCounts
+from turnlog.store.index.changes import find_index_changes
+from turnlog.store.index.gather import IndexBatch
+from turnlog.store.index.refresh import ignore_progress
+from turnlog.store.index.work import CommitLimits, RefreshWork, _CommitRest
 from turnlog.store.store import Store
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
@@ -44,9 +44,9 @@ def work(desk: Desk, limits: CommitLimits) -> tuple[int, Content]:
         return False
 
     with Store.open(desk.data) as store:
-        found = changes(store.db, [desk.config])
+        found = find_index_changes(store.db, [desk.config])
         store.db.set_commit_hook(committed)
-        Work(store.db, unheard, sum(item.more for item in found.files), limits).run(found.files)
+        RefreshWork(store.db, ignore_progress, sum(item.more for item in found.files), limits).run(found.files)
         return len(commits), content(store.db)
 
 
@@ -116,24 +116,24 @@ def test_a_first_index_costs_as_much_per_file_however_many_there_are(tmp_path: P
 
 
 @pytest.fixture
-def large(desk: Desk) -> Iterator[_Rest]:
+def large(desk: Desk) -> Iterator[_CommitRest]:
     """What is to be written at the end of a step with very many messages."""
     with desk.open() as store:
-        rest = _Rest(store.db, {})
-        rest.add(batch(200_000), is_fork=False)
+        rest = _CommitRest(store.db, {})
+        rest.add_batch(batch(200_000), is_fork=False)
         yield rest
 
 
-def batch(messages: int) -> Batch:
-    answers = {f"m{number}": Best(None, "", "") for number in range(messages)}
-    return Batch(1, 1, None, Checkpoint(), Outline(), [], answers, {}, [], [], [], [])
+def batch(messages: int) -> IndexBatch:
+    answers = {f"m{number}": MessageCounts(None, "", "") for number in range(messages)}
+    return IndexBatch(1, 1, None, Checkpoint(), TranscriptOutline(), [], answers, {}, [], [], [], [])
 
 
-def test_one_more_file_does_not_copy_what_was_noted_of_the_others(large: _Rest) -> None:
+def test_one_more_file_does_not_copy_what_was_noted_of_the_others(large: _CommitRest) -> None:
     more = batch(1)
     tracemalloc.start()
     try:
-        large.add(more, is_fork=False)
+        large.add_batch(more, is_fork=False)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -12,9 +12,9 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from turnlog.web.app import application
-from turnlog.web.place import Place
-from turnlog.web.security import Door, Guard
+from turnlog.web.app import build_application
+from turnlog.web.place import Machine
+from turnlog.web.security import RequestGuard, ServerKeys
 
 Run = Callable[..., str]
 """Runs `turnlog` with some words and gives its standard output."""
@@ -104,10 +104,12 @@ def read_session(found: Surfaces, run: Run, path: str) -> None:
 
 def read_web(found: Surfaces, config: Path, data: Path) -> None:
     """Read the pages and what programs ask of the web server."""
-    place = Place([config], data)
+    place = Machine([config], data)
     place.store.refresh(place.config_dirs)
-    door = Door(PORT, b"s" * 32)
-    client = TestClient(Guard(application(place), door), f"http://127.0.0.1:{PORT}", follow_redirects=False)
+    door = ServerKeys(PORT, b"s" * 32)
+    client = TestClient(
+        RequestGuard(build_application(place), door), f"http://127.0.0.1:{PORT}", follow_redirects=False
+    )
     client.cookies.set(door.cookie_name, door.cookie)
     page, rows = 0, []
     while True:

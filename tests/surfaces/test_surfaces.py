@@ -11,7 +11,7 @@ import pytest
 
 from tests.surfaces.compare import Surfaces, read_commands, read_session, read_web
 from tests.surfaces.machines import copy_recorded, link_published
-from turnlog.cli.program import run
+from turnlog.cli.program import run_program
 
 DATA = Path(__file__).parent.parent / "data"
 
@@ -39,7 +39,7 @@ def _printed(*words: str) -> str:
     before, raw = sys.stdout, io.BytesIO()
     stream = sys.stdout = io.TextIOWrapper(raw, encoding="utf-8", write_through=True)
     try:
-        status = run(list(words))
+        status = run_program(list(words))
     finally:
         sys.stdout = before
     assert status == 0, words

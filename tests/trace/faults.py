@@ -27,16 +27,16 @@ from tests.session.build import Build, Line, encoded  # noqa: E402 - after the c
 from tests.trace.killing import die_at  # noqa: E402 - after the clock
 from tests.trace.test_wakes import leave  # noqa: E402 - after the clock
 from turnlog.session.session import Session  # noqa: E402 - after the clock
-from turnlog.trace.ending import Patience  # noqa: E402 - after the clock
-from turnlog.trace.outbox.delivery import deliver  # noqa: E402 - after the clock
+from turnlog.trace.ending import WaitLimits  # noqa: E402 - after the clock
+from turnlog.trace.outbox.delivery import deliver_batches  # noqa: E402 - after the clock
 from turnlog.trace.outbox.outbox import Outbox  # noqa: E402 - after the clock
-from turnlog.trace.spans.span import Told  # noqa: E402 - after the clock
-from turnlog.trace.spans.spans import traces  # noqa: E402 - after the clock
-from turnlog.trace.targets.target import Target  # noqa: E402 - after the clock
+from turnlog.trace.spans.span import SessionSignals  # noqa: E402 - after the clock
+from turnlog.trace.spans.spans import build_session_traces  # noqa: E402 - after the clock
+from turnlog.trace.targets.target import TraceTarget  # noqa: E402 - after the clock
 from turnlog.trace.wire.post import Poster  # noqa: E402 - after the clock
-from turnlog.trace.worker import Job, work  # noqa: E402 - after the clock
+from turnlog.trace.worker import WorkerJob, run_worker  # noqa: E402 - after the clock
 
-_HASTE = Patience(answer=0.05, duration=0.0, quiet=0.0)
+_HASTE = WaitLimits(answer=0.05, duration=0.0, quiet=0.0)
 _AGENT = "a0b1c2d3e4f5a6b7c"
 
 
@@ -51,7 +51,7 @@ class Schedule:
         self.name = f"{number:08d}-0000-4000-8000-000000000000"
         self.path = folder / str(number) / "claude" / "projects" / "-home-dana" / f"{self.name}.jsonl"
         self.agent = self.path.with_suffix("") / "subagents" / f"agent-{_AGENT}.jsonl"
-        self.target = Target("t", f"{url}/{number}/v1/traces", timeout=0.3)
+        self.target = TraceTarget("t", f"{url}/{number}/v1/traces", timeout=0.3)
         self.lines, inner = conversation(self.name, self.chance)
         self.agent.parent.mkdir(parents=True)
         self.agent.write_bytes(inner)
@@ -139,7 +139,7 @@ class Schedule:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
             if step is not None:
                 die_at(step)
-            work(Job(self.folder, "m", lambda _: [self.target], _HASTE, 0.0))
+            run_worker(WorkerJob(self.folder, "m", lambda _: [self.target], _HASTE, 0.0))
         finally:
             os._exit(0)
 
@@ -149,12 +149,16 @@ class Schedule:
         with Outbox.open(self.folder / "outbox.db") as outbox, Poster(self.target) as poster:
             outbox.requeue(self.target.key)
             for _ in range(20):
-                outbox.ask_again(self.target.key)
-                if not deliver(outbox, poster).left:
+                outbox.end_pause(self.target.key)
+                if not deliver_batches(outbox, poster).left:
                     break
-            (standing,) = [item for item in outbox.status() if item.key == self.target.key]
+            (standing,) = [item for item in outbox.list_statuses() if item.key == self.target.key]
         with Session.open(self.path) as session:
-            expected = [node.id.hex() for trace in traces(session, Told(over=True)) for node in trace.nodes]
+            expected = [
+                node.id.hex()
+                for trace in build_session_traces(session, SessionSignals(over=True))
+                for node in trace.nodes
+            ]
         return {
             "schedule": self.number,
             "expected": expected,

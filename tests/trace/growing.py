@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.session.session import Session
-from turnlog.trace.spans.attributes import span
-from turnlog.trace.spans.content import Contents, Policy
-from turnlog.trace.spans.span import Span, Told
-from turnlog.trace.spans.spans import traces
+from turnlog.trace.spans.attributes import build_span
+from turnlog.trace.spans.content import ContentPolicy, SpanContents
+from turnlog.trace.spans.span import SessionSignals, Span
+from turnlog.trace.spans.spans import build_session_traces
 
 
 class Piece(NamedTuple):
@@ -77,19 +77,23 @@ def append(folder: Path, new: Iterable[Piece]) -> None:
             file.write(piece.data)
 
 
-def exported(path: Path, told: Told = Told(), policy: Policy = Policy()) -> dict[bytes, Span]:  # noqa: B008
+def exported(
+    path: Path, told: SessionSignals = SessionSignals(), policy: ContentPolicy = ContentPolicy()
+) -> dict[bytes, Span]:
     """The spans of a session that are final, by their ids."""
     return {item.id: item for item in spans(path, told, policy)}
 
 
-def spans(path: Path, told: Told = Told(), policy: Policy = Policy()) -> Iterator[Span]:  # noqa: B008
+def spans(
+    path: Path, told: SessionSignals = SessionSignals(), policy: ContentPolicy = ContentPolicy()
+) -> Iterator[Span]:
     """The spans of a session that are final."""
     with Session.open(path) as session:
-        for trace in traces(session, told):
-            contents = Contents(session, policy)
+        for trace in build_session_traces(session, told):
+            contents = SpanContents(session, policy)
             for node in trace.nodes:
                 if node.final:
-                    yield span(node, trace, contents)
+                    yield build_span(node, trace, contents)
 
 
 def grown(folder: Path, main: Path, parts: Iterable[list[Piece]]) -> dict[bytes, Emitted]:
@@ -101,7 +105,7 @@ def grown(folder: Path, main: Path, parts: Iterable[list[Piece]]) -> dict[bytes,
         append(folder, part)
         count += len(part)
         keep(first, exported(folder / main), count)
-    keep(first, exported(folder / main, Told(over=True)), count)
+    keep(first, exported(folder / main, SessionSignals(over=True)), count)
     return first
 
 

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import turnlog.store.lock
 import turnlog.trace
 from tests.trace.batches import made, target
-from turnlog.trace.outbox.delivery import Pace, deliver
-from turnlog.trace.outbox.outbox import Outbox, Overtaken
-from turnlog.trace.wire.batch import Batch
+from turnlog.trace.outbox.delivery import DeliveryPace, deliver_batches
+from turnlog.trace.outbox.outbox import Outbox, OutboxOvertaken
+from turnlog.trace.wire.batch import SpanBatch
 from turnlog.trace.wire.post import Poster
 
 PATH = "/projects/a.jsonl"
@@ -47,7 +47,7 @@ class Order(NamedTuple):
     """Also what was refused, and without regard to pauses."""
 
     @property
-    def batches(self) -> list[Batch]:
+    def batches(self) -> list[SpanBatch]:
         """What is to be put."""
         return [made(10 * self.number + place, size) for place, size in enumerate(self.sizes)]
 
@@ -94,13 +94,13 @@ def work(order: Order) -> None:
 
     here = target(order.url)
     with Outbox.open(Path(order.folder) / "outbox.db", clock=now) as outbox, Poster(here) as poster:
-        fresh = [batch for batch in order.batches if not outbox.claimed(here.key, batch.spans)]
-        with suppress(Overtaken):  # by the other child, which puts the same
+        fresh = [batch for batch in order.batches if not outbox.find_claims(here.key, batch.spans)]
+        with suppress(OutboxOvertaken):  # by the other child, which puts the same
             outbox.put(here.key, fresh, PATH, "the end")
         if order.again:
             outbox.requeue(here.key)
-            outbox.ask_again(here.key)
-        deliver(outbox, poster, patience=3600.0, pace=Pace(now, lambda: ahead, sleep))
+            outbox.end_pause(here.key)
+        deliver_batches(outbox, poster, patience=3600.0, pace=DeliveryPace(now, lambda: ahead, sleep))
 
 
 def die_at(step: int) -> None:

@@ -9,10 +9,10 @@ from inline_snapshot import snapshot
 
 from tests.session.build import SESSION, Build, use
 from tests.trace.trees import OVER, spans
-from turnlog.trace.spans.attributes import span
-from turnlog.trace.spans.content import Contents
+from turnlog.trace.spans.attributes import build_span
+from turnlog.trace.spans.content import SpanContents
 from turnlog.trace.spans.span import Span
-from turnlog.trace.spans.spans import traces
+from turnlog.trace.spans.spans import build_session_traces
 
 USAGE = {
     "input_tokens": 12,
@@ -52,9 +52,9 @@ def own(item: Span) -> dict[str, Any]:
 def test_every_span_says_where_it_belongs() -> None:
     build = turn()
     session = build.session()
-    trace = traces(session)[0]
+    trace = build_session_traces(session)[0]
     for node in trace.nodes:
-        item = span(node, trace, Contents(session), user="dana")
+        item = build_span(node, trace, SpanContents(session), user="dana")
         shared = {name: value for name, value in item.attributes.items() if name not in own(item) or name == "user.id"}
         assert shared == {
             "session.id": SESSION,
@@ -252,9 +252,9 @@ def test_names_are_not_longer_than_names_are() -> None:
     build = Build()
     build.prompt()
     build.answer(use("c" * 5000, "N" * 5000), stop="x" * 5000, model="m" * 5000, id="i" * 5000)
-    for trace in traces(build.session(), OVER):
+    for trace in build_session_traces(build.session(), OVER):
         for node in trace.nodes:
-            item = span(node, trace, Contents(build.session()))
+            item = build_span(node, trace, SpanContents(build.session()))
             assert len(item.name) < 250
     longest = max(
         len(str(value)) for item in made(build) for name, value in item.attributes.items() if "messages" not in name

@@ -15,11 +15,11 @@ from tests.session.build import Build, outcome, use
 from tests.trace.stories import SECRET
 from tests.trace.trees import spans
 from turnlog.redact.redactor import Redactor
-from turnlog.trace.spans.attributes import span
-from turnlog.trace.spans.content import MARGIN, Contents, Cutter, Policy
-from turnlog.trace.spans.parts import Part, json_of, said
+from turnlog.trace.spans.attributes import build_span
+from turnlog.trace.spans.content import REDACTION_MARGIN_CHARS, ContentPolicy, SpanContents, TextCutter
+from turnlog.trace.spans.parts import SpanPart, read_entry_parts, to_json_text
 from turnlog.trace.spans.span import Span
-from turnlog.trace.spans.spans import traces
+from turnlog.trace.spans.spans import build_session_traces
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
@@ -45,7 +45,7 @@ def story(*answer: Any) -> Build:
     return build
 
 
-def said_by(build: Build, policy: Policy = Policy()) -> dict[str, Any]:  # noqa: B008
+def said_by(build: Build, policy: ContentPolicy = ContentPolicy()) -> dict[str, Any]:
     """The attributes of all spans of a session together."""
     return {name: value for item in spans(build.session(), policy=policy) for name, value in item.attributes.items()}
 
@@ -88,22 +88,22 @@ def test_marks_do_not_depend_on_which_spans_are_made() -> None:
     build.call("c1", "Bash", {"command": f"echo {SECRET.swapcase().replace('GHP_', 'ghp_')}"})
     build.result("c1")
     session = build.session()
-    trace = traces(session)[0]
+    trace = build_session_traces(session)[0]
     tool = next(node for node in trace.nodes if node.kind == "tool")
-    alone = span(tool, trace, Contents(session))
+    alone = build_span(tool, trace, SpanContents(session))
     assert alone.attributes["gen_ai.tool.call.arguments"] == '{"command":"echo [secret:github:2]"}'
 
 
 def test_signatures_are_never_sent() -> None:
     build = story({"type": "thinking", "thinking": "hm", "signature": "c2lnbmVk"}, "done")
-    assert not [item for item in spans(build.session(), policy=Policy("full")) if "c2lnbmVk" in texts(item)]
+    assert not [item for item in spans(build.session(), policy=ContentPolicy("full")) if "c2lnbmVk" in texts(item)]
 
 
 def test_everything_is_sent_as_it_is_if_that_is_asked_for() -> None:
     build = Build()
     build.prompt(f"use {SECRET}")
     build.answer("yes")
-    assert SECRET in texts(spans(build.session(), policy=Policy("full"))[0])
+    assert SECRET in texts(spans(build.session(), policy=ContentPolicy("full"))[0])
 
 
 def test_nothing_that_was_said_is_sent_if_that_is_asked_for() -> None:
@@ -112,7 +112,7 @@ def test_nothing_that_was_said_is_sent_if_that_is_asked_for() -> None:
     build.answer({"type": "thinking", "thinking": "WORD"}, use("c1", "Bash", {"command": "WORD"}), stop="tool_use")
     build.result("c1", "WORD", error=True)
     build.answer("WORD API error", model="<synthetic>", isApiErrorMessage=True, error="WORD WORD")
-    found = spans(build.session(), policy=Policy("none"))
+    found = spans(build.session(), policy=ContentPolicy("none"))
     assert len(found) == 4
     assert not [item for item in found if "WORD" in texts(item) or "webshop" in texts(item)]
     assert [item.error for item in found] == ["api_error", None, "api_error", "error"]
@@ -124,12 +124,12 @@ def test_nothing_that_was_said_is_sent_if_that_is_asked_for() -> None:
 def test_a_long_text_is_cut_and_tells_its_length_and_hash() -> None:
     text = "0123456789" * 10
     digest = sha256(text.encode()).hexdigest()
-    assert Cutter(16, None).text(text) == f"0123456789012345 … [cut: 100 characters, sha256 {digest}]"
-    assert Cutter(100, None).text(text) == text
+    assert TextCutter(16, None).cut_text(text) == f"0123456789012345 … [cut: 100 characters, sha256 {digest}]"
+    assert TextCutter(100, None).cut_text(text) == text
 
 
 def test_a_text_that_grows_by_marks_is_cut_as_well() -> None:
-    cut = Cutter(60, Redactor()).text(f"{SECRET} " * 2)
+    cut = TextCutter(60, Redactor()).cut_text(f"{SECRET} " * 2)
     assert cut.startswith("[secret:github:1] [secret:github:1]")
     assert "cut" not in cut
 
@@ -137,15 +137,15 @@ def test_a_text_that_grows_by_marks_is_cut_as_well() -> None:
 @given(st.integers(0, 80), st.integers(30, 100))
 def test_no_secret_survives_by_being_cut_in_two(before: int, limit: int) -> None:
     text = "x " * (before // 2) + SECRET + " y" * 20_000
-    cut = Cutter(limit, Redactor()).text(text)
+    cut = TextCutter(limit, Redactor()).cut_text(text)
     assert SECRET[:8] not in cut
 
 
 @given(st.integers(-60, 60))
 def test_no_secret_survives_at_the_place_where_redacting_ends(shift: int) -> None:
     limit = 1000
-    text = "x " * ((limit + MARGIN + shift) // 2) + SECRET + " y" * 200
-    assert SECRET[:8] not in Cutter(limit, Redactor()).text(text)
+    text = "x " * ((limit + REDACTION_MARGIN_CHARS + shift) // 2) + SECRET + " y" * 200
+    assert SECRET[:8] not in TextCutter(limit, Redactor()).cut_text(text)
 
 
 def test_a_long_value_becomes_a_text_that_is_cut() -> None:
@@ -166,19 +166,19 @@ def test_a_long_value_becomes_a_text_that_is_cut() -> None:
 )
 @pytest.mark.parametrize("size", [10, 100_000])
 def test_what_is_a_secret_by_its_key_is_redacted_in_a_value_of_any_length(value: dict[str, Any], size: int) -> None:
-    sent = json_of(Cutter(20_000, Redactor()).value({**value, "text": "x " * size}))
+    sent = to_json_text(TextCutter(20_000, Redactor()).cut_value({**value, "text": "x " * size}))
     assert "[secret:" in sent
     assert WORD not in sent
 
 
 def test_no_secret_survives_where_the_room_for_a_long_value_ends() -> None:
-    for before in range(20_000 + MARGIN - 60, 20_000 + MARGIN + 20):
-        sent = Cutter(20_000, Redactor()).value({"text": "x " * (before // 2) + SECRET, "more": "y " * 20_000})
+    for before in range(20_000 + REDACTION_MARGIN_CHARS - 60, 20_000 + REDACTION_MARGIN_CHARS + 20):
+        sent = TextCutter(20_000, Redactor()).cut_value({"text": "x " * (before // 2) + SECRET, "more": "y " * 20_000})
         assert SECRET[:10] not in sent
 
 
 def test_a_value_that_is_only_a_little_too_long_is_redacted_before_it_is_cut() -> None:
-    given = Cutter(50, Redactor()).value({"command": f"echo {SECRET} {'y' * 60}"})
+    given = TextCutter(50, Redactor()).cut_value({"command": f"echo {SECRET} {'y' * 60}"})
     assert given.startswith('{"command":"echo [secret:github:1] yyy')
 
 
@@ -199,7 +199,7 @@ def test_a_picture_is_a_word_with_its_type_and_size() -> None:
     build.prompt([{"type": "text", "text": "see"}, picture])
     build.call("c1", "Read")
     build.result("c1", [picture, {"type": "text", "text": "there"}, 7])
-    found = said_by(build, Policy("full"))
+    found = said_by(build, ContentPolicy("full"))
     assert found["input.value"] == "see\n[image: image/png, 9 bytes]"
     assert found["gen_ai.tool.call.result"] == "[image: image/png, 9 bytes]\nthere\n7"
 
@@ -207,33 +207,36 @@ def test_a_picture_is_a_word_with_its_type_and_size() -> None:
 @pytest.mark.parametrize(
     ("block", "part"),
     [
-        ({"type": "text", "text": "a"}, Part("text", "a")),
+        ({"type": "text", "text": "a"}, SpanPart("text", "a")),
         ({"type": "text", "text": ""}, None),
         ({"type": "text", "text": 7}, None),
-        ({"type": "thinking", "thinking": "a", "signature": "s"}, Part("reasoning", "a")),
+        ({"type": "thinking", "thinking": "a", "signature": "s"}, SpanPart("reasoning", "a")),
         ({"type": "thinking", "thinking": ""}, None),
-        ({"type": "redacted_thinking", "data": "s"}, Part("reasoning", "[redacted thinking]")),
-        ({"type": "tool_use", "id": 7, "name": None, "input": [1]}, Part("tool_call", value=[1])),
-        ({"type": "server_tool_use", "id": "s", "name": "n", "input": {}}, Part("tool_call", "", "s", "n", {})),
-        ({"type": "tool_result", "tool_use_id": "c", "content": None}, Part("tool_call_response", "", "c")),
-        ({"type": "tool_result", "tool_use_id": "c", "content": {"a": 1}}, Part("tool_call_response", '{"a":1}', "c")),
+        ({"type": "redacted_thinking", "data": "s"}, SpanPart("reasoning", "[redacted thinking]")),
+        ({"type": "tool_use", "id": 7, "name": None, "input": [1]}, SpanPart("tool_call", value=[1])),
+        ({"type": "server_tool_use", "id": "s", "name": "n", "input": {}}, SpanPart("tool_call", "", "s", "n", {})),
+        ({"type": "tool_result", "tool_use_id": "c", "content": None}, SpanPart("tool_call_response", "", "c")),
+        (
+            {"type": "tool_result", "tool_use_id": "c", "content": {"a": 1}},
+            SpanPart("tool_call_response", '{"a":1}', "c"),
+        ),
         (
             {"type": "document", "source": {"type": "text", "data": "abc"}},
-            Part("text", "[document: unknown type, 3 bytes]"),
+            SpanPart("text", "[document: unknown type, 3 bytes]"),
         ),
-        ({"type": "image", "source": {"type": "url", "url": "u"}}, Part("text", "[image]")),
-        ({"type": ["odd"]}, Part("text", "[block]")),
+        ({"type": "image", "source": {"type": "url", "url": "u"}}, SpanPart("text", "[image]")),
+        ({"type": ["odd"]}, SpanPart("text", "[block]")),
     ],
 )
-def test_each_block_is_a_part(block: dict[str, Any], part: Part | None) -> None:
-    assert said({"message": {"content": [block]}}).parts == ([part] if part else [])
+def test_each_block_is_a_part(block: dict[str, Any], part: SpanPart | None) -> None:
+    assert read_entry_parts({"message": {"content": [block]}}).parts == ([part] if part else [])
 
 
 @pytest.mark.parametrize(
     "body", [{}, {"message": 7}, {"message": {"content": 7}}, {"message": {"content": [7]}}, {"attachment": 7}]
 )
 def test_a_body_that_says_nothing_has_no_parts(body: dict[str, Any]) -> None:
-    assert said(body).parts == []
+    assert read_entry_parts(body).parts == []
 
 
 @pytest.mark.parametrize(
@@ -247,20 +250,20 @@ def test_a_body_that_says_nothing_has_no_parts(body: dict[str, Any]) -> None:
     ],
 )
 def test_the_kind_of_an_api_error_is_a_name(fields: dict[str, Any], kind: str) -> None:
-    assert said({"isApiErrorMessage": True, **fields}).error == kind
+    assert read_entry_parts({"isApiErrorMessage": True, **fields}).error == kind
 
 
 @given(JSON)
 def test_any_value_can_be_written_as_json(value: Any) -> None:
-    assert isinstance(json_of(value), str)
+    assert isinstance(to_json_text(value), str)
 
 
 def test_values_that_no_encoder_takes_are_written_all_the_same() -> None:
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
-    assert json_of(deep) == '"[nested too deep]"'
-    assert json_of({"a": "\ud83c", "b": 1 << 70}) == '{"a":"\ud83c","b":1180591620717411303424}'
+    assert to_json_text(deep) == '"[nested too deep]"'
+    assert to_json_text({"a": "\ud83c", "b": 1 << 70}) == '{"a":"\ud83c","b":1180591620717411303424}'
 
 
 @given(JSON, JSON, JSON)

@@ -11,10 +11,18 @@ from typing import Any
 import pytest
 
 from tests.session.build import DATA, Build, encoded
-from turnlog.trace.ending import End, Expected, Patience, awaited, end, judged, settled
+from turnlog.trace.ending import (
+    ExpectedEnd,
+    TranscriptEnd,
+    WaitLimits,
+    judge_transcript_end,
+    read_transcript_end,
+    wait_for_transcript_end,
+    wait_until_quiet,
+)
 
-SHORT = Patience(answer=0.3, duration=0.05, quiet=0.05)
-LONG = Patience(answer=30, duration=30, quiet=0.05)
+SHORT = WaitLimits(answer=0.3, duration=0.05, quiet=0.05)
+LONG = WaitLimits(answer=30, duration=30, quiet=0.05)
 OLD = 1_700_000_000
 
 
@@ -38,11 +46,11 @@ def write(path: Path, build: Build, *, cut: int = 0, mtime: float | None = OLD) 
 
 def test_an_answer_without_a_call_is_a_rest(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", turn(answer=" It is\ndone. "))
-    assert end(path) == End(is_rest=True, text=" It is\ndone. ", prompts=("p1",))
+    assert read_transcript_end(path) == TranscriptEnd(is_rest=True, text=" It is\ndone. ", prompts=("p1",))
 
 
 def test_a_line_that_is_not_complete_is_not_there_yet(tmp_path: Path) -> None:
-    assert end(write(tmp_path / "s.jsonl", turn(), cut=1)) == End(prompts=("p1",))
+    assert read_transcript_end(write(tmp_path / "s.jsonl", turn(), cut=1)) == TranscriptEnd(prompts=("p1",))
 
 
 def test_texts_and_calls_of_one_answer_belong_together(tmp_path: Path) -> None:
@@ -50,47 +58,47 @@ def test_texts_and_calls_of_one_answer_belong_together(tmp_path: Path) -> None:
     build.prompt()
     build.answer("First, ", id="m")
     build.answer("a look.", id="m")
-    assert end(write(tmp_path / "s.jsonl", build)).text == "First, a look."
+    assert read_transcript_end(write(tmp_path / "s.jsonl", build)).text == "First, a look."
     build.call("c1", id="m")
-    assert not end(write(tmp_path / "s.jsonl", build)).is_rest
+    assert not read_transcript_end(write(tmp_path / "s.jsonl", build)).is_rest
 
 
 def test_book_keeping_behind_the_answer_does_not_hide_it(tmp_path: Path) -> None:
     build = turn()
     build.system("stop_hook_summary")
     build.note("last-prompt", lastPrompt="x" * 300_000)
-    assert end(write(tmp_path / "s.jsonl", build)) == End(True, "Done.", ("p1",))
+    assert read_transcript_end(write(tmp_path / "s.jsonl", build)) == TranscriptEnd(True, "Done.", ("p1",))
     build.system("turn_duration", durationMs=5)
-    assert end(write(tmp_path / "s.jsonl", build)).has_duration
+    assert read_transcript_end(write(tmp_path / "s.jsonl", build)).has_duration
 
 
 def test_a_sub_agent_in_the_sessions_own_file_is_not_its_end(tmp_path: Path) -> None:
     build = turn()
     build.answer("An agent's.", isSidechain=True)
-    assert end(write(tmp_path / "s.jsonl", build)).text == "Done."
+    assert read_transcript_end(write(tmp_path / "s.jsonl", build)).text == "Done."
 
 
 def test_a_file_that_is_not_there_has_no_end(tmp_path: Path) -> None:
-    assert end(tmp_path / "none.jsonl") == End()
+    assert read_transcript_end(tmp_path / "none.jsonl") == TranscriptEnd()
 
 
 @pytest.mark.parametrize(
     ("found", "expected", "verdict"),
     [
-        (End(True, " All\ndone. ", ("p",)), Expected("All\ndone.", "p"), "there"),
-        (End(True, "First. Then.", ("p",)), Expected("Then.", "p"), "there"),
-        (End(True, "Done.", ()), Expected("Done.", "p"), "there"),
-        (End(True, "Done.", ()), Expected(), "there"),
-        (End(True, "", ("p",)), Expected("", "p"), "there"),
-        (End(False, "Done.", ("p",)), Expected("Done.", "p"), "missing"),
-        (End(True, "Before.", ("p",)), Expected("Done.", "p"), "missing"),
-        (End(True, "Done.", ("before",)), Expected("Done.", "p"), "missing"),
-        (End(True, "Done.", ("p", "next")), Expected("Done.", "p"), "passed"),
-        (End(), Expected("Done.", "p"), "missing"),
+        (TranscriptEnd(True, " All\ndone. ", ("p",)), ExpectedEnd("All\ndone.", "p"), "there"),
+        (TranscriptEnd(True, "First. Then.", ("p",)), ExpectedEnd("Then.", "p"), "there"),
+        (TranscriptEnd(True, "Done.", ()), ExpectedEnd("Done.", "p"), "there"),
+        (TranscriptEnd(True, "Done.", ()), ExpectedEnd(), "there"),
+        (TranscriptEnd(True, "", ("p",)), ExpectedEnd("", "p"), "there"),
+        (TranscriptEnd(False, "Done.", ("p",)), ExpectedEnd("Done.", "p"), "missing"),
+        (TranscriptEnd(True, "Before.", ("p",)), ExpectedEnd("Done.", "p"), "missing"),
+        (TranscriptEnd(True, "Done.", ("before",)), ExpectedEnd("Done.", "p"), "missing"),
+        (TranscriptEnd(True, "Done.", ("p", "next")), ExpectedEnd("Done.", "p"), "passed"),
+        (TranscriptEnd(), ExpectedEnd("Done.", "p"), "missing"),
     ],
 )
-def test_the_end_is_the_expected_one_or_not(found: End, expected: Expected, verdict: str) -> None:
-    assert judged(found, expected) == verdict
+def test_the_end_is_the_expected_one_or_not(found: TranscriptEnd, expected: ExpectedEnd, verdict: str) -> None:
+    assert judge_transcript_end(found, expected) == verdict
 
 
 def test_an_answer_that_comes_late_is_waited_for(tmp_path: Path) -> None:
@@ -104,30 +112,30 @@ def test_an_answer_that_comes_late_is_waited_for(tmp_path: Path) -> None:
 
     writer = threading.Thread(target=later)
     writer.start()
-    verdict = awaited(path, Expected("Done.", "p1"), LONG, enough=lambda: True)
+    verdict = wait_for_transcript_end(path, ExpectedEnd("Done.", "p1"), LONG, enough=lambda: True)
     writer.join()
     assert verdict == "there"
 
 
 def test_an_answer_that_never_comes_is_given_up(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", turn(answer="Another."))
-    assert awaited(path, Expected("Done.", "p1"), SHORT) == "missing"
-    assert awaited(tmp_path / "none.jsonl", Expected("Done."), SHORT) == "missing"
+    assert wait_for_transcript_end(path, ExpectedEnd("Done.", "p1"), SHORT) == "missing"
+    assert wait_for_transcript_end(tmp_path / "none.jsonl", ExpectedEnd("Done."), SHORT) == "missing"
 
 
 def test_a_session_that_went_on_is_not_waited_for(tmp_path: Path) -> None:
     build = turn()
     build.prompt("more", promptId="p2")
-    assert awaited(write(tmp_path / "s.jsonl", build), Expected("Done.", "p1"), LONG) == "passed"
+    assert wait_for_transcript_end(write(tmp_path / "s.jsonl", build), ExpectedEnd("Done.", "p1"), LONG) == "passed"
 
 
 def test_a_client_that_tells_nothing_is_at_rest_when_it_has_been_quiet(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", turn(prompt=None))
-    assert awaited(path, Expected(), SHORT) == "there"
+    assert wait_for_transcript_end(path, ExpectedEnd(), SHORT) == "there"
     os.utime(path, (time.time() + 3600, time.time() + 3600))
-    assert awaited(path, Expected(), SHORT) == "there", "the clock was set back"
+    assert wait_for_transcript_end(path, ExpectedEnd(), SHORT) == "there", "the clock was set back"
     os.utime(path)
-    assert awaited(path, Expected(), SHORT._replace(quiet=60)) == "missing"
+    assert wait_for_transcript_end(path, ExpectedEnd(), SHORT._replace(quiet=60)) == "missing"
 
 
 def test_the_time_that_the_turn_took_is_waited_for(tmp_path: Path) -> None:
@@ -142,26 +150,26 @@ def test_the_time_that_the_turn_took_is_waited_for(tmp_path: Path) -> None:
 
     writer = threading.Thread(target=later)
     writer.start()
-    awaited(path, Expected("Done.", "p1"), LONG)
-    assert end(path).has_duration
+    wait_for_transcript_end(path, ExpectedEnd("Done.", "p1"), LONG)
+    assert read_transcript_end(path).has_duration
     writer.join()
 
 
 def test_a_file_that_nobody_writes_is_settled(tmp_path: Path) -> None:
     path = write(tmp_path / "s.jsonl", turn())
-    assert settled(path, SHORT)
+    assert wait_until_quiet(path, SHORT)
     os.utime(path)
-    assert not settled(path, SHORT._replace(quiet=60))
-    assert settled(tmp_path / "none.jsonl", SHORT)
+    assert not wait_until_quiet(path, SHORT._replace(quiet=60))
+    assert wait_until_quiet(tmp_path / "none.jsonl", SHORT)
 
 
 def test_every_recorded_session_has_an_end() -> None:
     paths = list(DATA.glob("sessions/**/*.jsonl"))
-    assert sum(end(path).is_rest for path in paths) > len(paths) / 2
+    assert sum(read_transcript_end(path).is_rest for path in paths) > len(paths) / 2
 
 
 def test_what_was_told_long_ago_is_not_waited_for() -> None:
     now = time.time_ns()
-    assert LONG.since(now - 31 * 10**9).answer == 0
-    assert 19 < LONG.since(now - 10 * 10**9).answer <= 20
-    assert LONG.since(now + 10**12).answer == 30, "the clock was set back"
+    assert LONG.deduct_elapsed(now - 31 * 10**9).answer == 0
+    assert 19 < LONG.deduct_elapsed(now - 10 * 10**9).answer <= 20
+    assert LONG.deduct_elapsed(now + 10**12).answer == 30, "the clock was set back"

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 
 from tests.session.build import DATA, SESSION, Build
 from tests.trace.recorder import decoded
-from turnlog.edit.clone import clone
-from turnlog.trace.harvest import Harvested, harvest, preview
+from turnlog.edit.clone import clone_session
+from turnlog.trace.harvest import HarvestResult, harvest_session, preview_spans
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.reading import Progress, read
-from turnlog.trace.spans.span import Told
-from turnlog.trace.targets.target import Target
-from turnlog.trace.wire.otlp import decompressed
+from turnlog.trace.reading import TraceProgress, read_session_tail
+from turnlog.trace.spans.span import SessionSignals
+from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.wire.otlp import decompress_body
 
-TARGET = Target("box", "http://127.0.0.1:1/v1/traces")
-OVER = Told(over=True)
+TARGET = TraceTarget("box", "http://127.0.0.1:1/v1/traces")
+OVER = SessionSignals(over=True)
 RECORDED = [path for path in sorted(DATA.glob("sessions/*/*/projects/*/????????-*.jsonl")) if path.stat().st_size]
 
 
@@ -36,10 +36,10 @@ def outbox(tmp_path: Path) -> Iterator[Outbox]:
 def taken(outbox: Outbox) -> list[dict[str, Any]]:
     """All that was put since the last time, as a backend would read it."""
     found = []
-    while pending := outbox.due(TARGET.key, 0):
+    while pending := outbox.find_due_batch(TARGET.key, 0):
         assert outbox.begin(pending)
-        found += decoded(decompressed(pending.batch.body)).spans
-        outbox.sent(pending)
+        found += decoded(decompress_body(pending.batch.body)).spans
+        outbox.mark_sent(pending)
     return found
 
 
@@ -87,11 +87,11 @@ def test_a_recorded_session_written_line_by_line_gives_what_it_gives_as_a_whole(
         with place.open("ab") as file:
             file.write(line)
         if place == grown or grown.exists():
-            harvest(grown, outbox, TARGET, Told())
-    harvest(grown, outbox, TARGET, OVER)
+            harvest_session(grown, outbox, TARGET, SessionSignals())
+    harvest_session(grown, outbox, TARGET, OVER)
     pieces = taken(outbox)
     with Outbox.open(tmp_path / "other" / "outbox.db") as other:
-        harvest(grown, other, TARGET, OVER)
+        harvest_session(grown, other, TARGET, OVER)
         whole = taken(other)
     assert {span["span"]: span for span in pieces} == {span["span"]: span for span in whole}
     assert len(pieces) == len(whole)
@@ -109,21 +109,21 @@ def test_stops_between_appends_change_nothing(tmp_path_factory: pytest.TempPathF
                 file.write(json.dumps(line).encode() + b"\n")
             done = line["type"] == "assistant" and line["message"]["stop_reason"] == "end_turn"
             if data.draw(st.booleans()):
-                harvest(path, outbox, TARGET, Told(at_rest=done))
-        harvest(path, outbox, TARGET, OVER)
+                harvest_session(path, outbox, TARGET, SessionSignals(at_rest=done))
+        harvest_session(path, outbox, TARGET, OVER)
         pieces = taken(outbox)
     with Outbox.open(folder / "other.db") as other:
-        harvest(path, other, TARGET, OVER)
+        harvest_session(path, other, TARGET, OVER)
         whole = taken(other)
     assert sorted(pieces, key=lambda span: span["span"]) == sorted(whole, key=lambda span: span["span"])
 
 
 def test_what_was_put_is_not_put_again(tmp_path: Path, outbox: Outbox) -> None:
     path = written(tmp_path, talk(3))
-    first = harvest(path, outbox, TARGET, OVER)
-    assert first == Harvested(put=12, waiting=0, known=0, scraps=0)
-    assert harvest(path, outbox, TARGET, OVER) == Harvested(put=0, waiting=0, known=12, scraps=0)
-    assert harvest(path, outbox, TARGET, Told()).put == 0
+    first = harvest_session(path, outbox, TARGET, OVER)
+    assert first == HarvestResult(put=12, waiting=0, known=0, scraps=0)
+    assert harvest_session(path, outbox, TARGET, OVER) == HarvestResult(put=0, waiting=0, known=12, scraps=0)
+    assert harvest_session(path, outbox, TARGET, SessionSignals()).put == 0
 
 
 def written(folder: Path, build: Build, name: str = SESSION) -> Path:
@@ -135,16 +135,16 @@ def written(folder: Path, build: Build, name: str = SESSION) -> Path:
 def test_only_the_end_of_a_long_session_is_read_again(tmp_path: Path, outbox: Outbox) -> None:
     build = talk(50)
     path = written(tmp_path, build)
-    harvest(path, outbox, TARGET, Told(at_rest=True))
+    harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
     taken(outbox)
     build.prompt("and now")
     build.answer("as you like")
     written(tmp_path, build)
-    progress = Progress.from_text(outbox.progress(TARGET.key, str(path)))
-    reading = read(path, progress)
+    progress = TraceProgress.from_text(outbox.read_progress(TARGET.key, str(path)))
+    reading = read_session_tail(path, progress)
     assert (reading.is_whole, len(reading.session.file.entries), reading.turns) == (False, 2, 50)
     reading.close()
-    harvest(path, outbox, TARGET, Told(at_rest=True))
+    harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
     new = taken(outbox)
     assert named(new) == ["invoke_agent claude-code", "chat claude-opus-5"]
     assert {span["attributes"]["langfuse.trace.metadata.turn_number"] for span in new} == {"51"}
@@ -153,24 +153,24 @@ def test_only_the_end_of_a_long_session_is_read_again(tmp_path: Path, outbox: Ou
 def test_a_session_that_goes_on_from_an_older_turn_is_read_whole(tmp_path: Path, outbox: Outbox) -> None:
     build = talk(3)
     path = written(tmp_path, build)
-    harvest(path, outbox, TARGET, Told(at_rest=True))
+    harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
     taken(outbox)
     build.prompt("another way", parent="prompt-1")
     build.answer("so be it")
     written(tmp_path, build)
-    harvest(path, outbox, TARGET, Told(at_rest=True))
+    harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
     assert named(taken(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
 
 
 def test_work_after_a_stop_is_a_part_of_the_same_trace(tmp_path: Path, outbox: Outbox) -> None:
     build = talk(1)
     path = written(tmp_path, build)
-    harvest(path, outbox, TARGET, Told(at_rest=True))
+    harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
     (first, *_) = taken(outbox)
     build.prompt("Stop hook feedback: tests are red", isMeta=True)
     build.answer("fixed", id="later")
     written(tmp_path, build)
-    harvest(path, outbox, TARGET, Told(at_rest=True))
+    harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
     later = taken(outbox)
     assert named(later) == ["invoke_agent claude-code", "chat claude-opus-5"]
     assert {span["trace"] for span in later} == {first["trace"]}
@@ -184,7 +184,7 @@ def test_a_file_that_is_no_longer_the_same_is_read_anew_and_nothing_doubles(
 ) -> None:
     build = talk(4)
     path = written(tmp_path, build)
-    harvest(path, outbox, TARGET, Told(at_rest=True))
+    harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True))
     taken(outbox)
     data = path.read_bytes()
     lines = data.splitlines(keepends=True)
@@ -195,21 +195,21 @@ def test_a_file_that_is_no_longer_the_same_is_read_anew_and_nothing_doubles(
         path.with_suffix(".new").replace(path)
     else:
         path.write_bytes(data.replace(b"did 3", b"DID 3"))
-    assert harvest(path, outbox, TARGET, OVER).put == 0
+    assert harvest_session(path, outbox, TARGET, OVER).put == 0
     build.prompt("more")
     build.answer("yes")
     path.write_bytes(path.read_bytes() + b"".join(json.dumps(line).encode() + b"\n" for line in build.lines[-2:]))
-    harvest(path, outbox, TARGET, OVER)
+    harvest_session(path, outbox, TARGET, OVER)
     assert named(taken(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
 
 
 def test_a_fork_with_the_same_uuids_brings_only_what_is_new(tmp_path: Path, outbox: Outbox) -> None:
     build = talk(3)
-    harvest(written(tmp_path, build), outbox, TARGET, OVER)
+    harvest_session(written(tmp_path, build), outbox, TARGET, OVER)
     taken(outbox)
     build.prompt("on another way")
     build.answer("yes")
-    found = harvest(written(tmp_path, build, SESSION.replace("1", "9")), outbox, TARGET, OVER)
+    found = harvest_session(written(tmp_path, build, SESSION.replace("1", "9")), outbox, TARGET, OVER)
     assert (found.put, found.known) == (2, 12)
 
 
@@ -217,63 +217,68 @@ def test_a_clone_with_new_uuids_brings_only_what_is_new(tmp_path: Path, outbox: 
     config = tmp_path / "claude" / "projects" / "-home-dana-webshop"
     config.mkdir(parents=True)
     path = written(config, talk(3))
-    copy = clone(path).path
+    copy = clone_session(path).path
     assert b"prompt-1" not in copy.read_bytes()
-    harvest(path, outbox, TARGET, OVER)
+    harvest_session(path, outbox, TARGET, OVER)
     taken(outbox)
-    assert harvest(copy, outbox, TARGET, OVER).put == 0
+    assert harvest_session(copy, outbox, TARGET, OVER).put == 0
     last = json.loads(copy.read_bytes().splitlines()[-1])
     more = Build()
     more.prompt("go on", "new-prompt", parent=last.get("uuid"))
     more.answer("gone on", id="new-answer")
     copy.write_bytes(copy.read_bytes() + more.data())
-    harvest(copy, outbox, TARGET, OVER)
+    harvest_session(copy, outbox, TARGET, OVER)
     assert named(taken(outbox)) == ["invoke_agent claude-code", "chat claude-opus-5"]
 
 
 def test_what_would_be_sent_can_be_seen_without_putting_it(tmp_path: Path, outbox: Outbox) -> None:
     path = written(tmp_path, talk(1))
-    assert len(list(preview(path, outbox, TARGET, OVER))) == 4
-    assert harvest(path, outbox, TARGET, OVER).put == 4
-    assert list(preview(path, outbox, TARGET, OVER)) == []
+    assert len(list(preview_spans(path, outbox, TARGET, OVER))) == 4
+    assert harvest_session(path, outbox, TARGET, OVER).put == 4
+    assert list(preview_spans(path, outbox, TARGET, OVER)) == []
 
 
 def test_lines_that_cannot_be_read_are_skipped_and_counted(tmp_path: Path, outbox: Outbox) -> None:
     path = written(tmp_path, talk(2))
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:4], b'{"type":"user", "mess\n', b"\x00\xff\n", *lines[4:]]))
-    assert harvest(path, outbox, TARGET, OVER) == Harvested(put=8, waiting=0, known=0, scraps=2)
+    assert harvest_session(path, outbox, TARGET, OVER) == HarvestResult(put=8, waiting=0, known=0, scraps=2)
 
 
 def test_a_turn_without_an_answer_waits(tmp_path: Path, outbox: Outbox) -> None:
     build = Build()
     build.prompt("hello")
     path = written(tmp_path, build)
-    assert harvest(path, outbox, TARGET, OVER).put == 0
+    assert harvest_session(path, outbox, TARGET, OVER).put == 0
     build.answer("hi")
     written(tmp_path, build)
-    assert harvest(path, outbox, TARGET, Told()).put == 0
-    assert harvest(path, outbox, TARGET, Told(at_rest=True)).put == 2
+    assert harvest_session(path, outbox, TARGET, SessionSignals()).put == 0
+    assert harvest_session(path, outbox, TARGET, SessionSignals(at_rest=True)).put == 2
 
 
 def test_each_target_has_its_own_progress(tmp_path: Path, outbox: Outbox) -> None:
     path = written(tmp_path, talk(2))
-    other = Target("other", "http://127.0.0.1:2/v1/traces")
-    assert [harvest(path, outbox, target, OVER).put for target in (TARGET, other, TARGET, other)] == [8, 8, 0, 0]
+    other = TraceTarget("other", "http://127.0.0.1:2/v1/traces")
+    assert [harvest_session(path, outbox, target, OVER).put for target in (TARGET, other, TARGET, other)] == [
+        8,
+        8,
+        0,
+        0,
+    ]
 
 
 def test_a_server_on_this_machine_is_sent_the_same_as_another_but_not_made_small(outbox: Outbox) -> None:
     session = max(RECORDED, key=lambda path: path.stat().st_size)
-    far = Target("far", "https://example.org/v1/traces")
+    far = TraceTarget("far", "https://example.org/v1/traces")
     bodies = []
     for target in (TARGET, far):
-        harvest(session, outbox, target, OVER)
+        harvest_session(session, outbox, target, OVER)
         found = []
-        while pending := outbox.due(target.key, 0):
+        while pending := outbox.find_due_batch(target.key, 0):
             found.append(pending.batch.body)
-            outbox.sent(pending)
+            outbox.mark_sent(pending)
         bodies.append(found)
     near, small = bodies
     assert near
-    assert [*map(decompressed, near)] == [*map(decompressed, small)]
+    assert [*map(decompress_body, near)] == [*map(decompress_body, small)]
     assert sum(map(len, near)) > 2 * sum(map(len, small))

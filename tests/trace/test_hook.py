@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from turnlog.trace import hook
-from turnlog.trace.hook import surroundings
-from turnlog.trace.wakes import arrived, waiting
+from turnlog.trace.hook import hash_surroundings
+from turnlog.trace.wakes import announce_worker, list_waiting_wakes
 
 SCRIPT = Path(hook.__file__)
 SAID = {"session_id": "s", "transcript_path": "/home/dana/s.jsonl", "hook_event_name": "Stop"}
@@ -43,7 +43,7 @@ def run(*words: object, said: bytes = b"", python: str = sys.executable, **env: 
 def without_worker(folder: Path, mark: str | None = None) -> None:
     """Let the hook think that a worker is on its way."""
     (folder / "wakes").mkdir(parents=True)
-    (folder / "wakes" / f"starting-{mark or surroundings(dict(os.environ))}").touch()
+    (folder / "wakes" / f"starting-{mark or hash_surroundings(dict(os.environ))}").touch()
 
 
 NOTE = """
@@ -72,7 +72,7 @@ def test_what_the_client_says_is_kept_as_it_is_with_the_words_of_the_call(folder
     without_worker(folder)
     said = json.dumps({**SAID, "last_assistant_message": "é\n\x00"}, ensure_ascii=False).encode() + b"\n"
     run(folder, "--since", "12", "--target", "a'b", "--target", "ü", said=said)
-    (wake,) = waiting(folder, surroundings(dict(os.environ)))
+    (wake,) = list_waiting_wakes(folder, hash_surroundings(dict(os.environ)))
     assert wake.path.read_bytes().partition(b"\n")[2] == said
     assert (wake.targets, wake.since, wake.event) == (("a'b", "ü"), 12.0, "Stop")
     assert abs(time.time_ns() - wake.made) < 60 * 10**9
@@ -84,14 +84,14 @@ def test_every_run_leaves_a_wake_of_its_own(folder: Path) -> None:
     without_worker(folder)
     for _ in range(3):
         run(folder, said=json.dumps(SAID).encode())
-    assert len(waiting(folder, surroundings(dict(os.environ)))) == 3
+    assert len(list_waiting_wakes(folder, hash_surroundings(dict(os.environ)))) == 3
 
 
 @pytest.mark.parametrize("said", [b"", b"\xff\xfe", b"{", b"x" * 5_000_000])
 def test_it_succeeds_whatever_it_is_told(folder: Path, said: bytes) -> None:
     without_worker(folder)
     run(folder, said=said)
-    assert waiting(folder, surroundings(dict(os.environ))) == []
+    assert list_waiting_wakes(folder, hash_surroundings(dict(os.environ))) == []
     assert len(list((folder / "broken").iterdir())) == 1
     assert max(path.stat().st_size for path in (folder / "broken").iterdir()) < 4_300_000
 
@@ -160,7 +160,7 @@ def test_a_burst_of_hooks_starts_one_worker_and_the_next_after_it_has_looked(
     log.unlink()
     run(folder, said=b"{}", python=python)
     assert not log.exists(), "one is on its way"
-    arrived(folder, surroundings(dict(os.environ)))
+    announce_worker(folder, hash_surroundings(dict(os.environ)))
     run(folder, said=b"{}", python=python)
     awaited(log)
 
@@ -181,14 +181,14 @@ def test_a_python_that_is_gone_is_no_failure(folder: Path, tmp_path: Path) -> No
     gone.write_text(f'#!/usr/bin/env bash\nrm "$0"\nexec -a "$0" {sys.executable} "$@"\n')
     gone.chmod(0o755)
     run(folder, said=json.dumps(SAID).encode(), python=str(gone))
-    assert len(waiting(folder, surroundings(dict(os.environ)))) == 1
+    assert len(list_waiting_wakes(folder, hash_surroundings(dict(os.environ)))) == 1
 
 
 def test_only_variables_that_say_where_spans_go_are_surroundings() -> None:
-    plain = surroundings({"HOME": "/home/dana", "PATH": "/bin"})
-    assert surroundings({"HOME": "/home/eve"}) == plain
+    plain = hash_surroundings({"HOME": "/home/dana", "PATH": "/bin"})
+    assert hash_surroundings({"HOME": "/home/eve"}) == plain
     marks = {
-        surroundings({name: value})
+        hash_surroundings({name: value})
         for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "LANGFUSE_HOST", "CC_LANGFUSE_HOST", "TURNLOG_CONFIG")
         for value in ("a", "b", "\udcff")
     }
@@ -196,10 +196,10 @@ def test_only_variables_that_say_where_spans_go_are_surroundings() -> None:
 
 
 def test_another_file_of_settings_is_another_surrounding(folder: Path, tmp_path: Path) -> None:
-    mark = surroundings({**os.environ, "TURNLOG_CONFIG": "/etc/other.toml"})
+    mark = hash_surroundings({**os.environ, "TURNLOG_CONFIG": "/etc/other.toml"})
     without_worker(folder, mark)
     run(folder, "--config", "/etc/other.toml", said=json.dumps(SAID).encode())
-    assert len(waiting(folder, mark)) == 1
+    assert len(list_waiting_wakes(folder, mark)) == 1
 
 
 def test_it_loads_nothing_but_what_every_python_has_at_hand(folder: Path) -> None:

@@ -13,9 +13,18 @@ import pytest
 
 from turnlog.errors import TurnlogError
 from turnlog.trace import hook as hook_script
-from turnlog.trace.install import EVENTS, Plan, Wish, carry_out, command, installed, installing, uninstalling
+from turnlog.trace.install import (
+    HOOK_EVENTS,
+    HookOptions,
+    SettingsPlan,
+    apply_settings_plan,
+    build_hook_command,
+    plan_hook_install,
+    plan_hook_removal,
+    read_installed_hooks,
+)
 
-WISH = Wish(Path("/data/it's mine/trace"))
+WISH = HookOptions(Path("/data/it's mine/trace"))
 NOW = 1_800_000_000.5
 posix = pytest.mark.skipif(os.name == "nt", reason="as POSIX has it")
 
@@ -25,15 +34,15 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "settings.json"
 
 
-def install(path: Path, wish: Wish = WISH, now: float = NOW) -> Plan:
-    plan = installing(path, wish, now)
-    carry_out(plan)
+def install(path: Path, wish: HookOptions = WISH, now: float = NOW) -> SettingsPlan:
+    plan = plan_hook_install(path, wish, now)
+    apply_settings_plan(plan)
     return plan
 
 
 @posix
 def test_the_command_is_quoted_for_the_shell() -> None:
-    words = shlex.split(command(Wish(Path("/a 'b/trace"), ("x y", "z"), Path("/c d.toml")), 7))
+    words = shlex.split(build_hook_command(HookOptions(Path("/a 'b/trace"), ("x y", "z"), Path("/c d.toml")), 7))
     assert words[0] == sys.executable
     assert words[1:3] == ["-I", "-S"]
     assert Path(words[3]).is_file()
@@ -44,7 +53,7 @@ def test_the_command_is_quoted_for_the_shell() -> None:
 @posix
 @pytest.mark.parametrize("gone", [sys.executable, hook_script.__file__], ids=["python", "turnlog"])
 def test_what_is_left_in_the_settings_of_a_turnlog_that_was_removed_never_keeps_the_client_at_work(gone: str) -> None:
-    left = command(WISH, 7).replace(gone, f"{gone}-gone")
+    left = build_hook_command(WISH, 7).replace(gone, f"{gone}-gone")
     ended = subprocess.run(["/bin/sh", "-c", left], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     assert ended.returncode == 0
 
@@ -56,14 +65,14 @@ def test_installing_a_second_time_changes_nothing(path: Path) -> None:
     plan = install(path, now=NOW + 1000)
     assert plan.is_idle
     assert path.read_bytes() == once
-    there = installed(path)
-    assert (there.events, there.since, there.targets) == (EVENTS, 1_800_000_000, ())
+    there = read_installed_hooks(path)
+    assert (there.events, there.since, there.targets) == (HOOK_EVENTS, 1_800_000_000, ())
 
 
 def test_other_targets_replace_those_that_were_named_and_the_time_stays(path: Path) -> None:
     install(path)
     install(path, WISH._replace(targets=("a b", "c")), NOW + 1000)
-    there = installed(path)
+    there = read_installed_hooks(path)
     assert (there.targets, there.since, len(there.commands)) == (("a b", "c"), 1_800_000_000, 1)
     assert [len(groups) for groups in json.loads(path.read_text())["hooks"].values()] == [1, 1, 1]
 
@@ -73,7 +82,7 @@ def test_a_hook_of_another_installation_is_replaced(path: Path) -> None:
     path.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": old}]}]}}))
     install(path)
     assert old not in path.read_text()
-    assert installed(path).events == EVENTS
+    assert read_installed_hooks(path).events == HOOK_EVENTS
 
 
 @pytest.mark.parametrize("before", ['{"a":1}', '{\n "hooks": {"Stop": [ ]}\n}\n', "\ufeff{}\r\n", "", "  "])
@@ -82,7 +91,7 @@ def test_uninstalling_gives_the_very_bytes_back_and_the_copy_goes(path: Path, be
     plan = install(path)
     assert plan.backup.read_bytes() == before.encode()
     install(path, WISH._replace(targets=("t",)))
-    carry_out(uninstalling(path))
+    apply_settings_plan(plan_hook_removal(path))
     assert path.read_bytes() == before.encode()
     assert sorted(item.name for item in path.parent.iterdir()) == ["settings.json"]
 
@@ -90,7 +99,7 @@ def test_uninstalling_gives_the_very_bytes_back_and_the_copy_goes(path: Path, be
 def test_settings_that_were_not_there_go_again(path: Path) -> None:
     below = path.parent / "new" / "settings.json"
     install(below)
-    carry_out(uninstalling(below))
+    apply_settings_plan(plan_hook_removal(below))
     assert not below.exists()
 
 
@@ -98,25 +107,25 @@ def test_what_was_changed_meanwhile_stays_and_so_does_the_copy(path: Path) -> No
     path.write_text('{\n  "a": 1\n}\n')
     install(path)
     path.write_text(path.read_text().replace('"a": 1', '"a": 2'))
-    carry_out(uninstalling(path))
+    apply_settings_plan(plan_hook_removal(path))
     assert path.read_text() == '{\n  "a": 2\n}\n'
     assert path.with_name("settings.json.before-turnlog").read_text() == '{\n  "a": 1\n}\n'
 
 
 def test_a_file_without_our_hooks_is_not_touched(path: Path) -> None:
     path.write_text('{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "hook.py"}]}]}}')
-    assert uninstalling(path).is_idle
-    carry_out(uninstalling(path))
-    carry_out(uninstalling(path.with_name("none.json")))
+    assert plan_hook_removal(path).is_idle
+    apply_settings_plan(plan_hook_removal(path))
+    apply_settings_plan(plan_hook_removal(path.with_name("none.json")))
     assert not path.with_name("none.json").exists()
 
 
 def test_a_change_between_plan_and_deed_is_noticed(path: Path) -> None:
     path.write_text("{}")
-    plan = installing(path, WISH, NOW)
+    plan = plan_hook_install(path, WISH, NOW)
     path.write_text('{"a": 1}')
     with pytest.raises(TurnlogError, match="was changed meanwhile"):
-        carry_out(plan)
+        apply_settings_plan(plan)
     assert path.read_text() == '{"a": 1}'
 
 
@@ -137,7 +146,11 @@ def test_links_are_followed_and_rights_kept(path: Path) -> None:
 )
 def test_a_file_that_holds_no_settings_is_refused_by_name(path: Path, data: bytes, words: str) -> None:
     path.write_bytes(data)
-    for plan in (lambda: installing(path, WISH, NOW), lambda: uninstalling(path), lambda: installed(path)):
+    for plan in (
+        lambda: plan_hook_install(path, WISH, NOW),
+        lambda: plan_hook_removal(path),
+        lambda: read_installed_hooks(path),
+    ):
         with pytest.raises(TurnlogError, match=words) as error:
             plan()
         assert str(path) in str(error.value)
@@ -147,10 +160,10 @@ def test_a_file_that_holds_no_settings_is_refused_by_name(path: Path, data: byte
 def test_a_folder_in_place_of_the_file_is_told(path: Path) -> None:
     path.mkdir()
     with pytest.raises(TurnlogError, match=r"settings\.json"):
-        installing(path, WISH, NOW)
+        plan_hook_install(path, WISH, NOW)
 
 
 def test_settings_that_keep_all_hooks_from_running_are_seen(path: Path) -> None:
     path.write_text('{"disableAllHooks": true}')
     install(path)
-    assert installed(path).is_disabled
+    assert read_installed_hooks(path).is_disabled

@@ -14,7 +14,7 @@ from tests.trace.batches import target
 from tests.trace.killing import PATH, Killer, Order
 from tests.trace.recorder import Answer, Recorder
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.outbox.standing import Standing
+from turnlog.trace.outbox.standing import TargetStatus
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")]
 
@@ -33,12 +33,12 @@ def killer() -> Iterator[Killer]:
         yield found
 
 
-def look(order: Order) -> tuple[str | None, set[bytes], Standing | None]:
+def look(order: Order) -> tuple[str | None, set[bytes], TargetStatus | None]:
     """The progress, the claims and the standing in an outbox."""
     key = target(order.url).key
     with Outbox.open(Path(order.folder) / "outbox.db") as outbox:
-        claimed = outbox.claimed(key, [span for batch in order.batches for span in batch.spans])
-        return outbox.progress(key, PATH), set(claimed), next(iter(outbox.status()), None)
+        claimed = outbox.find_claims(key, [span for batch in order.batches for span in batch.spans])
+        return outbox.read_progress(key, PATH), set(claimed), next(iter(outbox.list_statuses()), None)
 
 
 def test_a_worker_killed_at_any_step_loses_nothing_and_every_repeat_is_counted(

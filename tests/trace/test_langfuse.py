@@ -16,12 +16,12 @@ import pytest
 
 from tests.session.build import DATA
 from tests.trace.recorder import Decoded, Recorder
-from turnlog.trace.harvest import Harvested, harvest
-from turnlog.trace.outbox.delivery import Delivered, Pace, deliver
+from turnlog.trace.harvest import HarvestResult, harvest_session
+from turnlog.trace.outbox.delivery import DeliveryPace, DeliveryResult, deliver_batches
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.spans.span import Told
-from turnlog.trace.targets.target import Target
-from turnlog.trace.targets.targets import configured
+from turnlog.trace.spans.span import SessionSignals
+from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.targets.targets import list_configured_targets
 from turnlog.trace.wire.post import Poster
 
 pytestmark = pytest.mark.slow
@@ -41,23 +41,23 @@ class Langfuse:
         self.outbox = Outbox.open(folder / "outbox.db")
         self._time = 1_000_000.0
 
-    def target(self, **more: str) -> Target:
+    def target(self, **more: str) -> TraceTarget:
         environ = {
             "TRACE_TO_LANGFUSE": "true",
             "LANGFUSE_PUBLIC_KEY": "pk-lf-1",
             "LANGFUSE_SECRET_KEY": "sk-lf-2",
             "LANGFUSE_HOST": self.recorder.url,
         }
-        (found,) = configured({}, {**environ, **more})
+        (found,) = list_configured_targets({}, {**environ, **more})
         return found
 
-    def send(self, *paths: Path, **more: str) -> tuple[list[Harvested], Delivered]:
+    def send(self, *paths: Path, **more: str) -> tuple[list[HarvestResult], DeliveryResult]:
         """Export some sessions as if nobody wrote them any more."""
         target = self.target(**more)
-        found = [harvest(path, self.outbox, target, Told(over=True)) for path in paths]
+        found = [harvest_session(path, self.outbox, target, SessionSignals(over=True)) for path in paths]
         with Poster(target) as poster:
-            pace = Pace(now=self._now, steady=self._now, sleep=self._sleep)
-            return found, deliver(self.outbox, poster, patience=10_000, pace=pace)
+            pace = DeliveryPace(now=self._now, steady=self._now, sleep=self._sleep)
+            return found, deliver_batches(self.outbox, poster, patience=10_000, pace=pace)
 
     def _now(self) -> float:
         return self._time

@@ -16,10 +16,17 @@ from inline_snapshot import snapshot
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.trace.recorder import Decoded, Received, decoded
-from turnlog.trace.spans.span import Kind, Span, Value
-from turnlog.trace.wire.batch import Batch
-from turnlog.trace.wire.otlp import batches, compressed, decompressed, halves, readable, request
-from turnlog.trace.wire.protobuf import fields, text
+from turnlog.trace.spans.span import AttributeValue, Span, SpanKind
+from turnlog.trace.wire.batch import SpanBatch
+from turnlog.trace.wire.otlp import (
+    build_span_batches,
+    compress_body,
+    decompress_body,
+    encode_request,
+    halve_batch,
+    to_readable_spans,
+)
+from turnlog.trace.wire.protobuf import encode_wire_text, iter_wire_fields
 
 TRACE, OTHER = bytes(range(16)), bytes(range(1, 17))
 MOST = (1 << 63) - 1
@@ -45,7 +52,7 @@ def read(body: bytes) -> Received:
 
 
 def one(**fields: Any) -> Decoded:
-    (found,) = read(request([span(**fields)])).spans
+    (found,) = read(encode_request([span(**fields)])).spans
     return found
 
 
@@ -69,7 +76,7 @@ def test_a_span_is_read_as_it_was_meant() -> None:
         },
         error="overloaded",
     )
-    found = read(request([made], "1.2.3"))
+    found = read(encode_request([made], "1.2.3"))
     assert (found.resource, found.scope, found.spans) == snapshot(
         (
             {
@@ -107,9 +114,9 @@ def test_a_span_is_read_as_it_was_meant() -> None:
 
 
 @pytest.mark.parametrize(("kind", "number"), [("agent", 1), ("tool", 1), ("generation", 3)])
-def test_requests_to_the_model_are_of_the_kind_client_and_the_rest_internal(kind: Kind, number: int) -> None:
+def test_requests_to_the_model_are_of_the_kind_client_and_the_rest_internal(kind: SpanKind, number: int) -> None:
     assert one(kind=kind)["kind"] == number
-    assert kind in get_args(Kind)
+    assert kind in get_args(SpanKind)
 
 
 def test_a_span_that_did_not_fail_has_no_status() -> None:
@@ -160,7 +167,7 @@ def test_times_beyond_what_can_be_written_are_held(start: int, end: int, sent: t
     assert (found["start"], found["end"]) == sent
 
 
-VALUES: st.SearchStrategy[Value] = st.one_of(
+VALUES: st.SearchStrategy[AttributeValue] = st.one_of(
     st.text(), st.integers(), st.floats(allow_nan=False), st.booleans(), st.lists(st.text(), max_size=3)
 )
 ANY = st.text(st.characters(), min_size=1, max_size=40)  # with surrogates
@@ -169,7 +176,7 @@ SPANS = st.builds(
     trace=st.just(TRACE),
     id=st.binary(min_size=8, max_size=8),
     parent=st.none() | st.binary(min_size=8, max_size=8),
-    kind=st.sampled_from(get_args(Kind)),
+    kind=st.sampled_from(get_args(SpanKind)),
     name=ANY,
     start=st.integers(1, MOST),
     end=st.integers(1, MOST),
@@ -181,111 +188,113 @@ SPANS = st.builds(
 
 @given(SPANS)
 def test_the_official_library_writes_what_it_read_in_the_same_bytes(made: Span) -> None:
-    body = request([made])
+    body = encode_request([made])
     assert ExportTraceServiceRequest.FromString(body).SerializeToString() == body
 
 
 @given(st.lists(SPANS, min_size=1, max_size=4), st.dictionaries(st.text(min_size=1, max_size=20), VALUES, max_size=5))
-def test_what_spans_share_is_written_as_if_each_had_it_for_itself(made: list[Span], shared: dict[str, Value]) -> None:
+def test_what_spans_share_is_written_as_if_each_had_it_for_itself(
+    made: list[Span], shared: dict[str, AttributeValue]
+) -> None:
     each = [one._replace(attributes={**shared, **one.attributes}) for one in made]
     together = [one._replace(shared=shared) for one in each]
-    assert request(together) == request(each)
-    assert request([*each, *together]) == request([*together, *each]) == request([*each, *each])
+    assert encode_request(together) == encode_request(each)
+    assert encode_request([*each, *together]) == encode_request([*together, *each]) == encode_request([*each, *each])
 
 
 def test_the_same_spans_give_the_same_bytes() -> None:
     spans = [span(number, 300) for number in range(9)]
-    assert batches(spans) == batches(spans)
-    body = compressed(request(spans))
-    assert gzip.decompress(body) == decompressed(body) == request(spans)
+    assert build_span_batches(spans) == build_span_batches(spans)
+    body = compress_body(encode_request(spans))
+    assert gzip.decompress(body) == decompress_body(body) == encode_request(spans)
     assert body[4:8] == bytes(4), "a clock's time stands in the header"
 
 
 def test_what_need_not_be_small_is_the_same_request_in_the_same_form() -> None:
     spans = [span(number, 300) for number in range(9)]
-    (large,), (small,) = batches(spans, small=False), batches(spans)
-    assert gzip.decompress(large.body) == decompressed(large.body) == decompressed(small.body)
-    assert len(large.body) > len(request(spans)) > len(small.body)
-    assert large == batches(spans, small=False)[0]
+    (large,), (small,) = build_span_batches(spans, small=False), build_span_batches(spans)
+    assert gzip.decompress(large.body) == decompress_body(large.body) == decompress_body(small.body)
+    assert len(large.body) > len(encode_request(spans)) > len(small.body)
+    assert large == build_span_batches(spans, small=False)[0]
 
 
 def test_a_batch_holds_what_fits_and_every_span_once_in_order() -> None:
     spans = [span(number, 400) for number in range(25)]
-    found = batches(spans, largest=2000)
+    found = build_span_batches(spans, largest=2000)
     assert len(found) > 5
     assert [id_ for batch in found for id_ in batch.spans] == [each.id for each in spans]
-    assert all(len(decompressed(batch.body)) <= 2000 for batch in found)
+    assert all(len(decompress_body(batch.body)) <= 2000 for batch in found)
     assert [each for batch in found for each in ids(batch)] == [each.id.hex() for each in spans]
 
 
 def test_a_span_that_is_larger_than_a_batch_goes_alone() -> None:
-    found = batches([span(1, 10), span(2, 5000), span(3, 10)], largest=2000)
+    found = build_span_batches([span(1, 10), span(2, 5000), span(3, 10)], largest=2000)
     assert [len(batch.spans) for batch in found] == [1, 1, 1]
 
 
 def test_a_batch_holds_spans_of_one_trace() -> None:
-    found = batches([span(1), span(2), span(3, trace=OTHER)])
+    found = build_span_batches([span(1), span(2), span(3, trace=OTHER)])
     assert [(batch.trace, len(batch.spans)) for batch in found] == [(TRACE, 2), (OTHER, 1)]
 
 
 def test_of_a_span_that_is_given_twice_the_first_is_sent() -> None:
-    (batch,) = batches([span(1, name="first"), span(2), span(1, name="second")])
-    assert [each["name"] for each in read(decompressed(batch.body)).spans] == ["first", "span 2"]
+    (batch,) = build_span_batches([span(1, name="first"), span(2), span(1, name="second")])
+    assert [each["name"] for each in read(decompress_body(batch.body)).spans] == ["first", "span 2"]
 
 
 def test_no_spans_give_no_batch() -> None:
-    assert batches([]) == []
+    assert build_span_batches([]) == []
 
 
-def ids(batch: Batch) -> list[str]:
-    return [each["span"] for each in read(decompressed(batch.body)).spans]
+def ids(batch: SpanBatch) -> list[str]:
+    return [each["span"] for each in read(decompress_body(batch.body)).spans]
 
 
 @given(st.lists(st.integers(0, 3000), min_size=2, max_size=20))
 def test_two_halves_are_the_whole_and_neither_is_empty(sizes: list[int]) -> None:
-    (whole,) = batches([span(number, size) for number, size in enumerate(sizes)])
-    found = halves(whole)
+    (whole,) = build_span_batches([span(number, size) for number, size in enumerate(sizes)])
+    found = halve_batch(whole)
     assert found is not None
     one, two = found
     assert one.spans
     assert two.spans
     assert one.spans + two.spans == whole.spans
     assert one.trace == two.trace == whole.trace
-    before, *after = (read(decompressed(batch.body)) for batch in (whole, one, two))
+    before, *after = (read(decompress_body(batch.body)) for batch in (whole, one, two))
     assert after[0].spans + after[1].spans == before.spans
     assert all((part.resource, part.scope) == (before.resource, before.scope) for part in after)
 
 
 def test_halves_of_halves_are_what_would_have_been_sent_alone() -> None:
     spans = [span(number, 100) for number in range(4)]
-    left = batches(spans)
+    left = build_span_batches(spans)
     alone = []
     while left:
         batch = left.pop(0)
-        if (found := halves(batch)) is None:
+        if (found := halve_batch(batch)) is None:
             alone.append(batch)
         else:
             left = [*found, *left]
-    assert alone == [batch for each in spans for batch in batches([each])]
+    assert alone == [batch for each in spans for batch in build_span_batches([each])]
 
 
 def test_halves_are_about_the_same_size() -> None:
-    (whole,) = batches([span(1, 9000), *(span(number, 100) for number in range(2, 20))])
-    found = halves(whole)
+    (whole,) = build_span_batches([span(1, 9000), *(span(number, 100) for number in range(2, 20))])
+    found = halve_batch(whole)
     assert found is not None
     assert len(found[0].spans) == 1
 
 
 def test_a_batch_of_one_span_has_no_halves() -> None:
-    (batch,) = batches([span()])
-    assert halves(batch) is None
+    (batch,) = build_span_batches([span()])
+    assert halve_batch(batch) is None
 
 
 def test_spans_can_be_read_by_people() -> None:
     made = span(
         7, parent=b"abcdefgh", start=1_772_359_200_000_000_001, attributes={"half": "\ud83d", "n": 10**30, "l": ["a"]}
     )
-    found = readable([made, span(8, error="broken", start=10**30)])
+    found = to_readable_spans([made, span(8, error="broken", start=10**30)])
     assert json.loads(json.dumps(found)) == snapshot(
         [
             {
@@ -317,16 +326,16 @@ def test_spans_can_be_read_by_people() -> None:
 @given(st.binary(max_size=60))
 def test_bytes_of_a_stranger_are_read_or_refused_and_never_end_in_anything_else(raw: bytes) -> None:
     with suppress(ValueError):
-        assert all(number >= 0 for number, _ in fields(raw))
+        assert all(number >= 0 for number, _ in iter_wire_fields(raw))
 
 
 def test_a_message_that_is_cut_anywhere_within_a_field_is_refused() -> None:
-    body = request([span(1, 200)])
+    body = encode_request([span(1, 200)])
     rng = random.Random(1)
     for cut in rng.sample(range(3, len(body)), 50):
         with pytest.raises(ValueError, match="it ends within"):
-            list(fields(body[:cut]))
+            list(iter_wire_fields(body[:cut]))
 
 
 def test_plain_text_is_sent_as_it_is() -> None:
-    assert text("näh") == "näh".encode()
+    assert encode_wire_text("näh") == "näh".encode()

@@ -15,10 +15,10 @@ import pytest
 
 from tests.trace.batches import KEY, made, trace_id
 from turnlog.errors import TurnlogError
-from turnlog.trace.outbox.outbox import Outbox, OutboxFull, Overtaken, Pending
-from turnlog.trace.outbox.outgoing import LATE
-from turnlog.trace.outbox.standing import Standing
-from turnlog.trace.wire.batch import Batch
+from turnlog.trace.outbox.outbox import Outbox, OutboxFull, OutboxOvertaken, PendingBatch
+from turnlog.trace.outbox.outgoing import LATE_AFTER_TRIES
+from turnlog.trace.outbox.standing import TargetStatus
+from turnlog.trace.wire.batch import SpanBatch
 
 NOW = 1_800_000_000.0
 
@@ -47,20 +47,20 @@ def outbox(path: Path, clock: Clock) -> Iterator[Outbox]:
         yield found
 
 
-def due(outbox: Outbox, now: float = NOW) -> Pending:
-    found = outbox.due(KEY, now)
+def due(outbox: Outbox, now: float = NOW) -> PendingBatch:
+    found = outbox.find_due_batch(KEY, now)
     assert found is not None
     return found
 
 
-def begun(outbox: Outbox, now: float = NOW) -> Pending:
+def begun(outbox: Outbox, now: float = NOW) -> PendingBatch:
     found = due(outbox, now)
     assert outbox.begin(found)
     return found
 
 
-def standing(outbox: Outbox) -> Standing:
-    (found,) = outbox.status()
+def standing(outbox: Outbox) -> TargetStatus:
+    (found,) = outbox.list_statuses()
     return found
 
 
@@ -68,9 +68,9 @@ def test_what_was_put_comes_out_in_the_same_order(outbox: Outbox) -> None:
     batches = [made(number, spans=3) for number in (5, 1, 3)]
     outbox.put(KEY, batches)
     out = []
-    while pending := outbox.due(KEY, NOW):
+    while pending := outbox.find_due_batch(KEY, NOW):
         outbox.begin(pending)
-        outbox.sent(pending)
+        outbox.mark_sent(pending)
         out.append(pending.batch)
     assert out == batches
 
@@ -84,36 +84,36 @@ def test_a_batch_is_the_same_after_the_outbox_was_closed(outbox: Outbox, path: P
 
 def test_spans_stay_claimed_when_they_are_sent_refused_and_halved(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1), made(2), made(3, spans=2)])
-    outbox.sent(begun(outbox))
-    outbox.refused(begun(outbox), "no")
+    outbox.mark_sent(begun(outbox))
+    outbox.quarantine_batch(begun(outbox), "no")
     whole = begun(outbox)
-    outbox.halved(whole, *_parts(whole.batch))
+    outbox.replace_by_halves(whole, *_parts(whole.batch))
     spans = [span for number, count in ((1, 1), (2, 1), (3, 2)) for span in made(number, count).spans]
-    assert outbox.claimed(KEY, spans) == dict(
+    assert outbox.find_claims(KEY, spans) == dict(
         zip(spans, [trace_id(1), trace_id(2), trace_id(3), trace_id(3)], strict=True)
     )
 
 
 def test_only_what_was_put_for_a_target_is_claimed_there(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1)])
-    assert outbox.claimed("elsewhere", made(1).spans) == {}
-    assert outbox.claimed(KEY, made(2).spans) == {}
+    assert outbox.find_claims("elsewhere", made(1).spans) == {}
+    assert outbox.find_claims(KEY, made(2).spans) == {}
     outbox.put("elsewhere", [made(1)])
-    assert outbox.claimed("elsewhere", made(1).spans) == {made(1).spans[0]: trace_id(1)}
+    assert outbox.find_claims("elsewhere", made(1).spans) == {made(1).spans[0]: trace_id(1)}
 
 
 def test_any_number_of_spans_can_be_asked_for(outbox: Outbox) -> None:
     spans = [number.to_bytes(8, "big") for number in range(40_000)]
-    outbox.put(KEY, [Batch(trace_id(1), tuple(spans[:39_000]), b"body")])
-    assert list(outbox.claimed(KEY, spans)) == spans[:39_000]
+    outbox.put(KEY, [SpanBatch(trace_id(1), tuple(spans[:39_000]), b"body")])
+    assert list(outbox.find_claims(KEY, spans)) == spans[:39_000]
 
 
 def test_a_span_that_was_put_before_is_not_put_again_and_nothing_else_with_it(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1)], "/a", "one")
-    with pytest.raises(Overtaken, match="try again"):
+    with pytest.raises(OutboxOvertaken, match="try again"):
         outbox.put(KEY, [made(2), made(1)], "/a", "two")
-    assert outbox.progress(KEY, "/a") == "one"
-    assert outbox.claimed(KEY, made(2).spans) == {}
+    assert outbox.read_progress(KEY, "/a") == "one"
+    assert outbox.find_claims(KEY, made(2).spans) == {}
     assert standing(outbox).pending_batches == 1
     assert standing(outbox).held_back is None
 
@@ -130,52 +130,52 @@ def test_progress_is_kept_by_target_and_file(outbox: Outbox) -> None:
     outbox.put(KEY, [], odd, "odd")
     outbox.put(KEY, [made(2)], "/a")
     outbox.put(KEY, [])
-    assert outbox.progress(KEY, "/a") == "two"
-    assert outbox.progress(KEY, odd) == "odd"
-    assert outbox.progress(KEY, "/b") is None
-    assert outbox.progress("elsewhere", "/a") is None
+    assert outbox.read_progress(KEY, "/a") == "two"
+    assert outbox.read_progress(KEY, odd) == "odd"
+    assert outbox.read_progress(KEY, "/b") is None
+    assert outbox.read_progress("elsewhere", "/a") is None
 
 
 def test_a_batch_whose_sender_died_is_sent_again_and_counted_as_a_repeat(outbox: Outbox, path: Path) -> None:
     outbox.put(KEY, [made(1, spans=3)])
     begun(outbox)
     with Outbox.open(path) as other:
-        outbox.sent(begun(other))
+        outbox.mark_sent(begun(other))
         assert (standing(other).repeats, standing(other).repeated_spans, standing(other).sent_spans) == (1, 3, 3)
 
 
 def test_a_batch_that_surely_did_not_arrive_is_no_repeat_when_it_is_sent_again(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1)])
-    outbox.later(begun(outbox), "503", NOW)
-    outbox.sent(begun(outbox))
+    outbox.postpone_batch(begun(outbox), "503", NOW)
+    outbox.mark_sent(begun(outbox))
     assert standing(outbox).repeats == 0
 
 
 def test_a_batch_that_may_have_arrived_is_a_repeat_when_it_is_sent_again(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1)])
-    outbox.later(begun(outbox), "no answer in time", NOW, unsure=True)
-    outbox.sent(begun(outbox))
+    outbox.postpone_batch(begun(outbox), "no answer in time", NOW, unsure=True)
+    outbox.mark_sent(begun(outbox))
     assert standing(outbox).repeats == 1
 
 
 def test_a_repeat_that_the_server_did_not_take_is_none(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1)])
-    outbox.later(begun(outbox), "no answer in time", NOW, unsure=True)
-    outbox.later(begun(outbox), "503", NOW)
-    outbox.refused(begun(outbox), "400")
+    outbox.postpone_batch(begun(outbox), "no answer in time", NOW, unsure=True)
+    outbox.postpone_batch(begun(outbox), "503", NOW)
+    outbox.quarantine_batch(begun(outbox), "400")
     assert (standing(outbox).repeats, standing(outbox).repeated_spans) == (0, 0)
     outbox.requeue(KEY)
-    outbox.sent(begun(outbox))
+    outbox.mark_sent(begun(outbox))
     assert (standing(outbox).repeats, standing(outbox).repeated_spans) == (1, 1)
 
 
 def test_halves_of_a_batch_that_may_have_arrived_are_repeats_too(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1, spans=2)])
-    outbox.later(begun(outbox), "no answer in time", NOW, unsure=True)
+    outbox.postpone_batch(begun(outbox), "no answer in time", NOW, unsure=True)
     whole = begun(outbox)
-    outbox.halved(whole, *_parts(whole.batch))
+    outbox.replace_by_halves(whole, *_parts(whole.batch))
     for _ in range(2):
-        outbox.sent(begun(outbox))
+        outbox.mark_sent(begun(outbox))
     assert (standing(outbox).repeats, standing(outbox).repeated_spans) == (2, 2)
 
 
@@ -183,10 +183,10 @@ def test_recording_twice_counts_once(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1, spans=2)])
     pending = begun(outbox)
     for _ in range(2):
-        outbox.sent(pending)
-        outbox.halved(pending, made(8), made(9))
-        outbox.refused(pending, "no")
-        outbox.later(pending, "no", NOW)
+        outbox.mark_sent(pending)
+        outbox.replace_by_halves(pending, made(8), made(9))
+        outbox.quarantine_batch(pending, "no")
+        outbox.postpone_batch(pending, "no", NOW)
     assert not outbox.begin(pending)
     found = standing(outbox)
     assert (found.sent_batches, found.sent_spans, found.pending_batches, found.quarantined_batches) == (1, 2, 0, 0)
@@ -195,48 +195,48 @@ def test_recording_twice_counts_once(outbox: Outbox) -> None:
 def test_a_target_is_left_alone_until_its_time_has_come(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1), made(2)])
     outbox.put("elsewhere", [made(1)])
-    outbox.later(begun(outbox), "503: busy", NOW + 60)
-    assert outbox.due(KEY, NOW + 59) is None
-    assert outbox.wait(KEY, NOW + 59) == 1
-    assert outbox.due("elsewhere", NOW) is not None
+    outbox.postpone_batch(begun(outbox), "503: busy", NOW + 60)
+    assert outbox.find_due_batch(KEY, NOW + 59) is None
+    assert outbox.compute_wait(KEY, NOW + 59) == 1
+    assert outbox.find_due_batch("elsewhere", NOW) is not None
     assert due(outbox, NOW + 60).batch == made(1)
     assert due(outbox, NOW + 60).fails == 1
 
 
 def test_a_target_for_which_nothing_waits_has_no_next_time(outbox: Outbox) -> None:
-    assert outbox.wait(KEY, NOW) is None
+    assert outbox.compute_wait(KEY, NOW) is None
     outbox.put(KEY, [made(1)])
-    assert outbox.wait(KEY, NOW) == 0
-    outbox.sent(begun(outbox))
-    assert outbox.wait(KEY, NOW) is None
-    assert outbox.due(KEY, NOW) is None
+    assert outbox.compute_wait(KEY, NOW) == 0
+    outbox.mark_sent(begun(outbox))
+    assert outbox.compute_wait(KEY, NOW) is None
+    assert outbox.find_due_batch(KEY, NOW) is None
 
 
 def test_a_clock_that_was_set_back_ends_the_pause(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1)])
-    outbox.later(begun(outbox), "503", NOW + 600)
-    assert outbox.due(KEY, NOW - 86_400) is not None
+    outbox.postpone_batch(begun(outbox), "503", NOW + 600)
+    assert outbox.find_due_batch(KEY, NOW - 86_400) is not None
 
 
 def test_a_clock_that_was_set_forward_ends_the_pause(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1)])
-    outbox.later(begun(outbox), "503", NOW + 600)
-    assert outbox.due(KEY, NOW + 10**9) is not None
+    outbox.postpone_batch(begun(outbox), "503", NOW + 600)
+    assert outbox.find_due_batch(KEY, NOW + 10**9) is not None
 
 
 def test_a_success_ends_the_pause_for_good(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1), made(2)])
-    outbox.later(begun(outbox), "503", NOW + 600)
-    outbox.sent(begun(outbox, NOW + 600))
+    outbox.postpone_batch(begun(outbox), "503", NOW + 600)
+    outbox.mark_sent(begun(outbox, NOW + 600))
     assert due(outbox, NOW + 300).fails == 0
 
 
 def test_who_still_holds_a_batch_that_is_gone_can_do_no_harm_to_the_next_one(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1)])
     old = begun(outbox)
-    outbox.sent(old)
+    outbox.mark_sent(old)
     outbox.put(KEY, [made(2)])
-    outbox.sent(old)
+    outbox.mark_sent(old)
     assert due(outbox).batch == made(2)
 
 
@@ -245,25 +245,25 @@ def test_a_clock_that_moves_changes_no_order(outbox: Outbox, clock: Clock) -> No
         clock.time = NOW + moved
         outbox.put(KEY, [made(number)])
     out = []
-    while pending := outbox.due(KEY, NOW):
-        outbox.sent(pending)
+    while pending := outbox.find_due_batch(KEY, NOW):
+        outbox.mark_sent(pending)
         out.append(pending.batch)
     assert out == [made(0), made(1), made(2)]
 
 
 def test_a_batch_that_fails_again_and_again_lets_the_others_pass(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1), made(2)])
-    for _ in range(LATE):
+    for _ in range(LATE_AFTER_TRIES):
         assert due(outbox).batch == made(1)
-        outbox.later(begun(outbox), "500", NOW)
+        outbox.postpone_batch(begun(outbox), "500", NOW)
     assert due(outbox).batch == made(2)
-    outbox.sent(begun(outbox))
+    outbox.mark_sent(begun(outbox))
     assert due(outbox).batch == made(1)
 
 
 def test_a_batch_at_which_its_sender_dies_again_and_again_lets_the_others_pass(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1), made(2)])
-    for _ in range(LATE):
+    for _ in range(LATE_AFTER_TRIES):
         assert begun(outbox).batch == made(1)
     assert due(outbox).batch == made(2)
 
@@ -272,12 +272,12 @@ def test_halves_take_the_place_of_the_whole(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1, spans=4), made(2)])
     whole = begun(outbox)
     first, second = _parts(whole.batch)
-    outbox.halved(whole, first, second)
+    outbox.replace_by_halves(whole, first, second)
     half = begun(outbox)
-    outbox.halved(half, *_parts(half.batch))
+    outbox.replace_by_halves(half, *_parts(half.batch))
     out: list[bytes] = []
-    while pending := outbox.due(KEY, NOW):
-        outbox.sent(pending)
+    while pending := outbox.find_due_batch(KEY, NOW):
+        outbox.mark_sent(pending)
         out += pending.batch.spans
     assert out == [*made(1, spans=4).spans, *made(2).spans]
 
@@ -286,26 +286,26 @@ def test_what_was_refused_stays_with_the_servers_words_until_it_is_asked_for_aga
     outbox: Outbox, clock: Clock
 ) -> None:
     outbox.put(KEY, [made(1, spans=2), made(2)])
-    outbox.refused(begun(outbox), "400: a bad \ud800 span")
-    (found,) = outbox.quarantined(KEY)
+    outbox.quarantine_batch(begun(outbox), "400: a bad \ud800 span")
+    (found,) = outbox.list_quarantined(KEY)
     assert (found.trace, found.spans, found.refused) == (trace_id(1), made(1, 2).spans, NOW)
     assert found.error == "400: a bad \\ud800 span"
-    assert outbox.quarantined("elsewhere") == []
+    assert outbox.list_quarantined("elsewhere") == []
     assert due(outbox).batch == made(2)
     assert outbox.requeue("elsewhere") == 0
     assert outbox.requeue(KEY) == 1
     assert due(outbox).batch == made(1, spans=2)
-    assert outbox.quarantined(KEY) == []
+    assert outbox.list_quarantined(KEY) == []
 
 
 def test_the_status_says_what_was_done_and_what_is_left(outbox: Outbox, clock: Clock) -> None:
-    outbox.introduce(KEY, "here (http://127.0.0.1)")
+    outbox.name_target(KEY, "here (http://127.0.0.1)")
     outbox.put(KEY, [made(number, spans=number) for number in (1, 2, 3, 4)])
-    outbox.sent(begun(outbox), "1 span was too old")
+    outbox.mark_sent(begun(outbox), "1 span was too old")
     clock.time += 10
-    outbox.refused(begun(outbox), "400: no")
+    outbox.quarantine_batch(begun(outbox), "400: no")
     clock.time += 10
-    outbox.later(begun(outbox), "503: busy", clock.time + 60)
+    outbox.postpone_batch(begun(outbox), "503: busy", clock.time + 60)
     found = standing(outbox)
     assert found.shown == "here (http://127.0.0.1)"
     assert (found.sent_spans, found.sent_batches) == (1, 1)
@@ -317,7 +317,7 @@ def test_the_status_says_what_was_done_and_what_is_left(outbox: Outbox, clock: C
     assert (found.last_error, found.failed, found.fails) == ("503: busy", NOW + 20, 1)
     assert found.next_attempt == NOW + 80
     assert found.refusal == "400: no"
-    outbox.ask_again(KEY)
+    outbox.end_pause(KEY)
     assert (standing(outbox).next_attempt, standing(outbox).fails) == (None, 0)
 
 
@@ -332,17 +332,17 @@ def test_a_full_outbox_takes_nothing_says_so_and_goes_on_when_there_is_room(path
         outbox.put(KEY, [made(1)], "/a", "one")
         with pytest.raises(OutboxFull, match="held back until some are sent"):
             outbox.put(KEY, [made(2), made(3)], "/a", "two")
-        assert outbox.progress(KEY, "/a") == "one"
-        assert outbox.claimed(KEY, [*made(2).spans, *made(3).spans]) == {}
+        assert outbox.read_progress(KEY, "/a") == "one"
+        assert outbox.find_claims(KEY, [*made(2).spans, *made(3).spans]) == {}
         found = standing(outbox)
         assert (found.pending_batches, found.held_since) == (1, NOW)
         assert found.held_back is not None
         outbox.put("elsewhere", [made(2), made(3)])
         outbox.put(KEY, [], "/b", "no spans, no room")
-        assert outbox.status()[0].held_back is not None
-        outbox.sent(begun(outbox))
+        assert outbox.list_statuses()[0].held_back is not None
+        outbox.mark_sent(begun(outbox))
         outbox.put(KEY, [made(2), made(3)], "/a", "two")
-        assert outbox.status()[0].held_back is None
+        assert outbox.list_statuses()[0].held_back is None
 
 
 def test_the_outbox_can_be_read_by_its_owner_alone(outbox: Outbox, path: Path) -> None:
@@ -354,17 +354,17 @@ def test_the_outbox_can_be_read_by_its_owner_alone(outbox: Outbox, path: Path) -
 
 def test_the_room_of_what_was_sent_is_given_back(path: Path) -> None:
     with Outbox.open(path) as outbox:
-        outbox.put(KEY, [Batch(trace_id(n), made(n).spans, os.urandom(1 << 20)) for n in range(10)])
+        outbox.put(KEY, [SpanBatch(trace_id(n), made(n).spans, os.urandom(1 << 20)) for n in range(10)])
         for _ in range(10):
-            outbox.sent(begun(outbox))
+            outbox.mark_sent(begun(outbox))
         outbox.shrink()
     assert path.stat().st_size < 1 << 20
 
 
 def test_changes_that_belong_together_are_made_together_or_not_at_all(outbox: Outbox) -> None:
     outbox.put(KEY, [made(1), made(2)])
-    with suppress(KeyboardInterrupt), outbox.together():
-        outbox.sent(begun(outbox))
+    with suppress(KeyboardInterrupt), outbox.hold_transaction():
+        outbox.mark_sent(begun(outbox))
         begun(outbox)
         raise KeyboardInterrupt
     assert (standing(outbox).pending_batches, standing(outbox).repeats) == (2, 0)
@@ -390,14 +390,14 @@ def test_many_writers_at_once_lose_nothing(path: Path) -> None:
     assert troubles == []
     with Outbox.open(path) as outbox:
         assert standing(outbox).pending_batches == 60
-        assert [outbox.progress(KEY, f"/{first}") for first in range(0, 60, 10)] == "9 19 29 39 49 59".split()
+        assert [outbox.read_progress(KEY, f"/{first}") for first in range(0, 60, 10)] == "9 19 29 39 49 59".split()
 
 
 def test_of_two_that_put_the_same_spans_one_is_told(path: Path) -> None:
     with Outbox.open(path) as one, Outbox.open(path) as two:
-        assert one.claimed(KEY, made(1).spans) == two.claimed(KEY, made(1).spans) == {}
+        assert one.find_claims(KEY, made(1).spans) == two.find_claims(KEY, made(1).spans) == {}
         one.put(KEY, [made(1)])
-        with pytest.raises(Overtaken):
+        with pytest.raises(OutboxOvertaken):
             two.put(KEY, [made(1)])
 
 
@@ -430,7 +430,7 @@ import resource, sys
 from pathlib import Path
 from tests.trace.batches import KEY, made
 from turnlog.errors import TurnlogError
-from turnlog.trace.wire.batch import Batch
+from turnlog.trace.wire.batch import SpanBatch
 from turnlog.trace.outbox.outbox import Outbox, OutboxFull
 with Outbox.open(Path(sys.argv[1])) as outbox:
     outbox.put(KEY, [made(1)], "/a", "one")
@@ -454,16 +454,16 @@ def test_a_disk_that_takes_no_more_is_told_and_loses_nothing(path: Path) -> None
     assert len(done.stdout.splitlines()) == 1
     assert "nothing is lost" in done.stdout
     with Outbox.open(path) as outbox:
-        assert outbox.progress(KEY, "/a") == "one"
-        assert outbox.claimed(KEY, made(2).spans) == {}
+        assert outbox.read_progress(KEY, "/a") == "one"
+        assert outbox.find_claims(KEY, made(2).spans) == {}
         assert due(outbox).batch == made(1)
         outbox.put(KEY, [made(2)], "/a", "two")
 
 
-def _parts(batch: Batch) -> tuple[Batch, Batch]:
-    from turnlog.trace.wire.otlp import halves
+def _parts(batch: SpanBatch) -> tuple[SpanBatch, SpanBatch]:
+    from turnlog.trace.wire.otlp import halve_batch
 
-    found = halves(batch)
+    found = halve_batch(batch)
     assert found is not None
     return found
 
@@ -478,7 +478,7 @@ def test_damage_in_its_header_is_told_in_one_line(path: Path, place: int) -> Non
         data[place] ^= bits
         path.write_bytes(data)
         with suppress(TurnlogError), Outbox.open(path) as outbox:
-            assert outbox.progress("t", "a") in ("b", None)
+            assert outbox.read_progress("t", "a") in ("b", None)
             outbox.put("t", [], "a", "b")
         for ending in ("-wal", "-shm"):
             path.with_name(path.name + ending).unlink(missing_ok=True)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.trace.batches import KEY, made
-from turnlog.trace.outbox.outbox import Outbox, OutboxFull, Overtaken, Pending
-from turnlog.trace.outbox.outgoing import LATE
-from turnlog.trace.wire.batch import Batch
-from turnlog.trace.wire.otlp import halves
+from turnlog.trace.outbox.outbox import Outbox, OutboxFull, OutboxOvertaken, PendingBatch
+from turnlog.trace.outbox.outgoing import LATE_AFTER_TRIES
+from turnlog.trace.wire.batch import SpanBatch
+from turnlog.trace.wire.otlp import halve_batch
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ class Kept:
     """A batch as the model knows it."""
 
     order: tuple[int, str]
-    batch: Batch
+    batch: SpanBatch
     state: str = "waiting"
     tries: int = 0
     unsure: bool = False
@@ -44,7 +44,7 @@ class OutboxMachine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.now = NOW
         self.open = [self._opened(), self._opened()]
-        self.held: list[Pending | None] = [None, None]
+        self.held: list[PendingBatch | None] = [None, None]
         self.kept: dict[bytes, Kept] = {}
         self.claims: set[bytes] = set()
         self.sent: list[bytes] = []
@@ -74,7 +74,7 @@ class OutboxMachine(RuleBasedStateMachine):
         except OutboxFull:
             assert is_full
             return
-        except Overtaken:
+        except OutboxOvertaken:
             assert not is_full
             assert new & self.claims
             return
@@ -90,7 +90,7 @@ class OutboxMachine(RuleBasedStateMachine):
     @rule(who=HOLDERS)
     def begin(self, who: int) -> None:
         """Take what is due, and mark it."""
-        found = self.open[who].due(KEY, self.now)
+        found = self.open[who].find_due_batch(KEY, self.now)
         expected = self._due()
         assert (found.batch if found else None) == (expected.batch if expected else None)
         if found is None or expected is None:
@@ -110,9 +110,9 @@ class OutboxMachine(RuleBasedStateMachine):
             min((kept for kept in waiting if _place(kept) == place), key=lambda kept: kept.order, default=None)
             for place in ("flying", "waiting", "late")
         ]
-        return min(filter(None, first), key=lambda kept: (kept.tries >= LATE, kept.order), default=None)
+        return min(filter(None, first), key=lambda kept: (kept.tries >= LATE_AFTER_TRIES, kept.order), default=None)
 
-    def _taken(self, who: int) -> tuple[Pending, Kept | None]:
+    def _taken(self, who: int) -> tuple[PendingBatch, Kept | None]:
         pending = self.held[who]
         assert pending is not None
         self.held[who] = None
@@ -129,7 +129,7 @@ class OutboxMachine(RuleBasedStateMachine):
         """The server has accepted it."""
         if self.holds(who):
             pending, kept = self._taken(who)
-            self.open[who].sent(pending)
+            self.open[who].mark_sent(pending)
             if kept is not None:
                 self.sent += pending.batch.spans
                 del self.kept[pending.batch.spans[0]]
@@ -141,7 +141,7 @@ class OutboxMachine(RuleBasedStateMachine):
         """The server does not take it now."""
         if self.holds(who):
             pending, kept = self._taken(who)
-            self.open[who].later(pending, "busy", self.now + seconds, unsure=unsure)
+            self.open[who].postpone_batch(pending, "busy", self.now + seconds, unsure=unsure)
             self.pause = (self.now, self.now + seconds)
             if kept is not None and kept.state == "flying":
                 self.repeats -= kept.unsure and not unsure
@@ -154,7 +154,7 @@ class OutboxMachine(RuleBasedStateMachine):
         """The server will never take it."""
         if self.holds(who):
             pending, kept = self._taken(who)
-            self.open[who].refused(pending, "no")
+            self.open[who].quarantine_batch(pending, "no")
             self.pause = None
             if kept is not None:
                 self.repeats -= kept.unsure and kept.state == "flying"
@@ -165,11 +165,11 @@ class OutboxMachine(RuleBasedStateMachine):
     def record_halved(self, who: int) -> None:
         """The server wants it in smaller pieces."""
         pending = self.held[who]
-        parts = halves(pending.batch) if pending is not None else None
+        parts = halve_batch(pending.batch) if pending is not None else None
         if parts is None:
             return
         pending, kept = self._taken(who)
-        self.open[who].halved(pending, *parts)
+        self.open[who].replace_by_halves(pending, *parts)
         if kept is not None:
             self.repeats -= kept.unsure and kept.state == "flying"
             del self.kept[pending.batch.spans[0]]
@@ -188,7 +188,7 @@ class OutboxMachine(RuleBasedStateMachine):
     @rule(who=HOLDERS)
     def ask_again(self, who: int) -> None:
         """Leave the target alone no longer."""
-        self.open[who].ask_again(KEY)
+        self.open[who].end_pause(KEY)
         self.pause = None
 
     @rule(who=HOLDERS)
@@ -211,12 +211,12 @@ class OutboxMachine(RuleBasedStateMachine):
         kept = [span for item in self.kept.values() for span in item.batch.spans]
         assert sorted([*kept, *self.sent]) == sorted(self.claims)
         everything = [span for number in range(13) for span in made(number, 4).spans]
-        assert self.open[0].claimed(KEY, everything).keys() == self.claims
-        assert self.open[0].progress(KEY, "/a") == self.progress
+        assert self.open[0].find_claims(KEY, everything).keys() == self.claims
+        assert self.open[0].read_progress(KEY, "/a") == self.progress
         self._compare()
 
     def _compare(self) -> None:
-        found = self.open[1].status()
+        found = self.open[1].list_statuses()
         if not found:
             assert not self.claims
             return
@@ -231,7 +231,7 @@ class OutboxMachine(RuleBasedStateMachine):
 
 
 def _place(kept: Kept) -> str:
-    return "late" if kept.state == "waiting" and kept.tries >= LATE else kept.state
+    return "late" if kept.state == "waiting" and kept.tries >= LATE_AFTER_TRIES else kept.state
 
 
 TestOutboxMachine = OutboxMachine.TestCase

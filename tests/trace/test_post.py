@@ -21,31 +21,31 @@ from tests.model.server import Raw, page, received, refusing
 from tests.trace.recorder import Answer, Recorder
 from tests.trace.test_otlp import span
 from turnlog._version import __version__
-from turnlog.trace.targets.target import Target
-from turnlog.trace.wire.otlp import batches
-from turnlog.trace.wire.post import Accepted, Later, Poster, Refused, TooLarge, Verdict
+from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.wire.otlp import build_span_batches
+from turnlog.trace.wire.post import PostAccepted, PostDeferred, Poster, PostRefused, PostTooLarge, PostVerdict
 
 SECRET = "sk-lf-very-secret"
 PAIR = b64encode(f"pk-lf-1:{SECRET}".encode()).decode()
-(BATCH,) = batches([span(1, 100), span(2, 100)])
+(BATCH,) = build_span_batches([span(1, 100), span(2, 100)])
 
 
-def target(url: str, **fields: Any) -> Target:
-    return Target("mine", url, {"authorization": f"Basic {PAIR}"}, **{"timeout": 5.0, **fields})
+def target(url: str, **fields: Any) -> TraceTarget:
+    return TraceTarget("mine", url, {"authorization": f"Basic {PAIR}"}, **{"timeout": 5.0, **fields})
 
 
-def post(url: str, body: bytes = BATCH.body, **fields: Any) -> Verdict:
+def post(url: str, body: bytes = BATCH.body, **fields: Any) -> PostVerdict:
     with Poster(target(url, **fields)) as poster:
         return poster.post(body)
 
 
-def answered(recorder: Recorder, answer: Answer, **fields: Any) -> Verdict:
+def answered(recorder: Recorder, answer: Answer, **fields: Any) -> PostVerdict:
     recorder.answers.append(answer)
     return post(recorder.url, **fields)
 
 
 def test_a_request_says_what_it_brings_and_who_asks(recorder: Recorder) -> None:
-    assert post(f"{recorder.url}/in/v1/traces?a=b") == Accepted()
+    assert post(f"{recorder.url}/in/v1/traces?a=b") == PostAccepted()
     (request,) = recorder.requests
     assert request.path == "/in/v1/traces?a=b"
     assert request.body == BATCH.body
@@ -61,7 +61,7 @@ def test_a_request_says_what_it_brings_and_who_asks(recorder: Recorder) -> None:
 
 
 def test_where_nothing_is_to_be_compressed_it_is_not(recorder: Recorder) -> None:
-    assert post(recorder.url, compress=False) == Accepted()
+    assert post(recorder.url, compress=False) == PostAccepted()
     assert "content-encoding" not in recorder.requests[0].headers
     assert [each["name"] for each in recorder.spans] == ["span 1", "span 2"]
 
@@ -76,42 +76,42 @@ def test_one_connection_brings_many_requests(recorder: Recorder) -> None:
 
 def test_a_connection_that_the_server_has_let_go_of_is_made_anew() -> None:
     with Recorder() as first, Poster(target(first.url)) as poster:
-        assert poster.post(BATCH.body) == Accepted()
+        assert poster.post(BATCH.body) == PostAccepted()
         port = first.port
         first.__exit__()
         with Recorder(listen=port) as second:
-            assert poster.post(BATCH.body) == Accepted()
+            assert poster.post(BATCH.body) == PostAccepted()
             assert len(second.requests) == 1
 
 
 def test_a_server_that_ends_each_connection_gets_a_new_one() -> None:
     with Raw(*[page(b"", kind="application/x-protobuf")] * 2) as raw, Poster(target(raw.url)) as poster:
-        assert [poster.post(BATCH.body), poster.post(BATCH.body)] == [Accepted(), Accepted()]
+        assert [poster.post(BATCH.body), poster.post(BATCH.body)] == [PostAccepted(), PostAccepted()]
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 529])
 def test_what_passes_is_for_later(recorder: Recorder, status: int) -> None:
     found = answered(recorder, ("status", status, "come back"))
-    assert found == Later(f"{status}: come back", unsure=status in (500, 502, 504)), "a gateway does not know"
+    assert found == PostDeferred(f"{status}: come back", unsure=status in (500, 502, 504)), "a gateway does not know"
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 415, 422])
 def test_what_will_not_pass_is_refused_with_the_words_of_the_server(recorder: Recorder, status: int) -> None:
-    assert answered(recorder, ("status", status, "no such thing")) == Refused(status, "no such thing")
+    assert answered(recorder, ("status", status, "no such thing")) == PostRefused(status, "no such thing")
 
 
 def test_a_status_without_words_has_its_usual_ones(recorder: Recorder) -> None:
-    assert answered(recorder, 404) == Refused(404, "Not Found")
+    assert answered(recorder, 404) == PostRefused(404, "Not Found")
 
 
 def test_a_request_that_is_too_large_is_told_apart(recorder: Recorder) -> None:
-    assert answered(recorder, ("status", 413, "1 MB at most")) == TooLarge("413: 1 MB at most")
+    assert answered(recorder, ("status", 413, "1 MB at most")) == PostTooLarge("413: 1 MB at most")
 
 
 def test_a_redirect_is_not_followed(recorder: Recorder) -> None:
     with Recorder() as other:
         found = answered(recorder, ("redirect", other.url))
-        assert isinstance(found, Refused)
+        assert isinstance(found, PostRefused)
         assert (found.status, "elsewhere" in found.words, other.requests) == (307, True, [])
 
 
@@ -123,22 +123,22 @@ def test_how_long_the_server_wants_to_be_left_alone_is_heard(
     recorder: Recorder, said: Any, after: float | None
 ) -> None:
     found = answered(recorder, ("retry-after", said))
-    assert isinstance(found, Later)
+    assert isinstance(found, PostDeferred)
     assert found.after == after
 
 
 def test_a_date_after_which_to_come_back_is_understood(recorder: Recorder) -> None:
     for ahead, least, most in ((3600, 3000, 3600), (-3600, 0, 0)):
         found = answered(recorder, ("retry-after", format_datetime(datetime.now(UTC) + timedelta(seconds=ahead))))
-        assert isinstance(found, Later)
+        assert isinstance(found, PostDeferred)
         assert found.after is not None
         assert least <= found.after <= most
 
 
 def test_rejected_spans_of_an_accepted_request_are_told(recorder: Recorder) -> None:
-    assert answered(recorder, ("partial", 2, "too\nold")) == Accepted("2 of its spans rejected: too old", 2)
-    assert answered(recorder, ("partial", 1)) == Accepted("1 of its spans rejected: without a reason", 1)
-    assert answered(recorder, ("partial", 0, "a warning")) == Accepted()
+    assert answered(recorder, ("partial", 2, "too\nold")) == PostAccepted("2 of its spans rejected: too old", 2)
+    assert answered(recorder, ("partial", 1)) == PostAccepted("1 of its spans rejected: without a reason", 1)
+    assert answered(recorder, ("partial", 0, "a warning")) == PostAccepted()
 
 
 @pytest.mark.parametrize(
@@ -155,18 +155,18 @@ def test_rejected_spans_of_an_accepted_request_are_told(recorder: Recorder) -> N
     ],
 )
 def test_an_answer_in_json_is_understood_too(recorder: Recorder, body: bytes, partial: str | None) -> None:
-    assert answered(recorder, ("page", body, "application/json")) == Accepted(
+    assert answered(recorder, ("page", body, "application/json")) == PostAccepted(
         partial, int(partial[0]) if partial else 0
     )
 
 
 def test_an_answer_that_is_no_protobuf_accepts_all_the_same(recorder: Recorder) -> None:
-    assert answered(recorder, ("page", b"\x0a\xff", "application/x-protobuf")) == Accepted()
+    assert answered(recorder, ("page", b"\x0a\xff", "application/x-protobuf")) == PostAccepted()
 
 
 def test_a_page_is_no_answer_of_a_tracing_backend(recorder: Recorder) -> None:
     found = answered(recorder, ("page", b"<title>x</title><h1>Log in</h1>"))
-    assert isinstance(found, Refused)
+    assert isinstance(found, PostRefused)
     assert "is the address right? Log in" in found.words
 
 
@@ -185,7 +185,7 @@ def test_a_page_is_no_answer_of_a_tracing_backend(recorder: Recorder) -> None:
 )
 def test_the_words_of_a_server_are_found_and_can_be_shown(body: bytes, kind: str, words: str) -> None:
     with Raw(page(body, "400 Bad Request", kind)) as raw:
-        assert post(raw.url) == Refused(400, words)
+        assert post(raw.url) == PostRefused(400, words)
 
 
 @pytest.mark.parametrize("form", [SECRET, PAIR, f"Basic {PAIR}", f"pk-lf-1:{SECRET}"])
@@ -200,13 +200,13 @@ def test_no_credential_comes_back_in_the_words_of_a_server(recorder: Recorder, f
 
 def test_no_credential_comes_back_in_what_is_rejected(recorder: Recorder) -> None:
     found = answered(recorder, ("partial", 1, f"key {SECRET}"))
-    assert found == Accepted("1 of its spans rejected: key [secret]", 1)
+    assert found == PostAccepted("1 of its spans rejected: key [secret]", 1)
 
 
 def test_a_server_that_is_not_there_is_for_later() -> None:
     with refusing() as url:
         found = post(url)
-    assert isinstance(found, Later)
+    assert isinstance(found, PostDeferred)
     assert found.reason.startswith("can't be reached: ")
     assert not found.unsure
 
@@ -214,49 +214,49 @@ def test_a_server_that_is_not_there_is_for_later() -> None:
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "a..b", "x" * 70])
 def test_a_name_that_nobody_has_is_for_later(host: str) -> None:
     found = post(f"http://{host}/")
-    assert isinstance(found, Later)
+    assert isinstance(found, PostDeferred)
     assert not found.unsure
 
 
 @pytest.mark.parametrize("answer", ["cut", "lost", ("hang", 30)])
 def test_what_went_out_and_was_not_answered_may_have_arrived(recorder: Recorder, answer: Answer) -> None:
     found = answered(recorder, answer, timeout=0.3)
-    assert isinstance(found, Later)
+    assert isinstance(found, PostDeferred)
     assert found.unsure
 
 
 def test_after_a_cut_the_next_request_is_sent_over_a_new_connection(recorder: Recorder) -> None:
     recorder.answers += ["cut", 200]
     with Poster(target(recorder.url)) as poster:
-        assert isinstance(poster.post(BATCH.body), Later)
-        assert poster.post(BATCH.body) == Accepted()
+        assert isinstance(poster.post(BATCH.body), PostDeferred)
+        assert poster.post(BATCH.body) == PostAccepted()
 
 
 def test_a_server_that_hangs_is_left_in_time(recorder: Recorder) -> None:
-    assert answered(recorder, ("hang", 30), timeout=0.2) == Later("no answer in time", unsure=True)
+    assert answered(recorder, ("hang", 30), timeout=0.2) == PostDeferred("no answer in time", unsure=True)
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x00\x01\x02 garbage\r\n\r\n", b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 500])
 def test_what_is_no_answer_is_for_later(answer: bytes) -> None:
     with Raw(answer) as raw:
         found = post(raw.url)
-    assert isinstance(found, Later)
+    assert isinstance(found, PostDeferred)
     assert found.unsure
 
 
 def test_a_2xx_counts_even_if_the_rest_of_the_answer_never_comes() -> None:
     with Raw(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab") as raw:
-        assert post(raw.url) == Accepted()
+        assert post(raw.url) == PostAccepted()
 
 
 def test_an_endless_answer_is_not_read_to_its_end() -> None:
     with Raw(page(b"x" * (1 << 22), "503 Busy", "text/plain")) as raw:
-        assert post(raw.url) == Later("503: " + "x" * 500)
+        assert post(raw.url) == PostDeferred("503: " + "x" * 500)
 
 
 def test_a_server_that_hangs_up_on_a_large_request_is_heard_out() -> None:
     with _impatient(page(b"too much", "413 Too Large", "text/plain")) as url:
-        assert post(url, b"x" * (1 << 24), timeout=0.5) == TooLarge("413: too much")
+        assert post(url, b"x" * (1 << 24), timeout=0.5) == PostTooLarge("413: too much")
 
 
 @contextmanager
@@ -282,7 +282,10 @@ def _impatient(answer: bytes) -> Iterator[str]:
 
 def test_a_proxy_is_told_the_whole_address_and_its_own_password() -> None:
     with Raw(page(b"", kind="application/x-protobuf")) as proxy:
-        assert post("http://backend.invalid:99/v1/traces", proxy=f"http://me:word@127.0.0.1:{proxy.port}") == Accepted()
+        assert (
+            post("http://backend.invalid:99/v1/traces", proxy=f"http://me:word@127.0.0.1:{proxy.port}")
+            == PostAccepted()
+        )
     head = proxy.requests[0].partition(b"\r\n\r\n")[0].decode()
     assert head.startswith("POST http://backend.invalid:99/v1/traces HTTP/1.1\r\n")
     assert f"proxy-authorization: Basic {b64encode(b'me:word').decode()}" in head.splitlines()
@@ -291,7 +294,7 @@ def test_a_proxy_is_told_the_whole_address_and_its_own_password() -> None:
 def test_a_safe_request_goes_through_a_tunnel() -> None:
     with Raw(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n") as proxy:
         found = post("https://backend.invalid/v1/traces", proxy=f"http://me:word@127.0.0.1:{proxy.port}")
-    assert isinstance(found, Later)
+    assert isinstance(found, PostDeferred)
     assert "407" in found.reason
     assert proxy.requests[0].startswith(b"CONNECT backend.invalid:443")
     assert PAIR.encode() not in proxy.requests[0]
@@ -337,7 +340,7 @@ def test_a_certificate_that_nobody_vouches_for_is_not_trusted_with_the_key(certi
     seen: list[bytes] = []
     with _safe(certificate, seen) as url:
         found = post(url)
-    assert isinstance(found, Later)
+    assert isinstance(found, PostDeferred)
     assert found.reason.startswith("its certificate is not accepted")
     assert seen == []
 
@@ -345,5 +348,5 @@ def test_a_certificate_that_nobody_vouches_for_is_not_trusted_with_the_key(certi
 def test_a_certificate_that_the_target_names_is_trusted(certificate: Path) -> None:
     seen: list[bytes] = []
     with _safe(certificate, seen) as url, Poster(target(url, certificate=str(certificate))) as poster:
-        assert [poster.post(BATCH.body), poster.post(BATCH.body)] == [Accepted(), Accepted()]
+        assert [poster.post(BATCH.body), poster.post(BATCH.body)] == [PostAccepted(), PostAccepted()]
     assert len(seen) == 2

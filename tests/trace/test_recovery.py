@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from tests.session.build import Build, encoded
-from turnlog.trace.harvest import harvest
+from turnlog.trace.harvest import harvest_session
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.recovery import QUIET, unsent
-from turnlog.trace.spans.span import Told
-from turnlog.trace.targets.target import Target
+from turnlog.trace.recovery import OVER_AFTER_SECONDS, find_unsent_sessions
+from turnlog.trace.spans.span import SessionSignals
+from turnlog.trace.targets.target import TraceTarget
 
 CURRENT, OTHER, THIRD = (f"{number}0000000-0000-4000-8000-000000000000" for number in "123")
-TARGET = Target(name="t", url="http://127.0.0.1:9/v1/traces")
-SECOND = Target(name="u", url="http://127.0.0.1:10/v1/traces")
-OVER = Told(over=True)
-LONG_AGO = time.time() - 2 * QUIET
+TARGET = TraceTarget(name="t", url="http://127.0.0.1:9/v1/traces")
+SECOND = TraceTarget(name="u", url="http://127.0.0.1:10/v1/traces")
+OVER = SessionSignals(over=True)
+LONG_AGO = time.time() - 2 * OVER_AFTER_SECONDS
 
 
 class Place:
@@ -53,12 +53,12 @@ class Place:
         os.utime(path, (mtime, mtime))
         return path
 
-    def unsent(self, *targets: Target, since: float | None = 0) -> list[tuple[str, bool]]:
-        found = unsent(self.current, self.outbox, targets or (TARGET,), self.config, since)
+    def unsent(self, *targets: TraceTarget, since: float | None = 0) -> list[tuple[str, bool]]:
+        found = find_unsent_sessions(self.current, self.outbox, targets or (TARGET,), self.config, since)
         return [(item.path.stem, item.over) for item in found]
 
-    def send(self, path: Path, told: Told = OVER, target: Target = TARGET) -> None:
-        harvest(path, self.outbox, target, told)
+    def send(self, path: Path, told: SessionSignals = OVER, target: TraceTarget = TARGET) -> None:
+        harvest_session(path, self.outbox, target, told)
 
 
 @pytest.fixture
@@ -86,14 +86,14 @@ def test_a_session_that_grew_since_is_found_however_old_the_hook_is(place: Place
 
 
 def test_a_session_whose_last_turn_waited_is_found(place: Place) -> None:
-    place.send(place.add(OTHER, answers=2), Told())
+    place.send(place.add(OTHER, answers=2), SessionSignals())
     assert place.unsent(since=None) == [(OTHER, True)]
 
 
 def test_each_target_lacks_what_it_was_not_sent(place: Place) -> None:
     path = place.add(OTHER)
     place.send(path)
-    (found,) = unsent(place.current, place.outbox, [TARGET, SECOND], place.config, 0)
+    (found,) = find_unsent_sessions(place.current, place.outbox, [TARGET, SECOND], place.config, 0)
     assert found.targets == (SECOND,)
 
 
@@ -102,7 +102,7 @@ def test_a_session_that_is_over_and_has_no_more_to_send_is_not_read_again(place:
     with path.open("ab") as file:
         file.write(b'{"type":"user","uu')
     os.utime(path, (LONG_AGO, LONG_AGO))
-    place.send(path, Told(at_rest=True))
+    place.send(path, SessionSignals(at_rest=True))
     assert place.unsent() == [(OTHER, True)], "its size still says that there is more"
     place.send(path)
     assert place.unsent() == []
@@ -112,7 +112,7 @@ def test_a_session_that_is_over_and_has_no_more_to_send_is_not_read_again(place:
 
 def test_what_may_still_be_written_is_not_remembered_as_read(place: Place) -> None:
     path = place.add(OTHER, version="2.1.29", mtime=time.time())
-    place.send(path, Told())
+    place.send(path, SessionSignals())
     assert place.unsent() == [(OTHER, False)]
 
 
@@ -124,7 +124,7 @@ def test_what_is_sent_only_when_a_session_is_over_is_not_forgotten_if_its_client
     side = path.with_suffix("") / "subagents" / "agent-acompact-1.jsonl"
     side.parent.mkdir(parents=True)
     side.write_bytes(build.data())
-    place.send(path, Told(at_rest=True))
+    place.send(path, SessionSignals(at_rest=True))
     assert place.unsent() == [(OTHER, True)], "all of its own file is settled"
     place.send(path)
     assert place.unsent() == []
@@ -132,7 +132,7 @@ def test_what_is_sent_only_when_a_session_is_over_is_not_forgotten_if_its_client
 
 def test_a_session_that_is_settled_and_may_still_be_written_is_not_read_again(place: Place) -> None:
     path = place.add(OTHER, version="2.1.29", mtime=time.time())
-    place.send(path, Told(at_rest=True))
+    place.send(path, SessionSignals(at_rest=True))
     assert place.unsent() == []
 
 
@@ -169,7 +169,7 @@ def test_a_file_that_names_no_session_leads_nowhere(place: Place, named: str) ->
 
 
 def test_a_folder_that_is_gone_has_no_sessions(place: Place, tmp_path: Path) -> None:
-    assert unsent(tmp_path / "gone" / f"{CURRENT}.jsonl", place.outbox, [TARGET], tmp_path, 0) == []
+    assert find_unsent_sessions(tmp_path / "gone" / f"{CURRENT}.jsonl", place.outbox, [TARGET], tmp_path, 0) == []
 
 
 def test_a_session_of_which_only_sub_agents_are_left_is_found_until_it_was_sent(place: Place) -> None:

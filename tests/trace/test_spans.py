@@ -9,17 +9,17 @@ from inline_snapshot import snapshot
 
 from tests.session.build import SESSION, Build, outcome, recorded, stamp, use, variant
 from tests.trace.trees import OVER, spans, tree
-from turnlog.session.clock import milliseconds
+from turnlog.session.clock import to_epoch_milliseconds
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.trace.spans import ids
-from turnlog.trace.spans.span import Span, Told
-from turnlog.trace.spans.spans import Trace, traces
+from turnlog.trace.spans.span import SessionSignals, Span
+from turnlog.trace.spans.spans import Trace, build_session_traces
 
 
 def ns(seconds: float) -> int:
     """A time of a built session."""
-    return round(milliseconds(stamp(seconds)) or 0) * 1_000_000
+    return round(to_epoch_milliseconds(stamp(seconds)) or 0) * 1_000_000
 
 
 def named(found: list[Span], name: str) -> list[Span]:
@@ -27,9 +27,9 @@ def named(found: list[Span], name: str) -> list[Span]:
     return [item for item in found if item.name == name]
 
 
-def final(build: Build, told: Told = Told()) -> list[str]:  # noqa: B008
+def final(build: Build, told: SessionSignals = SessionSignals()) -> list[str]:
     """The names of what is final."""
-    return [node.name for trace in traces(build.session(), told) for node in trace.nodes if node.final]
+    return [node.name for trace in build_session_traces(build.session(), told) for node in trace.nodes if node.final]
 
 
 # -- recorded
@@ -86,7 +86,7 @@ invoke_agent claude-code (finished)
 def test_rows_in_the_short_form_of_other_tools_are_a_turn() -> None:
     from tests.session.test_terse import DATA
 
-    assert tree(Session.of(DATA)) == snapshot("""\
+    assert tree(Session.from_bytes(DATA)) == snapshot("""\
 invoke_agent claude-code (finished, borrowed)
 . chat (borrowed, missing)
 . execute_tool Read (answered, borrowed)
@@ -106,7 +106,7 @@ invoke_agent claude-code (finished)
 . . chat claude-fable-5\
 """)
     (found,) = named(spans(build.session()), "chat claude-fable-5")
-    assert found.id == ids.generation("m#1")
+    assert found.id == ids.build_generation_span_id("m#1")
     assert (found.attributes["gen_ai.usage.input_tokens"], found.attributes["gen_ai.usage.output_tokens"]) == (500, 60)
     assert found.attributes["claude_code.request_kind"] == "advisor_message"
 
@@ -328,7 +328,7 @@ def test_every_message_and_call_of_sessions_of_others_has_one_span(corpus: Path)
             said = [
                 message.key for message in session.messages if not message.is_synthetic and _is_fresh(session, message)
             ]
-            assert {ids.generation(key) for key in said if key[0] != "@"} <= made, path
+            assert {ids.build_generation_span_id(key) for key in said if key[0] != "@"} <= made, path
 
 
 def _is_fresh(session: Session, message: Message) -> bool:
@@ -362,9 +362,13 @@ def test_ids_come_from_what_the_transcript_calls_things() -> None:
     build.prompt(uuid="u1")
     build.call("c1", id="m1")
     found = spans(build.session())
-    assert [item.id for item in found] == [ids.root("u1"), ids.generation("m1"), ids.tool("c1")]
-    assert {item.trace for item in found} == {ids.trace("u1")}
-    assert [item.parent for item in found] == [None, ids.root("u1"), ids.root("u1")]
+    assert [item.id for item in found] == [
+        ids.build_root_span_id("u1"),
+        ids.build_generation_span_id("m1"),
+        ids.build_tool_span_id("c1"),
+    ]
+    assert {item.trace for item in found} == {ids.build_trace_id("u1")}
+    assert [item.parent for item in found] == [None, ids.build_root_span_id("u1"), ids.build_root_span_id("u1")]
 
 
 def test_lines_without_any_id_are_told_apart_by_session_and_place(tmp_path: Path) -> None:
@@ -385,7 +389,7 @@ def test_lines_without_any_id_are_told_apart_by_session_and_place(tmp_path: Path
 def test_a_prompt_without_an_answer_waits() -> None:
     build = Build()
     build.prompt()
-    assert traces(build.session(), OVER) == []
+    assert build_session_traces(build.session(), OVER) == []
 
 
 def test_an_answer_is_final_when_the_next_one_is_there() -> None:
@@ -427,10 +431,10 @@ def test_what_rests_is_final_when_the_client_says_that_it_has_finished() -> None
     build = Build()
     build.prompt()
     build.call("c1")
-    assert final(build, Told(at_rest=True)) == []
+    assert final(build, SessionSignals(at_rest=True)) == []
     build.result("c1")
     build.answer("done")
-    assert len(final(build, Told(at_rest=True))) == 4
+    assert len(final(build, SessionSignals(at_rest=True))) == 4
 
 
 def test_a_command_that_does_nothing_ends_no_work() -> None:
@@ -466,7 +470,7 @@ invoke_agent claude-code (finished)
 
 def test_a_trace_is_settled_when_nothing_more_is_expected_in_it() -> None:
     def settled(build: Build) -> list[bool]:
-        return [trace.settled for trace in traces(build.session())]
+        return [trace.settled for trace in build_session_traces(build.session())]
 
     build = Build()
     build.prompt()
@@ -534,7 +538,7 @@ invoke_agent claude-code (finished, continued)
 invoke_agent claude-code (finished)
 . chat claude-opus-5 (missing)\
 """)
-    assert [(trace.number, trace.name) for trace in traces(build.session(), OVER)] == [
+    assert [(trace.number, trace.name) for trace in build_session_traces(build.session(), OVER)] == [
         (0, "claude-code"),
         (1, "Turn 1"),
     ]
@@ -600,7 +604,7 @@ invoke_agent claude-code (open)
 
 
 def numbers(build: Build) -> list[int]:
-    return [trace.number for trace in traces(build.session(), OVER)]
+    return [trace.number for trace in build_session_traces(build.session(), OVER)]
 
 
 def test_turns_have_the_numbers_that_people_use() -> None:
@@ -610,7 +614,7 @@ def test_turns_have_the_numbers_that_people_use() -> None:
         if not text.startswith("<"):
             build.answer("yes")
     assert numbers(build) == [1, 2, 4]
-    assert [trace.number for trace in traces(build.session(), OVER, first_turn=8)] == [8, 9, 11]
+    assert [trace.number for trace in build_session_traces(build.session(), OVER, first_turn=8)] == [8, 9, 11]
 
 
 def test_a_command_with_a_text_is_a_turn_before_it_is_answered() -> None:
@@ -729,9 +733,9 @@ def agent_line(build: Build, folder: Path, name: str = "a1", call: str | None = 
         (place / f"agent-{name}.meta.json").write_text(f'{{"agentType":"Explore","toolUseId":"{call}"}}')
 
 
-def opened(build: Build, folder: Path, told: Told) -> tuple[str, list[Trace]]:
+def opened(build: Build, folder: Path, told: SessionSignals) -> tuple[str, list[Trace]]:
     with Session.open(build.write(folder)) as session:
-        return tree(session, told), traces(session, told)
+        return tree(session, told), build_session_traces(session, told)
 
 
 def test_the_end_of_a_sub_agent_is_reported_by_the_result_of_its_call(tmp_path: Path) -> None:
@@ -739,13 +743,13 @@ def test_the_end_of_a_sub_agent_is_reported_by_the_result_of_its_call(tmp_path: 
     build.prompt()
     build.call("c1", "Task")
     agent_line(build, tmp_path)
-    assert opened(build, tmp_path, Told())[0] == ""
-    assert opened(build, tmp_path, Told(agents=frozenset({"a1"})))[0] == snapshot("""\
+    assert opened(build, tmp_path, SessionSignals())[0] == ""
+    assert opened(build, tmp_path, SessionSignals(agents=frozenset({"a1"})))[0] == snapshot("""\
 invoke_agent Explore (finished)
 . chat claude-opus-5 (missing)\
 """)
     build.result("c1")
-    assert opened(build, tmp_path, Told())[0] == snapshot("""\
+    assert opened(build, tmp_path, SessionSignals())[0] == snapshot("""\
 execute_tool Task (answered)
 . invoke_agent Explore (finished)
 . . chat claude-opus-5 (missing)\
@@ -760,12 +764,12 @@ def test_the_end_of_a_sub_agent_in_the_background_is_reported_by_its_notificatio
     build.answer("it runs")
     build.system("turn_duration", durationMs=1)
     agent_line(build, tmp_path)
-    text, found = opened(build, tmp_path, Told())
+    text, found = opened(build, tmp_path, SessionSignals())
     assert "Explore" not in text
     assert [trace.settled for trace in found] == [False]
     build.wait(600)
     build.attachment("queued_command", prompt="<task-notification><task-id>a1</task-id></task-notification>")
-    text, found = opened(build, tmp_path, Told())
+    text, found = opened(build, tmp_path, SessionSignals())
     assert "invoke_agent Explore (finished)" in text
     assert [trace.settled for trace in found] == [True]
 
@@ -776,7 +780,7 @@ def test_a_sub_agent_that_no_call_started_is_a_trace_of_its_own_when_the_session
     build.answer("done")
     agent_line(build, tmp_path, "acompact-0123456789abcdef", None)
     agent_line(build, tmp_path, "a2", "a call of another session")
-    assert opened(build, tmp_path, Told())[0] == ""
+    assert opened(build, tmp_path, SessionSignals())[0] == ""
     text, found = opened(build, tmp_path, OVER)
     assert text == snapshot("""\
 invoke_agent claude-code (finished)
@@ -796,7 +800,7 @@ def test_a_span_stands_in_one_trace_only_even_if_two_files_have_its_lines(tmp_pa
     agent_line(build, tmp_path, "aprompt_suggestion-012345", None)
     with Session.open(build.write(tmp_path)) as session:
         found = spans(session)
-    assert [item.id for item in found].count(ids.generation("inner-aprompt_suggestion-012345")) == 1
+    assert [item.id for item in found].count(ids.build_generation_span_id("inner-aprompt_suggestion-012345")) == 1
 
 
 def test_results_that_stand_before_their_calls_are_found() -> None:
@@ -818,9 +822,9 @@ def test_a_sub_agent_that_was_stopped_is_final_when_the_next_turn_has_begun(tmp_
     agent_line(build, tmp_path)
     (tmp_path / SESSION / "subagents" / "agent-a1.jsonl").write_bytes(inner.data())
     build.result("c1", "[Request interrupted by user for tool use]", error=True)
-    assert "Explore" not in opened(build, tmp_path, Told())[0]
+    assert "Explore" not in opened(build, tmp_path, SessionSignals())[0]
     build.prompt("something else")
-    assert opened(build, tmp_path, Told())[0] == snapshot("""\
+    assert opened(build, tmp_path, SessionSignals())[0] == snapshot("""\
 invoke_agent claude-code (interrupted)
 . chat claude-opus-5 (missing)
 . execute_tool Task (interrupted, ERROR interrupted)
@@ -839,7 +843,7 @@ def test_the_launch_of_a_sub_agent_by_a_sub_agent_is_not_its_end(tmp_path: Path)
     build.wait(600)
     agent_line(build, tmp_path)
     build.prompt("something else")
-    assert "Explore" not in opened(build, tmp_path, Told())[0]
+    assert "Explore" not in opened(build, tmp_path, SessionSignals())[0]
 
 
 def test_a_sub_agent_whose_file_is_gone_is_left_out(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.session.build import DATA
 from tests.trace.growing import Piece, exported, grown, metas, pieces, recorded_files, write
 from tests.trace.stories import MAIN, Story, stories
-from turnlog.trace.spans.span import Told
+from turnlog.trace.spans.span import SessionSignals
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ def check(main: Path, files: Files, meta: Files, parts: list[list[Piece]]) -> No
         write(Path(one), meta)
         first = grown(Path(one), main, parts)
         write(Path(other), [*meta, *files])
-        whole = exported(Path(other) / main, Told(over=True))
+        whole = exported(Path(other) / main, SessionSignals(over=True))
     assert {identity: emitted.span for identity, emitted in first.items()} == whole
 
 

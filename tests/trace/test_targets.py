@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from turnlog.cli.config import load
+from turnlog.cli.config import load_config
 from turnlog.errors import UsageError
-from turnlog.trace.targets.target import Target
-from turnlog.trace.targets.targets import REMEDY, configured
+from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.targets.targets import NO_TARGET_REMEDY, list_configured_targets
 
 KEYS = {"LANGFUSE_PUBLIC_KEY": "pk-lf-1", "LANGFUSE_SECRET_KEY": "sk-lf-secret"}
 LANGFUSE = {**KEYS, "TRACE_TO_LANGFUSE": "true"}
@@ -24,12 +24,12 @@ OTEL = "OTEL_EXPORTER_OTLP"
 SECRET = "tok-very-secret"
 
 
-def only(environ: Mapping[str, str], config: Mapping[str, Any] | None = None, *names: str) -> Target:
-    (found,) = configured(config or {}, environ, names)
+def only(environ: Mapping[str, str], config: Mapping[str, Any] | None = None, *names: str) -> TraceTarget:
+    (found,) = list_configured_targets(config or {}, environ, names)
     return found
 
 
-def named(environ: Mapping[str, str] | None = None, **table: Any) -> Target:
+def named(environ: Mapping[str, str] | None = None, **table: Any) -> TraceTarget:
     return only(environ or {}, {"targets": {"mine": table}})
 
 
@@ -38,7 +38,7 @@ def basic(pair: str) -> str:
 
 
 def test_without_anything_there_is_no_target() -> None:
-    assert configured({}, {}) == []
+    assert list_configured_targets({}, {}) == []
 
 
 def test_the_general_endpoint_gets_the_path_of_traces() -> None:
@@ -88,7 +88,7 @@ def test_what_is_said_of_traces_wins_over_what_is_said_in_general() -> None:
 
 @pytest.mark.parametrize("more", [{"OTEL_SDK_DISABLED": "TRUE"}, {"OTEL_TRACES_EXPORTER": "none"}])
 def test_opentelemetry_can_be_switched_off(more: dict[str, str]) -> None:
-    assert configured({}, {f"{OTEL}_ENDPOINT": "https://h", **more}) == []
+    assert list_configured_targets({}, {f"{OTEL}_ENDPOINT": "https://h", **more}) == []
 
 
 @pytest.mark.parametrize(
@@ -113,14 +113,14 @@ def test_opentelemetry_can_be_switched_off(more: dict[str, str]) -> None:
 )
 def test_a_mistake_in_a_variable_is_told_in_a_line_without_a_secret(variable: str, value: str, words: str) -> None:
     with pytest.raises(UsageError, match=re.escape(words)) as told:
-        configured({}, {f"{OTEL}_ENDPOINT": "https://h", f"{OTEL}_{variable}": value})
+        list_configured_targets({}, {f"{OTEL}_ENDPOINT": "https://h", f"{OTEL}_{variable}": value})
     assert SECRET not in str(told.value)
     assert "\n" not in str(told.value)
 
 
 def test_a_proxy_that_cant_be_used_is_told() -> None:
     with pytest.raises(UsageError, match="a proxy of this kind"):
-        configured({}, {f"{OTEL}_ENDPOINT": "https://h", "ALL_PROXY": "socks5://me:word@h"})
+        list_configured_targets({}, {f"{OTEL}_ENDPOINT": "https://h", "ALL_PROXY": "socks5://me:word@h"})
 
 
 def test_langfuse_is_sent_to_as_it_documents() -> None:
@@ -144,14 +144,14 @@ def test_variables_with_cc_win() -> None:
 
 
 def test_trace_to_langfuse_is_the_gate() -> None:
-    assert configured({}, KEYS) == []
-    assert configured({}, {**KEYS, "TRACE_TO_LANGFUSE": "false"}) == []
-    assert len(configured({}, {**KEYS, "TRACE_TO_LANGFUSE": "True"})) == 1
+    assert list_configured_targets({}, KEYS) == []
+    assert list_configured_targets({}, {**KEYS, "TRACE_TO_LANGFUSE": "false"}) == []
+    assert len(list_configured_targets({}, {**KEYS, "TRACE_TO_LANGFUSE": "True"})) == 1
 
 
 def test_a_langfuse_that_is_asked_for_by_name_needs_no_gate_but_a_closed_one_stays_closed() -> None:
     assert only(KEYS, {}, "langfuse").name == "langfuse"
-    assert configured({}, {**KEYS, "TRACE_TO_LANGFUSE": "false"}, ["langfuse"]) == []
+    assert list_configured_targets({}, {**KEYS, "TRACE_TO_LANGFUSE": "false"}, ["langfuse"]) == []
 
 
 def test_a_closed_gate_holds_for_every_langfuse() -> None:
@@ -161,21 +161,24 @@ def test_a_closed_gate_holds_for_every_langfuse() -> None:
             "other": {"endpoint": "https://h"},
         }
     }
-    assert [target.name for target in configured(config, {})] == ["team", "other"]
-    assert [target.name for target in configured(config, {"TRACE_TO_LANGFUSE": "0"})] == ["other"]
+    assert [target.name for target in list_configured_targets(config, {})] == ["team", "other"]
+    assert [target.name for target in list_configured_targets(config, {"TRACE_TO_LANGFUSE": "0"})] == ["other"]
 
 
 @pytest.mark.parametrize("missing", [*KEYS])
 def test_one_key_of_langfuse_alone_is_a_mistake(missing: str) -> None:
     with pytest.raises(UsageError, match=f"{missing} is not set"):
-        configured({}, {name: value for name, value in LANGFUSE.items() if name != missing})
+        list_configured_targets({}, {name: value for name, value in LANGFUSE.items() if name != missing})
 
 
 def test_several_targets_hold_at_once_and_can_be_chosen_by_name() -> None:
     config = {"targets": {"mine": {"endpoint": "https://h"}}}
     environ = {**LANGFUSE, f"{OTEL}_ENDPOINT": "https://o"}
-    assert [target.name for target in configured(config, environ)] == ["otel", "langfuse", "mine"]
-    assert [target.name for target in configured(config, environ, ["mine", "otel", "mine"])] == ["mine", "otel"]
+    assert [target.name for target in list_configured_targets(config, environ)] == ["otel", "langfuse", "mine"]
+    assert [target.name for target in list_configured_targets(config, environ, ["mine", "otel", "mine"])] == [
+        "mine",
+        "otel",
+    ]
 
 
 def test_a_mistake_in_one_target_keeps_nobody_from_another() -> None:
@@ -183,19 +186,19 @@ def test_a_mistake_in_one_target_keeps_nobody_from_another() -> None:
     environ = {f"{OTEL}_ENDPOINT": "http://c:4317", f"{OTEL}_PROTOCOL": "grpc"}
     assert only(environ, config, "good").name == "good"
     with pytest.raises(UsageError, match="grpc"):
-        configured(config, environ)
+        list_configured_targets(config, environ)
 
 
 def test_a_name_that_no_target_has_is_told_with_those_there_are() -> None:
     with pytest.raises(UsageError, match="no target is called 'x'; there are: otel"):
-        configured({}, {f"{OTEL}_ENDPOINT": "https://h"}, ["x"])
+        list_configured_targets({}, {f"{OTEL}_ENDPOINT": "https://h"}, ["x"])
     with pytest.raises(UsageError, match="there is none at all; set OTEL_EXPORTER_OTLP_ENDPOINT") as told:
-        configured({}, {}, ["x"])
-    assert REMEDY in str(told.value)
+        list_configured_targets({}, {}, ["x"])
+    assert NO_TARGET_REMEDY in str(told.value)
 
 
 def test_the_environment_can_be_left_out() -> None:
-    assert configured({"environment": False}, {**LANGFUSE, f"{OTEL}_ENDPOINT": "https://h"}) == []
+    assert list_configured_targets({"environment": False}, {**LANGFUSE, f"{OTEL}_ENDPOINT": "https://h"}) == []
 
 
 def test_a_target_of_the_file_takes_the_place_of_the_environments() -> None:
@@ -223,7 +226,7 @@ def test_a_table_says_everything_about_its_target(tmp_path: Path) -> None:
         compression="none",
         certificate=str(trusted),
     )
-    assert found == Target(
+    assert found == TraceTarget(
         "mine",
         "https://h/v1/traces",
         {"x-project-name": "claude", "authorization": "Bearer abc"},
@@ -246,7 +249,7 @@ def test_a_langfuse_of_the_file_has_its_secret_from_the_environment() -> None:
 def test_what_stands_above_the_targets_holds_for_all_that_say_nothing_else() -> None:
     shared = {"content": "none", "limit": 9, "nest": True, "user": "dana"}
     config = {**shared, "targets": {"a": {"endpoint": "https://h"}, "b": {"endpoint": "https://i", "content": "full"}}}
-    found = configured(config, {**LANGFUSE, f"{OTEL}_ENDPOINT": "https://h"})
+    found = list_configured_targets(config, {**LANGFUSE, f"{OTEL}_ENDPOINT": "https://h"})
     assert [(each.content, each.limit, each.nest, each.user) for each in found] == [
         *[("none", 9, True, "dana")] * 3,
         ("full", 9, True, "dana"),
@@ -304,13 +307,13 @@ def test_a_mistake_in_a_table_is_told_in_a_line_without_a_secret(table: dict[str
 )
 def test_a_mistake_above_the_targets_is_told(config: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
-        configured(config, {})
+        list_configured_targets(config, {})
 
 
 def test_credentials_go_unencrypted_to_no_other_machine_unless_it_is_allowed() -> None:
     environ = {**LANGFUSE, "LANGFUSE_HOST": "http://langfuse:3000"}
     with pytest.raises(UsageError, match="langfuse: http://langfuse:3000: credentials would be sent unencrypted"):
-        configured({}, environ)
+        list_configured_targets({}, environ)
     assert only(environ, {"plain": True}).url.startswith("http://langfuse:3000/")
     assert only({**LANGFUSE, "LANGFUSE_HOST": "http://localhost:3000"}).url.startswith("http://localhost:3000/")
     assert only({f"{OTEL}_ENDPOINT": "http://collector:4318"}).headers == {}
@@ -336,16 +339,16 @@ def test_user_and_password_of_an_address_are_sent_as_a_header() -> None:
 def test_what_is_on_this_machine_is_not_far_unless_compression_is_asked_for(
     address: str, more: dict[str, Any], is_far: bool
 ) -> None:
-    assert Target("a", address, **more).is_far == is_far
+    assert TraceTarget("a", address, **more).is_far == is_far
 
 
 def test_compression_is_what_was_said_of_it() -> None:
     said = [{}, {"compression": "gzip"}, {"compression": "none"}]
     tables = {f"t{number}": {"endpoint": f"http://{number}.example", **more} for number, more in enumerate(said)}
-    assert [target.compress for target in configured({"targets": tables}, {})] == [None, True, False]
+    assert [target.compress for target in list_configured_targets({"targets": tables}, {})] == [None, True, False]
     spoken = [{}, {"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip"}, {"OTEL_EXPORTER_OTLP_COMPRESSION": "none"}]
     address = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://one.example"}
-    assert [configured({}, address | more)[0].compress for more in spoken] == [None, True, False]
+    assert [list_configured_targets({}, address | more)[0].compress for more in spoken] == [None, True, False]
 
 
 def test_a_key_says_where_it_goes_and_does_not_change_with_a_secret() -> None:
@@ -365,7 +368,7 @@ def test_a_key_says_where_it_goes_and_does_not_change_with_a_secret() -> None:
 
 def test_a_token_in_the_path_is_not_repeated_with_the_words_of_a_server() -> None:
     target = named(endpoint="http://h.example/in/tok-99zz-secret/v1/traces")
-    assert target.without_secrets("Cannot POST /in/tok-99zz-secret/v1/traces") == "Cannot POST /in/[secret]/v1/traces"
+    assert target.hide_secrets("Cannot POST /in/tok-99zz-secret/v1/traces") == "Cannot POST /in/[secret]/v1/traces"
     assert not target.has_secrets
 
 
@@ -373,12 +376,12 @@ def test_two_tables_for_one_place_must_say_which_project_each_is() -> None:
     table = {"endpoint": "https://logs.example"}
     one, two = ({**table, "headers": {"authorization": key}} for key in ("first-key", "second-key"))
     with pytest.raises(UsageError, match="targets one and two are one place") as caught:
-        configured({"targets": {"one": one, "two": two}}, {})
+        list_configured_targets({"targets": {"one": one, "two": two}}, {})
     assert "key" not in str(caught.value).replace("keys", "")
-    assert configured({"targets": {"one": one, "two": two}}, {}, ["two"])[0].name == "two"
-    found = configured({"targets": {"one": one, "two": {**two, "project": "two"}}}, {})
+    assert list_configured_targets({"targets": {"one": one, "two": two}}, {}, ["two"])[0].name == "two"
+    found = list_configured_targets({"targets": {"one": one, "two": {**two, "project": "two"}}}, {})
     assert found[0].key != found[1].key
-    assert len(configured({"targets": {"one": one}}, {f"{OTEL}_ENDPOINT": "https://logs.example"})) == 2
+    assert len(list_configured_targets({"targets": {"one": one}}, {f"{OTEL}_ENDPOINT": "https://logs.example"})) == 2
 
 
 def test_no_secret_stands_in_what_is_shown_or_kept() -> None:
@@ -387,10 +390,10 @@ def test_no_secret_stands_in_what_is_shown_or_kept() -> None:
         endpoint=f"https://u:{SECRET}@h/path/{SECRET}?key={SECRET}",
         headers={"x-api-key": SECRET, "x-project-name": "p"},
     )
-    for text in (found.key, found.shown, repr(found), str(found)):
+    for text in (found.key, found.display_name, repr(found), str(found)):
         assert SECRET not in text
         assert basic(f"u:{SECRET}") not in text
-    assert found.shown == "mine (https://h)"
+    assert found.display_name == "mine (https://h)"
 
 
 def test_the_policy_of_a_target_is_what_was_chosen() -> None:
@@ -402,12 +405,14 @@ def test_the_table_comes_from_the_settings_file(tmp_path: Path, monkeypatch: pyt
     file = tmp_path / "config.toml"
     monkeypatch.setenv("TURNLOG_CONFIG", str(file))
     file.write_text('[trace]\ncontent = "none"\n[trace.targets.mine]\nendpoint = "https://h"\n', encoding="utf-8")
-    assert [(each.name, each.content) for each in configured(load().trace, {})] == [("mine", "none")]
+    assert [(each.name, each.content) for each in list_configured_targets(load_config().trace, {})] == [
+        ("mine", "none")
+    ]
     file.write_text("trace = true\n", encoding="utf-8")
     with pytest.raises(UsageError, match=r"trace = True: expected a table with targets"):
-        load()
+        load_config()
     file.write_text("", encoding="utf-8")
-    assert load().trace == {}
+    assert load_config().trace == {}
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -417,4 +422,4 @@ def test_what_the_documentation_shows_is_taken(number: int, tmp_path: Path) -> N
     (tmp_path / "ca.pem").touch()
     config = tomllib.loads(example.replace("~/ca.pem", (tmp_path / "ca.pem").as_posix()))["trace"]
     environ = {"PHOENIX_AUTHORIZATION": "Bearer x", "TEAM_SECRET_KEY": "sk"}
-    assert [target.name for target in configured(config, environ)] == list(config["targets"])
+    assert [target.name for target in list_configured_targets(config, environ)] == list(config["targets"])

@@ -18,16 +18,16 @@ from tests.session.build import Build, encoded, recorded
 from tests.trace.recorder import Recorder
 from tests.trace.test_wakes import leave
 from turnlog.errors import UsageError
-from turnlog.store.lock import locked
+from turnlog.store.lock import try_lock_file
 from turnlog.trace import hook
-from turnlog.trace.ending import Patience
+from turnlog.trace.ending import WaitLimits
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.targets.target import Target
-from turnlog.trace.wakes import Count, count
-from turnlog.trace.worker import Job, Report, work
+from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.wakes import WakeCount, count_wakes
+from turnlog.trace.worker import WorkerJob, WorkerReport, run_worker
 
 ONE, TWO = (f"{number}0000000-0000-4000-8000-000000000000" for number in "12")
-SHORT = Patience(answer=0.3, duration=0.05, quiet=0.05)
+SHORT = WaitLimits(answer=0.3, duration=0.05, quiet=0.05)
 LONG_AGO = 1_700_000_000
 
 
@@ -38,7 +38,7 @@ class Place:
         self.folder = base / "data" / "trace"
         self.project = base / "claude" / "projects" / "-home-dana"
         self.recorder = recorder
-        self.target = Target(name="t", url=f"{recorder.url}/v1/traces")
+        self.target = TraceTarget(name="t", url=f"{recorder.url}/v1/traces")
         self.project.mkdir(parents=True)
         self.made = time.time_ns()
 
@@ -54,9 +54,9 @@ class Place:
         told = {"transcript_path": str(path), "session_id": path.stem, "hook_event_name": event, **said}
         return leave(self.folder, told, made=self.made)
 
-    def work(self, *targets: Target, delivery: float = 0, patience: Patience = SHORT) -> Report:
+    def work(self, *targets: TraceTarget, delivery: float = 0, patience: WaitLimits = SHORT) -> WorkerReport:
         chosen = targets or (self.target,)
-        return work(Job(self.folder, "m", lambda _: [*chosen], patience, delivery))
+        return run_worker(WorkerJob(self.folder, "m", lambda _: [*chosen], patience, delivery))
 
     @property
     def names(self) -> list[str]:
@@ -88,7 +88,7 @@ def test_a_turn_that_has_ended_is_sent_with_its_last_answer_and_the_wake_goes(pl
     report = place.work()
     assert (report.sessions, report.put, report.troubles) == (1, 4, [])
     assert place.names == TURN
-    assert count(place.folder) == Count(0, 0)
+    assert count_wakes(place.folder) == WakeCount(0, 0)
 
 
 def test_an_answer_that_is_written_after_the_wake_is_waited_for(place: Place) -> None:
@@ -105,7 +105,7 @@ def test_an_answer_that_is_written_after_the_wake_is_waited_for(place: Place) ->
 def test_an_answer_that_does_not_come_is_sent_when_it_does(place: Place) -> None:
     place.wake(place.write(ONE, turn(answer=None)), last_assistant_message="Done.")
     assert place.work().put == 1, "the call is final, the answer that asked for it may go on"
-    assert count(place.folder).waiting == 0
+    assert count_wakes(place.folder).waiting == 0
     place.wake(place.write(ONE, turn()), last_assistant_message="Done.")
     assert place.work().put == 3
     assert place.names == TURN
@@ -178,7 +178,7 @@ def test_wakes_that_come_while_it_works_are_served_too(place: Place) -> None:
     later.start()
     place.work(patience=SHORT._replace(answer=1.0))
     later.join()
-    assert count(place.folder).waiting == 0
+    assert count_wakes(place.folder).waiting == 0
     assert place.names == sorted(["execute_tool Bash", *TURN])
 
 
@@ -186,7 +186,7 @@ def test_a_wake_of_other_surroundings_is_left_to_others(place: Place) -> None:
     leave(place.folder, {"transcript_path": str(place.write(ONE, turn()))}, mark="other")
     assert place.work().sessions == 0
     assert place.names == []
-    assert count(place.folder).waiting == 1
+    assert count_wakes(place.folder).waiting == 1
 
 
 def test_targets_are_those_that_the_hook_was_given(place: Place) -> None:
@@ -195,11 +195,11 @@ def test_targets_are_those_that_the_hook_was_given(place: Place) -> None:
     leave(place.folder, {"transcript_path": str(path), "hook_event_name": "Stop"}, head=head)
     asked: list[Sequence[str]] = []
 
-    def targets(names: Sequence[str]) -> list[Target]:
+    def targets(names: Sequence[str]) -> list[TraceTarget]:
         asked.append(names)
         return [place.target]
 
-    work(Job(place.folder, "m", targets, SHORT, 0))
+    run_worker(WorkerJob(place.folder, "m", targets, SHORT, 0))
     assert asked == [("a", "b")]
     assert place.names == TURN
 
@@ -209,15 +209,15 @@ def test_a_hook_with_a_name_that_is_no_target_holds_up_no_other(place: Place) ->
     leave(place.folder, said, head=ascii((1, "m", [], ["gone"])).encode(), made=1)
     place.wake(place.write(ONE, turn()))
 
-    def targets(names: Sequence[str]) -> list[Target]:
+    def targets(names: Sequence[str]) -> list[TraceTarget]:
         if names:
             raise UsageError("no target is called gone")
         return [place.target]
 
-    report = work(Job(place.folder, "m", targets, SHORT, 0))
+    report = run_worker(WorkerJob(place.folder, "m", targets, SHORT, 0))
     assert place.names == TURN
     assert report.troubles == ["no target is called gone"]
-    assert count(place.folder) == Count(waiting=0, broken=1), "it is very old"
+    assert count_wakes(place.folder) == WakeCount(waiting=0, broken=1), "it is very old"
 
 
 def test_a_wake_for_other_targets_that_comes_meanwhile_is_served_too(place: Place) -> None:
@@ -225,28 +225,28 @@ def test_a_wake_for_other_targets_that_comes_meanwhile_is_served_too(place: Plac
     said = {"transcript_path": str(path), "hook_event_name": "Stop"}
     place.wake(path)
     with Recorder() as second:
-        other = Target(name="u", url=f"{second.url}/v1/traces")
+        other = TraceTarget(name="u", url=f"{second.url}/v1/traces")
 
-        def targets(names: Sequence[str]) -> list[Target]:
+        def targets(names: Sequence[str]) -> list[TraceTarget]:
             if not names:
                 leave(place.folder, said, head=ascii((1, "m", [], ["u"])).encode(), made=place.made + 1)
             return [other] if names else [place.target]
 
-        work(Job(place.folder, "m", targets, SHORT, 0))
+        run_worker(WorkerJob(place.folder, "m", targets, SHORT, 0))
         assert sorted(span["name"] for span in second.spans) == place.names == TURN
-    assert count(place.folder).waiting == 0
+    assert count_wakes(place.folder).waiting == 0
 
 
 def test_without_a_target_a_wake_asks_for_nothing(place: Place) -> None:
     place.wake(place.write(ONE, turn()))
-    work(Job(place.folder, "m", lambda _: [], SHORT, 0))
-    assert count(place.folder).waiting == 0
+    run_worker(WorkerJob(place.folder, "m", lambda _: [], SHORT, 0))
+    assert count_wakes(place.folder).waiting == 0
 
 
 def test_a_session_without_a_file_asks_for_nothing(place: Place) -> None:
     place.wake(place.project / f"{ONE}.jsonl")
     assert place.work().troubles == []
-    assert count(place.folder).waiting == 0
+    assert count_wakes(place.folder).waiting == 0
 
 
 def test_a_session_that_cannot_be_read_keeps_its_wake_and_holds_up_no_other(place: Place) -> None:
@@ -257,7 +257,7 @@ def test_a_session_that_cannot_be_read_keeps_its_wake_and_holds_up_no_other(plac
     report = place.work()
     assert "is a folder" in report.troubles[0]
     assert place.names == TURN
-    assert count(place.folder) == Count(waiting=1, broken=0)
+    assert count_wakes(place.folder) == WakeCount(waiting=1, broken=0)
 
 
 def test_a_wake_that_could_not_be_served_for_a_week_is_set_aside(place: Place) -> None:
@@ -266,7 +266,7 @@ def test_a_wake_that_could_not_be_served_for_a_week_is_set_aside(place: Place) -
     place.made -= 8 * 86400 * 10**9
     place.wake(bad)
     place.work()
-    assert count(place.folder) == Count(waiting=0, broken=1)
+    assert count_wakes(place.folder) == WakeCount(waiting=0, broken=1)
 
 
 def test_a_previous_session_is_sent_first(place: Place) -> None:
@@ -287,16 +287,16 @@ def test_a_previous_session_that_cannot_be_read_is_no_concern_of_this_one(place:
     report = place.work()
     assert len(report.troubles) == 1
     assert place.names == TURN
-    assert count(place.folder).waiting == 0
+    assert count_wakes(place.folder).waiting == 0
 
 
 def test_a_previous_session_that_another_worker_is_at_is_left_to_it(place: Place) -> None:
-    from turnlog.trace.worker import _slot
+    from turnlog.trace.worker import _build_lock_path
 
     other = place.write(TWO, turn(TWO))
     said = {"transcript_path": str(place.write(ONE, turn())), "hook_event_name": "Stop"}
     leave(place.folder, said, head=ascii((1, "m", ["1"], [])).encode())
-    with locked(_slot(place.folder, other)) as is_mine:
+    with try_lock_file(_build_lock_path(place.folder, other)) as is_mine:
         assert is_mine
         assert place.work().recovered == 0
     assert place.names == TURN
@@ -316,7 +316,7 @@ def test_a_server_that_is_down_costs_nothing_but_time(place: Place) -> None:
 
 def test_a_server_that_hangs_does_not_hold_up_another(place: Place) -> None:
     with Recorder(default=("hang", 60)) as hanging:
-        slow = Target(name="slow", url=f"{hanging.url}/v1/traces", timeout=60)
+        slow = TraceTarget(name="slow", url=f"{hanging.url}/v1/traces", timeout=60)
         place.wake(place.write(ONE, turn()), last_assistant_message="Done.")
         worker = threading.Thread(target=place.work, args=(slow, place.target))
         worker.start()
@@ -337,7 +337,7 @@ def test_several_workers_at_once_send_every_span_once(place: Place) -> None:
     for worker in workers:
         worker.join()
     assert place.names == sorted(TURN * 2)
-    assert count(place.folder).waiting == 0
+    assert count_wakes(place.folder).waiting == 0
 
 
 def test_the_same_event_twice_sends_nothing_new(place: Place) -> None:
@@ -366,22 +366,22 @@ def test_the_hook_and_its_worker_bring_a_recorded_session_to_the_backend(place: 
 
 
 def test_a_broken_configuration_keeps_the_wakes_and_is_noted(place: Place, tmp_path: Path) -> None:
-    from turnlog.trace.trouble import last
+    from turnlog.trace.trouble import read_last_trouble
 
     place.folder.mkdir(parents=True)
-    mark = hook.surroundings({**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "ftp://nowhere"})
+    mark = hook.hash_surroundings({**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "ftp://nowhere"})
     leave(place.folder, {"transcript_path": str(place.write(ONE, turn()))}, mark=mark)
     environ = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "ftp://nowhere", "TURNLOG_HOME": str(tmp_path / "data")}
     subprocess.run([sys.executable, "-m", "turnlog", "trace", "work"], env=environ, check=True)
-    trouble = last(place.folder)
+    trouble = read_last_trouble(place.folder)
     assert trouble is not None
     assert "OTEL_EXPORTER_OTLP_ENDPOINT" in trouble.words
-    assert count(place.folder).waiting == 1
+    assert count_wakes(place.folder).waiting == 1
 
 
 def is_idle(folder: Path) -> bool:
     """Whether everything was put and delivered."""
-    if not (folder / "outbox.db").exists() or count(folder).waiting:
+    if not (folder / "outbox.db").exists() or count_wakes(folder).waiting:
         return False
     with Outbox.open(folder / "outbox.db") as outbox:
-        return all(item.sent_spans and not item.pending_spans for item in outbox.status())
+        return all(item.sent_spans and not item.pending_spans for item in outbox.list_statuses())

@@ -6,25 +6,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from turnlog.session.session import Session
-from turnlog.trace.spans.attributes import span
-from turnlog.trace.spans.content import Contents, Policy
-from turnlog.trace.spans.span import Span, Told
-from turnlog.trace.spans.spans import traces
+from turnlog.trace.spans.attributes import build_span
+from turnlog.trace.spans.content import ContentPolicy, SpanContents
+from turnlog.trace.spans.span import SessionSignals, Span
+from turnlog.trace.spans.spans import build_session_traces
 
-OVER = Told(over=True)
+OVER = SessionSignals(over=True)
 _SHOWN = ("outcome", "continued", "interrupted", "compacted", "time", "usage_quality")
 
 
-def spans(session: Session, told: Told = OVER, policy: Policy = Policy(), *, nest: bool = False) -> list[Span]:  # noqa: B008
+def spans(
+    session: Session, told: SessionSignals = OVER, policy: ContentPolicy = ContentPolicy(), *, nest: bool = False
+) -> list[Span]:
     """All spans of a session that are final."""
     found = []
-    for trace in traces(session, told):
-        contents = Contents(session, policy)
-        found += [span(node, trace, contents, nest=nest) for node in trace.nodes if node.final]
+    for trace in build_session_traces(session, told):
+        contents = SpanContents(session, policy)
+        found += [build_span(node, trace, contents, nest=nest) for node in trace.nodes if node.final]
     return found
 
 
-def tree(session: Session | Path, told: Told = OVER, *, nest: bool = False) -> str:
+def tree(session: Session | Path, told: SessionSignals = OVER, *, nest: bool = False) -> str:
     """The span trees of a session, a line for each span, in the order of their beginnings."""
     if isinstance(session, Path):
         with Session.open(session) as opened:

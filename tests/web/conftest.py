@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import pytest
 from starlette.testclient import TestClient
 
-from turnlog.web.app import application
-from turnlog.web.place import Place
-from turnlog.web.security import Door, Guard
+from turnlog.web.app import build_application
+from turnlog.web.place import Machine
+from turnlog.web.security import RequestGuard, ServerKeys
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, StorageState
@@ -74,38 +74,38 @@ def folders(tmp_path: Path) -> Folders:
 
 
 @contextmanager
-def indexed(folders: Folders) -> Iterator[Place]:
+def indexed(folders: Folders) -> Iterator[Machine]:
     """A machine with its index up to date."""
-    found = Place([folders.config], folders.data)
+    found = Machine([folders.config], folders.data)
     found.store.refresh(found.config_dirs)
     yield found
     found.close()
 
 
 @pytest.fixture
-def place(folders: Folders) -> Iterator[Place]:
+def place(folders: Folders) -> Iterator[Machine]:
     """The same machine, with its index up to date."""
     with indexed(folders) as found:
         yield found
 
 
 @pytest.fixture
-def door() -> Door:
-    return Door(PORT, b"s" * 32)
+def door() -> ServerKeys:
+    return ServerKeys(PORT, b"s" * 32)
 
 
 @pytest.fixture
-def stranger(place: Place, door: Door) -> Iterator[TestClient]:
+def stranger(place: Machine, door: ServerKeys) -> Iterator[TestClient]:
     """A client that was not let in; failures inside the server are its answers."""
-    app = Guard(application(place), door)
+    app = RequestGuard(build_application(place), door)
     with TestClient(app, f"http://127.0.0.1:{PORT}", raise_server_exceptions=False, follow_redirects=False) as found:
         yield found
 
 
 @pytest.fixture
-def client(place: Place, door: Door) -> Iterator[TestClient]:
+def client(place: Machine, door: ServerKeys) -> Iterator[TestClient]:
     """A client that has the cookie; failures inside the server fail the test."""
-    app = Guard(application(place), door)
+    app = RequestGuard(build_application(place), door)
     with TestClient(app, f"http://127.0.0.1:{PORT}", follow_redirects=False) as found:
         found.cookies.set(door.cookie_name, door.cookie)
         found.headers["origin"] = f"http://127.0.0.1:{PORT}"
@@ -190,7 +190,7 @@ def start_indexed(folders: Folders) -> Server:
 
 
 @pytest.fixture
-def server(folders: Folders, place: Place) -> Iterator[Server]:
+def server(folders: Folders, place: Machine) -> Iterator[Server]:
     """`turnlog web` on a free port of this machine; its index is up to date."""
     found = start(folders)
     yield found

@@ -18,7 +18,7 @@ from tests.session.build import encoded, stamp
 from tests.web.conftest import DATA, Folders
 from turnlog import demo
 from turnlog.entries import types
-from turnlog.render.tools import TOOLS
+from turnlog.render.tools import PART_BUILDERS
 
 DEMO = Path(demo.__file__).parent / "claude" / "projects"
 STRUCTURE = frozenset({"type", "subtype", "role", "status", "operation", "trigger", "is_error", "level", "media_type"})
@@ -184,7 +184,9 @@ def lines(texts: Sequence[str], session_id: str, turn: int = 0) -> list[Line]:
     for place, shape in enumerate(shapes()):
         made.text = short[(place + turn) % len(short)]
         made.add(json.loads(shape), is_odd=(place + turn) % 3 == 0)
-    for place, name in enumerate((*TOOLS, *(name for text in short for name in (f"mcp__{text}__{text}", text)))):
+    for place, name in enumerate(
+        (*PART_BUILDERS, *(name for text in short for name in (f"mcp__{text}__{text}", text)))
+    ):
         made.text = short[(place + turn) % len(short)]
         made.call(name, *general(name))
     for place, line in enumerate(others()):
@@ -195,13 +197,13 @@ def lines(texts: Sequence[str], session_id: str, turn: int = 0) -> list[Line]:
 
 def others() -> Iterator[Line]:
     """A line of each kind that turnlog knows, with all the fields that it knows of."""
-    for kind, struct in types.ENTRIES.items():
+    for kind, struct in types.ENTRY_CLASSES.items():
         if kind not in ("user", "assistant", "system", "attachment", "progress"):
             yield {"type": kind, **dict.fromkeys(struct.__struct_encode_fields__, "x"), "uuid": "x"}
-    for kind, struct in types.SYSTEM.items():
+    for kind, struct in types.SYSTEM_CLASSES.items():
         fields = dict.fromkeys(struct.__struct_encode_fields__, "x")
         yield {"type": "system", **fields, "subtype": kind, "uuid": "x", "timestamp": "x", "content": "x"}
-    for kind, struct in types.ATTACHMENTS.items():
+    for kind, struct in types.ATTACHMENT_CLASSES.items():
         inner = {**dict.fromkeys(struct.__struct_encode_fields__, "x"), "type": kind}
         yield {"type": "attachment", "uuid": "x", "timestamp": "x", "attachment": inner}
 

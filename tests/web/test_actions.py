@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from tests.web.conftest import Folders
 from turnlog.errors import UsageError
 from turnlog.web.actions.downloads import Downloads
-from turnlog.web.actions.verbs import VERBS, words
-from turnlog.web.place import Place
+from turnlog.web.actions.verbs import VERBS, build_arguments
+from turnlog.web.place import Machine
 
 TITLE = "Zweiter Versuch; $(touch x) `id` --json"
 
@@ -73,11 +73,11 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(
     ],
 )
 def test_a_new_session_is_made_and_can_be_opened(
-    client: TestClient, place: Place, folders: Folders, ref: str, verb: str, options: dict[str, Any]
+    client: TestClient, place: Machine, folders: Folders, ref: str, verb: str, options: dict[str, Any]
 ) -> None:
     before = everything(folders.config)
     told = post(client, ref, verb, options, dry_run=False)
-    made = place.session(told["made"]["ref"])
+    made = place.find_session(told["made"]["ref"])
     assert made.path.is_file()
     assert made.title == told["made"]["title"] == TITLE
     assert told["document"]["made"]["session_id"] == made.uuid
@@ -90,13 +90,13 @@ def test_the_command_that_is_shown_does_the_same(client: TestClient, folders: Fo
     assert json.loads(done.stdout)["made"]["title"] == TITLE
 
 
-def test_a_fork_at_an_item_keeps_the_whole_message(client: TestClient, place: Place, ref: str) -> None:
-    known = place.session(ref)
-    kept = place.timelines.of(known.path)
-    items = kept.items(None, 0, kept.count(None))
+def test_a_fork_at_an_item_keeps_the_whole_message(client: TestClient, place: Machine, ref: str) -> None:
+    known = place.find_session(ref)
+    kept = place.timelines.get_timeline(known.path)
+    items = kept.read_items(None, 0, kept.count_items(None))
     answer = next(item for item in items if item.kind == "answer" and len(item.lines) > 1)
     told = post(client, ref, "fork", {"item": answer.key})
-    last = kept.excerpt([answer]).at(answer.lines[-1].offset)
+    last = kept.read_excerpt([answer]).find_item_at(answer.lines[-1].offset)
     assert f"--at={last.uuid}" in shlex.split(told["command"])  # type: ignore[union-attr]
     assert "would go on" in told["words"]
 
@@ -121,9 +121,9 @@ def test_only_the_last_exports_are_kept_and_all_go_with_the_server(tmp_path: Pat
     kept = Downloads()
     names = []
     for number in range(10):
-        folder = kept.folder()
+        folder = kept.make_folder()
         (folder / f"{number}.md").write_text("x")
-        names.append(kept.keep(folder))
+        names.append(kept.offer_folder(folder))
     assert [_is_there(kept, name) for name in names] == [False] * 2 + [True] * 8
     root = folder.parent
     kept.close()
@@ -132,20 +132,20 @@ def test_only_the_last_exports_are_kept_and_all_go_with_the_server(tmp_path: Pat
 
 def test_an_export_of_several_files_becomes_one(tmp_path: Path) -> None:
     kept = Downloads()
-    folder = kept.folder()
+    folder = kept.make_folder()
     (folder / "site").mkdir()
     (folder / "site" / "index.html").write_text("x")
     (folder / "site" / "page-2.html").write_text("y")
-    answer = kept.answer(kept.keep(folder) or "")
+    answer = kept.send_file(kept.offer_folder(folder) or "")
     with zipfile.ZipFile(answer.path) as packed:
         assert {name for name in packed.namelist() if name.endswith("html")} == {"index.html", "page-2.html"}
-    assert kept.keep(kept.folder()) is None
+    assert kept.offer_folder(kept.make_folder()) is None
     kept.close()
 
 
 def _is_there(kept: Downloads, name: str | None) -> bool:
     try:
-        return bool(kept.answer(name or ""))
+        return bool(kept.send_file(name or ""))
     except HTTPException:
         return False
 
@@ -158,13 +158,13 @@ def test_the_folder_that_the_server_was_started_in_is_not_trusted(
     assert "dry run" in post(client, ref, "clone")["words"]
 
 
-def test_a_title_is_given_and_a_tag_is_given_and_taken_away(client: TestClient, place: Place, ref: str) -> None:
+def test_a_title_is_given_and_a_tag_is_given_and_taken_away(client: TestClient, place: Machine, ref: str) -> None:
     post(client, ref, "rename", {"title": TITLE}, dry_run=False)
     assert place.store.refresh(place.config_dirs).files == 1
-    assert place.session(ref).title == TITLE
+    assert place.find_session(ref).title == TITLE
     post(client, ref, "tag", {"tag": "urgent"}, dry_run=False)
     post(client, ref, "tag", {"remove": True}, dry_run=False)
-    tags = [line for line in place.session(ref).path.read_bytes().splitlines() if b'"tag"' in line]
+    tags = [line for line in place.find_session(ref).path.read_bytes().splitlines() if b'"tag"' in line]
     assert [json.loads(line).get("tag") for line in tags][-2:] == ["urgent", ""]
 
 
@@ -205,11 +205,11 @@ def test_an_option_that_is_none_or_a_value_that_can_not_be_is_refused(
 
 
 @pytest.mark.parametrize("title", ["--json", "-n", "--help", "--title=x"])
-def test_a_value_is_never_taken_for_an_option(client: TestClient, place: Place, ref: str, title: str) -> None:
+def test_a_value_is_never_taken_for_an_option(client: TestClient, place: Machine, ref: str, title: str) -> None:
     told = post(client, ref, "rename", {"title": title}, dry_run=False)
     assert shlex.split(told["command"]) == ["turnlog", "rename", "--", ref, title]
     place.store.refresh(place.config_dirs)
-    assert place.session(ref).title == title
+    assert place.find_session(ref).title == title
 
 
 @pytest.mark.parametrize("verb", ["delete", "undo", "Clone", "", "..", "archive"])
@@ -232,8 +232,8 @@ def test_what_the_program_refuses_is_told_in_its_words(client: TestClient, ref: 
     assert answer.json()["error"].startswith("--at 9999: ")
 
 
-def test_a_session_whose_file_is_gone_can_not_be_edited(client: TestClient, place: Place, ref: str) -> None:
-    place.session(ref).path.unlink()
+def test_a_session_whose_file_is_gone_can_not_be_edited(client: TestClient, place: Machine, ref: str) -> None:
+    place.find_session(ref).path.unlink()
     place.store.refresh(place.config_dirs)
     assert client.post(f"/api/s/{ref}/actions/clone", json={}).status_code == 404
 
@@ -250,10 +250,10 @@ def test_every_option_of_the_table_is_one_of_the_program() -> None:
 
 
 def test_flags_stand_before_the_session_and_words_behind_it() -> None:
-    assert words(VERBS["tag"], {"tag": "a", "remove": False}) == ([], ["a"])
-    assert words(VERBS["strip"], {"noise": False, "protect": ["A", "B"]}) == (
+    assert build_arguments(VERBS["tag"], {"tag": "a", "remove": False}) == ([], ["a"])
+    assert build_arguments(VERBS["strip"], {"noise": False, "protect": ["A", "B"]}) == (
         ["--no-noise", "--protect=A", "--protect=B"],
         [],
     )
     with pytest.raises(UsageError, match="is no option"):
-        words(VERBS["clone"], {"x": 1})
+        build_arguments(VERBS["clone"], {"x": 1})

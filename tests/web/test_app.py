@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from tests.web.conftest import Folders
 from turnlog.errors import Busy, NotFound, TurnlogError, UsageError
-from turnlog.web.answers import document, html
-from turnlog.web.place import Place
+from turnlog.web.answers import build_html_response, build_json_response
+from turnlog.web.place import Machine
 from turnlog.web.static_files import StaticFiles
 
 ROOT = Path(__file__).parents[2]
@@ -25,32 +25,32 @@ WEB = ROOT / "src" / "turnlog" / "web"
 class TestPlace:
     """What the pages know of the machine."""
 
-    def test_a_session_is_found_by_its_uuid(self, place: Place, folders: Folders) -> None:
+    def test_a_session_is_found_by_its_uuid(self, place: Machine, folders: Folders) -> None:
         for uuid in folders.sessions:
-            known = place.session(uuid)
+            known = place.find_session(uuid)
             assert (known.uuid, known.ref, known.path.stem) == (uuid, uuid, uuid)
             assert known.path.is_file()
 
-    def test_the_same_uuid_in_two_projects_is_told_apart_by_its_number(self, place: Place, folders: Folders) -> None:
+    def test_the_same_uuid_in_two_projects_is_told_apart_by_its_number(self, place: Machine, folders: Folders) -> None:
         uuid = folders.sessions[0]
-        first = place.session(uuid)
+        first = place.find_session(uuid)
         shutil.copy(first.path, folders.add(uuid, b"", slug="-home-dana-copy"))
         place.store.refresh(place.config_dirs)
-        found = {place.session(place.refs().of(number, uuid)).path for number in numbers(place, uuid)}
+        found = {place.find_session(place.load_refs().format_ref(number, uuid)).path for number in numbers(place, uuid)}
         assert found == {first.path, folders.projects / "-home-dana-copy" / f"{uuid}.jsonl"}
-        assert place.session(uuid).path in found
-        assert place.session(uuid).ref == place.ref_of(str(place.session(uuid).path)) != uuid
+        assert place.find_session(uuid).path in found
+        assert place.find_session(uuid).ref == place.find_ref(str(place.find_session(uuid).path)) != uuid
 
-    def test_a_number_of_another_session_leads_nowhere(self, place: Place, folders: Folders) -> None:
+    def test_a_number_of_another_session_leads_nowhere(self, place: Machine, folders: Folders) -> None:
         one, other, *_ = folders.sessions
         (number,) = numbers(place, other)
         with pytest.raises(NotFound):
-            place.session(f"{one}.{number}")
+            place.find_session(f"{one}.{number}")
 
-    def test_a_path_that_is_not_in_the_index_has_no_reference(self, place: Place) -> None:
-        assert place.ref_of("/etc/passwd") is None
+    def test_a_path_that_is_not_in_the_index_has_no_reference(self, place: Machine) -> None:
+        assert place.find_ref("/etc/passwd") is None
 
-    def test_every_thread_has_a_connection_of_its_own(self, place: Place) -> None:
+    def test_every_thread_has_a_connection_of_its_own(self, place: Machine) -> None:
         found = []
         thread = threading.Thread(target=lambda: found.append(place.store))
         thread.start()
@@ -58,7 +58,7 @@ class TestPlace:
         assert found[0].db is not place.store.db
         assert place.store is place.store
 
-    def test_an_index_that_was_put_in_the_place_of_another_is_opened_again(self, place: Place) -> None:
+    def test_an_index_that_was_put_in_the_place_of_another_is_opened_again(self, place: Machine) -> None:
         before = place.store
         fresh = place.index.with_name("fresh.db")
         shutil.copy(place.index, fresh)
@@ -70,21 +70,21 @@ class TestPlace:
     ) -> None:
         (tmp_path / "file").write_text("")
         told: list[str] = []
-        place = Place([folders.config], tmp_path / "file", tell=told.append)
+        place = Machine([folders.config], tmp_path / "file", tell=told.append)
         place.store.refresh(place.config_dirs)
-        assert place.session(folders.sessions[0])
+        assert place.find_session(folders.sessions[0])
         place.close()
         assert not place.index.exists()
         assert "temporary folder" in told[0]
 
-    def test_it_is_empty_where_there_is_no_session(self, place: Place, tmp_path: Path) -> None:
+    def test_it_is_empty_where_there_is_no_session(self, place: Machine, tmp_path: Path) -> None:
         assert not place.is_empty()
-        empty = Place([tmp_path / "nothing"], tmp_path / "data")
+        empty = Machine([tmp_path / "nothing"], tmp_path / "data")
         assert empty.is_empty()
         empty.close()
 
 
-def numbers(place: Place, uuid: str) -> list[int]:
+def numbers(place: Machine, uuid: str) -> list[int]:
     return [int(number) for (number,) in place.store.db.execute("SELECT id FROM session WHERE uuid = ?", (uuid,))]
 
 
@@ -92,8 +92,8 @@ class TestAnswers:
     """What the server answers with."""
 
     def test_half_a_surrogate_pair_does_not_break_a_page_or_a_document(self) -> None:
-        assert html("a\ud800b").body == "a\ufffdb".encode()
-        assert json.loads(bytes(document({"a": "\ud800", "b": 2**70, "c": math.inf, "d": (1,)}).body)) == {
+        assert build_html_response("a\ud800b").body == "a\ufffdb".encode()
+        assert json.loads(bytes(build_json_response({"a": "\ud800", "b": 2**70, "c": math.inf, "d": (1,)}).body)) == {
             "a": "\ud800",
             "b": 2**70,
             "c": None,
@@ -106,16 +106,16 @@ class TestAnswers:
     def test_a_failure_is_json_for_the_api_and_a_page_otherwise(
         self, client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
     ) -> None:
-        from turnlog.web.answers import failed
+        from turnlog.web.answers import build_failure_response
 
         class Asked:
             def __init__(self, path: str) -> None:
                 self.app = client.app.app  # type: ignore[attr-defined]
                 self.url = type("Url", (), {"path": path})
 
-        answer = failed(Asked("/api/x"), error)  # type: ignore[arg-type]
+        answer = build_failure_response(Asked("/api/x"), error)  # type: ignore[arg-type]
         assert (answer.status_code, json.loads(bytes(answer.body))) == (status, {"error": "x"})
-        page = failed(Asked("/x"), error)  # type: ignore[arg-type]
+        page = build_failure_response(Asked("/x"), error)  # type: ignore[arg-type]
         assert (page.status_code, page.media_type) == (status, "text/html")
 
 
@@ -123,7 +123,7 @@ class TestStatic:
     """Styles and scripts."""
 
     def test_every_file_is_sent_with_its_type_and_kept_by_its_version(self, client: TestClient) -> None:
-        found = StaticFiles.found()
+        found = StaticFiles.from_folders()
         assert {"app.css", "content.css", "fragment.js"} <= found.files.keys()
         for name, path in found.files.items():
             answer = client.get(found.address(name))
@@ -140,7 +140,7 @@ class TestStatic:
 
     def test_a_file_that_nobody_has_is_a_mistake_of_ours(self) -> None:
         with pytest.raises(LookupError):
-            StaticFiles.found().address("nothing.css")
+            StaticFiles.from_folders().address("nothing.css")
 
     def test_markup_is_made_from_a_string_in_one_place(self) -> None:
         sinks = re.compile(

@@ -14,13 +14,13 @@ from starlette.testclient import TestClient
 
 from tests.session.build import SESSION, Build
 from tests.web.conftest import Folders, Server
-from turnlog.render.shortening import LONGEST
-from turnlog.web.place import Place
+from turnlog.render.shortening import MAX_TEXT_CHARS
+from turnlog.web.place import Machine
 
 LARGE = "9" * 40
 
 
-def put(folders: Folders, place: Place, build: Build) -> Path:
+def put(folders: Folders, place: Machine, build: Build) -> Path:
     path = folders.add(SESSION, build.data())
     place.store.refresh(place.config_dirs)
     return path
@@ -60,13 +60,13 @@ ABSENT = [
 """What there is not, and with which status that is told."""
 
 
-def test_numbers_and_texts_beyond_all_sense_do_no_harm(folders: Folders, place: Place, client: TestClient) -> None:
+def test_numbers_and_texts_beyond_all_sense_do_no_harm(folders: Folders, place: Machine, client: TestClient) -> None:
     put(folders, place, talk())
     for path in ANSWERED:
         assert client.get(path).status_code == 200, path
 
 
-def test_what_is_not_there_is_told_as_such(folders: Folders, place: Place, client: TestClient) -> None:
+def test_what_is_not_there_is_told_as_such(folders: Folders, place: Machine, client: TestClient) -> None:
     put(folders, place, talk())
     for path, status in ABSENT:
         answer = client.get(path)
@@ -133,7 +133,7 @@ def half(path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes among the files there")
 @pytest.mark.parametrize("made", [pipe, folder, loop, endless, noise, nothing, half])
 def test_what_took_the_place_of_a_session_is_told_and_keeps_nobody_waiting(
-    folders: Folders, place: Place, stranger: TestClient, client: TestClient, made: Callable[[Path], None]
+    folders: Folders, place: Machine, stranger: TestClient, client: TestClient, made: Callable[[Path], None]
 ) -> None:
     path = put(folders, place, talk())
     assert client.get(f"/s/{SESSION}").status_code == 200
@@ -156,7 +156,7 @@ def test_what_took_the_place_of_a_session_is_told_and_keeps_nobody_waiting(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pipes among the files there")
 def test_pipes_among_the_files_of_sub_agents_keep_nobody_waiting(
-    folders: Folders, place: Place, client: TestClient
+    folders: Folders, place: Machine, client: TestClient
 ) -> None:
     path = put(folders, place, talk())
     inside = path.with_suffix("") / "subagents"
@@ -174,7 +174,7 @@ def test_pipes_among_the_files_of_sub_agents_keep_nobody_waiting(
 
 
 def test_a_text_that_no_page_could_hold_is_cut_and_the_raw_entry_has_it(
-    folders: Folders, place: Place, client: TestClient
+    folders: Folders, place: Machine, client: TestClient
 ) -> None:
     build = Build()
     build.prompt("x" * 5_000_000, "u1")
@@ -182,16 +182,16 @@ def test_a_text_that_no_page_could_hold_is_cut_and_the_raw_entry_has_it(
     build.result("c1", ("y" * 99 + "\n") * 40_000)
     path = put(folders, place, build)
     text = client.get(f"/s/{SESSION}").text
-    assert len(text) < 3 * LONGEST
-    assert f"{5_000_000 - LONGEST:,} more characters, in the raw entry" in text
+    assert len(text) < 3 * MAX_TEXT_CHARS
+    assert f"{5_000_000 - MAX_TEXT_CHARS:,} more characters, in the raw entry" in text
     assert len(client.get(f"/s/{SESSION}/raw/0").content) > 5_000_000
-    assert len(client.get(f"/live/{SESSION}").text) < 3 * LONGEST
+    assert len(client.get(f"/live/{SESSION}").text) < 3 * MAX_TEXT_CHARS
     assert client.get(f"/s/{SESSION}/raw/0?format=html").status_code == 200
     assert path.stat().st_size > 9_000_000
 
 
 def test_a_line_of_many_megabytes_is_followed_in_linear_time(
-    folders: Folders, place: Place, client: TestClient
+    folders: Folders, place: Machine, client: TestClient
 ) -> None:
     build = talk()
     build.prompt("x" * 60_000_000, "u2")
@@ -199,7 +199,7 @@ def test_a_line_of_many_megabytes_is_followed_in_linear_time(
     assert client.get(f"/live/{SESSION}").status_code == 200
 
 
-def test_half_characters_in_every_field_are_shown(folders: Folders, place: Place, client: TestClient) -> None:
+def test_half_characters_in_every_field_are_shown(folders: Folders, place: Machine, client: TestClient) -> None:
     from tests.web import hostile
 
     own = hostile.add(folders, 0, "\ud800 <b>\udfff</b>")
@@ -209,7 +209,7 @@ def test_half_characters_in_every_field_are_shown(folders: Folders, place: Place
 
 
 def test_a_sub_agent_whose_file_is_not_there_is_told_to_be_missing(
-    folders: Folders, place: Place, client: TestClient
+    folders: Folders, place: Machine, client: TestClient
 ) -> None:
     build = talk()
     build.call("c1", "Agent", {"prompt": "look", "description": "Look", "subagent_type": "Explore"})

@@ -231,8 +231,8 @@ def test_an_exported_page_does_nothing_as_a_file(
     browser: Browser, folders: Folders, attacks: list[Attack], tmp_path: Path
 ) -> None:
     from turnlog.export.html import write_pages
-    from turnlog.export.material import Choice, Material
-    from turnlog.render.wishes import EVERYTHING
+    from turnlog.export.material import ExportChoice, ExportMaterial
+    from turnlog.render.wishes import SHOW_EVERYTHING
     from turnlog.session.session import Session
 
     plain = browser.new_context()
@@ -244,7 +244,7 @@ def test_an_exported_page_does_nothing_as_a_file(
     for attack in attacks[::3]:
         goal = tmp_path / f"{attack.number}.html"
         with Session.open(next(folders.projects.glob(f"*/{attack.uuid}.jsonl"))) as session:
-            write_pages(Material(session, Choice(EVERYTHING, all_branches=True)), goal)
+            write_pages(ExportMaterial(session, ExportChoice(SHOW_EVERYTHING, all_branches=True)), goal)
         page.goto(goal.as_uri())
         page.get_by_role("button", name="Expand all").click()
         assert not complaints, (attack.names, complaints)

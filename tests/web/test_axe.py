@@ -172,15 +172,15 @@ def test_failures(page: Page, complaints: Complaints) -> None:
 
 
 def test_exported_files(browser: Browser, tmp_path: Path) -> None:
-    from turnlog.export.material import Choice, Material
+    from turnlog.export.material import ExportChoice, ExportMaterial
     from turnlog.export.site import Site
-    from turnlog.render.wishes import EVERYTHING
+    from turnlog.render.wishes import SHOW_EVERYTHING
     from turnlog.session.session import Session
 
     site = Site(tmp_path)
     for name in ("2.1.325/tools", "2.1.325/agents", "2.0.76/errors"):
         with Session.open(recorded(name)) as session:
-            site.add(Material(session, Choice(EVERYTHING, all_branches=True)))
+            site.add(ExportMaterial(session, ExportChoice(SHOW_EVERYTHING, all_branches=True)))
     site.finish("All of it")
     alone = browser.new_context()
     page = alone.new_page()

@@ -10,9 +10,9 @@ from starlette.testclient import TestClient
 from tests.web.conftest import Folders
 from tests.web.test_reading import OWN, keys, own_session
 from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.run import run
-from turnlog.web.place import Place
-from turnlog.web.reading.unarchived import KEPT
+from turnlog.store.archive.run import run_archive
+from turnlog.web.place import Machine
+from turnlog.web.reading.unarchived import MAX_COPIES
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def folders(folders: Folders) -> Folders:
 
 
 def test_a_session_that_is_gone_and_was_not_archived_is_not_found(
-    client: TestClient, folders: Folders, place: Place
+    client: TestClient, folders: Folders, place: Machine
 ) -> None:
     next(folders.projects.glob(f"*/{OWN}.jsonl")).unlink()
     place.store.refresh(place.config_dirs)
@@ -31,8 +31,8 @@ def test_a_session_that_is_gone_and_was_not_archived_is_not_found(
     assert "the archive does not have it" in answer.text
 
 
-def test_a_session_that_is_gone_is_read_from_the_archive(client: TestClient, folders: Folders, place: Place) -> None:
-    run(Archive(folders.data), [folders.config])
+def test_a_session_that_is_gone_is_read_from_the_archive(client: TestClient, folders: Folders, place: Machine) -> None:
+    run_archive(Archive(folders.data), [folders.config])
     path = sorted(folders.projects.glob("*/*/subagents/agent-*.jsonl"))[0]
     uuid, agent = path.parent.parent.name, path.stem.removeprefix("agent-")
     before = [keys(client.get(path).text) for path in (f"/s/{OWN}", f"/s/{uuid}/agent/{agent}/window/0")]
@@ -46,12 +46,12 @@ def test_a_session_that_is_gone_is_read_from_the_archive(client: TestClient, fol
 
 
 def test_of_the_copies_of_sessions_that_are_gone_only_a_few_are_kept(
-    client: TestClient, folders: Folders, place: Place
+    client: TestClient, folders: Folders, place: Machine
 ) -> None:
-    run(Archive(folders.data), [folders.config])
+    run_archive(Archive(folders.data), [folders.config])
     sessions = folders.sessions
     shutil.rmtree(folders.projects)
     place.store.refresh(place.config_dirs)
     assert [client.get(f"/s/{uuid}").status_code for uuid in sessions] == [200] * len(sessions)
-    assert len([*(folders.data / "opened").iterdir()]) == KEPT < len(sessions)
+    assert len([*(folders.data / "opened").iterdir()]) == MAX_COPIES < len(sessions)
     assert client.get(f"/s/{sessions[0]}").status_code == 200

@@ -19,10 +19,10 @@ from tests.session.build import Build
 from tests.web.conftest import Folders
 from turnlog.demo import config_dir
 from turnlog.web import amounts
-from turnlog.web.app import application
-from turnlog.web.home.home import address
-from turnlog.web.home.listing import PAGE, Wish
-from turnlog.web.place import Place
+from turnlog.web.app import build_application
+from turnlog.web.home.home import build_home_address
+from turnlog.web.home.listing import PAGE_SIZE, ListingFilter
+from turnlog.web.place import Machine
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"
@@ -116,22 +116,22 @@ def test_grouped_by_project_each_project_stands_once_with_its_sum(shop: Folders,
 
 
 def test_many_sessions_come_in_pages_that_hold_each_of_them_once(folders: Folders) -> None:
-    for number in range(PAGE + 7):
+    for number in range(PAGE_SIZE + 7):
         folders.add(f"aaaaaaaa-0000-4000-8000-{number:012}", talk(f"number {number}", late=number * 100), "-home-many")
-    place = Place([folders.config], folders.data)
+    place = Machine([folders.config], folders.data)
     place.store.refresh(place.config_dirs)
-    client = TestClient(application(place))
+    client = TestClient(build_application(place))
     total = client.get("/api/sessions").json()["total"]
     first, second = client.get("/rows"), client.get("/rows?page=1")
     assert 'data-more="/rows?page=1"' in first.text
     assert 'data-more=""' in second.text
     refs = re.findall(r'data-ref="([^"]+)"', first.text + second.text)
-    assert len(refs) == len(set(refs)) == total > PAGE
+    assert len(refs) == len(set(refs)) == total > PAGE_SIZE
     place.close()
 
 
-def test_files_without_a_conversation_are_counted_and_shown_on_request(folders: Folders, place: Place) -> None:
-    client = TestClient(application(place))
+def test_files_without_a_conversation_are_counted_and_shown_on_request(folders: Folders, place: Machine) -> None:
+    client = TestClient(build_application(place))
     known = client.get("/api/sessions").json()["hidden"]
     folders.add(ONE, b'{"type":"summary","summary":"Nothing here","leafUuid":"x"}\n')
     place.store.refresh(place.config_dirs)
@@ -141,28 +141,28 @@ def test_files_without_a_conversation_are_counted_and_shown_on_request(folders: 
     assert f"{known + 1} more without a conversation" in client.get("/").text
 
 
-def test_a_session_that_the_client_will_delete_soon_is_marked_with_the_day(folders: Folders, place: Place) -> None:
+def test_a_session_that_the_client_will_delete_soon_is_marked_with_the_day(folders: Folders, place: Machine) -> None:
     path = folders.add(ONE, talk("Old one"))
     old = time.time() - 25 * 86400
     os.utime(path, (old, old))
     place.store.refresh(place.config_dirs)
-    client = TestClient(application(place))
+    client = TestClient(build_application(place))
     text = client.get("/").text
-    day = amounts.local(old + 30 * 86400)[:10]
+    day = amounts.format_local_time(old + 30 * 86400)[:10]
     assert "will be deleted by the client" in text
     assert f"deleted from {day} on" in text
     row = next(row for row in client.get("/api/sessions").json()["sessions"] if row["session_id"] == ONE)
-    assert row["deleted_after"] == amounts.stamp(old + 30 * 86400)
+    assert row["deleted_after"] == amounts.format_datetime_attribute(old + 30 * 86400)
 
 
 def test_a_session_that_was_written_just_now_is_not_about_to_be_deleted(shop: Folders, client: TestClient) -> None:
     assert all(row["deleted_after"] is None for row in ask(client, "/api/sessions")["sessions"])
 
 
-def test_a_deleted_session_stays_in_the_list_and_says_so(shop: Folders, place: Place) -> None:
+def test_a_deleted_session_stays_in_the_list_and_says_so(shop: Folders, place: Machine) -> None:
     next(shop.projects.glob(f"*/{TWO}.jsonl")).unlink()
     place.store.refresh(place.config_dirs)
-    client = TestClient(application(place))
+    client = TestClient(build_application(place))
     row = next(row for row in client.get("/api/sessions").json()["sessions"] if row["session_id"] == TWO)
     assert row["gone"] is True
     assert client.get(f"/api/s/{TWO}/health").json() == {"state": "gone", "health": None}
@@ -178,10 +178,10 @@ def test_health_is_told_when_it_is_asked_for_and_then_stands_in_the_list(shop: F
     assert f'data-ref="{TWO}" data-unread' not in text
 
 
-def test_a_sick_session_has_its_symptoms_in_words(folders: Folders, place: Place) -> None:
+def test_a_sick_session_has_its_symptoms_in_words(folders: Folders, place: Machine) -> None:
     folders.add(ONE, talk("Broken") + b'{"type":"user","mess\n' + talk("Broken"))
     place.store.refresh(place.config_dirs)
-    client = TestClient(application(place))
+    client = TestClient(build_application(place))
     found = client.get(f"/api/s/{ONE}/health").json()["health"]
     assert found["verdict"] in ("error", "warning")
     assert found["words"]
@@ -224,12 +224,12 @@ def test_a_session_that_a_process_has_open_for_writing_is_live(shop: Folders, cl
 
 
 def test_sorted_by_health_the_sick_come_first_and_those_that_nobody_looked_at_last(
-    folders: Folders, place: Place
+    folders: Folders, place: Machine
 ) -> None:
     folders.add(ONE, talk("Well"))
     folders.add(TWO, talk("Sick") + b'{"type":"user","mess\n' + talk("Sick"))
     place.store.refresh(place.config_dirs)
-    client = TestClient(application(place))
+    client = TestClient(build_application(place))
     for ref in (ONE, TWO):
         client.get(f"/api/s/{ref}/health")
     rows = client.get("/api/sessions?sort=health").json()["sessions"]
@@ -237,13 +237,13 @@ def test_sorted_by_health_the_sick_come_first_and_those_that_nobody_looked_at_la
     assert all(row["health"] is None for row in rows[2:])
 
 
-def test_what_a_transcript_says_is_escaped_everywhere(folders: Folders, place: Place) -> None:
+def test_what_a_transcript_says_is_escaped_everywhere(folders: Folders, place: Machine) -> None:
     data = talk("x").replace(b'"Please do x"', b'"first ' + NASTY.encode().replace(b'"', b'\\"') + b'"')
     data = data.replace(b'"customTitle":"x"', b'"customTitle":"' + NASTY.encode().replace(b'"', b'\\"') + b'"')
     data = data.replace(b'"name":"Bash"', b'"name":"<script>Bash"').replace(b"claude-opus-5", b"<script>opus")
     folders.add(ONE, data.replace(b"/home/dana/webshop", b"/home/<script>dana"))
     place.store.refresh(place.config_dirs)
-    client = TestClient(application(place))
+    client = TestClient(build_application(place))
     for path in ("/", "/?group=project", "/rows"):
         text = client.get(path).text
         assert "onerror" in text
@@ -252,9 +252,9 @@ def test_what_a_transcript_says_is_escaped_everywhere(folders: Folders, place: P
 
 
 def test_a_machine_without_sessions_shows_the_demo_and_says_where_it_looked(tmp_path: Path) -> None:
-    place = Place([config_dir()], tmp_path / "data", is_demo=True)
+    place = Machine([config_dir()], tmp_path / "data", is_demo=True)
     place.store.refresh(place.config_dirs)
-    client = TestClient(application(place))
+    client = TestClient(build_application(place))
     text = client.get("/").text
     assert "made-up" in text
     assert "projects</code>" in text
@@ -270,9 +270,10 @@ def test_an_address_that_makes_no_sense_shows_the_list_all_the_same(client: Test
 
 
 def test_an_address_says_only_what_is_not_usual() -> None:
-    assert address(Wish()) == "/"
+    assert build_home_address(ListingFilter()) == "/"
     assert (
-        address(Wish(q="a b", sort="cost", is_turned=True), "/rows", page=2) == "/rows?q=a+b&sort=cost&turned=1&page=2"
+        build_home_address(ListingFilter(q="a b", sort="cost", is_turned=True), "/rows", page=2)
+        == "/rows?q=a+b&sort=cost&turned=1&page=2"
     )
 
 
@@ -280,17 +281,21 @@ def test_an_address_says_only_what_is_not_usual() -> None:
     ("seconds", "words"), [(10, "just now"), (600, "10 min ago"), (7300, "2 h ago"), (86400 * 2, "2 days ago")]
 )
 def test_times_are_told_as_people_do(seconds: float, words: str) -> None:
-    assert amounts.ago(1e9 - seconds, 1e9) == words
-    assert amounts.ago(1e9 - 30 * 86400, 1e9) == amounts.local(1e9 - 30 * 86400)[:10]
+    assert amounts.describe_age(1e9 - seconds, 1e9) == words
+    assert amounts.describe_age(1e9 - 30 * 86400, 1e9) == amounts.format_local_time(1e9 - 30 * 86400)[:10]
 
 
 def test_amounts_are_told_in_few_letters() -> None:
-    assert [amounts.lasted(value) for value in (4.8, 59.4, 65, 3600, 7500, 300_000)] == [
+    assert [amounts.format_seconds(value) for value in (4.8, 59.4, 65, 3600, 7500, 300_000)] == [
         "4.8 s", "59 s", "1 min", "1 h", "2 h 5 min", "3 days",
     ]  # fmt: skip
-    assert [amounts.size(value) for value in (830, 12_300, 3_420_000)] == ["830 B", "12 KB", "3.4 MB"]
-    assert [amounts.money(value) for value in (0, 0.001, 12.5, -3)] == ["$0.00", "$0.0010", "$12.50", "-$3.00"]
-    assert (amounts.local(1e30), amounts.stamp(1e30), amounts.stamp(None)) == ("unknown time", "", "")
+    assert [amounts.format_size(value) for value in (830, 12_300, 3_420_000)] == ["830 B", "12 KB", "3.4 MB"]
+    assert [amounts.format_usd(value) for value in (0, 0.001, 12.5, -3)] == ["$0.00", "$0.0010", "$12.50", "-$3.00"]
+    assert (
+        amounts.format_local_time(1e30),
+        amounts.format_datetime_attribute(1e30),
+        amounts.format_datetime_attribute(None),
+    ) == ("unknown time", "", "")
     assert [amounts.folder_name(path) for path in ("/a/b", "C:\\x\\y\\", "", None)] == ["b", "y", "–", "–"]
 
 

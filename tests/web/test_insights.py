@@ -17,15 +17,15 @@ from starlette.testclient import TestClient
 
 from tests.session.build import Build
 from tests.web.conftest import Folders, indexed, recorded
-from turnlog.store.usage.reports import KINDS
-from turnlog.web.app import application
-from turnlog.web.charts.columns import Column, columns
-from turnlog.web.charts.heat import heat
-from turnlog.web.charts.lines import Point, line
-from turnlog.web.charts.meter import meter
-from turnlog.web.charts.scale import scale, spread
-from turnlog.web.insights.periods import suited
-from turnlog.web.place import Place
+from turnlog.store.usage.reports import REPORT_KINDS
+from turnlog.web.app import build_application
+from turnlog.web.charts.columns import ChartColumn, render_column_chart
+from turnlog.web.charts.heat import render_heat_map
+from turnlog.web.charts.lines import LinePoint, render_line_chart
+from turnlog.web.charts.meter import render_meter
+from turnlog.web.charts.scale import build_axis_scale, pick_label_places
+from turnlog.web.insights.periods import choose_period
+from turnlog.web.place import Machine
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 
@@ -37,7 +37,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 
 @pytest.fixture(scope="module")
-def place(folders: Folders) -> Iterator[Place]:
+def place(folders: Folders) -> Iterator[Machine]:
     with indexed(folders) as found:
         yield found
 
@@ -53,7 +53,7 @@ def usage(folders: Folders, *words: str) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", REPORT_KINDS)
 def test_every_report_of_the_api_equals_that_of_the_command(folders: Folders, client: TestClient, kind: str) -> None:
     found = client.get(f"/api/usage/{kind}")
     assert found.status_code == 200
@@ -174,7 +174,7 @@ def test_days_without_usage_say_so(client: TestClient) -> None:
 def test_a_new_session_is_in_the_figures_at_once(tmp_path: Path) -> None:
     folders = recorded(tmp_path)
     with indexed(folders) as place:
-        client = TestClient(application(place))
+        client = TestClient(build_application(place))
         before = client.get("/insights?range=all").text
         build = Build()
         build.prompt("More")
@@ -193,7 +193,7 @@ def test_what_a_transcript_says_is_escaped(tmp_path: Path) -> None:
     folders = Folders(tmp_path / "claude", tmp_path / "turnlog")
     folders.add(ONE, build.data().replace(b"/home/dana/webshop", b"/home/<script>"))
     with indexed(folders) as place:
-        text = TestClient(application(place)).get("/insights?range=all&parts=all").text
+        text = TestClient(build_application(place)).get("/insights?range=all&parts=all").text
     assert "&lt;script&gt;Bash" in text
     assert "<script>" not in text
 
@@ -202,20 +202,22 @@ def test_what_a_transcript_says_is_escaped(tmp_path: Path) -> None:
 
 
 def test_a_scale_ends_at_a_round_number_above_the_highest_value() -> None:
-    assert scale(33.6).ticks == (0, 10, 20, 30, 40)
-    assert scale(1.0).top == 1.0
-    assert scale(0).ticks == scale(float("inf")).ticks == (0.0, 1.0)
-    assert [scale(40).part(value) for value in (-1, 0, 20, 99)] == [0, 0, 0.5, 1]
+    assert build_axis_scale(33.6).ticks == (0, 10, 20, 30, 40)
+    assert build_axis_scale(1.0).top == 1.0
+    assert build_axis_scale(0).ticks == build_axis_scale(float("inf")).ticks == (0.0, 1.0)
+    assert [build_axis_scale(40).to_share(value) for value in (-1, 0, 20, 99)] == [0, 0, 0.5, 1]
 
 
 def test_labels_keep_their_distance() -> None:
-    assert list(spread(60, 8)) == [0, 8, 16, 24, 32, 40, 48, 56]
-    assert list(spread(3, 8)) == [0, 1, 2]
-    assert list(spread(0, 8)) == []
+    assert list(pick_label_places(60, 8)) == [0, 8, 16, 24, 32, 40, 48, 56]
+    assert list(pick_label_places(3, 8)) == [0, 1, 2]
+    assert list(pick_label_places(0, 8)) == []
 
 
 def test_columns_are_as_high_as_their_values_and_stand_on_each_other() -> None:
-    found = columns("Cost", ("a", "b"), [Column("1", (10, 30), "forty <", "/x"), Column("2", (0, 0), "none")], str)
+    found = render_column_chart(
+        "Cost", ("a", "b"), [ChartColumn("1", (10, 30), "forty <", "/x"), ChartColumn("2", (0, 0), "none")], str
+    )
     heights = [float(value) for value in re.findall(r'class="s\d" x=[^>]* height="([\d.]+)"', found)]
     assert heights[1] == pytest.approx(3 * heights[0])
     assert len(heights) == 2
@@ -224,8 +226,8 @@ def test_columns_are_as_high_as_their_values_and_stand_on_each_other() -> None:
 
 
 def test_a_line_is_broken_where_nothing_is_known() -> None:
-    points = [Point("a", 0.5, "a"), Point("b", None, "b"), Point("c", 1.0, "c"), Point("d", 0.0, "d")]
-    found = line("Share", points, str, highest=1.0)
+    points = [LinePoint("a", 0.5, "a"), LinePoint("b", None, "b"), LinePoint("c", 1.0, "c"), LinePoint("d", 0.0, "d")]
+    found = render_line_chart("Share", points, str, highest=1.0)
     assert re.findall(r'points="([^"]+)"', found) == ["12.500,50.000", "62.500,0.000 87.500,100.000"]
     assert found.count("<circle") == 3
 
@@ -233,24 +235,24 @@ def test_a_line_is_broken_where_nothing_is_known() -> None:
 def test_the_darkest_field_of_a_grid_is_the_fullest() -> None:
     table = [[0] * 24 for _ in range(7)]
     table[2][5], table[3][6] = 100, 1
-    found = heat("Hours", table, lambda day, hour, value: f"{day}-{hour}-{value}")
+    found = render_heat_map("Hours", table, lambda day, hour, value: f"{day}-{hour}-{value}")
     assert found.count('class="h6"') == found.count('class="h1"') == 1
     assert 'data-words="2-5-100"' in found
 
 
 def test_a_bar_of_nothing_is_empty() -> None:
-    assert "<rect" not in meter([0], 0)
-    assert 'width="50%"' in meter([1], 2)
+    assert "<rect" not in render_meter([0], 0)
+    assert 'width="50%"' in render_meter([1], 2)
 
 
 def test_charts_of_nothing_are_drawn_all_the_same() -> None:
-    assert "<svg" in columns("Cost", ("a",), [], str)
-    assert "<svg" in line("Share", [], str)
+    assert "<svg" in render_column_chart("Cost", ("a",), [], str)
+    assert "<svg" in render_line_chart("Share", [], str)
 
 
 def test_long_times_are_told_by_week_and_month() -> None:
     day = 86400
-    assert [suited(0, days * day) for days in (30, 400, 2000)] == ["daily", "weekly", "monthly"]
+    assert [choose_period(0, days * day) for days in (30, 400, 2000)] == ["daily", "weekly", "monthly"]
 
 
 @pytest.mark.parametrize(("days", "kind"), [(300, "week"), (1200, "month")])
@@ -263,9 +265,9 @@ def test_periods_without_usage_are_a_part_of_the_picture(tmp_path: Path, days: i
     build.answer("No.", usage={"input_tokens": 10, "output_tokens": 10})
     config = Folders(tmp_path / "other", tmp_path / "data")
     config.add(ONE, build.data())
-    place = Place([config.config], config.data)
+    place = Machine([config.config], config.data)
     place.store.refresh(place.config_dirs)
-    text = TestClient(application(place)).get("/insights?range=all").text
+    text = TestClient(build_application(place)).get("/insights?range=all").text
     first = text.partition(f"Cost by {kind}")[2].partition("</figure>")[0]
     assert first.count('class="mark"') >= days // (7 if kind == "week" else 31)
     assert len(tables(text)["time"]) == 4

@@ -12,7 +12,7 @@ import pytest
 
 from tests.session.build import SESSION, Build, encoded
 from tests.web.conftest import Complaints, Folders, Server, start
-from turnlog.web.place import Place
+from turnlog.web.place import Machine
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -61,7 +61,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     found = Folders(root / "claude", root / "turnlog")
     found.add(LONG, long_session())
     found.add(ODD, odd_session(), "-home-dana-odd")
-    place = Place([found.config], found.data)
+    place = Machine([found.config], found.data)
     place.store.refresh(place.config_dirs)
     place.close()
     return found

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from tests.session.build import ROOT, SESSION, Build, encoded
 from tests.web.conftest import Folders, Server, recorded, start, start_indexed
-from turnlog.web.place import Place
+from turnlog.web.place import Machine
 
 Told = tuple[str, dict[str, Any], str]
 """An event: its name, its data, its id."""
@@ -183,7 +183,7 @@ def test_the_live_pages_of_a_stranger_are_refused(growing: Growing, stranger: Te
         assert stranger.get(address).status_code == 403
 
 
-def test_streams_end_when_the_server_does(growing: Growing, client: TestClient, place: Place) -> None:
+def test_streams_end_when_the_server_does(growing: Growing, client: TestClient, place: Machine) -> None:
     timer = threading.Timer(0.3, place.ending.set)
     timer.start()
     answer = client.get(f"/api/s/{SESSION}/events")
@@ -313,7 +313,7 @@ def test_what_a_transcript_holds_is_escaped_in_events(followed: Growing, server:
         assert "</script>" not in change["html"]
 
 
-def test_a_path_that_cannot_be_read_is_said(growing: Growing, client: TestClient, place: Place) -> None:
+def test_a_path_that_cannot_be_read_is_said(growing: Growing, client: TestClient, place: Machine) -> None:
     place.store.refresh(place.config_dirs)
     growing.path.unlink()
     os.mkdir(growing.path)  # noqa: PTH102

@@ -17,13 +17,21 @@ from tests.session.build import ROOT, SESSION, Build, encoded
 from tests.web.conftest import DATA, Folders, indexed, recorded
 from turnlog.render.card import Picture
 from turnlog.session.timeline.timeline import Chapter
-from turnlog.web.charts.context import POINTS, Bar, Line, Point, context_chart, joined_bars, thinned
-from turnlog.web.place import Place
-from turnlog.web.reading.finding import find
-from turnlog.web.reading.outline import strip, title
-from turnlog.web.reading.pictures import file_of, media_type, safe_name
-from turnlog.web.reading.transcript import Transcript
-from turnlog.web.reading.windows import SIZE
+from turnlog.web.charts.context import (
+    MAX_POINTS,
+    CompactionLine,
+    ContextPoint,
+    CostBar,
+    join_bars,
+    render_context_chart,
+    thin_points,
+)
+from turnlog.web.place import Machine
+from turnlog.web.reading.finding import find_text
+from turnlog.web.reading.outline import build_minimap_strip, read_turn_title
+from turnlog.web.reading.pictures import build_safe_name, detect_media_type, to_picture_file
+from turnlog.web.reading.transcript import TranscriptView
+from turnlog.web.reading.windows import ITEMS_PER_WINDOW
 
 OWN = "bbbbbbbb-0000-4000-8000-000000000001"
 
@@ -77,7 +85,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 
 @pytest.fixture(scope="module")
-def place(folders: Folders) -> Iterator[Place]:
+def place(folders: Folders) -> Iterator[Machine]:
     with indexed(folders) as found:
         yield found
 
@@ -105,13 +113,13 @@ def test_the_page_holds_its_first_window(client: TestClient) -> None:
     answer = client.get(f"/s/{OWN}")
     assert answer.status_code == 200
     assert keys(answer.text)[:2] == ["p1", "a1"]
-    assert len(keys(answer.text)) == SIZE
+    assert len(keys(answer.text)) == ITEMS_PER_WINDOW
     assert answer.text.count("<h1") == 1
-    assert f"Turn {SIZE // 2}" in answer.text
+    assert f"Turn {ITEMS_PER_WINDOW // 2}" in answer.text
 
 
 def test_windows_together_are_the_branch_every_item_once_and_in_order(client: TestClient) -> None:
-    windows = -(-client.get(f"/api/s/{OWN}").json()["items"] // SIZE)
+    windows = -(-client.get(f"/api/s/{OWN}").json()["items"] // ITEMS_PER_WINDOW)
     found = [key for n in range(windows) for key in keys(client.get(f"/s/{OWN}/window/{n}").text)]
     wanted = [
         key for number in range(1, 131) for key in (f"p{number}", *(["call"] if number == 100 else []), f"a{number}")
@@ -124,10 +132,10 @@ def test_every_view_becomes_one_article(client: TestClient, folders: Folders) ->
     for uuid in folders.sessions:
         total = client.get(f"/api/s/{uuid}").json()["items"]
         found = keys(client.get(f"/s/{uuid}/window/0").text)
-        assert len(found) == min(total, SIZE)
+        assert len(found) == min(total, ITEMS_PER_WINDOW)
 
 
-@pytest.mark.parametrize("asked", ["at=a118", "turn=118", f"window={236 // SIZE}", "at=p118"])
+@pytest.mark.parametrize("asked", ["at=a118", "turn=118", f"window={236 // ITEMS_PER_WINDOW}", "at=p118"])
 def test_the_page_begins_where_it_was_asked_to(client: TestClient, asked: str) -> None:
     assert "a118" in keys(client.get(f"/s/{OWN}?{asked}").text)
 
@@ -158,7 +166,7 @@ def test_a_session_that_is_not_there_is_not_found(client: TestClient, path: str,
     assert client.get(path.format(ref)).status_code == 404
 
 
-def test_an_empty_session_has_a_page(client: TestClient, folders: Folders, place: Place) -> None:
+def test_an_empty_session_has_a_page(client: TestClient, folders: Folders, place: Machine) -> None:
     folders.add("bbbbbbbb-0000-4000-8000-000000000002", b"")
     place.store.refresh(place.config_dirs)
     assert client.get("/s/bbbbbbbb-0000-4000-8000-000000000002").status_code == 200
@@ -278,7 +286,7 @@ def test_a_picture_that_is_not_there_is_not_found(client: TestClient, where: str
     ],
 )
 def test_a_type_comes_from_the_first_bytes(data: bytes, kind: str) -> None:
-    assert media_type(data) == kind
+    assert detect_media_type(data) == kind
 
 
 @pytest.mark.parametrize(
@@ -291,14 +299,14 @@ def test_a_type_comes_from_the_first_bytes(data: bytes, kind: str) -> None:
     ],
 )
 def test_a_file_name_means_nothing_to_any_system(name: str, kind: str, wanted: str) -> None:
-    assert safe_name(Picture("document", "", "", name), kind) == wanted
+    assert build_safe_name(Picture("document", "", "", name), kind) == wanted
 
 
 def test_a_document_of_text_is_a_file_of_text() -> None:
-    found = file_of(Picture("document", "text/plain", "plain words, no base64", "notes"))
+    found = to_picture_file(Picture("document", "text/plain", "plain words, no base64", "notes"))
     assert found is not None
     assert (found.data, found.name) == (b"plain words, no base64", "notes.txt")
-    assert file_of(Picture("image", "image/png", "no base64!")) is None
+    assert to_picture_file(Picture("image", "image/png", "no base64!")) is None
 
 
 # -- what scripts ask for
@@ -345,15 +353,15 @@ def test_turns_are_filtered_by_the_file_that_they_touched(client: TestClient, fo
 
 def test_what_a_background_task_reported_is_its_title() -> None:
     wrapped = "<task-notification> <task-id>x</task-id> <summary>Agent finished</summary>"
-    assert title(Chapter(1, 0, 1, "notification", wrapped)) == "Agent finished"
-    assert title(Chapter(1, 0, 1, "notification", wrapped[:40])) == "A background task reported"
-    assert title(Chapter(1, 0, 1, "prompt", "<summary>mine")) == "<summary>mine"
+    assert read_turn_title(Chapter(1, 0, 1, "notification", wrapped)) == "Agent finished"
+    assert read_turn_title(Chapter(1, 0, 1, "notification", wrapped[:40])) == "A background task reported"
+    assert read_turn_title(Chapter(1, 0, 1, "prompt", "<summary>mine")) == "<summary>mine"
 
 
 def test_the_strip_spreads_long_turns_and_marks_pauses() -> None:
     long = Chapter(1, 0, 100, started="2026-01-01T10:00:00.000Z", ended="2026-01-01T10:10:00.000Z", output=100)
     late = Chapter(2, 100, 1, started="2026-01-01T12:00:00.000Z", errors=2, output=5)
-    made = strip([(0, long), (100, late)], 101, rows=10)
+    made = build_minimap_strip([(0, long), (100, late)], 101, rows=10)
     assert sum(made.tokens) == 105
     assert made.tokens[0] == 10
     assert (made.errors[9], made.pauses) == (2, [9])
@@ -387,14 +395,14 @@ def test_a_text_of_another_branch_is_found_and_leads_there(client: TestClient) -
     assert "branch=r1" in hit["address"]
 
 
-def test_finding_goes_on_behind_what_was_given(place: Place) -> None:
-    known = place.session(OWN)
-    kept = place.timelines.of(known.path)
-    whole = Transcript(known, kept, None, None, kept.head)
+def test_finding_goes_on_behind_what_was_given(place: Machine) -> None:
+    known = place.find_session(OWN)
+    kept = place.timelines.get_timeline(known.path)
+    whole = TranscriptView(known, kept, None, None, kept.head)
     found: list[str] = []
     start: str | None = ""
     while start is not None:
-        part = find(place, whole, "Question", start, most=50)
+        part = find_text(place, whole, "Question", start, most=50)
         assert len(part.hits) <= 50
         found += [hit.key for hit in part.hits]
         start = part.next
@@ -455,27 +463,27 @@ def test_the_chart_marks_compactions(client: TestClient, folders: Folders) -> No
 
 
 def test_many_points_are_thinned_but_the_highest_stay() -> None:
-    points = [Point(n / 9999, n, 5 if n != 4321 else 900, 0) for n in range(10_000)]
-    kept = thinned(points)
-    assert len(kept) <= POINTS + 2
+    points = [ContextPoint(n / 9999, n, 5 if n != 4321 else 900, 0) for n in range(10_000)]
+    kept = thin_points(points)
+    assert len(kept) <= MAX_POINTS + 2
     assert max(point.context for point in kept) == 900
     assert kept[0] == points[0]
     assert kept[-1] == points[-1]
 
 
 def test_many_bars_are_joined_and_nothing_of_the_cost_is_lost() -> None:
-    bars = [Bar(n / 1000, (n + 1) / 1000, 1.0, n, n, n) for n in range(1000)]
-    assert sum(bar.cost_usd for bar in joined_bars(bars)) == 1000
-    assert len(joined_bars(bars)) <= 300
+    bars = [CostBar(n / 1000, (n + 1) / 1000, 1.0, n, n, n) for n in range(1000)]
+    assert sum(bar.cost_usd for bar in join_bars(bars)) == 1000
+    assert len(join_bars(bars)) <= 300
 
 
 def test_a_chart_escapes_the_words_in_it() -> None:
-    line = Line(0.5, 1, "Compaction (<script>)", "#")
-    text = context_chart([Point(0, 0, 5, 1)], [line], [Bar(0, 1, 0.5, 0, 1, 1)], lambda n: f"#t-{n}")
+    line = CompactionLine(0.5, 1, "Compaction (<script>)", "#")
+    text = render_context_chart([ContextPoint(0, 0, 5, 1)], [line], [CostBar(0, 1, 0.5, 0, 1, 1)], lambda n: f"#t-{n}")
     assert "<script>" not in text
 
 
-def test_a_transcript_without_usage_has_no_chart(client: TestClient, folders: Folders, place: Place) -> None:
+def test_a_transcript_without_usage_has_no_chart(client: TestClient, folders: Folders, place: Machine) -> None:
     build = Build()
     build.prompt()
     build.answer("hello")

@@ -20,15 +20,15 @@ from starlette.testclient import TestClient
 from tests.session.build import Build
 from tests.web.conftest import Folders, indexed, recorded
 from tests.web.loops import apart
-from turnlog.edit.trash.delete import delete
+from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
 from turnlog.errors import UsageError
 from turnlog.store.search.syntax import QueryError
-from turnlog.web.app import application
-from turnlog.web.place import Place
-from turnlog.web.search.composing import changed, composed, filters, quoted
-from turnlog.web.search.hits import marked
-from turnlog.web.search.scanner import Job, scanned
+from turnlog.web.app import build_application
+from turnlog.web.place import Machine
+from turnlog.web.search.composing import apply_changed_controls, change_filters, quote_filter_value, read_filters
+from turnlog.web.search.hits import mark_ranges
+from turnlog.web.search.scanner import ScanJob, run_scan
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"
@@ -58,7 +58,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 
 @pytest.fixture(scope="module")
-def place(folders: Folders) -> Iterator[Place]:
+def place(folders: Folders) -> Iterator[Machine]:
     with indexed(folders) as found:
         yield found
 
@@ -127,8 +127,8 @@ def test_matches_are_marked_and_everything_else_is_escaped(client: TestClient) -
 
 
 def test_marks_are_made_from_ranges_alone() -> None:
-    assert marked("<a> b <c>", [[1, 2], [6, 9]]) == Markup("&lt;<mark>a</mark>&gt; b <mark>&lt;c&gt;</mark>")
-    assert marked("", []) == ""
+    assert mark_ranges("<a> b <c>", [[1, 2], [6, 9]]) == Markup("&lt;<mark>a</mark>&gt; b <mark>&lt;c&gt;</mark>")
+    assert mark_ranges("", []) == ""
 
 
 def test_what_was_searched_is_said(client: TestClient) -> None:
@@ -172,7 +172,7 @@ def test_deleted_sessions_are_marked(tmp_path: Path) -> None:
     with indexed(folders) as place:
         next(folders.projects.glob(f"*/{TWO}.jsonl")).unlink()
         place.store.refresh(place.config_dirs)
-        client = TestClient(application(place))
+        client = TestClient(build_application(place))
         text = client.get("/search?q=quokka+project:library").text
     assert '<span class="badge bad">deleted</span>' in text
     assert "the text is gone" in text
@@ -185,7 +185,7 @@ def test_a_session_in_the_trash_is_left_out_and_told_of(tmp_path: Path, query: s
     folders = machine(tmp_path)
     with indexed(folders) as place:
         path = next(folders.projects.glob(f"*/{TWO}.jsonl"))
-        delete(path, Trash(place.data_dir / "trash"), force=True)
+        delete_session(path, Trash(place.data_dir / "trash"), force=True)
         place.store.refresh(place.config_dirs)
         client = client_of(place)
         text = client.get(f"/search?{query}").text
@@ -211,8 +211,8 @@ def test_words_of_which_not_all_identifiers_were_looked_for_are_named(tmp_path: 
     assert "Part of very many identifiers" not in other
 
 
-def client_of(place: Place) -> TestClient:
-    return TestClient(application(place))
+def client_of(place: Machine) -> TestClient:
+    return TestClient(build_application(place))
 
 
 def test_more_sessions_and_more_of_a_session_can_be_asked_for(client: TestClient) -> None:
@@ -261,15 +261,15 @@ def test_controls_show_what_the_query_says(client: TestClient) -> None:
     ],
 )
 def test_controls_change_the_query_and_nothing_else(query: str, before: str, controls: Any, after: str) -> None:
-    assert changed(query, before, controls) == after
+    assert apply_changed_controls(query, before, controls) == after
 
 
 def test_what_a_control_writes_it_reads_again() -> None:
     for value in ("my shop", 'a"b', "a,b", "a\\b c", "(x)", "plain"):
-        query = composed("word", {"project": value})
-        assert filters(query)["project"] == value
-        assert composed(query, {"project": ""}) == "word"
-    assert quoted("plain") == "plain"
+        query = change_filters("word", {"project": value})
+        assert read_filters(query)["project"] == value
+        assert change_filters(query, {"project": ""}) == "word"
+    assert quote_filter_value("plain") == "plain"
 
 
 # -- on the list of sessions
@@ -293,31 +293,31 @@ async def at_once() -> bool:
     return True
 
 
-def job(place: Place, text: str) -> Job:
-    return Job(str(place.index), str(place.data_dir), "regex", text)
+def job(place: Machine, text: str) -> ScanJob:
+    return ScanJob(str(place.index), str(place.data_dir), "regex", text)
 
 
 @pytest.fixture
-def endless(tmp_path: Path) -> Iterator[Place]:
+def endless(tmp_path: Path) -> Iterator[Machine]:
     folders = Folders(tmp_path / "claude", tmp_path / "turnlog")
     folders.add("cccccccc-0000-4000-8000-000000000003", talk("x", "a" * 60 + "!"))
     with indexed(folders) as found:
         yield found
 
 
-def test_an_expression_that_never_ends_is_told_to_show_what_it_has(endless: Place) -> None:
-    found = apart(scanned(job(endless, r"(a+a+)+$"), never, patience=0.8))
+def test_an_expression_that_never_ends_is_told_to_show_what_it_has(endless: Machine) -> None:
+    found = apart(run_scan(job(endless, r"(a+a+)+$"), never, patience=0.8))
     assert found["scan"]["interrupted"] is True
 
 
-def test_a_scan_that_nobody_waits_for_is_ended(endless: Place) -> None:
+def test_a_scan_that_nobody_waits_for_is_ended(endless: Machine) -> None:
     with pytest.raises(UsageError, match="too long"):
-        apart(scanned(job(endless, r"(a+a+)+$"), at_once))
+        apart(run_scan(job(endless, r"(a+a+)+$"), at_once))
 
 
-def test_a_mistake_of_a_scan_keeps_its_place(place: Place) -> None:
+def test_a_mistake_of_a_scan_keeps_its_place(place: Machine) -> None:
     with pytest.raises(QueryError) as caught:
-        apart(scanned(Job(str(place.index), str(place.data_dir), "substring", "x", "role:nobody"), never))
+        apart(run_scan(ScanJob(str(place.index), str(place.data_dir), "substring", "x", "role:nobody"), never))
     assert caught.value.at == 5
 
 

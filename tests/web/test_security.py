@@ -13,9 +13,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tests.web.conftest import PORT, Folders, Server, indexed, recorded, start
-from turnlog.web.app import LARGEST_BODY, application
-from turnlog.web.place import Place
-from turnlog.web.security import HEADERS, LONGEST_ADDRESS, POLICY, Door, Guard
+from turnlog.web.app import MAX_BODY_BYTES, build_application
+from turnlog.web.place import Machine
+from turnlog.web.security import CONTENT_SECURITY_POLICY, MAX_ADDRESS_BYTES, SECURITY_HEADERS, RequestGuard, ServerKeys
 
 OWN = f"http://127.0.0.1:{PORT}"
 SAMPLES = {"ref": "932fc80a-c05a-4969-ba64-42dfe573deb6", "verb": "clone", "file": "app.css"}
@@ -28,13 +28,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
 
 @pytest.fixture(scope="module")
-def place(folders: Folders) -> Iterator[Place]:
+def place(folders: Folders) -> Iterator[Machine]:
     with indexed(folders) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def server(folders: Folders, place: Place) -> Iterator[Server]:
+def server(folders: Folders, place: Machine) -> Iterator[Server]:
     found = start(folders)
     yield found
     found.stop()
@@ -52,22 +52,22 @@ def addresses(app: Starlette, **values: str) -> Iterator[tuple[str, str]]:
 
 def assert_headers(answer: object) -> None:
     headers = answer.headers  # type: ignore[attr-defined]
-    for name, value in HEADERS.items():
+    for name, value in SECURITY_HEADERS.items():
         if name != b"cache-control":
             assert headers[name.decode()] == value.decode()
     assert headers["cache-control"] in ("no-store", "private, no-cache", "private, max-age=31536000, immutable")
 
 
 def test_the_policy_is_the_one_that_was_agreed_on() -> None:
-    assert POLICY == (
+    assert CONTENT_SECURITY_POLICY == (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
         "trusted-types app"
     )
 
 
-def test_every_route_refuses_a_request_without_the_cookie(place: Place, stranger: TestClient) -> None:
-    every = list(addresses(application(place)))
+def test_every_route_refuses_a_request_without_the_cookie(place: Machine, stranger: TestClient) -> None:
+    every = list(addresses(build_application(place)))
     assert ("GET", "/api/state") in every
     for method, path in every:
         answer = stranger.request(method, path, headers={"origin": OWN, "content-type": "application/json"})
@@ -76,7 +76,7 @@ def test_every_route_refuses_a_request_without_the_cookie(place: Place, stranger
         assert method == "HEAD" or "was not let in" in answer.text
 
 
-def test_get_and_head_write_nothing_of_the_user(place: Place, client: TestClient, folders: Folders) -> None:
+def test_get_and_head_write_nothing_of_the_user(place: Machine, client: TestClient, folders: Folders) -> None:
     def files() -> dict[Path, tuple[int, bytes]]:
         return {
             path: (path.stat().st_mtime_ns, path.read_bytes()) for path in folders.config.rglob("*") if path.is_file()
@@ -84,7 +84,7 @@ def test_get_and_head_write_nothing_of_the_user(place: Place, client: TestClient
 
     before = files()
     for ref in folders.sessions[:3]:
-        for method, path in addresses(application(place), ref=ref):
+        for method, path in addresses(build_application(place), ref=ref):
             if method != "POST" and not path.endswith("/events"):  # which never end
                 assert client.request(method, path).status_code < 500, (method, path)
     assert files() == before
@@ -100,9 +100,9 @@ def test_get_and_head_write_nothing_of_the_user(place: Place, client: TestClient
     ],
 )
 def test_every_route_refuses_a_foreign_page_even_with_the_cookie(
-    place: Place, client: TestClient, header: str, value: str, status: int
+    place: Machine, client: TestClient, header: str, value: str, status: int
 ) -> None:
-    for method, path in addresses(application(place)):
+    for method, path in addresses(build_application(place)):
         answer = client.request(method, path, headers={"content-type": "application/json", header: value})
         assert answer.status_code == status, (method, path)
         assert_headers(answer)
@@ -176,7 +176,7 @@ def test_our_own_pages_and_the_address_bar_are_answered(client: TestClient, site
     assert client.get("/api/state", headers={"sec-fetch-site": site}).status_code == 200
 
 
-def test_the_token_gives_the_cookie_once(stranger: TestClient, door: Door) -> None:
+def test_the_token_gives_the_cookie_once(stranger: TestClient, door: ServerKeys) -> None:
     first = stranger.get("/", params={"token": door.token})
     assert (first.status_code, first.headers["location"]) == (303, "/")
     assert first.headers["set-cookie"] == f"turnlog-{PORT}={door.cookie}; HttpOnly; SameSite=Strict; Path=/"
@@ -188,18 +188,20 @@ def test_the_token_gives_the_cookie_once(stranger: TestClient, door: Door) -> No
     assert "set-cookie" not in again.headers
 
 
-def test_who_has_the_cookie_may_open_the_printed_address_again(client: TestClient, door: Door) -> None:
+def test_who_has_the_cookie_may_open_the_printed_address_again(client: TestClient, door: ServerKeys) -> None:
     for _ in range(2):
         assert client.get("/", params={"token": door.token}).status_code == 303
 
 
 @pytest.mark.parametrize("token", ["", "x", "é", "%00", "a" * 2000])
-def test_a_wrong_token_is_refused_and_the_right_one_still_works(stranger: TestClient, door: Door, token: str) -> None:
+def test_a_wrong_token_is_refused_and_the_right_one_still_works(
+    stranger: TestClient, door: ServerKeys, token: str
+) -> None:
     assert stranger.get(f"/?token={token}").status_code == 403
     assert stranger.get("/", params={"token": door.token}).status_code == 303
 
 
-def test_a_token_is_not_taken_from_a_head_a_post_or_a_foreign_page(stranger: TestClient, door: Door) -> None:
+def test_a_token_is_not_taken_from_a_head_a_post_or_a_foreign_page(stranger: TestClient, door: ServerKeys) -> None:
     query = {"token": door.token}
     assert stranger.head("/", params=query).status_code == 403
     assert stranger.post("/", params=query, json={}, headers={"origin": OWN}).status_code == 403
@@ -220,15 +222,15 @@ def test_a_token_is_not_taken_from_a_head_a_post_or_a_foreign_page(stranger: Tes
         ("/a//evil.example", "/"),
     ],
 )
-def test_the_token_leads_to_places_of_ours_alone(place: Place, path: str, goal: str) -> None:
-    door = Door(PORT, b"s" * 32)
-    with TestClient(Guard(application(place), door), OWN, follow_redirects=False) as found:
+def test_the_token_leads_to_places_of_ours_alone(place: Machine, path: str, goal: str) -> None:
+    door = ServerKeys(PORT, b"s" * 32)
+    with TestClient(RequestGuard(build_application(place), door), OWN, follow_redirects=False) as found:
         answer = found.get(f"{OWN}{path}?token={door.token}")
     assert (answer.status_code, answer.headers["location"]) == (303, goal)
 
 
 def test_the_cookie_of_another_port_or_another_secret_opens_nothing(stranger: TestClient) -> None:
-    for other in (Door(PORT + 1, b"s" * 32), Door(PORT, b"t" * 32)):
+    for other in (ServerKeys(PORT + 1, b"s" * 32), ServerKeys(PORT, b"t" * 32)):
         for name in (f"turnlog-{PORT}", other.cookie_name):
             answer = stranger.get("/api/state", headers={"cookie": f"{name}={other.cookie}"})
             assert answer.status_code == 403
@@ -241,7 +243,7 @@ def test_a_wrong_cookie_is_refused(stranger: TestClient, cookie: str) -> None:
     assert stranger.get("/api/state", headers={b"cookie": cookie.encode("latin-1")}).status_code == 403
 
 
-def test_cookies_of_other_local_servers_do_no_harm(stranger: TestClient, door: Door) -> None:
+def test_cookies_of_other_local_servers_do_no_harm(stranger: TestClient, door: ServerKeys) -> None:
     cookies = f'theirs="a b"; bad[]=1; {door.cookie_name}={door.cookie}; more=x'
     assert stranger.get("/api/state", headers={"cookie": cookies}).status_code == 200
 
@@ -271,12 +273,12 @@ def test_a_post_without_an_origin_is_refused(client: TestClient) -> None:
 
 def test_a_body_that_is_too_large_is_refused(client: TestClient) -> None:
     ref = SAMPLES["ref"]
-    answer = client.post(f"/api/s/{ref}/actions/clone", json={"options": {"title": "x" * LARGEST_BODY}})
+    answer = client.post(f"/api/s/{ref}/actions/clone", json={"options": {"title": "x" * MAX_BODY_BYTES}})
     assert answer.status_code == 413
     assert_headers(answer)
 
 
-@pytest.mark.parametrize("path", ["/" + "a" * LONGEST_ADDRESS, "/search?q=" + "a" * LONGEST_ADDRESS])
+@pytest.mark.parametrize("path", ["/" + "a" * MAX_ADDRESS_BYTES, "/search?q=" + "a" * MAX_ADDRESS_BYTES])
 def test_an_address_that_is_too_long_is_refused(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 414
 
@@ -302,8 +304,8 @@ def test_an_address_that_is_too_long_is_refused(client: TestClient, path: str) -
         "~",
     ],
 )
-def test_a_reference_that_is_none_is_not_found_by_any_route(place: Place, client: TestClient, ref: str) -> None:
-    about = [(method, path) for method, path in addresses(application(place), ref=ref, file=ref) if ref in path]
+def test_a_reference_that_is_none_is_not_found_by_any_route(place: Machine, client: TestClient, ref: str) -> None:
+    about = [(method, path) for method, path in addresses(build_application(place), ref=ref, file=ref) if ref in path]
     assert len(about) > 30
     for method, path in about:
         answer = client.request(method, path, headers={"content-type": "application/json"})
@@ -325,14 +327,14 @@ def test_failures_carry_the_headers_too(client: TestClient, path: str) -> None:
     assert_headers(answer)
 
 
-def test_a_mistake_of_ours_carries_the_headers_and_tells_nothing_of_it(place: Place, door: Door) -> None:
-    app = application(place)
+def test_a_mistake_of_ours_carries_the_headers_and_tells_nothing_of_it(place: Machine, door: ServerKeys) -> None:
+    app = build_application(place)
 
     def broken(request: object) -> None:
         raise ValueError("<script>alert(1)</script>")
 
     app.router.routes.append(Route("/broken", broken))
-    with TestClient(Guard(app, door), OWN, raise_server_exceptions=False) as found:
+    with TestClient(RequestGuard(app, door), OWN, raise_server_exceptions=False) as found:
         found.cookies.set(door.cookie_name, door.cookie)
         answer = found.get("/broken")
     assert answer.status_code == 500

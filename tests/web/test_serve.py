@@ -19,8 +19,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.web.conftest import Complaints, Folders, Server, start
 from turnlog.errors import TurnlogError
-from turnlog.web.secret import secret
-from turnlog.web.serve import PORT, listening
+from turnlog.web.secret import load_secret
+from turnlog.web.serve import DEFAULT_PORT, open_listening_socket
 
 pytestmark = pytest.mark.slow
 
@@ -80,12 +80,12 @@ def test_a_port_that_is_taken_is_told(folders: Folders) -> None:
 
 
 def test_without_a_wish_another_port_is_found_where_the_usual_one_is_taken() -> None:
-    first = listening(None)
-    second = listening(None)
+    first = open_listening_socket(None)
+    second = open_listening_socket(None)
     with first.socket, second.socket:
         assert first.port != second.port
         assert second.is_fallback
-        assert second.port != PORT
+        assert second.port != DEFAULT_PORT
         assert second.socket.getsockname()[0] == "127.0.0.1"
 
 
@@ -166,11 +166,11 @@ def test_a_page_that_is_not_there_says_so(page: Page, complaints: Complaints) ->
 def test_a_failure_inside_is_told_in_the_terminal_without_a_traceback(tmp_path: Path) -> None:
     import logging
 
-    from turnlog.web.serve import Telling
+    from turnlog.web.serve import FailureLogHandler
 
     told: list[str] = []
     log = logging.getLogger("turnlog-test")
-    log.handlers, log.propagate = [Telling(told.append)], False
+    log.handlers, log.propagate = [FailureLogHandler(told.append)], False
     log.warning("Invalid HTTP request received.")
     try:
         raise ValueError("x")
@@ -183,37 +183,37 @@ class TestSecret:
     """The secret that cookies are made from."""
 
     def test_it_stays_the_same_and_is_for_us_alone(self, tmp_path: Path) -> None:
-        found = secret(tmp_path / "new")
+        found = load_secret(tmp_path / "new")
         assert len(found) == 32
-        assert secret(tmp_path / "new") == found != secret(tmp_path / "other")
+        assert load_secret(tmp_path / "new") == found != load_secret(tmp_path / "other")
         assert [path.name for path in (tmp_path / "new").iterdir()] == ["web.secret"]
 
     @posix
     def test_its_file_can_be_read_by_us_alone(self, tmp_path: Path) -> None:
-        secret(tmp_path)
+        load_secret(tmp_path)
         assert stat.S_IMODE((tmp_path / "web.secret").stat().st_mode) == 0o600
 
     @posix
     def test_one_that_others_can_read_is_refused(self, tmp_path: Path) -> None:
-        secret(tmp_path)
+        load_secret(tmp_path)
         (tmp_path / "web.secret").chmod(0o640)
         with pytest.raises(TurnlogError, match="others could read it"):
-            secret(tmp_path)
+            load_secret(tmp_path)
 
     @posix
     def test_a_link_is_refused(self, tmp_path: Path) -> None:
-        secret(tmp_path / "real")
+        load_secret(tmp_path / "real")
         (tmp_path / "web.secret").symlink_to(tmp_path / "real" / "web.secret")
         with pytest.raises(TurnlogError, match="is a link"):
-            secret(tmp_path)
+            load_secret(tmp_path)
 
     @pytest.mark.parametrize("content", [b"", b"short", b"x" * 33])
     def test_a_damaged_one_is_refused(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "web.secret").write_bytes(content)
         (tmp_path / "web.secret").chmod(0o600)
         with pytest.raises(TurnlogError, match="is damaged"):
-            secret(tmp_path)
+            load_secret(tmp_path)
 
     def test_several_at_the_same_time_agree(self, tmp_path: Path) -> None:
         with ThreadPoolExecutor(8) as threads:
-            assert len(set(threads.map(lambda _: secret(tmp_path), range(32)))) == 1
+            assert len(set(threads.map(lambda _: load_secret(tmp_path), range(32)))) == 1

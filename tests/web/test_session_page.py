@@ -11,7 +11,7 @@ import pytest
 
 from tests.session.build import SESSION, Build, encoded
 from tests.web.conftest import Folders, Server, recorded, start_indexed
-from turnlog.web.reading.windows import SIZE
+from turnlog.web.reading.windows import ITEMS_PER_WINDOW
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 LONG = "aaaaaaaa-0000-4000-8000-000000000001"
 FORKED = "aaaaaaaa-0000-4000-8000-000000000002"
 TURNS = 450
-WINDOWS = -(-3 * TURNS // SIZE)
+WINDOWS = -(-3 * TURNS // ITEMS_PER_WINDOW)
 
 
 def long_session() -> bytes:
@@ -101,8 +101,8 @@ def test_the_first_message_is_there_without_any_script(browser: Browser, server:
     silent.goto(f"/s/{LONG}")
     expect(silent.get_by_text("Please look at part 0", exact=True).first).to_be_visible()
     silent.get_by_role("link", name="Later messages").click()
-    expect(silent.get_by_text(f"Please look at part {SIZE // 3 + 2}", exact=True).first).to_be_visible()
-    expect(silent.locator("article.item")).to_have_count(SIZE)
+    expect(silent.get_by_text(f"Please look at part {ITEMS_PER_WINDOW // 3 + 2}", exact=True).first).to_be_visible()
+    expect(silent.locator("article.item")).to_have_count(ITEMS_PER_WINDOW)
     plain.close()
 
 
@@ -256,7 +256,7 @@ def test_the_last_step_wins_when_an_earlier_window_arrives_late(page: Page) -> N
     status = page.locator(".find-here output")
     expect(status).to_have_text(re.compile("found"))
     held: list[Any] = []
-    pattern = f"**/window/{3 * 250 // SIZE}*"
+    pattern = f"**/window/{3 * 250 // ITEMS_PER_WINDOW}*"
     page.route(pattern, lambda route: held.append(route))
     page.keyboard.press("Enter")  # part 25 is in a window that is loaded
     with page.expect_request(pattern):

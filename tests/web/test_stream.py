@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from starlette.testclient import TestClient
 
 from tests.web.loops import apart
-from turnlog.live.events import Event
+from turnlog.live.events import LiveEvent
 from turnlog.web.live import stream
 from turnlog.web.live.stream import Channel
 
 
-def event(number: int) -> Event:
-    return Event("number", b"%d" % number, str(number))
+def event(number: int) -> LiveEvent:
+    return LiveEvent("number", b"%d" % number, str(number))
 
 
 class Numbers(Channel):
@@ -28,24 +28,24 @@ class Numbers(Channel):
         self.was_closed = False
         self.burst = 1
 
-    def _look(self) -> Sequence[Event]:
+    def _poll_events(self) -> Sequence[LiveEvent]:
         self.looks += 1
         first, self.now = self.now + 1, self.now + self.burst
         return [event(number) for number in range(first, self.now + 1)]
 
-    def _missed(self, cursor: str | None) -> Iterator[Event]:
+    def _read_missed_events(self, cursor: str | None) -> Iterator[LiveEvent]:
         return iter([event(number) for number in range(int(cursor or 0) + 1, self.now + 1)])
 
-    def _close(self) -> None:
+    def _close_source(self) -> None:
         self.was_closed = True
 
-    def _pace(self) -> float:
+    def _choose_pause(self) -> float:
         return 0.001
 
 
 async def heard(channel: Channel, cursor: str | None, count: int, pause: float = 0) -> list[int]:
     found: list[int] = []
-    events = channel.events(cursor)
+    events = channel.stream_events(cursor)
     async for told in events:
         if told is not None:
             found.append(int(told.data))
@@ -100,12 +100,12 @@ def test_a_channel_ends_when_nobody_has_listened_for_a_while() -> None:
         channel = Numbers()
         await heard(channel, None, 2)
         assert not channel.is_closed
-        grace, stream._GRACE = stream._GRACE, 0.0
+        grace, stream._GRACE_SECONDS = stream._GRACE_SECONDS, 0.0
         try:
             assert channel._task is not None
             await asyncio.wait_for(channel._task, 5)
         finally:
-            stream._GRACE = grace
+            stream._GRACE_SECONDS = grace
         assert channel.was_closed
 
     apart(run())

@@ -12,32 +12,35 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from turnlog.agent.conversation import Conversation
-from turnlog.agent.events import Compacted
-from turnlog.agent.setup import Setup
-from turnlog.agent.spending import filled
-from turnlog.model.answer import Answer
+from turnlog.agent.conversation import AgentConversation
+from turnlog.agent.events import ConversationCompacted
+from turnlog.agent.setup import AgentSetup
+from turnlog.agent.spending import count_window_tokens
+from turnlog.model.answer import ModelAnswer
 from turnlog.model.cancel import Cancel
-from turnlog.model.failures import Cancelled, ModelError, Rejected
-from turnlog.session.usage.prices import window
+from turnlog.model.failures import ModelError, RequestCancelled, RequestRejected
+from turnlog.session.usage.prices import find_context_window
 
 if TYPE_CHECKING:
-    from turnlog.agent.loop import Loop
+    from turnlog.agent.loop import AgentLoop
 
-USUAL_WINDOW = 200_000
-_KEPT_RESULTS = 5
+DEFAULT_WINDOW_TOKENS = 200_000
+_MIN_KEPT_RESULTS = 5
 """So many of the newest results are never cleared."""
-_WORTH = 0.1
+_MIN_FREED_SHARE = 0.1
 """Clearing must free so much of the window, or a summary is better."""
-_CHARACTERS = 4
+_CHARS_PER_TOKEN = 4
 """Characters of one token, about."""
-_PICTURE = 6000
+_CHARS_PER_PICTURE = 6000
 """As many characters a picture is worth."""
-_TOO_LONG = re.compile(r"(?:prompt|input) is too long|exceeds? (?:the )?context (?:limit|window)", re.IGNORECASE)
-_SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
+_TOO_LONG_PATTERN = re.compile(
+    r"(?:prompt|input) is too long|exceeds? (?:the )?context (?:limit|window)", re.IGNORECASE
+)
+_SUMMARY_PATTERN = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
 
-INSTRUCTION = """The conversation is about to be replaced by a summary of it, written by you now and for yourself: you
-will go on with nothing else in mind. Do not call any tool. First think it over between <analysis> and </analysis>; then
+SUMMARY_INSTRUCTION = """\
+The conversation is about to be replaced by a summary of it, written by you now and for yourself: you will
+continue with nothing else in mind. Do not call any tool. First think it over between <analysis> and </analysis>; then
 write between <summary> and </summary>, in this order:
 1. What the user wants, in their own words where it matters, and how that changed.
 2. What was decided and why; rules that the user laid down.
@@ -48,94 +51,100 @@ write between <summary> and </summary>, in this order:
 7. What was being done just now, and the very next step, with quotations that show where it was left off."""
 
 
-HINT = (
+TOO_LONG_HINT = (
     "It is longer than what the model can take at once, and could not be made shorter: /clear begins anew, /model "
     "takes a model with a larger window, `turnlog clone {session}` makes a copy without old results"
 )
 
 
-def is_too_long(error: Exception) -> bool:
+def is_too_long_error(error: Exception) -> bool:
     """Whether the API refused a request because of its length."""
-    return isinstance(error, Rejected) and (error.status == 413 or _TOO_LONG.search(str(error)) is not None)
+    return isinstance(error, RequestRejected) and (
+        error.status == 413 or _TOO_LONG_PATTERN.search(str(error)) is not None
+    )
 
 
-def is_due(setup: Setup, conversation: Conversation) -> bool:
+def is_compaction_due(setup: AgentSetup, conversation: AgentConversation) -> bool:
     """Whether the window is so full that room must be made."""
-    return conversation.used + _added(conversation) >= setup.compact_at * room(setup)
+    return conversation.used + _estimate_added_tokens(conversation) >= setup.compact_at * get_window_tokens(setup)
 
 
-def _added(conversation: Conversation) -> int:
+def _estimate_added_tokens(conversation: AgentConversation) -> int:
     """Tokens that were said since the last answer, about: the API has not counted them yet."""
     last = conversation.messages[-1] if conversation.messages else {"role": "assistant"}
-    return sum(map(_length, last["content"])) // _CHARACTERS if last["role"] == "user" else 0
+    return sum(map(_count_block_chars, last["content"])) // _CHARS_PER_TOKEN if last["role"] == "user" else 0
 
 
-def _length(block: Any) -> int:
+def _count_block_chars(block: Any) -> int:
     if block.get("type") == "image":
-        return _PICTURE
+        return _CHARS_PER_PICTURE
     content = block.get("text") or block.get("content") or ""
-    return len(content) if isinstance(content, str) else sum(map(_length, content))
+    return len(content) if isinstance(content, str) else sum(map(_count_block_chars, content))
 
 
-def room(setup: Setup) -> int:
+def get_window_tokens(setup: AgentSetup) -> int:
     """How many tokens the window has."""
-    return setup.window or window(setup.name) or USUAL_WINDOW
+    return setup.window or find_context_window(setup.name) or DEFAULT_WINDOW_TOKENS
 
 
-class Compaction:
+class Compactor:
     """Makes room in the conversation of a loop."""
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: AgentLoop) -> None:
         self._loop = loop
 
-    def cleared_enough(self) -> bool:
+    def clear_old_results(self) -> bool:
         """Clear old results; whether that frees enough to go on without a summary."""
         conversation, setup = self._loop.conversation, self._loop.setup
-        old = conversation.calls()[:-_KEPT_RESULTS]
-        freed = sum(map(_length, old)) // _CHARACTERS
-        if freed < _WORTH * room(setup):
+        old = conversation.list_uncleared_results()[:-_MIN_KEPT_RESULTS]
+        freed = sum(map(_count_block_chars, old)) // _CHARS_PER_TOKEN
+        if freed < _MIN_FREED_SHARE * get_window_tokens(setup):
             return False
         conversation.cleared.update(str(block.get("tool_use_id")) for block in old)
         before, conversation.used = conversation.used, max(conversation.used - freed, 0)
-        self._loop.tell(Compacted("micro", before))
+        self._loop.tell(ConversationCompacted("micro", before))
         return True
 
-    def summarised(self, trigger: str, instructions: str, cancel: Cancel) -> Compacted:
+    def replace_by_summary(self, trigger: str, instructions: str, cancel: Cancel) -> ConversationCompacted:
         """Replace all that was said by a summary."""
         loop, began = self._loop, time.monotonic()
         before = loop.conversation.used
-        asked = f"{INSTRUCTION}\n\nThe user adds: {instructions}" if instructions.strip() else INSTRUCTION
-        answer = self._summing_up(asked, cancel)
-        found = _SUMMARY.search(answer.text)
+        asked = (
+            f"{SUMMARY_INSTRUCTION}\n\nThe user adds: {instructions}" if instructions.strip() else SUMMARY_INSTRUCTION
+        )
+        answer = self._request_summary(asked, cancel)
+        found = _SUMMARY_PATTERN.search(answer.text)
         summary = (found[1] if found else answer.text).strip()
         if not summary:
             raise ModelError("the model gave no summary; the conversation stays as it is")
         took = round((time.monotonic() - began) * 1000)
-        loop.spent.add(answer, took)
-        loop.conversation.restart(loop.record.compacted(trigger, before or filled(answer.usage), summary, took))
-        return Compacted(trigger, before, summary)
+        loop.spent.add_answer(answer, took)
+        loop.conversation.restart_from_summary(
+            loop.record.write_compaction(trigger, before or count_window_tokens(answer.usage), summary, took)
+        )
+        return ConversationCompacted(trigger, before, summary)
 
-    def _summing_up(self, asked: str, cancel: Cancel) -> Answer:
+    def _request_summary(self, asked: str, cancel: Cancel) -> ModelAnswer:
         """Let the model sum up what was said, or as much of it as it can take."""
         loop = self._loop
-        shortened = loop.conversation.shortened()
-        conversation: Conversation | None = loop.conversation
+        shortened = loop.conversation.iterate_shorter()
+        conversation: AgentConversation | None = loop.conversation
         while True:
             try:
-                return loop.setup.model.complete(loop.request(asked, conversation), cancel)
-            except Rejected as error:
-                conversation = next(shortened, None) if is_too_long(error) else None
+                return loop.setup.model.complete(loop.build_request(asked, conversation), cancel)
+            except RequestRejected as error:
+                conversation = next(shortened, None) if is_too_long_error(error) else None
                 if conversation is None:
                     raise
 
-    def rescued(self, ask: Callable[[], Answer], cancel: Cancel) -> Answer:
+    def ask_with_more_room(self, ask: Callable[[], ModelAnswer], cancel: Cancel) -> ModelAnswer:
         """Ask again what was too long: with old results cleared, and if that is not enough, with a summary of all."""
-        if self.cleared_enough():
+        if self.clear_old_results():
             try:
                 return ask()
-            except Rejected as error:
-                if not is_too_long(error):
+            except RequestRejected as error:
+                if not is_too_long_error(error):
                     raise
-        with suppress(Cancelled):  # whoever stopped it is heard when it is asked
-            self._loop.tell(self.summarised("auto", "", cancel))
+        with suppress(RequestCancelled):  # whoever stopped it is heard when it is asked
+            self._loop.tell(self.replace_by_summary("auto", "", cancel))
         return ask()

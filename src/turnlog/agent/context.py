@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-from turnlog.agent.compaction import room
-from turnlog.agent.conversation import Conversation
-from turnlog.agent.setup import Setup
-from turnlog.model.request import Request
+from turnlog.agent.compaction import get_window_tokens
+from turnlog.agent.conversation import AgentConversation
+from turnlog.agent.setup import AgentSetup
+from turnlog.model.request import ModelRequest
 
-_CHARACTERS = 4
+_CHARS_PER_TOKEN = 4
 
 
-class Context(NamedTuple):
+class ContextUsage(NamedTuple):
     """How full the window is, and of what."""
 
     parts: list[tuple[str, int]]
@@ -24,25 +24,25 @@ class Context(NamedTuple):
     """Whether the sum was counted by the API."""
 
 
-def context(setup: Setup, conversation: Conversation, request: Request) -> Context:
+def measure_context(setup: AgentSetup, conversation: AgentConversation, request: ModelRequest) -> ContextUsage:
     """What fills the window now."""
-    sizes = {"system prompt": _size(request.system), "tools": _size(request.tools)}
-    sizes["memory and surroundings"] = _size(conversation.preface)
+    sizes = {"system prompt": _count_json_chars(request.system), "tools": _count_json_chars(request.tools)}
+    sizes["memory and surroundings"] = _count_json_chars(conversation.preface)
     for message in conversation.messages:
         for block in message["content"]:
-            sizes[_kind(block)] = sizes.get(_kind(block), 0) + _size(block)
+            sizes[_classify_block(block)] = sizes.get(_classify_block(block), 0) + _count_json_chars(block)
     total = sum(sizes.values())
-    used = conversation.used or total // _CHARACTERS
+    used = conversation.used or total // _CHARS_PER_TOKEN
     parts = [(name, round(size * used / total)) for name, size in sizes.items() if size] if total else []
-    return Context(parts, used, room(setup), bool(conversation.used))
+    return ContextUsage(parts, used, get_window_tokens(setup), bool(conversation.used))
 
 
-def _kind(block: Any) -> str:
+def _classify_block(block: Any) -> str:
     kind = block.get("type")
     if kind == "text":
         return "reminders" if str(block.get("text")).startswith("<system-reminder>") else "messages"
     return {"tool_use": "calls", "tool_result": "results", "thinking": "thinking"}.get(kind, str(kind))
 
 
-def _size(value: Any) -> int:
+def _count_json_chars(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False, default=str)) if value else 0

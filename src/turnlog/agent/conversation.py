@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from turnlog.model.request import Messages
+from turnlog.model.request import ConversationMessages
 
 Object = Mapping[str, Any]
-Block = dict[str, Any]
-Content = str | Sequence[Object]
+MessageBlock = dict[str, Any]
+MessageContent = str | Sequence[Object]
 
-CLEARED = "[Old tool result content cleared]"
-LEFT_OUT = "[What was said before is left out here, and so are results: all of it would be too long]"
-_MARK = {"type": "ephemeral"}
-_THINKING = frozenset({"thinking", "redacted_thinking"})
-_SERVED = frozenset({"server_tool_use", "mcp_tool_use"})
+CLEARED_RESULT_TEXT = "[Old tool result content cleared]"
+LEFT_OUT_TEXT = "[What was said before is left out here, and so are results: all of it would be too long]"
+_CACHE_MARK = {"type": "ephemeral"}
+_THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
+_SERVER_CALL_TYPES = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
-class Conversation:
+class AgentConversation:
     """The messages of one actor."""
 
     def __init__(
@@ -34,8 +34,8 @@ class Conversation:
         self.preface = list(preface)
         self._thought_by = dict(thought_by or {})
         """Which model thought what, by the seal of the thinking: no other takes it."""
-        self._messages: list[Block] = []
-        self._settled: list[Block] = []
+        self._messages: list[MessageBlock] = []
+        self._settled: list[MessageBlock] = []
         """The first of them as they are sent, up to where marks begin: only added to."""
         self._settled_for: tuple[object, ...] = ()
         self.cleared: set[str] = set()
@@ -43,98 +43,106 @@ class Conversation:
         self.used = 0
         """Tokens that the last request and its answer took: how full the window is."""
         for message in messages:
-            self._add(str(message["role"]), blocks(message["content"]))
+            self._append_content(str(message["role"]), to_blocks(message["content"]))
 
     @property
     def messages(self) -> Sequence[Object]:
         """All that was said, without preface and marks."""
         return self._messages
 
-    def said(self, content: Content) -> None:
+    def add_user_content(self, content: MessageContent) -> None:
         """A person, or the client, says something; directly behind results it joins them."""
-        self.rest()
-        self._add("user", blocks(content))
+        self.drop_open_server_calls()
+        self._append_content("user", to_blocks(content))
 
-    def answered(self, content: Iterable[Object], model: str) -> None:
+    def add_answer(self, content: Iterable[Object], model: str) -> None:
         """A model says something; thinking that nothing follows is not sent back, the API does not take it."""
-        kept = ending(dict(block) for block in content if not _is_empty(block))
-        self._thought_by.update({seal(block): model for block in kept if block.get("type") in _THINKING})
-        self._add("assistant", kept)
+        kept = drop_final_thinking(dict(block) for block in content if not _is_empty_text(block))
+        self._thought_by.update(
+            {get_thinking_seal(block): model for block in kept if block.get("type") in _THINKING_TYPES}
+        )
+        self._append_content("assistant", kept)
 
-    def resulted(self, results: Iterable[Object]) -> None:
+    def add_results(self, results: Iterable[Object]) -> None:
         """Calls were answered; all results of one answer come together, in the order of the calls."""
-        self._add("user", [dict(block) for block in results])
+        self._append_content("user", [dict(block) for block in results])
 
-    def rest(self) -> None:
+    def drop_open_server_calls(self) -> None:
         """No more comes of an answer: calls of the server's own that it did not answer are not sent."""
         last = self._messages[-1] if self._messages else {}
-        if last.get("role") == "assistant" and (waiting := open_calls(last["content"])):
+        if last.get("role") == "assistant" and (waiting := find_open_server_calls(last["content"])):
             del self._messages[-1]
-            self._add("assistant", ending(block for block in last["content"] if block not in waiting))
+            self._append_content(
+                "assistant", drop_final_thinking(block for block in last["content"] if block not in waiting)
+            )
 
-    def restart(self, summary: str) -> None:
+    def restart_from_summary(self, summary: str) -> None:
         """A summary takes the place of all that was said."""
-        self._messages = [{"role": "user", "content": blocks(summary)}]
+        self._messages = [{"role": "user", "content": to_blocks(summary)}]
         self._settled = []
         self.cleared.clear()
         self.used = 0
 
-    def shortened(self) -> Iterator[Conversation]:
+    def iterate_shorter(self) -> Iterator[AgentConversation]:
         """Ever less of it: all without results, then the newer half, a quarter …; never the last message alone."""
-        results = self.cleared | {str(block.get("tool_use_id")) for block in self.calls()}
+        results = self.cleared | {str(block.get("tool_use_id")) for block in self.list_uncleared_results()}
         answers = [place for place, message in enumerate(self._messages) if message["role"] == "assistant"]
-        kept: list[Block] = self._messages
+        kept: list[MessageBlock] = self._messages
         while answers:
-            made = Conversation(kept, self.preface, self._thought_by)
+            made = AgentConversation(kept, self.preface, self._thought_by)
             made.cleared = results
             yield made
             answers = answers[(len(answers) + 1) // 2 :]
-            kept = [{"role": "user", "content": LEFT_OUT}, *self._messages[answers[0] if answers else 0 :]]
+            kept = [{"role": "user", "content": LEFT_OUT_TEXT}, *self._messages[answers[0] if answers else 0 :]]
 
-    def to_send(self, model: str, further: str = "") -> Messages:
+    def build_messages(self, model: str, further: str = "") -> ConversationMessages:
         """The messages for a model with preface and marks, and something further to be asked; none is changed."""
-        self._settle(model)
-        rest = [self._ready(place, model) for place in range(len(self._settled), len(self._messages))]
+        self._freeze_old_messages(model)
+        rest = [self._build_message(place, model) for place in range(len(self._settled), len(self._messages))]
         if further and rest and rest[-1]["role"] == "user":
-            rest[-1]["content"] += blocks(further)
+            rest[-1]["content"] += to_blocks(further)
         elif further:
-            rest.append({"role": "user", "content": blocks(further)})
+            rest.append({"role": "user", "content": to_blocks(further)})
         for message in [message for message in rest if message["role"] == "user"][-2:]:
-            message["content"] = _marked(message["content"])
-        return Messages(self._settled, rest)
+            message["content"] = _add_cache_mark(message["content"])
+        return ConversationMessages(self._settled, rest)
 
-    def _settle(self, model: str) -> None:
+    def _freeze_old_messages(self, model: str) -> None:
         """Keep what will be sent in the same form again: all before the last two messages of the user's."""
         wanted = (model, len(self.cleared), len(self.preface))
         if wanted != self._settled_for:
             self._settled, self._settled_for = [], wanted
         begin = len(self._settled)
         users = [place for place in range(begin, len(self._messages)) if self._messages[place]["role"] == "user"]
-        self._settled += [self._ready(place, model) for place in range(begin, users[-2] if len(users) > 1 else begin)]
+        self._settled += [
+            self._build_message(place, model) for place in range(begin, users[-2] if len(users) > 1 else begin)
+        ]
 
-    def _ready(self, place: int, model: str) -> Block:
+    def _build_message(self, place: int, model: str) -> MessageBlock:
         """A message as it is sent, without a mark."""
         said, before = self._messages[place], self.preface if place == 0 else ()
-        return {"role": said["role"], "content": [*before, *self._shown(said["content"], model)]}
+        return {"role": said["role"], "content": [*before, *self._select_blocks(said["content"], model)]}
 
-    def calls(self) -> list[Block]:
+    def list_uncleared_results(self) -> list[MessageBlock]:
         """The results that are still sent in full, oldest first."""
         found = (block for message in self._messages for block in message["content"])
-        return [block for block in found if block.get("type") == "tool_result" and self._is_kept(block)]
+        return [block for block in found if block.get("type") == "tool_result" and self._is_uncleared(block)]
 
-    def _is_kept(self, block: Object) -> bool:
+    def _is_uncleared(self, block: Object) -> bool:
         return block.get("tool_use_id") not in self.cleared
 
-    def _shown(self, content: Sequence[Block], model: str) -> list[Block]:
-        content = [block for block in content if fits(block, self._thought_by, model)]
+    def _select_blocks(self, content: Sequence[MessageBlock], model: str) -> list[MessageBlock]:
+        content = [block for block in content if can_send_block(block, self._thought_by, model)]
         if not self.cleared:
             return content
         return [
-            block if block.get("type") != "tool_result" or self._is_kept(block) else {**block, "content": CLEARED}
+            block
+            if block.get("type") != "tool_result" or self._is_uncleared(block)
+            else {**block, "content": CLEARED_RESULT_TEXT}
             for block in content
         ]
 
-    def _add(self, role: str, content: list[Block]) -> None:
+    def _append_content(self, role: str, content: list[MessageBlock]) -> None:
         if not content:
             return
         last = self._messages[-1] if self._messages else None
@@ -144,55 +152,55 @@ class Conversation:
             self._messages.append({"role": role, "content": content})
 
 
-def blocks(content: Content) -> list[Block]:
+def to_blocks(content: MessageContent) -> list[MessageBlock]:
     """Content as blocks, without empty texts: the API takes none."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content.strip() else []
-    return [dict(block) for block in content if not _is_empty(block)]
+    return [dict(block) for block in content if not _is_empty_text(block)]
 
 
-def ending(content: Iterable[Block]) -> list[Block]:
+def drop_final_thinking(content: Iterable[MessageBlock]) -> list[MessageBlock]:
     """An answer without thinking at its end: of an answer that was only thought, nothing is left."""
     kept = list(content)
-    while kept and kept[-1].get("type") in _THINKING:
+    while kept and kept[-1].get("type") in _THINKING_TYPES:
         kept.pop()
     return kept
 
 
-def open_calls(content: Sequence[Object]) -> list[Object]:
+def find_open_server_calls(content: Sequence[Object]) -> list[Object]:
     """The calls in an answer of tools of the server's own that have no result in it."""
     found = {block.get("tool_use_id") for block in content if str(block.get("type")).endswith("_tool_result")}
-    return [block for block in content if block.get("type") in _SERVED and block.get("id") not in found]
+    return [block for block in content if block.get("type") in _SERVER_CALL_TYPES and block.get("id") not in found]
 
 
-def fits(block: Object, thought_by: Mapping[str, str], model: str) -> bool:
+def can_send_block(block: Object, thought_by: Mapping[str, str], model: str) -> bool:
     """Whether a block may be sent to a model: others do not take what it thought."""
-    if block.get("type") not in _THINKING:
+    if block.get("type") not in _THINKING_TYPES:
         return True
-    signer = thought_by.get(seal(block), model)
+    signer = thought_by.get(get_thinking_seal(block), model)
     if signer == model:
         return True
-    from turnlog.session.usage.prices import name  # only who changes the model pays for it
+    from turnlog.session.usage.prices import parse_model_name  # only who changes the model pays for it
 
-    return name(signer).key == name(model).key
+    return parse_model_name(signer).key == parse_model_name(model).key
 
 
-def seal(block: Object) -> str:
+def get_thinking_seal(block: Object) -> str:
     """What thinking is known by."""
     return str(block.get("signature") or block.get("data") or "")
 
 
-def reminder(text: str) -> Block:
+def build_reminder(text: str) -> MessageBlock:
     """Something that the client tells the model."""
     return {"type": "text", "text": f"<system-reminder>\n{text}\n</system-reminder>"}
 
 
-def _is_empty(block: Object) -> bool:
+def _is_empty_text(block: Object) -> bool:
     return block.get("type") == "text" and not str(block.get("text") or "").strip()
 
 
-def _marked(content: Sequence[Block]) -> list[Block]:
+def _add_cache_mark(content: Sequence[MessageBlock]) -> list[MessageBlock]:
     """Content up to whose end the model may remember what it read."""
-    if not content or content[-1].get("type") in _THINKING:
+    if not content or content[-1].get("type") in _THINKING_TYPES:
         return list(content)
-    return [*content[:-1], {**content[-1], "cache_control": _MARK}]
+    return [*content[:-1], {**content[-1], "cache_control": _CACHE_MARK}]

@@ -10,13 +10,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.agent.tools.tool import Result
-from turnlog.model.events import Event as ModelEvent
+from turnlog.agent.tools.tool import CallResult
+from turnlog.model.events import ModelEvent as ModelEvent
 
 Object = Mapping[str, Any]
 
 
-class Streamed(Struct, frozen=True):
+class AnswerStreamed(Struct, frozen=True):
     """A piece of the answer as it comes."""
 
     event: ModelEvent
@@ -24,7 +24,7 @@ class Streamed(Struct, frozen=True):
     """The call of the sub-agent that it belongs to; None for the session itself."""
 
 
-class Said(Struct, frozen=True):
+class EntryWritten(Struct, frozen=True):
     """An entry was written: a block of the answer, a result, something that the client itself says."""
 
     entry: Object
@@ -54,12 +54,12 @@ class CallEnded(Struct, frozen=True):
     call: str
     name: str
     given: Object
-    result: Result
+    result: CallResult
     milliseconds: int
     agent: str | None = None
 
 
-class Denied(Struct, frozen=True):
+class CallDenied(Struct, frozen=True):
     """A call was not allowed."""
 
     call: str
@@ -69,7 +69,7 @@ class Denied(Struct, frozen=True):
     agent: str | None = None
 
 
-class Compacted(Struct, frozen=True):
+class ConversationCompacted(Struct, frozen=True):
     """Older messages were replaced by a summary, or old results were cleared."""
 
     trigger: str
@@ -79,7 +79,7 @@ class Compacted(Struct, frozen=True):
     summary: str = ""
 
 
-class Warned(Struct, frozen=True):
+class WarningIssued(Struct, frozen=True):
     """Something that a person should know: a retry, a limit that is near, a setting that was ignored."""
 
     text: str
@@ -97,4 +97,14 @@ class TurnEnded(Struct, frozen=True):
     """Requests that were made."""
 
 
-Event = Streamed | Said | CallStarted | CallProgress | CallEnded | Denied | Compacted | Warned | TurnEnded
+TurnEvent = (
+    AnswerStreamed
+    | EntryWritten
+    | CallStarted
+    | CallProgress
+    | CallEnded
+    | CallDenied
+    | ConversationCompacted
+    | WarningIssued
+    | TurnEnded
+)

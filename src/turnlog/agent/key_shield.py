@@ -28,9 +28,9 @@ _STAT_ARG_START, _STAT_ENV_END = 45, 48
 """Fields of /proc/self/stat, counted behind the name of the program."""
 
 
-def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
+def build_child_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Variables that a child process may see: none of the client's own, and none that repeats one of its keys."""
-    keys = _key_values(environ)
+    keys = _list_key_values(environ)
     return {
         name: value
         for name, value in environ.items()
@@ -49,12 +49,12 @@ def shield_keys(environ: Mapping[str, str], arguments: Iterable[str] = ()) -> No
 
     libc = ctypes.CDLL(None)
     own = [f"{name}={value}" for name, value in environ.items() if name.startswith(KEY_PREFIXES)]
-    _overwrite_start_memory(ctypes, [*own, *_key_values(environ), *arguments])
+    _overwrite_start_memory(ctypes, [*own, *_list_key_values(environ), *arguments])
     for option, value in ((_PR_SET_DUMPABLE, 0), (_PR_CAPBSET_DROP, _CAP_SYS_PTRACE)):
         libc.prctl(option, *(ctypes.c_ulong(number) for number in (value, 0, 0, 0)))
 
 
-def _key_values(environ: Mapping[str, str]) -> list[str]:
+def _list_key_values(environ: Mapping[str, str]) -> list[str]:
     values = (environ.get(name, "").strip() for name in _KEY_NAMES)
     return [value for value in values if len(value) >= _MIN_KEY_CHARS]
 

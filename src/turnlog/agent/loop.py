@@ -15,269 +15,276 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from turnlog.agent.calls import Call, Calls, Halted
-from turnlog.agent.compaction import HINT, Compaction, is_due, is_too_long
-from turnlog.agent.context import Context, context
-from turnlog.agent.conversation import Content, Conversation, open_calls, reminder
+from turnlog.agent.calls import CallRunner, PendingCall, TurnHalted
+from turnlog.agent.compaction import TOO_LONG_HINT, Compactor, is_compaction_due, is_too_long_error
+from turnlog.agent.context import ContextUsage, measure_context
+from turnlog.agent.conversation import AgentConversation, MessageContent, build_reminder, find_open_server_calls
 from turnlog.agent.delegation import Delegation
-from turnlog.agent.events import Compacted, Event, Said, Streamed, TurnEnded, Warned
-from turnlog.agent.models import most_tokens, thinking
-from turnlog.agent.permissions.decision import MODES
+from turnlog.agent.events import (
+    AnswerStreamed,
+    ConversationCompacted,
+    EntryWritten,
+    TurnEnded,
+    TurnEvent,
+    WarningIssued,
+)
+from turnlog.agent.models import build_thinking_setting, get_max_output_tokens
+from turnlog.agent.permissions.decision import PERMISSION_MODES
 from turnlog.agent.person import Person
-from turnlog.agent.record.lines import INTERRUPTED, INTERRUPTED_CALL
-from turnlog.agent.record.record import Record
-from turnlog.agent.setup import Setup
-from turnlog.agent.spending import Exhausted, Spent, filled
-from turnlog.agent.tools.files import Files
+from turnlog.agent.record.lines import INTERRUPTED_CALL_TEXT, INTERRUPTED_TEXT
+from turnlog.agent.record.record import SessionRecord
+from turnlog.agent.setup import AgentSetup
+from turnlog.agent.spending import LimitReached, SpendingTally, count_window_tokens
+from turnlog.agent.tools.files import SeenFiles
 from turnlog.agent.tools.shells import Shells
-from turnlog.agent.tools.tool import Object, Place, Question, Result, Scene, Tool, an_object
-from turnlog.model.answer import Answer, Folding
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, Workspace, to_object
+from turnlog.model.answer import AnswerAssembler, ModelAnswer
 from turnlog.model.cancel import Cancel
-from turnlog.model.events import Retrying
-from turnlog.model.failures import Busied, Cancelled, ModelError, RateLimited, Rejected, Unauthorised
-from turnlog.model.request import Request
+from turnlog.model.events import RetryStarted
+from turnlog.model.failures import KeyRejected, ModelError, RateLimited, RequestCancelled, RequestRejected, ServerBusy
+from turnlog.model.request import ModelRequest
 
-GO_ON = (
+CONTINUE_INSTRUCTION = (
     "Output token limit hit. Go on exactly where you were cut off, without an apology and without repeating anything."
 )
-BETWEEN_CALLS = "interleaved-thinking-2025-05-14"
+INTERLEAVED_THINKING_BETA = "interleaved-thinking-2025-05-14"
 """What lets a model that is to think do so behind results too."""
-PAUSED = "pause_turn"
+PAUSED_STOP_REASON = "pause_turn"
 """Why an answer ends that the server goes on with, if it is given back: its own tools need longer."""
-_LONGER = 3
+_MAX_CONTINUATIONS = 3
 """How often an answer that was cut by its limit is gone on with."""
-_PAUSES = 10
+_MAX_PAUSES = 10
 """How often one is that was paused."""
 
-Watch = Callable[[Event], None]
+EventWatcher = Callable[[TurnEvent], None]
 
 
-class Loop:
+class AgentLoop:
     """One actor at work: the session itself, or a sub-agent."""
 
     def __init__(
         self,
-        setup: Setup,
-        record: Record,
-        conversation: Conversation,
-        watch: Watch,
+        setup: AgentSetup,
+        record: SessionRecord,
+        conversation: AgentConversation,
+        watch: EventWatcher,
         person: Person,
         *,
-        spent: Spent | None = None,
-        shared: Shared | None = None,
+        spent: SpendingTally | None = None,
+        shared: SharedState | None = None,
         agent: str | None = None,
         tools: Mapping[str, Tool] | None = None,
     ) -> None:
         self.setup = setup
         self.record = record
         self.conversation = conversation
-        self.spent = spent or Spent()
-        self.shared = shared or Shared(record.folder)
+        self.spent = spent or SpendingTally()
+        self.shared = shared or SharedState(record.folder)
         self.usage: Object = {}
         """Of the last answer."""
-        self._paused: Answer | None = None
+        self._paused: ModelAnswer | None = None
         """An answer that the server will go on with, and what of it is not written yet."""
         self._person = person
         self._agent = agent
         self._tools = dict(tools if tools is not None else setup.tools)
         lock = threading.Lock()
 
-        def told(event: Event) -> None:
+        def told(event: TurnEvent) -> None:
             with lock:
                 watch(event)
 
         self.tell = told
-        self.calls = Calls(setup, record, person, told, self._scene, agent)
-        record.watch = lambda entry: told(Said(entry, agent))
+        self.calls = CallRunner(setup, record, person, told, self._build_call_context, agent)
+        record.watch = lambda entry: told(EntryWritten(entry, agent))
         self._delegation = Delegation(self, watch, person)
 
     # -- turns
 
-    def turn(self, content: Content, cancel: Cancel, **fields: Any) -> TurnEnded:
+    def run_turn(self, content: MessageContent, cancel: Cancel, **fields: Any) -> TurnEnded:
         """One turn of a person: from what they say until the model comes to rest."""
         if not cancel.is_set:
             self._make_room(cancel)  # before the prompt: a summary would swallow it
-        self.record.prompt(content, **fields)
-        self.conversation.said(content)
-        return self.work(cancel)
+        self.record.write_prompt(content, **fields)
+        self.conversation.add_user_content(content)
+        return self.run_to_rest(cancel)
 
-    def work(self, cancel: Cancel) -> TurnEnded:
+    def run_to_rest(self, cancel: Cancel) -> TurnEnded:
         """Go on from what was said last."""
         began, asked, text, reason = time.monotonic(), 0, "", "finished"
         try:
-            for asked, text in enumerate(self._steps(cancel), 1):  # noqa: B007 - where it ended is what is wanted
+            for asked, text in enumerate(self._iterate_steps(cancel), 1):  # noqa: B007 - where it ended is what is wanted
                 pass
-        except Exhausted as limit:
+        except LimitReached as limit:
             reason, text = limit.reason, str(limit)
-        except (Halted, Cancelled):
+        except (TurnHalted, RequestCancelled):
             reason = "interrupted"
         except ModelError as error:
-            reason, text = "error", self._failed(error)
+            reason, text = "error", self._record_failure(error)
         finally:
             self._paused = None
-            self.conversation.rest()
+            self.conversation.drop_open_server_calls()
         took = round((time.monotonic() - began) * 1000)
         if self._agent is None:
-            self.record.turn_ended(took)
+            self.record.write_turn_end(took)
         ended = TurnEnded(reason, text, took, asked)
         if self._agent is None:
             self.tell(ended)
         return ended
 
-    def _steps(self, cancel: Cancel) -> Iterator[str]:
+    def _iterate_steps(self, cancel: Cancel) -> Iterator[str]:
         """The text of each answer; a step is a request, and the calls of its answer."""
         asked, longer, pauses = 0, 0, 0
         while True:
-            self.spent.check(self.setup.limits, asked)
+            self.spent.check_limits(self.setup.limits, asked)
             if not self._paused:
-                self._prepare(cancel, is_first=not asked)
-            answer = self._asked(cancel)
+                self._prepare_request(cancel, is_first=not asked)
+            answer = self._ask_with_rescue(cancel)
             asked += 1
-            calls = [Call(str(c.get("id")), str(c.get("name")), an_object(c.get("input"))) for c in answer.calls]
+            calls = [PendingCall(str(c.get("id")), str(c.get("name")), to_object(c.get("input"))) for c in answer.calls]
             if calls:
                 try:
-                    self.conversation.resulted(self.calls.run(calls, self.tools(), cancel))
-                except Halted as halted:
-                    self._halted(halted)
+                    self.conversation.add_results(self.calls.run_calls(calls, self.list_tools(), cancel))
+                except TurnHalted as halted:
+                    self._record_halt(halted)
                     raise
             yield answer.text
             if calls:
                 continue
-            if self._paused and pauses < _PAUSES:
+            if self._paused and pauses < _MAX_PAUSES:
                 pauses += 1
                 continue
-            if not answer.is_cut or longer >= _LONGER:
+            if not answer.is_cut or longer >= _MAX_CONTINUATIONS:
                 return
             longer += 1
-            self.record.prompt(GO_ON, meta=True)
-            self.conversation.said(GO_ON)
+            self.record.write_prompt(CONTINUE_INSTRUCTION, meta=True)
+            self.conversation.add_user_content(CONTINUE_INSTRUCTION)
 
-    def _prepare(self, cancel: Cancel, *, is_first: bool) -> None:
+    def _prepare_request(self, cancel: Cancel, *, is_first: bool) -> None:
         """Make room; tell the model which commands in the background have ended, and what others did to its files."""
         if not is_first:
             self._make_room(cancel)
-        for text in self.shared.news() if self._agent is None else ():
-            self.record.prompt(text, meta=True)
-            self.conversation.said(text)
+        for text in self.shared.collect_news() if self._agent is None else ():
+            self.record.write_prompt(text, meta=True)
+            self.conversation.add_user_content(text)
 
-    def _halted(self, halted: Halted) -> None:
+    def _record_halt(self, halted: TurnHalted) -> None:
         """The person stopped it while calls were at work: the model finds that out with the next prompt."""
-        self.conversation.resulted(halted.results)
-        self.record.interrupted(for_tool=True)
-        self.conversation.said(INTERRUPTED_CALL)
+        self.conversation.add_results(halted.results)
+        self.record.write_interruption(for_tool=True)
+        self.conversation.add_user_content(INTERRUPTED_CALL_TEXT)
 
     # -- requests
 
-    def tools(self) -> dict[str, Tool]:
+    def list_tools(self) -> dict[str, Tool]:
         """The tools that may be used, in their order."""
         return {name: tool for name, tool in self._tools.items() if not self.setup.guard.is_hidden(name)}
 
-    def request(self, further: str = "", conversation: Conversation | None = None) -> Request:
+    def build_request(self, further: str = "", conversation: AgentConversation | None = None) -> ModelRequest:
         """What would be sent now; `further` is asked beyond what was said, without becoming a part of it."""
         said = conversation or self.conversation
         offered = [
             {"name": name, "description": tool.description, "input_schema": dict(tool.schema)}
-            for name, tool in self.tools().items()
+            for name, tool in self.list_tools().items()
         ]
-        most = most_tokens(self.setup.name, self.setup.environ)
-        thought = thinking(most, self.setup.environ)
-        return Request(
+        most = get_max_output_tokens(self.setup.name, self.setup.environ)
+        thought = build_thinking_setting(most, self.setup.environ)
+        return ModelRequest(
             self.setup.name,
-            said.to_send(self.setup.name, further),
+            said.build_messages(self.setup.name, further),
             most,
             self.setup.system,
             offered,
             thinking=thought,
-            betas=(BETWEEN_CALLS,) if thought else (),
+            betas=(INTERLEAVED_THINKING_BETA,) if thought else (),
         )
 
-    def _asked(self, cancel: Cancel) -> Answer:
+    def _ask_with_rescue(self, cancel: Cancel) -> ModelAnswer:
         """Ask the model; what the API finds too long is made shorter and asked again."""
         try:
-            return self._answer(cancel)
-        except Rejected as error:
-            if self._paused or not is_too_long(error) or len(self.conversation.messages) < 2:
+            return self._request_answer(cancel)
+        except RequestRejected as error:
+            if self._paused or not is_too_long_error(error) or len(self.conversation.messages) < 2:
                 raise
-            self.tell(Warned(f"{error}; room is made in the conversation"))
-        return Compaction(self).rescued(partial(self._answer, cancel), cancel)
+            self.tell(WarningIssued(f"{error}; room is made in the conversation"))
+        return Compactor(self).ask_with_more_room(partial(self._request_answer, cancel), cancel)
 
-    def _answer(self, cancel: Cancel) -> Answer:
+    def _request_answer(self, cancel: Cancel) -> ModelAnswer:
         """Ask the model; the answer is written block by block when it is complete, or as far as it came."""
-        folding, began = Folding(), time.monotonic()
+        folding, began = AnswerAssembler(), time.monotonic()
         try:
-            for event in self.setup.model.stream(self.request(), cancel):
-                folding.add(event)
-                if isinstance(event, Retrying):
-                    self.record.retrying(event)
-                    self.tell(Warned(f"{event.reason}; trying again in {event.wait:.0f} s"))
-                self.tell(Streamed(event, self._agent))
-        except Cancelled:
-            self._broken_off(folding.answer())
+            for event in self.setup.model.stream(self.build_request(), cancel):
+                folding.add_event(event)
+                if isinstance(event, RetryStarted):
+                    self.record.write_retry(event)
+                    self.tell(WarningIssued(f"{event.reason}; trying again in {event.wait:.0f} s"))
+                self.tell(AnswerStreamed(event, self._agent))
+        except RequestCancelled:
+            self._write_partial_answer(folding.build_answer())
             raise
-        answer = folding.answer()
-        self._written(answer)
-        self.conversation.answered(answer.content, self.setup.name)
-        self.conversation.used = filled(answer.usage) or self.conversation.used
-        self.spent.add(answer, (time.monotonic() - began) * 1000)
+        answer = folding.build_answer()
+        self._write_answer(answer)
+        self.conversation.add_answer(answer.content, self.setup.name)
+        self.conversation.used = count_window_tokens(answer.usage) or self.conversation.used
+        self.spent.add_answer(answer, (time.monotonic() - began) * 1000)
         self.usage = answer.usage
         return answer
 
-    def _written(self, answer: Answer) -> None:
+    def _write_answer(self, answer: ModelAnswer) -> None:
         """Write an answer down; what follows a pause belongs to the answer before: only so do both clients send it.
 
         Calls of the server's that it has not answered yet wait: nobody could go on from there without the rest.
         """
-        before, is_paused = self._paused, answer.stop_reason == PAUSED and not answer.calls
+        before, is_paused = self._paused, answer.stop_reason == PAUSED_STOP_REASON and not answer.calls
         if before:
             answer = replace(answer, id=before.id, content=(*before.content, *answer.content))
-        waiting = open_calls(answer.content) if is_paused else []
+        waiting = find_open_server_calls(answer.content) if is_paused else []
         told = tuple(block for block in answer.content if block not in waiting)
-        name = self.record.answer(replace(answer, content=told), goes_on=before is not None)
+        name = self.record.write_answer(replace(answer, content=told), goes_on=before is not None)
         self._paused = replace(answer, id=name, content=tuple(waiting)) if is_paused else None
 
-    def _broken_off(self, answer: Answer) -> None:
+    def _write_partial_answer(self, answer: ModelAnswer) -> None:
         """The person stopped it while the model spoke: what was said stays."""
         said = tuple(block for block in answer.content if block.get("type") == "text")
         if said:
-            self.record.answer(replace(answer, content=said, stop_reason=None, stop_sequence=None))
-            self.conversation.answered(said, self.setup.name)
-        self.record.interrupted()
-        self.conversation.said(INTERRUPTED)
+            self.record.write_answer(replace(answer, content=said, stop_reason=None, stop_sequence=None))
+            self.conversation.add_answer(said, self.setup.name)
+        self.record.write_interruption()
+        self.conversation.add_user_content(INTERRUPTED_TEXT)
 
-    def _failed(self, error: ModelError) -> str:
+    def _record_failure(self, error: ModelError) -> str:
         text = f"API Error: {error}"
-        if is_too_long(error):
-            text = f"{text}. {HINT.format(session=self.record.session_id)}"
-        self.record.failed(text, _named(error), error.status, error.kind)
+        if is_too_long_error(error):
+            text = f"{text}. {TOO_LONG_HINT.format(session=self.record.session_id)}"
+        self.record.write_failure(text, _classify_error(error), error.status, error.kind)
         return text
 
     # -- the window
 
     def _make_room(self, cancel: Cancel) -> None:
         """Before the window is full, older messages make room."""
-        if is_due(self.setup, self.conversation):
-            compaction = Compaction(self)
+        if is_compaction_due(self.setup, self.conversation):
+            compaction = Compactor(self)
             try:
-                if not compaction.cleared_enough():
-                    self.tell(compaction.summarised("auto", "", cancel))
-            except Cancelled:
+                if not compaction.clear_old_results():
+                    self.tell(compaction.replace_by_summary("auto", "", cancel))
+            except RequestCancelled:
                 pass  # whoever stopped it is heard at the next step
             except ModelError as error:
-                self.tell(Warned(f"the conversation could not be summed up: {error}"))
+                self.tell(WarningIssued(f"the conversation could not be summed up: {error}"))
 
-    def compact(self, instructions: str, cancel: Cancel) -> Compacted:
+    def compact(self, instructions: str, cancel: Cancel) -> ConversationCompacted:
         """Replace what was said by a summary, because the person wants it."""
-        done = Compaction(self).summarised("manual", instructions, cancel)
+        done = Compactor(self).replace_by_summary("manual", instructions, cancel)
         self.tell(done)
         return done
 
-    def context(self) -> Context:
+    def measure_context(self) -> ContextUsage:
         """What fills the window."""
-        return context(self.setup, self.conversation, self.request())
+        return measure_context(self.setup, self.conversation, self.build_request())
 
-    def sent(self) -> Mapping[str, Any]:
+    def encode_next_request(self) -> Mapping[str, Any]:
         """The very body of the next request."""
-        return self.request().body()
+        return self.build_request().build_body()
 
     # -- what tools need
 
@@ -285,32 +292,34 @@ class Loop:
         """Ask the person; who agrees to a plan lets the work begin."""
         answer = self._person.answer(question)
         if question.kind == "plan" and answer and answer.get("approved"):
-            chosen = [mode for mode in MODES if mode == answer.get("mode")]
+            chosen = [mode for mode in PERMISSION_MODES if mode == answer.get("mode")]
             self.setup.guard.mode = chosen[0] if chosen else "default"
-            self.record.permitting(self.setup.guard.mode)
+            self.record.write_permission_mode(self.setup.guard.mode)
         return answer
 
-    def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> Result:
+    def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
         """Let a sub-agent work."""
-        return self._delegation.run(call, given, cancel, progress)
+        return self._delegation.run_agent(call, given, cancel, progress)
 
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
         """Ask the small model, outside of the conversation."""
-        limit = min(8192, most_tokens(self.setup.small, self.setup.environ))
-        conversation, found = Conversation([{"role": "user", "content": prompt}]), list[Object]()
-        for _ in range(1 + _PAUSES):
+        limit = min(8192, get_max_output_tokens(self.setup.small, self.setup.environ))
+        conversation, found = AgentConversation([{"role": "user", "content": prompt}]), list[Object]()
+        for _ in range(1 + _MAX_PAUSES):
             began = time.monotonic()
-            request = Request(self.setup.small, conversation.messages, limit, system, tools)
+            request = ModelRequest(self.setup.small, conversation.messages, limit, system, tools)
             answer = self.setup.model.complete(request, cancel)
-            self.spent.add(answer, (time.monotonic() - began) * 1000)
-            conversation.answered(answer.content, self.setup.small)
+            self.spent.add_answer(answer, (time.monotonic() - began) * 1000)
+            conversation.add_answer(answer.content, self.setup.small)
             found += answer.content
-            if answer.stop_reason != PAUSED:
+            if answer.stop_reason != PAUSED_STOP_REASON:
                 break
         return found
 
-    def _scene(self, call: str, place: Place, cancel: Cancel, progress: Callable[[Object], None]) -> Scene:
-        return Scene(
+    def _build_call_context(
+        self, call: str, place: Workspace, cancel: Cancel, progress: Callable[[Object], None]
+    ) -> CallContext:
+        return CallContext(
             call=call,
             place=place,
             session=self.record.folder,
@@ -326,24 +335,24 @@ class Loop:
         )
 
 
-class Shared:
+class SharedState:
     """What all actors of a session have in common."""
 
     def __init__(self, folder: Path) -> None:
-        self.files = Files()
+        self.files = SeenFiles()
         self.shells = Shells(folder / "background")
         self.todos: list[Object] = []
 
-    def news(self) -> Iterator[str]:
+    def collect_news(self) -> Iterator[str]:
         """What happened meanwhile, each time once."""
-        yield from self.shells.notices()
-        if self.files.written():
-            from turnlog.agent.tools.changes import changes
+        yield from self.shells.take_notices()
+        if self.files.list_written():
+            from turnlog.agent.tools.changes import describe_file_changes
 
-            yield from (str(reminder(text)["text"]) for text in changes(self.files))
+            yield from (str(build_reminder(text)["text"]) for text in describe_file_changes(self.files))
 
 
-def _named(error: ModelError) -> str:
+def _classify_error(error: ModelError) -> str:
     """What the real client calls a failure."""
-    known = ((RateLimited, "rate_limit"), (Busied, "server_error"), (Unauthorised, "authentication_failed"))
+    known = ((RateLimited, "rate_limit"), (ServerBusy, "server_error"), (KeyRejected, "authentication_failed"))
     return next((name for kind, name in known if isinstance(error, kind)), "unknown")

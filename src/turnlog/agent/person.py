@@ -9,7 +9,7 @@ from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.tools.tool import Question
 
 
-class Leave(NamedTuple):
+class PermissionAnswer(NamedTuple):
     """What a person says to a call that needs their leave."""
 
     verdict: Literal["once", "always", "no", "nobody"]
@@ -23,7 +23,7 @@ class Leave(NamedTuple):
 class Person(Protocol):
     """Somebody who can be asked."""
 
-    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> Leave:
+    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> PermissionAnswer:
         """Whether a call may be made."""
         ...
 
@@ -35,9 +35,9 @@ class Person(Protocol):
 class Nobody:
     """Nobody is there: print mode."""
 
-    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> Leave:
+    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> PermissionAnswer:
         """No; the model is told why, and goes on."""
-        return Leave("nobody")
+        return PermissionAnswer("nobody")
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
         """Nobody answers."""

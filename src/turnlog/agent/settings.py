@@ -25,19 +25,19 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from turnlog.agent.permissions.decision import MODES, Mode
-from turnlog.agent.small_file import small_file
-from turnlog.entries.writer import read_whole, replace
+from turnlog.agent.permissions.decision import PERMISSION_MODES, PermissionMode
+from turnlog.agent.small_file import read_small_file
+from turnlog.entries.writer import read_whole_file, replace_file
 from turnlog.errors import TurnlogError, UsageError
 
-Kind = Literal["allow", "ask", "deny"]
+RuleKind = Literal["allow", "ask", "deny"]
 Value = TypeVar("Value")
-_OWN = ("local", "project")
-_FORBIDDING = ("deny", "ask")
-_LARGEST = 16 << 20
+_PROJECT_LAYERS = ("local", "project")
+_FORBIDDING_KINDS = ("deny", "ask")
+_MAX_SETTINGS_BYTES = 16 << 20
 
 
-class Layer(NamedTuple):
+class SettingsLayer(NamedTuple):
     """The settings of one place."""
 
     name: str
@@ -53,119 +53,121 @@ class WrittenRule(NamedTuple):
     """A rule as it stands in the settings."""
 
     text: str
-    layer: Layer
+    layer: SettingsLayer
 
 
 class Settings(Struct, frozen=True):
     """All layers, the highest first."""
 
-    layers: tuple[Layer, ...] = ()
+    layers: tuple[SettingsLayer, ...] = ()
     is_trusted: bool = True
     warnings: list[str] = []
 
-    def rules(self, kind: Kind) -> list[WrittenRule]:
+    def list_rules(self, kind: RuleKind) -> list[WrittenRule]:
         """The rules of one kind, with the layer that each is from."""
-        layers: Sequence[Layer] = self.trusted_layers() if kind == "allow" else self.layers
+        layers: Sequence[SettingsLayer] = self.list_trusted_layers() if kind == "allow" else self.layers
         managed = [layer for layer in layers if layer.name == "managed"]
         if kind == "allow" and any(layer.values.get("allowManagedPermissionRulesOnly") is True for layer in managed):
             layers = managed
-        return [WrittenRule(text, layer) for layer in layers for text in self._listed(layer, kind)]
+        return [WrittenRule(text, layer) for layer in layers for text in self._list_permission_values(layer, kind)]
 
-    def folders(self) -> list[Path]:
+    def list_folders(self) -> list[Path]:
         """Other folders that may be worked in."""
         found = [
-            (layer, text) for layer in self.trusted_layers() for text in self._listed(layer, "additionalDirectories")
+            (layer, text)
+            for layer in self.list_trusted_layers()
+            for text in self._list_permission_values(layer, "additionalDirectories")
         ]
         return [Path(os.path.normpath(layer.root / Path(text).expanduser())) for layer, text in found]
 
-    def mode(self) -> Mode | None:
+    def get_default_mode(self) -> PermissionMode | None:
         """The mode to begin with (`permissions.defaultMode`); a project can't choose the one that asks nothing."""
-        for layer in self.trusted_layers():
-            given = self._permissions(layer).get("defaultMode")
-            mode = next((mode for mode in MODES if mode == given), None)
-            if mode is not None and (mode != "bypassPermissions" or layer.name not in _OWN):
+        for layer in self.list_trusted_layers():
+            given = self._get_permissions(layer).get("defaultMode")
+            mode = next((mode for mode in PERMISSION_MODES if mode == given), None)
+            if mode is not None and (mode != "bypassPermissions" or layer.name not in _PROJECT_LAYERS):
                 return mode
             if given is not None and mode is None:
-                self._warn(layer, f"permissions.defaultMode is {str(given)[:40]!r}, which turnlog does not know")
+                self._add_warning(layer, f"permissions.defaultMode is {str(given)[:40]!r}, which turnlog does not know")
         return None
 
-    def may_bypass(self) -> bool:
+    def may_bypass_permissions(self) -> bool:
         """Whether the mode that asks nothing may be used."""
-        found = (self._permissions(layer).get("disableBypassPermissionsMode") for layer in self.layers)
+        found = (self._get_permissions(layer).get("disableBypassPermissionsMode") for layer in self.layers)
         return "disable" not in found
 
-    def env(self) -> dict[str, str]:
+    def collect_variables(self) -> dict[str, str]:
         """Variables for the client and its commands."""
         found: dict[str, str] = {}
-        for layer in reversed(self.trusted_layers()):
+        for layer in reversed(self.list_trusted_layers()):
             given = layer.values.get("env", {})
             if not isinstance(given, Mapping):
-                self._warn(layer, "env is no object")
+                self._add_warning(layer, "env is no object")
                 continue
             found |= {name: value for name, value in given.items() if isinstance(value, str)}
         return found
 
-    def value(self, name: str, kind: type[Value]) -> Value | None:
+    def get_value(self, name: str, kind: type[Value]) -> Value | None:
         """A single value (`model`, `cleanupPeriodDays`), if it is of the type that it should be."""
-        for layer in self.trusted_layers():
+        for layer in self.list_trusted_layers():
             value = layer.values.get(name)
             if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
                 return value
             if value is not None:
-                self._warn(layer, f"{name} is no {kind.__name__}")
+                self._add_warning(layer, f"{name} is no {kind.__name__}")
         return None
 
     def with_flags(self, values: Mapping[str, Any], root: Path) -> Settings:
         """The same with values that were given later."""
-        layer = Layer("flags", "the answers that were given", values, root)
+        layer = SettingsLayer("flags", "the answers that were given", values, root)
         return Settings((layer, *self.layers), self.is_trusted, self.warnings)
 
-    def trusted_layers(self) -> list[Layer]:
+    def list_trusted_layers(self) -> list[SettingsLayer]:
         """The layers whose values count: the project's own only in a folder that is trusted."""
-        return [layer for layer in self.layers if self.is_trusted or layer.name not in _OWN]
+        return [layer for layer in self.layers if self.is_trusted or layer.name not in _PROJECT_LAYERS]
 
-    def _permissions(self, layer: Layer) -> Mapping[str, Any]:
+    def _get_permissions(self, layer: SettingsLayer) -> Mapping[str, Any]:
         found: Mapping[str, Any] = layer.values.get("permissions") or {}
         return found
 
-    def _listed(self, layer: Layer, name: str) -> Iterator[str]:
-        found = self._permissions(layer).get(name) or []
-        if isinstance(found, str) and name in _FORBIDDING:  # what forbids must not be lost for want of brackets
+    def _list_permission_values(self, layer: SettingsLayer, name: str) -> Iterator[str]:
+        found = self._get_permissions(layer).get(name) or []
+        if isinstance(found, str) and name in _FORBIDDING_KINDS:  # what forbids must not be lost for want of brackets
             found = [found]
         if not isinstance(found, Sequence) or isinstance(found, str):
-            self._warn(layer, f"permissions.{name} is no list")
+            self._add_warning(layer, f"permissions.{name} is no list")
             return
         for item in found:
             if isinstance(item, str) and item.strip():
                 yield item.strip()
             else:
-                self._warn(layer, f"permissions.{name} holds {str(item)[:40]!r}, which is no rule")
+                self._add_warning(layer, f"permissions.{name} holds {str(item)[:40]!r}, which is no rule")
 
-    def _warn(self, layer: Layer, text: str) -> None:
+    def _add_warning(self, layer: SettingsLayer, text: str) -> None:
         warning = f"{layer.where}: {text}; it is ignored"
         if warning not in self.warnings:
             self.warnings.append(warning)
 
 
-def load(
+def load_settings(
     root: Path,
     config_dir: Path,
     *,
     is_trusted: bool,
-    flags: Sequence[str | Mapping[str, Any] | Layer] = (),
+    flags: Sequence[str | Mapping[str, Any] | SettingsLayer] = (),
     managed: Path | None = None,
 ) -> Settings:
     """Read all layers for a folder; a flag is a file, a text in JSON, values, or was read before."""
-    managed = managed or managed_file()
-    layers = [_file("managed", path, root) for path in [*_further(managed), managed]]
-    layers += [flag if isinstance(flag, Layer) else given(flag, root) for flag in reversed(flags)]
-    layers.append(_file("local", root / ".claude" / "settings.local.json", root))
-    layers.append(_file("project", root / ".claude" / "settings.json", root))
-    layers.append(_file("user", config_dir / "settings.json", config_dir))
+    managed = managed or find_managed_file()
+    layers = [_read_layer_file("managed", path, root) for path in [*_list_managed_additions(managed), managed]]
+    layers += [flag if isinstance(flag, SettingsLayer) else read_flag_layer(flag, root) for flag in reversed(flags)]
+    layers.append(_read_layer_file("local", root / ".claude" / "settings.local.json", root))
+    layers.append(_read_layer_file("project", root / ".claude" / "settings.json", root))
+    layers.append(_read_layer_file("user", config_dir / "settings.json", config_dir))
     return Settings(tuple(layer for layer in layers if layer), is_trusted, [])
 
 
-def managed_file(platform: str | None = None) -> Path:
+def find_managed_file(platform: str | None = None) -> Path:
     """Where the machine's administrator puts settings."""
     folders = {
         "win32": r"C:\Program Files\ClaudeCode",
@@ -174,24 +176,24 @@ def managed_file(platform: str | None = None) -> Path:
     return Path(folders.get(platform or sys.platform, "/etc/claude-code")) / "managed-settings.json"
 
 
-def _further(managed: Path) -> list[Path]:
+def _list_managed_additions(managed: Path) -> list[Path]:
     """Files that add to the administrator's settings; the last by name counts most."""
     return sorted(managed.with_suffix(".d").glob("*.json"), reverse=True)
 
 
-def _file(name: str, path: Path, root: Path) -> Layer | None:
-    values = _values(lambda: small_file(path, _LARGEST))
+def _read_layer_file(name: str, path: Path, root: Path) -> SettingsLayer | None:
+    values = _read_values(lambda: read_small_file(path, _MAX_SETTINGS_BYTES))
     if isinstance(values, str):
         theirs = "the administrator of this machine must put it right"
         own = "put it right or move it away, for what it forbids would be lost"
         raise UsageError(f"{path}: {values}; {theirs if name == 'managed' else own}")
-    return None if values is None else Layer(name, str(path), values, root)
+    return None if values is None else SettingsLayer(name, str(path), values, root)
 
 
-def _values(read: Callable[[], bytes]) -> Mapping[str, Any] | str | None:
+def _read_values(read: Callable[[], bytes]) -> Mapping[str, Any] | str | None:
     """What a text holds, or what is wrong with it, or with its rules that forbid; None if there is none."""
     try:
-        values = decoded(read())
+        values = decode_settings(read())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -199,43 +201,43 @@ def _values(read: Callable[[], bytes]) -> Mapping[str, Any] | str | None:
     permissions = (values.get("permissions") or {}) if isinstance(values, Mapping) else {}
     if not isinstance(permissions, Mapping):
         return "permissions is no object"
-    wrong = [name for name in _FORBIDDING if not isinstance(permissions.get(name) or [], list | str)]
+    wrong = [name for name in _FORBIDDING_KINDS if not isinstance(permissions.get(name) or [], list | str)]
     return f"permissions.{wrong[0]} is no list" if wrong else values
 
 
-def given(flag: str | Mapping[str, Any], root: Path) -> Layer:
+def read_flag_layer(flag: str | Mapping[str, Any], root: Path) -> SettingsLayer:
     """What was given when the client was started: that holds, or nothing is done."""
     if isinstance(flag, Mapping):
-        return Layer("flags", "the command line", flag, root)
+        return SettingsLayer("flags", "the command line", flag, root)
     is_text = flag.lstrip().startswith("{")
     where = "--settings" if is_text else f"--settings {flag}"
-    found = _values(
-        lambda: flag.encode("utf-8", "surrogatepass") if is_text else _piped(root / Path(flag).expanduser())
+    found = _read_values(
+        lambda: flag.encode("utf-8", "surrogatepass") if is_text else _read_named_file(root / Path(flag).expanduser())
     )
     if not isinstance(found, Mapping):
         raise UsageError(f"{where}: {found or 'there is no such file'}")
-    return Layer("flags", where, found, root)
+    return SettingsLayer("flags", where, found, root)
 
 
-def _piped(path: Path) -> bytes:
+def _read_named_file(path: Path) -> bytes:
     """What a file holds that a person named: it may be a pipe (`<(…)`)."""
     with path.open("rb") as file:
-        data = file.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
+        data = file.read(_MAX_SETTINGS_BYTES + 1)
+    if len(data) > _MAX_SETTINGS_BYTES:
         raise OSError(errno.EFBIG, "it is too large")
     return data
 
 
-def decoded(data: bytes) -> Mapping[str, Any] | str:
+def decode_settings(data: bytes) -> Mapping[str, Any] | str:
     """The object that a text holds, or what is wrong with it."""
     try:
         found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf").strip() or b"{}")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return _trouble(data, error)
+        return _describe_json_error(data, error)
     return found if isinstance(found, dict) else "it holds no object"
 
 
-def _trouble(data: bytes, error: Exception) -> str:
+def _describe_json_error(data: bytes, error: Exception) -> str:
     """Why a text is no JSON, and in which line."""
     try:
         json.loads(data.decode("utf-8-sig"))
@@ -248,7 +250,7 @@ def _trouble(data: bytes, error: Exception) -> str:
     return f"no JSON ({error})"
 
 
-def add_rules(path: Path, kind: Kind, rules: Sequence[str], *, root: Path) -> None:
+def add_rules(path: Path, kind: RuleKind, rules: Sequence[str], *, root: Path) -> None:
     """Add rules to a file of settings, and leave all else in it as it is; the file must stay within `root`."""
 
     def added(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -260,16 +262,16 @@ def add_rules(path: Path, kind: Kind, rules: Sequence[str], *, root: Path) -> No
         return {**values, "permissions": {**permissions, kind: [*listed, *new]}} if new else values
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    rewrite(path, added, f"permissions.{kind} is no list", root=root)
+    rewrite_settings(path, added, f"permissions.{kind} is no list", root=root)
 
 
-def rewrite(
+def rewrite_settings(
     path: Path, change: Callable[[Mapping[str, Any]], Mapping[str, Any] | None], trouble: str, *, root: Path
 ) -> None:
     """Change the object that a file holds, in the file's own style; nothing is written if it is not as it should be."""
-    old = read_whole(path) if path.exists() else None
+    old = read_whole_file(path) if path.exists() else None
     text = old.data.decode("utf-8-sig", "replace") if old else "\n"
-    values = decoded(old.data) if old else {}
+    values = decode_settings(old.data) if old else {}
     changed = values if isinstance(values, str) else change(values)
     if changed is None or isinstance(changed, str):
         raise TurnlogError(f"{path}: {changed or trouble}; put it right first, nothing was written")
@@ -278,4 +280,4 @@ def rewrite(
     indent = re.search(r"\n([ \t]+)\"", text)
     data = json.dumps(changed, indent=indent[1] if indent else 2, ensure_ascii=False)
     data += "\n" if text.endswith("\n") else ""
-    replace(path, data.encode("utf-8", "surrogatepass"), root=root, expected=old.checkpoint if old else None)
+    replace_file(path, data.encode("utf-8", "surrogatepass"), root=root, expected=old.checkpoint if old else None)

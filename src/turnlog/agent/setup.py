@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from turnlog.agent.permissions.decision import Guard
-from turnlog.agent.tools.tool import Object, Place, Tool
+from turnlog.agent.permissions.decision import CallGuard
+from turnlog.agent.tools.tool import Object, Tool, Workspace
 from turnlog.model.model import Model
 
 
-class Limits(Struct, frozen=True):
+class TurnLimits(Struct, frozen=True):
     """How far a turn may go."""
 
     turns: int | None = None
@@ -35,7 +35,7 @@ class AgentType(Struct, frozen=True):
     """A model, an alias, or None: that of the session."""
 
 
-class Setup(Struct):
+class AgentSetup(Struct):
     """All of it; while the session is at work only the model's name changes, and the guard's mode."""
 
     model: Model
@@ -49,11 +49,11 @@ class Setup(Struct):
     """What stands before the first prompt: project memory, surroundings; as blocks of text."""
     tools: Mapping[str, Tool]
     """In the order in which the model is told of them."""
-    guard: Guard
-    place: Place
+    guard: CallGuard
+    place: Workspace
     environ: Mapping[str, str]
     agents: Mapping[str, AgentType] = {}
-    limits: Limits = Limits()
+    limits: TurnLimits = TurnLimits()
     aliases: Mapping[str, str] = {}
     """Models by their short names: opus, sonnet, haiku."""
     window: int | None = None

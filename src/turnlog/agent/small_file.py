@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from turnlog.entries.window import open_regular, read_at
+from turnlog.entries.window import open_regular_file, read_at
 
 
 def leaves_folder(path: Path, folder: Path) -> bool:
@@ -16,9 +16,9 @@ def leaves_folder(path: Path, folder: Path) -> bool:
     return real != root and root not in real.parents
 
 
-def small_file(path: Path, largest: int) -> bytes:
+def read_small_file(path: Path, largest: int) -> bytes:
     """What a regular file holds; an `OSError` if it is none, or larger."""
-    fd, status = open_regular(path)
+    fd, status = open_regular_file(path)
     try:
         if status.st_size > largest:
             raise OSError(errno.EFBIG, "it is too large", str(path))

@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.agent.setup import Limits
-from turnlog.model.answer import Answer
-from turnlog.session.usage.prices import Tokens, cost
+from turnlog.agent.setup import TurnLimits
+from turnlog.model.answer import ModelAnswer
+from turnlog.session.usage.prices import PricedTokens, compute_cost
 
 
-class Exhausted(Exception):
+class LimitReached(Exception):
     """A limit is reached; `reason` is `max_turns` or `budget`; or it can't be kept (`error`)."""
 
     def __init__(self, reason: str, words: str) -> None:
@@ -21,18 +21,18 @@ class Exhausted(Exception):
         self.reason = reason
 
 
-class Used(Struct):
+class ModelSpending(Struct):
     """What one model has used."""
 
-    tokens: Tokens = Tokens()
+    tokens: PricedTokens = PricedTokens()
     dollars: float = 0.0
 
 
-class Spent:
+class SpendingTally:
     """What an actor has used so far: of a session all of it, sub-agents included."""
 
-    def __init__(self, above: Spent | None = None) -> None:
-        self.models: dict[str, Used] = {}
+    def __init__(self, above: SpendingTally | None = None) -> None:
+        self.models: dict[str, ModelSpending] = {}
         self.requests = 0
         self.milliseconds = 0.0
         """Time in which the model was at work."""
@@ -46,35 +46,35 @@ class Spent:
         """The cost of what can be priced."""
         return sum(used.dollars for used in self.models.values())
 
-    def add(self, answer: Answer, milliseconds: float) -> None:
+    def add_answer(self, answer: ModelAnswer, milliseconds: float) -> None:
         """Take an answer into account."""
-        tokens = tokens_of(answer.usage)
-        price = cost(answer.model, tokens).usd
+        tokens = count_priced_tokens(answer.usage)
+        price = compute_cost(answer.model, tokens).usd
         with self._lock:
-            used = self.models.setdefault(answer.model, Used())
-            used.tokens = Tokens(*(one + another for one, another in zip(used.tokens, tokens, strict=True)))
+            used = self.models.setdefault(answer.model, ModelSpending())
+            used.tokens = PricedTokens(*(one + another for one, another in zip(used.tokens, tokens, strict=True)))
             used.dollars += price or 0.0
             self.requests += 1
             self.milliseconds += milliseconds
             if price is None:
                 self._unpriced = answer.model
         if self._above is not None:
-            self._above.add(answer, milliseconds)
+            self._above.add_answer(answer, milliseconds)
 
-    def check(self, limits: Limits, turns: int) -> None:
+    def check_limits(self, limits: TurnLimits, turns: int) -> None:
         """Raise where a limit is reached, or can't be kept."""
         if limits.turns is not None and turns >= limits.turns:
-            raise Exhausted("max_turns", f"Reached the maximum number of turns ({limits.turns})")
+            raise LimitReached("max_turns", f"Reached the maximum number of turns ({limits.turns})")
         if limits.dollars is None:
             return
         session = self._above or self
         if session._unpriced:
-            raise Exhausted("error", f"No price is known for {session._unpriced}, so a budget can't be kept")
+            raise LimitReached("error", f"No price is known for {session._unpriced}, so a budget can't be kept")
         if session.dollars >= limits.dollars:
-            raise Exhausted("budget", f"Reached the budget of ${limits.dollars:g}: ${session.dollars:.4f} spent")
+            raise LimitReached("budget", f"Reached the budget of ${limits.dollars:g}: ${session.dollars:.4f} spent")
 
 
-def tokens_of(usage: Mapping[str, Any]) -> Tokens:
+def count_priced_tokens(usage: Mapping[str, Any]) -> PricedTokens:
     """Usage as the API has it, as tokens by price."""
 
     def number(name: str, of: Mapping[str, Any] = usage) -> int:
@@ -87,7 +87,7 @@ def tokens_of(usage: Mapping[str, Any]) -> Tokens:
     written = number("cache_creation_input_tokens")
     server = usage.get("server_tool_use")
     searches = number("web_search_requests", server) if isinstance(server, Mapping) else 0
-    return Tokens(
+    return PricedTokens(
         input=number("input_tokens"),
         output=number("output_tokens"),
         cache_read=number("cache_read_input_tokens"),
@@ -97,6 +97,6 @@ def tokens_of(usage: Mapping[str, Any]) -> Tokens:
     )
 
 
-def filled(usage: Mapping[str, Any]) -> int:
+def count_window_tokens(usage: Mapping[str, Any]) -> int:
     """How many tokens of the window a request and its answer take."""
-    return sum(tokens_of(usage)[:5])  # all that are tokens: without the searches
+    return sum(count_priced_tokens(usage)[:5])  # all that are tokens: without the searches

@@ -7,12 +7,12 @@ from functools import cached_property
 from importlib import import_module
 
 from turnlog.agent.setup import AgentType
-from turnlog.agent.tools.offered import Offered
+from turnlog.agent.tools.offered import DescribedTool
 from turnlog.agent.tools.task import Task
-from turnlog.agent.tools.tool import Object, Result, Scene, Tool
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, Tool
 from turnlog.errors import UsageError
 
-HOMES = {
+TOOL_MODULES = {
     "Bash": "bash",
     "BashOutput": "bash_output",
     "KillShell": "kill_shell",
@@ -29,28 +29,28 @@ HOMES = {
     "ExitPlanMode": "plan",
 }
 """The modules of tools that are loaded late."""
-ORDER = ("Task", *HOMES)
+TOOL_ORDER = ("Task", *TOOL_MODULES)
 """The order in which the model is told of its tools; it never changes within a session."""
 
 
-def tools(
+def build_tools(
     agents: Mapping[str, AgentType], is_readonly: Callable[[str], bool], wanted: str | None = None
 ) -> dict[str, Tool]:
     """All tools by their names; `wanted` names some of them (`--tools`), separated by commas or blanks."""
-    names = ORDER if wanted is None else _chosen(wanted.replace(",", " ").split())
+    names = TOOL_ORDER if wanted is None else _select_tool_names(wanted.replace(",", " ").split())
     given = {"Bash": (is_readonly,)}
-    return {name: Task(agents) if name == "Task" else Late(name, *given.get(name, ())) for name in names}
+    return {name: Task(agents) if name == "Task" else LazyTool(name, *given.get(name, ())) for name in names}
 
 
-def _chosen(wanted: Sequence[str]) -> list[str]:
+def _select_tool_names(wanted: Sequence[str]) -> list[str]:
     if "default" in wanted:
-        return [*ORDER]
-    if unknown := [name for name in wanted if name not in ORDER]:
-        raise UsageError(f"--tools: there is no {', '.join(unknown)}; there are {', '.join(ORDER)}")
-    return [name for name in ORDER if name in wanted]
+        return [*TOOL_ORDER]
+    if unknown := [name for name in wanted if name not in TOOL_ORDER]:
+        raise UsageError(f"--tools: there is no {', '.join(unknown)}; there are {', '.join(TOOL_ORDER)}")
+    return [name for name in TOOL_ORDER if name in wanted]
 
 
-class Late(Offered):
+class LazyTool(DescribedTool):
     """A tool that is loaded when it is called for the first time: most sessions use a few of them, many none."""
 
     def __init__(self, name: str, *given: object) -> None:
@@ -64,13 +64,13 @@ class Late(Offered):
 
     def is_safe(self, given: Object) -> bool:
         """Whether the tool says so of a call."""
-        return self._tool.is_safe(given)
+        return self._loaded_tool.is_safe(given)
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Let the tool do it."""
-        return self._tool.run(given, scene)
+        return self._loaded_tool.run(given, scene)
 
     @cached_property
-    def _tool(self) -> Tool:
-        made: Tool = getattr(import_module(f"turnlog.agent.tools.{HOMES[self._name]}"), self._name)(*self._given)
+    def _loaded_tool(self) -> Tool:
+        made: Tool = getattr(import_module(f"turnlog.agent.tools.{TOOL_MODULES[self._name]}"), self._name)(*self._given)
         return made

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.agent.settings import Layer, Settings, decoded, managed_file
-from turnlog.agent.small_file import small_file
-from turnlog.session.health.statefile import state_file
+from turnlog.agent.settings import Settings, SettingsLayer, decode_settings, find_managed_file
+from turnlog.agent.small_file import read_small_file
+from turnlog.session.health.statefile import find_state_file
 
 GUARD_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
 """Events whose hooks can forbid what is about to happen; hooks of all others hear of what has happened."""
-REMEDY = "remove it, or start with --ignore-hooks to go on without it"
+UNSUPPORTED_REMEDY = "remove it, or start with --ignore-hooks to go on without it"
 MAX_CONFIG_BYTES = 16 << 20
 
 
@@ -29,7 +29,7 @@ def _is_other_style(value: Any) -> bool:
     return isinstance(value, str) and value.lower() not in ("", "default")
 
 
-_SETTINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+_UNSUPPORTED_SETTINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "statusLine": ("no status line is shown", bool),
     "outputStyle": ("the model is given no output style", _is_other_style),
     "sandbox": ("commands run without a sandbox", _is_enabled),
@@ -43,7 +43,7 @@ _SETTINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 """Settings on which people rely and which are not honoured: what happens instead, and which values ask for more."""
 
 
-class Unsupported(NamedTuple):
+class UnsupportedFeature(NamedTuple):
     """Something that was configured and is not honoured."""
 
     where: str
@@ -56,45 +56,47 @@ class Unsupported(NamedTuple):
         return f"{self.where}: {self.what}"
 
 
-def find_unsupported(settings: Settings, root: Path, config_dir: Path) -> list[Unsupported]:
+def find_unsupported(settings: Settings, root: Path, config_dir: Path) -> list[UnsupportedFeature]:
     """All that is configured for a folder and not honoured, guard rails first."""
     found = [*_find_hooks(settings, config_dir), *_find_settings(settings), *_find_servers(root, config_dir)]
     return sorted(found, key=lambda one: not one.is_guard)
 
 
-def describe_guards(guards: Sequence[Unsupported]) -> str:
+def describe_guards(guards: Sequence[UnsupportedFeature]) -> str:
     """Why nothing begins, in one line with the remedy."""
     more = f" (and {len(guards) - 1} more)" if len(guards) > 1 else ""
-    return f"{guards[0]}{more}; {REMEDY}"
+    return f"{guards[0]}{more}; {UNSUPPORTED_REMEDY}"
 
 
 # -- hooks
 
 
-def _find_hooks(settings: Settings, config_dir: Path) -> Iterator[Unsupported]:
+def _find_hooks(settings: Settings, config_dir: Path) -> Iterator[UnsupportedFeature]:
     layers = [layer for layer in settings.layers if layer.values.get("hooks")]
     managed = [layer for layer in settings.layers if layer.name == "managed"]
     if any(layer.values.get("disableAllHooks") is True for layer in managed):
         return
     is_managed_only = any(layer.values.get("allowManagedHooksOnly") is True for layer in managed)
-    if is_managed_only or settings.value("disableAllHooks", bool) is True:
+    if is_managed_only or settings.get_value("disableAllHooks", bool) is True:
         layers = [layer for layer in layers if layer.name == "managed"]
     for layer in layers:
         yield from describe_hooks(layer.where, layer.values["hooks"])
-    if not is_managed_only and settings.value("disableAllHooks", bool) is not True:
+    if not is_managed_only and settings.get_value("disableAllHooks", bool) is not True:
         yield from _find_plugins(settings, config_dir)
 
 
-def describe_hooks(where: str, hooks: Any) -> Iterator[Unsupported]:
+def describe_hooks(where: str, hooks: Any) -> Iterator[UnsupportedFeature]:
     """The hooks of one place; those that guard, and the others."""
     if not isinstance(hooks, Mapping):
-        yield Unsupported(where, "hooks is no object, and turnlog runs no hooks", is_guard=True)
+        yield UnsupportedFeature(where, "hooks is no object, and turnlog runs no hooks", is_guard=True)
         return
     events = [str(event) for event, matchers in hooks.items() if _has_hook(matchers)]
     for is_guard in (True, False):
         some = [event for event in events if (event in GUARD_EVENTS) is is_guard]
         if some:
-            yield Unsupported(where, f"turnlog runs no hooks, and these are set: {', '.join(some)[:200]}", is_guard)
+            yield UnsupportedFeature(
+                where, f"turnlog runs no hooks, and these are set: {', '.join(some)[:200]}", is_guard
+            )
 
 
 def _has_hook(matchers: Any) -> bool:
@@ -104,20 +106,20 @@ def _has_hook(matchers: Any) -> bool:
     return any(not isinstance(one, Mapping) or bool(one.get("hooks", True)) for one in matchers)
 
 
-def _find_plugins(settings: Settings, config_dir: Path) -> Iterator[Unsupported]:
-    for layer in settings.trusted_layers():
+def _find_plugins(settings: Settings, config_dir: Path) -> Iterator[UnsupportedFeature]:
+    for layer in settings.list_trusted_layers():
         enabled = layer.values.get("enabledPlugins")
         names = [str(name) for name, wish in enabled.items() if wish] if isinstance(enabled, Mapping) else []
         if not names:
             continue
-        yield Unsupported(layer.where, f"plugins are not loaded: {', '.join(names)[:200]}")
-        for name, folder in _plugin_folders(config_dir):
+        yield UnsupportedFeature(layer.where, f"plugins are not loaded: {', '.join(names)[:200]}")
+        for name, folder in _list_plugin_folders(config_dir):
             if name in names:
                 path = folder / "hooks" / "hooks.json"
                 yield from describe_hooks(str(path), _read_object(path).get("hooks") or {})
 
 
-def _plugin_folders(config_dir: Path) -> Iterator[tuple[str, Path]]:
+def _list_plugin_folders(config_dir: Path) -> Iterator[tuple[str, Path]]:
     """Where the plugins that are installed lie, by name (`installed_plugins.json`)."""
     plugins = _read_object(config_dir / "plugins" / "installed_plugins.json").get("plugins")
     for name, installed in plugins.items() if isinstance(plugins, Mapping) else ():
@@ -129,27 +131,31 @@ def _plugin_folders(config_dir: Path) -> Iterator[tuple[str, Path]]:
 # -- other settings, and servers
 
 
-def _find_settings(settings: Settings) -> Iterator[Unsupported]:
+def _find_settings(settings: Settings) -> Iterator[UnsupportedFeature]:
     seen: set[str] = set()
-    for layer in settings.trusted_layers():
-        for name, (instead, asks) in _SETTINGS.items():
+    for layer in settings.list_trusted_layers():
+        for name, (instead, asks) in _UNSUPPORTED_SETTINGS.items():
             if name in seen or name not in layer.values:
                 continue
             seen.add(name)  # the highest layer's value is the one that would count
-            if name == "statusLine" and settings.value("disableAllHooks", bool) is True:
+            if name == "statusLine" and settings.get_value("disableAllHooks", bool) is True:
                 continue
             if asks(layer.values[name]):
-                yield Unsupported(layer.where, f"{name} is not supported; {instead}", _must_be_sandboxed(name, layer))
+                yield UnsupportedFeature(
+                    layer.where, f"{name} is not supported; {instead}", _needs_sandbox(name, layer)
+                )
 
 
-def _must_be_sandboxed(name: str, layer: Layer) -> bool:
+def _needs_sandbox(name: str, layer: SettingsLayer) -> bool:
     """Whether a sandbox is wanted so much that Claude Code would not begin without it, either."""
     return name == "sandbox" and layer.values[name].get("failIfUnavailable") is True
 
 
-def _find_servers(root: Path, config_dir: Path) -> Iterator[Unsupported]:
-    state = state_file(config_dir)
-    places = [(path, _read_object(path)) for path in (root / ".mcp.json", managed_file().with_name("managed-mcp.json"))]
+def _find_servers(root: Path, config_dir: Path) -> Iterator[UnsupportedFeature]:
+    state = find_state_file(config_dir)
+    places = [
+        (path, _read_object(path)) for path in (root / ".mcp.json", find_managed_file().with_name("managed-mcp.json"))
+    ]
     if state is not None:
         known = _read_object(state)
         projects = known.get("projects")
@@ -158,13 +164,13 @@ def _find_servers(root: Path, config_dir: Path) -> Iterator[Unsupported]:
     for path, values in places:
         servers = values.get("mcpServers")
         if isinstance(servers, Mapping) and servers:
-            yield Unsupported(str(path), f"MCP servers are not started: {', '.join(map(str, servers))[:200]}")
+            yield UnsupportedFeature(str(path), f"MCP servers are not started: {', '.join(map(str, servers))[:200]}")
 
 
 def _read_object(path: Path) -> Mapping[str, Any]:
     """The object that a file holds; nothing if it can't be read, as it is Claude Code's to complain of."""
     try:
-        values = decoded(small_file(path, MAX_CONFIG_BYTES))
+        values = decode_settings(read_small_file(path, MAX_CONFIG_BYTES))
     except (OSError, ValueError):
         return {}
     return values if isinstance(values, Mapping) else {}

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from turnlog.session.session import Session
 
 
-def leaf_of(session: Session, wanted: str) -> str:
+def find_leaf(session: Session, wanted: str) -> str:
     """The entry that a branch ends with, by the branch's number or the entry's uuid or the start of it."""
     leaves = session.graph.leaves
     if wanted.isdecimal() and len(wanted) < 6:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from turnlog.errors import UsageError
 
 # name in the file -> what it must be
-_EXPECTED = {
+_EXPECTED_VALUES = {
     "config_dirs": "a list of folders",
     "gap_minutes": "a whole number of minutes, 1 or more",
     "color": "true or false",
@@ -45,7 +45,7 @@ class Config(NamedTuple):
     """Where spans are sent and how much they tell; see `turnlog.trace.targets`, which checks it."""
 
 
-def load(**flags: Any) -> Config:
+def load_config(**flags: Any) -> Config:
     """Read the settings; flags that are given (not None) win over environment and file."""
     chosen = {name: value for name, value in flags.items() if value is not None}
     return Config(**{**_from_file(), **_from_environment(), **chosen})
@@ -55,14 +55,14 @@ def config_file() -> Path:
     """The file that settings are read from, whether it exists or not."""
     if named := os.environ.get("TURNLOG_CONFIG"):
         return Path(named).expanduser()
-    return _own_folder("XDG_CONFIG_HOME", ".config") / "config.toml"
+    return _find_own_folder("XDG_CONFIG_HOME", ".config") / "config.toml"
 
 
 def data_dir() -> Path:
     """The one folder that turnlog keeps its own data in; not created here."""
     if named := os.environ.get("TURNLOG_HOME"):
         return Path(named).expanduser()
-    return _own_folder("XDG_DATA_HOME", ".local/share")
+    return _find_own_folder("XDG_DATA_HOME", ".local/share")
 
 
 def trace_dir() -> Path:
@@ -70,7 +70,7 @@ def trace_dir() -> Path:
     return data_dir() / "trace"
 
 
-def _own_folder(variable: str, usual: str) -> Path:
+def _find_own_folder(variable: str, usual: str) -> Path:
     # What platformdirs answers, without its import: that costs as much as a bare interpreter.
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "turnlog"
@@ -83,10 +83,10 @@ def _own_folder(variable: str, usual: str) -> Path:
 def _from_environment() -> dict[str, Any]:
     found: dict[str, Any] = {}
     if folders := os.environ.get("TURNLOG_CONFIG_DIRS"):
-        found["config_dirs"] = _folders(folders.split(os.pathsep))
+        found["config_dirs"] = _expand_folders(folders.split(os.pathsep))
     if minutes := os.environ.get("TURNLOG_GAP_MINUTES"):
         if not minutes.isdecimal() or int(minutes) < 1:
-            raise UsageError(f"TURNLOG_GAP_MINUTES={minutes}: expected {_EXPECTED['gap_minutes']}")
+            raise UsageError(f"TURNLOG_GAP_MINUTES={minutes}: expected {_EXPECTED_VALUES['gap_minutes']}")
         found["gap_minutes"] = int(minutes)
     if os.environ.get("NO_COLOR"):
         found["color"] = False
@@ -98,17 +98,17 @@ def _from_environment() -> dict[str, Any]:
 def _from_file() -> dict[str, Any]:
     path = config_file()
     found: dict[str, Any] = {}
-    for key, value in _parsed(path).items():
-        if key not in _EXPECTED:
-            print(f"turnlog: warning: {path}: unknown key {key!r}{_nearest(key)}", file=sys.stderr)
-        elif not _fits(key, value):
-            raise UsageError(f"{path}: {key} = {value!r}: expected {_EXPECTED[key]}")
+    for key, value in _parse_file(path).items():
+        if key not in _EXPECTED_VALUES:
+            print(f"turnlog: warning: {path}: unknown key {key!r}{_suggest_key(key)}", file=sys.stderr)
+        elif not _is_valid(key, value):
+            raise UsageError(f"{path}: {key} = {value!r}: expected {_EXPECTED_VALUES[key]}")
         else:
-            found[key] = _folders(value) if key == "config_dirs" else value
+            found[key] = _expand_folders(value) if key == "config_dirs" else value
     return found
 
 
-def _parsed(path: Path) -> dict[str, Any]:
+def _parse_file(path: Path) -> dict[str, Any]:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -128,7 +128,7 @@ def _parsed(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: {error}; correct the file or move it away") from error
 
 
-def _fits(key: str, value: object) -> bool:
+def _is_valid(key: str, value: object) -> bool:
     if key == "config_dirs":
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     if key == "gap_minutes":
@@ -138,11 +138,11 @@ def _fits(key: str, value: object) -> bool:
     return isinstance(value, dict if key == "trace" else bool)
 
 
-def _folders(names: list[str]) -> tuple[str, ...]:
+def _expand_folders(names: list[str]) -> tuple[str, ...]:
     return tuple(str(Path(name).expanduser()) for name in names if name)
 
 
-def _nearest(key: str) -> str:
+def _suggest_key(key: str) -> str:
     from difflib import get_close_matches
 
-    return "".join(f"; did you mean {name!r}?" for name in get_close_matches(key, _EXPECTED, 1))
+    return "".join(f"; did you mean {name!r}?" for name in get_close_matches(key, _EXPECTED_VALUES, 1))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import click
 
 from turnlog._version import __version__
-from turnlog.cli.table import COMMANDS, DEFAULT, PIPED, Row
+from turnlog.cli.table import COMMANDS, DEFAULT_COMMAND, PIPED_COMMAND, CommandRow
 
 COMPLETION_VARIABLE = "_TURNLOG_COMPLETE"
 """With this in its environment the program prints completions instead of running a command."""
@@ -17,7 +17,7 @@ COMPLETION_VARIABLE = "_TURNLOG_COMPLETE"
 class LazyGroup(click.Group):
     """A group whose commands come from a table."""
 
-    rows: Mapping[str, Row] = COMMANDS
+    rows: Mapping[str, CommandRow] = COMMANDS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the table's order, which is the order to learn them in."""
@@ -53,7 +53,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=f"Without a command, `turnlog` means `turnlog {DEFAULT}`, and in a pipe `turnlog {PIPED}`.",
+    epilog=f"Without a command, `turnlog` means `turnlog {DEFAULT_COMMAND}`, and in a pipe `turnlog {PIPED_COMMAND}`.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="turnlog", message="%(prog)s %(version)s")
 def turnlog() -> None:

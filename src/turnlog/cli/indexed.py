@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from turnlog.cli.sessions.catalogue import belongs
+from turnlog.cli.sessions.catalogue import is_in_project
 
 if TYPE_CHECKING:
     import apsw
 
 
-def sessions_of(db: apsw.Connection, project: str) -> list[int]:
+def find_project_sessions(db: apsw.Connection, project: str) -> list[int]:
     """The sessions of a project: of this folder and those below it, or of folders with such a name.
 
     Raises UsageError if no session has such a project.
     """
     rows = db.execute("SELECT DISTINCT session, cwd FROM file WHERE kind = 'session'")
-    if found := [number for number, cwd in rows if belongs(cwd, project)]:
+    if found := [number for number, cwd in rows if is_in_project(cwd, project)]:
         return found
-    from turnlog.store.scope import known_projects
+    from turnlog.store.scope import require_projects
 
     query = "SELECT id FROM session WHERE project IN (SELECT value FROM json_each(?))"
-    return [number for (number,) in db.execute(query, (str(known_projects(db, project)),))]
+    return [number for (number,) in db.execute(query, (str(require_projects(db, project)),))]

@@ -18,35 +18,35 @@ import sys
 import click
 
 from turnlog.cli.group import COMPLETION_VARIABLE, turnlog
-from turnlog.cli.start import begin
-from turnlog.cli.table import DEFAULT, PIPED
-from turnlog.cli.terminal import on_terminal
+from turnlog.cli.start import prepare_run
+from turnlog.cli.table import DEFAULT_COMMAND, PIPED_COMMAND
+from turnlog.cli.terminal import is_on_terminal
 from turnlog.errors import TurnlogError
 
-INTERRUPTED = 130
-PIPE_CLOSED = 141
+INTERRUPTED_STATUS = 130
+PIPE_CLOSED_STATUS = 141
 
 
-def run(words: list[str]) -> int:
+def run_program(words: list[str]) -> int:
     """Run one command and return the exit status."""
     try:
-        begin(words)
-        status = _invoke(words or [DEFAULT if on_terminal() else PIPED])
+        prepare_run(words)
+        status = _invoke_command(words or [DEFAULT_COMMAND if is_on_terminal() else PIPED_COMMAND])
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - the last door: what passes it is a traceback
-        return ended(error)
+        return report_failure(error)
     return status
 
 
-def ended(error: BaseException) -> int:
+def report_failure(error: BaseException) -> int:
     """Tell what ended a run before its time, and give the exit status for it."""
-    status = _explain(error)
+    status = _explain_error(error)
     _leave_quietly()
     return status
 
 
-def _invoke(words: list[str]) -> int:
+def _invoke_command(words: list[str]) -> int:
     if COMPLETION_VARIABLE in os.environ:
         turnlog.main(words, prog_name="turnlog", complete_var=COMPLETION_VARIABLE)
     # Not `main()`: that one prints, exits and swallows interrupts in click's own manner.
@@ -55,54 +55,54 @@ def _invoke(words: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _explain(error: BaseException) -> int:
+def _explain_error(error: BaseException) -> int:
     if os.environ.get("TURNLOG_DEBUG") == "1" and not isinstance(error, (click.exceptions.Exit, SystemExit)):
         import traceback
 
-        _say("".join(traceback.format_exception(error)))
+        _write_stderr("".join(traceback.format_exception(error)))
     match error:
         case click.exceptions.Exit():
             return error.exit_code
         case SystemExit():
-            return _exit_status(error)
+            return _read_exit_status(error)
         case click.ClickException():
-            return _complain(error.format_message(), error.exit_code, _hint(error))
+            return _print_complaint(error.format_message(), error.exit_code, _build_hint(error))
         case TurnlogError():
-            return _complain(str(error), error.exit_status)
+            return _print_complaint(str(error), error.exit_status)
         case KeyboardInterrupt() | click.Abort():
-            return _complain("interrupted", INTERRUPTED)
-        case OSError() if _pipe_closed(error):
-            return PIPE_CLOSED
+            return _print_complaint("interrupted", INTERRUPTED_STATUS)
+        case OSError() if _is_pipe_closed(error):
+            return PIPE_CLOSED_STATUS
         case OSError() if error.strerror:
             place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
-            return _complain(place + error.strerror, 1)
+            return _print_complaint(place + error.strerror, 1)
     words = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return _complain(f"internal error: {words} (TURNLOG_DEBUG=1 shows the traceback)", 1)
+    return _print_complaint(f"internal error: {words} (TURNLOG_DEBUG=1 shows the traceback)", 1)
 
 
-def _exit_status(error: SystemExit) -> int:
+def _read_exit_status(error: SystemExit) -> int:
     if error.code is None or isinstance(error.code, int):
         return error.code or 0
-    return _complain(str(error.code), 1)
+    return _print_complaint(str(error.code), 1)
 
 
-def _pipe_closed(error: OSError) -> bool:
+def _is_pipe_closed(error: OSError) -> bool:
     # Windows reports a closed pipe as an invalid argument of a write that names no file.
     return error.errno == errno.EPIPE or (os.name == "nt" and error.errno == errno.EINVAL and error.filename is None)
 
 
-def _hint(error: click.ClickException) -> str:
+def _build_hint(error: click.ClickException) -> str:
     if not isinstance(error, click.UsageError) or error.ctx is None:
         return ""
     return f"Try '{error.ctx.command_path} --help'.\n"
 
 
-def _complain(message: str, status: int, hint: str = "") -> int:
-    _say(f"turnlog: {one_line(message)}\n{hint}")
+def _print_complaint(message: str, status: int, hint: str = "") -> int:
+    _write_stderr(f"turnlog: {format_one_line(message)}\n{hint}")
     return status
 
 
-def _say(text: str) -> None:
+def _write_stderr(text: str) -> None:
     if sys.stderr is None:
         return
     try:
@@ -112,11 +112,11 @@ def _say(text: str) -> None:
         pass  # Nobody can be told that nobody listens.
 
 
-def one_line(text: str) -> str:
+def format_one_line(text: str) -> str:
     """Put a message on one line and spell out control characters: names in it come from strangers' files."""
-    from turnlog.cli.terminal import visible
+    from turnlog.cli.terminal import make_visible
 
-    return visible(" ".join(part for part in text.splitlines() if part))
+    return make_visible(" ".join(part for part in text.splitlines() if part))
 
 
 def _leave_quietly() -> None:

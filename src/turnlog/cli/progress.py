@@ -6,12 +6,12 @@ import sys
 import time
 from collections.abc import Callable
 
-Progress = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Is told how many of how many are done."""
-_PAUSE = 0.1
+_REFRESH_SECONDS = 0.1
 
 
-def progress(words: str) -> Progress | None:
+def show_progress(words: str) -> ProgressCallback | None:
     """Shows how far it is, in words such as `archiving {done:,} of {total:,} …`; None where nobody looks."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
@@ -21,7 +21,7 @@ def progress(words: str) -> Progress | None:
         nonlocal shown
         if done == total:
             sys.stderr.write("\r\x1b[K")
-        elif time.monotonic() - shown > _PAUSE:
+        elif time.monotonic() - shown > _REFRESH_SECONDS:
             shown = time.monotonic()
             sys.stderr.write("\r" + words.format(done=done, total=total))
             sys.stderr.flush()

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from turnlog.cli.terminal import Screen, pad, width
+from turnlog.cli.terminal import TerminalScreen, measure_width, pad_to_cells
 
-GAP = 2
-_NAME_CELLS = 24
-_TEXT_CELLS = 12
-_TITLE_CELLS = 16
+COLUMN_GAP_CELLS = 2
+_MIN_NAME_CELLS = 24
+_MIN_TEXT_CELLS = 12
+_MIN_TITLE_CELLS = 16
 
 
 class FittedColumns(NamedTuple):
@@ -31,9 +31,9 @@ def fit_columns(
 ) -> FittedColumns:
     """Fit columns into the cells of a line; `texts` may be cut to so many cells, `spare` go in that order."""
     sizes, waiting = dict(enumerate(widths)), list(spare)
-    while available is not None and waiting and _excess(sizes, available) > _slack(sizes, texts):
+    while available is not None and waiting and _count_excess(sizes, available) > _count_slack(sizes, texts):
         sizes.pop(waiting.pop(0), None)
-    for _ in range(_excess(sizes, available) if available is not None else 0):
+    for _ in range(_count_excess(sizes, available) if available is not None else 0):
         wide = [column for column, least in texts.items() if sizes.get(column, 0) > least]
         if not wide:
             break
@@ -41,18 +41,18 @@ def fit_columns(
     return FittedColumns(list(sizes), list(sizes.values()), [at for at in range(len(widths)) if at not in sizes])
 
 
-def _excess(sizes: Mapping[int, int], available: int) -> int:
-    return max(sum(sizes.values()) + GAP * (len(sizes) - 1) - available, 0)
+def _count_excess(sizes: Mapping[int, int], available: int) -> int:
+    return max(sum(sizes.values()) + COLUMN_GAP_CELLS * (len(sizes) - 1) - available, 0)
 
 
-def _slack(sizes: Mapping[int, int], texts: Mapping[int, int]) -> int:
+def _count_slack(sizes: Mapping[int, int], texts: Mapping[int, int]) -> int:
     return sum(max(sizes[column] - least, 0) for column, least in texts.items() if column in sizes)
 
 
-def rows(
+def render_table_rows(
     head: tuple[str, ...],
     cells: Iterable[tuple[str, ...]],
-    screen: Screen,
+    screen: TerminalScreen,
     numbers: range,
     spare: Sequence[str] = (),
 ) -> Iterator[str]:
@@ -63,17 +63,17 @@ def rows(
     found = list(cells)
     if not found:
         return
-    widths = [max(map(width, column)) for column in zip(head, *found, strict=True)]
-    texts = {at: _NAME_CELLS if at == 0 else _TEXT_CELLS for at in range(len(head)) if at not in numbers}
+    widths = [max(map(measure_width, column)) for column in zip(head, *found, strict=True)]
+    texts = {at: _MIN_NAME_CELLS if at == 0 else _MIN_TEXT_CELLS for at in range(len(head)) if at not in numbers}
     fitted = fit_columns(widths, screen.width, texts, [head.index(name) for name in spare if name in head])
-    yield screen.paint(screen.fit(_row(head, fitted, numbers)), "bold")
-    yield from (screen.fit(_row(row, fitted, numbers)) for row in found)
-    yield from left_out([head[at] for at in fitted.left_out], screen)
+    yield screen.paint(screen.fit(_render_row(head, fitted, numbers)), "bold")
+    yield from (screen.fit(_render_row(row, fitted, numbers)) for row in found)
+    yield from describe_left_out([head[at] for at in fitted.left_out], screen)
 
 
-def titled_rows(
+def render_titled_rows(
     cells: Sequence[tuple[str, ...]],
-    screen: Screen,
+    screen: TerminalScreen,
     numbers: Collection[int] = (),
     texts: Mapping[int, int] | None = None,
     spare: Sequence[int] = (),
@@ -81,40 +81,42 @@ def titled_rows(
     """A list without a head: an id, some columns, and last a title, which gets what is left of the line."""
     if not cells:
         return
-    widths = [max(map(width, column)) for column in zip(*(row[:-1] for row in cells), strict=True)]
-    available = None if screen.width is None else screen.width - GAP - _TITLE_CELLS
+    widths = [max(map(measure_width, column)) for column in zip(*(row[:-1] for row in cells), strict=True)]
+    available = None if screen.width is None else screen.width - COLUMN_GAP_CELLS - _MIN_TITLE_CELLS
     fitted = fit_columns(widths, available, texts or {}, spare)
     for row in cells:
         left = [
-            row[at].rjust(size) if at in numbers else pad(row[at], size)
+            row[at].rjust(size) if at in numbers else pad_to_cells(row[at], size)
             for at, size in zip(fitted.kept, fitted.widths, strict=True)
         ]
-        rest = "".join(" " * GAP + text for text in left[1:]) + " " * GAP
-        title = screen.fit(row[-1], width(left[0] + rest))
+        rest = "".join(" " * COLUMN_GAP_CELLS + text for text in left[1:]) + " " * COLUMN_GAP_CELLS
+        title = screen.fit(row[-1], measure_width(left[0] + rest))
         yield screen.paint(left[0], "yellow") + screen.paint(rest, "dim") + title
 
 
-def left_out(names: Sequence[str], screen: Screen) -> Iterator[str]:
+def describe_left_out(names: Sequence[str], screen: TerminalScreen) -> Iterator[str]:
     """Say which columns there was no room for."""
     if names:
-        yield from screen.prose(
+        yield from screen.wrap_prose(
             f"No room at this width for: {', '.join(names)}; a wider terminal or --json shows them."
         )
 
 
-def _row(cells: tuple[str, ...], fitted: FittedColumns, numbers: range) -> str:
+def _render_row(cells: tuple[str, ...], fitted: FittedColumns, numbers: range) -> str:
     texts = (
-        cells[at].rjust(size) if at in numbers else pad(_end(cells[at], size) if at == 0 else cells[at], size)
+        cells[at].rjust(size)
+        if at in numbers
+        else pad_to_cells(_keep_path_end(cells[at], size) if at == 0 else cells[at], size)
         for at, size in zip(fitted.kept, fitted.widths, strict=True)
     )
-    return (" " * GAP).join(texts).rstrip()
+    return (" " * COLUMN_GAP_CELLS).join(texts).rstrip()
 
 
-def _end(cell: str, size: int) -> str:
+def _keep_path_end(cell: str, size: int) -> str:
     """The end of a path that is too long: its name tells more than where it begins."""
-    return cell if width(cell) <= size else "…" + cell[len(cell) - size + 1 :]
+    return cell if measure_width(cell) <= size else "…" + cell[len(cell) - size + 1 :]
 
 
-def number(value: int) -> str:
+def format_table_number(value: int) -> str:
     """A number in a table; nothing for none."""
     return f"{value:,}" if value else "·"

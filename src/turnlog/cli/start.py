@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 
-def begin(words: list[str]) -> None:
+def prepare_run(words: list[str]) -> None:
     """Get ready for any text, and have the archive brought up to date in the background if that is due."""
     _tolerate_any_text()
     if words[:1] != ["archive"]:

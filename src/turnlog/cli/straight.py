@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def usage(words: list[str]) -> int | None:
+def run_plain_usage(words: list[str]) -> int | None:
     """Answer `turnlog usage [--json]` and return the exit status; None for any other form."""
     if words not in ([], ["--json"]):
         return None
 
     def run() -> int:
-        from turnlog.cli.usage.report import Words, print_usage
+        from turnlog.cli.usage.report import UsageOptions, print_usage
 
-        print_usage(Words(as_json=bool(words)))
+        print_usage(UsageOptions(as_json=bool(words)))
         return 0
 
-    return _ran("usage", run)
+    return _run_command("usage", run)
 
 
-def chat(words: list[str]) -> int | None:
+def run_plain_chat(words: list[str]) -> int | None:
     """Answer `turnlog -p …` in its plain forms and return the exit status; None for any other form."""
     import _signal as signal  # type: ignore[import-not-found]  # what `signal` stands on: is loaded with the interpreter
 
@@ -33,40 +33,40 @@ def chat(words: list[str]) -> int | None:
     if hears:
         # Before and behind the turn there is nothing to tidy up, and an exception amid imports may crash them.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from turnlog.cli.chat.options import plain
+    from turnlog.cli.chat.options import parse_plain_words
 
-    said = plain(words)
+    said = parse_plain_words(words)
     if said is None or not said.get("is_printed"):
         if hears:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         return None
-    status = _ran("chat", lambda: _chatted(said))
+    status = _run_command("chat", lambda: _run_chat(said))
     if hears:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     return status
 
 
-def _chatted(said: Mapping[str, Any]) -> int:
-    from turnlog.cli.chat.chatting import chatted
+def _run_chat(said: Mapping[str, Any]) -> int:
+    from turnlog.cli.chat.chatting import run_chat
 
-    return chatted(said)
+    return run_chat(said)
 
 
-def _ran(name: str, run: Callable[[], int]) -> int:
+def _run_command(name: str, run: Callable[[], int]) -> int:
     """Run a command as the full program does, and tell in the same way how it failed; the exit status."""
     try:
         _load_decoder()
-        from turnlog.cli.start import begin
+        from turnlog.cli.start import prepare_run
 
-        begin([name])
+        prepare_run([name])
         status = run()
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as error:  # noqa: BLE001 - told in the same way as by the full program
-        from turnlog.cli.program import ended
+        from turnlog.cli.program import report_failure
 
-        return ended(error)
-    _spare_the_end()
+        return report_failure(error)
+    _skip_final_collection()
     return status
 
 
@@ -81,6 +81,6 @@ def _load_decoder() -> None:
         del sys.modules["typing_extensions"]
 
 
-def _spare_the_end() -> None:
+def _skip_final_collection() -> None:
     """Let nothing be looked through for garbage when the process ends: that takes a tenth of a short run."""
     gc.freeze()

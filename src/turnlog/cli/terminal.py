@@ -5,36 +5,46 @@ from __future__ import annotations
 import os
 import sys
 
-from turnlog.render.terminal import STYLES, Screen, cut, first_lines, line, lines, pad, visible, width
+from turnlog.render.terminal import (
+    STYLE_CODES,
+    TerminalScreen,
+    cut_to_cells,
+    make_visible,
+    measure_width,
+    pad_to_cells,
+    take_first_lines,
+    to_visible_line,
+    to_visible_lines,
+)
 
 __all__ = [
-    "STYLES",
-    "Screen",
-    "cut",
-    "first_lines",
-    "line",
-    "lines",
-    "on_terminal",
-    "pad",
-    "screen",
-    "visible",
-    "width",
+    "STYLE_CODES",
+    "TerminalScreen",
+    "cut_to_cells",
+    "detect_screen",
+    "is_on_terminal",
+    "make_visible",
+    "measure_width",
+    "pad_to_cells",
+    "take_first_lines",
+    "to_visible_line",
+    "to_visible_lines",
 ]
 
 
-def screen(color: bool | None = None) -> Screen:
+def detect_screen(color: bool | None = None) -> TerminalScreen:
     """What standard output is; `color` is what the user chose, None leaves it to the terminal."""
-    if not on_terminal():
-        return Screen(color=bool(color))
+    if not is_on_terminal():
+        return TerminalScreen(color=bool(color))
     import shutil
 
     if color is None:
         color = os.environ.get("TERM") != "dumb"
     if color and os.name == "nt":
         os.system("")  # old consoles understand colours only after this
-    return Screen(color, shutil.get_terminal_size().columns)
+    return TerminalScreen(color, shutil.get_terminal_size().columns)
 
 
-def on_terminal() -> bool:
+def is_on_terminal() -> bool:
     """Whether somebody watches standard output."""
     return sys.stdout is not None and sys.stdout.isatty()

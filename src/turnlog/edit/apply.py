@@ -15,20 +15,20 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.busy import blocking, signs
-from turnlog.edit.carried import Carried
-from turnlog.edit.identity import Identity
-from turnlog.edit.target import Target
-from turnlog.edit.undo.undo import Record, Rewrite, Undo
-from turnlog.edit.unfinished import noted
+from turnlog.edit.busy import find_open_signs, select_blocking_signs
+from turnlog.edit.carried import CarriedFile
+from turnlog.edit.identity import IdRenewer
+from turnlog.edit.target import SessionTarget
+from turnlog.edit.undo.undo import RewriteChange, Undo, UndoRecord
+from turnlog.edit.unfinished import keep_unfinished_note
 from turnlog.entries import writer
-from turnlog.entries.patch import encoded
+from turnlog.entries.patch import encode_json_line
 from turnlog.entries.tail import Checkpoint
-from turnlog.entries.window import open_regular
+from turnlog.entries.window import open_regular_file
 from turnlog.errors import Busy, TurnlogError
 
-_BLOCK = 1 << 20
-Lines = Callable[[], Iterable[bytes]]
+_BLOCK_BYTES = 1 << 20
+LineSource = Callable[[], Iterable[bytes]]
 """Gives the lines of a file, as often as it is asked."""
 
 
@@ -39,66 +39,66 @@ class NewSession(NamedTuple):
     """Where its transcript will be; nothing may stand there."""
     root: Path
     """The folder that nothing may lead out of: a config folder, or the transcript's own."""
-    lines: Lines
-    identity: Identity
-    files: tuple[Carried, ...] = ()
+    lines: LineSource
+    identity: IdRenewer
+    files: tuple[CarriedFile, ...] = ()
     title: str | None = None
     read: Callable[[Path], Iterable[bytes]] | None = None
     """How a file that is carried along is read, if not as it is; line by line where ids are in it."""
 
 
-class _Unsettled(Exception):
+class _IdsUnsettled(Exception):
     """An id was passed over that turned out to be the session's."""
 
 
-def create(new: NewSession) -> int:
+def write_new_session(new: NewSession) -> int:
     """Write a new session; gives the bytes of its transcript. On any failure nothing of it stays."""
-    with _noted(new):
+    with _keep_note_while_writing(new):
         try:
-            _attempt(new, new.identity)
-        except _Unsettled:
-            new.identity.again()
-            _attempt(new)
+            _try_to_write(new, new.identity)
+        except _IdsUnsettled:
+            new.identity.reset_mistakes()
+            _try_to_write(new)
     return new.path.stat().st_size
 
 
 @contextlib.contextmanager
-def _noted(new: NewSession) -> Iterator[None]:
+def _keep_note_while_writing(new: NewSession) -> Iterator[None]:
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(noted(new.path, new.root, [file.goal for file in new.files]))
+            held.enter_context(keep_unfinished_note(new.path, new.root, [file.goal for file in new.files]))
         except OSError as error:
             raise TurnlogError(f"{new.path}: {error.strerror or error}; nothing was written") from None
         yield
 
 
-def _attempt(new: NewSession, settled: Identity | None = None) -> None:
+def _try_to_write(new: NewSession, settled: IdRenewer | None = None) -> None:
     made: list[Path] = []
     try:
         for file in new.files:
-            _make(file.goal, _content(file, new), new, made)
+            _create_file(file.goal, _read_carried_content(file, new), new, made)
         if new.title is not None and new.root != new.path.parent:
-            beside = encoded({"customTitle": new.title})
-            _make(new.path.with_suffix("") / "custom-title.json", [beside], new, made)
-        _make(new.path, _transcript(new, settled), new, made)
+            beside = encode_json_line({"customTitle": new.title})
+            _create_file(new.path.with_suffix("") / "custom-title.json", [beside], new, made)
+        _create_file(new.path, _iterate_transcript(new, settled), new, made)
     except BaseException:
-        _unmake(made)
+        _remove_created(made)
         raise
 
 
-def _transcript(new: NewSession, settled: Identity | None) -> Iterator[bytes]:
+def _iterate_transcript(new: NewSession, settled: IdRenewer | None) -> Iterator[bytes]:
     yield from new.lines()
     if settled is not None and not settled.is_complete:
-        raise _Unsettled
+        raise _IdsUnsettled
 
 
-def _make(goal: Path, content: Iterable[bytes], new: NewSession, made: list[Path]) -> None:
+def _create_file(goal: Path, content: Iterable[bytes], new: NewSession, made: list[Path]) -> None:
     top = goal.relative_to(new.root).parts[:-1][:1]
     root = new.root.joinpath(*top)  # `projects` itself may be a link: people keep it on another disk
     try:
-        _folders(goal.parent, root, made)
+        _create_folders(goal.parent, root, made)
         made.append(goal)  # before it is there: an interrupt may come at any moment
-        writer.create(goal, content, root=root)
+        writer.create_file(goal, content, root=root)
     except FileExistsError:
         made.remove(goal)
         raise TurnlogError(f"{goal}: stands there already; nothing was written") from None
@@ -106,18 +106,18 @@ def _make(goal: Path, content: Iterable[bytes], new: NewSession, made: list[Path
         raise TurnlogError(f"{goal}: {error.strerror or error}; nothing was written") from None
 
 
-def _folders(folder: Path, root: Path, made: list[Path]) -> None:
+def _create_folders(folder: Path, root: Path, made: list[Path]) -> None:
     missing = []
     while not folder.exists() and folder != root:
         missing.append(folder)
         folder = folder.parent
     for path in reversed(missing):
-        writer.inside(path, root)
+        writer.resolve_inside(path, root)
         made.append(path)
         path.mkdir(mode=0o700, exist_ok=True)
 
 
-def _unmake(made: list[Path]) -> None:
+def _remove_created(made: list[Path]) -> None:
     for path in reversed(made):
         with contextlib.suppress(OSError):  # a folder that somebody else has put something into stays
             if path.is_dir():
@@ -126,34 +126,41 @@ def _unmake(made: list[Path]) -> None:
                 path.unlink()
 
 
-def _content(file: Carried, new: NewSession) -> Iterable[bytes]:
+def _read_carried_content(file: CarriedFile, new: NewSession) -> Iterable[bytes]:
     """The bytes of a file that is carried along, with new ids where it names some."""
-    read = (new.read or _pieces)(file.source)
+    read = (new.read or _read_pieces)(file.source)
     if not file.names_ids:
         return read
-    return map(new.identity.line if file.source.suffix == ".jsonl" else new.identity.text, read)
+    return map(new.identity.renew_line if file.source.suffix == ".jsonl" else new.identity.renew_text, read)
 
 
-def _pieces(path: Path) -> Iterator[bytes]:
+def _read_pieces(path: Path) -> Iterator[bytes]:
     """A transcript line by line, another file in blocks."""
-    fd, _ = open_regular(path)
+    fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb") as source:
         if path.suffix in (".jsonl", ".json"):
             yield from source
-        while block := source.read(_BLOCK):
+        while block := source.read(_BLOCK_BYTES):
             yield block
 
 
-def refuse_busy(found: Target, *, force: bool = False) -> None:
+def refuse_busy_session(found: SessionTarget, *, force: bool = False) -> None:
     """Refuse to change a session in place that is open elsewhere; `force` overrides what is only a suspicion."""
-    told = blocking(signs(found), force=force)
+    told = select_blocking_signs(find_open_signs(found), force=force)
     if told:
         raise Busy(f"{found.session_id}: {told[0].words}; {told[0].remedy}, or work on a clone")
 
 
-def replace(
-    found: Target, lines: Lines, undo: Undo, *, verb: str, words: str, expected: Checkpoint | None, force: bool = False
-) -> Record:
+def replace_transcript(
+    found: SessionTarget,
+    lines: LineSource,
+    undo: Undo,
+    *,
+    verb: str,
+    words: str,
+    expected: Checkpoint | None,
+    force: bool = False,
+) -> UndoRecord:
     """Put another content in the place of a session's transcript; the original can be had again."""
-    refuse_busy(found, force=force)
-    return undo.carry_out(verb, words, [Rewrite(found.path, lines, found.root, expected)])
+    refuse_busy_session(found, force=force)
+    return undo.carry_out(verb, words, [RewriteChange(found.path, lines, found.root, expected)])

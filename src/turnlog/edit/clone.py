@@ -11,27 +11,27 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.apply import NewSession, create
-from turnlog.edit.carried import carried, left_out
-from turnlog.edit.draft import Draft, is_torn
-from turnlog.edit.ending import LONGEST, lineage, title_of_made, titles
-from turnlog.edit.identity import Identity, new_id
-from turnlog.edit.judged import must_resume
-from turnlog.edit.target import Target, must_be_session, one_line, target
+from turnlog.edit.apply import NewSession, write_new_session
+from turnlog.edit.carried import list_carried_files, list_left_out_links
+from turnlog.edit.draft import Draft, is_torn_line
+from turnlog.edit.ending import MAX_TITLE_CHARS, build_lineage_entry, build_title_entries, compose_copy_title
+from turnlog.edit.identity import IdRenewer, create_uuid
+from turnlog.edit.judged import check_resumes
+from turnlog.edit.target import SessionTarget, check_is_session, clean_one_line, find_target
 from turnlog.entries.decode import BOM
-from turnlog.entries.patch import encoded
-from turnlog.entries.peeks import title_of
+from turnlog.entries.patch import encode_json_line
+from turnlog.entries.peeks import read_best_title
 from turnlog.entries.reader import Transcript
-from turnlog.entries.tail import mark
-from turnlog.entries.window import open_regular
+from turnlog.entries.tail import make_checkpoint
+from turnlog.entries.window import open_regular_file
 from turnlog.errors import Changed
 from turnlog.session.session import Session
 
 
-class Made(NamedTuple):
+class ClonedSession(NamedTuple):
     """A session that was made from another."""
 
-    source: Target
+    source: SessionTarget
     path: Path
     session_id: str
     title: str
@@ -45,7 +45,7 @@ class Made(NamedTuple):
     """Links among what belongs to the source, which were not followed."""
 
 
-def clone(
+def clone_session(
     path: Path,
     draft: Draft | None = None,
     *,
@@ -54,69 +54,71 @@ def clone(
     new: str | None = None,
     read: Callable[[Path], Iterable[bytes]] | None = None,
     apart_from: Collection[str] = (),
-) -> Made:
+) -> ClonedSession:
     """Make a new session from one, as it stands or as an edit left it.
 
     `read` reads what belongs to it, `apart_from` names what the edit is meant to change (see `judged`).
     """
-    found = target(path)
-    must_be_session(found)
+    found = find_target(path)
+    check_is_session(found)
     torn = [draft.torn_bytes if draft else 0]
     draft = draft.without_torn_end() if draft else None
-    identity = Identity(found.session_id, new or new_id(), draft.file.by_uuid if draft else ())
-    name = one_line(title, "title", LONGEST) if title is not None else _title(found, verb)
+    identity = IdRenewer(found.session_id, new or create_uuid(), draft.file.by_uuid if draft else ())
+    name = clean_one_line(title, "title", MAX_TITLE_CHARS) if title is not None else _choose_title(found, verb)
     made = NewSession(
         found.path.with_name(f"{identity.new}.jsonl"),
         found.config_dir or found.path.parent,
-        lambda: _lines(found, draft, identity, verb, name, torn),
+        lambda: _build_lines(found, draft, identity, verb, name, torn),
         identity,
-        tuple(carried(found, identity.new)),
+        tuple(list_carried_files(found, identity.new)),
         name,
         read,
     )
     if draft is not None:
         source = Session(draft.file)
         try:
-            must_resume(source, draft, apart_from)
+            check_resumes(source, draft, apart_from)
         finally:
             source.close_agents()
-    size = create(made)
-    return Made(found, made.path, identity.new, name, size, len(made.files), torn[0], tuple(left_out(found)))
+    size = write_new_session(made)
+    return ClonedSession(
+        found, made.path, identity.new, name, size, len(made.files), torn[0], tuple(list_left_out_links(found))
+    )
 
 
-def _title(found: Target, verb: str) -> str:
-    return title_of_made(verb, title_of(found.path), found.session_id)
+def _choose_title(found: SessionTarget, verb: str) -> str:
+    return compose_copy_title(verb, read_best_title(found.path), found.session_id)
 
 
-def _lines(
-    found: Target, draft: Draft | None, identity: Identity, verb: str, title: str, torn: list[int]
+def _build_lines(
+    found: SessionTarget, draft: Draft | None, identity: IdRenewer, verb: str, title: str, torn: list[int]
 ) -> Iterator[bytes]:
-    yield encoded(lineage(verb, found.session_id, identity.new)) + b"\n"
-    rest = _streamed(found.path, identity, torn) if draft is None else draft.lines(identity.line)
+    yield encode_json_line(build_lineage_entry(verb, found.session_id, identity.new)) + b"\n"
+    rest = _stream_lines(found.path, identity, torn) if draft is None else draft.iterate_lines(identity.renew_line)
     yield next(rest, b"").removeprefix(BOM)  # only at the start of a file do clients pass over it
     yield from rest
-    for row in titles(title, identity.new):
-        yield encoded(row) + b"\n"
+    for row in build_title_entries(title, identity.new):
+        yield encode_json_line(row) + b"\n"
 
 
-def _streamed(path: Path, identity: Identity, torn: list[int]) -> Iterator[bytes]:
+def _stream_lines(path: Path, identity: IdRenewer, torn: list[int]) -> Iterator[bytes]:
     """The lines of a file, as far as it goes now, with new ids; `Changed` if it does more than grow meanwhile.
 
     A last line that is cut off is left out, and its length noted.
     """
-    fd, status = open_regular(path)
+    fd, status = open_regular_file(path)
     left = status.st_size
     with os.fdopen(fd, "rb", 1 << 20) as file:
-        begun = mark(fd, status.st_size)
+        begun = make_checkpoint(fd, status.st_size)
         file.seek(0)
         for line in file:
             left -= len(line)
             if left < 0:
                 break
-            if line[-1:] != b"\n" and all(map(is_torn, Transcript.of(line).items)):
+            if line[-1:] != b"\n" and all(map(is_torn_line, Transcript.from_bytes(line).items)):
                 torn[0] = len(line)
                 break
-            new = identity.line(line)
+            new = identity.renew_line(line)
             yield new if new[-1:] == b"\n" else new + b"\n"
-        if mark(fd, status.st_size) != begun:
+        if make_checkpoint(fd, status.st_size) != begun:
             raise Changed(f"{path}: was rewritten while it was read; nothing was written, try again")

@@ -11,24 +11,30 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from turnlog.edit.links import relinked
-from turnlog.entries.entry import Body, Entry, Item, Scrap
-from turnlog.entries.patch import GONE, encoded, patched
-from turnlog.entries.reader import BUFFER, Source, Transcript
+from turnlog.edit.links import relink_rows
+from turnlog.entries.entry import Body, Entry, EntryOrScrap, Scrap
+from turnlog.entries.patch import REMOVE_KEY, encode_json_line, patch_entry
+from turnlog.entries.reader import READ_BUFFER_BYTES, Transcript, TranscriptSource
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
-_HEADS = {"uuid": "uuid", "parentUuid": "parent_uuid", "type": "type", "subtype": "subtype", "timestamp": "timestamp"}
+_NO_CHANGES: Mapping[str, Any] = MappingProxyType({})
+_KNOWN_KEYS = {
+    "uuid": "uuid",
+    "parentUuid": "parent_uuid",
+    "type": "type",
+    "subtype": "subtype",
+    "timestamp": "timestamp",
+}
 """Keys that an entry knows without being read again."""
-Changes = Mapping[int, Mapping[str, Any]]
+RowChanges = Mapping[int, Mapping[str, Any]]
 """Top-level values by the place of a row."""
 
 
-class Row(NamedTuple):
+class DraftRow(NamedTuple):
     """One line of a session on its way."""
 
-    item: Item | None = None
+    item: EntryOrScrap | None = None
     """What it is in the file; None: a line that an edit made up."""
-    changed: Mapping[str, Any] = _NOTHING
+    changed: Mapping[str, Any] = _NO_CHANGES
     """Top-level keys with their new values, or GONE. Of a made-up line: all of it."""
 
     @property
@@ -41,64 +47,64 @@ class Draft(NamedTuple):
     """A session file on its way through edits."""
 
     file: Transcript
-    rows: tuple[Row, ...]
+    rows: tuple[DraftRow, ...]
 
     @classmethod
-    def of(cls, file: Transcript) -> Draft:
+    def from_transcript(cls, file: Transcript) -> Draft:
         """The file as it stands."""
-        return cls(file, tuple(Row(item) for item in file.items))
+        return cls(file, tuple(DraftRow(item) for item in file.items))
 
     # -- what a row says now
 
-    def value(self, row: Row, key: str) -> Any:
+    def get_value(self, row: DraftRow, key: str) -> Any:
         """One top-level value of a row, None if it has none."""
         if key in row.changed:
             found = row.changed[key]
-            return None if found is GONE else found
+            return None if found is REMOVE_KEY else found
         if (entry := row.entry) is None:
             return None
-        if key in _HEADS and entry.flaw is None:
-            return getattr(entry, _HEADS[key])
-        return self.file.body(entry).get(key)
+        if key in _KNOWN_KEYS and entry.flaw is None:
+            return getattr(entry, _KNOWN_KEYS[key])
+        return self.file.read_body(entry).get(key)
 
-    def body(self, row: Row) -> Body:
+    def get_body(self, row: DraftRow) -> Body:
         """The whole object of a row, as a dict of its own; empty for a scrap."""
-        whole = self.file.body(row.entry) if row.entry is not None else {}
-        return {key: value for key, value in {**whole, **row.changed}.items() if value is not GONE}
+        whole = self.file.read_body(row.entry) if row.entry is not None else {}
+        return {key: value for key, value in {**whole, **row.changed}.items() if value is not REMOVE_KEY}
 
-    def uuid(self, row: Row) -> str | None:
+    def get_uuid(self, row: DraftRow) -> str | None:
         """The uuid of a row."""
-        found = self.value(row, "uuid")
+        found = self.get_value(row, "uuid")
         return found if isinstance(found, str) else None
 
-    def parent(self, row: Row) -> str | None:
+    def get_parent_uuid(self, row: DraftRow) -> str | None:
         """The uuid of the row's parent."""
-        found = self.value(row, "parentUuid")
+        found = self.get_value(row, "parentUuid")
         return found if isinstance(found, str) and found else None
 
-    def places(self) -> dict[int, int]:
+    def map_entry_places(self) -> dict[int, int]:
         """The place of each entry's row, by the index of the entry."""
         return {row.entry.index: at for at, row in enumerate(self.rows) if row.entry is not None}
 
     # -- edits
 
-    def changing(self, changes: Changes) -> Draft:
+    def with_changes(self, changes: RowChanges) -> Draft:
         """With other values in some rows, by their place."""
         rows = list(self.rows)
         for at, values in changes.items():
             rows[at] = rows[at]._replace(changed={**rows[at].changed, **values})
         return self._replace(rows=tuple(rows))
 
-    def without(self, gone: Collection[int]) -> Draft:
+    def without_rows(self, gone: Collection[int]) -> Draft:
         """Without some rows, by their place; references to them go to their own nearest ancestor that stays."""
         if not gone:
             return self
-        fixed = self.changing(relinked(self, frozenset(gone)))
+        fixed = self.with_changes(relink_rows(self, frozenset(gone)))
         return self._replace(rows=tuple(row for at, row in enumerate(fixed.rows) if at not in gone))
 
-    def adding(self, *bodies: Body) -> Draft:
+    def with_added_lines(self, *bodies: Body) -> Draft:
         """With lines behind all others."""
-        return self._replace(rows=self.rows + tuple(Row(None, body) for body in bodies))
+        return self._replace(rows=self.rows + tuple(DraftRow(None, body) for body in bodies))
 
     @property
     def torn_bytes(self) -> int:
@@ -110,59 +116,61 @@ class Draft(NamedTuple):
         torn = self._torn_line()
         return self if torn is None else self._replace(rows=tuple(row for row in self.rows if row.item is not torn))
 
-    def _torn_line(self) -> Item | None:
+    def _torn_line(self) -> EntryOrScrap | None:
         last = next((row.item for row in reversed(self.rows) if row.item is not None), None)
-        if last is None or not is_torn(last) or _is_mid_line(self, last):
+        if last is None or not is_torn_line(last) or _is_mid_line(self, last):
             return None
         return None if self.file.source.read(last.end - 1, 1) == b"\n" else last
 
     # -- what would be written
 
-    def lines(self, finish: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
+    def iterate_lines(self, finish: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
         """All lines as they would be written; `finish` has the last word on each of them."""
         end = max((item.end for item, _ in self.rows if item is not None), default=0)
-        read = _Window(self.file.source, end).read
+        read = _ReadWindow(self.file.source, end).read
         for at, (item, changed) in enumerate(self.rows):
             if item is None:
-                raw = encoded({key: value for key, value in changed.items() if value is not GONE}) + b"\n"
+                raw = (
+                    encode_json_line({key: value for key, value in changed.items() if value is not REMOVE_KEY}) + b"\n"
+                )
             else:
                 raw = read(item.offset, item.size)
                 if changed and isinstance(item, Entry):
-                    raw = patched(raw, changed)
+                    raw = patch_entry(raw, changed)
             if finish is not None:
                 raw = finish(raw)
-            if raw[-1:] != b"\n" and not self._goes_on(at):
+            if raw[-1:] != b"\n" and not self._continues_line(at):
                 raw += b"\n"
             yield raw
 
-    def _goes_on(self, at: int) -> bool:
+    def _continues_line(self, at: int) -> bool:
         """Whether the row behind one stands on the same line in the file, and so it does here."""
         item, behind = self.rows[at].item, self.rows[at + 1].item if at + 1 < len(self.rows) else None
         return item is not None and behind is not None and item.end == behind.offset and _is_mid_line(self, behind)
 
-    def transcript(self) -> Transcript:
+    def to_transcript(self) -> Transcript:
         """The result, read again, for views and checks."""
-        result = Transcript.of(b"".join(self.lines()))
+        result = Transcript.from_bytes(b"".join(self.iterate_lines()))
         result.path = self.file.path  # its id is that of the source for now, and so are its sub-agents
         return result
 
 
-def is_torn(item: Item) -> bool:
+def is_torn_line(item: EntryOrScrap) -> bool:
     """Whether a last line without an end is cut off, still being written, or what a crash left: NULs."""
     return isinstance(item, Scrap) and item.kind in ("torn", "padding")
 
 
-class _Window:
+class _ReadWindow:
     """Reads a file that is read from front to back in large pieces."""
 
-    def __init__(self, source: Source, end: int) -> None:
+    def __init__(self, source: TranscriptSource, end: int) -> None:
         self._source, self._end = source, end
         self._start, self._held = 0, b""
 
     def read(self, offset: int, size: int) -> bytes:
         at = offset - self._start
         if at < 0 or at + size > len(self._held):
-            self._held = self._source.read(offset, max(size, min(BUFFER, self._end - offset)))
+            self._held = self._source.read(offset, max(size, min(READ_BUFFER_BYTES, self._end - offset)))
             self._start, at = offset, 0
         return self._held[at : at + size]
 

@@ -11,18 +11,18 @@ from datetime import UTC, datetime
 
 from turnlog.entries.entry import Body
 
-LONGEST = 500
-_MADE = re.compile(r"(?:Clone|Fork|Repair)(?: (\d+))? of (.*)", re.DOTALL)
+MAX_TITLE_CHARS = 500
+_COPY_TITLE_PATTERN = re.compile(r"(?:Clone|Fork|Repair)(?: (\d+))? of (.*)", re.DOTALL)
 
 
-def lineage(verb: str, source: str, new: str) -> Body:
+def build_lineage_entry(verb: str, source: str, new: str) -> Body:
     """The line that says from which session a new one was made."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     origin = {"sessionId": source}
     return {"type": "turnlog", "verb": verb, "forkedFrom": origin, "sessionId": new, "timestamp": now}
 
 
-def titles(title: str, session_id: str) -> list[Body]:
+def build_title_entries(title: str, session_id: str) -> list[Body]:
     """The entries that give a session its title, as the client's `/rename` writes them."""
     return [
         {"type": "custom-title", "customTitle": title, "sessionId": session_id},
@@ -30,16 +30,16 @@ def titles(title: str, session_id: str) -> list[Body]:
     ]
 
 
-def going_on(leaf: str, prompt: str | None, session_id: str) -> Body:
+def build_leaf_entry(leaf: str, prompt: str | None, session_id: str) -> Body:
     """The entry that names the row from which the newest client goes on."""
     found: Body = {"type": "last-prompt", "leafUuid": leaf, "sessionId": session_id}
     return {"type": "last-prompt", "lastPrompt": prompt, **found} if prompt else found
 
 
-def title_of_made(verb: str, title: str | None, source: str) -> str:
+def compose_copy_title(verb: str, title: str | None, source: str) -> str:
     """What a new session is called: `Clone of …`, and `Clone 2 of …` when it was made from one of these."""
     word, name, number = verb.title(), title or source[:8], 1
-    if made := _MADE.fullmatch(name):
+    if made := _COPY_TITLE_PATTERN.fullmatch(name):
         number, name = int(made[1] or 1) + 1, made[2]
     text = f"{word} of {name}" if number == 1 else f"{word} {number} of {name}"
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:LONGEST]
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:MAX_TITLE_CHARS]

@@ -6,20 +6,20 @@ from collections.abc import Collection
 
 from turnlog.edit.draft import Draft
 from turnlog.errors import TurnlogError
-from turnlog.session.health.resumable import verdict, worse
+from turnlog.session.health.resumable import judge_session, list_regressions
 from turnlog.session.session import Session
 
-PORTABLE = frozenset({"compaction", "user", "assistant"})
+PORTABLE_LOSSES = frozenset({"compaction", "user", "assistant"})
 """What the portable form may lack: it holds no more than what would be resumed."""
 
 
-def must_resume(source: Session, draft: Draft, apart_from: Collection[str] = ()) -> None:
+def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = ()) -> None:
     """Refuse a result, to be written as a new session, that the client would resume worse than what it was made from.
 
     `apart_from` names what the edit is meant to change (see `session.health.resumable.worse`).
     """
     apart = {*apart_from, "other-session"}  # all its entries will have the id of the new one
-    with Session(draft.transcript()) as after:
-        reasons = worse(verdict(source), verdict(after), apart_from=apart)
+    with Session(draft.to_transcript()) as after:
+        reasons = list_regressions(judge_session(source), judge_session(after), apart_from=apart)
     if reasons:
         raise TurnlogError(f"{source.path}: the result would not resume as well: {reasons[0]}; nothing was written")

@@ -16,14 +16,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from turnlog.entries.layout import scan
+from turnlog.entries.layout import scan_folder
 
-_PROC = Path("/proc")
-_NAMES = ("claude", "claude.exe")
-_RUNTIMES = ("node", "node.exe", "bun", "nodejs")
-_SCRIPTS = ("/claude-code/cli.js", "/bin/claude", "/.bin/claude")
+_PROC_FOLDER = Path("/proc")
+_CLIENT_NAMES = ("claude", "claude.exe")
+_RUNTIME_NAMES = ("node", "node.exe", "bun", "nodejs")
+_CLIENT_SCRIPTS = ("/claude-code/cli.js", "/bin/claude", "/.bin/claude")
 _MAX_WAIT_SECONDS = 20
-_DELETED = " (deleted)"
+_DELETED_SUFFIX = " (deleted)"
 
 
 class LooseClient(NamedTuple):
@@ -49,22 +49,22 @@ def find_running_clients() -> list[LooseClient]:
     """All clients of this user that run, registered or not; raises `ProcessesHidden`."""
     if sys.platform == "win32":  # pragma: no cover - needs that system
         return []
-    return list(_read_proc() if (_PROC / "self" / "stat").exists() else ask_ps())
+    return list(_read_proc() if (_PROC_FOLDER / "self" / "stat").exists() else ask_ps())
 
 
-def is_client(words: list[str], title: str = "") -> bool:
+def is_client_process(words: list[str], title: str = "") -> bool:
     """Whether a command line, or the name of a process, is a client's."""
-    if title in _NAMES:
+    if title in _CLIENT_NAMES:
         return True
     name = PurePosixPath(words[0]).name if words else ""
-    is_script = name in _RUNTIMES and any(word.endswith(_SCRIPTS) for word in words[1:4])
-    return name in _NAMES or is_script
+    is_script = name in _RUNTIME_NAMES and any(word.endswith(_CLIENT_SCRIPTS) for word in words[1:4])
+    return name in _CLIENT_NAMES or is_script
 
 
-def config_dir_of(pid: int) -> Path | None:
+def read_process_config_dir(pid: int) -> Path | None:
     """The config folder that a process works with, by its environment; None if that can't be seen."""
     try:
-        words = (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+        words = (_PROC_FOLDER / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
         return None
     given = dict(word.partition(b"=")[::2] for word in words)
@@ -77,8 +77,8 @@ def config_dir_of(pid: int) -> Path | None:
 
 
 def _read_proc() -> Iterator[LooseClient]:
-    booted = _boot_time()
-    for item in scan(_PROC):
+    booted = _read_boot_time()
+    for item in scan_folder(_PROC_FOLDER):
         if item.name.isdecimal() and int(item.name) != os.getpid():
             with contextlib.suppress(OSError, ValueError, IndexError):  # it may end at any moment
                 if (found := _read_process(int(item.name), booted)) is not None:
@@ -86,17 +86,17 @@ def _read_proc() -> Iterator[LooseClient]:
 
 
 def _read_process(pid: int, booted: float) -> LooseClient | None:
-    folder = _PROC / str(pid)
+    folder = _PROC_FOLDER / str(pid)
     words = [os.fsdecode(word) for word in (folder / "cmdline").read_bytes().split(b"\0") if word]
     is_ours = folder.stat().st_uid == os.geteuid() or os.geteuid() == 0
-    if not is_ours or not is_client(words, (folder / "comm").read_text(errors="replace").strip()):
+    if not is_ours or not is_client_process(words, (folder / "comm").read_text(errors="replace").strip()):
         return None
     fields = (folder / "stat").read_bytes().rsplit(b")", 1)[1].split()
     started = booted + int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    return LooseClient(pid, int(fields[1]), started, _folders_of(folder), config_dir_of(pid))
+    return LooseClient(pid, int(fields[1]), started, _read_process_folders(folder), read_process_config_dir(pid))
 
 
-def _folders_of(process: Path) -> tuple[str, ...]:
+def _read_process_folders(process: Path) -> tuple[str, ...]:
     """The working folder of a process, and the name that it had when the process started.
 
     One that has ended, and of which only the number is left, has none: that raises.
@@ -105,7 +105,7 @@ def _folders_of(process: Path) -> tuple[str, ...]:
         cwd = os.fspath((process / "cwd").readlink())
     except PermissionError:
         return ()
-    folders = [cwd.removesuffix(_DELETED)]
+    folders = [cwd.removesuffix(_DELETED_SUFFIX)]
     with contextlib.suppress(OSError):
         words = (process / "environ").read_bytes().split(b"\0")
         begun = next((os.fsdecode(word[4:]) for word in words if word.startswith(b"PWD=/")), None)
@@ -116,9 +116,9 @@ def _folders_of(process: Path) -> tuple[str, ...]:
     return tuple(folders)
 
 
-def _boot_time() -> float:
+def _read_boot_time() -> float:
     with contextlib.suppress(OSError, StopIteration, ValueError):
-        lines = (_PROC / "stat").read_text().splitlines()
+        lines = (_PROC_FOLDER / "stat").read_text().splitlines()
         return float(next(line.split()[1] for line in lines if line.startswith("btime ")))
     return 0.0
 
@@ -128,14 +128,14 @@ def _boot_time() -> float:
 
 def ask_ps() -> Iterator[LooseClient]:
     """The clients that `ps` lists; `lsof` says where they work, and what they have open for writing."""
-    listed = _run(["ps", "-x", "-ww", "-o", "pid=,ppid=,etime=,args="])
+    listed = _run_program(["ps", "-x", "-ww", "-o", "pid=,ppid=,etime=,args="])
     if listed is None:
         raise ProcessesHidden("`ps` could not be asked")
     now = time.time()
     for line in listed.splitlines():
         pid, parent, elapsed, *words = [*line.split(), "", "", ""]
         words = [word for word in words if word]
-        if pid.isdecimal() and parent.isdecimal() and int(pid) != os.getpid() and is_client(words):
+        if pid.isdecimal() and parent.isdecimal() and int(pid) != os.getpid() and is_client_process(words):
             folders, writing = _ask_lsof(int(pid))
             age = parse_elapsed(elapsed)
             started = 0.0 if age is None else now - age
@@ -155,7 +155,7 @@ def parse_elapsed(text: str) -> float | None:
 
 
 def _ask_lsof(pid: int) -> tuple[tuple[str, ...], frozenset[str]]:
-    told = _run(["lsof", "-w", "-p", str(pid), "-F", "fan"])
+    told = _run_program(["lsof", "-w", "-p", str(pid), "-F", "fan"])
     return parse_lsof(told.splitlines()) if told is not None else ((), frozenset())
 
 
@@ -177,7 +177,7 @@ def parse_lsof(lines: Iterable[str]) -> tuple[tuple[str, ...], frozenset[str]]:
     return tuple(folders), frozenset(writing)
 
 
-def _run(words: list[str]) -> str | None:
+def _run_program(words: list[str]) -> str | None:
     """What a program prints; None if it can't be asked."""
     env = {**os.environ, "LC_ALL": "C"}
     try:

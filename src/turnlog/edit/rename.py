@@ -16,74 +16,81 @@ from typing import NamedTuple
 
 import msgspec
 
-from turnlog.edit.busy import Sign, signs
-from turnlog.edit.target import Target, one_line, target
-from turnlog.edit.undo.undo import Append, Change, Create, Rewrite, Undo
-from turnlog.entries.writer import append, replace
+from turnlog.edit.busy import OpenSign, find_open_signs
+from turnlog.edit.target import SessionTarget, clean_one_line, find_target
+from turnlog.edit.undo.undo import AppendChange, CreateChange, FileChange, RewriteChange, Undo
+from turnlog.entries.writer import append_lines, replace_file
 
-LONGEST = 500
+MAX_TITLE_CHARS = 500
 """More would not be shown anywhere."""
 
 
-class Appended(NamedTuple):
+class AppendResult(NamedTuple):
     """What was appended to which session."""
 
-    target: Target
+    target: SessionTarget
     value: str
-    busy: list[Sign]
+    busy: list[OpenSign]
     """What tells that the session is open elsewhere."""
 
 
-class Beside(NamedTuple):
+class SidecarFile(NamedTuple):
     """A small file beside the transcript that says the same."""
 
     path: Path
     data: bytes
 
 
-def rename(path: Path, title: str, undo: Undo | None = None) -> Appended:
+def rename_session(path: Path, title: str, undo: Undo | None = None) -> AppendResult:
     """Give a session a title; with `undo` in a way that can be taken back."""
-    found, value = target(path), one_line(title, "title", LONGEST)
+    found, value = find_target(path), clean_one_line(title, "title", MAX_TITLE_CHARS)
     own = found.session_id
     rows = (
         {"type": "custom-title", "customTitle": value, "sessionId": own},
         {"type": "agent-name", "agentName": value, "sessionId": own},
     )
     data = msgspec.json.encode({"customTitle": value})
-    beside = None if found.config_dir is None else Beside(found.session_dir / "custom-title.json", data)
-    return note(found, value, *rows, beside=beside, undo=undo, verb="rename")
+    beside = None if found.config_dir is None else SidecarFile(found.session_dir / "custom-title.json", data)
+    return append_session_entries(found, value, *rows, beside=beside, undo=undo, verb="rename")
 
 
-def note(
-    found: Target, value: str, *rows: dict[str, str], verb: str, undo: Undo | None = None, beside: Beside | None = None
-) -> Appended:
+def append_session_entries(
+    found: SessionTarget,
+    value: str,
+    *rows: dict[str, str],
+    verb: str,
+    undo: Undo | None = None,
+    beside: SidecarFile | None = None,
+) -> AppendResult:
     """Append entries to a session, in one write.
 
     Where the last line has no end, a running client may be about to write it: then nothing is appended.
     """
-    busy = signs(found)
+    busy = find_open_signs(found)
     is_written = any(sign.kind not in ("client", "unseen") for sign in busy)  # such a client would write it at once
     lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
     if undo is None:
-        append(found.path, lines, root=found.root, mend=not is_written)
+        append_lines(found.path, lines, root=found.root, mend=not is_written)
         if beside is not None:
-            _keep_beside(found, beside)
+            _write_sidecar(found, beside)
     else:
-        changes: list[Change] = [Append(found.path, lines, found.root, mend=not is_written)]
-        undo.carry_out(verb, f"{found.session_id}: {value or 'taken away'}", changes + _changes(found, beside))
-    return Appended(found, value, busy)
+        changes: list[FileChange] = [AppendChange(found.path, lines, found.root, mend=not is_written)]
+        undo.carry_out(
+            verb, f"{found.session_id}: {value or 'taken away'}", changes + _build_sidecar_changes(found, beside)
+        )
+    return AppendResult(found, value, busy)
 
 
-def _changes(found: Target, beside: Beside | None) -> list[Change]:
+def _build_sidecar_changes(found: SessionTarget, beside: SidecarFile | None) -> list[FileChange]:
     if beside is None:
         return []
     path, data = beside
     if path.exists():
-        return [Rewrite(path, lambda: [data], found.root, keep_times=False)]
-    return [Create(path, lambda: [data], found.root)]
+        return [RewriteChange(path, lambda: [data], found.root, keep_times=False)]
+    return [CreateChange(path, lambda: [data], found.root)]
 
 
-def _keep_beside(found: Target, beside: Beside) -> None:
+def _write_sidecar(found: SessionTarget, beside: SidecarFile) -> None:
     if not beside.path.parent.is_symlink():
         beside.path.parent.mkdir(mode=0o700, exist_ok=True)
-    replace(beside.path, beside.data, root=found.root)
+    replace_file(beside.path, beside.data, root=found.root)

@@ -8,13 +8,13 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.writer import replace
+from turnlog.entries.writer import replace_file
 from turnlog.errors import UsageError
 
-_KEPT = ".before-restore"
+_KEPT_SUFFIX = ".before-restore"
 
 
-class Restored(NamedTuple):
+class RestoredFile(NamedTuple):
     """What was written."""
 
     place: Path
@@ -22,7 +22,7 @@ class Restored(NamedTuple):
     """The copy of what was there before."""
 
 
-def restore_file(place: Path, data: bytes, *, force: bool = False) -> Restored:
+def restore_file(place: Path, data: bytes, *, force: bool = False) -> RestoredFile:
     """Write a file; one that is there is only replaced by force, and a copy of it stays beside it."""
     real = Path(os.path.realpath(place))
     if real.is_dir():
@@ -34,15 +34,15 @@ def restore_file(place: Path, data: bytes, *, force: bool = False) -> Restored:
         raise UsageError(f"{place}: is no plain file; name another place")
     if there and not force:
         raise UsageError(f"{place}: is there already; --force replaces it and keeps a copy")
-    kept = _keep(real) if there else None
-    replace(real, data, root=real.parent, mode=0o644)
-    return Restored(place, kept)
+    kept = _keep_copy(real) if there else None
+    replace_file(real, data, root=real.parent, mode=0o644)
+    return RestoredFile(place, kept)
 
 
-def _keep(place: Path) -> Path:
+def _keep_copy(place: Path) -> Path:
     """Copy a file to a free name beside it."""
     for number in count():
-        copy = place.with_name(f"{place.name}{_KEPT}{f'-{number}' if number else ''}")
+        copy = place.with_name(f"{place.name}{_KEPT_SUFFIX}{f'-{number}' if number else ''}")
         try:
             descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         except FileExistsError:

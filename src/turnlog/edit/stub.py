@@ -12,29 +12,29 @@ from pathlib import Path
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.entries.window import open_regular
+from turnlog.entries.window import open_regular_file
 from turnlog.errors import TurnlogError
 
-_BLOCK = 1 << 20
+_BLOCK_BYTES = 1 << 20
 
 
-def goes_on_from(stub: Path, original: Path) -> bool:
+def is_continuation(stub: Path, original: Path) -> bool:
     """Whether a file is the continuation of another: all that it builds on, and lacks, is in the other."""
-    if not (_is_plain(stub) and _is_plain(original) and stub.suffix == original.suffix == ".jsonl"):
+    if not (_is_plain_file(stub) and _is_plain_file(original) and stub.suffix == original.suffix == ".jsonl"):
         return False
     try:
         files = [Transcript.open(path) for path in (stub, original)]
     except (TurnlogError, OSError):
         return False
     try:
-        return _continues(*files)
+        return _continues_transcript(*files)
     finally:
         for file in files:
             file.close()
 
 
-def _continues(stub: Transcript, original: Transcript) -> bool:
-    entries = [entry for entry in stub.entries if not entry.lost]
+def _continues_transcript(stub: Transcript, original: Transcript) -> bool:
+    entries = [entry for entry in stub.entries if not entry.is_lost]
     linked = [entry for entry in entries if entry.uuid]
     if (
         not entries
@@ -43,33 +43,33 @@ def _continues(stub: Transcript, original: Transcript) -> bool:
     ):
         return False
     outside = [entry.parent_uuid for entry in linked if entry.parent_uuid and entry.parent_uuid not in stub.by_uuid]
-    begins_inside = not linked or _first(linked).parent_uuid in original.by_uuid
+    begins_inside = not linked or _find_first_entry(linked).parent_uuid in original.by_uuid
     return begins_inside and all(parent in original.by_uuid for parent in outside)
 
 
-def _first(linked: list[Entry]) -> Entry:
+def _find_first_entry(linked: list[Entry]) -> Entry:
     """The first entry in the order of the conversation: a client may write an answer before its prompt."""
     known = {entry.uuid for entry in linked}
     return next((entry for entry in linked if entry.parent_uuid not in known), linked[0])
 
 
-def begins_with(path: Path, original: Path) -> bool:
+def begins_with_file(path: Path, original: Path) -> bool:
     """Whether a file is another one with something behind it, or equal to it."""
-    if not (_is_plain(path) and _is_plain(original)) or path.stat().st_size < original.stat().st_size:
+    if not (_is_plain_file(path) and _is_plain_file(original)) or path.stat().st_size < original.stat().st_size:
         return False
     with path.open("rb") as one, original.open("rb") as other:
-        while block := other.read(_BLOCK):
+        while block := other.read(_BLOCK_BYTES):
             if one.read(len(block)) != block:
                 return False
     return True
 
 
-def joined_lines(original: Path, stub: bytes) -> Iterator[bytes]:
+def join_stub_lines(original: Path, stub: bytes) -> Iterator[bytes]:
     """The bytes of the original with the stub behind it, on lines of their own."""
-    fd, _ = open_regular(original)
+    fd, _ = open_regular_file(original)
     last = b""
     with os.fdopen(fd, "rb") as file:
-        while block := file.read(_BLOCK):
+        while block := file.read(_BLOCK_BYTES):
             yield block
             last = block
     if last and not last.endswith(b"\n"):
@@ -77,5 +77,5 @@ def joined_lines(original: Path, stub: bytes) -> Iterator[bytes]:
     yield stub
 
 
-def _is_plain(path: Path) -> bool:
+def _is_plain_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()

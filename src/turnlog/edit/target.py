@@ -9,14 +9,14 @@ from typing import NamedTuple
 from turnlog.demo import is_demo
 from turnlog.entries.layout import is_session_id
 from turnlog.entries.reader import Transcript
-from turnlog.entries.window import open_regular, read_at
+from turnlog.entries.window import open_regular_file, read_at
 from turnlog.errors import TurnlogError, Unreadable, UsageError
-from turnlog.session.foreign import foreign
+from turnlog.session.foreign import explain_foreign_file
 
-_HEAD = 1 << 18
+_HEAD_BYTES = 1 << 18
 
 
-class Target(NamedTuple):
+class SessionTarget(NamedTuple):
     """A session file whose name is its id."""
 
     path: Path
@@ -34,12 +34,12 @@ class Target(NamedTuple):
         """The folder beside it, whether it exists or not."""
         return self.path.with_suffix("")
 
-    def reaches_by_link(self, path: Path) -> bool:
+    def is_reached_by_link(self, path: Path) -> bool:
         """Whether a path below the folder beside it is reached by a link only, and so is not the session's."""
         return self.session_dir.is_symlink() and path != self.session_dir and path.is_relative_to(self.session_dir)
 
 
-def target(path: Path) -> Target:
+def find_target(path: Path) -> SessionTarget:
     """Give the session file at a path; refuses the demo and what the client would not take for a session."""
     if is_demo(path):
         raise UsageError("the made-up sessions of the demo can't be changed or added to; name a session of your own")
@@ -48,29 +48,29 @@ def target(path: Path) -> Target:
     # Not resolved: a link must be seen as one. But `..` and the current folder must not hide where it lies.
     whole = Path(os.path.abspath(path))  # noqa: PTH100
     projects = whole.parent.parent
-    return Target(whole, whole.stem, projects.parent if projects.name == "projects" else None)
+    return SessionTarget(whole, whole.stem, projects.parent if projects.name == "projects" else None)
 
 
-def must_be_session(found: Target) -> None:
+def check_is_session(found: SessionTarget) -> None:
     """Refuse a file that is no session of the client's, with the reason; mostly a look at its beginning is enough."""
-    fd, status = open_regular(found.path)
+    fd, status = open_regular_file(found.path)
     try:
-        head = read_at(fd, 0, _HEAD)
+        head = read_at(fd, 0, _HEAD_BYTES)
     finally:
         os.close(fd)
     if status.st_size > len(head):
         head = head[: head.rfind(b"\n") + 1]
-    if foreign(Transcript.of(head)) is None and head:
+    if explain_foreign_file(Transcript.from_bytes(head)) is None and head:
         return
     file = Transcript.open(found.path)
     try:
-        if reason := foreign(file):
+        if reason := explain_foreign_file(file):
             raise Unreadable(f"{found.path}: this is no session of Claude Code: {reason}")
     finally:
         file.close()
 
 
-def one_line(text: str, what: str, longest: int) -> str:
+def clean_one_line(text: str, what: str, longest: int) -> str:
     """A title or tag as it may be written: on one line, and nothing in it that can't be seen."""
     plain = " ".join(text.split())
     if not plain:
@@ -82,7 +82,7 @@ def one_line(text: str, what: str, longest: int) -> str:
     return plain
 
 
-def must_be_changeable(found: Target) -> None:
+def check_changeable(found: SessionTarget) -> None:
     """Refuse a session that is reached by a link out of its config folder, unless all projects are kept elsewhere."""
     if found.config_dir is None:
         raise TurnlogError(f"{found.path}: lies in no projects folder of the client's; nothing belongs to it")

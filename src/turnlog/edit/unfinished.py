@@ -16,28 +16,28 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
-from turnlog.entries.belongings import belongings
-from turnlog.entries.clients import domain, identity, is_alive, row
-from turnlog.entries.layout import MAKING, unfinished_ids
-from turnlog.entries.patch import encoded
-from turnlog.entries.writer import forget_unfinished
+from turnlog.entries.belongings import list_belongings
+from turnlog.entries.clients import is_process_alive, read_client_file, read_process_domain, read_process_identity
+from turnlog.entries.layout import MAKING_NOTE_PREFIX, list_unfinished_ids
+from turnlog.entries.patch import encode_json_line
+from turnlog.entries.writer import remove_leftover_temporary
 
 _MAX_AGE_SECONDS = 86_400.0
 """A note of another machine that shares the folder is taken for a dead one after so long."""
 
 
 @contextlib.contextmanager
-def noted(transcript: Path, root: Path, goals: Iterable[Path] = ()) -> Iterator[None]:
+def keep_unfinished_note(transcript: Path, root: Path, goals: Iterable[Path] = ()) -> Iterator[None]:
     """Keep a note while a session is made of some files; first remove what others have left in its folder."""
     remove_unfinished(transcript.parent, root)
-    note = transcript.with_name(MAKING + transcript.stem)
+    note = transcript.with_name(MAKING_NOTE_PREFIX + transcript.stem)
     todos = [goal.name for goal in goals if goal.parent == root / "todos"]
-    body = {"session_id": transcript.stem, "pid": os.getpid(), **identity(os.getpid()), "todos": todos}
+    body = {"session_id": transcript.stem, "pid": os.getpid(), **read_process_identity(os.getpid()), "todos": todos}
     try:
         # Not by way of a temporary file: nobody would find that again. A note without words speaks for nobody. The id
         # is new, so a note of this name is ours, and goes whenever an interrupt comes.
         with os.fdopen(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(encoded(body) + b"\n")
+            file.write(encode_json_line(body) + b"\n")
         yield
     finally:
         note.unlink(missing_ok=True)
@@ -46,48 +46,48 @@ def noted(transcript: Path, root: Path, goals: Iterable[Path] = ()) -> Iterator[
 def remove_unfinished(folder: Path, root: Path) -> list[str]:
     """Remove what killed processes left of sessions that they were making in a folder; gives the ids."""
     removed = []
-    for session_id in unfinished_ids(folder):
-        note = folder / (MAKING + session_id)
+    for session_id in list_unfinished_ids(folder):
+        note = folder / (MAKING_NOTE_PREFIX + session_id)
         if _is_being_made(note):
             continue
         if not os.path.lexists(folder / f"{session_id}.jsonl"):
-            for path in _copies(folder, root, session_id):
-                _remove(path)
-            for path in _todos(note, root, session_id):
-                forget_unfinished(path)
+            for path in _find_copies(folder, root, session_id):
+                _remove_path(path)
+            for path in _find_todos(note, root, session_id):
+                remove_leftover_temporary(path)
             removed.append(session_id)
-        forget_unfinished(folder / f"{session_id}.jsonl")
+        remove_leftover_temporary(folder / f"{session_id}.jsonl")
         note.unlink(missing_ok=True)
     return removed
 
 
 def _is_being_made(note: Path) -> bool:
-    said: dict[str, Any] = row(str(note))
+    said: dict[str, Any] = read_client_file(str(note))
     pid, theirs = said.get("pid"), said.get("pidDomain")
     with contextlib.suppress(OSError):
-        if said and theirs != domain():  # nobody can ask it
+        if said and theirs != read_process_domain():  # nobody can ask it
             return time.time() - note.lstat().st_mtime < _MAX_AGE_SECONDS
-    return type(pid) is int and 0 < pid < 1 << 31 and is_alive(pid, said.get("procStart"))
+    return type(pid) is int and 0 < pid < 1 << 31 and is_process_alive(pid, said.get("procStart"))
 
 
-def _copies(folder: Path, root: Path, session_id: str) -> Iterator[Path]:
+def _find_copies(folder: Path, root: Path, session_id: str) -> Iterator[Path]:
     """The files and folders that bear the id of a session that was never finished."""
     yield folder / session_id
     if root != folder:
         yield root / "file-history" / session_id
         yield root / "tasks" / session_id
-        yield from belongings(root, folder, session_id, loose={}).todos
+        yield from list_belongings(root, folder, session_id, loose={}).todos
 
 
-def _todos(note: Path, root: Path, session_id: str) -> Iterator[Path]:
+def _find_todos(note: Path, root: Path, session_id: str) -> Iterator[Path]:
     """The to-do lists that were to be made: all sessions share their folder, so only the note knows their names."""
-    names = row(str(note)).get("todos")
+    names = read_client_file(str(note)).get("todos")
     for name in names if isinstance(names, list) else ():
         if isinstance(name, str) and session_id in name and name == PurePath(name).name:
             yield root / "todos" / name
 
 
-def _remove(path: Path) -> None:
+def _remove_path(path: Path) -> None:
     if path.is_symlink() or path.is_file():
         path.unlink()
     elif path.is_dir():

@@ -16,22 +16,22 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.decode import first_object
+from turnlog.entries.decode import decode_first_object
 from turnlog.entries.junk import is_warm_up
-from turnlog.entries.layout import is_session_id, scan
-from turnlog.entries.window import WINDOW, lines_of, open_regular, read_at
+from turnlog.entries.layout import is_session_id, scan_folder
+from turnlog.entries.window import MAX_END_BYTES, open_regular_file, read_at, split_lines
 
-_AGENT_NAME = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
-_SIDE_WORK = re.compile(
+_AGENT_FILE_NAME = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
+_SIDE_WORK_ID = re.compile(
     "a(compact|prompt_suggestion|side_question|session_memory|speculation|extract_memories|agent_summary|away_summary"
     "|auto_dream|rename|resume_cache_warm|plugin_model_fork)-[0-9a-f]+"
 )
-_SESSION_ID = re.compile(rb'"sessionId"\s*:\s*"([^"\\]*)"')
+_SESSION_ID_FIELD = re.compile(rb'"sessionId"\s*:\s*"([^"\\]*)"')
 
-DEEPEST = 3
+MAX_AGENT_FOLDER_DEPTH = 3
 """How many folders below `subagents` are entered: workflows/<id> is two."""
 
-Loose = dict[str, list["AgentFile"]]
+AgentsBySession = dict[str, list["AgentFile"]]
 """The loose agent files of one project folder by the id of their session; "" for those that name none."""
 
 
@@ -48,27 +48,27 @@ class AgentFile(NamedTuple):
     is_symlink: bool
 
 
-class Owner(NamedTuple):
+class AgentOwner(NamedTuple):
     """Whose a loose agent is."""
 
     session_id: str
     is_warm_up: bool
 
 
-def agent_files(session_path: str | Path, loose: Loose | None = None) -> list[AgentFile]:
+def list_agent_files(session_path: str | Path, loose: AgentsBySession | None = None) -> list[AgentFile]:
     """List the sub-agent files of one session; for many of one folder hand in its `loose_agents`."""
     path = Path(session_path)
     if not is_session_id(path.stem) and path.stem.startswith("agent-"):
         return []  # a sub-agent's own file: those that it started belong to the session, too
-    beside = loose_agents(path.parent) if loose is None else loose
-    return _nested(path.with_suffix("")) + beside.get(path.stem, [])
+    beside = list_loose_agents(path.parent) if loose is None else loose
+    return _list_nested_agents(path.with_suffix("")) + beside.get(path.stem, [])
 
 
-def agents_by_session(project_dir: Path) -> Loose:
+def list_agents_by_session(project_dir: Path) -> AgentsBySession:
     """List the sub-agent files of a whole project folder by session id."""
-    found = {key: list(files) for key, files in loose_agents(project_dir).items()}
-    for item in sorted(scan(project_dir), key=_name):
-        if is_session_id(item.name) and (nested := _nested(Path(item.path))):
+    found = {key: list(files) for key, files in list_loose_agents(project_dir).items()}
+    for item in sorted(scan_folder(project_dir), key=_get_item_name):
+        if is_session_id(item.name) and (nested := _list_nested_agents(Path(item.path))):
             found[item.name] = nested + found.get(item.name, [])
     return found
 
@@ -81,10 +81,10 @@ class StraySession(NamedTuple):
     agents: list[AgentFile]
 
 
-def stray_sessions(project_dir: Path) -> list[StraySession]:
+def list_stray_sessions(project_dir: Path) -> list[StraySession]:
     """List the sessions of a project folder whose own file is missing while files of their sub-agents are there."""
     found: list[StraySession] = []
-    for session_id, files in agents_by_session(project_dir).items():
+    for session_id, files in list_agents_by_session(project_dir).items():
         if not session_id:
             found += [StraySession(file.path, [file]) for file in files]
         elif not os.path.lexists(path := project_dir / f"{session_id}.jsonl"):
@@ -92,85 +92,85 @@ def stray_sessions(project_dir: Path) -> list[StraySession]:
     return found
 
 
-def last_written_ns(session_path: Path) -> int | None:
+def read_last_write_ns(session_path: Path) -> int | None:
     """When a session was last written: its own file, or where that is missing the newest of its sub-agents'."""
-    own = _mtime_ns(session_path)
-    times = [own] if own is not None else [_mtime_ns(file.path) for file in agent_files(session_path)]
+    own = _read_mtime_ns(session_path)
+    times = [own] if own is not None else [_read_mtime_ns(file.path) for file in list_agent_files(session_path)]
     return max((time for time in times if time is not None), default=None)
 
 
-def _mtime_ns(path: Path) -> int | None:
+def _read_mtime_ns(path: Path) -> int | None:
     try:
         return path.stat().st_mtime_ns
     except OSError:
         return None
 
 
-def loose_agents(project_dir: Path) -> Loose:
+def list_loose_agents(project_dir: Path) -> AgentsBySession:
     """List the agent files beside the sessions, reading the first part of each to see whose they are."""
-    found: Loose = {}
+    found: AgentsBySession = {}
     inside = project_dir / "subagents"
-    for agent in _in_folder(project_dir) + ([] if inside.is_symlink() else _in_folder(inside)):
-        session_id, warm_up = owner(agent.path)
+    for agent in _list_agents_in_folder(project_dir) + ([] if inside.is_symlink() else _list_agents_in_folder(inside)):
+        session_id, warm_up = read_agent_owner(agent.path)
         found.setdefault(session_id, []).append(agent._replace(kind="warm-up") if warm_up else agent)
     return found
 
 
-def owner(path: Path) -> Owner:
+def read_agent_owner(path: Path) -> AgentOwner:
     """Give the id of the session that a loose agent belongs to, and whether it is a warm-up."""
     try:
-        fd, _ = open_regular(path)
+        fd, _ = open_regular_file(path)
     except OSError:
-        return Owner("", False)
+        return AgentOwner("", False)
     try:
-        head = read_at(fd, 0, WINDOW)
+        head = read_at(fd, 0, MAX_END_BYTES)
     finally:
         os.close(fd)
     # Before a session is resumed, 2.0.x writes under the id of an empty file: the last one counts.
-    ids = _SESSION_ID.findall(head)
-    return Owner(ids[-1].decode("utf-8", "replace") if ids else "", is_warm_up(lines_of(head)))
+    ids = _SESSION_ID_FIELD.findall(head)
+    return AgentOwner(ids[-1].decode("utf-8", "replace") if ids else "", is_warm_up(split_lines(head)))
 
 
-def agent_meta(meta_path: Path | None) -> dict[str, Any]:
+def read_agent_meta(meta_path: Path | None) -> dict[str, Any]:
     """Read what a `.meta.json` says; nothing when it is missing or broken."""
     try:
-        data = _content(meta_path) if meta_path else b""
+        data = _read_regular_file(meta_path) if meta_path else b""
     except OSError:
         return {}
-    return first_object(data) or {}
+    return decode_first_object(data) or {}
 
 
-def _content(path: Path) -> bytes:
+def _read_regular_file(path: Path) -> bytes:
     """A file; a pipe, whose reading would never end, is an `OSError`."""
-    fd, status = open_regular(path)
+    fd, status = open_regular_file(path)
     try:
         return read_at(fd, 0, status.st_size)
     finally:
         os.close(fd)
 
 
-def _nested(session_dir: Path) -> list[AgentFile]:
+def _list_nested_agents(session_dir: Path) -> list[AgentFile]:
     folder = session_dir / "subagents"
     if session_dir.is_symlink() or folder.is_symlink():
         return []
-    return _below(folder)
+    return _list_agents_below(folder)
 
 
-def _below(folder: Path, depth: int = 0) -> list[AgentFile]:
+def _list_agents_below(folder: Path, depth: int = 0) -> list[AgentFile]:
     """The agents in a folder and below it; those of `workflows/<id>` belong to that workflow."""
-    found = _in_folder(folder, folder.name if folder.parent.name == "workflows" else None)
-    for item in sorted(scan(folder), key=_name) if depth < DEEPEST else ():
+    found = _list_agents_in_folder(folder, folder.name if folder.parent.name == "workflows" else None)
+    for item in sorted(scan_folder(folder), key=_get_item_name) if depth < MAX_AGENT_FOLDER_DEPTH else ():
         if item.is_dir(follow_symlinks=False):
-            found += _below(Path(item.path), depth + 1)
+            found += _list_agents_below(Path(item.path), depth + 1)
     return found
 
 
-def _in_folder(folder: Path, workflow_id: str | None = None) -> list[AgentFile]:
-    items = sorted(scan(folder), key=_name)
+def _list_agents_in_folder(folder: Path, workflow_id: str | None = None) -> list[AgentFile]:
+    items = sorted(scan_folder(folder), key=_get_item_name)
     names = {item.name for item in items}
     found = []
     for item in items:
-        match = _AGENT_NAME.fullmatch(item.name)
+        match = _AGENT_FILE_NAME.fullmatch(item.name)
         if not match or not _is_file(item):
             continue
         agent_id = match[1]
@@ -179,7 +179,7 @@ def _in_folder(folder: Path, workflow_id: str | None = None) -> list[AgentFile]:
             AgentFile(
                 path=folder / item.name,
                 agent_id=agent_id,
-                kind=_kind(agent_id, workflow_id),
+                kind=_classify_agent(agent_id, workflow_id),
                 meta_path=folder / meta if meta in names else None,
                 workflow_id=workflow_id,
                 is_symlink=item.is_symlink(),
@@ -188,14 +188,14 @@ def _in_folder(folder: Path, workflow_id: str | None = None) -> list[AgentFile]:
     return found
 
 
-def _kind(agent_id: str, workflow_id: str | None) -> str:
+def _classify_agent(agent_id: str, workflow_id: str | None) -> str:
     if workflow_id is not None:
         return "workflow"
-    side_work = _SIDE_WORK.fullmatch(agent_id)
+    side_work = _SIDE_WORK_ID.fullmatch(agent_id)
     return side_work[1] if side_work else "subagent"
 
 
-def _name(item: os.DirEntry[str]) -> str:
+def _get_item_name(item: os.DirEntry[str]) -> str:
     return item.name
 
 

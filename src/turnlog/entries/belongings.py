@@ -17,11 +17,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.agents import Loose, loose_agents
-from turnlog.entries.decode import first_object
-from turnlog.entries.layout import scan
+from turnlog.entries.agents import AgentsBySession, list_loose_agents
+from turnlog.entries.decode import decode_first_object
+from turnlog.entries.layout import scan_folder
 
-_KNOWN_INSIDE = {"subagents", "tool-results", "workflows", "custom-title.json", "resume-head.jsonl"}
+_KNOWN_SESSION_ITEMS = {"subagents", "tool-results", "workflows", "custom-title.json", "resume-head.jsonl"}
 _KNOWN_FOLDERS = {"projects", "file-history", "todos", "tasks", "plans", "session-env", "debug"}
 
 
@@ -47,35 +47,35 @@ class Belongings(NamedTuple):
     """Files and folders of the session that this version does not know."""
 
 
-def belongings(
+def list_belongings(
     config_dir: Path,
     project_dir: Path,
     session_id: str,
     plans: Iterable[str] = (),
-    loose: Loose | None = None,
+    loose: AgentsBySession | None = None,
 ) -> Belongings:
     """List what belongs to a session; `plans` are the plan names (`slug`) that its entries carry."""
     inside = project_dir / session_id
-    agents = loose_agents(project_dir) if loose is None else loose
+    agents = list_loose_agents(project_dir) if loose is None else loose
     return Belongings(
-        session_dir=_existing(inside),
-        subagents=_below(inside / "subagents"),
+        session_dir=_find_existing_path(inside),
+        subagents=_list_files_below(inside / "subagents"),
         loose_agents=tuple(agent.path for agent in agents.get(session_id, [])),
-        tool_results=_below(inside / "tool-results"),
-        workflows=_below(inside / "workflows"),
-        custom_title=_existing(inside / "custom-title.json"),
-        resume_head=_existing(inside / "resume-head.jsonl"),
-        file_history=_below(config_dir / "file-history" / session_id),
-        todos=_todos(config_dir / "todos", session_id),
-        tasks=_below(config_dir / "tasks" / session_id),
-        plans=tuple(path for name in plans if (path := _plan(config_dir, name))),
-        session_env=_existing(config_dir / "session-env" / session_id),
-        debug=_existing(config_dir / "debug" / f"{session_id}.txt"),
-        other=_other(config_dir, inside),
+        tool_results=_list_files_below(inside / "tool-results"),
+        workflows=_list_files_below(inside / "workflows"),
+        custom_title=_find_existing_path(inside / "custom-title.json"),
+        resume_head=_find_existing_path(inside / "resume-head.jsonl"),
+        file_history=_list_files_below(config_dir / "file-history" / session_id),
+        todos=_list_todo_files(config_dir / "todos", session_id),
+        tasks=_list_files_below(config_dir / "tasks" / session_id),
+        plans=tuple(path for name in plans if (path := _find_plan_file(config_dir, name))),
+        session_env=_find_existing_path(config_dir / "session-env" / session_id),
+        debug=_find_existing_path(config_dir / "debug" / f"{session_id}.txt"),
+        other=_list_other_files(config_dir, inside),
     )
 
 
-def history(config_dir: Path, session_id: str | None = None) -> Iterator[dict[str, Any]]:
+def read_history(config_dir: Path, session_id: str | None = None) -> Iterator[dict[str, Any]]:
     """Give the lines of `history.jsonl`, all or those of one session; broken lines are passed over."""
     try:
         lines = (config_dir / "history.jsonl").open("rb")
@@ -83,51 +83,51 @@ def history(config_dir: Path, session_id: str | None = None) -> Iterator[dict[st
         return
     with lines:
         for line in lines:
-            row = first_object(line)
+            row = decode_first_object(line)
             if row is not None and (session_id is None or row.get("sessionId") == session_id):
                 yield row
 
 
-def custom_title(path: Path | None) -> str | None:
+def read_custom_title(path: Path | None) -> str | None:
     """Read the title in a `custom-title.json`."""
     try:
-        row = first_object(path.read_bytes()) if path else None
+        row = decode_first_object(path.read_bytes()) if path else None
     except OSError:
         return None
     title = (row or {}).get("customTitle")
     return title if isinstance(title, str) else None
 
 
-def _below(folder: Path) -> tuple[Path, ...]:
+def _list_files_below(folder: Path) -> tuple[Path, ...]:
     """List the files of a folder and of the folders in it."""
     if folder.is_symlink():
         return ()
     return tuple(sorted(Path(base, name) for base, _, names in os.walk(folder) for name in names))
 
 
-def _sorted(folder: Path) -> list[os.DirEntry[str]]:
-    return sorted(scan(folder), key=lambda item: item.name)
+def _list_sorted_items(folder: Path) -> list[os.DirEntry[str]]:
+    return sorted(scan_folder(folder), key=lambda item: item.name)
 
 
-def _todos(folder: Path, session_id: str) -> tuple[Path, ...]:
+def _list_todo_files(folder: Path, session_id: str) -> tuple[Path, ...]:
     names = (f"{session_id}.json", f"{session_id}-agent-")
-    return tuple(Path(item.path) for item in _sorted(folder) if item.name.startswith(names))
+    return tuple(Path(item.path) for item in _list_sorted_items(folder) if item.name.startswith(names))
 
 
-def _plan(config_dir: Path, name: str) -> Path | None:
+def _find_plan_file(config_dir: Path, name: str) -> Path | None:
     # The name comes out of a session file: it must not lead out of the folder.
     safe = name and name not in (".", "..") and not any(mark in name for mark in "/\\:\0")
-    return _existing(config_dir / "plans" / f"{name}.md") if safe else None
+    return _find_existing_path(config_dir / "plans" / f"{name}.md") if safe else None
 
 
-def _other(config_dir: Path, inside: Path) -> tuple[Path, ...]:
-    found = [Path(item.path) for item in _sorted(inside) if item.name not in _KNOWN_INSIDE]
-    for folder in _sorted(config_dir):
+def _list_other_files(config_dir: Path, inside: Path) -> tuple[Path, ...]:
+    found = [Path(item.path) for item in _list_sorted_items(inside) if item.name not in _KNOWN_SESSION_ITEMS]
+    for folder in _list_sorted_items(config_dir):
         if folder.name not in _KNOWN_FOLDERS and folder.is_dir(follow_symlinks=False):
             names = (inside.name, *(inside.name + ending for ending in (".json", ".jsonl", ".txt")))
-            found += [path for name in names if (path := _existing(Path(folder.path, name)))]
+            found += [path for name in names if (path := _find_existing_path(Path(folder.path, name)))]
     return tuple(found)
 
 
-def _existing(path: Path) -> Path | None:
+def _find_existing_path(path: Path) -> Path | None:
     return path if os.path.lexists(path) else None

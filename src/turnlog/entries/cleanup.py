@@ -14,25 +14,25 @@ from pathlib import Path
 
 import msgspec
 
-USUAL_DAYS = 30
-_DAY = 86400
-_FAR = 253402300800.0
+DEFAULT_CLEANUP_DAYS = 30
+_DAY_SECONDS = 86400
+_MAX_TIME_SECONDS = 253402300800.0
 """The end of the calendar: 1 January 10000."""
 
 
-def cleanup_days(config_dir: Path) -> int | None:
+def read_cleanup_days(config_dir: Path) -> int | None:
     """After how many days without a write the client deletes a session; None if it deletes none."""
     try:
         settings = msgspec.json.decode((config_dir / "settings.json").read_bytes() or b"{}")
     except OSError:
-        return USUAL_DAYS
+        return DEFAULT_CLEANUP_DAYS
     except msgspec.MsgspecError:
         return None
-    days = settings.get("cleanupPeriodDays", USUAL_DAYS) if isinstance(settings, dict) else None
+    days = settings.get("cleanupPeriodDays", DEFAULT_CLEANUP_DAYS) if isinstance(settings, dict) else None
     return days if type(days) is int and days > 0 else None
 
 
-def deleted_after(mtime_ns: int, days: int | None) -> float | None:
+def compute_deletion_time(mtime_ns: int, days: int | None) -> float | None:
     """From when on the client may delete a file, in seconds since 1970; None for never."""
-    when = _FAR if days is None else mtime_ns / 1e9 + days * _DAY
-    return when if when < _FAR else None
+    when = _MAX_TIME_SECONDS if days is None else mtime_ns / 1e9 + days * _DAY_SECONDS
+    return when if when < _MAX_TIME_SECONDS else None

@@ -14,13 +14,13 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.decode import first_object
-from turnlog.entries.layout import scan
+from turnlog.entries.decode import decode_first_object
+from turnlog.entries.layout import scan_folder
 
-STATES = ("busy", "shell", "idle", "waiting")
+CLIENT_STATES = ("busy", "shell", "idle", "waiting")
 """What a client says that it is doing."""
-_LONGEST = 200
-_PROC = Path("/proc")
+_MAX_WAITING_CHARS = 200
+_PROC_FOLDER = Path("/proc")
 
 
 class Client(NamedTuple):
@@ -38,27 +38,27 @@ class Client(NamedTuple):
     """What it waits for, in its own words."""
 
 
-def clients(config_dir: Path, here: str | None = None) -> list[Client]:
+def list_clients(config_dir: Path, here: str | None = None) -> list[Client]:
     """The clients that are registered in a config folder; `here` is the domain to compare with, if not our own."""
-    names = [item.path for item in scan(config_dir / "sessions") if item.name.endswith(".json")]
-    ours = here or domain()
-    return [found for name in sorted(names) if (found := _client(name, row(name), ours))]
+    names = [item.path for item in scan_folder(config_dir / "sessions") if item.name.endswith(".json")]
+    ours = here or read_process_domain()
+    return [found for name in sorted(names) if (found := _build_client(name, read_client_file(name), ours))]
 
 
-def row(path: str) -> dict[str, Any]:
+def read_client_file(path: str) -> dict[str, Any]:
     """What such a file says; nothing when it is missing or broken."""
     try:
-        return first_object(Path(path).read_bytes()) or {}
+        return decode_first_object(Path(path).read_bytes()) or {}
     except OSError:
         return {}
 
 
-def _client(path: str, said: dict[str, Any], ours: str | None) -> Client | None:
+def _build_client(path: str, said: dict[str, Any], ours: str | None) -> Client | None:
     session_id, pid, theirs = said.get("sessionId"), said.get("pid"), said.get("pidDomain")
     if not isinstance(session_id, str) or type(pid) is not int or not 0 < pid < 1 << 31:
         return None
     is_here = not (ours and isinstance(theirs, str) and theirs != ours)
-    if is_here and not is_alive(pid, said.get("procStart")):
+    if is_here and not is_process_alive(pid, said.get("procStart")):
         return None
     status, waiting = said.get("status"), said.get("waitingFor")
     return Client(
@@ -66,12 +66,12 @@ def _client(path: str, said: dict[str, Any], ours: str | None) -> Client | None:
         pid,
         path,
         is_here,
-        status if status in STATES else None,
-        waiting[:_LONGEST] if isinstance(waiting, str) and waiting else None,
+        status if status in CLIENT_STATES else None,
+        waiting[:_MAX_WAITING_CHARS] if isinstance(waiting, str) and waiting else None,
     )
 
 
-def domain(root: Path = Path("/")) -> str | None:
+def read_process_domain(root: Path = Path("/")) -> str | None:
     """How newer clients on Linux name the processes that they can see: machine and namespace."""
     try:
         machine = (root / "etc/machine-id").read_text(encoding="ascii").strip()
@@ -80,7 +80,7 @@ def domain(root: Path = Path("/")) -> str | None:
         return None
 
 
-def is_alive(pid: int, started: object) -> bool:
+def is_process_alive(pid: int, started: object) -> bool:
     """Whether a process runs; one that began at another time is another process."""
     if sys.platform == "win32":  # pragma: no cover - needs that system
         return _is_alive_on_windows(pid)
@@ -89,20 +89,20 @@ def is_alive(pid: int, started: object) -> bool:
             os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    begun = _begun(pid)
+    begun = _read_process_start(pid)
     return begun is None or not isinstance(started, str) or not started.isdecimal() or started == begun
 
 
-def identity(pid: int) -> dict[str, str]:
+def read_process_identity(pid: int) -> dict[str, str]:
     """What tells a process from others that had or will have its number, as newer clients write it; Linux only."""
-    found = {"procStart": _begun(pid), "pidDomain": domain()}
+    found = {"procStart": _read_process_start(pid), "pidDomain": read_process_domain()}
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _begun(pid: int) -> str | None:
+def _read_process_start(pid: int) -> str | None:
     """When a process began, as Linux counts it."""
     try:
-        return (_PROC / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()[19].decode()
+        return (_PROC_FOLDER / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()[19].decode()
     except (OSError, IndexError):
         return None
 

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-FLAWS = {
+from turnlog.entries.old_names import OldName
+
+FLAW_DESCRIPTIONS = {
     "types": "a field has an unexpected JSON type",
     "number": "a number is beyond what can be decoded",
     "utf-8": "the line is not valid UTF-8; bad bytes read as U+FFFD",
@@ -23,7 +25,7 @@ FLAWS = {
 }
 """Why an entry could not be decoded in the ordinary way. Such an entry is kept and used all the same."""
 
-SCRAPS = {
+SCRAP_DESCRIPTIONS = {
     "blank": "an empty line",
     "comment": "a comment line",
     "value": "JSON, but no object",
@@ -34,9 +36,9 @@ SCRAPS = {
 }
 """The kinds of scraps."""
 
-NONE = -1
+NO_PARENT = -1
 """The parent of an entry that names none."""
-MISSING = -2
+MISSING_PARENT = -2
 """The parent of an entry whose parent is not in the file."""
 
 
@@ -67,7 +69,7 @@ class UsageIteration(Struct, gc=False):
     """Named where it may differ from the message's: by an advisor, or where another model answered instead."""
 
 
-class Usage(Struct, gc=False):
+class LineUsage(Struct, gc=False):
     """Token counts as one line states them."""
 
     input_tokens: int | None = None
@@ -82,7 +84,7 @@ class Usage(Struct, gc=False):
     iterations: list[UsageIteration] | None = None
 
 
-class Block(Struct, gc=False):
+class BlockHead(Struct, gc=False):
     """A content block without its content."""
 
     type: str = ""
@@ -98,24 +100,24 @@ class MessageHead(Struct, gc=False):
     id: str | None = None
     model: str | None = None
     stop_reason: str | None = None
-    usage: Usage | None = None
-    content: str | list[Block] | None = None
+    usage: LineUsage | None = None
+    content: str | list[BlockHead] | None = None
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[BlockHead]:
         """The content blocks; a string is one text block."""
         if isinstance(self.content, str):
-            return [Block("text")]
+            return [BlockHead("text")]
         return self.content or []
 
 
-class Kind(Struct, gc=False):
+class InnerType(Struct, gc=False):
     """The `type` inside an attachment or a progress report."""
 
     type: str | None = None
 
 
-class Origin(Struct, gc=False):
+class EntryOrigin(Struct, gc=False):
     """Who or what brought a user entry about; its values are not trusted to be texts."""
 
     kind: Any = None
@@ -126,14 +128,14 @@ class Origin(Struct, gc=False):
     """The source of a channel."""
 
 
-def _json_name(name: str) -> str:
+def _to_json_name(name: str) -> str:
     if name in ("offset", "size", "index", "parent", "flaw", "kind"):
         return "@" + name
     first, *rest = name.split("_")
     return first + "".join(part.title() for part in rest)
 
 
-class Entry(Struct, gc=False, rename=_json_name):
+class Entry(Struct, gc=False, rename=_to_json_name):
     """One JSON object of a session file.
 
     The fields stand in the order in which the client writes them: the decoder looks for the next one first.
@@ -147,15 +149,15 @@ class Entry(Struct, gc=False, rename=_json_name):
     git_branch: str | None = None
     agent_id: str | None = None
     message: MessageHead | None = None
-    data: Kind | None = None
-    attachment: Kind | None = None
+    data: InnerType | None = None
+    attachment: InnerType | None = None
     request_id: str | None = None
     type: str | None = None
     subtype: str | None = None
     uuid: str | None = None
     timestamp: str | None = None
     is_meta: bool | None = None
-    origin: Origin | None = None
+    origin: EntryOrigin | None = None
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     offset: int = 0
@@ -164,7 +166,7 @@ class Entry(Struct, gc=False, rename=_json_name):
     """How many bytes it has, with the line end."""
     index: int = 0
     """Its place among the entries of the file."""
-    parent: int = NONE
+    parent: int = NO_PARENT
     """The index of the entry that `parent_uuid` names, NONE or MISSING."""
     flaw: str | None = None
     """One of FLAWS when it could not be decoded in the ordinary way."""
@@ -178,7 +180,7 @@ class Entry(Struct, gc=False, rename=_json_name):
         return f"{kind}/{self.subtype}" if self.subtype else kind
 
     @property
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         """Whether the real client cannot read this entry."""
         return self.flaw in ("behind", "terse")
 
@@ -186,6 +188,8 @@ class Entry(Struct, gc=False, rename=_json_name):
     def end(self) -> int:
         """Where the bytes behind it begin."""
         return self.offset + self.size
+
+    lost = OldName("is_lost")
 
 
 class Scrap(NamedTuple):
@@ -202,5 +206,5 @@ class Scrap(NamedTuple):
         return self.offset + self.size
 
 
-Item = Entry | Scrap
+EntryOrScrap = Entry | Scrap
 Body = dict[str, Any]

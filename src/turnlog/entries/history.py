@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from turnlog.entries.decode import first_object
-from turnlog.entries.window import lines_of
+from turnlog.entries.decode import decode_first_object
+from turnlog.entries.window import split_lines
 
 
-class Split(NamedTuple):
+class HistorySplit(NamedTuple):
     """The lines of a history, parted by session; both in their order and byte for byte."""
 
     kept: bytes
@@ -17,29 +17,29 @@ class Split(NamedTuple):
     """How many were taken."""
 
 
-def without(data: bytes, session_id: str) -> Split:
+def split_history(data: bytes, session_id: str) -> HistorySplit:
     """Part the lines of one session from all others; what can't be read stays where it is."""
     kept: list[bytes] = []
     taken: list[bytes] = []
-    for line in lines_of(data):
-        own = session_id.encode() in line and (first_object(line) or {}).get("sessionId") == session_id
+    for line in split_lines(data):
+        own = session_id.encode() in line and (decode_first_object(line) or {}).get("sessionId") == session_id
         (taken if own else kept).append(line)
-    return Split(b"".join(kept), b"".join(taken), len(taken))
+    return HistorySplit(b"".join(kept), b"".join(taken), len(taken))
 
 
-def rejoined(old: bytes, current: bytes, session_id: str) -> bytes:
+def rejoin_history(old: bytes, current: bytes, session_id: str) -> bytes:
     """Bring the lines of a session back into a history they were taken from.
 
     Where the history only grew since, the result is the old one and what was added; else they go to the end.
     """
-    split = without(old, session_id)
-    if current.startswith(old) or without(current, session_id).taken == split.taken:
+    split = split_history(old, session_id)
+    if current.startswith(old) or split_history(current, session_id).taken == split.taken:
         return current
     if current.startswith(split.kept):
-        return _ended(old, current[len(split.kept) :])
-    return _ended(current, split.taken)
+        return _join_with_newline(old, current[len(split.kept) :])
+    return _join_with_newline(current, split.taken)
 
 
-def _ended(first: bytes, second: bytes) -> bytes:
+def _join_with_newline(first: bytes, second: bytes) -> bytes:
     gap = b"\n" if first and second and not first.endswith(b"\n") else b""
     return first + gap + second

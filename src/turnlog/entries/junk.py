@@ -17,54 +17,54 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from turnlog.entries.decode import first_object
-from turnlog.entries.window import WINDOW, lines_of, open_regular
+from turnlog.entries.decode import decode_first_object
+from turnlog.entries.window import MAX_END_BYTES, open_regular_file, split_lines
 
 _PARENT_FIRST = b'{"parentUuid":'
 _READ_BYTES = 1 << 20
-_EARLY = 120
+_SIDECHAIN_SEARCH_BYTES = 120
 """The client writes `isSidechain` right behind the parent: most entries of a sub-agent need no decoding."""
 
 
-def junk(data: bytes) -> str | None:
+def name_junk_kind(data: bytes) -> str | None:
     """Name the kind of junk that the bytes of a whole file are; None if they may be a conversation."""
-    lines = lines_of(data)
-    return _judged(lines, lines)
+    lines = split_lines(data)
+    return _judge_lines(lines, lines)
 
 
-def junk_of_file(path: str | Path) -> str | None:
+def name_junk_kind_of_file(path: str | Path) -> str | None:
     """Name the kind of junk that a large file is; raises `OSError` and nothing else."""
-    fd, _ = open_regular(path)
+    fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb", _READ_BYTES) as file:
-        first = lines_of(file.read(WINDOW))
+        first = split_lines(file.read(MAX_END_BYTES))
         file.seek(0)
-        return _judged(file, first)
+        return _judge_lines(file, first)
 
 
 def is_warm_up(lines: Iterable[bytes]) -> bool:
     """Say whether the first user entry is the prompt of a warm-up sub-agent."""
     for line in lines:
-        row = first_object(line) if b'"user"' in line else None
+        row = decode_first_object(line) if b'"user"' in line else None
         if row and row.get("type") == "user":
-            return row.get("isSidechain") is True and prompt(row) == "Warmup"
+            return row.get("isSidechain") is True and read_prompt_content(row) == "Warmup"
     return False
 
 
-def prompt(row: dict[str, Any]) -> object:
+def read_prompt_content(row: dict[str, Any]) -> object:
     """Give the content of an entry's message, whatever it is."""
     message = row.get("message")
     return message.get("content") if isinstance(message, dict) else None
 
 
-def _judged(lines: Iterable[bytes], first: Iterable[bytes]) -> str | None:
+def _judge_lines(lines: Iterable[bytes], first: Iterable[bytes]) -> str | None:
     kinds: set[object] = set()
     for line in lines:
-        if line.startswith(_PARENT_FIRST) and b'"isSidechain":true,' in line[:_EARLY]:
+        if line.startswith(_PARENT_FIRST) and b'"isSidechain":true,' in line[:_SIDECHAIN_SEARCH_BYTES]:
             kinds.add("assistant")
             continue
         if not line.strip(b" \t\r\n\0"):
             continue
-        row = first_object(line)
+        row = decode_first_object(line)
         if row is None:
             return None
         kind = row.get("type")

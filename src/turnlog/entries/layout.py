@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 from turnlog.errors import Unreadable
 
-MAKING = ".turnlog-making-"
+MAKING_NOTE_PREFIX = ".turnlog-making-"
 """How the name of turnlog's note begins that a session is being made; its id follows."""
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL}
 """What the system says where there is nothing; after any other failure there may be something."""
-_SESSION_NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl", re.IGNORECASE)
+_SESSION_FILE_NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl", re.IGNORECASE)
 
 
 class Unlisted(NamedTuple):
@@ -77,7 +77,7 @@ class SessionFile(NamedTuple):
         return Path(self.file)
 
 
-def config_dirs(
+def find_config_dirs(
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
     platform: str | None = None,
@@ -85,13 +85,13 @@ def config_dirs(
 ) -> list[Path]:
     """Give the folders that hold Claude Code's data on this machine, each once; also those that can't be looked at."""
     found: dict[str, Path] = {}
-    for folder in config_candidates(environ, home, platform, further):
+    for folder in list_config_candidates(environ, home, platform, further):
         if _may_be_dir(folder):
             found.setdefault(os.path.normcase(os.path.realpath(folder)), folder)
     return list(found.values())
 
 
-def config_candidates(
+def list_config_candidates(
     environ: Mapping[str, str] | None = None,
     home: Path | None = None,
     platform: str | None = None,
@@ -100,44 +100,46 @@ def config_candidates(
     """Give the folders where Claude Code's data may be, whether they exist or not."""
     environ = os.environ if environ is None else environ
     platform = platform or sys.platform
-    home = home or _home(environ, platform)
+    home = home or _find_home(environ, platform)
     named = environ.get("CLAUDE_CONFIG_DIR", "")
-    folders = _named(named, home, platform) if named.strip() else _usual(environ, home, platform)
-    return [*folders, *(_expanded(str(folder), home) for folder in further)]
+    folders = (
+        _list_named_folders(named, home, platform) if named.strip() else _list_default_folders(environ, home, platform)
+    )
+    return [*folders, *(_expand_home(str(folder), home) for folder in further)]
 
 
-def _home(environ: Mapping[str, str], platform: str) -> Path:
+def _find_home(environ: Mapping[str, str], platform: str) -> Path:
     name = "USERPROFILE" if platform == "win32" else "HOME"
     return Path(named) if (named := environ.get(name)) else Path.home()
 
 
-def _usual(environ: Mapping[str, str], home: Path, platform: str) -> list[Path]:
+def _list_default_folders(environ: Mapping[str, str], home: Path, platform: str) -> list[Path]:
     if platform == "win32":
         return [home / ".claude"]
     # The client itself uses ~/.claude alone; other tools and some versions were told to use the XDG folder.
     xdg = environ.get("XDG_CONFIG_HOME")
-    return [home / ".claude", (_expanded(xdg, home) if xdg else home / ".config") / "claude"]
+    return [home / ".claude", (_expand_home(xdg, home) if xdg else home / ".config") / "claude"]
 
 
-def _named(value: str, home: Path, platform: str) -> list[Path]:
+def _list_named_folders(value: str, home: Path, platform: str) -> list[Path]:
     # The client takes the value as one folder, commas and all; a list is a custom of its readers.
-    whole = _expanded(value, home)
+    whole = _expand_home(value, home)
     if _may_be_dir(whole):
         return [whole]
     parts = re.split("[,;]" if platform == "win32" else "[,:]", value)
-    return [_expanded(part.strip(), home) for part in parts if part.strip()]
+    return [_expand_home(part.strip(), home) for part in parts if part.strip()]
 
 
-def _expanded(name: str, home: Path) -> Path:
+def _expand_home(name: str, home: Path) -> Path:
     return home / name[2:] if name.startswith(("~/", "~\\")) else home if name == "~" else Path(name)
 
 
-def projects(config_dir: Path, survey: Survey | None = None) -> list[Path]:
+def list_project_folders(config_dir: Path, survey: Survey | None = None) -> list[Path]:
     """Give the project folders of a config folder by name, without links that lead to another of them."""
     survey = survey or Survey()
     plain: list[str] = []
     linked: list[str] = []
-    for item in scan(config_dir / "projects", survey):
+    for item in scan_folder(config_dir / "projects", survey):
         if is_dir(item, survey):
             (linked if item.is_symlink() else plain).append(item.path)
     targets = {os.path.realpath(path) for path in plain}
@@ -149,20 +151,20 @@ def projects(config_dir: Path, survey: Survey | None = None) -> list[Path]:
     return [Path(path) for path in sorted(plain)]
 
 
-def session_files(config_dir: Path, survey: Survey | None = None) -> Iterator[SessionFile]:
+def list_session_files(config_dir: Path, survey: Survey | None = None) -> Iterator[SessionFile]:
     """List the main session files of a config folder, project by project, without opening any."""
-    for project_dir in projects(config_dir, survey):
-        yield from project_sessions(project_dir, config_dir, survey)
+    for project_dir in list_project_folders(config_dir, survey):
+        yield from list_project_sessions(project_dir, config_dir, survey)
 
 
-def project_sessions(
+def list_project_sessions(
     project_dir: Path, config_dir: Path | None = None, survey: Survey | None = None
 ) -> Iterator[SessionFile]:
     """List the main session files of one project folder."""
     survey = survey or Survey()
     config_dir = project_dir.parent.parent if config_dir is None else config_dir
-    for item in scan(project_dir, survey):
-        name = _SESSION_NAME.fullmatch(item.name)
+    for item in scan_folder(project_dir, survey):
+        name = _SESSION_FILE_NAME.fullmatch(item.name)
         if not name:
             if is_other(item):
                 survey.others.append(item.path)
@@ -197,7 +199,7 @@ def other_file(path: str) -> SessionFile | None:
     )
 
 
-def scan(folder: str | Path, survey: Survey | None = None) -> list[os.DirEntry[str]]:
+def scan_folder(folder: str | Path, survey: Survey | None = None) -> list[os.DirEntry[str]]:
     """List a folder; a missing one is empty, and so is one that can't be listed, which the survey notes."""
     if survey is not None:
         survey.folders.append(str(folder))
@@ -210,16 +212,20 @@ def scan(folder: str | Path, survey: Survey | None = None) -> list[os.DirEntry[s
         return []
 
 
-def unfinished_ids(project_dir: Path) -> list[str]:
+def list_unfinished_ids(project_dir: Path) -> list[str]:
     """The ids of sessions that turnlog is making in a folder, or was when it was killed."""
-    names = [item.name.removeprefix(MAKING) for item in scan(project_dir) if item.name.startswith(MAKING)]
+    names = [
+        item.name.removeprefix(MAKING_NOTE_PREFIX)
+        for item in scan_folder(project_dir)
+        if item.name.startswith(MAKING_NOTE_PREFIX)
+    ]
     return sorted(filter(is_session_id, names))
 
 
 def list_folder(folder: str | Path) -> list[os.DirEntry[str]]:
     """List a folder; a missing one is empty, one that can't be listed is `Unreadable`."""
     survey = Survey()
-    items = scan(folder, survey)
+    items = scan_folder(folder, survey)
     if survey.unlisted:
         raise Unreadable(f"{survey.unlisted[0]} (the folder can't be listed)")
     return items
@@ -237,7 +243,7 @@ def is_missing(path: str | Path) -> bool:
 def is_other(item: os.DirEntry[str]) -> bool:
     """Whether a file of a project folder may hold a conversation although its name is no session's or sub-agent's."""
     name = item.name
-    if not name.endswith(".jsonl") or name.startswith("agent-") or _SESSION_NAME.fullmatch(name):
+    if not name.endswith(".jsonl") or name.startswith("agent-") or _SESSION_FILE_NAME.fullmatch(name):
         return False
     try:
         return item.is_file()
@@ -247,7 +253,7 @@ def is_other(item: os.DirEntry[str]) -> bool:
 
 def is_session_id(name: str) -> bool:
     """Say whether a name has the form of a session's id."""
-    return _SESSION_NAME.fullmatch(f"{name}.jsonl") is not None
+    return _SESSION_FILE_NAME.fullmatch(f"{name}.jsonl") is not None
 
 
 def is_dir(item: os.DirEntry[str], survey: Survey, *, follow_links: bool = True) -> bool:

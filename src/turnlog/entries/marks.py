@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_CONTEXT = re.compile(
+_CONTEXT_TAG = re.compile(
     r"\s*<(ide_opened_file|ide_selection|ide_diagnostics|system-reminder|session-start-hook|user-prompt-submit-hook)>"
     r"(.*?)</\1>\s*",
     re.DOTALL,
@@ -16,7 +16,7 @@ PEER_FRAMES = (
     "A peer session sent a message while you were working:\n",
 )
 """The line before a message of another agent."""
-_FRAMES = (
+_FRAME_KINDS = (
     *((start, "peer") for start in PEER_FRAMES),
     ("Stop hook feedback:\n", "hook"),
     ("[Request interrupted by user", "interrupt"),
@@ -24,7 +24,7 @@ _FRAMES = (
     ("This session is being continued from a previous conversation", "summary"),
 )
 """How texts begin that the client words itself."""
-_TAGS = {
+_TAG_KINDS = {
     "command-name": "command",
     "command-message": "command",
     "command-args": "command",
@@ -49,15 +49,15 @@ _TAGS = {
     "user-prompt-submit-hook": "hook",
 }
 """Tags that the client puts around a text."""
-_TAG = re.compile(r"<([a-z_-]+)(?=[\s>])")
-_TEAM = re.compile(r"[^\n]*\n\s*<teammate-message[\s>]")
-_STARTS = ("<", *(start.rstrip() for start, _ in _FRAMES))
-_NAME = re.compile(r"<command-name>\s*/?(.*?)\s*</command-name>", re.DOTALL)
-_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
-_BASH = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
+_OPENING_TAG = re.compile(r"<([a-z_-]+)(?=[\s>])")
+_TEAM_FRAME = re.compile(r"[^\n]*\n\s*<teammate-message[\s>]")
+_MARK_STARTS = ("<", *(start.rstrip() for start, _ in _FRAME_KINDS))
+_COMMAND_NAME = re.compile(r"<command-name>\s*/?(.*?)\s*</command-name>", re.DOTALL)
+_COMMAND_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_BASH_INPUT = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
 
 
-class Text(NamedTuple):
+class SeparatedText(NamedTuple):
     """A text apart from what an editor or a hook put before it."""
 
     context: tuple[tuple[str, str], ...]
@@ -65,30 +65,30 @@ class Text(NamedTuple):
     rest: str
 
 
-def separated(text: str) -> Text:
+def separate_context(text: str) -> SeparatedText:
     """Take the context off the start of a text."""
     context, start = [], 0
-    while tag := _CONTEXT.match(text, start):
+    while tag := _CONTEXT_TAG.match(text, start):
         context.append((tag[1], tag[2].strip()))
         start = tag.end()
-    return Text(tuple(context), text[start:].strip())
+    return SeparatedText(tuple(context), text[start:].strip())
 
 
-def tagged(text: str) -> str | None:
+def classify_by_mark(text: str) -> str | None:
     """What a text is by the mark that the client puts at its start, or None when it has none."""
-    if not text.startswith(_STARTS):  # most texts
+    if not text.startswith(_MARK_STARTS):  # most texts
         return None
-    if tag := _TAG.match(text):
-        return _TAGS.get(tag[1])
-    kind = next((kind for start, kind in _FRAMES if f"{text}\n".startswith(start)), None)
-    return "teammate" if kind == "peer" and _TEAM.match(text) else kind
+    if tag := _OPENING_TAG.match(text):
+        return _TAG_KINDS.get(tag[1])
+    kind = next((kind for start, kind in _FRAME_KINDS if f"{text}\n".startswith(start)), None)
+    return "teammate" if kind == "peer" and _TEAM_FRAME.match(text) else kind
 
 
-def as_typed(text: str) -> str:
+def to_typed_text(text: str) -> str:
     """A slash or `!` command as it was typed; any other text as it is."""
-    if line := _BASH.match(text):
+    if line := _BASH_INPUT.match(text):
         return f"!{line[1].strip()}"
-    if name := _NAME.search(text) if text.startswith("<command-") else None:
-        arguments = _ARGUMENTS.search(text)
+    if name := _COMMAND_NAME.search(text) if text.startswith("<command-") else None:
+        arguments = _COMMAND_ARGUMENTS.search(text)
         return f"/{name[1]} {arguments[1].strip() if arguments else ''}".strip()
     return text

@@ -14,25 +14,25 @@ from typing import Any, Final
 
 import msgspec
 
-from turnlog.entries.decode import BOM, FAILURES
+from turnlog.entries.decode import BOM, DECODE_ERRORS
 
 
-class _Gone(Enum):
+class _RemoveKey(Enum):
     GONE = "a key that goes"
 
 
-GONE: Final = _Gone.GONE
+REMOVE_KEY: Final = _RemoveKey.GONE
 """In the place of a value: the key goes."""
 
-_BLANK = b" \t\r\n"
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
+_BLANK_BYTES = b" \t\r\n"
+_JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
 
-Values = dict[str, msgspec.Raw]
+RawValues = dict[str, msgspec.Raw]
 """The values of an object by key, as they are written."""
-_split = msgspec.json.Decoder(Values).decode
+_decode_raw_values = msgspec.json.Decoder(RawValues).decode
 
 
-def encoded(value: object) -> bytes:
+def encode_json_line(value: object) -> bytes:
     """A value as JSON on one line; half of a surrogate pair is written as its escape."""
     try:
         return msgspec.json.encode(value)
@@ -40,64 +40,64 @@ def encoded(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
-def values(raw: bytes) -> Values:
+def read_raw_values(raw: bytes) -> RawValues:
     """The top-level values of an entry as they are written; a key that is repeated has the last one."""
     try:
-        return _split(raw)
-    except FAILURES:
-        return _found(raw)
+        return _decode_raw_values(raw)
+    except DECODE_ERRORS:
+        return _find_raw_values(raw)
 
 
-def joined(parts: Values) -> bytes:
+def join_raw_values(parts: RawValues) -> bytes:
     """An object of values that are written already."""
     try:
         return msgspec.json.encode(parts)
     except UnicodeEncodeError:  # half of a surrogate pair in a key
-        return b"{" + b",".join([encoded(key) + b":" + bytes(value) for key, value in parts.items()]) + b"}"
+        return b"{" + b",".join([encode_json_line(key) + b":" + bytes(value) for key, value in parts.items()]) + b"}"
 
 
-def patched(raw: bytes, changes: Mapping[str, Any]) -> bytes:
+def patch_entry(raw: bytes, changes: Mapping[str, Any]) -> bytes:
     """An entry with other values for some keys; new keys come last, blanks around the object stay."""
-    parts = values(raw)
+    parts = read_raw_values(raw)
     for key, value in changes.items():
-        if value is GONE:
+        if value is REMOVE_KEY:
             parts.pop(key, None)
         else:
-            parts[key] = msgspec.Raw(encoded(value))
-    return blank_before(raw) + joined(parts) + blank_behind(raw)
+            parts[key] = msgspec.Raw(encode_json_line(value))
+    return get_blank_before(raw) + join_raw_values(parts) + get_blank_behind(raw)
 
 
-def blank_before(raw: bytes) -> bytes:
+def get_blank_before(raw: bytes) -> bytes:
     """What stands before the object: blanks, a byte order mark."""
     return raw[: raw.find(b"{")]
 
 
-def blank_behind(raw: bytes) -> bytes:
+def get_blank_behind(raw: bytes) -> bytes:
     """What stands behind the object: the end of the line."""
-    return raw[len(raw.rstrip(_BLANK)) :]
+    return raw[len(raw.rstrip(_BLANK_BYTES)) :]
 
 
-def _found(raw: bytes) -> Values:
+def _find_raw_values(raw: bytes) -> RawValues:
     """The values of an object that can't be decoded, found by its brackets and commas alone; none if it is not whole.
 
     What is broken inside of a value stays as it is. A line that is broken itself must not become another one.
     """
-    found: Values = {}
+    found: RawValues = {}
     depth, key, start = 0, None, 0
-    for token in _TOKEN.finditer(raw):
+    for token in _JSON_TOKEN.finditer(raw):
         mark, at = token[0], token.start()
         if mark in (b"{", b"["):
             depth += 1
             if depth == 1:
-                if mark == b"[" or raw[:at].strip(_BLANK) not in (b"", BOM):
+                if mark == b"[" or raw[:at].strip(_BLANK_BYTES) not in (b"", BOM):
                     return {}
                 start = token.end()
         elif depth == 1 and mark == b":" and key is None:
-            key, start = _key(raw[start:at]), token.end()
+            key, start = _decode_key(raw[start:at]), token.end()
             if key is None:
                 return {}
         elif depth == 1 and mark in (b",", b"}"):
-            value = raw[start:at].strip(_BLANK)
+            value = raw[start:at].strip(_BLANK_BYTES)
             if key is None or not value:
                 return {}
             found[key] = msgspec.Raw(value)
@@ -105,11 +105,11 @@ def _found(raw: bytes) -> Values:
         if mark in (b"}", b"]"):
             depth -= 1
             if depth == 0:
-                return found if mark == b"}" and not raw[token.end() :].strip(_BLANK) else {}
+                return found if mark == b"}" and not raw[token.end() :].strip(_BLANK_BYTES) else {}
     return {}
 
 
-def _key(raw: bytes) -> str | None:
+def _decode_key(raw: bytes) -> str | None:
     try:
         found = json.loads(raw.decode("utf-8", "replace"))
     except ValueError:

@@ -13,20 +13,20 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.decode import complete, first_object
-from turnlog.entries.junk import junk, junk_of_file
-from turnlog.entries.titles import TITLE_FIELDS, Titles, as_title
-from turnlog.entries.typed import command, typed
-from turnlog.entries.window import lines_of, read_ends
+from turnlog.entries.decode import complete_body, decode_first_object
+from turnlog.entries.junk import name_junk_kind, name_junk_kind_of_file
+from turnlog.entries.titles import TITLE_FIELDS, SessionTitles, to_title
+from turnlog.entries.typed import read_typed_command, read_typed_text
+from turnlog.entries.window import read_ends, split_lines
 
-_FIELDS = ("cwd", "sessionId", "version", "timestamp", "gitBranch", "entrypoint")
-_PATIENCE = 12
+_PEEKED_FIELDS = ("cwd", "sessionId", "version", "timestamp", "gitBranch", "entrypoint")
+_MAX_DECODED_ENTRIES = 12
 """So many entries of one end are decoded in search of fields that may not be there at all."""
 _TITLE_KINDS = {kind.encode(): kind for kind in TITLE_FIELDS}
 _PARENT_FIRST = b'{"parentUuid":'
 _TYPE_FIRST = b'{"type":"'
 _NO_FIELDS_FIRST = b'{"type":"file-history-snapshot"'
-_CUT_FIELD = re.compile(rb'"(%s)":"((?:[^"\\]|\\.){0,4096})"' % "|".join(_FIELDS).encode())
+_CUT_FIELD = re.compile(rb'"(%s)":"((?:[^"\\]|\\.){0,4096})"' % "|".join(_PEEKED_FIELDS).encode())
 _CUT_TEXT = re.compile(rb'"(?:content|text)":"((?:[^"\\]|\\[^u]|\\u[0-9a-fA-F]{4}){1,1000})')
 
 
@@ -58,11 +58,11 @@ class Peek(NamedTuple):
     """The first user or assistant entry is a sub-agent's."""
     junk: str | None = None
     """The kind of junk that the file is; see `entries.junk`."""
-    titles: Titles | None = None
+    titles: SessionTitles | None = None
     """All names of the session, if the ends are enough to say which of them is shown; else the file must be read."""
 
 
-class _Start(NamedTuple):
+class _FileStart(NamedTuple):
     fields: dict[str, str]
     prompt: str | None
     command: str | None
@@ -70,16 +70,16 @@ class _Start(NamedTuple):
     has_main: bool
 
 
-def peek(path: str | Path) -> Peek:
+def peek_file(path: str | Path) -> Peek:
     """Look at the two ends of a session file; raises `OSError` and nothing else."""
     head, tail, _ = read_ends(path)
-    back = lines_of(tail)[1:] if tail else lines_of(head)
-    start = _start(io.BytesIO(head) if tail else back, is_cut=bool(tail))
-    end = _end(back) or _end_of_cut(tail)
-    titles = _titles(back)
+    back = split_lines(tail)[1:] if tail else split_lines(head)
+    start = _read_start(io.BytesIO(head) if tail else back, is_cut=bool(tail))
+    end = _read_end(back) or _read_cut_end(tail)
+    titles = _find_titles(back)
     is_certain = not tail or titles.custom is not None
     if tail and titles.custom is None and titles.ai is None:
-        titles = _either(titles, _titles(lines_of(head)))
+        titles = _merge_titles(titles, _find_titles(split_lines(head)))
     _add_prompts(titles, start, back, is_whole=not tail)
     first, last = {**end, **start.fields}, {**start.fields, **end}
     return Peek(
@@ -99,12 +99,12 @@ def peek(path: str | Path) -> Peek:
         first_prompt=start.prompt,
         first_command=start.command,
         is_sidechain=start.is_sidechain is True,
-        junk=None if start.has_main else junk_of_file(path) if tail else junk(head),
+        junk=None if start.has_main else name_junk_kind_of_file(path) if tail else name_junk_kind(head),
         titles=titles if is_certain else None,
     )
 
 
-def _add_prompts(titles: Titles, start: _Start, lines: Sequence[bytes], *, is_whole: bool) -> None:
+def _add_prompts(titles: SessionTitles, start: _FileStart, lines: Sequence[bytes], *, is_whole: bool) -> None:
     """Add what was typed; a file without a prompt of its own is gone through once more, for those of sub-agents."""
     if start.prompt is not None and not start.is_sidechain:
         titles.first_prompt, titles.first_command = start.prompt, start.command
@@ -113,24 +113,24 @@ def _add_prompts(titles: Titles, start: _Start, lines: Sequence[bytes], *, is_wh
             titles.add_line(line)
 
 
-def _start(lines: Iterable[bytes], is_cut: bool) -> _Start:
+def _read_start(lines: Iterable[bytes], is_cut: bool) -> _FileStart:
     """Read forwards to the first prompt."""
     fields: dict[str, str] = {}
     first_command: str | None = None
     is_sidechain: bool | None = None
     has_main = False
-    patience = _PATIENCE
+    patience = _MAX_DECODED_ENTRIES
     line = b""
     for line in lines:
-        searching = is_sidechain is None or (patience > 0 and _lacks(fields))
+        searching = is_sidechain is None or (patience > 0 and _lacks_fields(fields))
         if line.startswith(_NO_FIELDS_FIRST) or not (searching or b'"user"' in line):
             continue
-        row = first_object(line)
+        row = decode_first_object(line)
         if row is None:
             continue
-        row = complete(row) or row
+        row = complete_body(row) or row
         patience -= 1
-        _fill(fields, row)
+        _fill_fields(fields, row)
         kind = row.get("type")
         if kind != "user" and kind != "assistant":
             continue
@@ -140,82 +140,82 @@ def _start(lines: Iterable[bytes], is_cut: bool) -> _Start:
             is_sidechain = aside
         if kind == "assistant" or aside is not is_sidechain:
             continue
-        if prompt := typed(row):
-            return _Start(fields, as_title(prompt), first_command, is_sidechain, has_main)
-        first_command = first_command or as_title(command(row))
-    start = _Start(fields, None, first_command, is_sidechain, has_main)
-    return _start_of_cut(start, line) if is_cut and is_sidechain is None else start
+        if prompt := read_typed_text(row):
+            return _FileStart(fields, to_title(prompt), first_command, is_sidechain, has_main)
+        first_command = first_command or to_title(read_typed_command(row))
+    start = _FileStart(fields, None, first_command, is_sidechain, has_main)
+    return _read_cut_start(start, line) if is_cut and is_sidechain is None else start
 
 
-def _start_of_cut(start: _Start, cut: bytes) -> _Start:
+def _read_cut_start(start: _FileStart, cut: bytes) -> _FileStart:
     """Take what can be had from a first entry longer than the window, such as a prompt with an image."""
     for name, value in _CUT_FIELD.findall(cut):
-        start.fields.setdefault(name.decode(), _decoded(value))
+        start.fields.setdefault(name.decode(), _decode_string(value))
     text = _CUT_TEXT.search(cut)
-    row = {"message": {"content": _decoded(text[1])}} if text and b'"type":"user"' in cut else {}
-    return start._replace(prompt=as_title(typed(row)), is_sidechain=b'"isSidechain":true' in cut)
+    row = {"message": {"content": _decode_string(text[1])}} if text and b'"type":"user"' in cut else {}
+    return start._replace(prompt=to_title(read_typed_text(row)), is_sidechain=b'"isSidechain":true' in cut)
 
 
-def _end(lines: Sequence[bytes]) -> dict[str, str]:
+def _read_end(lines: Sequence[bytes]) -> dict[str, str]:
     """Read backwards until the last entry's fields are known."""
     fields: dict[str, str] = {}
-    patience = _PATIENCE
+    patience = _MAX_DECODED_ENTRIES
     for line in reversed(lines):
-        if b'"timestamp"' in line and (row := first_object(line)):
+        if b'"timestamp"' in line and (row := decode_first_object(line)):
             patience -= 1
-            _fill(fields, complete(row) or row)
-            if patience == 0 or not _lacks(fields):
+            _fill_fields(fields, complete_body(row) or row)
+            if patience == 0 or not _lacks_fields(fields):
                 break
     return fields
 
 
-def _end_of_cut(tail: bytes) -> dict[str, str]:
+def _read_cut_end(tail: bytes) -> dict[str, str]:
     """Take what can be had from a last entry longer than the window."""
-    return {name.decode(): _decoded(value) for name, value in _CUT_FIELD.findall(tail)}
+    return {name.decode(): _decode_string(value) for name, value in _CUT_FIELD.findall(tail)}
 
 
-def _lacks(fields: dict[str, str]) -> bool:
+def _lacks_fields(fields: dict[str, str]) -> bool:
     return not ("cwd" in fields and "timestamp" in fields and "version" in fields)
 
 
-def _fill(fields: dict[str, str], row: dict[str, Any]) -> None:
-    for name in _FIELDS:
-        if name in row and name not in fields and (value := as_title(row[name])):
+def _fill_fields(fields: dict[str, str], row: dict[str, Any]) -> None:
+    for name in _PEEKED_FIELDS:
+        if name in row and name not in fields and (value := to_title(row[name])):
             fields[name] = value
 
 
-def _titles(lines: Sequence[bytes]) -> Titles:
+def _find_titles(lines: Sequence[bytes]) -> SessionTitles:
     """Find the last entry of each kind of title that has one."""
     found: dict[str, list[bytes]] = {}
     for line in lines:
         if line.startswith(_PARENT_FIRST):
             continue
-        kind = line[9 : line.find(b'"', 9)] if line.startswith(_TYPE_FIRST) else _kind(line)
+        kind = line[9 : line.find(b'"', 9)] if line.startswith(_TYPE_FIRST) else _read_title_kind(line)
         if name := _TITLE_KINDS.get(kind):
             found.setdefault(name, []).append(line)
-    titles = Titles()
+    titles = SessionTitles()
     for title_kind, written in found.items():
         field, name = TITLE_FIELDS[title_kind]
-        values = (as_title((first_object(line) or {}).get(field)) for line in reversed(written))
+        values = (to_title((decode_first_object(line) or {}).get(field)) for line in reversed(written))
         setattr(titles, name, next(filter(None, values), None))
     return titles
 
 
-def _either(titles: Titles, others: Titles) -> Titles:
+def _merge_titles(titles: SessionTitles, others: SessionTitles) -> SessionTitles:
     """Take what the end does not tell from the beginning."""
     pairs = ((name, getattr(titles, name) or getattr(others, name)) for _, name in TITLE_FIELDS.values())
-    return Titles(**dict(pairs))
+    return SessionTitles(**dict(pairs))
 
 
-def _kind(line: bytes) -> bytes:
+def _read_title_kind(line: bytes) -> bytes:
     """Give the type of an entry that is not written as the client writes it, if it may be a title."""
     if b'-title"' in line or b'"last-prompt"' in line or b'"summary"' in line:
-        kind = (first_object(line) or {}).get("type")
+        kind = (decode_first_object(line) or {}).get("type")
         return kind.encode("utf-8", "replace") if isinstance(kind, str) else b""
     return b""
 
 
-def _decoded(text: bytes) -> str:
+def _decode_string(text: bytes) -> str:
     """Decode the inside of a JSON string."""
-    value = (first_object(b'{"_":"' + text + b'"}') or {}).get("_")
-    return as_title(value) or ""
+    value = (decode_first_object(b'{"_":"' + text + b'"}') or {}).get("_")
+    return to_title(value) or ""

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from turnlog.entries.decode import first_object
+from turnlog.entries.decode import decode_first_object
 
-_NAMED = b'"slug":"'
+_SLUG_FIELD = b'"slug":"'
 
 
-def plan_names(path: Path) -> list[str]:
+def read_plan_names(path: Path) -> list[str]:
     """Give the plans that the entries of a session file name, each once."""
     found: dict[str, None] = {}
     with path.open("rb") as lines:
         for line in lines:
-            name = (first_object(line) or {}).get("slug") if _NAMED in line else None
+            name = (decode_first_object(line) or {}).get("slug") if _SLUG_FIELD in line else None
             if isinstance(name, str):
                 found[name] = None
     return list(found)
 
 
-def named_in(names: Iterable[str], paths: Iterable[Path]) -> set[str]:
+def find_plans_in_use(names: Iterable[str], paths: Iterable[Path]) -> set[str]:
     """Give those plans that any of some files may name; in doubt one is."""
     wanted = {name.encode("utf-8", "replace"): name for name in names}
     found: set[str] = set()
@@ -29,7 +29,7 @@ def named_in(names: Iterable[str], paths: Iterable[Path]) -> set[str]:
         try:
             with path.open("rb") as lines:
                 for line in lines:
-                    if _NAMED in line:
+                    if _SLUG_FIELD in line:
                         found |= {name for text, name in wanted.items() if text in line}
         except FileNotFoundError:
             continue

@@ -15,30 +15,31 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from turnlog.entries.decode import FAILURES, body, complete_entry, may_be_terse, quick, salvage
-from turnlog.entries.entry import MISSING, NONE, Body, Entry, Item, MessageHead, Scrap
-from turnlog.entries.tail import Checkpoint, mark, stale
+from turnlog.entries.decode import DECODE_ERRORS, complete_entry, decode_body, decode_entry, may_be_terse, salvage_line
+from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Body, Entry, EntryOrScrap, MessageHead, Scrap
+from turnlog.entries.old_names import OldName
+from turnlog.entries.tail import Checkpoint, find_stale_reason, make_checkpoint
 from turnlog.entries.window import read_lines
 from turnlog.errors import Changed, Unreadable
 
-BUFFER = 1 << 20
+READ_BUFFER_BYTES = 1 << 20
 
 
-class Piece(NamedTuple):
+class RawItem(NamedTuple):
     """An entry or scrap with its bytes."""
 
-    item: Item
+    item: EntryOrScrap
     raw: bytes
 
 
-class Source(Protocol):
+class TranscriptSource(Protocol):
     """Where the bytes of a transcript can be had again."""
 
     def read(self, offset: int, size: int) -> bytes:
         """The bytes at a place."""
         ...  # pragma: no cover
 
-    def lines(self, offset: int) -> Iterator[bytes]:
+    def read_lines(self, offset: int) -> Iterator[bytes]:
         """The lines from a place on, each with its line end."""
         ...  # pragma: no cover
 
@@ -46,7 +47,7 @@ class Source(Protocol):
         """Let go of the file."""
         ...  # pragma: no cover
 
-    def mark(self, offset: int) -> Checkpoint | None:
+    def make_checkpoint(self, offset: int) -> Checkpoint | None:
         """What stands before a place, to tell later whether it still does."""
         ...  # pragma: no cover
 
@@ -56,7 +57,7 @@ class FileSource:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._file = io.BufferedReader(io.FileIO(path), BUFFER)
+            self._file = io.BufferedReader(io.FileIO(path), READ_BUFFER_BYTES)
         except OSError as error:
             folder = os.path.isdir(path)  # noqa: PTH112 - Path.is_dir may raise
             reason = "is a folder, not a session file" if folder else error.strerror or error
@@ -76,7 +77,7 @@ class FileSource:
             raise Changed(f"{self.path}: was cut while being read; open it again")
         return found
 
-    def lines(self, offset: int) -> Iterator[bytes]:
+    def read_lines(self, offset: int) -> Iterator[bytes]:
         """The lines from a place on, each with its line end."""
         with self._lock:
             try:
@@ -91,10 +92,10 @@ class FileSource:
         """Close the file."""
         self._file.close()
 
-    def mark(self, offset: int) -> Checkpoint | None:
+    def make_checkpoint(self, offset: int) -> Checkpoint | None:
         """What stands before a place, to tell later whether it still does."""
         with self._lock:
-            return mark(self._file.fileno(), offset)
+            return make_checkpoint(self._file.fileno(), offset)
 
 
 class BytesSource:
@@ -107,38 +108,38 @@ class BytesSource:
         """The bytes at a place."""
         return self.data[offset : offset + size]
 
-    def lines(self, offset: int) -> Iterator[bytes]:
+    def read_lines(self, offset: int) -> Iterator[bytes]:
         """The lines from a place on, each with its line end."""
         yield from io.BytesIO(self.data[offset:])
 
     def close(self) -> None:
         """Nothing to close."""
 
-    def mark(self, offset: int) -> Checkpoint | None:
+    def make_checkpoint(self, offset: int) -> Checkpoint | None:
         """Nothing: what is in memory stays as it is."""
         return None
 
 
-def scan(lines: Iterable[bytes], offset: int = 0) -> Iterator[Piece]:
+def scan_lines(lines: Iterable[bytes], offset: int = 0) -> Iterator[RawItem]:
     """The pieces that tile these lines, in order."""
     for line in lines:
         try:
-            entry = quick(line)
-        except FAILURES:
-            for item in salvage(line, offset):
-                yield Piece(item, line[item.offset - offset : item.end - offset])
+            entry = decode_entry(line)
+        except DECODE_ERRORS:
+            for item in salvage_line(line, offset):
+                yield RawItem(item, line[item.offset - offset : item.end - offset])
         else:
             entry.offset, entry.size, entry.flaw, entry.kind = offset, len(line), None, None
             if may_be_terse(entry.type, entry.message, entry.timestamp):
                 entry = complete_entry(entry, line)
-            yield Piece(entry, line)
+            yield RawItem(entry, line)
         offset += len(line)
 
 
 class Transcript:
     """The entries and scraps of one file."""
 
-    def __init__(self, source: Source, path: Path | None = None) -> None:
+    def __init__(self, source: TranscriptSource, path: Path | None = None) -> None:
         self.source = source
         self.path = path
         self.entries: list[Entry] = []
@@ -166,51 +167,51 @@ class Transcript:
             raise
 
     @classmethod
-    def of(cls, data: bytes) -> Transcript:
+    def from_bytes(cls, data: bytes) -> Transcript:
         """Read bytes in memory."""
         return cls(BytesSource(data))
 
     @property
-    def items(self) -> list[Item]:
+    def items(self) -> list[EntryOrScrap]:
         """All entries and scraps in the order of the file."""
         return sorted([*self.entries, *self.scraps], key=lambda item: item.offset)
 
     @property
-    def in_order(self) -> bool:
+    def is_in_order(self) -> bool:
         """Whether every parent stands before its children, as in nearly every file."""
         return all(self.entries[index].parent < index for index in self._forward)
 
-    def raw(self, item: Item) -> bytes:
+    def read_raw(self, item: EntryOrScrap) -> bytes:
         """The bytes of an entry or scrap."""
         return self.source.read(item.offset, item.size)
 
-    def body(self, entry: Entry) -> Body:
+    def read_body(self, entry: Entry) -> Body:
         """The whole object of an entry."""
-        return body(self.raw(entry))
+        return decode_body(self.read_raw(entry))
 
     def close(self) -> None:
         """Let go of the file; what was read stays, bodies can no longer be had."""
         self.source.close()
 
-    def stale(self) -> str | None:
+    def find_stale_reason(self) -> str | None:
         """Why the file must be read from the beginning again (see `tail`); None if it only grew."""
-        return stale(self.path, self._mark) if self.path and self._mark else None
+        return find_stale_reason(self.path, self._mark) if self.path and self._mark else None
 
     def grow(self) -> bool:
         """Read what was appended since; whether there was anything."""
         before = self._forget_unfinished()
-        with collector_off():
+        with pause_garbage_collector():
             self._read_on()
-        self._mark = self.source.mark(self.complete)
-        return self._end() != before
+        self._mark = self.source.make_checkpoint(self.complete)
+        return self._find_end() != before
 
-    def _end(self) -> int:
-        last: list[Item] = [*self.entries[-1:], *self.scraps[-1:]]
+    def _find_end(self) -> int:
+        last: list[EntryOrScrap] = [*self.entries[-1:], *self.scraps[-1:]]
         return max((item.end for item in last), default=0)
 
     def _forget_unfinished(self) -> int:
         """Take back what was read of an unfinished last line; the end of the file so far."""
-        before = self._end()
+        before = self._find_end()
         while self.scraps and self.scraps[-1].offset >= self.complete:
             self.scraps.pop()
         while self.entries and self.entries[-1].offset >= self.complete:
@@ -231,22 +232,22 @@ class Transcript:
         Half of the time that a session takes is spent here, hence one loop over local names. Strings that nearly every
         entry repeats are kept once, or they would fill the memory.
         """
-        decode, entries, place_of, share = quick, self.entries, self.by_uuid, self._pool.setdefault
+        decode, entries, place_of, share = decode_entry, self.entries, self.by_uuid, self._pool.setdefault
         append, suspects = entries.append, may_be_terse
         offset, index, line = self.complete, len(entries), b"\n"
-        before, before_index, said = "", NONE, MessageHead()
+        before, before_index, said = "", NO_PARENT, MessageHead()
         session_id = cwd = version = git_branch = None
-        for line in self.source.lines(offset):
+        for line in self.source.read_lines(offset):
             try:
                 entry = decode(line)
-            except FAILURES:
-                for item in salvage(line, offset):
-                    self._add(item)
+            except DECODE_ERRORS:
+                for item in salvage_line(line, offset):
+                    self._add_item(item)
                 offset, index = offset + len(line), len(entries)
                 continue
             size = len(line)
             entry.offset, entry.size, entry.index = offset, size, index
-            entry.parent, entry.flaw, entry.kind = NONE, None, None
+            entry.parent, entry.flaw, entry.kind = NO_PARENT, None, None
             if suspects(entry.type, entry.message, entry.timestamp):
                 entry = complete_entry(entry, line)
             offset += size
@@ -295,14 +296,14 @@ class Transcript:
             index += 1
         self.complete = offset if line.endswith(b"\n") else offset - len(line)
         for index in self._forward:
-            entries[index].parent = place_of.get(entries[index].parent_uuid or "", MISSING)
+            entries[index].parent = place_of.get(entries[index].parent_uuid or "", MISSING_PARENT)
 
-    def _add(self, item: Item) -> None:
+    def _add_item(self, item: EntryOrScrap) -> None:
         """Keep what was salvaged from a line."""
         if isinstance(item, Scrap):
             self.scraps.append(item)
             return
-        item.index, item.parent = len(self.entries), NONE
+        item.index, item.parent = len(self.entries), NO_PARENT
         self.entries.append(item)
         if item.parent_uuid:
             self._forward.append(item.index)
@@ -311,9 +312,15 @@ class Transcript:
         if item.message is None and (kind := item.data or item.attachment) is not None:
             item.kind, item.data, item.attachment = kind.type, None, None
 
+    body = OldName("read_body")
+    in_order = OldName("is_in_order")
+    of = OldName("from_bytes")
+    raw = OldName("read_raw")
+    stale = OldName("find_stale_reason")
+
 
 @contextmanager
-def collector_off() -> Iterator[None]:
+def pause_garbage_collector() -> Iterator[None]:
     """Without cyclic garbage collection: entries hold no cycles, and looking for some doubles the time to read."""
     enabled = gc.isenabled()
     gc.disable()

@@ -9,24 +9,24 @@ from __future__ import annotations
 
 import re
 
-LONGEST = 200
+MAX_SLUG_CHARS = 200
 """A longer name is cut here; clients before the 2.1 line did not cut and wrote no file at all beyond 255."""
 
-_OTHER = re.compile(r"[^A-Za-z0-9]")
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_NOT_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9]")
+_BASE36_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def slug(cwd: str) -> str:
+def make_slug(cwd: str) -> str:
     """Give the name of the folder below `projects` that holds the sessions of a working directory."""
-    name = _OTHER.sub(_dashes, cwd)
-    return name if len(name) <= LONGEST else f"{name[:LONGEST]}-{_base36(abs(_hash(cwd)))}"
+    name = _NOT_ALPHANUMERIC.sub(_to_dashes, cwd)
+    return name if len(name) <= MAX_SLUG_CHARS else f"{name[:MAX_SLUG_CHARS]}-{_to_base36(abs(_hash_text(cwd)))}"
 
 
-def _dashes(other: re.Match[str]) -> str:
+def _to_dashes(other: re.Match[str]) -> str:
     return "-" if other[0] <= "\uffff" else "--"
 
 
-def _hash(text: str) -> int:
+def _hash_text(text: str) -> int:
     """Fold the code units as the client does, in signed 32-bit numbers."""
     data = text.encode("utf-16-le", "surrogatepass")
     value = 0
@@ -35,9 +35,9 @@ def _hash(text: str) -> int:
     return value - (1 << 32) if value >> 31 else value
 
 
-def _base36(number: int) -> str:
+def _to_base36(number: int) -> str:
     digits = ""
     while number:
         number, digit = divmod(number, 36)
-        digits = _DIGITS[digit] + digits
+        digits = _BASE36_DIGITS[digit] + digits
     return digits or "0"

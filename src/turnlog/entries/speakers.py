@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from turnlog.entries.entry import Origin
-from turnlog.entries.marks import PEER_FRAMES, separated, tagged
+from turnlog.entries.entry import EntryOrigin
+from turnlog.entries.marks import PEER_FRAMES, classify_by_mark, separate_context
 
 SPEAKERS = {
     "person": "typed by a person",
@@ -25,13 +25,13 @@ SPEAKERS = {
     "other": "from anything else that is not the person: a channel, a plugin, a voice call, an origin not known here",
 }
 """Who can be behind a text."""
-TYPED_BY = frozenset({"person", "cli"})
+TYPING_SPEAKERS = frozenset({"person", "cli"})
 """Speakers whose texts are prompts."""
-SENDERS = frozenset({"peer", "teammate", "other"})
+SENDING_SPEAKERS = frozenset({"peer", "teammate", "other"})
 """Speakers who send messages into a session from outside of its conversation."""
 MAX_NAME_CHARS = 80
 
-_BY_ORIGIN = {
+_SPEAKER_BY_ORIGIN = {
     "human": "person",
     "cli": "cli",
     "peer": "peer",
@@ -41,7 +41,7 @@ _BY_ORIGIN = {
     "task-notification": "task",
     "auto-continuation": "client",
 }
-_BY_MARK = {
+_SPEAKER_BY_MARK = {
     None: "person",
     "command": "person",
     "bash": "person",
@@ -51,9 +51,11 @@ _BY_MARK = {
     "notification": "task",
     "hook": "hook",
 }
-_ENVELOPE = re.compile(r"<(teammate-message|agent-message|cross-session-message|channel)(?=[\s>])([^>]*)>")
-_NAMES = tuple(re.compile(rf'(?:^|\s){key}="([^"]*)"') for key in ("from-name", "teammate_id", "from", "source"))
-_NOTES = (
+_ENVELOPE_TAG = re.compile(r"<(teammate-message|agent-message|cross-session-message|channel)(?=[\s>])([^>]*)>")
+_NAME_ATTRIBUTES = tuple(
+    re.compile(rf'(?:^|\s){key}="([^"]*)"') for key in ("from-name", "teammate_id", "from", "source")
+)
+_NOTE_STARTS = (
     "This came from another Claude session",
     'That "other Claude session" is an agent',
     "This is from another Claude session",
@@ -78,55 +80,55 @@ class Letter(NamedTuple):
     words: str
 
 
-def read_origin(value: object) -> Origin | None:
+def read_origin(value: object) -> EntryOrigin | None:
     """The `origin` of an entry or attachment, if it names one."""
-    if isinstance(value, Origin):
+    if isinstance(value, EntryOrigin):
         return value if isinstance(value.kind, str) else None
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
         return None
-    return Origin(value["kind"], value.get("from"), value.get("name"), value.get("server"))
+    return EntryOrigin(value["kind"], value.get("from"), value.get("name"), value.get("server"))
 
 
 def identify_speaker(text: str, origin: object = None, *, is_meta: object = False) -> Speaker:
     """Who said a text of a user entry or a queued prompt: its origin decides, else the frame at its start."""
     declared = read_origin(origin)
-    words = separated(text)
-    mark = tagged(words.rest) if words.rest else _added(words.context)
-    kind = _BY_MARK.get(mark, "client") if declared is None else _BY_ORIGIN.get(declared.kind, "other")
-    if is_meta and kind in TYPED_BY:
+    words = separate_context(text)
+    mark = classify_by_mark(words.rest) if words.rest else _classify_context(words.context)
+    kind = _SPEAKER_BY_MARK.get(mark, "client") if declared is None else _SPEAKER_BY_ORIGIN.get(declared.kind, "other")
+    if is_meta and kind in TYPING_SPEAKERS:
         kind = "client"  # a skill, a reminder: what the client says in the person's name
-    if kind not in SENDERS:
+    if kind not in SENDING_SPEAKERS:
         return Speaker(kind)
     names = (declared.name, declared.sender, declared.server) if declared else ()
-    return Speaker(kind, _name(*names) or open_letter(words.rest).sender)
+    return Speaker(kind, _choose_name(*names) or open_letter(words.rest).sender)
 
 
 def open_letter(text: str) -> Letter:
     """Take the client's frame off a message of another agent; the words are kept as they are."""
-    body = _without_note(text.partition("\n")[2]) if text.startswith(PEER_FRAMES) else text
+    body = _drop_note(text.partition("\n")[2]) if text.startswith(PEER_FRAMES) else text
     body = body.strip()
-    opening = _ENVELOPE.match(body)
+    opening = _ENVELOPE_TAG.match(body)
     if opening is None:
         return Letter(None, body)
-    sender = _name(*(found[1] for key in _NAMES if (found := key.search(opening[2]))))
+    sender = _choose_name(*(found[1] for key in _NAME_ATTRIBUTES if (found := key.search(opening[2]))))
     inner, closing, rest = body[opening.end() :].rpartition(f"</{opening[1]}>")
     if not closing or rest.strip() or f"<{opening[1]}" in inner:
         return Letter(sender, body)  # cut off, or several messages: all of it is shown
     return Letter(sender, inner.strip())
 
 
-def _without_note(body: str) -> str:
+def _drop_note(body: str) -> str:
     words, gap, note = body.rpartition("\n\n")
-    return words if gap and note.startswith(_NOTES) else body
+    return words if gap and note.startswith(_NOTE_STARTS) else body
 
 
-def _added(context: tuple[tuple[str, str], ...]) -> str | None:
+def _classify_context(context: tuple[tuple[str, str], ...]) -> str | None:
     """What an entry is that holds nothing but what a hook or an editor added."""
     if not context:
         return None
     return "hook" if any(tag.endswith("-hook") for tag, _ in context) else "meta"
 
 
-def _name(*values: Any) -> str | None:
+def _choose_name(*values: Any) -> str | None:
     words = (" ".join(value.split())[:MAX_NAME_CHARS] for value in values if isinstance(value, str))
     return next(filter(None, words), None)

@@ -8,31 +8,31 @@ from __future__ import annotations
 import os
 import re
 
-_ESCAPED = re.compile("%(25|[89A-F][0-9A-F])")
+_ESCAPE_PATTERN = re.compile("%(25|[89A-F][0-9A-F])")
 _NOT_ON_WINDOWS = re.compile(r'[\\:*?"<>|\x00-\x1f]|[. ](?:/|$)')
 
 
-def escaped(path: str) -> str:
+def escape_path(path: str) -> str:
     """A path as a text."""
     if path.isascii() and "%" not in path:
         return path
-    return "".join(_escape(char) for char in path)
+    return "".join(_escape_char(char) for char in path)
 
 
-def _escape(char: str) -> str:
+def _escape_char(char: str) -> str:
     if "\udc80" <= char <= "\udcff":  # how Python spells a byte that is no UTF-8
         return f"%{ord(char) - 0xDC00:02X}"
     return "%25" if char == "%" else char.encode("utf-8", "replace").decode()
 
 
-def unescaped(name: str) -> str:
+def unescape_path(name: str) -> str:
     """The path that `escaped` was given."""
-    return _ESCAPED.sub(lambda found: "%" if found[1] == "25" else chr(0xDC00 + int(found[1], 16)), name)
+    return _ESCAPE_PATTERN.sub(lambda found: "%" if found[1] == "25" else chr(0xDC00 + int(found[1], 16)), name)
 
 
-def is_safe(name: str) -> bool:
+def is_safe_path(name: str) -> bool:
     """Whether a path stays below the folder that it is put into."""
-    plain = unescaped(name)
+    plain = unescape_path(name)
     if "\0" in plain or any(part in ("", ".", "..") for part in plain.split("/")):
         return False
     return os.name != "nt" or not _NOT_ON_WINDOWS.search(plain)

@@ -21,28 +21,28 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 
-def cores() -> int:
+def count_cores() -> int:
     """How many processes may work at once."""
     can_fork = sys.platform == "linux" and threading.active_count() == 1
     return len(os.sched_getaffinity(0)) if can_fork else 1
 
 
-def spread(work: Callable[[Sequence[S]], T], gives: type[T], shares: Sequence[Sequence[S]]) -> Iterator[T]:
+def spread_work(work: Callable[[Sequence[S]], T], gives: type[T], shares: Sequence[Sequence[S]]) -> Iterator[T]:
     """What `work` gives for each share; the first share is done here, and the others at the same time."""
-    helpers = [_start(work, share) for share in shares[1:]] if cores() > 1 else []
+    helpers = [_start_helper(work, share) for share in shares[1:]] if count_cores() > 1 else []
     for share in shares[:1] if helpers else shares:
         yield work(share)
     for helper, share in zip(helpers, shares[1:], strict=False):
-        found = _fetched(helper)
+        found = _fetch_result(helper)
         yield msgspec.msgpack.decode(found, type=gives) if found else work(share)
 
 
-class _Helper(NamedTuple):
+class _HelperProcess(NamedTuple):
     pid: int
     pipe: int
 
 
-def _start(work: Callable[[Sequence[S]], T], share: Sequence[S]) -> _Helper:
+def _start_helper(work: Callable[[Sequence[S]], T], share: Sequence[S]) -> _HelperProcess:
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:  # pragma: no cover - the lines are run, but by a process that nobody measures
@@ -54,10 +54,10 @@ def _start(work: Callable[[Sequence[S]], T], share: Sequence[S]) -> _Helper:
         finally:
             os._exit(status)  # not sys.exit: the buffers and hooks of this process are those of the other one
     os.close(theirs)
-    return _Helper(pid, ours)
+    return _HelperProcess(pid, ours)
 
 
-def _fetched(helper: _Helper) -> bytes | None:
+def _fetch_result(helper: _HelperProcess) -> bytes | None:
     """What a helper sent, or None if it failed."""
     with os.fdopen(helper.pipe, "rb") as pipe:
         data = pipe.read()
@@ -65,18 +65,18 @@ def _fetched(helper: _Helper) -> bytes | None:
     return data if status == 0 else None
 
 
-def by_size(paths: Iterable[Path], count: int) -> list[list[Path]]:
+def group_by_size(paths: Iterable[Path], count: int) -> list[list[Path]]:
     """The files in so many heaps of about the same size."""
     heaps: list[list[Path]] = [[] for _ in range(count)]
     sizes = [0] * count
-    for path, size in sorted(((path, file_size(path)) for path in paths), key=lambda file: -file[1]):
+    for path, size in sorted(((path, read_file_size(path)) for path in paths), key=lambda file: -file[1]):
         smallest = sizes.index(min(sizes))
         heaps[smallest].append(path)
         sizes[smallest] += size
     return heaps
 
 
-def file_size(path: Path) -> int:
+def read_file_size(path: Path) -> int:
     """The size of a file; 0 if it is gone."""
     try:
         return path.stat().st_size
@@ -84,17 +84,17 @@ def file_size(path: Path) -> int:
         return 0
 
 
-def ahead(make: Callable[[], Iterable[T]], gives: Any) -> Iterator[T]:
+def produce_ahead(make: Callable[[], Iterable[T]], gives: Any) -> Iterator[T]:
     """What `make` gives, made by another process while what was given before is used; `gives` is the type of that.
 
     Raises `ChildProcessError` if that process ends before it has given everything.
     """
-    helper = _begin(make)
+    helper = _start_producer(make)
     decode: Callable[[bytes], T] = msgspec.msgpack.Decoder(gives).decode
     is_whole = False
     try:
         with os.fdopen(helper.pipe, "rb") as pipe:
-            while len(header := pipe.read(_HEADER)) == _HEADER:
+            while len(header := pipe.read(_SIZE_HEADER_BYTES)) == _SIZE_HEADER_BYTES:
                 size = int.from_bytes(header, "little")
                 is_whole = size == 0
                 if is_whole or len(data := pipe.read(size)) < size:
@@ -107,7 +107,7 @@ def ahead(make: Callable[[], Iterable[T]], gives: Any) -> Iterator[T]:
         raise ChildProcessError("the process that reads ahead has ended before its time")
 
 
-def _widen(pipe: int) -> None:
+def _widen_pipe(pipe: int) -> None:
     """Let more wait in a pipe than the usual 64 KB, so that both sides can be at work at the same time."""
     import fcntl
 
@@ -115,13 +115,13 @@ def _widen(pipe: int) -> None:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
 
 
-_HEADER = 8
+_SIZE_HEADER_BYTES = 8
 """Before each piece stands its size; 0 is the end."""
 
 
-def _begin(make: Callable[[], Iterable[T]]) -> _Helper:
+def _start_producer(make: Callable[[], Iterable[T]]) -> _HelperProcess:
     ours, theirs = os.pipe()
-    _widen(theirs)
+    _widen_pipe(theirs)
     pid = os.fork()
     if pid == 0:  # pragma: no cover - run by a process that nobody measures
         try:
@@ -130,10 +130,10 @@ def _begin(make: Callable[[], Iterable[T]]) -> _Helper:
             with os.fdopen(theirs, "wb", 1 << 20) as pipe:
                 for item in make():
                     data = encode(item)
-                    pipe.write(len(data).to_bytes(_HEADER, "little"))
+                    pipe.write(len(data).to_bytes(_SIZE_HEADER_BYTES, "little"))
                     pipe.write(data)
-                pipe.write(bytes(_HEADER))
+                pipe.write(bytes(_SIZE_HEADER_BYTES))
         finally:
             os._exit(0)
     os.close(theirs)
-    return _Helper(pid, ours)
+    return _HelperProcess(pid, ours)

@@ -20,10 +20,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.window import find_line_end, open_regular, read_at
+from turnlog.entries.window import find_line_end, open_regular_file, read_at
 
-_HEAD = 4096
-_TAIL = 256
+_HEAD_BYTES = 4096
+_TAIL_BYTES = 256
 _SETTLED_NS = 2_000_000_000
 """A file that changed within the last two seconds may change again under the same timestamp."""
 
@@ -83,107 +83,107 @@ def read_tail(path: str | Path, checkpoint: Checkpoint | None = None, limit: int
     """
     checkpoint = checkpoint or Checkpoint()
     try:
-        if _unchanged(Path(path).stat(), checkpoint):
+        if _is_unchanged(Path(path).stat(), checkpoint):
             return Tail(b"", checkpoint.offset, checkpoint, None)
-        fd, status = open_regular(path)
+        fd, status = open_regular_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return Tail(b"", checkpoint.offset, checkpoint, "missing")
     try:
-        return _read(fd, status, checkpoint, limit)
+        return _read_new_lines(fd, status, checkpoint, limit)
     finally:
         os.close(fd)
 
 
-def mark(fd: int, offset: int) -> Checkpoint:
+def make_checkpoint(fd: int, offset: int) -> Checkpoint:
     """Give the checkpoint of an open file that was read up to `offset`."""
     status = os.fstat(fd)
-    head = read_at(fd, 0, min(offset, _HEAD))
-    before = read_at(fd, max(offset - _TAIL, 0), min(offset, _TAIL))
-    return Checkpoint(offset, _inode(status), offset, 0, _hash(head), _hash(before))
+    head = read_at(fd, 0, min(offset, _HEAD_BYTES))
+    before = read_at(fd, max(offset - _TAIL_BYTES, 0), min(offset, _TAIL_BYTES))
+    return Checkpoint(offset, _get_inode(status), offset, 0, _hash_bytes(head), _hash_bytes(before))
 
 
-def stale(path: str | Path, checkpoint: Checkpoint) -> str | None:
+def find_stale_reason(path: str | Path, checkpoint: Checkpoint) -> str | None:
     """Say why a file must be read from the beginning again, "missing" if it is gone, None if it only grew."""
     try:
-        fd, status = open_regular(path)
+        fd, status = open_regular_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return "missing"
     try:
-        head = read_at(fd, 0, min(checkpoint.offset, _HEAD))
-        before = read_at(fd, max(checkpoint.offset - _TAIL, 0), min(checkpoint.offset, _TAIL))
-        other = _inode(status) != checkpoint.inode  # even if nothing was read of it yet: it is open elsewhere
-        return "replaced" if other else _reset(status, checkpoint, head, before)
+        head = read_at(fd, 0, min(checkpoint.offset, _HEAD_BYTES))
+        before = read_at(fd, max(checkpoint.offset - _TAIL_BYTES, 0), min(checkpoint.offset, _TAIL_BYTES))
+        other = _get_inode(status) != checkpoint.inode  # even if nothing was read of it yet: it is open elsewhere
+        return "replaced" if other else _find_reset_reason(status, checkpoint, head, before)
     finally:
         os.close(fd)
 
 
-def _unchanged(status: os.stat_result, checkpoint: Checkpoint) -> bool:
-    same = status.st_size == checkpoint.size and _inode(status) == checkpoint.inode
+def _is_unchanged(status: os.stat_result, checkpoint: Checkpoint) -> bool:
+    same = status.st_size == checkpoint.size and _get_inode(status) == checkpoint.inode
     return same and 0 < checkpoint.mtime_ns == status.st_mtime_ns
 
 
-def _read(fd: int, status: os.stat_result, checkpoint: Checkpoint, limit: int | None) -> Tail:
-    head = read_at(fd, 0, min(checkpoint.offset, _HEAD))
-    before = read_at(fd, max(checkpoint.offset - _TAIL, 0), min(checkpoint.offset, _TAIL))
-    reset = _reset(status, checkpoint, head, before)
+def _read_new_lines(fd: int, status: os.stat_result, checkpoint: Checkpoint, limit: int | None) -> Tail:
+    head = read_at(fd, 0, min(checkpoint.offset, _HEAD_BYTES))
+    before = read_at(fd, max(checkpoint.offset - _TAIL_BYTES, 0), min(checkpoint.offset, _TAIL_BYTES))
+    reset = _find_reset_reason(status, checkpoint, head, before)
     if reset:
         checkpoint = Checkpoint(generation=checkpoint.generation + 1)
         head = before = b""
     start = checkpoint.offset
-    data, looked_at = _lines(fd, start, max(status.st_size, start), limit)
+    data, looked_at = _read_whole_lines(fd, start, max(status.st_size, start), limit)
     # Hashed is what was handed out, not what stands in the file by now.
     return Tail(
         data,
         start,
         Checkpoint(
             offset=start + len(data),
-            inode=_inode(status),
+            inode=_get_inode(status),
             size=looked_at,
-            mtime_ns=_settled(status),
-            head_hash=_hash(head + data[: _HEAD - len(head)]),
-            tail_hash=_hash((before + data[-_TAIL:])[-_TAIL:]),
+            mtime_ns=_get_settled_mtime(status),
+            head_hash=_hash_bytes(head + data[: _HEAD_BYTES - len(head)]),
+            tail_hash=_hash_bytes((before + data[-_TAIL_BYTES:])[-_TAIL_BYTES:]),
             generation=checkpoint.generation,
         ),
         reset,
     )
 
 
-def _reset(status: os.stat_result, checkpoint: Checkpoint, head: bytes, before: bytes) -> str | None:
+def _find_reset_reason(status: os.stat_result, checkpoint: Checkpoint, head: bytes, before: bytes) -> str | None:
     if checkpoint.offset == 0:
         return None
-    if _inode(status) != checkpoint.inode:
+    if _get_inode(status) != checkpoint.inode:
         return "replaced"
     if status.st_size < checkpoint.offset:
         return "truncated"
-    if _hash(head) != checkpoint.head_hash:
+    if _hash_bytes(head) != checkpoint.head_hash:
         return "replaced"
-    return None if _hash(before) == checkpoint.tail_hash else "rewritten"
+    return None if _hash_bytes(before) == checkpoint.tail_hash else "rewritten"
 
 
-def _lines(fd: int, start: int, end: int, limit: int | None) -> tuple[bytes, int]:
+def _read_whole_lines(fd: int, start: int, end: int, limit: int | None) -> tuple[bytes, int]:
     """Read whole lines from `start` to at most `end`; say up to where no further whole line stands."""
     size = end - start if limit is None else min(max(limit, 1), end - start)
     block = read_at(fd, start, size)
     kept = block.rfind(b"\n") + 1
     if len(block) < size or start + size == end:
         return block[:kept], start + len(block)
-    return (block[:kept], start + kept) if kept else _long_line(fd, start, end, size)
+    return (block[:kept], start + kept) if kept else _read_long_line(fd, start, end, size)
 
 
-def _long_line(fd: int, start: int, end: int, size: int) -> tuple[bytes, int]:
+def _read_long_line(fd: int, start: int, end: int, size: int) -> tuple[bytes, int]:
     """Read a line that is longer than the limit, once its end is known: so it is in memory once."""
     behind = min(find_line_end(fd, start + size), end)
     line = read_at(fd, start, behind - start)
     return (line, behind) if line.endswith(b"\n") else (b"", behind)
 
 
-def _inode(status: os.stat_result) -> int:
+def _get_inode(status: os.stat_result) -> int:
     return 0 if os.name == "nt" else status.st_ino
 
 
-def _settled(status: os.stat_result) -> int:
+def _get_settled_mtime(status: os.stat_result) -> int:
     return status.st_mtime_ns if time.time_ns() - status.st_mtime_ns > _SETTLED_NS else 0
 
 
-def _hash(data: bytes) -> str:
+def _hash_bytes(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()

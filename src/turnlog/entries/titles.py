@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.entries.decode import complete, first_object
-from turnlog.entries.typed import LONGEST, command, typed
-from turnlog.entries.window import open_regular
+from turnlog.entries.decode import complete_body, decode_first_object
+from turnlog.entries.typed import MAX_LISTED_CHARS, read_typed_command, read_typed_text
+from turnlog.entries.window import open_regular_file
 
 TITLE_FIELDS = {
     "custom-title": ("customTitle", "custom"),
@@ -28,11 +28,11 @@ TITLE_ORDER = ("custom", "ai", "summary", "first_prompt", "first_command", "last
 
 _PARENT_FIRST = b'{"parentUuid":'
 _TYPE_FIRST = b'{"type":"'
-_MARKS = (b'"user"', b'-title"', b'"summary"', b'"last-prompt"')
+_LINE_MARKS = (b'"user"', b'-title"', b'"summary"', b'"last-prompt"')
 _READ_BYTES = 1 << 20
 
 
-class Titles(Struct):
+class SessionTitles(Struct):
     """The names of a session."""
 
     custom: str | None = None
@@ -55,14 +55,14 @@ class Titles(Struct):
         """The name to show; the column `title` of the index is made by the same order."""
         return next((title for name in TITLE_ORDER if (title := getattr(self, name))), None)
 
-    def document(self) -> dict[str, str | None]:
+    def to_document(self) -> dict[str, str | None]:
         """The names as JSON documents have them; that of a sub-agent is left out."""
         return {name: getattr(self, name) for name in TITLE_ORDER if name != "aside_prompt"}
 
     def add_title(self, kind: str, row: dict[str, Any]) -> None:
         """Fold an entry whose type is one of TITLE_FIELDS; one without a name changes nothing."""
         field, name = TITLE_FIELDS[kind]
-        if title := as_title(row.get(field)):
+        if title := to_title(row.get(field)):
             setattr(self, name, title)
 
     def add_user(self, row: dict[str, Any]) -> None:
@@ -70,11 +70,11 @@ class Titles(Struct):
         if self.first_prompt is not None:
             return
         if row.get("isSidechain") is True:
-            self.aside_prompt = self.aside_prompt or as_title(typed(row))
-        elif prompt := as_title(typed(row)):
+            self.aside_prompt = self.aside_prompt or to_title(read_typed_text(row))
+        elif prompt := to_title(read_typed_text(row)):
             self.first_prompt = prompt
         else:
-            self.first_command = self.first_command or as_title(command(row))
+            self.first_command = self.first_command or to_title(read_typed_command(row))
 
     def add_line(self, line: bytes) -> None:
         """Fold a line of the file; hardly any has to be decoded."""
@@ -86,10 +86,10 @@ class Titles(Struct):
             kind = line[9 : line.find(b'"', 9)].decode("utf-8", "replace")
             if kind not in TITLE_FIELDS and kind != "user":
                 return
-        elif not any(mark in line for mark in _MARKS):
+        elif not any(mark in line for mark in _LINE_MARKS):
             return
-        if row := first_object(line):
-            self.add_row(complete(row) or row)
+        if row := decode_first_object(line):
+            self.add_row(complete_body(row) or row)
 
     def add_row(self, row: dict[str, Any]) -> None:
         """Fold a decoded entry."""
@@ -100,21 +100,21 @@ class Titles(Struct):
             self.add_title(kind, row)
 
 
-def as_title(value: object) -> str | None:
+def to_title(value: object) -> str | None:
     """A text that can be printed and is not too long; None for anything else."""
     if not isinstance(value, str) or not value:
         return None
-    text = value[:LONGEST]
+    text = value[:MAX_LISTED_CHARS]
     if text.isascii():
         return text
     # A lone surrogate, which JSON can spell, would raise when it is printed.
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def read_titles(path: str | Path) -> Titles:
+def read_titles(path: str | Path) -> SessionTitles:
     """Read a whole file for the names of its session; raises `OSError` and nothing else."""
-    found = Titles()
-    fd, _ = open_regular(path)
+    found = SessionTitles()
+    fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb", _READ_BYTES) as file:
         for line in file:
             found.add_line(line)

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.agents import DEEPEST
-from turnlog.entries.layout import Survey, is_dir, is_other, is_session_id, projects, scan
+from turnlog.entries.agents import MAX_AGENT_FOLDER_DEPTH
+from turnlog.entries.layout import Survey, is_dir, is_other, is_session_id, list_project_folders, scan_folder
 
-_AGENT = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
+_AGENT_FILE_NAME = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
 
 
-class Listed(NamedTuple):
+class TranscriptFile(NamedTuple):
     """A file that holds a part of a conversation."""
 
     path: str
@@ -37,65 +37,65 @@ class Listed(NamedTuple):
     inode: int
 
 
-def transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[Listed]:
+def list_transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[TranscriptFile]:
     """List the files of all projects of a config folder; the survey takes what else was met."""
     survey = survey or Survey()
-    for project in projects(config_dir, survey):
-        yield from _project(str(project), survey)
+    for project in list_project_folders(config_dir, survey):
+        yield from _list_project(str(project), survey)
 
 
-def other_transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[Listed]:
+def other_transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[TranscriptFile]:
     """List the `.jsonl` files of all projects whose names are no session's, as if each were a session of that name."""
     survey = survey or Survey()
-    for project in projects(config_dir, survey):
-        for item in scan(project, survey):
+    for project in list_project_folders(config_dir, survey):
+        for item in scan_folder(project, survey):
             if is_other(item):
-                yield from _listed(item, survey, "session", str(project), item.name[:-6])
+                yield from _list_file(item, survey, "session", str(project), item.name[:-6])
 
 
-def _project(project: str, survey: Survey) -> Iterator[Listed]:
-    for item in scan(project, survey):
+def _list_project(project: str, survey: Survey) -> Iterator[TranscriptFile]:
+    for item in scan_folder(project, survey):
         name = item.name
         if name.endswith(".jsonl"):
             if is_session_id(name[:-6]):
-                yield from _listed(item, survey, "session", project, name[:-6])
-            elif agent := _AGENT.fullmatch(name):
-                yield from _listed(item, survey, "agent", project, "", agent[1])
+                yield from _list_file(item, survey, "session", project, name[:-6])
+            elif agent := _AGENT_FILE_NAME.fullmatch(name):
+                yield from _list_file(item, survey, "agent", project, "", agent[1])
             elif is_other(item):
                 survey.others.append(item.path)
         elif is_dir(item, survey, follow_links=False):
             if name == "subagents":
-                yield from _agents(item.path, project, "", survey)
+                yield from _list_agents(item.path, project, "", survey)
             elif is_session_id(name):
-                yield from _belonging(item.path, project, name, survey)
+                yield from _list_session_folder(item.path, project, name, survey)
 
 
-def _belonging(folder: str, project: str, session: str, survey: Survey) -> Iterator[Listed]:
-    for item in scan(folder, survey):
+def _list_session_folder(folder: str, project: str, session: str, survey: Survey) -> Iterator[TranscriptFile]:
+    for item in scan_folder(folder, survey):
         if item.name == "subagents" and is_dir(item, survey, follow_links=False):
-            yield from _agents(item.path, project, session, survey)
+            yield from _list_agents(item.path, project, session, survey)
         elif item.name == "tool-results" and is_dir(item, survey, follow_links=False):
-            for output in scan(item.path, survey):
-                yield from _listed(output, survey, "output", project, session)
+            for output in scan_folder(item.path, survey):
+                yield from _list_file(output, survey, "output", project, session)
 
 
-def _agents(folder: str, project: str, session: str, survey: Survey, depth: int = 0) -> Iterator[Listed]:
-    for item in scan(folder, survey):
-        if agent := _AGENT.fullmatch(item.name):
-            yield from _listed(item, survey, "agent", project, session, agent[1])
-        elif depth < DEEPEST and is_dir(item, survey, follow_links=False):
-            yield from _agents(item.path, project, session, survey, depth + 1)
+def _list_agents(folder: str, project: str, session: str, survey: Survey, depth: int = 0) -> Iterator[TranscriptFile]:
+    for item in scan_folder(folder, survey):
+        if agent := _AGENT_FILE_NAME.fullmatch(item.name):
+            yield from _list_file(item, survey, "agent", project, session, agent[1])
+        elif depth < MAX_AGENT_FOLDER_DEPTH and is_dir(item, survey, follow_links=False):
+            yield from _list_agents(item.path, project, session, survey, depth + 1)
 
 
-def is_loose(path: str, project: str) -> bool:
+def is_loose_agent(path: str, project: str) -> bool:
     """Whether a sub-agent's file lies beside the sessions, so that only its entries say whose it is."""
     folder = os.path.dirname(path)  # noqa: PTH120 - thousands of them
     return folder in (project, os.path.join(project, "subagents"))  # noqa: PTH118
 
 
-def _listed(
+def _list_file(
     item: os.DirEntry[str], survey: Survey, kind: str, project: str, session: str, agent: str | None = None
-) -> Iterator[Listed]:
+) -> Iterator[TranscriptFile]:
     try:
         if not item.is_file():
             return
@@ -103,4 +103,4 @@ def _listed(
     except OSError as error:
         survey.note(item.path, error)
         return
-    yield Listed(item.path, kind, project, session, agent, status.st_size, status.st_mtime_ns, status.st_ino)
+    yield TranscriptFile(item.path, kind, project, session, agent, status.st_size, status.st_mtime_ns, status.st_ino)

@@ -4,45 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.entries.marks import as_typed, separated, tagged
-from turnlog.entries.speakers import TYPED_BY, identify_speaker, read_origin
+from turnlog.entries.marks import classify_by_mark, separate_context, to_typed_text
+from turnlog.entries.speakers import TYPING_SPEAKERS, identify_speaker, read_origin
 
-LONGEST = 1000
+MAX_LISTED_CHARS = 1000
 """Texts are cut here in listings: a prompt may hold a pasted file."""
 
 
-def typed(row: dict[str, Any]) -> str | None:
+def read_typed_text(row: dict[str, Any]) -> str | None:
     """Give what a person typed in a user entry, without the context an editor added; None if nobody typed it."""
-    texts = [text for text in _texts(row) if text]
+    texts = [text for text in _list_texts(row) if text]
     if row.get("isCompactSummary") is True or not _is_typed(row, texts):
         return None
-    if tagged(texts[0] if texts else "") in ("command", "bash"):
+    if classify_by_mark(texts[0] if texts else "") in ("command", "bash"):
         return None
     is_declared = read_origin(row.get("origin")) is not None
-    return "\n".join(text for text in texts if is_declared or tagged(text) is None)[:LONGEST] or None
+    return "\n".join(text for text in texts if is_declared or classify_by_mark(text) is None)[:MAX_LISTED_CHARS] or None
 
 
-def command(row: dict[str, Any]) -> str | None:
+def read_typed_command(row: dict[str, Any]) -> str | None:
     """Give the slash command or the `!` command of a user entry, as it was typed."""
-    texts = [text for text in _texts(row) if text]
+    texts = [text for text in _list_texts(row) if text]
     text = texts[0] if texts else ""
-    if tagged(text) not in ("command", "bash") or not _is_typed(row, texts):
+    if classify_by_mark(text) not in ("command", "bash") or not _is_typed(row, texts):
         return None
-    said = as_typed(text)
-    return said[:LONGEST] if said != text else None
+    said = to_typed_text(text)
+    return said[:MAX_LISTED_CHARS] if said != text else None
 
 
 def _is_typed(row: dict[str, Any], texts: list[str]) -> bool:
     is_meta = row.get("isMeta") is True
-    return identify_speaker("\n".join(texts), row.get("origin"), is_meta=is_meta).kind in TYPED_BY
+    return identify_speaker("\n".join(texts), row.get("origin"), is_meta=is_meta).kind in TYPING_SPEAKERS
 
 
-def _texts(row: dict[str, Any]) -> list[str]:
+def _list_texts(row: dict[str, Any]) -> list[str]:
     """Give the text blocks of an entry's message, each without the context at its start."""
     message = row.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
-        return [separated(content).rest]
+        return [separate_context(content).rest]
     blocks = content if isinstance(content, list) else []
     texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
-    return [separated(text).rest for text in texts if isinstance(text, str)]
+    return [separate_context(text).rest for text in texts if isinstance(text, str)]

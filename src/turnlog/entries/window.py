@@ -14,14 +14,14 @@ from typing import BinaryIO, NamedTuple
 LONG_LINE = 2 << 20
 """Lines of so many bytes are read with care for the memory."""
 _BLOCK = 1 << 20
-WINDOW = 64 * 1024
+MAX_END_BYTES = 64 * 1024
 """How many bytes of each end are looked at."""
 
 # A named pipe would block the opening for ever; elsewhere the flag changes nothing.
-_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-class Ends(NamedTuple):
+class FileEnds(NamedTuple):
     """The first and the last part of a file; the head is all of a file that fits, and the tail then empty."""
 
     head: bytes
@@ -29,19 +29,19 @@ class Ends(NamedTuple):
     size: int
 
 
-class Opened(NamedTuple):
+class OpenFile(NamedTuple):
     """An open file; who asked for it closes `fd`."""
 
     fd: int
     status: os.stat_result
 
 
-def open_regular(path: str | Path) -> Opened:
+def open_regular_file(path: str | Path) -> OpenFile:
     """Open a regular file for reading; anything else is an `OSError`."""
-    fd = os.open(path, _FLAGS)
+    fd = os.open(path, _OPEN_FLAGS)
     status = os.fstat(fd)
     if stat.S_ISREG(status.st_mode):
-        return Opened(fd, status)
+        return OpenFile(fd, status)
     os.close(fd)
     raise OSError(errno.EINVAL, "not a regular file", str(path))
 
@@ -82,19 +82,19 @@ def find_line_end(fd: int, offset: int) -> int:
     return offset
 
 
-def read_ends(path: str | Path) -> Ends:
+def read_ends(path: str | Path) -> FileEnds:
     """Read the first and the last 64 KB of a file, with one opening."""
-    fd, status = open_regular(path)
+    fd, status = open_regular_file(path)
     size = status.st_size
     try:
-        if size <= 2 * WINDOW:
+        if size <= 2 * MAX_END_BYTES:
             head = read_at(fd, 0, size)
-            return Ends(head, b"", len(head))
-        return Ends(read_at(fd, 0, WINDOW), read_at(fd, size - WINDOW, WINDOW), size)
+            return FileEnds(head, b"", len(head))
+        return FileEnds(read_at(fd, 0, MAX_END_BYTES), read_at(fd, size - MAX_END_BYTES, MAX_END_BYTES), size)
     finally:
         os.close(fd)
 
 
-def lines_of(data: bytes) -> list[bytes]:
+def split_lines(data: bytes) -> list[bytes]:
     """Cut bytes into lines, each with its newline; several times as fast as `split`."""
     return io.BytesIO(data).readlines()

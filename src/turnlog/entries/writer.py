@@ -22,18 +22,18 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.tail import Checkpoint, mark, stale
-from turnlog.entries.window import open_regular, read_at
+from turnlog.entries.tail import Checkpoint, find_stale_reason, make_checkpoint
+from turnlog.entries.window import open_regular_file, read_at
 from turnlog.errors import Changed, TurnlogError
 
-_NEVER_WAIT = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_APPEND = os.O_RDWR | os.O_APPEND | _NEVER_WAIT
+_NEVER_WAIT_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _NEVER_WAIT_FLAGS
 _LOOK_AGAIN_SECONDS = (0.001, 0.005, 0.02, 0.05)
-_BUFFER = 1 << 20
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEVER_WAIT
+_BUFFER_BYTES = 1 << 20
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEVER_WAIT_FLAGS
 
 
-class Whole(NamedTuple):
+class WholeFile(NamedTuple):
     """A file that was read to its end."""
 
     data: bytes
@@ -41,17 +41,17 @@ class Whole(NamedTuple):
     """To be handed to `append` or `replace`, which then see whether the file changed since."""
 
 
-def read_whole(path: str | Path) -> Whole:
+def read_whole_file(path: str | Path) -> WholeFile:
     """Read a file that is to be replaced."""
-    fd, status = open_regular(path)
+    fd, status = open_regular_file(path)
     try:
         data = read_at(fd, 0, status.st_size)
-        return Whole(data, mark(fd, len(data)))
+        return WholeFile(data, make_checkpoint(fd, len(data)))
     finally:
         os.close(fd)
 
 
-def append(
+def append_lines(
     path: Path,
     lines: bytes,
     *,
@@ -66,15 +66,15 @@ def append(
     refused, because somebody may still be writing it. Without `flush` a power failure may take the lines again, the end
     of a process does not.
     """
-    real = inside(path, root)
-    fd = os.open(real, _APPEND)
+    real = resolve_inside(path, root)
+    fd = os.open(real, _APPEND_FLAGS)
     try:
-        lock(fd)
-        _must_be(real, os.fstat(fd), expected)
-        gap = b"" if _ends_whole(fd) else b"\n"
+        lock_file(fd)
+        _check_unchanged(real, os.fstat(fd), expected)
+        gap = b"" if _has_complete_end(fd) else b"\n"
         if gap and not mend:
             raise Changed(f"{path}: its last line is being written; try again in a moment")
-        end = _written(fd, gap + lines, path)
+        end = _write_at_end(fd, gap + lines, path)
         if flush:
             os.fsync(fd)
         return end - len(lines)
@@ -82,7 +82,7 @@ def append(
         os.close(fd)
 
 
-def _ends_whole(fd: int) -> bool:
+def _has_complete_end(fd: int) -> bool:
     """Whether the last line of a file has its end.
 
     A write of somebody else is seen in parts, so a line is torn only if the file stays as it is for a while.
@@ -108,7 +108,7 @@ def _wait_for_writes(fd: int) -> None:
             os.lseek(fd, 0, os.SEEK_HOLE)
 
 
-def _written(fd: int, data: bytes, path: Path) -> int:
+def _write_at_end(fd: int, data: bytes, path: Path) -> int:
     """Write to the end, all or nothing; give the offset behind it."""
     done = os.write(fd, data)
     end = os.lseek(fd, 0, os.SEEK_CUR)
@@ -119,7 +119,7 @@ def _written(fd: int, data: bytes, path: Path) -> int:
     return end
 
 
-def replace(
+def replace_file(
     path: Path,
     data: bytes | Iterable[bytes],
     *,
@@ -133,39 +133,39 @@ def replace(
     With `expected` the file must still be what it was when that was taken. Without, a missing file is made, with
     `mode`; one that is there keeps its own.
     """
-    real = inside(path, root)
-    with _held(real) as fd:
+    real = resolve_inside(path, root)
+    with _lock_existing(real) as fd:
         status = real.stat() if real.exists() else None
         if status is None and expected is not None:
             raise Changed(f"{path}: is gone; nothing was written")
-        temporary = _temporary(real, data)
+        temporary = _write_temporary(real, data)
         try:
-            _dress(temporary, status, mode, keep_times)
+            _copy_attributes(temporary, status, mode, keep_times)
             if status is not None:
-                _must_be(real, status, expected)
+                _check_unchanged(real, status, expected)
             temporary.replace(real)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        sync_folder(real.parent)
+        flush_folder(real.parent)
         if fd is not None and expected is not None:
-            _carry_over(fd, expected.size, real)
+            _carry_over_appended(fd, expected.size, real)
 
 
-def create(path: Path, data: bytes | Iterable[bytes], *, root: Path, mode: int = 0o600) -> None:
+def create_file(path: Path, data: bytes | Iterable[bytes], *, root: Path, mode: int = 0o600) -> None:
     """Write a file that is new; `FileExistsError` if something stands there."""
-    real = inside(path, root)
-    temporary = _temporary(real, data)
+    real = resolve_inside(path, root)
+    temporary = _write_temporary(real, data)
     try:
         temporary.chmod(mode)
-        _appear(temporary, real)
+        _move_into_place(temporary, real)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(real.parent)
+    flush_folder(real.parent)
 
 
-def _appear(temporary: Path, real: Path) -> None:
+def _move_into_place(temporary: Path, real: Path) -> None:
     try:
         os.link(temporary, real)
     except FileExistsError:
@@ -178,13 +178,13 @@ def _appear(temporary: Path, real: Path) -> None:
         temporary.unlink()
 
 
-def _carry_over(fd: int, size: int, real: Path) -> None:
+def _carry_over_appended(fd: int, size: int, real: Path) -> None:
     """Add to the new file what was added to the old one after it was looked at."""
     if late := read_at(fd, size, max(os.fstat(fd).st_size - size, 0)):
-        append(real, late, root=real.parent)
+        append_lines(real, late, root=real.parent)
 
 
-def inside(path: Path, root: Path) -> Path:
+def resolve_inside(path: Path, root: Path) -> Path:
     """Give the file that a path leads to, which must lie within a folder."""
     real = Path(os.path.realpath(path))
     if not real.is_relative_to(os.path.realpath(root)):
@@ -192,12 +192,12 @@ def inside(path: Path, root: Path) -> Path:
     return real
 
 
-def forget_unfinished(path: Path) -> None:
+def remove_leftover_temporary(path: Path) -> None:
     """Remove what a killed process may have left beside a file that it was about to replace."""
-    _unfinished(path).unlink(missing_ok=True)
+    _name_temporary(path).unlink(missing_ok=True)
 
 
-def lock(fd: int) -> None:
+def lock_file(fd: int) -> None:
     """Wait until no other turnlog holds an open file, and hold it until it is closed."""
     if sys.platform != "win32":  # pragma: no branch
         import fcntl
@@ -206,7 +206,7 @@ def lock(fd: int) -> None:
             fcntl.flock(fd, fcntl.LOCK_EX)
 
 
-def sync_folder(folder: Path) -> None:
+def flush_folder(folder: Path) -> None:
     """Make sure that names in a folder outlast a power failure, where folders can be opened."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY)
@@ -217,24 +217,24 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _held(real: Path) -> Iterator[int | None]:
+def _lock_existing(real: Path) -> Iterator[int | None]:
     """Open and lock a file that is to be replaced; None if there is none."""
     if sys.platform == "win32":  # pragma: no cover - there an open file can't be replaced
         yield None
         return
     try:
-        fd, _ = open_regular(real)
+        fd, _ = open_regular_file(real)
     except FileNotFoundError:
         yield None
         return
     try:
-        lock(fd)
+        lock_file(fd)
         yield fd
     finally:
         os.close(fd)
 
 
-def _must_be(real: Path, status: os.stat_result, expected: Checkpoint | None) -> None:
+def _check_unchanged(real: Path, status: os.stat_result, expected: Checkpoint | None) -> None:
     """See that the name still leads to the same file, and that this is what the caller looked at."""
     try:
         now = real.stat()
@@ -242,17 +242,17 @@ def _must_be(real: Path, status: os.stat_result, expected: Checkpoint | None) ->
         raise Changed(f"{real}: was removed meanwhile; nothing was written") from None
     reason = None if os.path.samestat(now, status) else "replaced"
     if expected is not None:
-        reason = reason or stale(real, expected) or (None if now.st_size == expected.size else "written")
+        reason = reason or find_stale_reason(real, expected) or (None if now.st_size == expected.size else "written")
     if reason:
         raise Changed(f"{real}: was {reason} meanwhile; nothing was written, try again")
 
 
-def _temporary(real: Path, data: bytes | Iterable[bytes]) -> Path:
+def _write_temporary(real: Path, data: bytes | Iterable[bytes]) -> Path:
     """Write the new content beside the old one, for its owner only, and flush it to the disk."""
-    forget_unfinished(real)
-    path = _unfinished(real)
+    remove_leftover_temporary(real)
+    path = _name_temporary(real)
     try:
-        with os.fdopen(os.open(path, _CREATE, 0o600), "wb", _BUFFER) as file:
+        with os.fdopen(os.open(path, _CREATE_FLAGS, 0o600), "wb", _BUFFER_BYTES) as file:
             file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
@@ -262,12 +262,12 @@ def _temporary(real: Path, data: bytes | Iterable[bytes]) -> Path:
     return path
 
 
-def _unfinished(real: Path) -> Path:
+def _name_temporary(real: Path) -> Path:
     # One name for each file, so that what a killed process left behind is found again; hashed, lest it be too long.
     return real.with_name(f".turnlog-{blake2b(os.fsencode(real.name), digest_size=8).hexdigest()}.tmp")
 
 
-def _dress(temporary: Path, status: os.stat_result | None, mode: int, keep_times: bool) -> None:
+def _copy_attributes(temporary: Path, status: os.stat_result | None, mode: int, keep_times: bool) -> None:
     """Give a new file the mode of the old one and, where wanted, its times."""
     temporary.chmod(mode if status is None else status.st_mode & 0o7777)
     if status is not None and keep_times:

@@ -6,34 +6,35 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import NamedTuple
 
-from turnlog.export.material import Material
-from turnlog.render.visible import sound
+from turnlog.export.material import ExportMaterial
+from turnlog.render.visible import replace_unencodable
 
 
-class Format(NamedTuple):
+class ExportFormat(NamedTuple):
     """A format."""
 
     ending: str
     """How its files end; empty where it is a folder."""
     module: str | None
-    """Has `pieces(material)`; None where it takes more than that."""
+    """Has `export_<module>(material)`; None where it takes more than that."""
 
 
-FORMATS: dict[str, Format] = {
-    "html": Format(".html", None),
-    "md": Format(".md", "markdown"),
-    "txt": Format(".txt", "text"),
-    "pdf": Format(".pdf", None),
-    "json": Format(".json", "json"),
-    "messages": Format(".messages.json", "messages"),
-    "openai": Format(".openai.json", "openai"),
-    "parquet": Format("", None),
+EXPORT_FORMATS: dict[str, ExportFormat] = {
+    "html": ExportFormat(".html", None),
+    "md": ExportFormat(".md", "markdown"),
+    "txt": ExportFormat(".txt", "text"),
+    "pdf": ExportFormat(".pdf", None),
+    "json": ExportFormat(".json", "json"),
+    "messages": ExportFormat(".messages.json", "messages"),
+    "openai": ExportFormat(".openai.json", "openai"),
+    "parquet": ExportFormat("", None),
 }
 
 
-def pieces(name: str, material: Material) -> Iterator[bytes]:
+def iter_exported_bytes(name: str, material: ExportMaterial) -> Iterator[bytes]:
     """A session in a format that is one stream, piece by piece."""
-    write: Callable[[Material], Iterator[bytes | str]]
-    write = import_module(f"turnlog.export.{FORMATS[name].module}").pieces
+    write: Callable[[ExportMaterial], Iterator[bytes | str]]
+    module = EXPORT_FORMATS[name].module
+    write = getattr(import_module(f"turnlog.export.{module}"), f"export_{module}")
     for piece in write(material):
-        yield sound(piece).encode() if isinstance(piece, str) else piece
+        yield replace_unencodable(piece).encode() if isinstance(piece, str) else piece

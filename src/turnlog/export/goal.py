@@ -10,23 +10,23 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from turnlog.entries.writer import create, replace
+from turnlog.entries.writer import create_file, replace_file
 from turnlog.errors import TurnlogError, UsageError
 
-MARK = ".turnlog-export"
+FOLDER_MARK = ".turnlog-export"
 """Stands in every folder that an export made: only such a folder may be replaced."""
-_WORDS = re.compile(r"[^\W_]+")
-_LONGEST = 60
+_WORD = re.compile(r"[^\W_]+")
+_MAX_NAME_CHARS = 60
 
 
-def file_name(title: str, session_id: str | None) -> str:
+def build_file_name(title: str, session_id: str | None) -> str:
     """A name for the files of a session, without ending: words of its title, and the start of its id."""
-    words = "-".join(_WORDS.findall(title.lower()))[:_LONGEST].strip("-")
-    name = "".join(_WORDS.findall(session_id or ""))[:8]
+    words = "-".join(_WORD.findall(title.lower()))[:_MAX_NAME_CHARS].strip("-")
+    name = "".join(_WORD.findall(session_id or ""))[:8]
     return "-".join(filter(None, (words if words != name else "", name))) or "session"
 
 
-def must_be_free(goal: Path, *, force: bool) -> None:
+def check_destination(goal: Path, *, force: bool) -> None:
     """Refuse a place where something stands already, and one that does not exist."""
     if not goal.absolute().parent.is_dir():
         raise UsageError(f"{goal.parent}: no such folder; the export is written into it")
@@ -34,21 +34,21 @@ def must_be_free(goal: Path, *, force: bool) -> None:
         return
     if not force:
         raise UsageError(f"{goal}: is there already; choose another name with --output, or use --force")
-    if goal.is_dir() and not (goal / MARK).is_file():
+    if goal.is_dir() and not (goal / FOLDER_MARK).is_file():
         raise UsageError(f"{goal}: is a folder that turnlog did not write; choose another name with --output")
 
 
-def write(goal: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:
+def write_export_file(goal: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:
     """Write a file; how many bytes it has."""
-    must_be_free(goal, force=force)
+    check_destination(goal, force=force)
     if goal.is_dir():
         raise UsageError(f"{goal}: is a folder; choose another name with --output")
     parent = goal.absolute().parent
     try:
         if force:
-            replace(goal, pieces, root=parent)
+            replace_file(goal, pieces, root=parent)
         else:
-            create(goal, pieces, root=parent)
+            create_file(goal, pieces, root=parent)
     except FileExistsError:
         raise TurnlogError(f"{goal}: stands there already; nothing was written") from None
     except OSError as error:
@@ -57,24 +57,26 @@ def write(goal: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:
 
 
 @contextmanager
-def folder(goal: Path, *, force: bool = False) -> Iterator[Path]:
+def open_export_folder(goal: Path, *, force: bool = False) -> Iterator[Path]:
     """A folder to write into, which gets its name when all is written."""
-    must_be_free(goal, force=force)
+    check_destination(goal, force=force)
     if goal.exists() and not goal.is_dir():
         raise UsageError(f"{goal}: is a file; choose another name with --output")
     parent = goal.absolute().parent
     temporary = Path(tempfile.mkdtemp(prefix=".turnlog-", dir=parent))
     try:
-        (temporary / MARK).write_text("turnlog export wrote this folder, and may replace it.\n", encoding="utf-8")
+        (temporary / FOLDER_MARK).write_text(
+            "turnlog export wrote this folder, and may replace it.\n", encoding="utf-8"
+        )
         yield temporary
-        put(temporary, goal)
+        replace_folder(temporary, goal)
     except OSError as error:
         raise TurnlogError(f"{goal}: {error.strerror or error}; nothing was written") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def put(temporary: Path, goal: Path) -> None:
+def replace_folder(temporary: Path, goal: Path) -> None:
     """Give a folder its name; one that has the name goes."""
     if not goal.exists():
         temporary.rename(goal)
@@ -89,7 +91,7 @@ def put(temporary: Path, goal: Path) -> None:
     shutil.rmtree(old.parent, ignore_errors=True)
 
 
-def sizes(place: Path) -> int:
+def measure_export_size(place: Path) -> int:
     """How many bytes a file has, or all files of a folder."""
     if place.is_file():
         return place.stat().st_size

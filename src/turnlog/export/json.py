@@ -8,46 +8,53 @@ from typing import Any
 from msgspec.structs import asdict
 
 from turnlog._version import __version__
-from turnlog.export.material import Material
-from turnlog.render.encoding import encoded, listed
+from turnlog.export.material import ExportMaterial
+from turnlog.render.encoding import iter_json_list, to_json_bytes
 from turnlog.render.view import AnyView
-from turnlog.session.timeline.timeline import Chapter, Helper
+from turnlog.session.timeline.timeline import Chapter, TimelineAgent
 
-FORMAT = 1
+JSON_FORMAT_VERSION = 1
 """Goes up when a key changes its meaning or goes; new keys may come at any time."""
-_FACTS = (
+_SESSION_FIELDS = (
     "session_id title started ended models folders versions git_branches cost_usd unpriced_tokens output calls errors"
 ).split()
-_PLACES = frozenset({"first", "count"})
+_OMITTED_TURN_FIELDS = frozenset({"first", "count"})
 
 
-def pieces(material: Material) -> Iterator[bytes]:
+def export_json(material: ExportMaterial) -> Iterator[bytes]:
     """The document, piece by piece."""
-    facts = {name: getattr(material.head, name) for name in _FACTS}
-    yield b'{"format":%d,"turnlog":%s,\n"session":%s,\n' % (FORMAT, encoded(__version__), encoded(facts))
-    yield b'"branch":' + encoded(_branch(material)) + b',\n"turns":'
-    yield from listed(_turn(chapter) for chapter in material.chapters if chapter.turn)
+    facts = {name: getattr(material.head, name) for name in _SESSION_FIELDS}
+    yield b'{"format":%d,"turnlog":%s,\n"session":%s,\n' % (
+        JSON_FORMAT_VERSION,
+        to_json_bytes(__version__),
+        to_json_bytes(facts),
+    )
+    yield b'"branch":' + to_json_bytes(_find_branch_leaf(material)) + b',\n"turns":'
+    yield from iter_json_list(_build_turn(chapter) for chapter in material.chapters if chapter.turn)
     yield b',\n"items":'
-    yield from listed(view for stretch in material.stretches() for view in stretch.views)
+    yield from iter_json_list(view for stretch in material.iter_stretches() for view in stretch.views)
     yield b',\n"agents":['
-    for number, helper in enumerate(_helpers(material)):
+    for number, helper in enumerate(_iter_helpers(material)):
         yield b",\n" if number else b"\n"
-        yield from _agent(material, helper)
+        yield from _encode_agent(material, helper)
     yield b"]}\n"
 
 
-def _branch(material: Material) -> str | None:
+def _find_branch_leaf(material: ExportMaterial) -> str | None:
     if material.choice.all_branches:
         return None
     return material.choice.leaf or material.head.branches[0].leaf or None
 
 
-def _turn(chapter: Chapter) -> dict[str, Any]:
+def _build_turn(chapter: Chapter) -> dict[str, Any]:
     found = asdict(chapter)
-    return {"number": found.pop("turn"), **{name: value for name, value in found.items() if name not in _PLACES}}
+    return {
+        "number": found.pop("turn"),
+        **{name: value for name, value in found.items() if name not in _OMITTED_TURN_FIELDS},
+    }
 
 
-def _helpers(material: Material) -> Iterator[Helper]:
+def _iter_helpers(material: ExportMaterial) -> Iterator[TimelineAgent]:
     """The sub-agents of the turns that are wanted."""
     numbers = {chapter.turn for chapter in material.chapters}
     for helper in material.head.agents:
@@ -55,12 +62,12 @@ def _helpers(material: Material) -> Iterator[Helper]:
             yield helper
 
 
-def _agent(material: Material, helper: Helper) -> Iterator[bytes]:
-    yield encoded(asdict(helper))[:-1] + b',"items":'
-    yield from listed(_views(material, helper))
+def _encode_agent(material: ExportMaterial, helper: TimelineAgent) -> Iterator[bytes]:
+    yield to_json_bytes(asdict(helper))[:-1] + b',"items":'
+    yield from iter_json_list(_iter_agent_views(material, helper))
     yield b"}"
 
 
-def _views(material: Material, helper: Helper) -> Iterator[AnyView]:
-    for window in material.agent(helper.agent_id) or ():
+def _iter_agent_views(material: ExportMaterial, helper: TimelineAgent) -> Iterator[AnyView]:
+    for window in material.take_agent_views(helper.agent_id) or ():
         yield from window

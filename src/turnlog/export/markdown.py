@@ -4,43 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnlog.export.material import Material
-from turnlog.export.opening import facts
-from turnlog.export.walk import Begin, End, walk
-from turnlog.render.markdown import fold, markdown
-from turnlog.render.paragraphs import escaped, inline_code, quoted, safe
+from turnlog.export.material import ExportMaterial
+from turnlog.export.opening import list_session_facts
+from turnlog.export.walk import AgentBegin, AgentEnd, walk_views
+from turnlog.render.markdown import open_details, render_markdown
+from turnlog.render.paragraphs import escape_html_tags, escape_markdown, quote_text, to_inline_code
 
 
-def pieces(material: Material) -> Iterator[str]:
+def export_markdown(material: ExportMaterial) -> Iterator[str]:
     """The document, piece by piece."""
-    yield f"# {escaped(material.title)}\n\n"
-    for fact in facts(material):
-        value = inline_code(fact.value) if fact.is_code else escaped(fact.value)
+    yield f"# {escape_markdown(material.title)}\n\n"
+    for fact in list_session_facts(material):
+        value = to_inline_code(fact.value) if fact.is_code else escape_markdown(fact.value)
         yield f"- {fact.name}: {value}\n"
     yield "\n"
     folds = material.choice.wishes.details
-    for depth, part in walk(material):
+    for depth, part in walk_views(material):
         match part:
-            case Begin(words):
-                yield _nested((fold(words) if folds else f"**{escaped(words)}**") + "\n\n", depth, folds)
-            case End():
-                yield _ended(depth, folds)
+            case AgentBegin(words):
+                yield _quote_nested(
+                    (open_details(words) if folds else f"**{escape_markdown(words)}**") + "\n\n", depth, folds
+                )
+            case AgentEnd():
+                yield _close_agent(depth, folds)
             case view:
-                if text := markdown(view, material.choice.wishes):
-                    yield _nested(text + "\n", depth, folds)
+                if text := render_markdown(view, material.choice.wishes):
+                    yield _quote_nested(text + "\n", depth, folds)
 
 
-def _ended(depth: int, folds: bool) -> str:
+def _close_agent(depth: int, folds: bool) -> str:
     if folds:
-        return _nested("</details>\n\n", depth, folds)
+        return _quote_nested("</details>\n\n", depth, folds)
     return "" if depth else "\n*End of the sub-agent.*\n\n"
 
 
-def _nested(text: str, depth: int, folds: bool) -> str:
+def _quote_nested(text: str, depth: int, folds: bool) -> str:
     """A piece at its depth of quotation; what is no code there may be code here, so it is made safe again."""
     if depth == 0:
         return text
     body = text.rstrip("\n")
     for _ in range(depth):
-        body = quoted(body)
-    return safe(body + "\n" + "> " * (depth - 1) + ">\n", folds=folds)
+        body = quote_text(body)
+    return escape_html_tags(body + "\n" + "> " * (depth - 1) + ">\n", folds=folds)

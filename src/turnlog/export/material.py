@@ -11,29 +11,29 @@ from msgspec.structs import replace
 
 from turnlog.errors import UsageError
 from turnlog.render.view import AnyView
-from turnlog.render.viewing import views
-from turnlog.render.wishes import Wishes, wished
-from turnlog.session.agents import Agent
-from turnlog.session.lineage import turns_to
+from turnlog.render.viewing import build_item_views
+from turnlog.render.wishes import RenderOptions, filter_view
+from turnlog.session.agents import SubAgent
+from turnlog.session.lineage import list_turns_to
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.sequence import Sequence as Items
-from turnlog.session.timeline.synopsis import timeline
-from turnlog.session.timeline.timeline import Chapter, Head, Helper, Item, Timeline
+from turnlog.session.timeline.sequence import ItemSequence as Items
+from turnlog.session.timeline.synopsis import build_timeline
+from turnlog.session.timeline.timeline import Chapter, Timeline, TimelineAgent, TimelineHead, TimelineItem
 
-WINDOW = 100
+WINDOW_ITEMS = 100
 """So many items are held at a time."""
-_WORK = frozenset({"subagent", "workflow", "inline"})
+_WORK_AGENT_KINDS = frozenset({"subagent", "workflow", "inline"})
 """Sub-agents that did what the session is about; the others are side work of the client."""
 
-Told = Callable[[int, int], object]
+ItemProgress = Callable[[int, int], object]
 """Is told how many of how many items are done."""
 
 
-class Choice(NamedTuple):
+class ExportChoice(NamedTuple):
     """What of a session is exported."""
 
-    wishes: Wishes = Wishes()
+    wishes: RenderOptions = RenderOptions()
     first: int | None = None
     """The number of the first turn; None: from the beginning, with what stands before."""
     last: int | None = None
@@ -50,31 +50,33 @@ class Choice(NamedTuple):
         return self.first is not None or self.last is not None
 
 
-class Stretch(NamedTuple):
+class ViewStretch(NamedTuple):
     """Items that follow each other in one chapter, as views."""
 
     chapter: Chapter
     views: list[AnyView]
 
 
-class Material:
+class ExportMaterial:
     """A session and what is wanted of it."""
 
-    def __init__(self, session: Session, choice: Choice = Choice(), told: Told | None = None) -> None:  # noqa: B008 - a value, never changed
+    def __init__(
+        self, session: Session, choice: ExportChoice = ExportChoice(), told: ItemProgress | None = None
+    ) -> None:
         self.session = session
         self.choice = choice
-        self._told = told or _nobody
+        self._told = told or _ignore_progress
         self._given: set[str] = set()
 
     @cached_property
     def timeline(self) -> Timeline:
         """The whole timeline."""
-        found = timeline(self.session)
+        found = build_timeline(self.session)
         self.session.close_agents()  # hundreds may be open by now
         return found
 
     @property
-    def head(self) -> Head:
+    def head(self) -> TimelineHead:
         """What is known of the session as a whole."""
         return self.timeline.head
 
@@ -88,19 +90,19 @@ class Material:
         """The chapters that are wanted."""
         chapters = self.head.chapters
         if self.choice.is_part:
-            return [chapter for chapter in chapters if chapter.turn in self._numbers()]
+            return [chapter for chapter in chapters if chapter.turn in self._list_turn_numbers()]
         if self.choice.all_branches:
             return chapters
-        return [chapters[place] for place in self._branch()]
+        return [chapters[place] for place in self._list_branch_chapters()]
 
-    def _branch(self) -> Sequence[int]:
+    def _list_branch_chapters(self) -> Sequence[int]:
         leaf = self.choice.leaf
         if leaf is None:
             return self.head.branches[0].chapters
-        numbers = {turn.number for turn in turns_to(self.session, leaf)}
+        numbers = {turn.number for turn in list_turns_to(self.session, leaf)}
         return [place for place, item in enumerate(self.head.chapters) if not item.turn or item.turn in numbers]
 
-    def _numbers(self) -> range:
+    def _list_turn_numbers(self) -> range:
         count = len(self.session.turns)
         first = 1 if self.choice.first is None else self.choice.first
         last = count if self.choice.last is None else self.choice.last
@@ -114,65 +116,65 @@ class Material:
         """How many turns of the session are not wanted."""
         return len(self.session.turns) - sum(chapter.turn > 0 for chapter in self.chapters)
 
-    def stretches(self) -> Iterator[Stretch]:
+    def iter_stretches(self) -> Iterator[ViewStretch]:
         """The views that are wanted, in windows; a stretch does not go beyond its chapter."""
-        wanted = [(chapter, place) for chapter in self.chapters for place in _places(chapter)]
-        for start in range(0, len(wanted), WINDOW):
-            window = wanted[start : start + WINDOW]
+        wanted = [(chapter, place) for chapter in self.chapters for place in _list_places(chapter)]
+        for start in range(0, len(wanted), WINDOW_ITEMS):
+            window = wanted[start : start + WINDOW_ITEMS]
             items = [self.timeline.items[place] for _, place in window]
-            pairs = zip((chapter for chapter, _ in window), self._views(self.session, items), strict=True)
+            pairs = zip((chapter for chapter, _ in window), self._iter_views(self.session, items), strict=True)
             for _, group in groupby(pairs, lambda pair: pair[0].first):
                 found = list(group)
-                yield Stretch(found[0][0], [view for _, view in found if view is not None])
+                yield ViewStretch(found[0][0], [view for _, view in found if view is not None])
             self._told(start + len(window), len(wanted))
 
-    def _views(self, session: Session, items: list[Item]) -> Iterator[AnyView | None]:
+    def _iter_views(self, session: Session, items: list[TimelineItem]) -> Iterator[AnyView | None]:
         excerpt = Excerpt.read(session.file.source, items)
-        return (wished(view, self.choice.wishes) for view in views(excerpt, items, self.head))
+        return (filter_view(view, self.choice.wishes) for view in build_item_views(excerpt, items, self.head))
 
     # -- sub-agents
 
     @cached_property
-    def _agents(self) -> dict[str, Agent]:
+    def _agents(self) -> dict[str, SubAgent]:
         wanted = self.choice.agents and self.choice.wishes.tools
         return {agent.agent_id: agent for agent in self.session.agents} if wanted else {}
 
     @cached_property
-    def helpers(self) -> dict[str, Helper]:
+    def helpers(self) -> dict[str, TimelineAgent]:
         """What is known of each sub-agent, by its id."""
         return {helper.agent_id: helper for helper in self.head.agents}
 
-    def agent(self, agent_id: str) -> Iterator[list[AnyView]] | None:
+    def take_agent_views(self, agent_id: str) -> Iterator[list[AnyView]] | None:
         """The views of a sub-agent in windows; None if it is not there or was given before."""
         agent = self._agents.get(agent_id)
         if agent is None or agent_id in self._given:
             return None
         self._given.add(agent_id)
-        return self._inner(agent)
+        return self._iter_agent_windows(agent)
 
-    def _inner(self, agent: Agent) -> Iterator[list[AnyView]]:
-        inner = Session.open(agent.path) if agent.path else self.session.agent_session(agent)
+    def _iter_agent_windows(self, agent: SubAgent) -> Iterator[list[AnyView]]:
+        inner = Session.open(agent.path) if agent.path else self.session.open_agent_session(agent)
         try:
             sequence = Items(inner)
-            for _ in sequence.chapters():
+            for _ in sequence.build_chapters():
                 pass
-            for start in range(0, len(sequence.items), WINDOW):
-                found = self._views(inner, sequence.items[start : start + WINDOW])
+            for start in range(0, len(sequence.items), WINDOW_ITEMS):
+                found = self._iter_views(inner, sequence.items[start : start + WINDOW_ITEMS])
                 yield [replace(view, turn=0) for view in found if view is not None]
         finally:
             if not inner.is_part:
                 inner.close()
 
-    def left_agents(self) -> Iterator[str]:
+    def iter_left_agents(self) -> Iterator[str]:
         """The sub-agents that no call has shown; none where only a part of the session is wanted."""
         for agent_id, agent in self._agents.items() if not self.choice.is_part else ():
-            if agent_id not in self._given and (agent.kind in _WORK or self.choice.wishes.meta):
+            if agent_id not in self._given and (agent.kind in _WORK_AGENT_KINDS or self.choice.wishes.meta):
                 yield agent_id
 
 
-def _places(chapter: Chapter) -> range:
+def _list_places(chapter: Chapter) -> range:
     return range(chapter.first, chapter.first + chapter.count)
 
 
-def _nobody(done: int, total: int) -> None:
+def _ignore_progress(done: int, total: int) -> None:
     """Nobody wants to know."""

@@ -6,24 +6,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnlog.errors import Refused, UsageError
-from turnlog.export.material import Material
-from turnlog.render.encoding import listed
-from turnlog.render.wishes import Wishes
+from turnlog.export.material import ExportMaterial
+from turnlog.render.encoding import iter_json_list
+from turnlog.render.wishes import RenderOptions
 
 Json = dict[str, Any]
-_THINKING = frozenset({"thinking", "redacted_thinking"})
-_CALLS = frozenset({"tool_use", "tool_result", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result"})
-_PICTURES = frozenset({"image", "document"})
+_THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
+_CALL_TYPES = frozenset(
+    {"tool_use", "tool_result", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result"}
+)
+_PICTURE_TYPES = frozenset({"image", "document"})
 
 
-def pieces(material: Material) -> Iterator[bytes]:
+def export_messages(material: ExportMaterial) -> Iterator[bytes]:
     """The document, piece by piece."""
     yield b'{"messages":'
-    yield from listed(conversation(material))
+    yield from iter_json_list(list_conversation_messages(material))
     yield b"}\n"
 
 
-def conversation(material: Material) -> list[Json]:
+def list_conversation_messages(material: ExportMaterial) -> list[Json]:
     """The messages of the branch that is wanted."""
     if material.choice.is_part or material.choice.all_branches:
         raise UsageError("a conversation goes from its beginning to one leaf: give --branch, not --turns or all")
@@ -33,36 +35,36 @@ def conversation(material: Material) -> list[Json]:
     except Refused as reason:
         raise Refused(f"{session.session_id or 'this session'}: the client would not resume it: {reason}") from None
     if material.choice.is_redacted:
-        found = [_without_unsigned(message) for message in found]
-    return [chosen for message in found if (chosen := _chosen(message, material.choice.wishes))]
+        found = [_drop_unsigned_thinking(message) for message in found]
+    return [chosen for message in found if (chosen := _filter_message(message, material.choice.wishes))]
 
 
-def _without_unsigned(message: Json) -> Json:
+def _drop_unsigned_thinking(message: Json) -> Json:
     """A message without thinking that was redacted: its signature would not fit, and the API would refuse it."""
     blocks = [b for b in message["content"] if b.get("type") != "thinking" or b.get("signature")]
     return {**message, "content": blocks}
 
 
-def _chosen(message: Json, wishes: Wishes) -> Json | None:
+def _filter_message(message: Json, wishes: RenderOptions) -> Json | None:
     """A message with nothing but what is wished for; None where nothing is left of it."""
     content = message["content"]
-    blocks = [_block(block, wishes) for block in content if _is_wished(block, wishes)]
+    blocks = [_filter_block(block, wishes) for block in content if _is_wanted(block, wishes)]
     return {**message, "content": blocks} if blocks or not content else None
 
 
-def _is_wished(block: Json, wishes: Wishes) -> bool:
+def _is_wanted(block: Json, wishes: RenderOptions) -> bool:
     kind = block.get("type")
-    if kind in _CALLS:
+    if kind in _CALL_TYPES:
         return wishes.tools
-    return wishes.thinking or kind not in _THINKING
+    return wishes.thinking or kind not in _THINKING_TYPES
 
 
-def _block(block: Json, wishes: Wishes) -> Json:
+def _filter_block(block: Json, wishes: RenderOptions) -> Json:
     if wishes.pictures:
         return block
-    if block.get("type") in _PICTURES:
+    if block.get("type") in _PICTURE_TYPES:
         return {"type": "text", "text": f"[{block['type']}]"}
     inner = block.get("content")
     if block.get("type") == "tool_result" and isinstance(inner, list):
-        return {**block, "content": [_block(part, wishes) if isinstance(part, dict) else part for part in inner]}
+        return {**block, "content": [_filter_block(part, wishes) if isinstance(part, dict) else part for part in inner]}
     return block

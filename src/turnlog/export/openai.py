@@ -9,46 +9,48 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from turnlog.export.material import Material
-from turnlog.export.messages import conversation
-from turnlog.render.encoding import encoded, listed
+from turnlog.export.material import ExportMaterial
+from turnlog.export.messages import list_conversation_messages
+from turnlog.render.encoding import iter_json_list, to_json_bytes
 
 Json = dict[str, Any]
 
 
-def pieces(material: Material) -> Iterator[bytes]:
+def export_openai(material: ExportMaterial) -> Iterator[bytes]:
     """The document, piece by piece."""
     yield b'{"messages":'
-    yield from listed(message for said in conversation(material) for message in translated(said))
+    yield from iter_json_list(
+        message for said in list_conversation_messages(material) for message in to_chat_messages(said)
+    )
     yield b"}\n"
 
 
-def translated(message: Json) -> Iterator[Json]:
+def to_chat_messages(message: Json) -> Iterator[Json]:
     """A message of the Messages API as chat messages."""
     blocks = [block for block in message["content"] if isinstance(block, dict)]
     if message["role"] == "assistant":
-        yield from _answer(blocks)
+        yield from _to_assistant_message(blocks)
         return
     late: list[Json] = []
     for block in blocks:
         if block.get("type") == "tool_result":
-            texts, pictures = _result(block)
+            texts, pictures = _split_result(block)
             yield {"role": "tool", "tool_call_id": str(block.get("tool_use_id")), "content": texts}
             late += pictures
-    parts = [part for block in blocks if (part := _part(block))]
+    parts = [part for block in blocks if (part := _to_part(block))]
     if late or parts:
-        yield {"role": str(message["role"]), "content": _content([*late, *parts])}
+        yield {"role": str(message["role"]), "content": _to_content([*late, *parts])}
 
 
-def _answer(blocks: list[Json]) -> Iterator[Json]:
+def _to_assistant_message(blocks: list[Json]) -> Iterator[Json]:
     text = "\n\n".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text")
-    calls = [_call(block) for block in blocks if block.get("type") == "tool_use"]
+    calls = [_to_tool_call(block) for block in blocks if block.get("type") == "tool_use"]
     if text or calls:
         yield {"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})}
 
 
-def _call(block: Json) -> Json:
-    given = encoded(block.get("input", {})).decode()
+def _to_tool_call(block: Json) -> Json:
+    given = to_json_bytes(block.get("input", {})).decode()
     return {
         "id": str(block.get("id")),
         "type": "function",
@@ -56,21 +58,21 @@ def _call(block: Json) -> Json:
     }
 
 
-def _result(block: Json) -> tuple[str, list[Json]]:
+def _split_result(block: Json) -> tuple[str, list[Json]]:
     """The text of a result, and the pictures in it."""
     content = block.get("content")
     if not isinstance(content, list):
         return content if isinstance(content, str) else "", []
-    parts = [part for inner in content if isinstance(inner, dict) and (part := _part(inner))]
+    parts = [part for inner in content if isinstance(inner, dict) and (part := _to_part(inner))]
     texts = [str(part["text"]) for part in parts if part["type"] == "text"]
     return "\n".join(texts), [part for part in parts if part["type"] != "text"]
 
 
-def _content(parts: list[Json]) -> str | list[Json]:
+def _to_content(parts: list[Json]) -> str | list[Json]:
     return str(parts[0]["text"]) if len(parts) == 1 and parts[0]["type"] == "text" else parts
 
 
-def _part(block: Json) -> Json | None:
+def _to_part(block: Json) -> Json | None:
     """A block as a part of a message; None for what has no place there."""
     source = block.get("source")
     fields: Json = source if isinstance(source, dict) else {}
@@ -78,16 +80,16 @@ def _part(block: Json) -> Json | None:
         case "text":
             return {"type": "text", "text": str(block.get("text", ""))}
         case "image":
-            return {"type": "image_url", "image_url": {"url": _address(fields)}}
+            return {"type": "image_url", "image_url": {"url": _to_url(fields)}}
         case "document" if fields.get("type") == "text":
             return {"type": "text", "text": str(fields.get("data", ""))}
         case "document":
             name = str(block.get("title") or "document")
-            return {"type": "file", "file": {"filename": name, "file_data": _address(fields)}}
+            return {"type": "file", "file": {"filename": name, "file_data": _to_url(fields)}}
     return None
 
 
-def _address(source: Json) -> str:
+def _to_url(source: Json) -> str:
     if source.get("type") == "base64":
         return f"data:{source.get('media_type')};base64,{source.get('data')}"
     return str(source.get("url") or source.get("file_id") or "")

@@ -16,49 +16,50 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from turnlog._version import __version__
-from turnlog.render.templating import environment
+from turnlog.render.templating import load_template_environment
 
 
 @lru_cache(maxsize=1)
-def _templates() -> Environment:
+def _load_templates() -> Environment:
     """Those of the page; what they print is escaped as in all content."""
-    return environment().overlay(loader=FileSystemLoader(Path(__file__).with_name("templates")))
+    return load_template_environment().overlay(loader=FileSystemLoader(Path(__file__).with_name("templates")))
 
 
 @lru_cache(maxsize=1)
-def _style() -> str:
+def _load_style() -> str:
     content = files("turnlog.render").joinpath("static", "content.css").read_text(encoding="utf-8")
-    return f"\n{content}\n{_own('export.css')}"
+    return f"\n{content}\n{_read_static_file('export.css')}"
 
 
 @lru_cache(maxsize=1)
-def _script() -> str:
-    return f"\n{_own('export.js')}"
+def _load_script() -> str:
+    return f"\n{_read_static_file('export.js')}"
 
 
-def _own(name: str) -> str:
+def _read_static_file(name: str) -> str:
     return Path(__file__).with_name("static").joinpath(name).read_text(encoding="utf-8")
 
 
-def _hash(text: str) -> str:
+def _hash_source(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def policy(*, scripted: bool = True) -> str:
+def build_content_policy(*, scripted: bool = True) -> str:
     """What a browser may do on the page."""
-    script = _hash(_script()) if scripted else "'none'"
+    script = _hash_source(_load_script()) if scripted else "'none'"
     return (
-        f"default-src 'none'; style-src {_hash(_style())}; script-src {script}; img-src data:; base-uri 'none';"
+        f"default-src 'none'; style-src {_hash_source(_load_style())}; script-src {script}; img-src data:; "
+        f"base-uri 'none';"
         " form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
 
 
-def rendered(template: str, *, scripted: bool = True, **values: Any) -> str:
+def render_page_template(template: str, *, scripted: bool = True, **values: Any) -> str:
     """A template of the page; the same for all templates of one page: whether it has a script."""
     usual = {
         "version": __version__,
-        "policy": policy(scripted=scripted),
-        "style": Markup(_style()),
-        "script": Markup(_script()) if scripted else None,
+        "policy": build_content_policy(scripted=scripted),
+        "style": Markup(_load_style()),
+        "script": Markup(_load_script()) if scripted else None,
     }
-    return _templates().get_template(template).render(usual | values)
+    return _load_templates().get_template(template).render(usual | values)

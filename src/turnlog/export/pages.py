@@ -11,13 +11,13 @@ from types import TracebackType
 from typing import NamedTuple
 from urllib.parse import quote
 
-BYTES = 5_000_000
-ITEMS = 2_000
+MAX_PAGE_BYTES = 5_000_000
+MAX_PAGE_ITEMS = 2_000
 """A page that holds so much ends where the next stretch begins."""
-_PIECE = 1 << 20
+_READ_BYTES = 1 << 20
 
 
-class Names(NamedTuple):
+class PageNames(NamedTuple):
     """The names of the pages of one session."""
 
     file: str
@@ -28,7 +28,7 @@ class Names(NamedTuple):
         """Where the others stand, beside the first."""
         return f"{self.file.removesuffix('.html')}-pages"
 
-    def own(self, page: int) -> str:
+    def name_page(self, page: int) -> str:
         """The name of a page in its folder."""
         return self.file if page == 1 else f"page-{page}.html"
 
@@ -41,7 +41,7 @@ class Names(NamedTuple):
         return "../" + quote(self.file) if there == 1 else f"page-{there}.html"
 
 
-class Spool:
+class PageSpool:
     """The bodies of the pages, one behind the other in a nameless file: what leads to them is known only at the end."""
 
     def __init__(self, *, paged: bool) -> None:
@@ -53,7 +53,7 @@ class Spool:
         self.turns: dict[int, int] = {}
         """The page on which each turn begins."""
 
-    def __enter__(self) -> Spool:
+    def __enter__(self) -> PageSpool:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -67,7 +67,7 @@ class Spool:
     @property
     def is_full(self) -> bool:
         """Whether the page should end here."""
-        return self._paged and (self._items >= ITEMS or self._size - self._starts[-1] >= BYTES)
+        return self._paged and (self._items >= MAX_PAGE_ITEMS or self._size - self._starts[-1] >= MAX_PAGE_BYTES)
 
     def end_page(self) -> None:
         """Go on with the next page."""
@@ -81,10 +81,10 @@ class Spool:
         self._size += len(data)
         self._items += items
 
-    def page(self, number: int) -> Iterator[bytes]:
+    def read_page(self, number: int) -> Iterator[bytes]:
         """The body of a page, piece by piece."""
         self._file.seek(self._starts[number - 1])
         left = (self._starts[number] if number < self.count else self._size) - self._starts[number - 1]
-        while left > 0 and (piece := self._file.read(min(left, _PIECE))):
+        while left > 0 and (piece := self._file.read(min(left, _READ_BYTES))):
             left -= len(piece)
             yield piece

@@ -8,25 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.errors import TurnlogError
-from turnlog.export.tables import TABLES, Row, fitting, rows
+from turnlog.export.tables import TABLE_COLUMNS, TableRow, fit_column_value, iter_table_rows
 from turnlog.session.session import Session
 
-_ROWS = 5_000
-_CHARACTERS = 16 << 20
+_MAX_WAITING_ROWS = 5_000
+_MAX_WAITING_CHARS = 16 << 20
 """What is written at once: so many rows, or rows with so many characters."""
 
 
-class Tables:
+class ParquetTables:
     """The files of one folder, being written; a context manager."""
 
     def __init__(self, folder: Path) -> None:
-        self._arrow = arrow()
+        self._arrow = import_pyarrow()
         self._folder = folder
         self._stack = ExitStack()
-        self._tables: dict[str, _Table] = {}
+        self._tables: dict[str, _ParquetTable] = {}
 
-    def __enter__(self) -> Tables:
-        self._tables = {name: _Table(self._arrow, self._folder, name) for name in TABLES}
+    def __enter__(self) -> ParquetTables:
+        self._tables = {name: _ParquetTable(self._arrow, self._folder, name) for name in TABLE_COLUMNS}
         for table in self._tables.values():
             self._stack.callback(table.writer.close)
         return self
@@ -39,7 +39,7 @@ class Tables:
 
     def add(self, session: Session) -> None:
         """Add the rows of a session."""
-        for name, row in rows(session):
+        for name, row in iter_table_rows(session):
             self._tables[name].add(row)
 
     @property
@@ -48,26 +48,26 @@ class Tables:
         return {name: table.count for name, table in self._tables.items()}
 
 
-class _Table:
+class _ParquetTable:
     """One file."""
 
     def __init__(self, arrow: Any, folder: Path, name: str) -> None:
-        self._columns = TABLES[name]
+        self._columns = TABLE_COLUMNS[name]
         self._arrow = arrow
-        self._schema = arrow.schema([(column, _type(arrow, kind)) for column, kind in self._columns.items()])
+        self._schema = arrow.schema([(column, _to_arrow_type(arrow, kind)) for column, kind in self._columns.items()])
         self.writer = import_module("pyarrow.parquet").ParquetWriter(
             folder / f"{name}.parquet", self._schema, compression="zstd"
         )
-        self._waiting: list[Row] = []
+        self._waiting: list[TableRow] = []
         self._size = 0
         self.count = 0
 
-    def add(self, row: Row) -> None:
-        fitted = {column: fitting(kind, row.get(column)) for column, kind in self._columns.items()}
+    def add(self, row: TableRow) -> None:
+        fitted = {column: fit_column_value(kind, row.get(column)) for column, kind in self._columns.items()}
         self._waiting.append(fitted)
         self._size += sum(len(value) for value in fitted.values() if isinstance(value, str))
         self.count += 1
-        if len(self._waiting) >= _ROWS or self._size >= _CHARACTERS:
+        if len(self._waiting) >= _MAX_WAITING_ROWS or self._size >= _MAX_WAITING_CHARS:
             self.flush()
 
     def flush(self) -> None:
@@ -76,12 +76,12 @@ class _Table:
             self._waiting, self._size = [], 0
 
 
-def _type(arrow: Any, kind: str) -> Any:
+def _to_arrow_type(arrow: Any, kind: str) -> Any:
     types = {"text": arrow.large_string(), "number": arrow.int64(), "real": arrow.float64(), "truth": arrow.bool_()}
     return types.get(kind) or arrow.timestamp("us", tz="UTC")
 
 
-def arrow() -> Any:
+def import_pyarrow() -> Any:
     """The library; a failure that names the extra where it is not installed."""
     try:
         return import_module("pyarrow")

@@ -11,64 +11,64 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from turnlog.entries.agents import agent_files, agent_meta
+from turnlog.entries.agents import list_agent_files, read_agent_meta
 from turnlog.entries.entry import Body, Entry, Scrap
-from turnlog.entries.patch import encoded
+from turnlog.entries.patch import encode_json_line
 from turnlog.entries.reader import Transcript
 from turnlog.errors import TurnlogError
 from turnlog.redact.redactor import Redactor
-from turnlog.redact.report import Report
-from turnlog.redact.rules import Rules
+from turnlog.redact.report import RedactionReport
+from turnlog.redact.rules import SecretRules
 
-Told = Callable[[int, int], object]
+ByteProgress = Callable[[int, int], object]
 """Is told how many of how many bytes are done; all of them are read twice."""
 
 
-class Redaction:
+class ExportRedaction:
     """Redacts the sessions of one export; the same secret gets the same mark in all of them."""
 
-    def __init__(self, rules: Rules, told: Told | None = None) -> None:
+    def __init__(self, rules: SecretRules, told: ByteProgress | None = None) -> None:
         self._redactor = Redactor(rules)
         self._told = told
         self._done = self._total = 0
 
-    def report(self) -> Report:
+    def build_report(self) -> RedactionReport:
         """What was replaced so far."""
-        return self._redactor.report()
+        return self._redactor.build_report()
 
     def text(self, text: str) -> str:
         """A text without the secrets that are known, such as a path; it counts for nothing."""
-        return self._redactor.rehearsal().text(text)
+        return self._redactor.make_rehearsal().redact_text(text)
 
-    def learn(self, paths: list[Path]) -> None:
+    def learn_secrets(self, paths: list[Path]) -> None:
         """Take note of every secret in some sessions and their sub-agents."""
-        first = self._redactor.rehearsal()
-        files = [file for path in paths for file in _files(path)]
+        first = self._redactor.make_rehearsal()
+        files = [file for path in paths for file in _iter_files(path)]
         self._total = 2 * sum(file.stat().st_size for file in files if file.is_file())
         for file in files:
             with suppress(TurnlogError, OSError):  # who copies it will be told
-                for _ in self._redacted(file, first):
+                for _ in self._redact_file(file, first):
                     pass
 
     @contextmanager
-    def copy(self, path: Path) -> Iterator[Path]:
+    def copy_redacted(self, path: Path) -> Iterator[Path]:
         """A copy of a session with its sub-agents; the secrets should have been learned before."""
         with tempfile.TemporaryDirectory(prefix="turnlog-export-") as folder:
-            for file in _files(path):
+            for file in _iter_files(path):
                 goal = Path(folder) / file.relative_to(path.parent)
                 goal.parent.mkdir(parents=True, exist_ok=True)
                 with goal.open("wb") as out:
-                    out.writelines(self._redacted(file, self._redactor))
+                    out.writelines(self._redact_file(file, self._redactor))
             yield Path(folder) / path.name
 
-    def _redacted(self, path: Path, redactor: Redactor) -> Iterator[bytes]:
+    def _redact_file(self, path: Path, redactor: Redactor) -> Iterator[bytes]:
         if path.suffix != ".jsonl":
-            yield encoded(redactor.value(agent_meta(path)))
+            yield encode_json_line(redactor.redact_value(read_agent_meta(path)))
             return
         file = Transcript.open(path)
         try:
             for number, item in enumerate(file.items, 1):
-                yield _line(file, item, number, redactor)
+                yield _redact_line(file, item, number, redactor)
                 self._done += item.size
                 if self._told and self._done < self._total:
                     self._told(self._done, self._total)
@@ -78,25 +78,25 @@ class Redaction:
                 self._told(self._total, self._total)  # clears the line
 
 
-def _files(path: Path) -> Iterator[Path]:
+def _iter_files(path: Path) -> Iterator[Path]:
     yield path
-    for agent in agent_files(path):
+    for agent in list_agent_files(path):
         yield agent.path
         if agent.meta_path is not None:
             yield agent.meta_path
 
 
-def _line(file: Transcript, item: Entry | Scrap, number: int, redactor: Redactor) -> bytes:
+def _redact_line(file: Transcript, item: Entry | Scrap, number: int, redactor: Redactor) -> bytes:
     """A line without secrets; what is no entry stays only if it holds none."""
     if isinstance(item, Scrap):
-        raw = file.raw(item)
+        raw = file.read_raw(item)
         seen = raw.replace(b"\0", b" ")
-        return raw.rstrip(b"\r\n") + b"\n" if redactor.plain(seen) == seen else b"\n"
-    body = file.body(item)
-    return encoded(_unsigned(redactor.body(body, number), body)) + b"\n"
+        return raw.rstrip(b"\r\n") + b"\n" if redactor.redact_file_data(seen) == seen else b"\n"
+    body = file.read_body(item)
+    return encode_json_line(_drop_stale_signatures(redactor.redact_entry_body(body, number), body)) + b"\n"
 
 
-def _unsigned(new: Body, old: Body) -> Body:
+def _drop_stale_signatures(new: Body, old: Body) -> Body:
     """An entry whose thinking has no signature where its text was changed, because it would no longer fit."""
     message, before = new.get("message"), old.get("message")
     if not isinstance(message, dict) or not isinstance(before, dict) or not isinstance(message.get("content"), list):

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.export.goal import file_name, write
+from turnlog.export.goal import build_file_name, write_export_file
 from turnlog.export.html import write_pages
-from turnlog.export.material import Material
-from turnlog.export.page import rendered
-from turnlog.render.figures import count
-from turnlog.render.wording import when
+from turnlog.export.material import ExportMaterial
+from turnlog.export.page import render_page_template
+from turnlog.render.figures import format_count
+from turnlog.render.wording import format_utc_time
 
-INDEX = "index.html"
+INDEX_FILE_NAME = "index.html"
 
 
-class Row(NamedTuple):
+class SiteRow(NamedTuple):
     """A session in the index."""
 
     href: str
@@ -32,20 +32,20 @@ class Site:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._rows: list[Row] = []
+        self._rows: list[SiteRow] = []
 
-    def add(self, material: Material) -> Path:
+    def add(self, material: ExportMaterial) -> Path:
         """Write the pages of a session; the file of the first, in the folder."""
-        name = file_name(material.title, material.head.session_id)
-        file = Path(self._free(name) + ".html")
-        write_pages(material, self._folder / file, home=INDEX)
+        name = build_file_name(material.title, material.head.session_id)
+        file = Path(self._find_free_name(name) + ".html")
+        write_pages(material, self._folder / file, home=INDEX_FILE_NAME)
         head = material.head
         self._rows.append(
-            Row(
+            SiteRow(
                 file.name,
                 material.title,
                 head.folders[0] if head.folders else "",
-                when(head.started),
+                format_utc_time(head.started),
                 sum(chapter.turn > 0 for chapter in head.chapters),
                 head.calls,
                 f"${head.cost_usd:,.2f}" if head.cost_usd else "",
@@ -57,16 +57,16 @@ class Site:
         """Write the index."""
         rows = sorted(self._rows, key=lambda row: row.began, reverse=True)
         values: dict[str, Any] = {"page": 1, "pages": 1, "home": None, "contents": [], "searchable": False, "facts": []}
-        amount = count(len(rows), "session")
+        amount = format_count(len(rows), "session")
         remark = f"; {amount}" + ("; secrets were replaced by marks" if redacted else "")
         text = (
-            rendered("top.html", **values, title=title)
-            + rendered("sessions.html", rows=rows)
-            + rendered("bottom.html", **values, remark=remark)
+            render_page_template("top.html", **values, title=title)
+            + render_page_template("sessions.html", rows=rows)
+            + render_page_template("bottom.html", **values, remark=remark)
         )
-        write(self._folder / INDEX, [text.encode("utf-8", "replace")])
+        write_export_file(self._folder / INDEX_FILE_NAME, [text.encode("utf-8", "replace")])
 
-    def _free(self, name: str) -> str:
+    def _find_free_name(self, name: str) -> str:
         """A name that no other session has."""
         number, found = 1, name
         while (self._folder / f"{found}.html").exists() or found == "index":

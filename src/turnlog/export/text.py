@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnlog.export.material import Material
-from turnlog.export.opening import facts
-from turnlog.export.walk import Begin, End, walk
-from turnlog.render.text import INDENT, indented, text
+from turnlog.export.material import ExportMaterial
+from turnlog.export.opening import list_session_facts
+from turnlog.export.walk import AgentBegin, AgentEnd, walk_views
+from turnlog.render.text import INDENT, indent_text, render_text
 
 
-def pieces(material: Material) -> Iterator[str]:
+def export_text(material: ExportMaterial) -> Iterator[str]:
     """The document, piece by piece."""
     yield f"{material.title}\n\n"
-    for fact in facts(material):
+    for fact in list_session_facts(material):
         yield f"{fact.name + ':':<12}{' '.join(fact.value.split())}\n"
     yield "\n"
-    for depth, part in walk(material):
+    for depth, part in walk_views(material):
         match part:
-            case Begin(words):
-                yield _nested(f"--- {words}\n\n", depth)
-            case End(agent_id):
-                yield _nested(f"--- end of sub-agent {' '.join(agent_id.split())}\n\n", depth)
+            case AgentBegin(words):
+                yield _indent_nested(f"--- {words}\n\n", depth)
+            case AgentEnd(agent_id):
+                yield _indent_nested(f"--- end of sub-agent {' '.join(agent_id.split())}\n\n", depth)
             case view:
-                if words := text(view, material.choice.wishes):
-                    yield _nested(words, depth)
+                if words := render_text(view, material.choice.wishes):
+                    yield _indent_nested(words, depth)
 
 
-def _nested(words: str, depth: int) -> str:
-    return indented(words, INDENT * depth) + "\n\n" if depth else words
+def _indent_nested(words: str, depth: int) -> str:
+    return indent_text(words, INDENT * depth) + "\n\n" if depth else words

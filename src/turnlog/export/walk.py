@@ -5,53 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnlog.export.material import Material
+from turnlog.export.material import ExportMaterial
 from turnlog.render.view import AnyView
-from turnlog.render.wording import agents_of, helper_words
+from turnlog.render.wording import describe_helper, iter_agent_ids
 
 
-class Begin(NamedTuple):
+class AgentBegin(NamedTuple):
     """A sub-agent begins."""
 
     words: str
     """What it is, on one line."""
 
 
-class End(NamedTuple):
+class AgentEnd(NamedTuple):
     """A sub-agent ends."""
 
     agent_id: str
 
 
-class Step(NamedTuple):
+class WalkStep(NamedTuple):
     """What comes next, and inside of how many sub-agents."""
 
     depth: int
-    part: AnyView | Begin | End
+    part: AnyView | AgentBegin | AgentEnd
 
 
-def walk(material: Material) -> Iterator[Step]:
+def walk_views(material: ExportMaterial) -> Iterator[WalkStep]:
     """Everything that is wanted of a session, in order; at the end the sub-agents that no view started."""
-    for stretch in material.stretches():
+    for stretch in material.iter_stretches():
         for view in stretch.views:
-            yield from _view(material, view, 0)
-    for agent_id in list(material.left_agents()):
-        yield from _agent(material, agent_id, 0)
+            yield from _walk_view(material, view, 0)
+    for agent_id in list(material.iter_left_agents()):
+        yield from _walk_agent(material, agent_id, 0)
 
 
-def _view(material: Material, view: AnyView, depth: int) -> Iterator[Step]:
-    yield Step(depth, view)
-    for agent_id in agents_of(view):
-        yield from _agent(material, agent_id, depth)
+def _walk_view(material: ExportMaterial, view: AnyView, depth: int) -> Iterator[WalkStep]:
+    yield WalkStep(depth, view)
+    for agent_id in iter_agent_ids(view):
+        yield from _walk_agent(material, agent_id, depth)
 
 
-def _agent(material: Material, agent_id: str, depth: int) -> Iterator[Step]:
-    windows = material.agent(agent_id)
+def _walk_agent(material: ExportMaterial, agent_id: str, depth: int) -> Iterator[WalkStep]:
+    windows = material.take_agent_views(agent_id)
     if windows is None:
         return
-    words = f"Sub-agent {agent_id}: {helper_words(material.helpers.get(agent_id))}".rstrip(": ")
-    yield Step(depth, Begin(words))
+    words = f"Sub-agent {agent_id}: {describe_helper(material.helpers.get(agent_id))}".rstrip(": ")
+    yield WalkStep(depth, AgentBegin(words))
     for window in windows:
         for view in window:
-            yield from _view(material, view, depth + 1)
-    yield Step(depth, End(agent_id))
+            yield from _walk_view(material, view, depth + 1)
+    yield WalkStep(depth, AgentEnd(agent_id))

@@ -9,14 +9,14 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.agents import AgentFile, Loose, agent_files, agent_meta, loose_agents
-from turnlog.entries.layout import scan
+from turnlog.entries.agents import AgentFile, AgentsBySession, list_agent_files, list_loose_agents, read_agent_meta
+from turnlog.entries.layout import scan_folder
 
-SHOWN = ("subagent", "workflow")
+SHOWN_AGENT_KINDS = ("subagent", "workflow")
 """Kinds that people asked for; the others are the client's own side work."""
 
 
-class Member(NamedTuple):
+class CrewMember(NamedTuple):
     """A sub-agent."""
 
     agent_id: str
@@ -26,69 +26,69 @@ class Member(NamedTuple):
     call: str = ""
 
 
-class Crew:
+class AgentCrew:
     """The sub-agents of one session, looked up again when there may be more."""
 
     def __init__(self, session: Path) -> None:
         self._session = session
         self._seen: tuple[object, ...] = ()
         self._loose_names: frozenset[str] = frozenset()
-        self._loose: Loose = {}
+        self._loose: AgentsBySession = {}
         self._files: list[AgentFile] = []
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, CrewMember] = {}
 
-    def look(self) -> list[Member]:
+    def find_new_members(self) -> list[CrewMember]:
         """The sub-agents that are new, or of which more is known than before."""
-        seen = self._folders()
+        seen = self._read_folder_times()
         if seen == self._seen:
             return []
         self._seen = seen
-        self._files = agent_files(self._session, self._beside())
+        self._files = list_agent_files(self._session, self._find_loose_agents())
         if "" in self._loose:  # one that was just made has no line yet that says whose it is
             self._seen, self._loose_names = (), frozenset()
         found = []
         for file in self._files:
             if (
-                file.kind in SHOWN
-                and _is_sayable(file.agent_id)
-                and self.members.get(file.agent_id) != (member := _member(file))
+                file.kind in SHOWN_AGENT_KINDS
+                and _is_encodable(file.agent_id)
+                and self.members.get(file.agent_id) != (member := _build_member(file))
             ):
                 self.members[file.agent_id] = member
                 found.append(member)
         return found
 
-    def summary_written(self) -> float:
+    def read_summary_mtime(self) -> float:
         """When the client's own side work on a summary was last written, in seconds since 1970; 0: never."""
-        times = [_mtime(file.path) for file in self._files if file.kind == "compact"]
+        times = [_read_mtime(file.path) for file in self._files if file.kind == "compact"]
         return max(times, default=0.0)
 
-    def _folders(self) -> tuple[object, ...]:
+    def _read_folder_times(self) -> tuple[object, ...]:
         own = self._session.with_suffix("") / "subagents"
-        flows = [item.path for item in scan(own / "workflows")] if (own / "workflows").is_dir() else []
+        flows = [item.path for item in scan_folder(own / "workflows")] if (own / "workflows").is_dir() else []
         beside = self._session.parent
         folders: list[str | Path] = [own, own / "workflows", *flows, beside, beside / "subagents"]
-        return tuple(map(_time, folders))
+        return tuple(map(_read_mtime_ns, folders))
 
-    def _beside(self) -> Loose:
+    def _find_loose_agents(self) -> AgentsBySession:
         """The loose ones; whose they are stands in them, so they are only read when there are others than before."""
         folder = self._session.parent
-        items = [*scan(folder), *scan(folder / "subagents")]
+        items = [*scan_folder(folder), *scan_folder(folder / "subagents")]
         names = frozenset(item.path for item in items if item.name.startswith("agent-"))
         if names != self._loose_names:
             self._loose_names = names
-            self._loose = loose_agents(folder)
+            self._loose = list_loose_agents(folder)
         return self._loose
 
 
-def _member(file: AgentFile) -> Member:
-    meta = agent_meta(file.meta_path)
+def _build_member(file: AgentFile) -> CrewMember:
+    meta = read_agent_meta(file.meta_path)
     texts = [
         value if isinstance(value := meta.get(name), str) else "" for name in ("agentType", "description", "toolUseId")
     ]
-    return Member(file.agent_id, file.path, *(text[:200] for text in texts))
+    return CrewMember(file.agent_id, file.path, *(text[:200] for text in texts))
 
 
-def _is_sayable(agent_id: str) -> bool:
+def _is_encodable(agent_id: str) -> bool:
     """Whether a name can be written: that of a file may hold bytes that are no text."""
     try:
         agent_id.encode()
@@ -97,14 +97,14 @@ def _is_sayable(agent_id: str) -> bool:
     return True
 
 
-def _time(folder: str | Path) -> int | None:
+def _read_mtime_ns(folder: str | Path) -> int | None:
     try:
         return os.stat(folder).st_mtime_ns  # noqa: PTH116 - several times a second
     except OSError:
         return None
 
 
-def _mtime(path: Path) -> float:
+def _read_mtime(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:

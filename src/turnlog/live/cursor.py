@@ -20,17 +20,17 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.tail import Checkpoint, mark
-from turnlog.entries.window import open_regular
+from turnlog.entries.tail import Checkpoint, make_checkpoint
+from turnlog.entries.window import open_regular_file
 
-MOST = 96
-LONGEST = 3200
+MAX_CURSOR_FILES = 96
+MAX_CURSOR_CHARS = 3200
 """No cursor is longer."""
-_VERSION = 1
-_NAME, _PRINT, _CHECK = 6, 6, 4
+_CURSOR_VERSION = 1
+_NAME_HASH_BYTES, _FINGERPRINT_BYTES, _CHECKSUM_BYTES = 6, 6, 4
 
 
-class Spot(NamedTuple):
+class CursorSpot(NamedTuple):
     """How far one file was delivered."""
 
     offset: int
@@ -40,87 +40,91 @@ class Spot(NamedTuple):
 class Cursor(NamedTuple):
     """How far the files of a session were delivered."""
 
-    spots: Mapping[bytes, Spot]
+    spots: Mapping[bytes, CursorSpot]
     """By the hash of a file's name."""
     watermark: int = 0
     """Files that are not named and were not written since then are delivered whole (ns); 0: all are named."""
 
 
-def name_of(session: str, stream: str) -> bytes:
+def hash_stream_name(session: str, stream: str) -> bytes:
     """The hash by which a cursor names a file of a session."""
-    return _hashed(f"{session}\0{stream}".encode("utf-8", "surrogatepass"), _NAME)
+    return _hash_bytes(f"{session}\0{stream}".encode("utf-8", "surrogatepass"), _NAME_HASH_BYTES)
 
 
-def spot_of(checkpoint: Checkpoint) -> Spot:
+def to_cursor_spot(checkpoint: Checkpoint) -> CursorSpot:
     """The spot of a checkpoint."""
     known = f"{checkpoint.inode} {checkpoint.head_hash} {checkpoint.tail_hash}" if checkpoint.offset else ""
-    return Spot(checkpoint.offset, _hashed(known.encode(), _PRINT))
+    return CursorSpot(checkpoint.offset, _hash_bytes(known.encode(), _FINGERPRINT_BYTES))
 
 
-def checkpoint_at(path: Path, spot: Spot) -> Checkpoint | None:
+def find_checkpoint(path: Path, spot: CursorSpot) -> Checkpoint | None:
     """The checkpoint of a file at a spot; None if what stands there is not what was delivered."""
     if spot.offset == 0:
         return Checkpoint()
     try:
-        fd, status = open_regular(path)
+        fd, status = open_regular_file(path)
     except OSError:
         return None
     try:
-        found = mark(fd, spot.offset) if status.st_size >= spot.offset else None
+        found = make_checkpoint(fd, spot.offset) if status.st_size >= spot.offset else None
     finally:
         os.close(fd)
-    return found if found is not None and spot_of(found) == spot else None
+    return found if found is not None and to_cursor_spot(found) == spot else None
 
 
-def encode(cursor: Cursor) -> str:
+def encode_cursor(cursor: Cursor) -> str:
     """Write a cursor."""
-    data = bytearray([_VERSION])
-    _put(data, cursor.watermark)
+    data = bytearray([_CURSOR_VERSION])
+    _write_varint(data, cursor.watermark)
     for name, spot in cursor.spots.items():
         data += name
-        _put(data, spot.offset)
+        _write_varint(data, spot.offset)
         data += spot.print
-    data += _hashed(bytes(data), _CHECK)
+    data += _hash_bytes(bytes(data), _CHECKSUM_BYTES)
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def decode(text: str) -> Cursor | None:
+def decode_cursor(text: str) -> Cursor | None:
     """Read a cursor; None for anything else."""
-    data = _bytes(text)
-    if data is None or data[0] != _VERSION or _hashed(data[:-_CHECK], _CHECK) != data[-_CHECK:]:
+    data = _decode_base64(text)
+    if (
+        data is None
+        or data[0] != _CURSOR_VERSION
+        or _hash_bytes(data[:-_CHECKSUM_BYTES], _CHECKSUM_BYTES) != data[-_CHECKSUM_BYTES:]
+    ):
         return None
-    data = data[:-_CHECK]
+    data = data[:-_CHECKSUM_BYTES]
     try:
-        watermark, at = _get(data, 1)
-        spots: dict[bytes, Spot] = {}
+        watermark, at = _read_varint(data, 1)
+        spots: dict[bytes, CursorSpot] = {}
         while at < len(data):
-            name = data[at : at + _NAME]
-            offset, at = _get(data, at + _NAME)
-            spots[name] = Spot(offset, data[at : at + _PRINT])
-            at += _PRINT
+            name = data[at : at + _NAME_HASH_BYTES]
+            offset, at = _read_varint(data, at + _NAME_HASH_BYTES)
+            spots[name] = CursorSpot(offset, data[at : at + _FINGERPRINT_BYTES])
+            at += _FINGERPRINT_BYTES
     except IndexError:
         return None
-    return Cursor(spots, watermark) if at == len(data) and len(spots) <= MOST else None
+    return Cursor(spots, watermark) if at == len(data) and len(spots) <= MAX_CURSOR_FILES else None
 
 
-def _bytes(text: str) -> bytes | None:
-    if len(text) > LONGEST or not text.isascii():
+def _decode_base64(text: str) -> bytes | None:
+    if len(text) > MAX_CURSOR_CHARS or not text.isascii():
         return None
     try:
         data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         return None
-    return data if len(data) > _CHECK else None
+    return data if len(data) > _CHECKSUM_BYTES else None
 
 
-def _put(data: bytearray, number: int) -> None:
+def _write_varint(data: bytearray, number: int) -> None:
     while number > 0x7F:
         data.append(number & 0x7F | 0x80)
         number >>= 7
     data.append(number)
 
 
-def _get(data: bytes, at: int) -> tuple[int, int]:
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     number = 0
     for place in range(10):
         byte = data[at + place]
@@ -130,5 +134,5 @@ def _get(data: bytes, at: int) -> tuple[int, int]:
     raise IndexError
 
 
-def _hashed(data: bytes, size: int) -> bytes:
+def _hash_bytes(data: bytes, size: int) -> bytes:
     return blake2b(data, digest_size=size).digest()

@@ -21,19 +21,28 @@ import msgspec
 
 from turnlog.entries.tail import Checkpoint
 from turnlog.errors import TurnlogError
-from turnlog.live.crew import Member
-from turnlog.live.cursor import Cursor, checkpoint_at, decode, name_of
-from turnlog.live.follow import MAIN, Follow, Gone, Growth, Happening, Joined, Positions, cursor_of
-from turnlog.live.opening import Opening
-from turnlog.live.stream import Grown, Stream, pursued
+from turnlog.live.crew import CrewMember
+from turnlog.live.cursor import Cursor, decode_cursor, find_checkpoint, hash_stream_name
+from turnlog.live.follow import (
+    MAIN_STREAM,
+    AgentJoined,
+    ItemsChanged,
+    SessionChange,
+    SessionFollower,
+    StreamDeleted,
+    StreamPositions,
+    build_cursor_text,
+)
+from turnlog.live.opening import StartFinder
+from turnlog.live.stream import FileStream, ItemsDiff, iter_checkpoints
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.timeline import Item
+from turnlog.session.timeline.timeline import TimelineItem
 
-Scribe = Callable[[Excerpt, Sequence[Item], str | None], list[str]]
+ItemRenderer = Callable[[Excerpt, Sequence[TimelineItem], str | None], list[str]]
 """Writes items as markup; of the sub-agent that is named, or of the session itself."""
 
 
-class Event(NamedTuple):
+class LiveEvent(NamedTuple):
     """An event as it is sent."""
 
     name: str
@@ -42,12 +51,12 @@ class Event(NamedTuple):
     cursor: str
 
 
-def event(name: str, cursor: str, **fields: Any) -> Event:
+def build_live_event(name: str, cursor: str, **fields: Any) -> LiveEvent:
     """Make an event."""
-    return Event(name, encoded(fields), cursor)
+    return LiveEvent(name, encode_event_data(fields), cursor)
 
 
-def encoded(value: Any) -> bytes:
+def encode_event_data(value: Any) -> bytes:
     """JSON on one line, also of texts that hold half a surrogate pair."""
     try:
         return msgspec.json.encode(value)
@@ -57,31 +66,33 @@ def encoded(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def told(happening: Happening, cursor: str, scribe: Scribe) -> Event:
+def to_live_event(happening: SessionChange, cursor: str, scribe: ItemRenderer) -> LiveEvent:
     """The event of something that has happened."""
     match happening:
-        case Gone(stream):
-            return event("gone", cursor, stream=stream)
-        case Joined(member):
-            return joined(member, cursor)
-        case Growth(stream, grown, reset):
-            return grew(stream, grown, cursor, scribe, reset)
+        case StreamDeleted(stream):
+            return build_live_event("gone", cursor, stream=stream)
+        case AgentJoined(member):
+            return to_agent_event(member, cursor)
+        case ItemsChanged(stream, grown, reset):
+            return to_items_event(stream, grown, cursor, scribe, reset)
 
 
-def joined(member: Member, cursor: str) -> Event:
+def to_agent_event(member: CrewMember, cursor: str) -> LiveEvent:
     """A sub-agent has started."""
-    return event("agent", cursor, agent=member.agent_id, type=member.type, description=member.description)
+    return build_live_event("agent", cursor, agent=member.agent_id, type=member.type, description=member.description)
 
 
-def grew(stream: str | None, grown: Sequence[Grown], cursor: str, scribe: Scribe, reset: str | None = None) -> Event:
+def to_items_event(
+    stream: str | None, grown: Sequence[ItemsDiff], cursor: str, scribe: ItemRenderer, reset: str | None = None
+) -> LiveEvent:
     """Items are new or have grown."""
-    parts = [_part(stream or MAIN, found, scribe) for found in grown]
+    parts = [_build_part(stream or MAIN_STREAM, found, scribe) for found in grown]
     if reset is None:
-        return event("items", cursor, parts=parts)
-    return event("reset", cursor, stream=stream, reason=reset, parts=parts)
+        return build_live_event("items", cursor, parts=parts)
+    return build_live_event("reset", cursor, stream=stream, reason=reset, parts=parts)
 
 
-def _part(stream: str, grown: Grown, scribe: Scribe) -> dict[str, Any]:
+def _build_part(stream: str, grown: ItemsDiff, scribe: ItemRenderer) -> dict[str, Any]:
     name = grown.agent or stream
     texts = scribe(grown.excerpt, [change.item for change in grown.changes], name or None)
     changes = [
@@ -98,40 +109,44 @@ def _part(stream: str, grown: Grown, scribe: Scribe) -> dict[str, Any]:
     return {"stream": name, "changes": changes, "gone": grown.gone}
 
 
-class Missed:
+class CatchUp:
     """What somebody has missed who comes back, or comes for the first time."""
 
-    def __init__(self, session: Path, opening: Opening, positions: Positions, written: dict[str, float]) -> None:
+    def __init__(
+        self, session: Path, opening: StartFinder, positions: StreamPositions, written: dict[str, float]
+    ) -> None:
         self._session = session
         self._opening = opening
         self._positions = positions
         self._written = written
         self._spots: dict[str, Checkpoint] = {}
 
-    def since(self, cursor: str | None, scribe: Scribe, at_work: frozenset[str] = frozenset()) -> Iterator[Event]:
+    def iter_events_since(
+        self, cursor: str | None, scribe: ItemRenderer, at_work: frozenset[str] = frozenset()
+    ) -> Iterator[LiveEvent]:
         """The events from a cursor to the positions; without a usable one the session is shown from anew.
 
         `at_work` names the sub-agents whose last items are shown then; of the others only the names.
         """
-        known = decode(cursor) if cursor else None
-        path, end = self._positions.streams[MAIN]
-        begin = self._begin(known, MAIN, path)
+        known = decode_cursor(cursor) if cursor else None
+        path, end = self._positions.streams[MAIN_STREAM]
+        begin = self._find_start(known, MAIN_STREAM, path)
         if known is None or begin is None:
-            yield from self._anew("cursor" if cursor else "start", scribe, at_work)
+            yield from self._start_over("cursor" if cursor else "start", scribe, at_work)
             return
-        self._spots = {name: at for name, at, _ in self._old(known) if at is not None}
-        self._spots[MAIN] = begin
-        yield from self._pursue(MAIN, path, begin, end, scribe)
-        for name, at, target in self._old(known):
-            yield from self._agent(name, at, target, scribe)
+        self._spots = {name: at for name, at, _ in self._iter_agent_checkpoints(known) if at is not None}
+        self._spots[MAIN_STREAM] = begin
+        yield from self._catch_up_stream(MAIN_STREAM, path, begin, end, scribe)
+        for name, at, target in self._iter_agent_checkpoints(known):
+            yield from self._catch_up_agent(name, at, target, scribe)
 
-    def _old(self, known: Cursor) -> Iterator[tuple[str, Checkpoint | None, Checkpoint]]:
+    def _iter_agent_checkpoints(self, known: Cursor) -> Iterator[tuple[str, Checkpoint | None, Checkpoint]]:
         """The sub-agents, each with the place up to which it was delivered; None: it can't be known."""
         for name, (path, end) in self._positions.streams.items():
-            if name == MAIN:
+            if name == MAIN_STREAM:
                 continue
-            if name_of(self._session.stem, name) in known.spots:
-                yield name, self._begin(known, name, path), end
+            if hash_stream_name(self._session.stem, name) in known.spots:
+                yield name, self._find_start(known, name, path), end
             elif known.watermark and self._written.get(name, 0.0) * 1e9 <= known.watermark:
                 yield name, end, end
             elif not known.watermark:
@@ -139,69 +154,73 @@ class Missed:
             else:
                 yield name, None, end
 
-    def _agent(self, name: str, at: Checkpoint | None, end: Checkpoint, scribe: Scribe) -> Iterator[Event]:
+    def _catch_up_agent(
+        self, name: str, at: Checkpoint | None, end: Checkpoint, scribe: ItemRenderer
+    ) -> Iterator[LiveEvent]:
         path = self._positions.streams[name][0]
         if at is None:
-            yield from self._shown(name, scribe, "replaced")
+            yield from self._show_agent(name, scribe, "replaced")
             return
         if at.offset == 0:
-            yield joined(self._positions.members[name], self._cursor())
-        yield from self._pursue(name, path, at, end, scribe)
+            yield to_agent_event(self._positions.members[name], self._build_cursor())
+        yield from self._catch_up_stream(name, path, at, end, scribe)
 
-    def _begin(self, known: Cursor | None, name: str, path: Path) -> Checkpoint | None:
+    def _find_start(self, known: Cursor | None, name: str, path: Path) -> Checkpoint | None:
         """The place up to which a stream was delivered; None if that is not known, or no longer there."""
-        spot = known.spots.get(name_of(self._session.stem, name)) if known else None
+        spot = known.spots.get(hash_stream_name(self._session.stem, name)) if known else None
         end = self._positions.streams[name][1]
-        found = checkpoint_at(path, spot) if spot is not None else None
+        found = find_checkpoint(path, spot) if spot is not None else None
         return found if found is not None and found.offset <= end.offset else None
 
-    def _pursue(self, name: str, path: Path, begin: Checkpoint, end: Checkpoint, scribe: Scribe) -> Iterator[Event]:
+    def _catch_up_stream(
+        self, name: str, path: Path, begin: Checkpoint, end: Checkpoint, scribe: ItemRenderer
+    ) -> Iterator[LiveEvent]:
         if begin.offset >= end.offset:
             return
-        stream = self._stream(name, path, begin)
+        stream = self._open_stream(name, path, begin)
         try:
-            for step in pursued(path, begin, end):
+            for step in iter_checkpoints(path, begin, end):
                 grown = stream.grow(step)
                 self._spots[name] = step
-                yield grew(name, grown, self._cursor(), scribe)
+                yield to_items_event(name, grown, self._build_cursor(), scribe)
         except TurnlogError:  # replaced just now: whoever follows will be told
             return
         finally:
             stream.close()
 
-    def _anew(self, reason: str, scribe: Scribe, at_work: frozenset[str]) -> Iterator[Event]:
-        path, end = self._positions.streams[MAIN]
+    def _start_over(self, reason: str, scribe: ItemRenderer, at_work: frozenset[str]) -> Iterator[LiveEvent]:
+        path, end = self._positions.streams[MAIN_STREAM]
         quiet = {name: at for name, (_, at) in self._positions.streams.items() if name not in at_work}
-        self._spots = {**quiet, MAIN: end}
-        stream = self._stream(MAIN, path, end)
+        self._spots = {**quiet, MAIN_STREAM: end}
+        stream = self._open_stream(MAIN_STREAM, path, end)
         try:
-            yield grew(None, stream.shown(), self._cursor(), scribe, reason)
+            yield to_items_event(None, stream.list_all_items(), self._build_cursor(), scribe, reason)
         finally:
             stream.close()
         for name, member in self._positions.members.items():
-            yield joined(member, self._cursor())
+            yield to_agent_event(member, self._build_cursor())
             if name in at_work and name in self._positions.streams:
-                yield from self._shown(name, scribe)
+                yield from self._show_agent(name, scribe)
 
-    def _shown(self, name: str, scribe: Scribe, reset: str | None = None) -> Iterator[Event]:
+    def _show_agent(self, name: str, scribe: ItemRenderer, reset: str | None = None) -> Iterator[LiveEvent]:
         """The last items of a sub-agent."""
         path, end = self._positions.streams[name]
-        stream = self._stream(name, path, end)
+        stream = self._open_stream(name, path, end)
         try:
             self._spots[name] = end
-            yield grew(name, stream.shown(), self._cursor(), scribe, reset)
+            yield to_items_event(name, stream.list_all_items(), self._build_cursor(), scribe, reset)
         except TurnlogError:
             return
         finally:
             stream.close()
 
-    def _stream(self, name: str, path: Path, at: Checkpoint) -> Stream:
-        return Stream(self._session, path, name or None, at, self._opening)
+    def _open_stream(self, name: str, path: Path, at: Checkpoint) -> FileStream:
+        return FileStream(self._session, path, name or None, at, self._opening)
 
-    def _cursor(self) -> str:
-        return cursor_of(self._session, self._spots, self._written)
+    def _build_cursor(self) -> str:
+        return build_cursor_text(self._session, self._spots, self._written)
 
 
-def missed(follow: Follow) -> Missed:
+def build_catch_up(follow: SessionFollower) -> CatchUp:
     """What can be missed of a session up to where it is followed now."""
-    return Missed(follow.path, follow.opening, follow.positions(), dict(follow.written))
+    return CatchUp(follow.path, follow.opening, follow.get_positions(), dict(follow.written))

@@ -11,28 +11,37 @@ from typing import Literal
 
 from msgspec import Struct
 
-from turnlog.entries.decode import body
+from turnlog.entries.decode import decode_body
 from turnlog.entries.entry import Entry, MessageHead
-from turnlog.entries.reader import Piece
-from turnlog.live.gist import LONGEST, about, blocks, count, filled, first_text, is_over, line
+from turnlog.entries.reader import RawItem
+from turnlog.live.gist import (
+    MAX_SUMMARY_CHARS,
+    count_context_tokens,
+    describe_call_fields,
+    is_task_over,
+    read_content_blocks,
+    read_first_text,
+    to_small_count,
+    to_summary_line,
+)
 from turnlog.session.calls import AGENT_TOOLS
 from turnlog.session.graph import holds_result
-from turnlog.session.notices import Notice, notice
-from turnlog.session.prompts import Prompt, read, read_queued
-from turnlog.session.usage.prices import SYNTHETIC
+from turnlog.session.notices import Notice, parse_notice
+from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body
+from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
-Last = Literal["", "prompt", "command", "bash", "answer", "thinking", "result", "finished", "interrupted", "error"]
+LastKind = Literal["", "prompt", "command", "bash", "answer", "thinking", "result", "finished", "interrupted", "error"]
 """What was written last, as far as it matters: "" nothing yet; answer: a text; thinking: nothing but thinking so far;
 finished: certainly the end of a turn."""
 
-_MOST = 500
+_MAX_OPEN_CALLS = 500
 """So many open calls and tasks are kept; a transcript that claims more is not to be believed."""
-_ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal", "model_context_window_exceeded"})
-_STOPPERS = frozenset({"TaskStop", "KillShell", "KillBash", "TaskOutput", "BashOutput", "AgentOutputTool"})
-_TITLES = {"custom-title": ("customTitle", "given"), "ai-title": ("aiTitle", "made")}
+_FINAL_STOP_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal", "model_context_window_exceeded"})
+_TASK_TOOLS = frozenset({"TaskStop", "KillShell", "KillBash", "TaskOutput", "BashOutput", "AgentOutputTool"})
+_TITLE_FIELDS = {"custom-title": ("customTitle", "given"), "ai-title": ("aiTitle", "made")}
 
 
-class Open(Struct):
+class OpenCall(Struct):
     """A call without a result."""
 
     name: str
@@ -46,7 +55,7 @@ class Open(Struct):
     """The background task that it is about."""
 
 
-class Task(Struct):
+class BackgroundTask(Struct):
     """Something that was set going in the background."""
 
     call: str
@@ -56,12 +65,12 @@ class Task(Struct):
     is_agent: bool = False
 
 
-class Fold(Struct):
+class Activity(Struct):
     """What is known after some lines."""
 
     is_agent: bool = False
     """Whether the file is a sub-agent's, where every line is marked as one of a side chain."""
-    last: Last = ""
+    last: LastKind = ""
     since: str | None = None
     """When that was written."""
     heard: str | None = None
@@ -70,8 +79,8 @@ class Fold(Struct):
     """When the turn began."""
     prompt: str = ""
     """How the last prompt begins that a person typed."""
-    calls: dict[str, Open] = {}
-    tasks: dict[str, Task] = {}
+    calls: dict[str, OpenCall] = {}
+    tasks: dict[str, BackgroundTask] = {}
     mode: str | None = None
     """The permission mode."""
     error: str = ""
@@ -90,7 +99,7 @@ class Fold(Struct):
     version: str | None = None
     entries: int = 0
 
-    def add_all(self, pieces: Iterable[Piece]) -> Fold:
+    def add_all(self, pieces: Iterable[RawItem]) -> Activity:
         """Fold some lines; what is no entry tells nothing."""
         for piece in pieces:
             if isinstance(piece.item, Entry):
@@ -107,119 +116,119 @@ class Fold(Struct):
         self.version = entry.version or self.version
         match entry.type:
             case "assistant":
-                self._answered(entry, raw)
+                self._add_answer(entry, raw)
             case "user":
-                self._said(entry, raw)
+                self._add_user_entry(entry, raw)
             case "system":
-                self._noted(entry, raw)
+                self._add_system_entry(entry, raw)
             case "attachment" | "progress":
-                self._aside(entry, raw)
+                self._add_progress(entry, raw)
             case kind:
-                self._described(kind or "", raw)
+                self._add_metadata(kind or "", raw)
 
-    def _set(self, last: Last, entry: Entry) -> None:
+    def _set_last(self, last: LastKind, entry: Entry) -> None:
         self.last, self.since = last, entry.timestamp
         self.retry = None
 
     # -- answers
 
-    def _answered(self, entry: Entry, raw: bytes) -> None:
+    def _add_answer(self, entry: Entry, raw: bytes) -> None:
         head = entry.message
         if head is None:
             return
         if entry.is_api_error_message:
             self.calls.clear()
-            self._set("error", entry)
-            self.error = line(first_text(body(raw)))
+            self._set_last("error", entry)
+            self.error = to_summary_line(read_first_text(decode_body(raw)))
             return
-        if head.model == SYNTHETIC:
+        if head.model == SYNTHETIC_MODEL:
             return
         self.error = ""
         if head.id is None or head.id != self.message:  # what the message before left open was given up
             self.calls.clear()
             self.message = head.id
         self.model = head.model or self.model
-        self.context = filled(head) or self.context
-        self._calls(entry, head, raw)
+        self.context = count_context_tokens(head) or self.context
+        self._add_calls(entry, head, raw)
         kinds = {block.type for block in head.blocks}
         if "tool_use" in kinds:
-            self._set("answer", entry)
-        elif head.stop_reason in _ENDS:
-            self._set("finished", entry)
+            self._set_last("answer", entry)
+        elif head.stop_reason in _FINAL_STOP_REASONS:
+            self._set_last("finished", entry)
         else:
-            self._set("thinking" if kinds <= {"thinking", "redacted_thinking"} else "answer", entry)
+            self._set_last("thinking" if kinds <= {"thinking", "redacted_thinking"} else "answer", entry)
 
-    def _calls(self, entry: Entry, head: MessageHead, raw: bytes) -> None:
+    def _add_calls(self, entry: Entry, head: MessageHead, raw: bytes) -> None:
         names = [block for block in head.blocks if block.type == "tool_use" and block.id]
-        if not names or len(self.calls) > _MOST:
+        if not names or len(self.calls) > _MAX_OPEN_CALLS:
             return
-        given = {block.get("id"): block.get("input") for block in blocks(body(raw))}
+        given = {block.get("id"): block.get("input") for block in read_content_blocks(decode_body(raw))}
         for block in names:
             asked = given.get(block.id)
             fields = asked if isinstance(asked, dict) else {}
             task = fields.get("task_id") or fields.get("shell_id") or fields.get("bash_id")
-            self.calls[block.id or ""] = Open(
-                (block.name or "")[:LONGEST],
+            self.calls[block.id or ""] = OpenCall(
+                (block.name or "")[:MAX_SUMMARY_CHARS],
                 entry.timestamp,
-                about(fields),
+                describe_call_fields(fields),
                 head.id,
-                task=task if isinstance(task, str) and block.name in _STOPPERS else "",
+                task=task if isinstance(task, str) and block.name in _TASK_TOOLS else "",
             )
 
     # -- user entries
 
-    def _said(self, entry: Entry, raw: bytes) -> None:
+    def _add_user_entry(self, entry: Entry, raw: bytes) -> None:
         if holds_result(entry):
-            self._returned(entry, raw)
+            self._add_results(entry, raw)
             return
-        fields = body(raw)
-        prompt = read(fields)
+        fields = decode_body(raw)
+        prompt = parse_user_body(fields)
         if isinstance(mode := fields.get("permissionMode"), str):
-            self.mode = mode[:LONGEST]
+            self.mode = mode[:MAX_SUMMARY_CHARS]
         match prompt.kind:
             case "prompt" | "teammate" | "peer" | "other":
-                self._begin("prompt", entry, prompt)
+                self._begin_turn("prompt", entry, prompt)
             case "notification":
-                self._reported(notice(prompt.text))
-                self._begin("prompt", entry, prompt)
+                self._finish_task(parse_notice(prompt.text))
+                self._begin_turn("prompt", entry, prompt)
             case "command":
-                self._begin("command", entry, prompt)
+                self._begin_turn("command", entry, prompt)
             case "bash":
-                self._begin("bash", entry, prompt)
+                self._begin_turn("bash", entry, prompt)
             case "interrupt":
                 self.calls.clear()
-                self._set("interrupted", entry)
+                self._set_last("interrupted", entry)
             case "command-output" | "bash-output":
-                self._set("finished", entry)
+                self._set_last("finished", entry)
 
-    def _begin(self, last: Last, entry: Entry, prompt: Prompt) -> None:
+    def _begin_turn(self, last: LastKind, entry: Entry, prompt: Prompt) -> None:
         self.calls.clear()
         self.error = ""
-        self._set(last, entry)
+        self._set_last(last, entry)
         self.turn = entry.timestamp
         if prompt.is_typed:
-            self.prompt = line(prompt.text)
+            self.prompt = to_summary_line(prompt.text)
 
-    def _returned(self, entry: Entry, raw: bytes) -> None:
+    def _add_results(self, entry: Entry, raw: bytes) -> None:
         for block in entry.message.blocks if entry.message else ():
             call = self.calls.pop(block.tool_use_id or "", None) if block.type == "tool_result" else None
             if call is not None:
-                self._ended(call, block.tool_use_id or "", raw)
-        self._set("result", entry)
+                self._finish_call(call, block.tool_use_id or "", raw)
+        self._set_last("result", entry)
 
-    def _ended(self, call: Open, call_id: str, raw: bytes) -> None:
+    def _finish_call(self, call: OpenCall, call_id: str, raw: bytes) -> None:
         """A result may say that the work goes on in the background, or that such work is over."""
         if b'"isAsync"' not in raw and b'"backgroundTaskId"' not in raw and not call.task:
             return
-        found = body(raw).get("toolUseResult")
+        found = decode_body(raw).get("toolUseResult")
         fields = found if isinstance(found, dict) else {}
         task = fields.get("agentId") if fields.get("isAsync") else fields.get("backgroundTaskId")
-        if isinstance(task, str) and task and len(self.tasks) < _MOST:
-            self.tasks[task] = Task(call_id, call.name, call.since, call.about, call.name in AGENT_TOOLS)
-        elif call.task and (call.name in ("TaskStop", "KillShell", "KillBash") or is_over(fields)):
+        if isinstance(task, str) and task and len(self.tasks) < _MAX_OPEN_CALLS:
+            self.tasks[task] = BackgroundTask(call_id, call.name, call.since, call.about, call.name in AGENT_TOOLS)
+        elif call.task and (call.name in ("TaskStop", "KillShell", "KillBash") or is_task_over(fields)):
             self.tasks.pop(call.task, None)
 
-    def _reported(self, told: Notice) -> None:
+    def _finish_task(self, told: Notice) -> None:
         """A background task has ended: that one, and no other."""
         if told.task_id in self.tasks:
             del self.tasks[told.task_id]
@@ -230,37 +239,37 @@ class Fold(Struct):
 
     # -- everything else
 
-    def _noted(self, entry: Entry, raw: bytes) -> None:
+    def _add_system_entry(self, entry: Entry, raw: bytes) -> None:
         match entry.subtype:
             case "turn_duration":
                 if self.last not in ("interrupted", "error"):
                     self.calls.clear()
-                    self._set("finished", entry)
+                    self._set_last("finished", entry)
             case "api_error":
-                fields = body(raw)
+                fields = decode_body(raw)
                 attempt, most = fields.get("retryAttempt"), fields.get("maxRetries")
-                self.retry = (count(attempt), count(most))
+                self.retry = (to_small_count(attempt), to_small_count(most))
                 self.since = entry.timestamp
 
-    def _aside(self, entry: Entry, raw: bytes) -> None:
+    def _add_progress(self, entry: Entry, raw: bytes) -> None:
         if entry.data is not None:
-            fields = body(raw)
+            fields = decode_body(raw)
             names = str(fields.get("toolUseID")), str(fields.get("parentToolUseID"))
             for call in [self.calls[name] for name in names if name in self.calls]:
                 call.has_progress = True
         elif entry.attachment is not None and entry.attachment.type == "queued_command":
-            attached = body(raw).get("attachment")
-            prompt = read_queued(attached if isinstance(attached, dict) else {})
+            attached = decode_body(raw).get("attachment")
+            prompt = parse_queued_prompt(attached if isinstance(attached, dict) else {})
             if prompt.kind == "notification":
-                self._reported(notice(prompt.text))
+                self._finish_task(parse_notice(prompt.text))
 
-    def _described(self, kind: str, raw: bytes) -> None:
-        if kind in _TITLES:
-            field, name = _TITLES[kind]
-            setattr(self, name, line(body(raw).get(field)))
+    def _add_metadata(self, kind: str, raw: bytes) -> None:
+        if kind in _TITLE_FIELDS:
+            field, name = _TITLE_FIELDS[kind]
+            setattr(self, name, to_summary_line(decode_body(raw).get(field)))
         elif kind == "permission-mode":
-            mode = body(raw).get("permissionMode")
-            self.mode = mode[:LONGEST] if isinstance(mode, str) else self.mode
+            mode = decode_body(raw).get("permissionMode")
+            self.mode = mode[:MAX_SUMMARY_CHARS] if isinstance(mode, str) else self.mode
 
     @property
     def title(self) -> str:

@@ -5,71 +5,73 @@ from __future__ import annotations
 from pathlib import Path
 
 from turnlog.errors import TurnlogError
-from turnlog.live.window import KEPT, Start
-from turnlog.session.timeline.timeline import Item, Place
-from turnlog.store.timelines.kept import Kept
+from turnlog.live.window import KEPT_ITEMS, WindowStart
+from turnlog.session.timeline.timeline import LinePlace, TimelineItem
+from turnlog.store.timelines.kept import KeptTimeline
 from turnlog.store.timelines.timelines import Timelines
 
-SMALL = 1 << 20
+MAX_WHOLE_READ_BYTES = 1 << 20
 """Files up to this size are read from their beginning."""
 
 
-_NEAR = 8 << 20
+_START_REUSE_BYTES = 8 << 20
 """A place that was found is good enough until so much was written behind it: a session that grows has a new timeline at
 every moment, and a long one takes a second or more to make."""
 
 
-class Opening:
+class StartFinder:
     """Finds where windows begin."""
 
-    def __init__(self, timelines: Timelines | None = None, kept: int = KEPT, small: int = SMALL) -> None:
+    def __init__(
+        self, timelines: Timelines | None = None, kept: int = KEPT_ITEMS, small: int = MAX_WHOLE_READ_BYTES
+    ) -> None:
         self._timelines = timelines
         self._small = small
-        self._found: dict[tuple[Path, str | None], Start] = {}
+        self._found: dict[tuple[Path, str | None], WindowStart] = {}
         self.kept = kept
 
-    def start(self, session: Path, agent_id: str | None, end: int) -> Start:
+    def find_start(self, session: Path, agent_id: str | None, end: int) -> WindowStart:
         """Where the window on a file begins that was followed up to an offset."""
         if end <= self._small or self._timelines is None:
-            return Start()
+            return WindowStart()
         known = self._found.get((session, agent_id))
-        if known is not None and known.offset < end < known.offset + _NEAR:
+        if known is not None and known.offset < end < known.offset + _START_REUSE_BYTES:
             return known
-        found = self._found[session, agent_id] = self._look(self._timelines, session, agent_id, end)
+        found = self._found[session, agent_id] = self._find_in_timeline(self._timelines, session, agent_id, end)
         return found
 
     def forget(self, session: Path, agent_id: str | None) -> None:
         """Another file has the name now."""
         self._found.pop((session, agent_id), None)
 
-    def _look(self, timelines: Timelines, session: Path, agent_id: str | None, end: int) -> Start:
+    def _find_in_timeline(self, timelines: Timelines, session: Path, agent_id: str | None, end: int) -> WindowStart:
         try:
-            timeline = timelines.of(session, agent_id)
+            timeline = timelines.get_timeline(session, agent_id)
         except (TurnlogError, OSError):
-            return Start()
+            return WindowStart()
         if any(helper.kind == "inline" for helper in timeline.head.agents):  # they are numbered from the beginning
-            return Start()
-        at = timeline.position_at(None, end - 1)
-        return _start(timeline, at - self.kept) if at is not None and at > self.kept else Start()
+            return WindowStart()
+        at = timeline.find_position_at(None, end - 1)
+        return _build_start(timeline, at - self.kept) if at is not None and at > self.kept else WindowStart()
 
 
-def _start(timeline: Kept, first: int) -> Start:
+def _build_start(timeline: KeptTimeline, first: int) -> WindowStart:
     """The start of a window that shows the items of the current branch from a position on."""
-    item = timeline.items(None, first, 1)[0]
-    begin, turn = _chapter(timeline, first)
-    offset = _offset(item)
+    item = timeline.read_items(None, first, 1)[0]
+    begin, turn = _find_chapter(timeline, first)
+    offset = _read_offset(item)
     if turn == 0 or begin == first:
-        return Start(offset, max(turn - 1, 0) if turn else _turns_before(timeline, first))
-    prompt = timeline.items(None, begin, 1)[0]
-    if prompt.kind != "prompt" or _offset(prompt) >= offset:
-        return Start(offset, turn)
-    return Start(offset, turn - 1, Place(*prompt.lines[0]))
+        return WindowStart(offset, max(turn - 1, 0) if turn else _count_turns_before(timeline, first))
+    prompt = timeline.read_items(None, begin, 1)[0]
+    if prompt.kind != "prompt" or _read_offset(prompt) >= offset:
+        return WindowStart(offset, turn)
+    return WindowStart(offset, turn - 1, LinePlace(*prompt.lines[0]))
 
 
-def _chapter(timeline: Kept, position: int) -> tuple[int, int]:
+def _find_chapter(timeline: KeptTimeline, position: int) -> tuple[int, int]:
     """Where the chapter begins that a position is in, and the number of its turn."""
     begin = 0
-    for place in timeline.branch().chapters:
+    for place in timeline.get_branch().chapters:
         chapter = timeline.head.chapters[place]
         if position < begin + chapter.count:
             return begin, chapter.turn
@@ -77,9 +79,9 @@ def _chapter(timeline: Kept, position: int) -> tuple[int, int]:
     return begin, 0
 
 
-def _turns_before(timeline: Kept, position: int) -> int:
+def _count_turns_before(timeline: KeptTimeline, position: int) -> int:
     begin = turns = 0
-    for place in timeline.branch().chapters:
+    for place in timeline.get_branch().chapters:
         chapter = timeline.head.chapters[place]
         if begin > position:
             break
@@ -88,5 +90,5 @@ def _turns_before(timeline: Kept, position: int) -> int:
     return turns
 
 
-def _offset(item: Item) -> int:
-    return Place(*item.lines[0]).offset
+def _read_offset(item: TimelineItem) -> int:
+    return LinePlace(*item.lines[0]).offset

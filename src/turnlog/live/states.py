@@ -22,27 +22,27 @@ from typing import Literal
 
 from msgspec import Struct
 
-from turnlog.live.fold import Fold, Open, Task
-from turnlog.session.calls import WAITS_FOR_PERSON, family
-from turnlog.session.clock import moment
-from turnlog.session.usage.prices import window
+from turnlog.live.fold import Activity, BackgroundTask, OpenCall
+from turnlog.session.calls import TOOLS_WAITING_FOR_PERSON, find_tool_family
+from turnlog.session.clock import parse_timestamp
+from turnlog.session.usage.prices import find_context_window
 
-Kind = Literal[
+StateKind = Literal[
     "answering", "running", "compacting", "waiting", "permission", "finished", "interrupted", "error", "silent", "empty"
 ]
-Column = Literal["needs", "working", "idle", "ended"]
+BoardColumn = Literal["needs", "working", "idle", "ended"]
 
-QUIET = timedelta(seconds=5)
+FINISHED_AFTER = timedelta(seconds=5)
 """Clients that write no stop reason: a text that nothing follows for so long was the last one."""
-GIVEN_UP = timedelta(minutes=15)
+SILENT_AFTER = timedelta(minutes=15)
 """Longer than the longest call takes by default."""
-_COMMAND = timedelta(seconds=20)
+_COMMAND_DONE_AFTER = timedelta(seconds=20)
 """A slash command that nothing follows for so long has done its work without the model."""
-_AT_WORK = frozenset({"answering", "running", "compacting"})
-_NEEDS = frozenset({"waiting", "permission", "error"})
-IDLE_FOR = timedelta(minutes=30)
-_ASKING_FOR = timedelta(hours=4)
-_PATIENCE = {
+_WORKING_KINDS = frozenset({"answering", "running", "compacting"})
+_ATTENTION_KINDS = frozenset({"waiting", "permission", "error"})
+MAX_IDLE_AGE = timedelta(minutes=30)
+_MAX_ATTENTION_AGE = timedelta(hours=4)
+_MAX_CALL_SILENCE = {
     "writing": timedelta(seconds=5),
     "running": timedelta(seconds=30),
     "web": timedelta(seconds=60),
@@ -50,10 +50,10 @@ _PATIENCE = {
     "other": timedelta(seconds=60),
 }
 """How long a call of a family may be silent. Families that need no permission, or wait by their nature, aren't here."""
-_NEVER_ASK = frozenset({"bypassPermissions", "dontAsk", "auto"})
+_NEVER_ASKING_MODES = frozenset({"bypassPermissions", "dontAsk", "auto"})
 
 
-class Signs(Struct, frozen=True):
+class SessionSigns(Struct, frozen=True):
     """What is known beside the transcript."""
 
     written: datetime | None = None
@@ -67,10 +67,10 @@ class Signs(Struct, frozen=True):
     """The client's own side work on a summary was written last."""
 
 
-class State(Struct, frozen=True):
+class SessionState(Struct, frozen=True):
     """What a session is doing."""
 
-    kind: Kind
+    kind: StateKind
     words: str
     """For people, without the time."""
     since: str | None = None
@@ -88,18 +88,18 @@ class State(Struct, frozen=True):
     model: str | None = None
 
 
-NOTHING = Signs()
+NO_SIGNS = SessionSigns()
 
 
-def state(fold: Fold, now: datetime, signs: Signs = NOTHING) -> State:
+def judge_state(fold: Activity, now: datetime, signs: SessionSigns = NO_SIGNS) -> SessionState:
     """What a session is doing now."""
-    quiet = _quiet(fold, now, signs)
-    kind, words, since = _told(fold, quiet, signs)
-    kind, words = _corrected(kind, words, quiet, signs)
-    agents, tasks = _background(fold, kind)
-    if kind in ("finished", "interrupted") and agents and quiet < GIVEN_UP:
-        kind, words = "running", _agents_at_work(len(agents))
-    return State(
+    quiet = _measure_silence(fold, now, signs)
+    kind, words, since = _read_transcript_state(fold, quiet, signs)
+    kind, words = _apply_client_status(kind, words, quiet, signs)
+    agents, tasks = _list_background_work(fold, kind)
+    if kind in ("finished", "interrupted") and agents and quiet < SILENT_AFTER:
+        kind, words = "running", _format_agents_at_work(len(agents))
+    return SessionState(
         kind,
         words,
         since,
@@ -108,28 +108,28 @@ def state(fold: Fold, now: datetime, signs: Signs = NOTHING) -> State:
         tasks,
         signs.is_open,
         fold.context,
-        window(fold.model, fold.context) if fold.model else None,
+        find_context_window(fold.model, fold.context) if fold.model else None,
         fold.model,
     )
 
 
-def column(found: State, now: datetime, signs: Signs = NOTHING) -> Column:
+def choose_column(found: SessionState, now: datetime, signs: SessionSigns = NO_SIGNS) -> BoardColumn:
     """Where a session belongs on the board."""
     age = now - signs.written if signs.written else timedelta(0)
-    if found.kind in _NEEDS and (signs.is_open or age < _ASKING_FOR):
+    if found.kind in _ATTENTION_KINDS and (signs.is_open or age < _MAX_ATTENTION_AGE):
         return "needs"
-    if found.kind in _AT_WORK:
+    if found.kind in _WORKING_KINDS:
         return "working"
-    return "idle" if signs.is_open or age < IDLE_FOR else "ended"
+    return "idle" if signs.is_open or age < MAX_IDLE_AGE else "ended"
 
 
-def _quiet(fold: Fold, now: datetime, signs: Signs) -> timedelta:
+def _measure_silence(fold: Activity, now: datetime, signs: SessionSigns) -> timedelta:
     """How long nothing was written."""
-    heard = signs.written or moment(fold.heard)
+    heard = signs.written or parse_timestamp(fold.heard)
     return max(now - heard, timedelta(0)) if heard else timedelta(0)
 
 
-def _told(fold: Fold, quiet: timedelta, signs: Signs) -> tuple[Kind, str, str | None]:
+def _read_transcript_state(fold: Activity, quiet: timedelta, signs: SessionSigns) -> tuple[StateKind, str, str | None]:
     """What the transcript says."""
     if signs.is_compacting:
         return "compacting", "compacting", fold.heard
@@ -143,8 +143,8 @@ def _told(fold: Fold, quiet: timedelta, signs: Signs) -> tuple[Kind, str, str | 
         case "finished":
             return "finished", "finished", fold.since
     if fold.calls:
-        return _of_calls(list(fold.calls.values()), fold.mode, quiet)
-    if (fold.last == "answer" and quiet >= QUIET) or (fold.last == "command" and quiet >= _COMMAND):
+        return _judge_calls(list(fold.calls.values()), fold.mode, quiet)
+    if (fold.last == "answer" and quiet >= FINISHED_AFTER) or (fold.last == "command" and quiet >= _COMMAND_DONE_AFTER):
         return "finished", "finished", fold.since
     if fold.last == "bash":
         return "running", f"running {fold.prompt}", fold.since
@@ -154,64 +154,64 @@ def _told(fold: Fold, quiet: timedelta, signs: Signs) -> tuple[Kind, str, str | 
     return "answering", "answering", fold.since
 
 
-def _of_calls(calls: list[Open], mode: str | None, quiet: timedelta) -> tuple[Kind, str, str | None]:
-    asked = next((call for call in calls if call.name in WAITS_FOR_PERSON), None)
+def _judge_calls(calls: list[OpenCall], mode: str | None, quiet: timedelta) -> tuple[StateKind, str, str | None]:
+    asked = next((call for call in calls if call.name in TOOLS_WAITING_FOR_PERSON), None)
     if asked is not None:
         words = "asks you to approve a plan" if asked.name == "ExitPlanMode" else f"asks: {asked.about}".rstrip(": ")
         return "waiting", words, asked.since
-    suspect = next((call for call in calls if _may_wait(call, mode, quiet)), None)
+    suspect = next((call for call in calls if _may_wait_for_person(call, mode, quiet)), None)
     if suspect is not None:
-        return "permission", f"may wait for permission: {_named(suspect)}", suspect.since
-    if len(calls) > 1 and all(family(call.name) == "agents" for call in calls):
-        return "running", _agents_at_work(len(calls)), calls[0].since
+        return "permission", f"may wait for permission: {_format_call(suspect)}", suspect.since
+    if len(calls) > 1 and all(find_tool_family(call.name) == "agents" for call in calls):
+        return "running", _format_agents_at_work(len(calls)), calls[0].since
     first, more = calls[0], len(calls) - 1
-    return "running", f"running {_named(first)}" + (f" and {more} more" if more else ""), first.since
+    return "running", f"running {_format_call(first)}" + (f" and {more} more" if more else ""), first.since
 
 
-def _named(call: Open) -> str:
+def _format_call(call: OpenCall) -> str:
     return f"{call.name}: {call.about}" if call.about else call.name
 
 
-def _may_wait(call: Open, mode: str | None, quiet: timedelta) -> bool:
-    if call.has_progress or mode in _NEVER_ASK:
+def _may_wait_for_person(call: OpenCall, mode: str | None, quiet: timedelta) -> bool:
+    if call.has_progress or mode in _NEVER_ASKING_MODES:
         return False
-    kind = family(call.name)
+    kind = find_tool_family(call.name)
     if kind == "writing" and mode == "acceptEdits":
         return False
-    return kind in _PATIENCE and quiet >= _PATIENCE[kind]
+    return kind in _MAX_CALL_SILENCE and quiet >= _MAX_CALL_SILENCE[kind]
 
 
-def _corrected(kind: Kind, words: str, quiet: timedelta, signs: Signs) -> tuple[Kind, str]:
+def _apply_client_status(kind: StateKind, words: str, quiet: timedelta, signs: SessionSigns) -> tuple[StateKind, str]:
     """What the client says itself is believed, where the transcript leaves it open."""
     if signs.status == "waiting" and kind != "waiting":
         return "waiting", f"waits for you: {signs.waiting_for}" if signs.waiting_for else "waits for you"
     if signs.status in ("busy", "shell") and kind == "permission":
         return "running", words.replace("may wait for permission:", "running", 1)
-    if signs.status == "busy" and kind == "finished" and quiet >= QUIET:
+    if signs.status == "busy" and kind == "finished" and quiet >= FINISHED_AFTER:
         return "answering", "at work"  # hooks, for example
-    if signs.status == "idle" and kind in (*_AT_WORK, "permission") and quiet >= QUIET:
+    if signs.status == "idle" and kind in (*_WORKING_KINDS, "permission") and quiet >= FINISHED_AFTER:
         return "finished", "finished"
-    if kind in (*_AT_WORK, "permission") and quiet >= GIVEN_UP and not signs.is_open:
+    if kind in (*_WORKING_KINDS, "permission") and quiet >= SILENT_AFTER and not signs.is_open:
         return "silent", "nothing was written for long"
     return kind, words
 
 
-def _background(fold: Fold, kind: Kind) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _list_background_work(fold: Activity, kind: StateKind) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if kind == "silent":
         return (), ()
-    agents = [call.about or call.name for call in fold.calls.values() if family(call.name) == "agents"]
-    agents += [_asked(task) for task in fold.tasks.values() if task.is_agent]
-    return tuple(agents), tuple(_asked(task) for task in fold.tasks.values() if not task.is_agent)
+    agents = [call.about or call.name for call in fold.calls.values() if find_tool_family(call.name) == "agents"]
+    agents += [_describe_task(task) for task in fold.tasks.values() if task.is_agent]
+    return tuple(agents), tuple(_describe_task(task) for task in fold.tasks.values() if not task.is_agent)
 
 
-def _asked(task: Task) -> str:
+def _describe_task(task: BackgroundTask) -> str:
     return task.about or task.name
 
 
-def _agents_at_work(count: int) -> str:
+def _format_agents_at_work(count: int) -> str:
     return "a sub-agent is at work" if count == 1 else f"{count} sub-agents are at work"
 
 
-def now() -> datetime:
+def get_current_time() -> datetime:
     """The present time."""
     return datetime.now(UTC)

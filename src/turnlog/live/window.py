@@ -14,31 +14,31 @@ from typing import NamedTuple
 
 from turnlog.entries.reader import FileSource, Transcript
 from turnlog.entries.tail import Checkpoint
-from turnlog.entries.window import lines_of
+from turnlog.entries.window import split_lines
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.sequence import Sequence
-from turnlog.session.timeline.timeline import Item, Place
+from turnlog.session.timeline.sequence import ItemSequence
+from turnlog.session.timeline.timeline import LinePlace, TimelineItem
 
-_BLOCK = 1 << 20
-KEPT = 160
+_READ_BLOCK_BYTES = 1 << 20
+KEPT_ITEMS = 160
 """So many items of a file are kept in view; twice as many before it is cut back to them."""
 
 
-class Start(NamedTuple):
+class WindowStart(NamedTuple):
     """Where a window begins."""
 
     offset: int = 0
     turns: int = 0
     """How many turns stand before it, that of the prompt not counted."""
-    prompt: Place | None = None
+    prompt: LinePlace | None = None
     """The line that began the turn in whose midst it begins."""
 
 
-class Slice:
+class FileSlice:
     """A part of a file as a source: the line of a prompt, and all from a place on up to another."""
 
-    def __init__(self, file: FileSource, start: Start, end: int) -> None:
+    def __init__(self, file: FileSource, start: WindowStart, end: int) -> None:
         self._file = file
         self.start = start
         self.end = end
@@ -59,7 +59,7 @@ class Slice:
             return self.lead[offset : offset + size]
         return self._file.read(self.start.offset + offset - len(self.lead), size)
 
-    def lines(self, offset: int) -> Iterator[bytes]:
+    def read_lines(self, offset: int) -> Iterator[bytes]:
         """The lines from a place on."""
         if offset < len(self.lead):
             yield self.lead
@@ -67,11 +67,11 @@ class Slice:
         position = self.start.offset + offset - len(self.lead)
         parts: list[bytes] = []  # of a line that is longer than a block
         while position < self.end:
-            block = self._file.read(position, min(_BLOCK, self.end - position))
+            block = self._file.read(position, min(_READ_BLOCK_BYTES, self.end - position))
             position += len(block)
             whole = block.rfind(b"\n") + 1
             if whole:
-                yield from lines_of(b"".join([*parts, block[:whole]]))
+                yield from split_lines(b"".join([*parts, block[:whole]]))
                 parts = []
             parts.append(block[whole:])
         if rest := b"".join(parts):
@@ -81,104 +81,104 @@ class Slice:
         """Close the file."""
         self._file.close()
 
-    def mark(self, offset: int) -> Checkpoint | None:
+    def make_checkpoint(self, offset: int) -> Checkpoint | None:
         """Nothing: whether the file is still the same is looked at elsewhere."""
         return None
 
 
-class Window:
+class ItemWindow:
     """The items of a file from a start up to an offset."""
 
-    def __init__(self, path: Path, start: Start, end: int, kept: int = KEPT) -> None:
+    def __init__(self, path: Path, start: WindowStart, end: int, kept: int = KEPT_ITEMS) -> None:
         self._file = FileSource(path)
         self._kept = kept
         try:
-            self._open(start, end)
+            self._open_slice(start, end)
         except BaseException:
             self._file.close()
             raise
 
-    def _open(self, start: Start, end: int) -> None:
-        self.source = Slice(self._file, start, end)
+    def _open_slice(self, start: WindowStart, end: int) -> None:
+        self.source = FileSlice(self._file, start, end)
         self.session = Session(Transcript(self.source))
-        self.items = self._read()
+        self.items = self._read_items()
 
     def grow(self, end: int) -> None:
         """Take in what stands up to another offset."""
         self.source.end = end
         self.session.refresh()
-        self.items = self._read()
+        self.items = self._read_items()
 
-    def cut(self) -> None:
+    def drop_old_items(self) -> None:
         """Forget the beginning, if there is too much of it."""
         if len(self.items) <= 2 * self._kept or self.session.agents:
             return
-        first = _clean_cut(self.items, len(self.items) - self._kept)
+        first = _find_clean_cut(self.items, len(self.items) - self._kept)
         if first > 0:
-            self._open(start_before(self.items, first), self.source.end)
+            self._open_slice(build_start_before(self.items, first), self.source.end)
 
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
 
-    def excerpt(self) -> Excerpt:
+    def build_excerpt(self) -> Excerpt:
         """The lines of the window, for those who show them."""
         return Excerpt(self.session, *self.source.places)
 
-    def streams(self) -> Iterator[tuple[str, list[Item]]]:
+    def iter_agent_items(self) -> Iterator[tuple[str, list[TimelineItem]]]:
         """The items of the sub-agents that stand inside the file, as the oldest clients have them."""
         for agent in self.session.agents:
-            yield agent.agent_id, self._items(self.session.agent_session(agent))
+            yield agent.agent_id, self._list_items(self.session.open_agent_session(agent))
 
-    def _read(self) -> list[Item]:
+    def _read_items(self) -> list[TimelineItem]:
         lost = {entry.offset for entry in self.session.orphans} if self.source.start.offset else frozenset()
-        return self._items(self.session, frozenset(lost))
+        return self._list_items(self.session, frozenset(lost))
 
-    def _items(self, session: Session, lost: frozenset[int] = frozenset()) -> list[Item]:
+    def _list_items(self, session: Session, lost: frozenset[int] = frozenset()) -> list[TimelineItem]:
         """The items of a session; without results whose calls stand before the window."""
-        sequence = Sequence(session)
-        for _ in sequence.chapters():
+        sequence = ItemSequence(session)
+        for _ in sequence.build_chapters():
             pass
-        return [self._placed(item) for item in sequence.items if not lost.issuperset(at for at, _ in item.lines)]
+        return [self._place_item(item) for item in sequence.items if not lost.issuperset(at for at, _ in item.lines)]
 
-    def _placed(self, item: Item) -> Item:
+    def _place_item(self, item: TimelineItem) -> TimelineItem:
         """An item with its places in the file."""
         starts, places = self.source.places
         prompt, turns = self.source.start.prompt, self.source.start.turns
 
-        def moved(place: Place) -> Place:
+        def moved(place: LinePlace) -> LinePlace:
             part = bisect_right(starts, place.offset) - 1
             if prompt is not None and part == 0:
                 return prompt
-            return Place(places[part] + place.offset - starts[part], place.size)
+            return LinePlace(places[part] + place.offset - starts[part], place.size)
 
-        lines = [moved(Place(*place)) for place in item.lines]
+        lines = [moved(LinePlace(*place)) for place in item.lines]
         is_unnamed = item.key == f"@{item.lines[0][0]}"
-        return Item(
+        return TimelineItem(
             f"@{lines[0].offset}" if is_unnamed else item.key,
             item.kind,
             item.time,
             lines,
-            [moved(Place(*place)) for place in item.results],
+            [moved(LinePlace(*place)) for place in item.results],
             item.turn + turns if item.turn else 0,
         )
 
 
-def _clean_cut(items: list[Item], wanted: int) -> int:
+def _find_clean_cut(items: list[TimelineItem], wanted: int) -> int:
     """The last place up to the wanted one where no line of an earlier item stands behind one of a later item."""
     latest = list(accumulate((max(at for at, _ in (*item.lines, *item.results)) for item in items), max))
     earliest = list(accumulate((min(at for at, _ in item.lines) for item in reversed(items)), min))[::-1]
     return next((place for place in range(wanted, 0, -1) if latest[place - 1] < earliest[place]), 0)
 
 
-def start_before(items: list[Item], first: int) -> Start:
+def build_start_before(items: list[TimelineItem], first: int) -> WindowStart:
     """The start of a window that shows items from one of them on."""
     if first <= 0 or first >= len(items):
-        return Start()
+        return WindowStart()
     item = items[first]
-    offset = Place(*item.lines[0]).offset
+    offset = LinePlace(*item.lines[0]).offset
     turn = max((earlier.turn for earlier in items[:first]), default=0)
     prompt = next((one for one in items[:first] if one.turn == turn and one.kind == "prompt"), None)
     if turn == 0 or prompt is None:
-        return Start(offset, turn)
-    return Start(offset, turn - 1, Place(*prompt.lines[0]))
+        return WindowStart(offset, turn)
+    return WindowStart(offset, turn - 1, LinePlace(*prompt.lines[0]))

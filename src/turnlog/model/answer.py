@@ -8,31 +8,31 @@ from typing import Any
 from msgspec import Struct
 
 from turnlog.model.events import (
+    AnswerEnded,
+    AnswerStarted,
     BlockEnded,
     BlockStarted,
-    Ended,
-    Event,
     InputPart,
-    Retrying,
-    Started,
+    ModelEvent,
+    RetryStarted,
     TextPart,
     ThinkingPart,
 )
-from turnlog.model.failures import BrokenOff
+from turnlog.model.failures import AnswerBrokenOff
 
-Object = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
-CUT = frozenset({"max_tokens", "model_context_window_exceeded"})
+CUT_STOP_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
 """Why an answer ends that was not finished."""
 
 
-class Answer(Struct, frozen=True):
+class ModelAnswer(Struct, frozen=True):
     """What a model said."""
 
-    content: tuple[Object, ...] = ()
+    content: tuple[JsonObject, ...] = ()
     """The blocks, as the API has them."""
     stop_reason: str | None = "end_turn"
-    usage: Object = {}
+    usage: JsonObject = {}
     id: str = ""
     model: str = ""
     stop_sequence: str | None = None
@@ -44,33 +44,33 @@ class Answer(Struct, frozen=True):
         return "".join(str(block.get("text") or "") for block in self.content if block.get("type") == "text")
 
     @property
-    def calls(self) -> list[Object]:
+    def calls(self) -> list[JsonObject]:
         """The calls of tools in it."""
         return [block for block in self.content if block.get("type") == "tool_use"]
 
     @property
     def is_cut(self) -> bool:
         """Whether it ended because it became too long."""
-        return self.stop_reason in CUT
+        return self.stop_reason in CUT_STOP_REASONS
 
 
-class Folding:
+class AnswerAssembler:
     """An answer on its way: takes events, and can say at any moment what there is of it."""
 
     def __init__(self) -> None:
-        self._begin(None)
+        self._start_over(None)
 
-    def _begin(self, start: Started | None) -> None:
+    def _start_over(self, start: AnswerStarted | None) -> None:
         """Begin anew: what came before is void."""
         self._start = start
-        self._end: Ended | None = None
-        self._blocks: dict[int, Object] = {}
+        self._end: AnswerEnded | None = None
+        self._blocks: dict[int, JsonObject] = {}
         self._open: dict[int, list[str]] = {}
 
-    def add(self, event: Event) -> None:
+    def add_event(self, event: ModelEvent) -> None:
         """Take the next event."""
-        if isinstance(event, Retrying | Started):
-            self._begin(event if isinstance(event, Started) else None)
+        if isinstance(event, RetryStarted | AnswerStarted):
+            self._start_over(event if isinstance(event, AnswerStarted) else None)
         elif isinstance(event, BlockStarted):
             self._blocks[event.index] = event.block
         elif isinstance(event, TextPart | ThinkingPart | InputPart):
@@ -79,7 +79,7 @@ class Folding:
         elif isinstance(event, BlockEnded):
             self._blocks[event.index] = event.block
             self._open.pop(event.index, None)
-        elif isinstance(event, Ended):
+        elif isinstance(event, AnswerEnded):
             self._end = event
 
     @property
@@ -87,11 +87,11 @@ class Folding:
         """Whether the answer came to its end."""
         return self._end is not None
 
-    def answer(self) -> Answer:
+    def build_answer(self) -> ModelAnswer:
         """What there is: of blocks that are not complete, texts as far as they came; calls and thinking not at all."""
         start, end = self._start, self._end
-        kept = [self._block(index) for index in sorted(self._blocks)]
-        return Answer(
+        kept = [self._build_block(index) for index in sorted(self._blocks)]
+        return ModelAnswer(
             tuple(block for block in kept if block is not None),
             end.stop_reason if end else None,
             end.usage if end else start.usage if start else {},
@@ -101,7 +101,7 @@ class Folding:
             start.request_id if start else None,
         )
 
-    def _block(self, index: int) -> Object | None:
+    def _build_block(self, index: int) -> JsonObject | None:
         block = self._blocks[index]
         if index not in self._open:
             return block
@@ -109,11 +109,11 @@ class Folding:
         return {**block, "text": str(block.get("text") or "") + text} if block.get("type") == "text" and text else None
 
 
-def fold(events: Iterable[Event]) -> Answer:
+def fold_events(events: Iterable[ModelEvent]) -> ModelAnswer:
     """The answer that a stream carries; BrokenOff if it does not come to its end."""
-    folding = Folding()
+    folding = AnswerAssembler()
     for event in events:
-        folding.add(event)
+        folding.add_event(event)
     if not folding.is_complete:
-        raise BrokenOff("the answer broke off before its end")
-    return folding.answer()
+        raise AnswerBrokenOff("the answer broke off before its end")
+    return folding.build_answer()

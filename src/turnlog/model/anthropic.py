@@ -24,87 +24,89 @@ import msgspec
 
 from turnlog.errors import UsageError
 from turnlog.model.cancel import Cancel
-from turnlog.model.connecting import connection, cut, to_proxy
-from turnlog.model.encoding import Encoder, Piece
-from turnlog.model.endpoint import Endpoint, checked, shown
-from turnlog.model.events import Event
-from turnlog.model.failures import BrokenOff, ModelError, Rejected, Unreachable, failure
+from turnlog.model.connecting import build_proxy_headers, cut_connection, make_connection
+from turnlog.model.encoding import BytesPiece, RequestEncoder
+from turnlog.model.endpoint import Endpoint, format_public_address, parse_server_address
+from turnlog.model.events import ModelEvent
+from turnlog.model.failures import AnswerBrokenOff, ModelError, RequestRejected, ServerUnreachable, build_model_error
 from turnlog.model.model import Model
-from turnlog.model.patient import Patience, Patient
-from turnlog.model.reading import Reading
-from turnlog.model.request import Request
-from turnlog.model.sse import sent
+from turnlog.model.patient import RetryingModel, RetryPolicy
+from turnlog.model.reading import StreamReader
+from turnlog.model.request import ModelRequest
+from turnlog.model.sse import read_server_events
 
-CHUNK = 1 << 16
-LARGEST_REFUSAL = 1 << 20
-_TAG = re.compile(r"<(style|script|title)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
-_FAULTS = (OSError, http.client.HTTPException)
+CHUNK_BYTES = 1 << 16
+MAX_REFUSAL_BYTES = 1 << 20
+_HTML_TAG = re.compile(r"<(style|script|title)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_CONNECTION_ERRORS = (OSError, http.client.HTTPException)
 
 
-def connect(endpoint: Endpoint | None = None, patience: Patience | None = None) -> Model:
+def connect_model(endpoint: Endpoint | None = None, patience: RetryPolicy | None = None) -> Model:
     """The model at an endpoint, or at the one that the environment names; failures that pass are tried again."""
-    return Patient(Anthropic(endpoint or Endpoint.from_environment()), patience)
+    return RetryingModel(AnthropicModel(endpoint or Endpoint.from_environment()), patience)
 
 
-class Anthropic(Model):
+class AnthropicModel(Model):
     """Asks a server, once."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        self._parts = checked(endpoint.url)
-        self._encoder = Encoder()
+        self._parts = parse_server_address(endpoint.url)
+        self._encoder = RequestEncoder()
 
-    def stream(self, request: Request, cancel: Cancel | None = None) -> Iterator[Event]:
+    def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
         """Answer, event by event."""
-        head = {**request.head(), "stream": True}
-        with self._asked("/v1/messages", head, request, cancel or Cancel()) as answer:
+        head = {**request.build_head(), "stream": True}
+        with self._open_response("/v1/messages", head, request, cancel or Cancel()) as answer:
             kind = answer.headers.get_content_type()
             if kind != "text/event-stream":
-                raise self._strange(answer, kind)
-            yield from Reading(answer.getheader("request-id")).events(sent(_chunks(answer)))
+                raise self._build_wrong_type_error(answer, kind)
+            yield from StreamReader(answer.getheader("request-id")).read_events(
+                read_server_events(_read_chunks(answer))
+            )
 
-    def count_tokens(self, request: Request, cancel: Cancel | None = None) -> int:
+    def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
         """How many tokens a request has."""
-        head = {key: value for key, value in request.head().items() if key not in _NOT_COUNTED}
-        with self._asked("/v1/messages/count_tokens", head, request, cancel or Cancel()) as answer:
-            found = _object(answer.read(LARGEST_REFUSAL))
+        head = {key: value for key, value in request.build_head().items() if key not in _UNCOUNTED_FIELDS}
+        with self._open_response("/v1/messages/count_tokens", head, request, cancel or Cancel()) as answer:
+            found = _decode_object(answer.read(MAX_REFUSAL_BYTES))
             count = found.get("input_tokens")
             if not isinstance(count, int):
-                raise self._strange(answer, answer.headers.get_content_type())
+                raise self._build_wrong_type_error(answer, answer.headers.get_content_type())
             return count
 
     @contextmanager
-    def _asked(
-        self, path: str, head: dict[str, Any], request: Request, cancel: Cancel
+    def _open_response(
+        self, path: str, head: dict[str, Any], request: ModelRequest, cancel: Cancel
     ) -> Iterator[http.client.HTTPResponse]:
         """The accepted request: its answer, not yet read. The connection ends with it, or when it is cancelled."""
         cancel.check()
-        made = self._connection()
+        made = self._make_connection()
         with contextlib.ExitStack() as ended:
             ended.callback(made.close)
             try:
                 made.connect()
                 held = made.sock  # the connection itself forgets it once the answer begins
                 held.settimeout(self.endpoint.silence)
-                ended.enter_context(cancel.then(lambda: cut(held)))
-                self._send(made, path, head, request)
+                ended.enter_context(cancel.on_cancel(lambda: cut_connection(held)))
+                self._send_request(made, path, head, request)
                 answer = ended.enter_context(made.getresponse())
                 if answer.status != 200:
-                    raise self._refusal(answer)
+                    raise self._read_refusal(answer)
                 yield answer
-            except _FAULTS as error:
+            except _CONNECTION_ERRORS as error:
                 cancel.check()
-                raise self._fault(error) from None
+                raise self._to_model_error(error) from None
             except ModelError:
                 cancel.check()
                 raise
 
-    def _connection(self) -> http.client.HTTPConnection:
-        trust = self._trust if self._parts.scheme == "https" else None
-        return connection(self._parts, self._proxy, self.endpoint.connecting, trust)
+    def _make_connection(self) -> http.client.HTTPConnection:
+        trust = self._tls_context if self._parts.scheme == "https" else None
+        return make_connection(self._parts, self._proxy, self.endpoint.connecting, trust)
 
     @cached_property
-    def _trust(self) -> ssl.SSLContext:
+    def _tls_context(self) -> ssl.SSLContext:
         return ssl.create_default_context()
 
     @cached_property
@@ -118,69 +120,74 @@ class Anthropic(Model):
             )
         return proxy
 
-    def _send(self, connection: http.client.HTTPConnection, path: str, head: dict[str, Any], request: Request) -> None:
-        headers, target = self.endpoint.headers(), self._parts.path.rstrip("/") + path
+    def _send_request(
+        self, connection: http.client.HTTPConnection, path: str, head: dict[str, Any], request: ModelRequest
+    ) -> None:
+        headers, target = self.endpoint.build_headers(), self._parts.path.rstrip("/") + path
         if request.betas:
             headers["anthropic-beta"] = ",".join(request.betas)
         if self._proxy is not None and self._parts.scheme == "http":
-            headers |= to_proxy(self._proxy)
-            target = shown(self._parts) + target
-        with self._encoder.pieces(head, request.messages) as pieces:
+            headers |= build_proxy_headers(self._proxy)
+            target = format_public_address(self._parts) + target
+        with self._encoder.encode_pieces(head, request.messages) as pieces:
             headers["content-length"] = str(sum(map(len, pieces)))
-            connection.request("POST", target, _slices(pieces), headers)
+            connection.request("POST", target, _slice_pieces(pieces), headers)
 
-    def _fault(self, error: Exception) -> ModelError:
-        where = shown(self._parts)
+    def _to_model_error(self, error: Exception) -> ModelError:
+        where = format_public_address(self._parts)
         if isinstance(error, ssl.SSLCertVerificationError):
-            return Rejected(f"{where}: its certificate is not accepted: {error.verify_message}")
+            return RequestRejected(f"{where}: its certificate is not accepted: {error.verify_message}")
         if isinstance(error, TimeoutError):
-            return Unreachable(f"{where}: no answer in time")
+            return ServerUnreachable(f"{where}: no answer in time")
         if isinstance(error, http.client.HTTPException):
-            return BrokenOff(f"{where}: the answer is cut or is no HTTP ({type(error).__name__})")
+            return AnswerBrokenOff(f"{where}: the answer is cut or is no HTTP ({type(error).__name__})")
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return Unreachable(f"{where}: can't be reached: {reason}")
+        return ServerUnreachable(f"{where}: can't be reached: {reason}")
 
-    def _refusal(self, answer: http.client.HTTPResponse) -> ModelError:
+    def _read_refusal(self, answer: http.client.HTTPResponse) -> ModelError:
         """The error that an answer with another status than 200 is."""
-        raw = answer.read(LARGEST_REFUSAL)
-        error = _object(raw).get("error")
+        raw = answer.read(MAX_REFUSAL_BYTES)
+        error = _decode_object(raw).get("error")
         told = error if isinstance(error, dict) else {}
         kind, words = told.get("type"), told.get("message")
         if answer.status in (301, 302, 303, 307, 308):
             words = "it wants to send us elsewhere; name that address in ANTHROPIC_BASE_URL"
-        text = (" ".join(words.split()) if isinstance(words, str) else "") or _plain(raw) or answer.reason
-        return failure(
+        text = (" ".join(words.split()) if isinstance(words, str) else "") or _strip_html(raw) or answer.reason
+        return build_model_error(
             answer.status,
-            f"{shown(self._parts)}: {answer.status}: {self.endpoint.hidden(text)[:500]}",
+            f"{format_public_address(self._parts)}: {answer.status}: {self.endpoint.hide_keys(text)[:500]}",
             kind if isinstance(kind, str) else None,
             again={"true": True, "false": False}.get(answer.getheader("x-should-retry", "")),
             request_id=answer.getheader("request-id"),
-            retry_after=_retry_after(answer.getheader),
+            retry_after=_parse_retry_after(answer.getheader),
         )
 
-    def _strange(self, answer: http.client.HTTPResponse, kind: str) -> Rejected:
-        return Rejected(
-            f"{shown(self._parts)}: answers with {kind} instead of a model's words; is ANTHROPIC_BASE_URL right?",
+    def _build_wrong_type_error(self, answer: http.client.HTTPResponse, kind: str) -> RequestRejected:
+        return RequestRejected(
+            (
+                f"{format_public_address(self._parts)}: answers with {kind} instead of a model's words; is "
+                f"ANTHROPIC_BASE_URL right?"
+            ),
             status=answer.status,
         )
 
 
-_NOT_COUNTED = frozenset({"max_tokens", "temperature", "stop_sequences", "metadata", "stream"})
+_UNCOUNTED_FIELDS = frozenset({"max_tokens", "temperature", "stop_sequences", "metadata", "stream"})
 
 
-def _chunks(answer: http.client.HTTPResponse) -> Iterator[bytes]:
-    while chunk := answer.read1(CHUNK):
+def _read_chunks(answer: http.client.HTTPResponse) -> Iterator[bytes]:
+    while chunk := answer.read1(CHUNK_BYTES):
         yield chunk
 
 
-def _slices(pieces: Iterable[Piece]) -> Iterator[Piece]:
+def _slice_pieces(pieces: Iterable[BytesPiece]) -> Iterator[BytesPiece]:
     """The bytes of a request, a little at a time: the limit for silence holds for each, not for a long upload."""
     for piece in pieces:
-        for at in range(0, len(piece), CHUNK):
-            yield piece[at : at + CHUNK]
+        for at in range(0, len(piece), CHUNK_BYTES):
+            yield piece[at : at + CHUNK_BYTES]
 
 
-def _object(raw: bytes) -> dict[str, Any]:
+def _decode_object(raw: bytes) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(raw)
     except (msgspec.DecodeError, ValueError, RecursionError):
@@ -188,12 +195,12 @@ def _object(raw: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _plain(raw: bytes) -> str:
+def _strip_html(raw: bytes) -> str:
     """The words of a page that some server on the way sent."""
-    return " ".join(_TAG.sub(" ", raw[:8192].decode("utf-8", "replace")).split())[:200]
+    return " ".join(_HTML_TAG.sub(" ", raw[:8192].decode("utf-8", "replace")).split())[:200]
 
 
-def _retry_after(header: Callable[[str], str | None]) -> float | None:
+def _parse_retry_after(header: Callable[[str], str | None]) -> float | None:
     """Seconds that the server wants us to wait: as a number, in milliseconds, or as a date."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         value = header(name)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from turnlog.model.failures import Cancelled
+from turnlog.model.failures import RequestCancelled
 
 
 class Cancel:
@@ -33,15 +33,15 @@ class Cancel:
     def check(self) -> None:
         """Raise if it was taken back."""
         if self.is_set:
-            raise Cancelled("cancelled")
+            raise RequestCancelled("cancelled")
 
     def pause(self, seconds: float) -> None:
         """Wait, but no longer than until it is taken back; then raise."""
         if self._event.wait(seconds):
-            raise Cancelled("cancelled")
+            raise RequestCancelled("cancelled")
 
     @contextmanager
-    def then(self, act: Callable[[], object]) -> Iterator[None]:
+    def on_cancel(self, act: Callable[[], object]) -> Iterator[None]:
         """While this lasts, taking back does something too: it closes the connection that somebody reads from."""
         with self._lock:
             if not self._event.is_set():

@@ -8,10 +8,10 @@ import socket
 import ssl
 from urllib.parse import SplitResult
 
-from turnlog.model.endpoint import credentials
+from turnlog.model.endpoint import encode_proxy_credentials
 
 
-def connection(
+def make_connection(
     parts: SplitResult, proxy: SplitResult | None, seconds: float, trust: ssl.SSLContext | None = None
 ) -> http.client.HTTPConnection:
     """A connection to the server of an address, not yet made; `trust` says whose certificates are accepted."""
@@ -22,17 +22,17 @@ def connection(
         return http.client.HTTPConnection(at, by, timeout=seconds)
     made = http.client.HTTPSConnection(at, by, timeout=seconds, context=trust or ssl.create_default_context())
     if proxy is not None:
-        made.set_tunnel(host, port, to_proxy(proxy))
+        made.set_tunnel(host, port, build_proxy_headers(proxy))
     return made
 
 
-def to_proxy(proxy: SplitResult) -> dict[str, str]:
+def build_proxy_headers(proxy: SplitResult) -> dict[str, str]:
     """What a proxy is told beside where to go."""
-    pair = credentials(proxy)
+    pair = encode_proxy_credentials(proxy)
     return {"Proxy-Authorization": pair} if pair else {}
 
 
-def cut(held: socket.socket) -> None:
+def cut_connection(held: socket.socket) -> None:
     """End a connection that another thread reads from; closing alone would leave it waiting."""
     with contextlib.suppress(OSError):
         held.shutdown(socket.SHUT_RDWR)

@@ -10,15 +10,15 @@ from typing import Any
 
 import msgspec
 
-from turnlog.model.request import Messages, Object
+from turnlog.model.request import ConversationMessages, JsonObject
 
-Piece = bytes | memoryview
+BytesPiece = bytes | memoryview
 
-_KEPT = 4
+_MAX_IDLE_CONVERSATIONS = 4
 """So many conversations are kept: that of the session, and those of sub-agents."""
 
 
-def encoded(value: object) -> bytes:
+def encode_request_json(value: object) -> bytes:
     """A value as JSON; half of a surrogate pair becomes U+FFFD."""
     try:
         return msgspec.json.encode(value)
@@ -27,46 +27,49 @@ def encoded(value: object) -> bytes:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
-class Encoder:
+class RequestEncoder:
     """Encodes the requests of one model; may be used by several threads at a time."""
 
     def __init__(self) -> None:
-        self._idle: list[_Settled] = []
+        self._idle: list[_SettledMessages] = []
         self._lock = threading.Lock()
 
     @contextmanager
-    def pieces(self, head: Mapping[str, Any], messages: Sequence[Object]) -> Iterator[list[Piece]]:
+    def encode_pieces(self, head: Mapping[str, Any], messages: Sequence[JsonObject]) -> Iterator[list[BytesPiece]]:
         """The bytes of a request, in pieces that hold good while this lasts."""
-        if not isinstance(messages, Messages) or "messages" in head:
-            yield [encoded(head if "messages" in head else {**head, "messages": list(messages)})]
+        if not isinstance(messages, ConversationMessages) or "messages" in head:
+            yield [encode_request_json(head if "messages" in head else {**head, "messages": list(messages)})]
             return
-        known = self._taken(messages)
-        known.follow(messages)
-        begin, rest = encoded(head)[:-1] + b',"messages":[', b",".join(map(encoded, messages.rest)) + b"]}"
+        known = self._take_settled(messages)
+        known.encode_new(messages)
+        begin, rest = (
+            encode_request_json(head)[:-1] + b',"messages":[',
+            b",".join(map(encode_request_json, messages.rest)) + b"]}",
+        )
         with memoryview(known.data) as data:
             yield [begin, data, rest]
         with self._lock:  # one whose request went wrong is not kept
-            self._idle = [*self._idle, known][-_KEPT:]
+            self._idle = [*self._idle, known][-_MAX_IDLE_CONVERSATIONS:]
 
-    def _taken(self, messages: Messages) -> _Settled:
+    def _take_settled(self, messages: ConversationMessages) -> _SettledMessages:
         """What is known of a conversation, if nobody else is at it."""
         with self._lock:
             for place, known in enumerate(self._idle):
                 if known.messages is messages.settled and known.taken <= messages.taken:
                     return self._idle.pop(place)
-        return _Settled(messages.settled)
+        return _SettledMessages(messages.settled)
 
 
-class _Settled:
-    def __init__(self, messages: Sequence[Object]) -> None:
+class _SettledMessages:
+    def __init__(self, messages: Sequence[JsonObject]) -> None:
         self.messages = messages
         self.taken = 0
         self.data = bytearray()
         """The first messages, with a comma behind each."""
 
-    def follow(self, messages: Messages) -> None:
+    def encode_new(self, messages: ConversationMessages) -> None:
         """Encode what was settled since the last time."""
         for message in self.messages[self.taken : messages.taken]:
-            self.data += encoded(message)
+            self.data += encode_request_json(message)
             self.data += b","
         self.taken = messages.taken

@@ -17,14 +17,14 @@ from msgspec import Struct
 
 from turnlog.errors import UsageError
 
-HOME = "https://api.anthropic.com"
-VERSION = "2023-06-01"
+DEFAULT_BASE_URL = "https://api.anthropic.com"
+API_VERSION = "2023-06-01"
 
 
 class Endpoint(Struct, frozen=True):
     """A server that speaks the Messages API."""
 
-    url: str = HOME
+    url: str = DEFAULT_BASE_URL
     key: str | None = None
     token: str | None = None
     proxy: str | None = None
@@ -42,29 +42,29 @@ class Endpoint(Struct, frozen=True):
     def from_environment(cls, environment: Mapping[str, str] | None = None, *, url: str | None = None) -> Endpoint:
         """What the environment names; UsageError if there is no key, or if it would be sent for all to read."""
         given = os.environ if environment is None else environment
-        key, token = (_secret(given, name) for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))
+        key, token = (_read_secret(given, name) for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))
         if key is None and token is None:
             raise UsageError("no key for the model: set ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN for a gateway)")
-        address = url or given.get("ANTHROPIC_BASE_URL", "").strip() or HOME
-        parts = checked(address)
+        address = url or given.get("ANTHROPIC_BASE_URL", "").strip() or DEFAULT_BASE_URL
+        parts = parse_server_address(address)
         if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-            raise UsageError(f"{shown(parts)}: the key would be sent unencrypted; use https")
-        return cls(address.rstrip("/"), key, token, proxy_for(parts, given))
+            raise UsageError(f"{format_public_address(parts)}: the key would be sent unencrypted; use https")
+        return cls(address.rstrip("/"), key, token, find_proxy(parts, given))
 
-    def hidden(self, text: str) -> str:
+    def hide_keys(self, text: str) -> str:
         """A text without the keys, which some gateways repeat when they refuse them."""
         for secret in filter(None, (self.key, self.token)):
             text = text.replace(secret, "[key]")
         return text
 
-    def headers(self) -> dict[str, str]:
+    def build_headers(self) -> dict[str, str]:
         """What every request says."""
         from turnlog._version import __version__
 
         found = {
             "content-type": "application/json",
             "accept-encoding": "identity",
-            "anthropic-version": VERSION,
+            "anthropic-version": API_VERSION,
             "user-agent": f"turnlog/{__version__}",
         }
         if self.key is not None:
@@ -74,7 +74,7 @@ class Endpoint(Struct, frozen=True):
         return found
 
 
-def checked(address: str, name: str = "ANTHROPIC_BASE_URL") -> SplitResult:
+def parse_server_address(address: str, name: str = "ANTHROPIC_BASE_URL") -> SplitResult:
     """The parts of a server's address; UsageError, with the `name` that it was given by, if it is none."""
     try:
         parts = urlsplit(address)
@@ -86,7 +86,7 @@ def checked(address: str, name: str = "ANTHROPIC_BASE_URL") -> SplitResult:
     return parts
 
 
-def shown(parts: SplitResult) -> str:
+def format_public_address(parts: SplitResult) -> str:
     """An address without what may be secret in it."""
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
@@ -102,7 +102,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def proxy_for(parts: SplitResult, given: Mapping[str, str]) -> str | None:
+def find_proxy(parts: SplitResult, given: Mapping[str, str]) -> str | None:
     """The proxy that the environment names for a server, or None."""
     host = parts.hostname or ""
     names = [f"{parts.scheme}_proxy", "all_proxy"]
@@ -124,7 +124,7 @@ def _is_exempt(host: str, given: Mapping[str, str]) -> bool:
     return False
 
 
-def credentials(parts: SplitResult) -> str | None:
+def encode_proxy_credentials(parts: SplitResult) -> str | None:
     """The user and password of a proxy's address, as they are sent to it."""
     if parts.username is None:
         return None
@@ -134,7 +134,7 @@ def credentials(parts: SplitResult) -> str | None:
     return "Basic " + b64encode(pair.encode()).decode()
 
 
-def _secret(given: Mapping[str, str], name: str) -> str | None:
+def _read_secret(given: Mapping[str, str], name: str) -> str | None:
     value = given.get(name, "").strip()
     if not value:
         return None

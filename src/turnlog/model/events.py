@@ -14,85 +14,85 @@ from typing import Any
 
 from msgspec import Struct
 
-Object = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 
-class _Event(Struct, frozen=True, kw_only=True):
-    data: Object = {}
+class _StreamEvent(Struct, frozen=True, kw_only=True):
+    data: JsonObject = {}
     """The event as the server sent it."""
 
 
-class Started(_Event, frozen=True):
+class AnswerStarted(_StreamEvent, frozen=True):
     """The answer begins."""
 
     id: str
     model: str
-    usage: Object
+    usage: JsonObject
     """Tokens as they are known now: the input's are final."""
     request_id: str | None = None
 
 
-class BlockStarted(_Event, frozen=True):
+class BlockStarted(_StreamEvent, frozen=True):
     """A block of content begins."""
 
     index: int
-    block: Object
+    block: JsonObject
     """The block, still without its content."""
 
 
-class TextPart(_Event, frozen=True):
+class TextPart(_StreamEvent, frozen=True):
     """More of a text."""
 
     index: int
     text: str
 
 
-class ThinkingPart(_Event, frozen=True):
+class ThinkingPart(_StreamEvent, frozen=True):
     """More of what the model thinks."""
 
     index: int
     text: str
 
 
-class SignaturePart(_Event, frozen=True):
+class SignaturePart(_StreamEvent, frozen=True):
     """The signature of a thinking block."""
 
     index: int
     signature: str
 
 
-class InputPart(_Event, frozen=True):
+class InputPart(_StreamEvent, frozen=True):
     """More of the input of a call, as JSON text."""
 
     index: int
     json: str
 
 
-class OtherPart(_Event, frozen=True):
+class OtherPart(_StreamEvent, frozen=True):
     """More of a block, of a kind that is not known here: a citation …"""
 
     index: int
-    delta: Object
+    delta: JsonObject
 
 
-class BlockEnded(_Event, frozen=True):
+class BlockEnded(_StreamEvent, frozen=True):
     """A block is complete."""
 
     index: int
-    block: Object
+    block: JsonObject
     """The whole block."""
 
 
-class Ended(_Event, frozen=True):
+class AnswerEnded(_StreamEvent, frozen=True):
     """The answer is complete."""
 
     stop_reason: str | None
     stop_sequence: str | None
-    usage: Object
+    usage: JsonObject
     """All tokens of the answer."""
 
 
-class Retrying(_Event, frozen=True):
+class RetryStarted(_StreamEvent, frozen=True):
     """It went wrong and is tried again; what came so far is void."""
 
     attempt: int
@@ -106,14 +106,14 @@ class Retrying(_Event, frozen=True):
     """The HTTP status, if there was one."""
 
 
-class Noted(_Event, frozen=True):
+class OtherEvent(_StreamEvent, frozen=True):
     """Anything else that the server said: a ping, or what is not known here."""
 
     name: str
 
 
-Event = (
-    Started
+ModelEvent = (
+    AnswerStarted
     | BlockStarted
     | TextPart
     | ThinkingPart
@@ -121,7 +121,7 @@ Event = (
     | InputPart
     | OtherPart
     | BlockEnded
-    | Ended
-    | Retrying
-    | Noted
+    | AnswerEnded
+    | RetryStarted
+    | OtherEvent
 )

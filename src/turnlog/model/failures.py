@@ -42,53 +42,53 @@ class ModelError(TurnlogError):
         """Seconds after which the server wants to be asked again."""
 
 
-class Busied(ModelError):
+class ServerBusy(ModelError):
     """The server is there, but can't answer now."""
 
     is_passing = True
 
 
-class RateLimited(Busied):
+class RateLimited(ServerBusy):
     """Too many requests, or too many tokens."""
 
 
-class Unreachable(ModelError):
+class ServerUnreachable(ModelError):
     """There is no connection to the server."""
 
     is_passing = True
 
 
-class BrokenOff(Unreachable):
+class AnswerBrokenOff(ServerUnreachable):
     """An answer began and did not come to its end."""
 
 
-class Rejected(ModelError):
+class RequestRejected(ModelError):
     """The request is not accepted as it is."""
 
 
-class Unauthorised(Rejected):
+class KeyRejected(RequestRejected):
     """There is no key, or none that is accepted."""
 
 
-class Cancelled(ModelError):
+class RequestCancelled(ModelError):
     """Whoever asked has taken it back."""
 
 
 _PASSING_KINDS = frozenset({"overloaded_error", "api_error", "timeout_error"})
 
 
-def failure(
+def build_model_error(
     status: int, message: str, kind: str | None = None, *, again: bool | None = None, **facts: object
 ) -> ModelError:
     """The error for an HTTP status, or for an `error` event (status 200); `again` is the server's own word."""
     told = {name: value for name, value in facts.items() if value is not None}
-    return _class(status, kind, again)(message, status=status, kind=kind, **told)  # type: ignore[arg-type]
+    return _choose_error_class(status, kind, again)(message, status=status, kind=kind, **told)  # type: ignore[arg-type]
 
 
-def _class(status: int, kind: str | None, again: bool | None) -> type[ModelError]:
+def _choose_error_class(status: int, kind: str | None, again: bool | None) -> type[ModelError]:
     if status in (401, 403) or kind in ("authentication_error", "permission_error"):
-        return Unauthorised
+        return KeyRejected
     if status == 429 or kind == "rate_limit_error":
-        return Rejected if again is False else RateLimited
+        return RequestRejected if again is False else RateLimited
     passing = status in (408, 409) or status >= 500 or kind in _PASSING_KINDS
-    return Busied if (passing if again is None else again) else Rejected
+    return ServerBusy if (passing if again is None else again) else RequestRejected

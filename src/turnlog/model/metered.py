@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from turnlog.model.cancel import Cancel
-from turnlog.model.events import Ended, Event
+from turnlog.model.events import AnswerEnded, ModelEvent
 from turnlog.model.model import Model
-from turnlog.model.request import Request
+from turnlog.model.request import ModelRequest
 
 
-class Metered(Model):
+class MeteredModel(Model):
     """A model that keeps count. Answers that broke off are not counted: nobody says what they used."""
 
     def __init__(self, model: Model) -> None:
@@ -21,14 +21,14 @@ class Metered(Model):
         self._used: Counter[str] = Counter()
         self._answers = 0
 
-    def stream(self, request: Request, cancel: Cancel | None = None) -> Iterator[Event]:
+    def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
         """Answer, and count."""
         for event in self.model.stream(request, cancel):
-            if isinstance(event, Ended):
-                self._count(event)
+            if isinstance(event, AnswerEnded):
+                self._count_answer(event)
             yield event
 
-    def count_tokens(self, request: Request, cancel: Cancel | None = None) -> int:
+    def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
         """How many tokens a request has; that costs nothing."""
         return self.model.count_tokens(request, cancel)
 
@@ -38,12 +38,12 @@ class Metered(Model):
         return self._answers
 
     @property
-    def used(self) -> dict[str, int]:
+    def used_tokens(self) -> dict[str, int]:
         """Tokens by the API's names: `input_tokens`, `output_tokens` …"""
         with self._lock:
             return dict(self._used)
 
-    def _count(self, event: Ended) -> None:
+    def _count_answer(self, event: AnswerEnded) -> None:
         with self._lock:
             self._answers += 1
             for name, value in event.usage.items():

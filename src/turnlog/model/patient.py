@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from turnlog.model.cancel import Cancel
-from turnlog.model.events import Event, Retrying
+from turnlog.model.events import ModelEvent, RetryStarted
 from turnlog.model.failures import ModelError
 from turnlog.model.model import Model
-from turnlog.model.request import Request
+from turnlog.model.request import ModelRequest
 
 
-class Patience(Struct, frozen=True):
+class RetryPolicy(Struct, frozen=True):
     """How often and how long."""
 
     attempts: int = 8
@@ -27,7 +27,7 @@ class Patience(Struct, frozen=True):
     spread: float = 0.25
     """Up to this part of a pause is left out or added, so that those who failed together don't come back together."""
 
-    def pause(self, failed: int, error: ModelError, chance: Callable[[], float]) -> float | None:
+    def compute_pause(self, failed: int, error: ModelError, chance: Callable[[], float]) -> float | None:
         """How long to wait after so many failures; None: it is given up. `chance` gives numbers from 0 to 1."""
         if not error.is_passing or failed >= self.attempts:
             return None
@@ -38,14 +38,14 @@ class Patience(Struct, frozen=True):
         return None if error.retry_after > self.waits_for_server else max(error.retry_after, own)
 
 
-class Patient(Model):
+class RetryingModel(Model):
     """A model that is asked again when it fails for a reason that passes."""
 
-    def __init__(self, model: Model, patience: Patience | None = None) -> None:
+    def __init__(self, model: Model, patience: RetryPolicy | None = None) -> None:
         self.model = model
-        self.patience = patience or Patience()
+        self.patience = patience or RetryPolicy()
 
-    def stream(self, request: Request, cancel: Cancel | None = None) -> Iterator[Event]:
+    def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
         """Answer; `Retrying` says that the answer begins anew."""
         cancel = cancel or Cancel()
         failed = 0
@@ -55,12 +55,12 @@ class Patient(Model):
                 return
             except ModelError as error:
                 failed += 1
-                pause = self._pause(failed, error)
-                again = Retrying(failed + 1, pause, str(error), self.patience.attempts, error.status)
+                pause = self._choose_pause(failed, error)
+                again = RetryStarted(failed + 1, pause, str(error), self.patience.attempts, error.status)
             yield again
             cancel.pause(pause)
 
-    def count_tokens(self, request: Request, cancel: Cancel | None = None) -> int:
+    def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
         """How many tokens a request has."""
         cancel = cancel or Cancel()
         failed = 0
@@ -69,14 +69,14 @@ class Patient(Model):
                 return self.model.count_tokens(request, cancel)
             except ModelError as error:
                 failed += 1
-                pause = self._pause(failed, error)
+                pause = self._choose_pause(failed, error)
             cancel.pause(pause)
 
-    def _pause(self, failed: int, error: ModelError) -> float:
+    def _choose_pause(self, failed: int, error: ModelError) -> float:
         """How long to wait; raises the error again if it is given up."""
         from random import random  # its import costs more than all of this module
 
-        pause = self.patience.pause(failed, error, random)
+        pause = self.patience.compute_pause(failed, error, random)
         if pause is None:
             raise error
         return pause

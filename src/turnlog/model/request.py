@@ -11,18 +11,18 @@ from typing import Any, overload
 
 from msgspec import Struct
 
-Object = Mapping[str, Any]
-Content = str | Sequence[Object]
+JsonObject = Mapping[str, Any]
+Content = str | Sequence[JsonObject]
 
 
-class Messages(Sequence[Object]):
+class ConversationMessages(Sequence[JsonObject]):
     """The messages of a conversation that goes on.
 
     The settled ones are sent in the same form in all further requests, and so need to be encoded only once: nothing in
     them changes, and the list only grows at its end. Whoever wants one of them otherwise makes another list.
     """
 
-    def __init__(self, settled: Sequence[Object], rest: Sequence[Object]) -> None:
+    def __init__(self, settled: Sequence[JsonObject], rest: Sequence[JsonObject]) -> None:
         self.settled = settled
         self.taken = len(settled)
         """So many of them belong to this request, however long the list becomes."""
@@ -31,43 +31,43 @@ class Messages(Sequence[Object]):
     def __len__(self) -> int:
         return self.taken + len(self.rest)
 
-    def __iter__(self) -> Iterator[Object]:
+    def __iter__(self) -> Iterator[JsonObject]:
         yield from islice(self.settled, self.taken)
         yield from self.rest
 
     @overload
-    def __getitem__(self, at: int) -> Object: ...
+    def __getitem__(self, at: int) -> JsonObject: ...
     @overload
-    def __getitem__(self, at: slice) -> Sequence[Object]: ...
-    def __getitem__(self, at: int | slice) -> Object | Sequence[Object]:
+    def __getitem__(self, at: slice) -> Sequence[JsonObject]: ...
+    def __getitem__(self, at: int | slice) -> JsonObject | Sequence[JsonObject]:
         return list(self)[at]
 
 
-class Request(Struct, frozen=True):
+class ModelRequest(Struct, frozen=True):
     """One request to a model."""
 
     model: str
-    messages: Sequence[Object]
+    messages: Sequence[JsonObject]
     max_tokens: int = 4096
     system: Content = ""
-    tools: Sequence[Object] = ()
+    tools: Sequence[JsonObject] = ()
     """The tools that the model may call, in a fixed order: the prompt cache depends on it."""
-    tool_choice: Object | None = None
-    thinking: Object | None = None
+    tool_choice: JsonObject | None = None
+    thinking: JsonObject | None = None
     temperature: float | None = None
     stop_sequences: Sequence[str] = ()
-    metadata: Object | None = None
-    extra: Object = {}
+    metadata: JsonObject | None = None
+    extra: JsonObject = {}
     """Further fields of the body, as the API names them; they win over the fields above."""
     betas: Sequence[str] = ()
     """Values of the `anthropic-beta` header."""
 
-    def body(self) -> dict[str, Any]:
+    def build_body(self) -> dict[str, Any]:
         """The JSON object to send, without what was not given, in a fixed order: what grows stands at the end."""
-        head = self.head()
+        head = self.build_head()
         return head if "messages" in head else {**head, "messages": list(self.messages)}
 
-    def head(self) -> dict[str, Any]:
+    def build_head(self) -> dict[str, Any]:
         """All of it but the messages."""
         given = {
             "model": self.model,
@@ -84,6 +84,6 @@ class Request(Struct, frozen=True):
         return {**kept, **self.extra}
 
 
-def ask(model: str, prompt: str, *, system: str = "", max_tokens: int = 4096) -> Request:
+def build_prompt_request(model: str, prompt: str, *, system: str = "", max_tokens: int = 4096) -> ModelRequest:
     """A request with a single prompt."""
-    return Request(model, [{"role": "user", "content": prompt}], max_tokens, system)
+    return ModelRequest(model, [{"role": "user", "content": prompt}], max_tokens, system)

@@ -17,58 +17,60 @@ from typing import Any, TypeAlias, Union
 import msgspec
 from msgspec import Struct
 
-from turnlog.model.answer import Answer
+from turnlog.model.answer import ModelAnswer
 from turnlog.model.cancel import Cancel
 from turnlog.model.events import (
+    AnswerEnded,
+    AnswerStarted,
     BlockEnded,
     BlockStarted,
-    Ended,
-    Event,
     InputPart,
+    ModelEvent,
     SignaturePart,
-    Started,
     TextPart,
     ThinkingPart,
 )
-from turnlog.model.failures import BrokenOff, ModelError, Rejected
+from turnlog.model.failures import AnswerBrokenOff, ModelError, RequestRejected
 from turnlog.model.model import Model
-from turnlog.model.request import Request
+from turnlog.model.request import ModelRequest
 
-Step: TypeAlias = Union[str, Answer, ModelError, "Late", "Cut", Callable[[Request], "Step"]]
-_EMPTY: dict[str, dict[str, Any]] = {
+ScriptStep: TypeAlias = Union[
+    str, ModelAnswer, ModelError, "DelayedStep", "CutAnswer", Callable[[ModelRequest], "ScriptStep"]
+]
+_EMPTY_BLOCKS: dict[str, dict[str, Any]] = {
     "text": {"text": ""},
     "thinking": {"thinking": "", "signature": ""},
     "tool_use": {"input": {}},
 }
-PARTS = 3
+PARTS_PER_TEXT = 3
 """Into so many parts each text is cut."""
 
 
-class Late(Struct, frozen=True):
+class DelayedStep(Struct, frozen=True):
     """A step that takes its time."""
 
     seconds: float
-    step: Step
+    step: ScriptStep
 
 
-class Cut(Struct, frozen=True):
+class CutAnswer(Struct, frozen=True):
     """An answer that breaks off after some events."""
 
-    answer: str | Answer
+    answer: str | ModelAnswer
     after: int = 3
 
 
-class Scripted(Model):
+class ScriptedModel(Model):
     """Answers from a script."""
 
-    def __init__(self, script: Iterable[Step] = (), then: Step | None = None) -> None:
+    def __init__(self, script: Iterable[ScriptStep] = (), then: ScriptStep | None = None) -> None:
         self._script = iter(script)
         self._then = then
         self._lock = threading.Lock()
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
         """What was asked, in order."""
 
-    def stream(self, request: Request, cancel: Cancel | None = None) -> Iterator[Event]:
+    def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
         """Answer with the next step."""
         cancel = cancel or Cancel()
         with self._lock:
@@ -76,35 +78,35 @@ class Scripted(Model):
             number = len(self.requests)
             step = next(self._script, self._then)
         if step is None:
-            raise Rejected(f"the script has no answer to request {number}")
-        for event in _played(step, request, number, cancel):
+            raise RequestRejected(f"the script has no answer to request {number}")
+        for event in _play_step(step, request, number, cancel):
             cancel.check()
             yield event
 
-    def count_tokens(self, request: Request, cancel: Cancel | None = None) -> int:
+    def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
         """A quarter of the characters, as a rough guess."""
-        return max(1, len(msgspec.json.encode(request.body())) // 4)
+        return max(1, len(msgspec.json.encode(request.build_body())) // 4)
 
 
-def _played(step: Step, request: Request, number: int, cancel: Cancel) -> Iterator[Event]:
+def _play_step(step: ScriptStep, request: ModelRequest, number: int, cancel: Cancel) -> Iterator[ModelEvent]:
     if isinstance(step, ModelError):
         raise step
-    if isinstance(step, Late):
+    if isinstance(step, DelayedStep):
         cancel.pause(step.seconds)
-        yield from _played(step.step, request, number, cancel)
-    elif isinstance(step, Cut):
-        yield from islice(events(_answer(step.answer, request, number)), step.after)
-        raise BrokenOff("the connection ended before the answer did")
-    elif isinstance(step, str | Answer):
-        yield from events(_answer(step, request, number))
+        yield from _play_step(step.step, request, number, cancel)
+    elif isinstance(step, CutAnswer):
+        yield from islice(list_answer_events(_build_answer(step.answer, request, number)), step.after)
+        raise AnswerBrokenOff("the connection ended before the answer did")
+    elif isinstance(step, str | ModelAnswer):
+        yield from list_answer_events(_build_answer(step, request, number))
     else:
-        yield from _played(step(request), request, number, cancel)
+        yield from _play_step(step(request), request, number, cancel)
 
 
-def _answer(given: str | Answer, request: Request, number: int) -> Answer:
-    if isinstance(given, Answer):
+def _build_answer(given: str | ModelAnswer, request: ModelRequest, number: int) -> ModelAnswer:
+    if isinstance(given, ModelAnswer):
         return given
-    return Answer(
+    return ModelAnswer(
         ({"type": "text", "text": given},),
         usage={"input_tokens": 1, "output_tokens": max(1, len(given) // 4)},
         id=f"msg_scripted_{number}",
@@ -112,31 +114,31 @@ def _answer(given: str | Answer, request: Request, number: int) -> Answer:
     )
 
 
-def events(answer: Answer) -> Iterator[Event]:
+def list_answer_events(answer: ModelAnswer) -> Iterator[ModelEvent]:
     """The events that carry an answer: put together, they give it again."""
-    yield Started(answer.id, answer.model, {**answer.usage, "output_tokens": 1}, answer.request_id)
+    yield AnswerStarted(answer.id, answer.model, {**answer.usage, "output_tokens": 1}, answer.request_id)
     for index, block in enumerate(answer.content):
-        yield BlockStarted(index, {**block, **_emptied(dict(block))})
-        yield from _parts(index, dict(block))
+        yield BlockStarted(index, {**block, **_empty_block(dict(block))})
+        yield from _list_parts(index, dict(block))
         yield BlockEnded(index, block)
-    yield Ended(answer.stop_reason, answer.stop_sequence, answer.usage)
+    yield AnswerEnded(answer.stop_reason, answer.stop_sequence, answer.usage)
 
 
-def _emptied(block: dict[str, Any]) -> dict[str, Any]:
-    return _EMPTY.get(str(block.get("type")), {})
+def _empty_block(block: dict[str, Any]) -> dict[str, Any]:
+    return _EMPTY_BLOCKS.get(str(block.get("type")), {})
 
 
-def _parts(index: int, block: dict[str, Any]) -> Iterator[Event]:
+def _list_parts(index: int, block: dict[str, Any]) -> Iterator[ModelEvent]:
     kind = block.get("type")
     if kind == "text":
-        yield from (TextPart(index, part) for part in _cut(str(block.get("text") or "")))
+        yield from (TextPart(index, part) for part in _split_text(str(block.get("text") or "")))
     elif kind == "thinking":
-        yield from (ThinkingPart(index, part) for part in _cut(str(block.get("thinking") or "")))
+        yield from (ThinkingPart(index, part) for part in _split_text(str(block.get("thinking") or "")))
         yield SignaturePart(index, str(block.get("signature") or ""))
     elif kind == "tool_use":
-        yield from (InputPart(index, part) for part in _cut(msgspec.json.encode(block.get("input")).decode()))
+        yield from (InputPart(index, part) for part in _split_text(msgspec.json.encode(block.get("input")).decode()))
 
 
-def _cut(text: str) -> list[str]:
-    size = max(1, -(-len(text) // PARTS))
+def _split_text(text: str) -> list[str]:
+    size = max(1, -(-len(text) // PARTS_PER_TEXT))
     return [text[at : at + size] for at in range(0, len(text), size)]

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from turnlog.model.failures import BrokenOff
+from turnlog.model.failures import AnswerBrokenOff
 
-LONGEST = 64 << 20
+MAX_EVENT_BYTES = 64 << 20
 """Bytes that one event may have: whatever sends more without an end is no Messages API."""
 
 
-class Sent(NamedTuple):
+class ServerEvent(NamedTuple):
     """One event of a stream."""
 
     name: str
     data: str
 
 
-def sent(chunks: Iterable[bytes]) -> Iterator[Sent]:
+def read_server_events(chunks: Iterable[bytes]) -> Iterator[ServerEvent]:
     """The events in a stream of bytes. One that is not closed by a blank line is not given."""
     name, data, size = "", list[str](), 0
-    for line in lines(chunks):
+    for line in split_stream_lines(chunks):
         size += len(line)
-        if size > LONGEST:
-            raise BrokenOff(f"an event of the answer has more than {LONGEST >> 20} MB")
+        if size > MAX_EVENT_BYTES:
+            raise AnswerBrokenOff(f"an event of the answer has more than {MAX_EVENT_BYTES >> 20} MB")
         if not line:
             if data:
-                yield Sent(name or "message", "\n".join(data))
+                yield ServerEvent(name or "message", "\n".join(data))
             name, data, size = "", [], 0
             continue
         field, _, value = line.decode("utf-8", "replace").partition(":")
@@ -38,7 +38,7 @@ def sent(chunks: Iterable[bytes]) -> Iterator[Sent]:
             data.append(value)
 
 
-def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def split_stream_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The lines in a stream of bytes, without their ends: `\\n`, `\\r\\n` or `\\r`. The last one must have an end."""
     rest: list[bytes] = []
     size, after_cr, is_first = 0, False, True
@@ -56,5 +56,5 @@ def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         if parts[-1]:
             rest.append(parts[-1])
             size += len(parts[-1])
-        if size > LONGEST:
-            raise BrokenOff(f"a line of the answer has more than {LONGEST >> 20} MB")
+        if size > MAX_EVENT_BYTES:
+            raise AnswerBrokenOff(f"a line of the answer has more than {MAX_EVENT_BYTES >> 20} MB")

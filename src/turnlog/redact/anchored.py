@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 
-class Anchored:
+class AnchoredPattern:
     """An expression whose matches all begin with a fixed text, the anchor.
 
     Where most texts lack it, ask `anchor in text` first: that costs less than an iterator that gives nothing.

@@ -10,37 +10,46 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnlog.redact.anchored import Anchored
-from turnlog.redact.doubt import dense, marked, phrase_like, random_like, strong
-from turnlog.redact.finding import Finding, Rank
-from turnlog.redact.joints import JOINT
-from turnlog.redact.names import RARE, WORDS, Word, check_of, may_be_key, may_hold, name_start, words_in
-from turnlog.redact.tables import is_hash_table, is_setting
-from turnlog.redact.view import View
+from turnlog.redact.anchored import AnchoredPattern
+from turnlog.redact.doubt import dense, has_digits_or_symbols, is_passphrase_like, is_random_like, is_strong_secret
+from turnlog.redact.finding import FindingRank, SecretFinding
+from turnlog.redact.joints import LITERAL_JOINT
+from turnlog.redact.names import (
+    RARE,
+    SECRET_WORDS,
+    SecretWord,
+    can_be_secret_key,
+    can_hold_secret,
+    choose_value_check,
+    find_name_start,
+    find_secret_words,
+)
+from turnlog.redact.tables import is_in_hash_table, is_setting_value
+from turnlog.redact.view import TextView
 
 # Most words lack what must follow a name.
-_FOLLOWS = r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?(?:\s{0,8}+[:=-]|\s?(?:,\s{0,24}+|\(\s?)\\*[\"'`]|>|\s|\|))"
-_ANCHORS = tuple(dict.fromkeys(word.anchor for word in WORDS if word.anchor != "code"))
+_NAME_LOOKAHEAD = r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?(?:\s{0,8}+[:=-]|\s?(?:,\s{0,24}+|\(\s?)\\*[\"'`]|>|\s|\|))"
+_WORD_ANCHORS = tuple(dict.fromkeys(word.anchor for word in SECRET_WORDS if word.anchor != "code"))
 """`lists` looks for what follows `code`, which stands in too many texts."""
-_BY_ANCHOR = {anchor: tuple(word for word in WORDS if word.anchor == anchor) for anchor in _ANCHORS}
+_WORDS_BY_ANCHOR = {anchor: tuple(word for word in SECRET_WORDS if word.anchor == anchor) for anchor in _WORD_ANCHORS}
 _ALL_SEARCHES = tuple(
-    Anchored(
+    AnchoredPattern(
         anchor,
-        "(?:" + "|".join(f"({word.rest})" for word in words) + ")" + _FOLLOWS,
-        may_be=may_be_key if anchor == "key" else None,
+        "(?:" + "|".join(f"({word.rest})" for word in words) + ")" + _NAME_LOOKAHEAD,
+        may_be=can_be_secret_key if anchor == "key" else None,
     )
-    for anchor, words in _BY_ANCHOR.items()
+    for anchor, words in _WORDS_BY_ANCHOR.items()
 )
-_SEARCHES = tuple(search for search in _ALL_SEARCHES if search.anchor not in RARE)
+_WORD_SEARCHES = tuple(search for search in _ALL_SEARCHES if search.anchor not in RARE)
 _RARE_SEARCHES = tuple(search for search in _ALL_SEARCHES if search.anchor in RARE)
-_REST = re.compile(r"[A-Za-z0-9_-]{0,40}+")
+_NAME_REST = re.compile(r"[A-Za-z0-9_-]{0,40}+")
 _VERBS = "is|was|are|ist|war|lautet|heißt|est|es|era|è|é"
 _OF = (
     "for|of|to|on|at|in|für|fuer|vom|von|des|der|zum|zur|im|am|du|de|del|della|dello|do|da|dos|van|voor|pour|para|per"
     "|di|al"
 )
 """What a sentence says between a name and its value: `Passwort für den Drucker lautet: …`."""
-_JOINED = re.compile(
+_JOINT_PATTERN = re.compile(
     r"(?P<close>\\*+[\"'`]?\]?)(?:"
     r"(?P<field>\s{0,8}+,?\s{0,40}+\\*+[\"']?value\\*+[\"']?\s?[:=]\s?)"
     r"|(?P<sign>\s{0,8}+(?::=|=>|={1,3}|:(?!:)|->)\s{0,8}+)(?P<typed>[A-Za-z][\w.\[\]| ]{0,30}?\s?=\s?(?=[\"'`]))?"
@@ -54,14 +63,16 @@ _JOINED = re.compile(
     r"|(?P<space>[ \t]{0,40}+\\{1,8}+(?:\r?\n|n)[ \t]{0,40}+|\n[ \t]{0,40}+- (?!-)|[ \t]{1,40}+)"
     r")(?:[bBrRuU]{1,2}(?=[\"']))?(?P<open>[„“«]\s?|\\*+[\"'`]{0,3})"
 )
-_PLAIN = re.compile(r"[A-Za-z_.,:;!?)(-]*+(?:\s|$)")
+_PLAIN_WORD = re.compile(r"[A-Za-z_.,:;!?)(-]*+(?:\s|$)")
 """What goes on in a sentence: no digit before the next space, so no strong value, in quotes or not."""
-_BARE = re.compile(r"[^\s\"'`<>,;(){}\[\]\\|&]{1,1024}+")
-_FLAG = re.compile(r"(?:^|[\s\"'`(=])--?[a-z0-9_-]{0,40}$|(?:^|\s)(?:env|arg|setx|set -g?x)[ \t]+[a-z0-9_]{0,40}$")
+_BARE_VALUE = re.compile(r"[^\s\"'`<>,;(){}\[\]\\|&]{1,1024}+")
+_OPTION_BEFORE_NAME = re.compile(
+    r"(?:^|[\s\"'`(=])--?[a-z0-9_-]{0,40}$|(?:^|\s)(?:env|arg|setx|set -g?x)[ \t]+[a-z0-9_]{0,40}$"
+)
 """What stands before a name after which only its value can follow: an option, or a command that sets a variable."""
-_NUMBER = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
+_NUMBER_PATTERN = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
 """Of JSON: a mark in its place would be none."""
-_SIGNS = ("-", "=", "$", "@", "*", "#", "/", "&", ".")
+_CODE_START_SIGNS = ("-", "=", "$", "@", "*", "#", "/", "&", ".")
 _TYPOGRAPHIC = re.compile(r"[^„“”«»\n]{3,200}?(?=\s?[“”»])")
 _PUNCTUATED = re.compile(r"[^\s\"'`\\]{24,200}+(?=\s|$)")
 """A value of an env file may hold any sign."""
@@ -69,50 +80,52 @@ _PHRASE_LINE = re.compile(r"[A-Za-z]{2,16}(?: [A-Za-z]{2,16}){3,30}(?=\s*(?:\n|$
 _SHELL_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 
 
-class Assignments:
+class AssignmentRule:
     """The rule for named secrets."""
 
-    hints = _ANCHORS
+    hints = _WORD_ANCHORS
     names = ("password", "secret", "token", "key", "auth", "recovery-code")
 
-    def find(self, view: View) -> Iterator[Finding]:
+    def find(self, view: TextView) -> Iterator[SecretFinding]:
         """Find the named secrets of a text."""
         lower = view.lower
         for search in _searches(view):
-            words = _BY_ANCHOR[search.anchor]
+            words = _WORDS_BY_ANCHOR[search.anchor]
             for match in search.finditer(lower):
                 word = words[(match.lastindex or 1) - 1]
-                start = name_start(lower, match.start(), word)
-                if start is not None and (span := _value(view.text, word, start, match.end())):
-                    yield Finding(*span, word.rule, Rank.ASSIGNMENT, unescaped(view.text[slice(*span)]))
+                start = find_name_start(lower, match.start(), word)
+                if start is not None and (span := _find_value_span(view.text, word, start, match.end())):
+                    yield SecretFinding(
+                        *span, word.rule, FindingRank.ASSIGNMENT, unescape_value(view.text[slice(*span)])
+                    )
 
 
-def _searches(view: View) -> Iterator[Anchored]:
+def _searches(view: TextView) -> Iterator[AnchoredPattern]:
     early = view.early
-    yield from (search for search in _SEARCHES if view.says(search.anchor))
+    yield from (search for search in _WORD_SEARCHES if view.has_word(search.anchor))
     yield from (search for search in _RARE_SEARCHES if search.anchor in early)
 
 
-def named(name: str, value: str) -> str | None:
+def find_rule_for_key(name: str, value: str) -> str | None:
     """The rule by which a value of a JSON object is a secret, from its key."""
-    for word, _, end in words_in(name):
-        rest = _REST.match(name, end)
+    for word, _, end in find_secret_words(name):
+        rest = _NAME_REST.match(name, end)
         if (
             rest
-            and may_hold(name[:end] + rest[0], name[end:])
-            and check_of(word, name)(value, True, bool(_SHELL_NAME.match(name)))
+            and can_hold_secret(name[:end] + rest[0], name[end:])
+            and choose_value_check(word, name)(value, True, bool(_SHELL_NAME.match(name)))
         ):
             return word.rule
     return None
 
 
-def unescaped(value: str) -> str:
+def unescape_value(value: str) -> str:
     """A value without the escapes of a text that it stands in, and without what joins its pieces."""
-    value = JOINT.sub("", value) if "\n" in value or "+" in value else value
+    value = LITERAL_JOINT.sub("", value) if "\n" in value or "+" in value else value
     return re.sub(r"\\+(?=[\"'`\\/])", "", value) if "\\" in value else value
 
 
-class _Joint(NamedTuple):
+class _NameValueJoint(NamedTuple):
     """What stands between a name and its value."""
 
     match: re.Match[str]
@@ -140,69 +153,71 @@ class _Joint(NamedTuple):
         return bool((self.match["sign"] == "=" or self.match["comma"]) and _SHELL_NAME.match(self.name))
 
 
-def _value(text: str, word: Word, start: int, end: int) -> tuple[int, int] | None:
-    rest = _REST.match(text, end)
-    joined = _JOINED.match(text, rest.end()) if rest else None
+def _find_value_span(text: str, word: SecretWord, start: int, end: int) -> tuple[int, int] | None:
+    rest = _NAME_REST.match(text, end)
+    joined = _JOINT_PATTERN.match(text, rest.end()) if rest else None
     if not rest or not joined:
         return None
-    name = _whole_name(text, start) + text[start : rest.end()]
-    joint = _Joint(joined, bool(joined["space"] or joined["comma"]) and _is_flag(text, start), name)
+    name = _read_name_prefix(text, start) + text[start : rest.end()]
+    joint = _NameValueJoint(joined, bool(joined["space"] or joined["comma"]) and _is_option_name(text, start), name)
     # Most names stand where a sentence or a list may go on: that doubt comes first.
     if joint.is_doubtful and (
-        (_PLAIN.match(text, joined.end()) and not (joined["open"] and word.rule == "password"))
+        (_PLAIN_WORD.match(text, joined.end()) and not (joined["open"] and word.rule == "password"))
         or (joined["space"] and (rest[0] not in ("", "s") or "\n" in joined["space"]))
     ):
         return None
-    if not may_hold(name, text[end : rest.end()]) or (
-        joined["sign"] == ":" and _whole_name(text, start) == "" and text[start - 1 : start] == ":"
+    if not can_hold_secret(name, text[end : rest.end()]) or (
+        joined["sign"] == ":" and _read_name_prefix(text, start) == "" and text[start - 1 : start] == ":"
     ):
         return None
-    for span in _spans(text, word, joined):
-        if _may_be(text, word, joint, span):
+    for span in _iter_value_spans(text, word, joined):
+        if _is_secret_value(text, word, joint, span):
             return span
     return None
 
 
-def _spans(text: str, word: Word, joined: re.Match[str]) -> Iterator[tuple[int, int]]:
+def _iter_value_spans(text: str, word: SecretWord, joined: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Where the value may stand: in quotes, to the next space, or to the end of the line if it may be a phrase."""
     if joined["open"]:
-        if span := _quoted(text, joined):
+        if span := _find_quoted_span(text, joined):
             yield span
         return
     if joined["sign"] and word.is_phrase and (line := _PHRASE_LINE.match(text, joined.end())):
         yield line.span()
     if joined["sign"] == "=" and (line := _PUNCTUATED.match(text, joined.end())) and dense(line[0]):
         yield line.span()
-    if span := _bare(text, joined):
+    if span := _find_bare_span(text, joined):
         yield span
 
 
-def _may_be(text: str, word: Word, joint: _Joint, span: tuple[int, int]) -> bool:
-    value, joined = unescaped(text[slice(*span)]), joint.match
+def _is_secret_value(text: str, word: SecretWord, joint: _NameValueJoint, span: tuple[int, int]) -> bool:
+    value, joined = unescape_value(text[slice(*span)]), joint.match
     quoted = bool(joined["open"]) or " " in value
     if (value.startswith((",", ";", ")", "]", "}")) and not dense(value)) or (
         joint.name == "PASS" and joined["sign"] != "="
     ):
         return False  # the rest of an expression, or what a test runner says
     if joint.is_doubtful:
-        if joined["comma"] and value.isidentifier() and not random_like(value, least=8):
+        if joined["comma"] and value.isidentifier() and not is_random_like(value, least=8):
             return False
-        if joint.is_far and word.rule != "password" and not random_like(value, least=16):
+        if joint.is_far and word.rule != "password" and not is_random_like(value, least=16):
             return False
-        is_phrase = quoted and word.rule == "password" and phrase_like(value, sure=False)
-        stands_out = quoted and word.rule == "password" and " " not in value and marked(value)
-        if not (strong(value) or stands_out or is_phrase) or (word.is_ambiguous and not random_like(value, least=8)):
+        is_phrase = quoted and word.rule == "password" and is_passphrase_like(value, sure=False)
+        stands_out = quoted and word.rule == "password" and " " not in value and has_digits_or_symbols(value)
+        if not (is_strong_secret(value) or stands_out or is_phrase) or (
+            word.is_ambiguous and not is_random_like(value, least=8)
+        ):
             return False
-    sure = joint.is_sure or (not quoted and word.rule == "password" and is_setting(text, *span))
-    return check_of(word, joint.name)(value, quoted, sure) and not is_hash_table(text, *span)
+    sure = joint.is_sure or (not quoted and word.rule == "password" and is_setting_value(text, *span))
+    return choose_value_check(word, joint.name)(value, quoted, sure) and not is_in_hash_table(text, *span)
 
 
-def _is_flag(text: str, start: int) -> bool:
+def _is_option_name(text: str, start: int) -> bool:
     before = text[max(0, start - 42) : start]
-    return ("-" in before or " " in before) and bool(_FLAG.search(before.lower()))
+    return ("-" in before or " " in before) and bool(_OPTION_BEFORE_NAME.search(before.lower()))
 
 
-def _whole_name(text: str, start: int) -> str:
+def _read_name_prefix(text: str, start: int) -> str:
     at = start
     while at > 0 and start - at < 40 and (text[at - 1].isalnum() or text[at - 1] in "_-"):
         at -= 1
@@ -210,7 +225,7 @@ def _whole_name(text: str, start: int) -> str:
     return text[at + 1 : start] if at < start and text[at] in "nrt" and text[at - 1 : at] == "\\" else text[at:start]
 
 
-def _quoted(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
+def _find_quoted_span(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
     """Where a value in quotes stands, with all literals that are joined to it; None if it is empty or has lines."""
     mark = joined["open"]
     if mark[0] in "„“«":
@@ -221,15 +236,15 @@ def _quoted(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
     if not quote or len(quote) == 2:
         return None
     start = at = joined.end()
-    while (end := _closing(text, at, quote, depth)) is not None:
-        joint = JOINT.match(text, end)
+    while (end := _find_literal_end(text, at, quote, depth)) is not None:
+        joint = LITERAL_JOINT.match(text, end)
         if not joint or joint["close"] != mark or joint["open"] != mark:
             return start, end
         at = joint.end()
     return None
 
 
-def _closing(text: str, start: int, quote: str, depth: int) -> int | None:
+def _find_literal_end(text: str, start: int, quote: str, depth: int) -> int | None:
     """Where a literal ends that began with a quote of some depth."""
     for match in re.finditer(rf"(\\*)({re.escape(quote)})|[\n\t]", text[start : start + 1200]):
         if match[2] is None:
@@ -239,16 +254,16 @@ def _closing(text: str, start: int, quote: str, depth: int) -> int | None:
     return None
 
 
-def _bare(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
+def _find_bare_span(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
     """Where a value without quotes stands; None if it is code."""
-    match = _BARE.match(text, joined.end())
+    match = _BARE_VALUE.match(text, joined.end())
     if not match:
         return None
     follows = text[match.end() : match.end() + 1]
     if joined["tag"]:
         return match.span() if text.startswith("</", match.end()) else None
-    if joined["close"] and _NUMBER.fullmatch(match[0]):
+    if joined["close"] and _NUMBER_PATTERN.fullmatch(match[0]):
         return None
     value = match[0].rstrip(".:!?=" if "==" not in match[0][-3:] else ".:!?")
-    is_code = follows in ("(", "[", "{", "<") or (len(value) < 20 and value.startswith(_SIGNS))
+    is_code = follows in ("(", "[", "{", "<") or (len(value) < 20 and value.startswith(_CODE_START_SIGNS))
     return None if is_code or not value else (match.start(), match.start() + len(value))

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnlog.redact.anchored import Anchored
-from turnlog.redact.assignments import named
-from turnlog.redact.doubt import marked, random_like
-from turnlog.redact.finding import Finding, Rank
-from turnlog.redact.names import may_hold, words_in
-from turnlog.redact.view import View
+from turnlog.redact.anchored import AnchoredPattern
+from turnlog.redact.assignments import find_rule_for_key
+from turnlog.redact.doubt import has_digits_or_symbols, is_random_like
+from turnlog.redact.finding import FindingRank, SecretFinding
+from turnlog.redact.names import can_hold_secret, find_secret_words
+from turnlog.redact.view import TextView
 
 _WORDS = ("pass", "pwd", "secret", "token", "api_key", "apikey", "kennwort", "contrase", "senha", "wachtwoord")
 _ENDS_CELL = re.compile(r"[a-zñ_ -]{0,16}?[\"'`*\\]{0,4}(?: ?(?:[,;\t|│\n\\]|\r)|  )")
@@ -26,10 +26,10 @@ _HEADER_CELL = re.compile(r"[\w .#/()-]{1,40}")
 _WIDE_CELL = re.compile(r"\S+(?: \S+)*")
 _RULER = re.compile(r"[\s|│+:=├┼┤─-]+")
 _WRAPPING = " \t\r\"'`*\\"
-_INSERT = Anchored(
+_INSERT = AnchoredPattern(
     "insert", r"\s{1,9}into\s{1,9}[^\s(]{1,120}+\s{0,9}\((?P<columns>[^()]{1,2000}+)\)\s{0,9}values\s{0,9}(?=\()"
 )
-_COPY = Anchored(
+_COPY = AnchoredPattern(
     "copy ",
     r"[^\s(]{1,120}+\s{0,9}\((?P<columns>[^()]{1,2000}+)\)\s{1,9}from\s{1,9}stdin[^\n;\\]{0,80}+;(?:\r?\n|\\+n)",
 )
@@ -55,7 +55,7 @@ class Columns:
     hints = _WORDS
     names = ("password", "secret", "token", "key")
 
-    def find(self, view: View) -> Iterator[Finding]:
+    def find(self, view: TextView) -> Iterator[SecretFinding]:
         """Find the secrets in the tables of a text."""
         early = view.early
         words = [word for word in _WORDS if word in early]
@@ -71,7 +71,7 @@ class Columns:
                 yield from _judge(view.text, table, [*_copied(view.text, match.end(), table.width)])
 
 
-def _below_headers(view: View, words: list[str]) -> Iterator[Finding]:
+def _below_headers(view: TextView, words: list[str]) -> Iterator[SecretFinding]:
     done = 0
     for at in _places(view.early, words):
         if at < done:
@@ -123,7 +123,7 @@ def _named_columns(cells: list[str]) -> _Table | None:
 
 
 def _names_secret(cell: str) -> bool:
-    return not any(map(str.isdigit, cell)) and bool(words_in(cell)) and may_hold(cell, "")
+    return not any(map(str.isdigit, cell)) and bool(find_secret_words(cell)) and can_hold_secret(cell, "")
 
 
 def _sql_table(match: re.Match[str]) -> _Table:
@@ -196,14 +196,14 @@ def _tuples(text: str, at: int) -> list[list[Span]]:
     return rows
 
 
-def _judge(text: str, table: _Table, rows: list[list[Span]]) -> Iterator[Finding]:
+def _judge(text: str, table: _Table, rows: list[list[Span]]) -> Iterator[SecretFinding]:
     for number, name in table.names.items():
         spans = [row[number] for row in rows if number < len(row)]
         if any(_stands_out(text[slice(*span)]) for span in spans):
             for span in spans:
                 value = text[slice(*span)]
-                if rule := named(name, value):
-                    yield Finding(*span, rule, Rank.ASSIGNMENT, value)
+                if rule := find_rule_for_key(name, value):
+                    yield SecretFinding(*span, rule, FindingRank.ASSIGNMENT, value)
 
 
 def _stands_out(value: str) -> bool:
@@ -211,10 +211,10 @@ def _stands_out(value: str) -> bool:
         len(value) < 6
         or " " in value
         or "." in value[1:-1]
-        or (value.isidentifier() and not random_like(value, least=8))
+        or (value.isidentifier() and not is_random_like(value, least=8))
     ):
         return False
-    return marked(value)
+    return has_digits_or_symbols(value)
 
 
 def _line_start(text: str, at: int) -> int:

@@ -11,17 +11,24 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from turnlog.redact.anchored import Anchored
-from turnlog.redact.doubt import password_like
-from turnlog.redact.finding import Finding, Rank
-from turnlog.redact.places import GAP, PIPED, PLACES, QUOTE, TO_SECURE_STRING, VALUE
-from turnlog.redact.view import View
+from turnlog.redact.anchored import AnchoredPattern
+from turnlog.redact.doubt import is_password_like
+from turnlog.redact.finding import FindingRank, SecretFinding
+from turnlog.redact.places import (
+    ARGUMENT_GAP,
+    OPTIONAL_QUOTE,
+    PASSWORD_PLACES,
+    PASSWORD_VALUE,
+    PIPED_PASSWORD,
+    TO_SECURE_STRING,
+)
+from turnlog.redact.view import TextView
 
-_REACH = 400
+_MAX_COMMAND_DISTANCE_CHARS = 400
 """So far before its option a command may begin."""
 
 
-_SHORT_TEXT, _LONG_TEXT = 1_000, 8_000
+_MAX_UNMARKED_SHELL_CHARS, _MAX_FENCED_SHELL_CHARS = 1_000, 8_000
 
 
 class OptionRow(NamedTuple):
@@ -36,7 +43,7 @@ class OptionRow(NamedTuple):
     """A word that must stand in the command: `docker run -p` publishes a port."""
 
 
-OPTIONS = (
+PASSWORD_OPTIONS = (
     OptionRow("-p", "mysql mysqldump mysqladmin mysqlimport mysqlshow mariadb mariadb-dump mariadb-admin", "attached"),
     OptionRow("-p", "7z 7za 7zz rar unrar", "attached"),
     OptionRow("-p", "sshpass mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh beeline", "either"),
@@ -73,100 +80,102 @@ OPTIONS = (
     OptionRow("-U", "smbclient smbget rpcclient smbtree net winexe smbcacls", "name%"),
     OptionRow("-u", "lftp", "name,"),
 )
-_AFTER_NAME = r"(?P<value>[^\s\"'`\\|;<>]{3,200}+)"
-_FORMS = {
-    "apart": rf"{GAP}{VALUE}",
-    "attached": VALUE,
-    "either": rf"(?:{GAP}|=)?{VALUE}",
-    "pass:": rf"{GAP}pass:{VALUE}",
-    "name:": rf"(?:{GAP}|=)?{QUOTE}[^\s:\"'`\\]{{1,100}}:{_AFTER_NAME}",
-    "name%": rf"(?:{GAP}|=)?{QUOTE}[^\s%\"'`\\]{{1,100}}%{_AFTER_NAME}",
-    "name,": rf"(?:{GAP}|=)?{QUOTE}[^\s,\"'`\\]{{1,100}},{_AFTER_NAME}",
+_VALUE_AFTER_NAME = r"(?P<value>[^\s\"'`\\|;<>]{3,200}+)"
+_VALUE_FORMS = {
+    "apart": rf"{ARGUMENT_GAP}{PASSWORD_VALUE}",
+    "attached": PASSWORD_VALUE,
+    "either": rf"(?:{ARGUMENT_GAP}|=)?{PASSWORD_VALUE}",
+    "pass:": rf"{ARGUMENT_GAP}pass:{PASSWORD_VALUE}",
+    "name:": rf"(?:{ARGUMENT_GAP}|=)?{OPTIONAL_QUOTE}[^\s:\"'`\\]{{1,100}}:{_VALUE_AFTER_NAME}",
+    "name%": rf"(?:{ARGUMENT_GAP}|=)?{OPTIONAL_QUOTE}[^\s%\"'`\\]{{1,100}}%{_VALUE_AFTER_NAME}",
+    "name,": rf"(?:{ARGUMENT_GAP}|=)?{OPTIONAL_QUOTE}[^\s,\"'`\\]{{1,100}},{_VALUE_AFTER_NAME}",
 }
-_LINE_GOES_ON = re.compile(r"\\{1,8}+(?:\r?\n|n(?=[ \t]))")
+_LINE_CONTINUATION = re.compile(r"\\{1,8}+(?:\r?\n|n(?=[ \t]))")
 _POWERSHELL = "securestring"
 _CODE_PLACES = ("identified", _POWERSHELL)
 """What stands in code too, which may be long."""
 _SHORT_NUMBER = re.compile(r"[0-9:.]{1,11}")
 
 
-class Commands:
+class CommandRule:
     """The rule for them."""
 
-    hints = (" -", "echo ", "printf ", *(anchor for rows in PLACES.values() for anchor, _ in rows))
+    hints = (" -", "echo ", "printf ", *(anchor for rows in PASSWORD_PLACES.values() for anchor, _ in rows))
     names = ("password",)
 
-    def find(self, view: View) -> Iterator[Finding]:
+    def find(self, view: TextView) -> Iterator[SecretFinding]:
         """Find passwords of command lines in a text."""
-        for start, end in _spans(view):
+        for start, end in _iter_password_spans(view):
             value = view.text[start:end]
             if value.startswith(("$", "-")) or _SHORT_NUMBER.fullmatch(value):
                 continue
-            if password_like(value, quoted=True, sure=True):
-                yield Finding(start, end, "password", Rank.ASSIGNMENT, value)
+            if is_password_like(value, quoted=True, sure=True):
+                yield SecretFinding(start, end, "password", FindingRank.ASSIGNMENT, value)
 
 
-def _spans(view: View) -> Iterator[tuple[int, int]]:
+def _iter_password_spans(view: TextView) -> Iterator[tuple[int, int]]:
     text, lower = view.text, view.lower
     if " -" in text:
-        for match in _option().finditer(text):
-            yield from _of_option(text, match)
-    places, is_shell = _places(), _may_be_shell(text)
+        for match in _compile_option_pattern().finditer(text):
+            yield from _iter_option_values(text, match)
+    places, is_shell = _compile_place_patterns(), _may_be_shell(text)
     for gate in places if is_shell else _CODE_PLACES:
-        if view.says(gate) if gate != _POWERSHELL else gate in view.early:
+        if view.has_word(gate) if gate != _POWERSHELL else gate in view.early:
             for place in places[gate]:
                 if place.anchor in lower:
-                    yield from map(value_span, place.finditer(lower))
+                    yield from map(get_value_span, place.finditer(lower))
     if _POWERSHELL in view.early:
         for match in TO_SECURE_STRING.finditer(text):
             yield match.span("value")
-    if is_shell and "| " in text and (view.says("echo ") or view.says("printf ")):
-        for match in PIPED.finditer(text):
+    if is_shell and "| " in text and (view.has_word("echo ") or view.has_word("printf ")):
+        for match in PIPED_PASSWORD.finditer(text):
             yield match.span("value")
 
 
 def _may_be_shell(text: str) -> bool:
     """Whether a text may hold command lines; a long one has a prompt or a fence, or is a script."""
-    if len(text) <= _SHORT_TEXT or text.startswith(("#!", "$ ")) or "\n$ " in text:
+    if len(text) <= _MAX_UNMARKED_SHELL_CHARS or text.startswith(("#!", "$ ")) or "\n$ " in text:
         return True
-    return len(text) <= _LONG_TEXT and "```" in text
+    return len(text) <= _MAX_FENCED_SHELL_CHARS and "```" in text
 
 
-def value_span(match: re.Match[str]) -> tuple[int, int]:
+def get_value_span(match: re.Match[str]) -> tuple[int, int]:
     """Where the value of a match stands, in quotes or not."""
     return match.span("quoted" if "quoted" in match.re.groupindex and match["quoted"] else "value")
 
 
 @cache
-def _option() -> re.Pattern[str]:
-    names = sorted({row.option[1:] for row in OPTIONS}, key=len, reverse=True)
+def _compile_option_pattern() -> re.Pattern[str]:
+    names = sorted({row.option[1:] for row in PASSWORD_OPTIONS}, key=len, reverse=True)
     return re.compile(rf" -({'|'.join(names)})")
 
 
 @cache
-def _rows(option: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]:
+def _compile_option_rows(option: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]:
     """The expressions for the tools and the values of an option, and the word that they need."""
     return tuple(
         (
             re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, row.tools.split()))})(?:\.exe)?\s"),
-            re.compile(_FORMS[row.form]),
+            re.compile(_VALUE_FORMS[row.form]),
             row.needs,
         )
-        for row in OPTIONS
+        for row in PASSWORD_OPTIONS
         if row.option == f"-{option}"
     )
 
 
 @cache
-def _places() -> dict[str, tuple[Anchored, ...]]:
-    return {gate: tuple(Anchored(anchor, rest) for anchor, rest in rows) for gate, rows in PLACES.items()}
+def _compile_place_patterns() -> dict[str, tuple[AnchoredPattern, ...]]:
+    return {
+        gate: tuple(AnchoredPattern(anchor, rest) for anchor, rest in rows) for gate, rows in PASSWORD_PLACES.items()
+    }
 
 
-def _of_option(text: str, option: re.Match[str]) -> Iterator[tuple[int, int]]:
+def _iter_option_values(text: str, option: re.Match[str]) -> Iterator[tuple[int, int]]:
     """Give the value of an option where one of its tools stands before it in the same command."""
     at = option.start()
-    before = _LINE_GOES_ON.sub(" ", text[max(0, at - _REACH) : at + 1])
+    before = _LINE_CONTINUATION.sub(" ", text[max(0, at - _MAX_COMMAND_DISTANCE_CHARS) : at + 1])
     command = before[max(map(before.rfind, "|;&(`\n")) + 1 :]
-    for tools, form, needs in _rows(option[1]):
+    for tools, form, needs in _compile_option_rows(option[1]):
         if needs in command and tools.search(command) and (match := form.match(text, option.end())):
             yield match.span("value")

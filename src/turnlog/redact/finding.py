@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
-from turnlog.redact.view import View
+from turnlog.redact.view import TextView
 
-MARK = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9]{1,7}\]")
+SECRET_MARK = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9]{1,7}\]")
 """What stands in place of a secret. It is never looked at again."""
 
 
-class Rank(IntEnum):
+class FindingRank(IntEnum):
     """Which of two findings on one place names it: the lower one."""
 
     KEY_BLOCK = 0
@@ -27,18 +27,18 @@ class Rank(IntEnum):
     PERSON = 8
 
 
-class Finding(NamedTuple):
+class SecretFinding(NamedTuple):
     """A secret in a text."""
 
     start: int
     end: int
     rule: str
-    rank: Rank
+    rank: FindingRank
     secret: str
     """The secret without what its place did to it; equal secrets get the same mark."""
 
 
-class Rule(Protocol):
+class SecretRule(Protocol):
     """Something to look for."""
 
     @property
@@ -52,5 +52,5 @@ class Rule(Protocol):
         Empty if the rule looks at long runs only.
         """
 
-    def find(self, view: View) -> Iterable[Finding]:
+    def find(self, view: TextView) -> Iterable[SecretFinding]:
         """Find it in a text."""

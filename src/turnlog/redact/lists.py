@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from turnlog.redact.anchored import Anchored
+from turnlog.redact.anchored import AnchoredPattern
 from turnlog.redact.doubt import is_code_group, is_seed
-from turnlog.redact.finding import Finding, Rank
+from turnlog.redact.finding import FindingRank, SecretFinding
 from turnlog.redact.names import CODE_OWNERS, may_be_code
-from turnlog.redact.view import View
+from turnlog.redact.view import TextView
 
 _BETWEEN = r"(?:\\+[nrt]|[\s,|│\"'`*•\\\[\]-]|[0-9]{1,2}(?:[.):]|\s)){1,40}+"
 _SEED = re.compile(rf"[a-z]{{3,8}}+(?![A-Za-z])(?:{_BETWEEN}[a-z]{{3,8}}+(?![A-Za-z]))" + r"{11,23}+")
@@ -18,10 +18,12 @@ _MAX_GAP = 120
 _BEGINS = re.compile(r"(?:[:=\n(]|\\+n|[ \t](?:is|are|ist|lautet|est|es|è|é)(?=[ \t:]))")
 _LEAD = re.compile(r"(?:\\+[nrt]|[\s:=\"'`*•\\\[(>|-]|[0-9]{1,2}(?:[.):]|\s)){0,40}+")
 _SEED_HEADINGS = (
-    Anchored("mnemonic", ""),
-    Anchored("seed", r"[ _-]?(?:phrase|words?|frase|backup)|(?=\\*[\"'`]?\s?[:=]\s)"),
-    Anchored("phrase", r"(?<=recovery phrase)|(?<=backup phrase)|(?<=secret phrase)|(?<=wallet phrase)| de r[ée]cup"),
-    Anchored("frase", r" (?:semilla|de recupera|di recupero|segreta|secreta|de seguran)"),
+    AnchoredPattern("mnemonic", ""),
+    AnchoredPattern("seed", r"[ _-]?(?:phrase|words?|frase|backup)|(?=\\*[\"'`]?\s?[:=]\s)"),
+    AnchoredPattern(
+        "phrase", r"(?<=recovery phrase)|(?<=backup phrase)|(?<=secret phrase)|(?<=wallet phrase)| de r[ée]cup"
+    ),
+    AnchoredPattern("frase", r" (?:semilla|de recupera|di recupero|segreta|secreta|de seguran)"),
 )
 _COMMON = ("mnemonic", "phrase")
 """Other rules look for these words too."""
@@ -29,14 +31,14 @@ _OF_SECOND_FACTOR = (
     r"(?:secours|r[ée]cup|recupera|recupero|respaldo|backup|reserva|emergenc|seguridad|seguran|sauvegarde)"
 )
 _CODE_HEADINGS = (
-    Anchored(
+    AnchoredPattern(
         "code",
         "(?:" + "|".join(rf"(?<={owner}{joint}code)" for owner in CODE_OWNERS for joint in ("", "[ _-]")) + ")s?",
         may_be_code,
     ),
-    Anchored("codes d", rf"(?:e |['’]){_OF_SECOND_FACTOR}"),
-    Anchored("digos d", rf"e {_OF_SECOND_FACTOR}"),
-    Anchored("codici d", rf"i {_OF_SECOND_FACTOR}"),
+    AnchoredPattern("codes d", rf"(?:e |['’]){_OF_SECOND_FACTOR}"),
+    AnchoredPattern("digos d", rf"e {_OF_SECOND_FACTOR}"),
+    AnchoredPattern("codici d", rf"i {_OF_SECOND_FACTOR}"),
 )
 _CODE = re.compile(r"(?:[0-9]{3,5}(?: [0-9]{3,5}){1,3}+|[A-Za-z0-9]{3,16}(?:-[A-Za-z0-9]{3,12}){0,5}+)(?![A-Za-z0-9])")
 _CODE_GAP = re.compile(r"[^\n\\:\[=]{0,80}+(?:[:\[=\n]|\\+n)|[ \t](?=[A-Za-z0-9]{3,12}-)")
@@ -49,11 +51,11 @@ class Lists:
     hints = ("mnemonic", "seed", "phrase", "frase", "codes d", "digos d", "codici d", *CODE_OWNERS)
     names = ("secret", "recovery-code")
 
-    def find(self, view: View) -> Iterator[Finding]:
+    def find(self, view: TextView) -> Iterator[SecretFinding]:
         """Find the lists of secrets in a text."""
         early = view.early
         for heading in _SEED_HEADINGS:
-            if view.says(heading.anchor) if heading.anchor in _COMMON else heading.anchor in early:
+            if view.has_word(heading.anchor) if heading.anchor in _COMMON else heading.anchor in early:
                 for match in heading.finditer(view.lower):
                     yield from _seed(view.text, match.end())
         for heading in _CODE_HEADINGS:
@@ -62,18 +64,18 @@ class Lists:
                     yield from _codes(view.text, match.end())
 
 
-def _seed(text: str, at: int) -> Iterator[Finding]:
+def _seed(text: str, at: int) -> Iterator[SecretFinding]:
     """Give the words of a wallet that begin soon after a heading."""
     for begin in _BEGINS.finditer(text, at, at + _MAX_GAP):
         lead = _LEAD.match(text, begin.end())
         found = _SEED.match(text, lead.end()) if lead else None
         words = _WORD.findall(found[0]) if found else []
         if found and is_seed(words):
-            yield Finding(*found.span(), "secret", Rank.ASSIGNMENT, " ".join(words))
+            yield SecretFinding(*found.span(), "secret", FindingRank.ASSIGNMENT, " ".join(words))
             return
 
 
-def _codes(text: str, at: int) -> Iterator[Finding]:
+def _codes(text: str, at: int) -> Iterator[SecretFinding]:
     """Give the codes that are listed after a heading."""
     gap = _CODE_GAP.match(text, at)
     at = gap.end() if gap else len(text)
@@ -83,7 +85,7 @@ def _codes(text: str, at: int) -> Iterator[Finding]:
         if not code or not any(map(str.isdigit, code[0])):
             return
         if is_code_group(code[0]):
-            yield Finding(*code.span(), "recovery-code", Rank.ASSIGNMENT, code[0])
+            yield SecretFinding(*code.span(), "recovery-code", FindingRank.ASSIGNMENT, code[0])
         at = code.end()
 
 

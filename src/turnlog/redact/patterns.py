@@ -13,50 +13,50 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 from turnlog.errors import UsageError
-from turnlog.redact.finding import Finding, Rank
-from turnlog.redact.view import View
+from turnlog.redact.finding import FindingRank, SecretFinding
+from turnlog.redact.view import TextView
 
-PIECE = 4_096
+MAX_PIECE_CHARS = 4_096
 """Lines are looked at in pieces of so many characters, which overlap by a quarter."""
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-_LONG = 500
+_PATTERN_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_MAX_EXPRESSION_CHARS = 500
 
 
-class Pattern:
+class UserPattern:
     """The rule for one pattern of the user's; a group `secret` in it is what goes, else the whole match."""
 
     hints = None
 
     def __init__(self, name: str, expression: str) -> None:
-        if not _NAME.fullmatch(name):
+        if not _PATTERN_NAME.fullmatch(name):
             raise UsageError(f"pattern name {name!r}: use small letters, digits and dashes, at most 40")
         self.names = (name,)
-        self._expression = _checked(name, expression)
+        self._expression = _compile_checked(name, expression)
 
-    def find(self, view: View) -> Iterator[Finding]:
+    def find(self, view: TextView) -> Iterator[SecretFinding]:
         """Find the pattern in a text."""
         group = "secret" if "secret" in self._expression.groupindex else 0
-        for start, end in _pieces(view.text):
+        for start, end in _iter_text_pieces(view.text):
             for match in self._expression.finditer(view.text, start, end):
                 first, last = match.span(group)
                 if 0 <= first < last:
-                    yield Finding(first, last, self.names[0], Rank.PATTERN, match[group])
+                    yield SecretFinding(first, last, self.names[0], FindingRank.PATTERN, match[group])
 
 
-def parsed(words: Iterable[str]) -> list[Pattern]:
+def parse_user_patterns(words: Iterable[str]) -> list[UserPattern]:
     """Patterns from `NAME=EXPRESSION`."""
     found = []
     for word in words:
         name, equals, expression = word.partition("=")
         if not equals:
             raise UsageError(f"pattern {word!r}: write NAME=EXPRESSION, such as ticket=ACME-[0-9]+")
-        found.append(Pattern(name, expression))
+        found.append(UserPattern(name, expression))
     return found
 
 
-def _checked(name: str, expression: str) -> re.Pattern[str]:
-    if len(expression) > _LONG:
-        raise UsageError(f"pattern {name}: the expression is longer than {_LONG} characters")
+def _compile_checked(name: str, expression: str) -> re.Pattern[str]:
+    if len(expression) > _MAX_EXPRESSION_CHARS:
+        raise UsageError(f"pattern {name}: the expression is longer than {_MAX_EXPRESSION_CHARS} characters")
     try:
         compiled = re.compile(expression)
         tree = parser.parse(expression)
@@ -64,20 +64,20 @@ def _checked(name: str, expression: str) -> re.Pattern[str]:
         raise UsageError(f"pattern {name}: no regular expression: {error}") from None
     if compiled.match(""):
         raise UsageError(f"pattern {name}: it fits the empty text")
-    if reason := _costly(tree):
+    if reason := _explain_costly_part(tree):
         raise UsageError(
             f"pattern {name}: {reason}, which can take for ever; write it without, or with a possessive ++ or *+"
         )
     return compiled
 
 
-def _costly(tree: Any, repeated: bool = False) -> str | None:
+def _explain_costly_part(tree: Any, repeated: bool = False) -> str | None:
     """Why an expression may take exponential or high polynomial time."""
     loops = 0
     for op, argument in tree:
         if op in (ops.GROUPREF, ops.GROUPREF_EXISTS):
             return "it refers back to a group"
-        inner, again = _inside(op, argument)
+        inner, again = _list_inner_parts(op, argument)
         many = op in (ops.MAX_REPEAT, ops.MIN_REPEAT) and argument[1] > 16
         loops += many
         if many and repeated:
@@ -85,12 +85,12 @@ def _costly(tree: Any, repeated: bool = False) -> str | None:
         if repeated and op is ops.BRANCH:
             return "it repeats alternatives"
         for part in inner:
-            if reason := _costly(part, repeated=(repeated or many) and again):
+            if reason := _explain_costly_part(part, repeated=(repeated or many) and again):
                 return reason
     return "it has more than three open repetitions in a row" if loops > 3 else None
 
 
-def _inside(op: Any, argument: Any) -> tuple[list[Any], bool]:
+def _list_inner_parts(op: Any, argument: Any) -> tuple[list[Any], bool]:
     """The parts of one piece of an expression, and whether a repetition around it may try them again."""
     if op in (ops.MAX_REPEAT, ops.MIN_REPEAT):
         return [argument[2]], True
@@ -107,10 +107,10 @@ def _inside(op: Any, argument: Any) -> tuple[list[Any], bool]:
     return [], True
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
+def _iter_text_pieces(text: str) -> Iterator[tuple[int, int]]:
     for line in re.finditer(r"[^\n]+", text):
         at, end = line.span()
-        while end - at > PIECE:
-            yield at, at + PIECE
-            at += PIECE * 3 // 4
+        while end - at > MAX_PIECE_CHARS:
+            yield at, at + MAX_PIECE_CHARS
+            at += MAX_PIECE_CHARS * 3 // 4
         yield at, end

@@ -17,71 +17,73 @@ from collections.abc import Container, Iterable
 from operator import attrgetter
 from typing import Any, overload
 
-from turnlog.redact.encoded import is_binary
-from turnlog.redact.finding import MARK, Finding, Rank
-from turnlog.redact.ledger import Ledger
-from turnlog.redact.report import Place, Report, Tally
-from turnlog.redact.rules import Rules
-from turnlog.redact.view import View
-from turnlog.redact.walk import Path, Walk, shown
+from turnlog.redact.encoded import is_base64_binary
+from turnlog.redact.finding import SECRET_MARK, FindingRank, SecretFinding
+from turnlog.redact.ledger import SecretLedger
+from turnlog.redact.report import RedactionReport, RedactionTally, SecretPlace
+from turnlog.redact.rules import SecretRules
+from turnlog.redact.view import TextView
+from turnlog.redact.walk import JsonPath, JsonWalk, format_json_path
 
-Json = Any
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_ROUNDS = 5
+JsonValue = Any
+_UUID_PATTERN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MAX_ROUNDS = 5
 """What is left after a replacement is looked at again, so that a redacted text has nothing more to redact."""
-_SHORT = 256
-_MOST_CLEAN = 50_000
-_TEXT = Place("", 0, "")
+_MAX_REMEMBERED_CHARS = 256
+_MAX_CLEAN_TEXTS = 50_000
+_UNNAMED_PLACE = SecretPlace("", 0, "")
 """The place of a text by itself."""
 
 
 class Redactor:
     """Replaces secrets by marks and counts them."""
 
-    def __init__(self, rules: Rules | None = None, *, ledger: Ledger | None = None) -> None:
-        self._rules = rules or Rules()
-        self._ledger = ledger or Ledger()
-        self._tally = Tally()
+    def __init__(self, rules: SecretRules | None = None, *, ledger: SecretLedger | None = None) -> None:
+        self._rules = rules or SecretRules()
+        self._ledger = ledger or SecretLedger()
+        self._tally = RedactionTally()
         self._clean: set[str | bytes] = set()
         """Short texts in which neither the rules nor the ledger find anything: most strings of a session come again."""
         self._clean_at = 0
 
-    def rehearsal(self) -> Redactor:
+    def make_rehearsal(self) -> Redactor:
         """A redactor that shares what is known with this one and counts for itself: for a first pass or a dry run."""
         return Redactor(self._rules, ledger=self._ledger)
 
-    def learn(self, value: Json) -> None:
+    def learn_secrets(self, value: JsonValue) -> None:
         """Take note of the secrets in a text or value, as if it had been redacted."""
-        self.rehearsal().value(value)
+        self.make_rehearsal().redact_value(value)
 
-    def report(self) -> Report:
+    def build_report(self) -> RedactionReport:
         """What was replaced so far."""
-        return self._tally.report()
+        return self._tally.build_report()
 
-    def text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Redact a text."""
-        return self._counted(text, _TEXT)
+        return self._redact_and_count(text, _UNNAMED_PLACE)
 
-    def value(self, value: Json) -> Json:
+    def redact_value(self, value: JsonValue) -> JsonValue:
         """Redact every string of a JSON value, the keys of objects among them."""
-        return Walk(_Visitor(self, _TEXT)).value(value, None, free=True)
+        return JsonWalk(_RedactingVisitor(self, _UNNAMED_PLACE)).walk_value(value, None, free=True)
 
-    def body(self, body: dict[str, Json], line: int | None = None) -> dict[str, Json]:
+    def redact_entry_body(self, body: dict[str, JsonValue], line: int | None = None) -> dict[str, JsonValue]:
         """Redact a whole entry; what holds the session together stays."""
         uuid = body.get("uuid")
-        known = uuid if isinstance(uuid, str) and _UUID.fullmatch(uuid) else None
-        redacted: dict[str, Json] = Walk(_Visitor(self, Place("", 0, "", line, known))).value(body, None, free=False)
+        known = uuid if isinstance(uuid, str) and _UUID_PATTERN.fullmatch(uuid) else None
+        redacted: dict[str, JsonValue] = JsonWalk(
+            _RedactingVisitor(self, SecretPlace("", 0, "", line, known))
+        ).walk_value(body, None, free=False)
         return redacted
 
     @overload
-    def plain(self, data: bytes, name: str | None = None) -> bytes: ...
+    def redact_file_data(self, data: bytes, name: str | None = None) -> bytes: ...
     @overload
-    def plain(self, data: str, name: str | None = None) -> str: ...
-    def plain(self, data: bytes | str, name: str | None = None) -> bytes | str:
+    def redact_file_data(self, data: str, name: str | None = None) -> str: ...
+    def redact_file_data(self, data: bytes | str, name: str | None = None) -> bytes | str:
         """Redact a file that is no transcript; a binary one comes back as it is. Other bytes stay as they are."""
-        place = Place("", 0, "", file=self.rehearsal().text(name) if name else None)
+        place = SecretPlace("", 0, "", file=self.make_rehearsal().redact_text(name) if name else None)
         if isinstance(data, str):
-            return self._counted(data, place)
+            return self._redact_and_count(data, place)
         encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
         errors = "strict" if encoding == "utf-16" else "surrogateescape"
         if encoding == "utf-8" and b"\0" in data:
@@ -90,120 +92,122 @@ class Redactor:
             text = data.decode(encoding, errors)
         except UnicodeDecodeError:
             return data
-        redacted = self._counted(text, place)
+        redacted = self._redact_and_count(text, place)
         return data if redacted == text else redacted.encode(encoding, errors)
 
-    def _counted(self, text: str, place: Place) -> str:
-        redacted, marks = self._redact(text)
+    def _redact_and_count(self, text: str, place: SecretPlace) -> str:
+        redacted, marks = self._replace_secrets(text)
         if marks:
             self._tally.add(marks, place)
         return redacted
 
-    def _redact(self, text: str) -> tuple[str, list[str]]:
-        if len(text) < 4 or text in self.clean_texts() or is_binary(text):
+    def _replace_secrets(self, text: str) -> tuple[str, list[str]]:
+        if len(text) < 4 or text in self.get_clean_texts() or is_base64_binary(text):
             return text, []
-        if self._rules.is_plain(text) and not self._ledger.knows(text):
-            self._remember(text)
+        if self._rules.is_plain(text) and not self._ledger.has_known_secret(text):
+            self._remember_clean_text(text)
             return text, []
-        self._ledger.respect(text)
-        redacted, marks = self._once(text)
+        self._ledger.reserve_marks(text)
+        redacted, marks = self._replace_secrets_once(text)
         if not marks:
-            self._remember(text)
-        for _ in range(_ROUNDS if marks else 0):
-            before, (redacted, more) = redacted, self._once(redacted)
+            self._remember_clean_text(text)
+        for _ in range(_MAX_ROUNDS if marks else 0):
+            before, (redacted, more) = redacted, self._replace_secrets_once(redacted)
             marks += more
             if redacted == before:
                 break
         return redacted, marks
 
-    def clean_texts(self) -> Container[object]:
+    def get_clean_texts(self) -> Container[object]:
         """Short texts that stay as they are, as far as is known."""
-        return self._own_clean() if self._ledger.size else self._rules.clean
+        return self._get_own_clean_texts() if self._ledger.size else self._rules.clean
 
-    def _remember(self, text: str) -> None:
-        clean = self._own_clean() if self._ledger.size else self._rules.clean
-        if len(text) <= _SHORT and len(clean) < _MOST_CLEAN and "[secret:" not in text:
+    def _remember_clean_text(self, text: str) -> None:
+        clean = self._get_own_clean_texts() if self._ledger.size else self._rules.clean
+        if len(text) <= _MAX_REMEMBERED_CHARS and len(clean) < _MAX_CLEAN_TEXTS and "[secret:" not in text:
             clean.add(text)
 
-    def _own_clean(self) -> set[str | bytes]:
+    def _get_own_clean_texts(self) -> set[str | bytes]:
         """Those of this redactor; none as soon as the ledger knows another secret."""
         if self._clean_at != self._ledger.size:
             self._clean.clear()
             self._clean_at = self._ledger.size
         return self._clean
 
-    def _once(self, text: str) -> tuple[str, list[str]]:
+    def _replace_secrets_once(self, text: str) -> tuple[str, list[str]]:
         is_clean = self._rules.is_clean(text)
         if is_clean and not self._ledger.size:
             return text, []
-        view = View(text)
-        found = [] if is_clean else _settled(self._rules.found(view), view.text)
+        view = TextView(text)
+        found = [] if is_clean else _settle_overlaps(self._rules.find_and_remember(view), view.text)
         for finding in found:
-            self._ledger.mark(finding)
+            self._ledger.assign_mark(finding)
         known = [*self._ledger.find(view)] if self._ledger.size else []
-        found = _settled([*found, *known], view.text) if known else found
+        found = _settle_overlaps([*found, *known], view.text) if known else found
         if not found:
             return text, []
         parts, at, marks = [], 0, []
         for finding in found:
-            start, end = view.origin(finding.start, finding.end)
-            marks.append(self._ledger.mark(finding))
+            start, end = view.find_origin(finding.start, finding.end)
+            marks.append(self._ledger.assign_mark(finding))
             parts += [text[at:start], marks[-1]]
             at = end
         return "".join([*parts, text[at:]]), marks
 
-    def _whole(self, rule: str, text: str, place: Place) -> str:
-        mark = self._ledger.mark(Finding(0, len(text), rule, Rank.ASSIGNMENT, text))
+    def _redact_whole(self, rule: str, text: str, place: SecretPlace) -> str:
+        mark = self._ledger.assign_mark(SecretFinding(0, len(text), rule, FindingRank.ASSIGNMENT, text))
         self._tally.add([mark], place)
         return mark
 
 
-class _Visitor:
+class _RedactingVisitor:
     """Redacts the strings of one entry or value."""
 
-    def __init__(self, redactor: Redactor, place: Place) -> None:
+    def __init__(self, redactor: Redactor, place: SecretPlace) -> None:
         self._redactor = redactor
         self._place = place
 
-    def clean_texts(self) -> Container[object]:
-        return self._redactor.clean_texts()
+    def get_clean_texts(self) -> Container[object]:
+        return self._redactor.get_clean_texts()
 
-    def text(self, text: str, path: Path) -> str:
-        redacted, marks = self._redactor._redact(text)
+    def redact_text(self, text: str, path: JsonPath) -> str:
+        redacted, marks = self._redactor._replace_secrets(text)
         if marks:
-            self._redactor._tally.add(marks, self._place._replace(path=shown(path)))
+            self._redactor._tally.add(marks, self._place._replace(path=format_json_path(path)))
         return redacted
 
-    def whole(self, rule: str, text: str, path: Path) -> str:
-        return self._redactor._whole(rule, text, self._place._replace(path=shown(path)))
+    def redact_whole(self, rule: str, text: str, path: JsonPath) -> str:
+        return self._redactor._redact_whole(rule, text, self._place._replace(path=format_json_path(path)))
 
-    def thought(self, path: Path) -> None:
-        self._redactor._tally.thinking[self._place._replace(rule="thinking", times=1, path=shown(path))] = None
+    def note_changed_thinking(self, path: JsonPath) -> None:
+        self._redactor._tally.thinking[self._place._replace(rule="thinking", times=1, path=format_json_path(path))] = (
+            None
+        )
 
 
-def _settled(found: Iterable[Finding], text: str) -> list[Finding]:
+def _settle_overlaps(found: Iterable[SecretFinding], text: str) -> list[SecretFinding]:
     """Findings that neither overlap each other nor a mark: of those that do, the one that knows best names all."""
     ordered = [*found]
     if not ordered:
         return []
     ordered.sort(key=attrgetter("start", "rank"))
-    marks = [match.span() for match in MARK.finditer(text)] if "[secret:" in text else []
+    marks = [match.span() for match in SECRET_MARK.finditer(text)] if "[secret:" in text else []
     ends = [end for _, end in marks]
-    settled: list[Finding] = []
+    settled: list[SecretFinding] = []
     for finding in ordered:
         after = bisect_right(ends, finding.start)
-        if after < len(marks) and marks[after][0] < finding.end and finding.rank is not Rank.KEY_BLOCK:
+        if after < len(marks) and marks[after][0] < finding.end and finding.rank is not FindingRank.KEY_BLOCK:
             continue
         last = settled[-1] if settled else None
         if last is None or finding.start >= last.end:
             settled.append(finding)
         else:
-            settled[-1] = _joined(last, finding)
+            settled[-1] = _join_findings(last, finding)
     return settled
 
 
-def _joined(first: Finding, second: Finding) -> Finding:
+def _join_findings(first: SecretFinding, second: SecretFinding) -> SecretFinding:
     best, other = (first, second) if first.rank <= second.rank else (second, first)
-    if other.rank is Rank.PERSON and best.rank is not Rank.PERSON:
+    if other.rank is FindingRank.PERSON and best.rank is not FindingRank.PERSON:
         return best
     return best._replace(start=min(first.start, second.start), end=max(first.end, second.end))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-class Place(NamedTuple):
+class SecretPlace(NamedTuple):
     """Where secrets of one rule stood."""
 
     rule: str
@@ -22,7 +22,7 @@ class Place(NamedTuple):
     """The name of a file that is no transcript."""
 
 
-class Count(NamedTuple):
+class RuleCount(NamedTuple):
     """Of one rule."""
 
     found: int
@@ -32,49 +32,49 @@ class Count(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Report:
+class RedactionReport:
     """What a redaction did."""
 
-    rules: dict[str, Count]
+    rules: dict[str, RuleCount]
     """By name of rule, the most frequent first."""
-    places: tuple[Place, ...]
-    thinking: tuple[Place, ...]
+    places: tuple[SecretPlace, ...]
+    thinking: tuple[SecretPlace, ...]
     """Signed thinking whose text changed: its signature is still there but fits no more: the API would refuse it."""
 
     @property
-    def found(self) -> int:
+    def replacement_count(self) -> int:
         """How many times a secret was replaced."""
         return sum(count.found for count in self.rules.values())
 
 
 @dataclass
-class Tally:
+class RedactionTally:
     """A report in the making."""
 
     marks: Counter[str] = field(default_factory=Counter)
-    places: Counter[Place] = field(default_factory=Counter)
-    thinking: dict[Place, None] = field(default_factory=dict)
+    places: Counter[SecretPlace] = field(default_factory=Counter)
+    thinking: dict[SecretPlace, None] = field(default_factory=dict)
 
-    def add(self, marks: list[str], place: Place) -> None:
+    def add(self, marks: list[str], place: SecretPlace) -> None:
         """Count marks that were set at a place."""
         self.marks.update(marks)
         for mark in marks:
-            self.places[place._replace(rule=rule_of(mark))] += 1
+            self.places[place._replace(rule=parse_mark_rule(mark))] += 1
 
-    def report(self) -> Report:
+    def build_report(self) -> RedactionReport:
         """What was counted so far."""
         found: Counter[str] = Counter()
         secrets: Counter[str] = Counter()
         for mark, count in self.marks.items():
-            found[rule_of(mark)] += count
-            secrets[rule_of(mark)] += 1
-        return Report(
-            rules={rule: Count(count, secrets[rule]) for rule, count in found.most_common()},
+            found[parse_mark_rule(mark)] += count
+            secrets[parse_mark_rule(mark)] += 1
+        return RedactionReport(
+            rules={rule: RuleCount(count, secrets[rule]) for rule, count in found.most_common()},
             places=tuple(place._replace(times=count) for place, count in self.places.items()),
             thinking=tuple(self.thinking),
         )
 
 
-def rule_of(mark: str) -> str:
+def parse_mark_rule(mark: str) -> str:
     """The rule's name in a mark."""
     return mark.split(":")[1]

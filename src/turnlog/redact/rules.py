@@ -8,32 +8,32 @@ from functools import cache, partial
 from hashlib import blake2b
 
 from turnlog.errors import UsageError
-from turnlog.redact.addresses import Headers, Urls
-from turnlog.redact.assignments import Assignments
+from turnlog.redact.addresses import HeaderRule, UrlRule
+from turnlog.redact.assignments import AssignmentRule
 from turnlog.redact.columns import Columns
-from turnlog.redact.commands import Commands
-from turnlog.redact.cookies import Cookies
-from turnlog.redact.encoded import Encoded
-from turnlog.redact.finding import Finding, Rule
-from turnlog.redact.hashes import Hashes
-from turnlog.redact.keyblocks import KeyBlocks
+from turnlog.redact.commands import CommandRule
+from turnlog.redact.cookies import CookieRule
+from turnlog.redact.encoded import Base64Rule
+from turnlog.redact.finding import SecretFinding, SecretRule
+from turnlog.redact.hashes import HashRule
+from turnlog.redact.keyblocks import KeyBlockRule
 from turnlog.redact.lists import Lists
-from turnlog.redact.logins import Logins
-from turnlog.redact.patterns import Pattern
-from turnlog.redact.people import Emails, Homes
-from turnlog.redact.runs import Runs
-from turnlog.redact.tokens import Tokens
-from turnlog.redact.view import RUN, View, has_random_run
-from turnlog.redact.wrapping import with_broken_lines
+from turnlog.redact.logins import LoginRule
+from turnlog.redact.patterns import UserPattern
+from turnlog.redact.people import EmailRule, HomeFolderRule
+from turnlog.redact.runs import RandomRunRule
+from turnlog.redact.tokens import TokenRule
+from turnlog.redact.view import MIN_RUN_CHARS, TextView, has_random_run
+from turnlog.redact.wrapping import join_wrapped_lines
 
-_SHORT = 256
-_CLEAN = 100_000
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-DEPTH = 2
+_MAX_SHORT_TEXT_CHARS = 256
+_MAX_CLEAN_TEXTS = 100_000
+_UUID_PATTERN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+MAX_BASE64_DEPTH = 2
 """How often what was found in base64 is decoded again."""
 
 
-class Rules:
+class SecretRules:
     """A choice of rules."""
 
     def __init__(
@@ -41,15 +41,24 @@ class Rules:
         *,
         emails: bool = False,
         homes: bool = False,
-        patterns: Iterable[Pattern] = (),
+        patterns: Iterable[UserPattern] = (),
         without: Iterable[str] = (),
     ) -> None:
-        rules: list[Rule] = [KeyBlocks(), *patterns, Tokens(), Hashes(), Urls(), Headers(), Runs(), Cookies()]
-        rules += [Assignments(), Logins(), Commands(), Columns(), Lists()]
+        rules: list[SecretRule] = [
+            KeyBlockRule(),
+            *patterns,
+            TokenRule(),
+            HashRule(),
+            UrlRule(),
+            HeaderRule(),
+            RandomRunRule(),
+            CookieRule(),
+        ]
+        rules += [AssignmentRule(), LoginRule(), CommandRule(), Columns(), Lists()]
         if emails:
-            rules.append(Emails())
+            rules.append(EmailRule())
         if homes:
-            rules.append(Homes())
+            rules.append(HomeFolderRule())
         self.names = tuple(dict.fromkeys(name for rule in rules for name in rule.names))
         self._without = frozenset(without)
         if unknown := sorted(self._without.difference(self.names)):
@@ -58,20 +67,20 @@ class Rules:
         """Short texts, and digests of others, in which these rules find nothing, whatever else a session taught."""
         self._rules = [rules]
         """By depth: how often what they find in base64 is decoded again."""
-        for _ in range(DEPTH):
-            self._rules.append([*rules, Encoded(partial(self._look, len(self._rules) - 1))])
+        for _ in range(MAX_BASE64_DEPTH):
+            self._rules.append([*rules, Base64Rule(partial(self._find_in_decoded, len(self._rules) - 1))])
         self._of_runs = [[rule for rule in chosen if rule.hints == ()] for chosen in self._rules]
-        self._hint = _hint(rules)
+        self._hint = _compile_hints(rules)
 
     def is_plain(self, text: str) -> bool:
         """Whether a short text holds nothing that any rule begins with; most texts of a session are such."""
         return (
             self._hint is not None
-            and len(text) <= _SHORT
+            and len(text) <= _MAX_SHORT_TEXT_CHARS
             and text.isascii()
             and "\\" not in text
             and "\x1b" not in text
-            and (len(text) < RUN or _UUID.fullmatch(text) is not None or not has_random_run(text))
+            and (len(text) < MIN_RUN_CHARS or _UUID_PATTERN.fullmatch(text) is not None or not has_random_run(text))
             and not self._hint.search(text.lower())
         )
 
@@ -80,50 +89,54 @@ class Rules:
 
         A result stands twice in its entry, and most sessions are read twice.
         """
-        return _key(text) in self.clean
+        return _make_clean_key(text) in self.clean
 
-    def found(self, view: View) -> list[Finding]:
+    def find_and_remember(self, view: TextView) -> list[SecretFinding]:
         """All that the rules know in a text; one without anything is remembered."""
         found = self.find(view)
-        if not found and len(self.clean) < _CLEAN and "[secret:" not in view.raw:
-            self.clean.add(_key(view.raw))
+        if not found and len(self.clean) < _MAX_CLEAN_TEXTS and "[secret:" not in view.raw:
+            self.clean.add(_make_clean_key(view.raw))
         return found
 
-    def find(self, view: View, depth: int = DEPTH) -> list[Finding]:
+    def find(self, view: TextView, depth: int = MAX_BASE64_DEPTH) -> list[SecretFinding]:
         """Find all that the rules know in a text, and in what it holds as base64."""
-        found: list[Finding] = []
-        for rule in self._worth_it(view, depth):
+        found: list[SecretFinding] = []
+        for rule in self._choose_rules(view, depth):
             found += rule.find(view)
         if self._without:
             found = [finding for finding in found if finding.rule not in self._without]
-        return with_broken_lines(view.text, found) if found else []
+        return join_wrapped_lines(view.text, found) if found else []
 
-    def _worth_it(self, view: View, depth: int) -> list[Rule]:
+    def _choose_rules(self, view: TextView, depth: int) -> list[SecretRule]:
         """The rules that may find something: for a short text one search tells, instead of some thirty."""
-        if self._hint is None or len(view.text) > _SHORT or self._hint.search(view.lower):
+        if self._hint is None or len(view.text) > _MAX_SHORT_TEXT_CHARS or self._hint.search(view.lower):
             return self._rules[depth]
         return self._of_runs[depth] if view.random_runs else []
 
-    def _look(self, depth: int, text: str) -> list[Finding]:
-        return self.find(View(text), depth)
+    def _find_in_decoded(self, depth: int, text: str) -> list[SecretFinding]:
+        return self.find(TextView(text), depth)
 
 
-def _key(text: str) -> str | bytes:
-    return text if len(text) <= _SHORT else blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def _make_clean_key(text: str) -> str | bytes:
+    return (
+        text
+        if len(text) <= _MAX_SHORT_TEXT_CHARS
+        else blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    )
 
 
-def _hint(rules: Iterable[Rule]) -> re.Pattern[str] | None:
+def _compile_hints(rules: Iterable[SecretRule]) -> re.Pattern[str] | None:
     """What finds any hint of the rules; None if one of them has none."""
     hints: set[str] = set()
     for rule in rules:
         if rule.hints is None:
             return None
         hints.update(rule.hints)
-    return _any_of(frozenset(hints))
+    return _compile_alternatives(frozenset(hints))
 
 
 @cache
-def _any_of(words: frozenset[str]) -> re.Pattern[str]:
+def _compile_alternatives(words: frozenset[str]) -> re.Pattern[str]:
     tree: dict[str, list[str]] = {}
     for word in sorted(words):
         tree.setdefault(word[0], []).append(re.escape(word[1:]))

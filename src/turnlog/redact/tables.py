@@ -5,49 +5,53 @@ from __future__ import annotations
 import re
 
 _HASH_LENGTHS = frozenset({8, 16, 20, 24, 32, 40, 48, 56, 64, 96, 128})
-_AROUND = 400
-_NEIGHBOURS = 2
-_LONG_LINE = 300
-_HEX = re.compile(r"(?<![A-Za-z0-9])[0-9a-fA-F]{8,128}(?![A-Za-z0-9])")
-_SECRET_NAME = re.compile(
+_MAX_NEIGHBOUR_DISTANCE_CHARS = 400
+_MIN_HASH_NEIGHBOURS = 2
+_MAX_LINE_CHARS = 300
+_HEX_HASH = re.compile(r"(?<![A-Za-z0-9])[0-9a-fA-F]{8,128}(?![A-Za-z0-9])")
+_SECRET_NAME_BEFORE = re.compile(
     r"(?:pass|secret|token|key|pwd|salt|psk|cred)[A-Za-z0-9_]{0,12}\\*[\"'`]?\]?\s{0,4}[:=]\s{0,4}\\*[\"'`]?$", re.I
 )
-_PAIR = re.compile(r"[ \t]{0,80}+(?:- )?(?P<name>[\w.-]{1,60}+)(?::(?: [^\n,;{}()]{0,200})?|=[^\s,;{}()]{0,200})")
+_SETTING_LINE = re.compile(
+    r"[ \t]{0,80}+(?:- )?(?P<name>[\w.-]{1,60}+)(?::(?: [^\n,;{}()]{0,200})?|=[^\s,;{}()]{0,200})"
+)
 
 
-def is_hash_table(text: str, start: int, end: int) -> bool:
+def is_in_hash_table(text: str, start: int, end: int) -> bool:
     """Whether a value is one of several hashes of one length, most of them behind names that tell of no secret."""
     size = end - start
-    if size not in _HASH_LENGTHS or not _HEX.fullmatch(text[start:end]):
+    if size not in _HASH_LENGTHS or not _HEX_HASH.fullmatch(text[start:end]):
         return False
     others = 0
-    for match in _HEX.finditer(text, max(0, start - _AROUND), end + _AROUND):
+    for match in _HEX_HASH.finditer(
+        text, max(0, start - _MAX_NEIGHBOUR_DISTANCE_CHARS), end + _MAX_NEIGHBOUR_DISTANCE_CHARS
+    ):
         if match.end() - match.start() == size and match.start() != start:
-            others += not _SECRET_NAME.search(text, max(0, match.start() - 40), match.start())
-    return others >= _NEIGHBOURS
+            others += not _SECRET_NAME_BEFORE.search(text, max(0, match.start() - 40), match.start())
+    return others >= _MIN_HASH_NEIGHBOURS
 
 
-def is_setting(text: str, start: int, end: int) -> bool:
+def is_setting_value(text: str, start: int, end: int) -> bool:
     """Whether a value ends its line among settings: `name: value` of YAML, `name=value` of properties.
 
     There a word is a value; in code, where commas and brackets stand at the ends of lines, it is a name.
     """
-    first, last = _line(text, start)
-    pair = _PAIR.fullmatch(text, first, last)
+    first, last = _find_line_span(text, start)
+    pair = _SETTING_LINE.fullmatch(text, first, last)
     if not pair or text[end:last].strip():
         return False
     if "." in pair["name"]:
         return True
     around = (
-        (_line(text, first - 2) if first > 1 else (0, 0)),
-        (_line(text, last + 1) if last + 1 < len(text) else (0, 0)),
+        (_find_line_span(text, first - 2) if first > 1 else (0, 0)),
+        (_find_line_span(text, last + 1) if last + 1 < len(text) else (0, 0)),
     )
-    return any(a < b and _PAIR.fullmatch(text, a, b) for a, b in around)
+    return any(a < b and _SETTING_LINE.fullmatch(text, a, b) for a, b in around)
 
 
-def _line(text: str, at: int) -> tuple[int, int]:
+def _find_line_span(text: str, at: int) -> tuple[int, int]:
     """The line that a place is in, as far as a line of YAML goes."""
-    first, last = text.rfind("\n", max(0, at - _LONG_LINE), at + 1), text.find("\n", at, at + _LONG_LINE)
-    return (first + 1 if first >= 0 else max(0, at - _LONG_LINE)), (
-        last if last >= 0 else min(len(text), at + _LONG_LINE)
+    first, last = text.rfind("\n", max(0, at - _MAX_LINE_CHARS), at + 1), text.find("\n", at, at + _MAX_LINE_CHARS)
+    return (first + 1 if first >= 0 else max(0, at - _MAX_LINE_CHARS)), (
+        last if last >= 0 else min(len(text), at + _MAX_LINE_CHARS)
     )

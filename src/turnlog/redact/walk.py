@@ -10,12 +10,12 @@ import re
 from collections.abc import Container, Mapping
 from typing import Any, Protocol
 
-from turnlog.redact.assignments import named
+from turnlog.redact.assignments import find_rule_for_key
 from turnlog.redact.runs import JWK_PRIVATE
 
-DEPTH = 300
-TOO_DEEP = "[nested too deep to redact]"
-KEPT = frozenset(
+MAX_JSON_DEPTH = 300
+TOO_DEEP_TEXT = "[nested too deep to redact]"
+STRUCTURE_KEYS = frozenset(
     # ids and links
     "uuid parentUuid logicalParentUuid leafUuid sessionId session_id id messageId message_id snapshotMessageId"
     " messageUuid tool_use_id toolUseID parentToolUseID sourceToolUseID sourceToolAssistantUUID"
@@ -29,108 +29,108 @@ KEPT = frozenset(
     # what only the API can read
     " signature encrypted_content encrypted_index encrypted_stdout".split()
 )
-_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-_FREE = frozenset({"input", "toolUseResult", "mcpMeta", "structured_output"})
-_WORD = re.compile(r"[A-Za-z_][\w-]{0,60}")
+_CALL_BLOCK_TYPES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_FREE_FORM_KEYS = frozenset({"input", "toolUseResult", "mcpMeta", "structured_output"})
+_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]{0,60}")
 
 
-Path = tuple[Any, str | int] | None
+JsonPath = tuple[Any, str | int] | None
 """The path of the object or list around, and the key or index in it; None at the top."""
 
 
-class Visitor(Protocol):
+class StringVisitor(Protocol):
     """What is done at each string."""
 
-    def clean_texts(self) -> Container[object]:
+    def get_clean_texts(self) -> Container[object]:
         """Texts that are known to stay as they are."""
 
-    def text(self, text: str, path: Path) -> str:
+    def redact_text(self, text: str, path: JsonPath) -> str:
         """Redact a text."""
 
-    def whole(self, rule: str, text: str, path: Path) -> str:
+    def redact_whole(self, rule: str, text: str, path: JsonPath) -> str:
         """Redact a text that is a secret as a whole, as its key says."""
 
-    def thought(self, path: Path) -> None:
+    def note_changed_thinking(self, path: JsonPath) -> None:
         """Take note that the text of a signed thinking block changed."""
 
 
-class Walk:
+class JsonWalk:
     """One walk; `free` where nothing is structure."""
 
-    def __init__(self, visitor: Visitor) -> None:
+    def __init__(self, visitor: StringVisitor) -> None:
         self._visitor = visitor
 
-    def value(self, value: Any, path: Path, free: bool, name: str = "", depth: int = 0) -> Any:
+    def walk_value(self, value: Any, path: JsonPath, free: bool, name: str = "", depth: int = 0) -> Any:
         """Give the value with its texts redacted; `name` is the key or the option that it belongs to."""
         if isinstance(value, str):
-            return self._text(value, path, name)
+            return self._visit_text(value, path, name)
         if isinstance(value, dict):
-            return TOO_DEEP if depth > DEPTH else self._object(value, path, free, depth)
+            return TOO_DEEP_TEXT if depth > MAX_JSON_DEPTH else self._walk_object(value, path, free, depth)
         if isinstance(value, list | tuple):
-            return TOO_DEEP if depth > DEPTH else self._list(value, path, free, name, depth)
+            return TOO_DEEP_TEXT if depth > MAX_JSON_DEPTH else self._walk_list(value, path, free, name, depth)
         return value
 
-    def _text(self, text: str, path: Path, name: str) -> str:
-        redacted = text if text in self._visitor.clean_texts() else self._visitor.text(text, path)
-        if name and redacted == text and (rule := named(name, text)):
-            return self._visitor.whole(rule, text, path)
+    def _visit_text(self, text: str, path: JsonPath, name: str) -> str:
+        redacted = text if text in self._visitor.get_clean_texts() else self._visitor.redact_text(text, path)
+        if name and redacted == text and (rule := find_rule_for_key(name, text)):
+            return self._visitor.redact_whole(rule, text, path)
         return redacted
 
-    def _list(self, items: Any, path: Path, free: bool, name: str, depth: int) -> list[Any]:
+    def _walk_list(self, items: Any, path: JsonPath, free: bool, name: str, depth: int) -> list[Any]:
         found: list[Any] = []
         option = name
         for index, item in enumerate(items):
-            found.append(self.value(item, (path, index), free, option, depth + 1))
+            found.append(self.walk_value(item, (path, index), free, option, depth + 1))
             option = item if isinstance(item, str) and item.startswith("-") and "=" not in item else name
         return found
 
-    def _object(self, items: Mapping[str, Any], path: Path, free: bool, depth: int) -> dict[str, Any]:
+    def _walk_object(self, items: Mapping[str, Any], path: JsonPath, free: bool, depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
         label = items.get("name", items.get("key"))
-        clean, is_jwk = self._visitor.clean_texts(), "kty" in items
+        clean, is_jwk = self._visitor.get_clean_texts(), "kty" in items
         for key, value in items.items():
             # Most strings of a session are keys, and few are different.
-            new_key = key if key in clean else self._key(key, path, found)
-            if not free and self._stays(items, key):
+            new_key = key if key in clean else self._visit_key(key, path, found)
+            if not free and self._is_structure(items, key):
                 found[new_key] = value
                 continue
             name = label if key == "value" and isinstance(label, str) else key
             if is_jwk and key in JWK_PRIVATE:
                 name = "private_key"
-            found[new_key] = self.value(value, (path, new_key), free or key in _FREE, name, depth + 1)
+            found[new_key] = self.walk_value(value, (path, new_key), free or key in _FREE_FORM_KEYS, name, depth + 1)
         is_thought = not free and items.get("type") == "thinking" and items.get("signature")
         if is_thought and found.get("thinking") != items.get("thinking"):
-            self._visitor.thought(path)
+            self._visitor.note_changed_thinking(path)
         return found
 
-    def _key(self, key: str, path: Path, taken: Mapping[str, Any]) -> str:
-        new = base = self._visitor.text(key, path)
+    def _visit_key(self, key: str, path: JsonPath, taken: Mapping[str, Any]) -> str:
+        new = base = self._visitor.redact_text(key, path)
         number = 1
         while new in taken:
             number += 1
             new = f"{base}~{number}"
         return new
 
-    def _stays(self, items: Mapping[str, Any], key: str) -> bool:
+    def _is_structure(self, items: Mapping[str, Any], key: str) -> bool:
         if key == "name":
-            return items.get("type") in _CALLS
+            return items.get("type") in _CALL_BLOCK_TYPES
         if key == "data":
             return items.get("type") == "redacted_thinking"
-        return key in KEPT
+        return key in STRUCTURE_KEYS
 
 
-def shown(path: Path) -> str:
+def format_json_path(path: JsonPath) -> str:
     """A path as text: `message.content[0].text`."""
     steps = []
     while path:
         path, step = path
-        steps.append(_step(step))
+        steps.append(_format_path_step(step))
     return "".join(reversed(steps)).removeprefix(".")
 
 
-def _step(step: str | int) -> str:
+def _format_path_step(step: str | int) -> str:
     if isinstance(step, int):
         return f"[{step}]"
-    if _WORD.fullmatch(step):
+    if _PLAIN_KEY.fullmatch(step):
         return f".{step}"
     return f"[{step if len(step) <= 60 else step[:59] + '…'!r}]"

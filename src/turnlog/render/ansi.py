@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from turnlog.render.visible import shown, spelled, unified
+from turnlog.render.visible import escape_text, escape_to_markup, normalise_line_ends
 
-NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
-COLOURS = NAMES + tuple(f"bright-{name}" for name in NAMES)
+COLOUR_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+COLOURS = COLOUR_NAMES + tuple(f"bright-{name}" for name in COLOUR_NAMES)
 # Of the terminal that most programs are made for.
 _PALETTE = (
     (0, 0, 0), (205, 0, 0), (0, 205, 0), (205, 205, 0), (60, 60, 238), (205, 0, 205), (0, 205, 205), (229, 229, 229),
@@ -28,15 +28,15 @@ _ESCAPE = re.compile(
     "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\\\|\x9c)?"
     "|\x1b[ -/]*+[0-~]?"
 )
-_ACTIVE = re.compile("[\x1b\r\b\x90\x98\x9b-\x9f]")
-_MOVES = re.compile("[\r\b]|(?:\x1b\\[|\x9b)[0-9;]*+[CDGK]")
-_FLAGS = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
-_ENDS = {22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("inverse",), 29: ("strike",)}
-_WIDEST = 500
+_ACTIVE_CHARS = re.compile("[\x1b\r\b\x90\x98\x9b-\x9f]")
+_CURSOR_MOVES = re.compile("[\r\b]|(?:\x1b\\[|\x9b)[0-9;]*+[CDGK]")
+_STYLE_FLAGS = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
+_STYLE_ENDS = {22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("inverse",), 29: ("strike",)}
+_MAX_CURSOR_COLUMN = 500
 """A cursor that is moved over nothing goes no further to the right than this."""
 
 
-class Style(NamedTuple):
+class AnsiStyle(NamedTuple):
     """How characters look."""
 
     foreground: str = ""
@@ -52,97 +52,97 @@ class Style(NamedTuple):
         return " ".join(names)
 
 
-PLAIN = Style()
+PLAIN_STYLE = AnsiStyle()
 
 
-_BLANK = (" ", PLAIN)
+_BLANK_CELL = (" ", PLAIN_STYLE)
 
 
-class Run(NamedTuple):
+class AnsiRun(NamedTuple):
     """Characters of one look."""
 
     text: str
-    style: Style
+    style: AnsiStyle
 
 
-def ansi(text: str, style: Style = PLAIN) -> tuple[Markup, Style]:
+def render_ansi(text: str, style: AnsiStyle = PLAIN_STYLE) -> tuple[Markup, AnsiStyle]:
     """A text with ANSI escapes as HTML, from one look to another."""
-    text = unified(text)
-    if style == PLAIN and not _ACTIVE.search(text):
-        return shown(text), style
-    parts, style = runs(text, style)
-    return Markup("".join(_written(run) for run in parts)), style
+    text = normalise_line_ends(text)
+    if style == PLAIN_STYLE and not _ACTIVE_CHARS.search(text):
+        return escape_to_markup(text), style
+    parts, style = split_ansi_runs(text, style)
+    return Markup("".join(_render_run(run) for run in parts)), style
 
 
-def plain(text: str) -> str:
+def strip_ansi(text: str) -> str:
     """What is left to read of a text with ANSI escapes."""
-    text = unified(text)
-    return "".join(run.text for run in runs(text)[0]) if _ACTIVE.search(text) else text
+    text = normalise_line_ends(text)
+    return "".join(run.text for run in split_ansi_runs(text)[0]) if _ACTIVE_CHARS.search(text) else text
 
 
-def runs(text: str, style: Style = PLAIN) -> tuple[list[Run], Style]:
+def split_ansi_runs(text: str, style: AnsiStyle = PLAIN_STYLE) -> tuple[list[AnsiRun], AnsiStyle]:
     """The parts of a text, each of one look (neighbours of one look are one part), and the look at its end."""
-    done: list[Run] = []
+    done: list[AnsiRun] = []
     waiting: list[str] = []
     look = style
-    for line in _lines(text):
-        parts, style = _overwritten(line, style) if _MOVES.search(line) else _coloured(line, style)
+    for line in _split_lines(text):
+        parts, style = _replay_line(line, style) if _CURSOR_MOVES.search(line) else _split_coloured_line(line, style)
         for part in parts:
             if part.style != look and waiting:
-                done.append(Run("".join(waiting), look))
+                done.append(AnsiRun("".join(waiting), look))
                 waiting = []
             look = part.style
             waiting.append(part.text)
-    return [*done, Run("".join(waiting), look)] if waiting else done, style
+    return [*done, AnsiRun("".join(waiting), look)] if waiting else done, style
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     parts = text.split("\n")
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def _written(run: Run) -> str:
+def _render_run(run: AnsiRun) -> str:
     classes = run.style.classes
-    return f'<span class="{classes}">{spelled(run.text)}</span>' if classes else spelled(run.text)
+    return f'<span class="{classes}">{escape_text(run.text)}</span>' if classes else escape_text(run.text)
 
 
-def _coloured(line: str, style: Style) -> tuple[list[Run], Style]:
+def _split_coloured_line(line: str, style: AnsiStyle) -> tuple[list[AnsiRun], AnsiStyle]:
     """The parts of a line in which the cursor only goes forward."""
-    if not _ACTIVE.search(line):
-        return [Run(line, style)], style
+    if not _ACTIVE_CHARS.search(line):
+        return [AnsiRun(line, style)], style
     parts, done = [], 0
     for found in _ESCAPE.finditer(line):
         if found.start() > done:
-            parts.append(Run(line[done : found.start()], style))
+            parts.append(AnsiRun(line[done : found.start()], style))
         done = found.end()
-        style = _after(found, style)
+        style = _apply_escape(found, style)
     if done < len(line):
-        parts.append(Run(line[done:], style))
+        parts.append(AnsiRun(line[done:], style))
     return parts, style
 
 
-def _after(found: re.Match[str], style: Style) -> Style:
-    return _styled(style, found["parameters"]) if found["final"] == "m" else style
+def _apply_escape(found: re.Match[str], style: AnsiStyle) -> AnsiStyle:
+    return _apply_style(style, found["parameters"]) if found["final"] == "m" else style
 
 
-def _overwritten(line: str, style: Style) -> tuple[list[Run], Style]:
+def _replay_line(line: str, style: AnsiStyle) -> tuple[list[AnsiRun], AnsiStyle]:
     """The parts of a line in which the cursor goes back and writes over what was there."""
-    cells: list[tuple[str, Style]] = []
+    cells: list[tuple[str, AnsiStyle]] = []
     end = "\n" if line.endswith("\n") else ""
     at, done, body = 0, 0, line.removesuffix("\n")
     for found in _ESCAPE.finditer(body):
-        at = _put(cells, at, body[done : found.start()], style)
+        at = _write_cells(cells, at, body[done : found.start()], style)
         done = found.end()
-        at = _moved(cells, at, found)
-        style = _after(found, style)
-    _put(cells, at, body[done:], style)
-    while cells and cells[-1] == _BLANK:
+        at = _move_cursor(cells, at, found)
+        style = _apply_escape(found, style)
+    _write_cells(cells, at, body[done:], style)
+    while cells and cells[-1] == _BLANK_CELL:
         cells.pop()
-    parts = [Run(char, look) for char, look in cells]
-    return [*parts, Run(end, style)] if end else parts, style
+    parts = [AnsiRun(char, look) for char, look in cells]
+    return [*parts, AnsiRun(end, style)] if end else parts, style
 
 
-def _put(cells: list[tuple[str, Style]], at: int, text: str, style: Style) -> int:
+def _write_cells(cells: list[tuple[str, AnsiStyle]], at: int, text: str, style: AnsiStyle) -> int:
     for char in text:
         if char == "\r":
             at = 0
@@ -150,13 +150,13 @@ def _put(cells: list[tuple[str, Style]], at: int, text: str, style: Style) -> in
             at = max(at - 1, 0)
         else:
             if at > len(cells):
-                cells.extend([_BLANK] * (at - len(cells)))
+                cells.extend([_BLANK_CELL] * (at - len(cells)))
             cells[at : at + 1] = [(char, style)]
             at += 1
     return at
 
 
-def _moved(cells: list[tuple[str, Style]], at: int, found: re.Match[str]) -> int:
+def _move_cursor(cells: list[tuple[str, AnsiStyle]], at: int, found: re.Match[str]) -> int:
     """Where the cursor goes within its line; what it erases is gone."""
     final, first = found["final"], (found["parameters"] or "").split(";")[0]
     if not final or final not in "CDGK" or not (first.isdigit() or not first):
@@ -165,14 +165,14 @@ def _moved(cells: list[tuple[str, Style]], at: int, found: re.Match[str]) -> int
     if final == "K":
         if number != 1:
             del cells[at if number == 0 else 0 :]
-        return min(at, max(_WIDEST, len(cells)))
+        return min(at, max(_MAX_CURSOR_COLUMN, len(cells)))
     count = max(number, 1)
     to = {"C": at + count, "D": at - count, "G": count - 1}[final]
-    return max(0, min(to, max(_WIDEST, len(cells))))
+    return max(0, min(to, max(_MAX_CURSOR_COLUMN, len(cells))))
 
 
 @lru_cache(maxsize=4096)
-def _styled(style: Style, parameters: str) -> Style:
+def _apply_style(style: AnsiStyle, parameters: str) -> AnsiStyle:
     """The look after a sequence of Select Graphic Rendition."""
     codes = [int(part[:4]) if part.isdigit() else 0 for part in parameters.replace(":", ";").split(";")[:64]]
     foreground, background, flags = style
@@ -181,20 +181,20 @@ def _styled(style: Style, parameters: str) -> Style:
         code = codes[index]
         index += 1
         if code == 0:
-            foreground, background, flags = PLAIN
-        elif code in _FLAGS:
-            flags |= {_FLAGS[code]}
-        elif code in _ENDS:
-            flags -= set(_ENDS[code])
+            foreground, background, flags = PLAIN_STYLE
+        elif code in _STYLE_FLAGS:
+            flags |= {_STYLE_FLAGS[code]}
+        elif code in _STYLE_ENDS:
+            flags -= set(_STYLE_ENDS[code])
         elif code in (38, 48):
-            colour, index = _extended(codes, index)
+            colour, index = _read_extended_colour(codes, index)
             foreground, background = (colour, background) if code == 38 else (foreground, colour)
         else:
-            foreground, background = _basic(code, foreground, background)
-    return Style(foreground, background, flags)
+            foreground, background = _apply_basic_colour(code, foreground, background)
+    return AnsiStyle(foreground, background, flags)
 
 
-def _basic(code: int, foreground: str, background: str) -> tuple[str, str]:
+def _apply_basic_colour(code: int, foreground: str, background: str) -> tuple[str, str]:
     if code in (39, 49):
         return ("", background) if code == 39 else (foreground, "")
     for first, offset in ((30, 0), (90, 8)):
@@ -205,35 +205,35 @@ def _basic(code: int, foreground: str, background: str) -> tuple[str, str]:
     return foreground, background
 
 
-def _extended(codes: list[int], index: int) -> tuple[str, int]:
+def _read_extended_colour(codes: list[int], index: int) -> tuple[str, int]:
     """The colour of `38;5;N` or `38;2;R;G;B`, and where it ends."""
     mode = codes[index] if index < len(codes) else 0
     if mode == 5 and index + 1 < len(codes):
-        return _indexed(codes[index + 1]), index + 2
+        return _find_indexed_colour(codes[index + 1]), index + 2
     if mode == 2 and index + 3 < len(codes):
-        return _nearest((codes[index + 1], codes[index + 2], codes[index + 3])), index + 4
+        return _find_nearest_colour((codes[index + 1], codes[index + 2], codes[index + 3])), index + 4
     return "", len(codes)
 
 
-def _indexed(number: int) -> str:
+def _find_indexed_colour(number: int) -> str:
     if number < 16:
         return COLOURS[number]
     if number < 232:
         steps = (0, 95, 135, 175, 215, 255)
         rest = number - 16
-        return _nearest((steps[rest // 36], steps[rest // 6 % 6], steps[rest % 6]))
+        return _find_nearest_colour((steps[rest // 36], steps[rest // 6 % 6], steps[rest % 6]))
     grey = 8 + 10 * min(number - 232, 23)
-    return _nearest((grey, grey, grey))
+    return _find_nearest_colour((grey, grey, grey))
 
 
-def _nearest(colour: tuple[int, int, int]) -> str:
+def _find_nearest_colour(colour: tuple[int, int, int]) -> str:
     """The named colour that is nearest to the eye; greys stay grey."""
     red, green, blue = (min(value, 255) for value in colour)
     if max(red, green, blue) - min(red, green, blue) < 24:
         return COLOURS[0 if red < 64 else 8 if red < 160 else 7 if red < 240 else 15]
     hues = [index for index in range(16) if index % 8 not in (0, 7)]
-    return COLOURS[min(hues, key=lambda index: _distance((red, green, blue), _PALETTE[index]))]
+    return COLOURS[min(hues, key=lambda index: _measure_distance((red, green, blue), _PALETTE[index]))]
 
 
-def _distance(one: tuple[int, int, int], other: tuple[int, int, int]) -> int:
+def _measure_distance(one: tuple[int, int, int], other: tuple[int, int, int]) -> int:
     return sum(weight * (a - b) ** 2 for weight, a, b in zip((3, 4, 2), one, other, strict=True))

@@ -29,7 +29,7 @@ class Picture(Struct, frozen=True, tag_field="section", tag="picture"):
     """Which picture of that entry it is, from 0."""
 
 
-class Code(Struct, frozen=True, tag_field="section", tag="code"):
+class CodeSection(Struct, frozen=True, tag_field="section", tag="code"):
     """A text of a programming language, or any text whose form matters."""
 
     text: str
@@ -40,7 +40,7 @@ class Code(Struct, frozen=True, tag_field="section", tag="code"):
     """The number of its first line where lines are numbered."""
 
 
-class Terminal(Struct, frozen=True, tag_field="section", tag="terminal"):
+class TerminalSection(Struct, frozen=True, tag_field="section", tag="terminal"):
     """What a program printed, with ANSI escapes."""
 
     text: str
@@ -48,7 +48,7 @@ class Terminal(Struct, frozen=True, tag_field="section", tag="terminal"):
     """output or error."""
 
 
-class Diff(Struct, frozen=True, tag_field="section", tag="diff"):
+class DiffSection(Struct, frozen=True, tag_field="section", tag="diff"):
     """A change of a file."""
 
     path: str
@@ -58,14 +58,14 @@ class Diff(Struct, frozen=True, tag_field="section", tag="diff"):
     """What is not sure about it."""
 
 
-class Text(Struct, frozen=True, tag_field="section", tag="text"):
+class TextSection(Struct, frozen=True, tag_field="section", tag="text"):
     """Markdown, such as a plan, a prompt for a sub-agent, or what it reported."""
 
     text: str
     title: str = ""
 
 
-class Plain(Struct, frozen=True, tag_field="section", tag="plain"):
+class PlainSection(Struct, frozen=True, tag_field="section", tag="plain"):
     """Words that are no Markdown: an error, a short result."""
 
     text: str
@@ -74,20 +74,20 @@ class Plain(Struct, frozen=True, tag_field="section", tag="plain"):
     """plain, note, warning, error."""
 
 
-class Fields(Struct, frozen=True, tag_field="section", tag="fields"):
+class FieldsSection(Struct, frozen=True, tag_field="section", tag="fields"):
     """Names and values."""
 
     rows: tuple[tuple[str, str], ...]
 
 
-class Tree(Struct, frozen=True, tag_field="section", tag="tree"):
+class TreeSection(Struct, frozen=True, tag_field="section", tag="tree"):
     """Any JSON value, to be shown folded and indented."""
 
     value: Any
     title: str = ""
 
 
-class Hits(Struct, frozen=True, tag_field="section", tag="hits"):
+class HitsSection(Struct, frozen=True, tag_field="section", tag="hits"):
     """Places that a search found."""
 
     rows: tuple[tuple[str, str, str], ...]
@@ -96,7 +96,7 @@ class Hits(Struct, frozen=True, tag_field="section", tag="hits"):
     """How many there are; more than the rows where the tool cut them."""
 
 
-class Link(Struct, frozen=True, tag_field="section", tag="link"):
+class LinkSection(Struct, frozen=True, tag_field="section", tag="link"):
     """An address; only http and https may become links."""
 
     url: str
@@ -104,7 +104,7 @@ class Link(Struct, frozen=True, tag_field="section", tag="link"):
     text: str = ""
 
 
-class Task(Struct, frozen=True):
+class ChecklistTask(Struct, frozen=True):
     """One line of a checklist."""
 
     text: str
@@ -114,13 +114,13 @@ class Task(Struct, frozen=True):
     """new, changed, gone; nothing where it is as before."""
 
 
-class Checklist(Struct, frozen=True, tag_field="section", tag="checklist"):
+class ChecklistSection(Struct, frozen=True, tag_field="section", tag="checklist"):
     """A list of tasks as it stands now, and what has changed."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[ChecklistTask, ...]
 
 
-class Choice(Struct, frozen=True):
+class QuestionChoice(Struct, frozen=True):
     """A question, what there was to choose from, and what was chosen."""
 
     question: str
@@ -130,13 +130,13 @@ class Choice(Struct, frozen=True):
     """Labels, or words of the person's own."""
 
 
-class Questions(Struct, frozen=True, tag_field="section", tag="questions"):
+class QuestionsSection(Struct, frozen=True, tag_field="section", tag="questions"):
     """Questions to the person."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[QuestionChoice, ...]
 
 
-class Agent(Struct, frozen=True, tag_field="section", tag="agent"):
+class AgentSection(Struct, frozen=True, tag_field="section", tag="agent"):
     """A sub-agent whose transcript can be opened below the card."""
 
     agent_id: str
@@ -148,7 +148,19 @@ class Agent(Struct, frozen=True, tag_field="section", tag="agent"):
 
 
 Section: TypeAlias = (
-    Code | Terminal | Diff | Text | Plain | Fields | Tree | Hits | Link | Checklist | Questions | Agent | Picture
+    CodeSection
+    | TerminalSection
+    | DiffSection
+    | TextSection
+    | PlainSection
+    | FieldsSection
+    | TreeSection
+    | HitsSection
+    | LinkSection
+    | ChecklistSection
+    | QuestionsSection
+    | AgentSection
+    | Picture
 )
 
 

@@ -10,26 +10,26 @@ from typing import Any
 import msgspec
 
 
-def encoded(value: Any) -> bytes:
+def to_json_bytes(value: Any) -> bytes:
     """A value as JSON; half surrogates are escaped, numbers beyond 64 bits kept, infinite ones null."""
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError):
         plain = msgspec.to_builtins(value, builtin_types=(int,))
-        return json.dumps(_finite(plain), separators=(",", ":")).encode()
+        return json.dumps(_replace_infinite(plain), separators=(",", ":")).encode()
 
 
-def _finite(value: Any) -> Any:
+def _replace_infinite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _finite(inner) for key, inner in value.items()}
+        return {key: _replace_infinite(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
+        return [_replace_infinite(inner) for inner in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def listed(items: Iterable[Any]) -> Iterator[bytes]:
+def iter_json_list(items: Iterable[Any]) -> Iterator[bytes]:
     """A JSON list, item by item."""
     yield b"["
     for number, item in enumerate(items):
-        yield (b",\n" if number else b"\n") + encoded(item)
+        yield (b",\n" if number else b"\n") + to_json_bytes(item)
     yield b"\n]"

@@ -8,15 +8,25 @@ from typing import Any, NamedTuple
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.reader import Transcript
 from turnlog.entries.speakers import MAX_NAME_CHARS
-from turnlog.render.figures import count
-from turnlog.render.labels import prompt_label
-from turnlog.render.values import fields, line, number, objects, rows, scalar, strings, tagged, text
-from turnlog.session.failures import plain
+from turnlog.render.figures import format_count
+from turnlog.render.labels import format_prompt_label
+from turnlog.render.values import (
+    format_scalar,
+    pick_text,
+    read_tag,
+    to_count,
+    to_dict,
+    to_dict_list,
+    to_list,
+    to_short_line,
+    to_string_list,
+)
+from turnlog.session.failures import to_result_text
 from turnlog.session.graph import holds_result
-from turnlog.session.notices import notice
-from turnlog.session.prompts import Prompt, read, read_queued, understand
+from turnlog.session.notices import parse_notice
+from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body, parse_user_entry
 
-KINDS = {
+EVENT_KINDS = {
     "interrupt": "a person stopped the model",
     "summary": "the summary of an earlier conversation",
     "output": "what a command printed",
@@ -36,24 +46,24 @@ KINDS = {
 }
 """What an event can be."""
 
-_TAGS = re.compile(r"</?(?:local-command-std(?:out|err)|bash-std(?:out|err))>")
-_HOOKS = {
+_OUTPUT_TAGS = re.compile(r"</?(?:local-command-std(?:out|err)|bash-std(?:out|err))>")
+_HOOK_OUTCOMES = {
     "hook_blocking_error": "blocked",
     "hook_cancelled": "was cancelled",
     "hook_non_blocking_error": "failed",
     "hook_error_during_execution": "could not run",
     "hook_stopped_continuation": "ended the turn",
 }
-_TITLES = {
+_TITLE_FIELDS = {
     "custom-title": ("customTitle", "title given"),
     "ai-title": ("aiTitle", "title"),
     "summary": ("summary", "title"),
     "agent-name": ("agentName", "name"),
 }
-_MODES = {"permission-mode": ("permissionMode", "permission mode"), "mode": ("mode", "mode")}
+_MODE_FIELDS = {"permission-mode": ("permissionMode", "permission mode"), "mode": ("mode", "mode")}
 
 
-class Told(NamedTuple):
+class EventText(NamedTuple):
     """What an entry tells."""
 
     kind: str
@@ -65,175 +75,189 @@ class Told(NamedTuple):
     is_terminal: bool = False
 
 
-def told(file: Transcript, entry: Entry) -> Told | None:
+def describe_entry_event(file: Transcript, entry: Entry) -> EventText | None:
     """What an entry beside the conversation tells; None if nothing worth a line."""
     if entry.type == "user":
-        return _orphan(file.body(entry)) if holds_result(entry) else said(understand(file, entry))
-    body = file.body(entry)
+        return (
+            _describe_orphan(file.read_body(entry))
+            if holds_result(entry)
+            else describe_prompt_event(parse_user_entry(file, entry))
+        )
+    body = file.read_body(entry)
     if entry.type == "attachment":
-        return _attached(entry.kind, fields(body.get("attachment")))
-    return _noted(entry.subtype, body) if entry.type == "system" else _state(entry.type, body)
+        return _describe_attachment(entry.kind, to_dict(body.get("attachment")))
+    return (
+        _describe_system_entry(entry.subtype, body) if entry.type == "system" else _describe_setting(entry.type, body)
+    )
 
 
-def named(file: Transcript, entry: Entry) -> str:
+def name_entry(file: Transcript, entry: Entry) -> str:
     """An entry without words of its own, by its name."""
-    command = fields(file.body(entry).get("commandRun"))
-    if words := text(command.get("command")):
-        return line(f"/{words} {text(command.get('args'))}")
-    return line((entry.subtype or entry.kind or entry.type or "entry").replace("_", " "))
+    command = to_dict(file.read_body(entry).get("commandRun"))
+    if words := pick_text(command.get("command")):
+        return to_short_line(f"/{words} {pick_text(command.get('args'))}")
+    return to_short_line((entry.subtype or entry.kind or entry.type or "entry").replace("_", " "))
 
 
 # -- what stands where prompts stand
 
 
-def said(prompt: Prompt) -> Told | None:
+def describe_prompt_event(prompt: Prompt) -> EventText | None:
     """A user entry that starts no turn."""
     match prompt.kind:
         case "interrupt":
-            return Told("interrupt", "interrupted by the user", "warning")
+            return EventText("interrupt", "interrupted by the user", "warning")
         case "summary":
-            return Told("summary", "summary of what was said before", "note", prompt.text)
+            return EventText("summary", "summary of what was said before", "note", prompt.text)
         case "command-output" | "bash-output":
-            return _printed(prompt.text)
+            return _describe_output(prompt.text)
         case "notification":
-            return Told("notification", notified(prompt.text), "note", reported(prompt.text))
+            return EventText("notification", read_notification(prompt.text), "note", read_task_report(prompt.text))
         case "command" | "bash" | "prompt":
-            return Told("command", prompt.text)
+            return EventText("command", prompt.text)
         case "teammate" | "peer" | "other":
-            return Told(prompt.kind, prompt_label(prompt.kind, prompt.speaker.name), "note", prompt.text)
+            return EventText(prompt.kind, format_prompt_label(prompt.kind, prompt.speaker.name), "note", prompt.text)
     return None
 
 
-def _printed(words: str) -> Told | None:
+def _describe_output(words: str) -> EventText | None:
     """The output of a command; its first line says what happened."""
-    output = _TAGS.sub("", words).strip()
+    output = _OUTPUT_TAGS.sub("", words).strip()
     first, _, rest = output.partition("\n")
-    return Told("output", first, detail=output if rest else "", is_terminal=True) if output else None
+    return EventText("output", first, detail=output if rest else "", is_terminal=True) if output else None
 
 
-def notified(words: str) -> str:
+def read_notification(words: str) -> str:
     """The words of a background task's notification."""
-    found = notice(words)
+    found = parse_notice(words)
     if found.summary or not found.task_id:
         return found.summary or words
     return f"background task {found.task_id}: {found.status or 'has news'}"
 
 
-def reported(words: str) -> str:
+def read_task_report(words: str) -> str:
     """What a background task handed over with its notification."""
-    return "\n\n".join(part for name in ("result", "event") if (part := tagged(words, name)))
+    return "\n\n".join(part for name in ("result", "event") if (part := read_tag(words, name)))
 
 
-def _orphan(body: Body) -> Told:
-    results = [block for block in objects(fields(body.get("message")).get("content")) if block.get("tool_use_id")]
-    names = ", ".join(line(scalar(block.get("tool_use_id")), 80) for block in results[:3])
-    detail = "\n\n".join(plain(block.get("content")) for block in results)
-    return Told("orphan", f"result of a call that is not in the session{f': {names}' if names else ''}", "note", detail)
+def _describe_orphan(body: Body) -> EventText:
+    results = [block for block in to_dict_list(to_dict(body.get("message")).get("content")) if block.get("tool_use_id")]
+    names = ", ".join(to_short_line(format_scalar(block.get("tool_use_id")), 80) for block in results[:3])
+    detail = "\n\n".join(to_result_text(block.get("content")) for block in results)
+    return EventText(
+        "orphan", f"result of a call that is not in the session{f': {names}' if names else ''}", "note", detail
+    )
 
 
 # -- what the client attached
 
 
-def _attached(kind: str | None, attachment: Body) -> Told | None:
+def _describe_attachment(kind: str | None, attachment: Body) -> EventText | None:
     if kind == "queued_command":
-        prompt = read_queued(attachment)
-        return Told("typed", prompt.text) if prompt.is_typed else said(prompt)
+        prompt = parse_queued_prompt(attachment)
+        return EventText("typed", prompt.text) if prompt.is_typed else describe_prompt_event(prompt)
     if kind == "teammate_mailbox":
-        return _mail(attachment)
-    outcome = _HOOKS.get(kind or "")
+        return _describe_mail(attachment)
+    outcome = _HOOK_OUTCOMES.get(kind or "")
     if outcome is None:
         return None
     blocking = attachment.get("blockingError")
-    words = text(
-        *([fields(blocking).get("blockingError")] if isinstance(blocking, dict) else [attachment.get("stderr")]),
+    words = pick_text(
+        *([to_dict(blocking).get("blockingError")] if isinstance(blocking, dict) else [attachment.get("stderr")]),
         attachment.get("content"),
         attachment.get("message"),
     )
     name = str(attachment.get("hookName"))
-    command = text(fields(blocking).get("command"), attachment.get("command"))
-    printed = text(attachment.get("stdout"))
+    command = pick_text(to_dict(blocking).get("command"), attachment.get("command"))
+    printed = pick_text(attachment.get("stdout"))
     detail = "\n".join(part for part in (f"$ {command}" if command else "", printed) if part)
-    return Told("hook", f"hook {name} {outcome}{f': {words}' if words else ''}", "warning", detail)
+    return EventText("hook", f"hook {name} {outcome}{f': {words}' if words else ''}", "warning", detail)
 
 
-def _mail(attachment: Body) -> Told | None:
+def _describe_mail(attachment: Body) -> EventText | None:
     """Messages of team mates that came while the model was working."""
-    messages = objects(attachment.get("messages"))
-    names = ", ".join(dict.fromkeys(line(text(message.get("from")), MAX_NAME_CHARS) for message in messages))
-    words = "\n\n".join(text(message.get("text")) for message in messages)
-    return Told("teammate", prompt_label("teammate", names), "note", words) if words.strip() else None
+    messages = to_dict_list(attachment.get("messages"))
+    names = ", ".join(
+        dict.fromkeys(to_short_line(pick_text(message.get("from")), MAX_NAME_CHARS) for message in messages)
+    )
+    words = "\n\n".join(pick_text(message.get("text")) for message in messages)
+    return EventText("teammate", format_prompt_label("teammate", names), "note", words) if words.strip() else None
 
 
 # -- what the client noted
 
 
-def _noted(subtype: str | None, body: Body) -> Told | None:
+def _describe_system_entry(subtype: str | None, body: Body) -> EventText | None:
     """A system entry."""
     match subtype:
         case "microcompact_boundary":
-            return _microcompaction(fields(body.get("microcompactMetadata")))
+            return _describe_microcompaction(to_dict(body.get("microcompactMetadata")))
         case "api_error":
-            return Told("api-error", _api_error(body), "error", _further(body))
+            return EventText("api-error", _describe_api_error(body), "error", _describe_retry(body))
         case "local_command":
-            prompt = read({"message": {"content": body.get("content")}})
-            return Told("command", prompt.text) if prompt.kind in ("command", "bash") else _printed(prompt.text)
+            prompt = parse_user_body({"message": {"content": body.get("content")}})
+            return (
+                EventText("command", prompt.text)
+                if prompt.kind in ("command", "bash")
+                else _describe_output(prompt.text)
+            )
         case "turn_duration":
             return None
         case "stop_hook_summary":
-            return _stop_hooks(body)
-    content = text(body.get("content"))
-    tone = {"warning": "warning", "error": "error"}.get(text(body.get("level")), "plain")
-    return Told("system", content, tone) if content else None
+            return _describe_stop_hooks(body)
+    content = pick_text(body.get("content"))
+    tone = {"warning": "warning", "error": "error"}.get(pick_text(body.get("level")), "plain")
+    return EventText("system", content, tone) if content else None
 
 
-def _microcompaction(facts: Body) -> Told:
-    cleared, saved = len(rows(facts.get("compactedToolIds"))), number(facts.get("tokensSaved"))
-    parts = [count(cleared, "result")] if cleared else []
-    parts += [f"{count(saved, 'token')} saved"] if saved else []
+def _describe_microcompaction(facts: Body) -> EventText:
+    cleared, saved = len(to_list(facts.get("compactedToolIds"))), to_count(facts.get("tokensSaved"))
+    parts = [format_count(cleared, "result")] if cleared else []
+    parts += [f"{format_count(saved, 'token')} saved"] if saved else []
     words = "old results were cleared from what is sent (micro-compaction)"
-    return Told("microcompaction", words, "note", ", ".join(parts))
+    return EventText("microcompaction", words, "note", ", ".join(parts))
 
 
-def _stop_hooks(body: Body) -> Told | None:
+def _describe_stop_hooks(body: Body) -> EventText | None:
     """What the hooks at the end of a turn did, where that was more than to run."""
-    errors = strings(body.get("hookErrors"))
+    errors = to_string_list(body.get("hookErrors"))
     if not errors and body.get("preventedContinuation") is not True:
         return None
-    words = line("; ".join(errors) or text(body.get("stopReason")))
+    words = to_short_line("; ".join(errors) or pick_text(body.get("stopReason")))
     outcome = "ended the turn" if body.get("preventedContinuation") is True else "had something to say"
-    return Told("hook", f"stop hook {outcome}{f': {words}' if words else ''}", "warning")
+    return EventText("hook", f"stop hook {outcome}{f': {words}' if words else ''}", "warning")
 
 
-def _api_error(body: Body) -> str:
-    words = _words(body.get("error")) or _words(body.get("cause")) or "no reason given"
+def _describe_api_error(body: Body) -> str:
+    words = _read_error_words(body.get("error")) or _read_error_words(body.get("cause")) or "no reason given"
     attempt, most = body.get("retryAttempt"), body.get("maxRetries")
     again = f" (attempt {attempt} of {most})" if isinstance(attempt, int) and isinstance(most, int) else ""
     return f"API error: {' '.join(words.split())}{again}"
 
 
-def _further(body: Body) -> str:
-    wait = number(body.get("retryInMs"))
-    request = text(fields(body.get("error")).get("requestId"))
+def _describe_retry(body: Body) -> str:
+    wait = to_count(body.get("retryInMs"))
+    request = pick_text(to_dict(body.get("error")).get("requestId"))
     parts = [f"tried again after {wait / 1000:.1f} s"] if wait is not None else []
     return ", ".join([*parts, *([f"request {request}"] if request else [])])
 
 
-def _words(error: Any) -> str:
+def _read_error_words(error: Any) -> str:
     """The shortest words that an error has for itself."""
     if not isinstance(error, dict):
         return error if isinstance(error, str) else ""
-    if found := text(*(error.get(name) for name in ("formatted", "message", "code"))):
+    if found := pick_text(*(error.get(name) for name in ("formatted", "message", "code"))):
         return found
     inner, status = error.get("error"), error.get("status")
-    words = _words(inner) if isinstance(inner, dict) else ""
+    words = _read_error_words(inner) if isinstance(inner, dict) else ""
     return " ".join(part for part in (str(status) if isinstance(status, int) else "", words) if part)
 
 
-def _state(kind: str | None, body: Body) -> Told | None:
+def _describe_setting(kind: str | None, body: Body) -> EventText | None:
     """An entry outside of the conversation that says what holds from now on."""
-    for kinds, name in ((_MODES, "mode"), (_TITLES, "title")):
+    for kinds, name in ((_MODE_FIELDS, "mode"), (_TITLE_FIELDS, "title")):
         if kind in kinds:
             fact, words = kinds[kind]
-            value = line(text(body.get(fact)))
-            return Told(name, f"{words}: {value}") if value else None
+            value = to_short_line(pick_text(body.get(fact)))
+            return EventText(name, f"{words}: {value}") if value else None
     return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 
-def count(number: int, noun: str, many: str = "") -> str:
+def format_count(number: int, noun: str, many: str = "") -> str:
     """A number with its noun: `1 line`, `1,412 lines`; `many` is a plural that is not made with an s."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
-def size(number: float) -> str:
+def format_size(number: float) -> str:
     """A number of bytes: `830 B`, `12 KB`, `3.4 MB`."""
     if number < 1000:
         return f"{number:.0f} B"
@@ -20,7 +20,7 @@ def size(number: float) -> str:
     return f"{amount:.1f} {unit}" if amount < 10 and unit != "KB" else f"{amount:.0f} {unit}"
 
 
-def duration(milliseconds: int | None) -> str:
+def format_duration(milliseconds: int | None) -> str:
     """A length of time with its two largest units."""
     if milliseconds is None or milliseconds < 0:
         return ""
@@ -37,7 +37,7 @@ def duration(milliseconds: int | None) -> str:
     return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
 
 
-def thousands(number: int | None) -> str:
+def format_thousands(number: int | None) -> str:
     """A number in three figures: `512`, `12.4k`, `1.2M`."""
     if number is None:
         return ""
@@ -57,7 +57,7 @@ def list_price(cost_usd: float, unpriced_tokens: int) -> str:
     return f"{cost}, and {unpriced}" if cost_usd else f"unpriced: {unpriced}"
 
 
-def dollars(amount: float | None) -> str:
+def format_cost_usd(amount: float | None) -> str:
     """An amount of money, with as many figures as a small one needs."""
     if amount is None:
         return ""

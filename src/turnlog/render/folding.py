@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from turnlog.render.figures import count, size
+from turnlog.render.figures import format_count, format_size
 
-LINES = 60
-CHARACTERS = 8_192
-_SLACK = 1.25
+MAX_SHOWN_LINES = 60
+MAX_SHOWN_CHARS = 8_192
+_FOLD_SLACK = 1.25
 """A rest that is smaller than this part of what is shown is shown with it: a fold must be worth opening."""
 
 
-class Folded(NamedTuple):
+class FoldedText(NamedTuple):
     """A text in two parts."""
 
     head: str
@@ -26,21 +26,21 @@ class Folded(NamedTuple):
         return self.head.count("\n") + 1
 
 
-def folded(text: str, lines: int = LINES, characters: int = CHARACTERS) -> Folded:
+def fold_text(text: str, lines: int = MAX_SHOWN_LINES, characters: int = MAX_SHOWN_CHARS) -> FoldedText:
     """A text cut where it gets long, at the end of a line where there is one; nothing is lost."""
-    end = _place(text, lines, characters)
+    end = _find_fold(text, lines, characters)
     if end is None:
-        return Folded(text, "", "")
+        return FoldedText(text, "", "")
     if text[end] == "\n":
         head, rest = text[:end], text[end + 1 :]
-        return Folded(head, rest, count(rest.count("\n") + (not rest.endswith("\n")), "more line"))
-    return Folded(text[:end], text[end:], f"{size(len(text) - end)} more")
+        return FoldedText(head, rest, format_count(rest.count("\n") + (not rest.endswith("\n")), "more line"))
+    return FoldedText(text[:end], text[end:], f"{format_size(len(text) - end)} more")
 
 
-def parted(text: str, lines: int = LINES, characters: int = CHARACTERS) -> Folded:
+def fold_markdown(text: str, lines: int = MAX_SHOWN_LINES, characters: int = MAX_SHOWN_CHARS) -> FoldedText:
     """A Markdown text cut between two paragraphs, outside of blocks of code; nothing is lost."""
-    if len(text) <= characters * _SLACK and text.count("\n") <= lines * _SLACK:
-        return Folded(text, "", "")
+    if len(text) <= characters * _FOLD_SLACK and text.count("\n") <= lines * _FOLD_SLACK:
+        return FoldedText(text, "", "")
     at, end, fence = 0, 0, ""
     for number, line in enumerate(text.splitlines(keepends=True)):
         if end and (number >= lines or at > characters):
@@ -53,13 +53,13 @@ def parted(text: str, lines: int = LINES, characters: int = CHARACTERS) -> Folde
             end = at
     rest = text[end:]
     if not end or not rest.strip():
-        return Folded(text, "", "")
-    return Folded(text[:end], rest, count(rest.count("\n") + (not rest.endswith("\n")), "more line"))
+        return FoldedText(text, "", "")
+    return FoldedText(text[:end], rest, format_count(rest.count("\n") + (not rest.endswith("\n")), "more line"))
 
 
-def _place(text: str, lines: int, characters: int) -> int | None:
+def _find_fold(text: str, lines: int, characters: int) -> int | None:
     """Where the rest begins: at the end of a line, or within a very long one."""
-    if len(text) <= characters * _SLACK and text.count("\n") <= lines * _SLACK:
+    if len(text) <= characters * _FOLD_SLACK and text.count("\n") <= lines * _FOLD_SLACK:
         return None
     end = -1
     for _ in range(lines):

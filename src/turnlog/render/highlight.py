@@ -11,17 +11,19 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from turnlog.render.visible import shown, spelled, unified
+from turnlog.render.visible import escape_text, escape_to_markup, normalise_line_ends
 
-LARGEST = 60_000
+MAX_HIGHLIGHT_CHARS = 60_000
 """A longer text stays plain."""
-_PLAIN_NAMES = frozenset({"", "text", "plain", "plaintext", "txt", "output", "none", "log", "console-output", "ansi"})
-_LONGEST_NAME = 200
+_PLAIN_LANGUAGES = frozenset(
+    {"", "text", "plain", "plaintext", "txt", "output", "none", "log", "console-output", "ansi"}
+)
+_MAX_LANGUAGE_CHARS = 200
 _LONG_LINE = re.compile("[^\n]{4000}")
 """Minified code, in which nobody reads, and on which some lexers take very long."""
 
 
-class Piece(NamedTuple):
+class CodePiece(NamedTuple):
     """Characters of one colour."""
 
     kind: str
@@ -31,7 +33,7 @@ class Piece(NamedTuple):
     @property
     def html(self) -> str:
         """The piece as HTML."""
-        return f'<span class="{self.kind}">{spelled(self.text)}</span>' if self.kind else spelled(self.text)
+        return f'<span class="{self.kind}">{escape_text(self.text)}</span>' if self.kind else escape_text(self.text)
 
 
 class Highlighter:
@@ -40,56 +42,56 @@ class Highlighter:
     def __init__(self, budget: int) -> None:
         self._left = budget
 
-    def code(self, text: str, language: str = "") -> Markup:
+    def highlight_code(self, text: str, language: str = "") -> Markup:
         """A text with its tokens in spans; escaped only, where the language is unknown or the text too much."""
-        found = self._pieces(unified(text), language)
-        return shown(text) if found is None else Markup("".join(piece.html for piece in found))
+        found = self._split_pieces(normalise_line_ends(text), language)
+        return escape_to_markup(text) if found is None else Markup("".join(piece.html for piece in found))
 
-    def lines(self, text: str, language: str = "") -> list[list[Piece]]:
+    def highlight_lines(self, text: str, language: str = "") -> list[list[CodePiece]]:
         """The pieces of each line of a text."""
-        text = unified(text)
-        found = self._pieces(text, language)
+        text = normalise_line_ends(text)
+        found = self._split_pieces(text, language)
         if found is None:
-            return [[Piece("", line)] for line in text.split("\n")]
-        lines: list[list[Piece]] = [[]]
+            return [[CodePiece("", line)] for line in text.split("\n")]
+        lines: list[list[CodePiece]] = [[]]
         for kind, piece in found:
             first, *others = piece.split("\n")
-            lines[-1].append(Piece(kind, first))
-            lines += [[Piece(kind, part)] for part in others]
+            lines[-1].append(CodePiece(kind, first))
+            lines += [[CodePiece(kind, part)] for part in others]
         return lines
 
-    def _pieces(self, text: str, language: str) -> tuple[Piece, ...] | None:
-        lexer = _lexer(language) if language and text else None
-        if lexer is None or len(text) > min(LARGEST, self._left) or _LONG_LINE.search(text):
+    def _split_pieces(self, text: str, language: str) -> tuple[CodePiece, ...] | None:
+        lexer = _find_lexer(language) if language and text else None
+        if lexer is None or len(text) > min(MAX_HIGHLIGHT_CHARS, self._left) or _LONG_LINE.search(text):
             return None
         self._left -= len(text)
-        return _tokens(text, lexer)
+        return _lex_text(text, lexer)
 
 
-def is_known(language: str) -> bool:
+def is_known_language(language: str) -> bool:
     """Whether there is a language of this name, or for files of this name."""
-    return _lexer(language) is not None
+    return _find_lexer(language) is not None
 
 
 @lru_cache(maxsize=512)
-def _tokens(text: str, lexer: Any) -> tuple[Piece, ...] | None:
+def _lex_text(text: str, lexer: Any) -> tuple[CodePiece, ...] | None:
     """Pieces of a text; neighbours of one class are one piece, and white space goes with what stands before it."""
     pieces: list[tuple[str, list[str]]] = []
     try:
         for _, token, value in lexer.get_tokens_unprocessed(text):
-            kind = _class(token)
+            kind = _find_token_class(token)
             if pieces and (pieces[-1][0] == kind or value.isspace()):
                 pieces[-1][1].append(value)
             else:
                 pieces.append((kind, [value]))
     except Exception:  # noqa: BLE001 - hundreds of lexers, any text: one that stumbles must not cost the page
         return None
-    found = tuple(Piece(kind, "".join(values)) for kind, values in pieces)
+    found = tuple(CodePiece(kind, "".join(values)) for kind, values in pieces)
     return found if sum(len(piece.text) for piece in found) == len(text) else None
 
 
 @lru_cache(maxsize=1024)
-def _class(token: Any) -> str:
+def _find_token_class(token: Any) -> str:
     """The class of a kind of token; few, for what the eye can tell apart."""
     from pygments.token import (  # type: ignore[import-untyped]
         Comment,
@@ -122,7 +124,7 @@ def _class(token: Any) -> str:
 
 
 @lru_cache(maxsize=512)
-def _lexer(language: str) -> Any:
+def _find_lexer(language: str) -> Any:
     """The lexer for a language's or a file's name; None where there is none."""
     from pygments.lexers import (  # type: ignore[import-untyped]
         find_lexer_class_by_name,
@@ -131,7 +133,7 @@ def _lexer(language: str) -> Any:
     from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
     name = language.strip().lower()
-    if name in _PLAIN_NAMES or len(name) > _LONGEST_NAME or not name.isprintable():
+    if name in _PLAIN_LANGUAGES or len(name) > _MAX_LANGUAGE_CHARS or not name.isprintable():
         return None
     try:
         found = find_lexer_class_by_name(name)

@@ -8,115 +8,125 @@ from typing import Any
 
 from markupsafe import Markup
 
-from turnlog.entries.speakers import SENDERS
+from turnlog.entries.speakers import SENDING_SPEAKERS
 from turnlog.render import card as cards
 from turnlog.render import view as given
-from turnlog.render.ansi import ansi
-from turnlog.render.ansi import plain as unescaped
-from turnlog.render.figures import count
-from turnlog.render.folding import folded, parted
-from turnlog.render.labels import prompt_label
-from turnlog.render.sections import Sections
-from turnlog.render.tree import tree
-from turnlog.render.visible import shown
+from turnlog.render.ansi import render_ansi
+from turnlog.render.ansi import strip_ansi as unescaped
+from turnlog.render.figures import format_count
+from turnlog.render.folding import fold_markdown, fold_text
+from turnlog.render.labels import format_prompt_label
+from turnlog.render.sections import SectionWriter
+from turnlog.render.tree import render_tree
+from turnlog.render.visible import escape_to_markup
 
-_MARKDOWN = re.compile(r"^(?:```|~~~|#{1,4} \S|[-*] \S|\d+\. \S|> |\|.*\|)|\*\*\S|`[^`\n]+`|\]\(http", re.MULTILINE)
+_MARKDOWN_SIGNS = re.compile(
+    r"^(?:```|~~~|#{1,4} \S|[-*] \S|\d+\. \S|> |\|.*\|)|\*\*\S|`[^`\n]+`|\]\(http", re.MULTILINE
+)
 
 
-class Html(Sections):
+class HtmlWriter(SectionWriter):
     """Writes views."""
 
     _model: str | None = None
     """That of the answer before, in the same window: a model is named where it changes."""
 
-    def views(self, views: Iterable[given.AnyView]) -> Markup:
+    def write_views(self, views: Iterable[given.AnyView]) -> Markup:
         """A window: views one after the other."""
-        return Markup("\n").join(self.each(views))
+        return Markup("\n").join(self.write_each_view(views))
 
-    def each(self, views: Iterable[given.AnyView]) -> list[Markup]:
+    def write_each_view(self, views: Iterable[given.AnyView]) -> list[Markup]:
         """The views of a window, each by itself; they share what may be spent on colours."""
-        self._refill()
+        self._refill_colour_budget()
         self._model = None
-        return [self._view(view) for view in views]
+        return [self._render_view(view) for view in views]
 
-    def view(self, view: given.AnyView) -> Markup:
+    def write_view(self, view: given.AnyView) -> Markup:
         """One view."""
-        return self.views([view])
+        return self.write_views([view])
 
-    def _view(self, view: given.AnyView) -> Markup:
+    def _render_view(self, view: given.AnyView) -> Markup:
         name = view.__struct_config__.tag
         more = getattr(self, f"_{name}")(view)
         return self._render(f"{name}.html", view=view, **more)
 
-    def _prompt(self, view: given.Prompt) -> dict[str, Any]:
-        return {"label": prompt_label(view.kind, view.sender), **self._words(view)}
+    def _prompt(self, view: given.PromptView) -> dict[str, Any]:
+        return {"label": format_prompt_label(view.kind, view.sender), **self._render_prompt_text(view)}
 
-    def _words(self, view: given.Prompt) -> dict[str, Any]:
+    def _render_prompt_text(self, view: given.PromptView) -> dict[str, Any]:
         text = unescaped(view.text)
         if view.kind in ("bash", "command"):
             return {
                 "said": None,
-                "code": self._code(cards.Code(text, "bash" if view.kind == "bash" else "")),
+                "code": self._code(cards.CodeSection(text, "bash" if view.kind == "bash" else "")),
                 "more": "",
             }
-        if not _MARKDOWN.search(text):
-            parts = folded(text)
-            return {"said": _typed(parts.head), "rest": _typed(parts.rest), "more": parts.label}
-        parts = parted(text)
-        return {"said": self.prose(parts.head), "rest": parts.rest and self.prose(parts.rest), "more": parts.label}
+        if not _MARKDOWN_SIGNS.search(text):
+            parts = fold_text(text)
+            return {"said": _render_typed(parts.head), "rest": _render_typed(parts.rest), "more": parts.label}
+        parts = fold_markdown(text)
+        return {
+            "said": self.write_prose(parts.head),
+            "rest": parts.rest and self.write_prose(parts.rest),
+            "more": parts.label,
+        }
 
-    def _answer(self, view: given.Answer) -> dict[str, Any]:
+    def _answer(self, view: given.AnswerView) -> dict[str, Any]:
         is_other = not view.is_synthetic and view.model != self._model
         self._model = self._model if view.is_synthetic else view.model
-        return {"blocks": [self.block(block) for block in view.blocks], "model": view.model if is_other else None}
+        return {"blocks": [self.write_block(block) for block in view.blocks], "model": view.model if is_other else None}
 
-    def _event(self, view: given.Event) -> dict[str, Any]:
+    def _event(self, view: given.EventView) -> dict[str, Any]:
         if not view.is_terminal:
             return {
-                "words": folded(view.text, 12, 2_000),
-                "detail": view.detail and self._plain(cards.Plain(view.detail)),
-                "is_open": view.kind in SENDERS,
+                "words": fold_text(view.text, 12, 2_000),
+                "detail": view.detail and self._plain(cards.PlainSection(view.detail)),
+                "is_open": view.kind in SENDING_SPEAKERS,
             }
-        words = folded(view.text, 12, 2_000)
-        html = words._replace(head=ansi(words.head)[0], rest=ansi(words.rest)[0])
-        return {"words": html, "detail": view.detail and self._terminal(cards.Terminal(view.detail)), "is_open": False}
+        words = fold_text(view.text, 12, 2_000)
+        html = words._replace(head=render_ansi(words.head)[0], rest=render_ansi(words.rest)[0])
+        return {
+            "words": html,
+            "detail": view.detail and self._terminal(cards.TerminalSection(view.detail)),
+            "is_open": False,
+        }
 
-    def _compaction(self, view: given.Compaction) -> dict[str, Any]:
-        return {"summary": view.summary and self.prose(view.summary)}
+    def _compaction(self, view: given.CompactionView) -> dict[str, Any]:
+        return {"summary": view.summary and self.write_prose(view.summary)}
 
-    def _meta(self, view: given.Meta) -> dict[str, Any]:
-        names = [f"{name} ×{many}" if many > 1 else name for name, many in _counted(row.name for row in view.rows)]
+    def _meta(self, view: given.MetaView) -> dict[str, Any]:
+        names = [f"{name} ×{many}" if many > 1 else name for name, many in _count_names(row.name for row in view.rows)]
         return {
             "names": names[:6],
             "others": max(len(names) - 6, 0),
-            "total": count(len(view.rows), "entry", "entries"),
+            "total": format_count(len(view.rows), "entry", "entries"),
         }
 
     # -- blocks of an answer
 
-    def block(self, block: given.Block) -> Markup:
+    def write_block(self, block: given.AnswerBlock) -> Markup:
         """A block of an answer."""
-        if isinstance(block, given.Said):
-            return Markup('<div class="said">') + self.prose(block.text) + Markup("</div>")
-        if isinstance(block, given.Thought):
-            return self._thought(block)
-        if isinstance(block, given.Shot):
-            return self.section(block.picture)
-        if isinstance(block, given.Called):
-            return self.card(block.card)
-        return self._render("odd.html", kind=block.kind, tree=tree(block.value))
+        if isinstance(block, given.AnswerText):
+            return Markup('<div class="said">') + self.write_prose(block.text) + Markup("</div>")
+        if isinstance(block, given.AnswerThinking):
+            return self._render_thinking(block)
+        if isinstance(block, given.AnswerPicture):
+            return self.write_section(block.picture)
+        if isinstance(block, given.AnswerCall):
+            return self.write_card(block.card)
+        return self._render("odd.html", kind=block.kind, tree=render_tree(block.value))
 
-    def _thought(self, block: given.Thought) -> Markup:
+    def _render_thinking(self, block: given.AnswerThinking) -> Markup:
         text = block.text.strip()
         first = " ".join(text[:400].split())[:140]
-        return self._render("thinking.html", first=first, body=self.prose(text) if text else None)
+        return self._render("thinking.html", first=first, body=self.write_prose(text) if text else None)
 
 
-def _typed(text: str) -> Markup:
-    return Markup('<div class="typed">') + shown(text) + Markup("</div>") if text else Markup("")
+def _render_typed(text: str) -> Markup:
+    return Markup('<div class="typed">') + escape_to_markup(text) + Markup("</div>") if text else Markup("")
 
 
-def _counted(names: Iterable[str]) -> list[tuple[str, int]]:
+def _count_names(names: Iterable[str]) -> list[tuple[str, int]]:
     found: dict[str, int] = {}
     for name in names:
         found[name] = found.get(name, 0) + 1

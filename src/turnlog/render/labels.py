@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_LABELS = {
+_PROMPT_LABELS = {
     "typed": "Typed while it worked",
     "command": "Command",
     "bash": "Shell command",
@@ -13,7 +13,7 @@ _LABELS = {
 }
 
 
-def prompt_label(kind: str, sender: str | None = None) -> str:
+def format_prompt_label(kind: str, sender: str | None = None) -> str:
     """The label of a kind of prompt, with the name of who sent it."""
-    label = _LABELS.get(kind, kind)
+    label = _PROMPT_LABELS.get(kind, kind)
     return f"{label} ({sender})" if sender else label

@@ -10,216 +10,232 @@ import re
 from collections.abc import Iterator
 
 from turnlog.render import card as parts
-from turnlog.render.card import Card, Choice, Section
-from turnlog.render.paragraphs import broken, emphasised, escaped, fenced, inline_code, prose, quoted, safe
+from turnlog.render.card import Card, QuestionChoice, Section
+from turnlog.render.paragraphs import (
+    close_open_fence,
+    emphasise_text,
+    escape_html_tags,
+    escape_markdown,
+    fence_text,
+    keep_line_breaks,
+    quote_text,
+    to_inline_code,
+)
 from turnlog.render.view import (
-    Answer,
+    AnswerBlock,
+    AnswerCall,
+    AnswerOther,
+    AnswerPicture,
+    AnswerText,
+    AnswerThinking,
+    AnswerView,
     AnyView,
-    Block,
-    Called,
-    Compaction,
-    Event,
-    Meta,
-    Odd,
-    Prompt,
-    Said,
-    Shot,
-    Thought,
+    CompactionView,
+    EventView,
+    MetaView,
+    PromptView,
 )
-from turnlog.render.wishes import Wishes, wished
+from turnlog.render.wishes import RenderOptions, filter_view
 from turnlog.render.wording import (
-    agent_words,
-    compacted,
-    diff_lines,
-    facts,
-    hit_lines,
-    pictured,
-    pretty,
-    printed,
-    turn_head,
-    when,
+    describe_agent,
+    describe_compaction,
+    describe_picture,
+    format_json,
+    format_turn_head,
+    format_utc_time,
+    list_card_facts,
+    list_diff_lines,
+    list_hit_lines,
+    to_screen_text,
 )
 
-_LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
-_WEB = re.compile(r"https?://[^\s<>()\"']+", re.IGNORECASE)
-_BOXES = {"completed": "[x]"}
-_TONES = {"error": "Error", "warning": "Warning"}
+_LANGUAGE_NAME = re.compile(r"[\w+#.-]{1,40}")
+_WEB_ADDRESS = re.compile(r"https?://[^\s<>()\"']+", re.IGNORECASE)
+_TASK_BOXES = {"completed": "[x]"}
+_TONE_LABELS = {"error": "Error", "warning": "Warning"}
 
 
-def markdown(view: AnyView, wishes: Wishes = Wishes()) -> str:  # noqa: B008 - a value, not an object
+def render_markdown(view: AnyView, wishes: RenderOptions = RenderOptions()) -> str:  # noqa: B008 - a value, not an object
     """A view as Markdown that ends with a line end; empty where nothing of it is wished for."""
-    chosen = wished(view, wishes)
-    pieces = [piece.rstrip() for piece in _pieces(chosen, wishes)] if chosen is not None else []
+    chosen = filter_view(view, wishes)
+    pieces = [piece.rstrip() for piece in _iter_pieces(chosen, wishes)] if chosen is not None else []
     text = "\n\n".join(filter(None, pieces))
-    return safe(text + "\n", folds=wishes.details) if text else ""
+    return escape_html_tags(text + "\n", folds=wishes.details) if text else ""
 
 
-def _pieces(view: AnyView, wishes: Wishes) -> Iterator[str]:
+def _iter_pieces(view: AnyView, wishes: RenderOptions) -> Iterator[str]:
     match view:
-        case Prompt():
-            yield from _prompt(view)
-        case Answer():
+        case PromptView():
+            yield from _render_prompt(view)
+        case AnswerView():
             for block in view.blocks:
-                yield from _block(block, wishes)
-        case Event():
-            yield from _event(view)
-        case Compaction():
+                yield from _render_block(block, wishes)
+        case EventView():
+            yield from _render_event(view)
+        case CompactionView():
             yield "---"
-            yield emphasised(compacted(view))
-            yield from _folded("Summary", [quoted(prose(view.summary))] if view.summary else [], wishes)
-        case Meta():
+            yield emphasise_text(describe_compaction(view))
+            yield from _render_fold(
+                "Summary", [quote_text(close_open_fence(view.summary))] if view.summary else [], wishes
+            )
+        case MetaView():
             yield "\n".join(
-                f"- {inline_code(f'{row.name} {when(row.time)}'.strip())} {escaped(row.gist)}" for row in view.rows
+                f"- {to_inline_code(f'{row.name} {format_utc_time(row.time)}'.strip())} {escape_markdown(row.gist)}"
+                for row in view.rows
             )
 
 
 # -- what was said
 
 
-def _prompt(view: Prompt) -> Iterator[str]:
+def _render_prompt(view: PromptView) -> Iterator[str]:
     is_start = view.turn and view.kind != "typed"
-    yield f"## {escaped(turn_head(view))}" if is_start else f"**{escaped(turn_head(view))}**"
+    yield (
+        f"## {escape_markdown(format_turn_head(view))}"
+        if is_start
+        else f"**{escape_markdown(format_turn_head(view))}**"
+    )
     if view.text:
-        yield quoted(broken(prose(view.text)))
+        yield quote_text(keep_line_breaks(close_open_fence(view.text)))
     for name, text in view.context:
-        yield f"*{escaped(name)}*"
-        yield fenced(text)
+        yield f"*{escape_markdown(name)}*"
+        yield fence_text(text)
     for picture in view.pictures:
-        yield _picture(picture)
+        yield _render_picture(picture)
 
 
-def _block(block: Block, wishes: Wishes) -> Iterator[str]:
+def _render_block(block: AnswerBlock, wishes: RenderOptions) -> Iterator[str]:
     match block:
-        case Said(text):
-            yield prose(text)
-        case Thought(text):
+        case AnswerText(text):
+            yield close_open_fence(text)
+        case AnswerThinking(text):
             if text.strip():
-                yield from _folded("Thinking", [quoted("*Thinking*\n\n" + prose(text))], wishes)
-        case Shot(picture):
-            yield _picture(picture)
-        case Called(card):
-            yield from _card(card, wishes)
-        case Odd(kind, value):
-            yield f"*{escaped(kind or 'a block without a name')}*"
-            yield fenced(pretty(value), "json")
+                yield from _render_fold("Thinking", [quote_text("*Thinking*\n\n" + close_open_fence(text))], wishes)
+        case AnswerPicture(picture):
+            yield _render_picture(picture)
+        case AnswerCall(card):
+            yield from _render_card(card, wishes)
+        case AnswerOther(kind, value):
+            yield f"*{escape_markdown(kind or 'a block without a name')}*"
+            yield fence_text(format_json(value), "json")
 
 
-def _event(view: Event) -> Iterator[str]:
-    text = printed(view.text) if view.is_terminal else view.text.strip()
-    tone = f"**{_TONES[view.tone]}:** " if view.tone in _TONES else ""
+def _render_event(view: EventView) -> Iterator[str]:
+    text = to_screen_text(view.text) if view.is_terminal else view.text.strip()
+    tone = f"**{_TONE_LABELS[view.tone]}:** " if view.tone in _TONE_LABELS else ""
     if "\n" in text:
-        yield f"{tone}*{escaped(view.kind)}*"
-        yield fenced(text)
+        yield f"{tone}*{escape_markdown(view.kind)}*"
+        yield fence_text(text)
     elif text:
-        yield tone + emphasised(text)
+        yield tone + emphasise_text(text)
     if view.detail.strip():
-        yield fenced(printed(view.detail) if view.is_terminal else view.detail)
+        yield fence_text(to_screen_text(view.detail) if view.is_terminal else view.detail)
 
 
 # -- calls
 
 
-def _card(card: Card, wishes: Wishes) -> Iterator[str]:
+def _render_card(card: Card, wishes: RenderOptions) -> Iterator[str]:
     title = " ".join(card.title.split())
     head = [
-        f"**{escaped(card.tool or 'a tool without a name')}**",
-        inline_code(title) if title else "",
-        *map(escaped, facts(card)),
+        f"**{escape_markdown(card.tool or 'a tool without a name')}**",
+        to_inline_code(title) if title else "",
+        *map(escape_markdown, list_card_facts(card)),
     ]
     line = " · ".join(filter(None, head))
-    sections = [piece for section in (*card.asked, *card.answered) for piece in _section(section)]
+    sections = [piece for section in (*card.asked, *card.answered) for piece in _render_section(section)]
     if wishes.details and sections:
-        plain = " · ".join(filter(None, [card.tool, title, *facts(card)]))
-        yield from _folded(plain, sections, wishes)
+        plain = " · ".join(filter(None, [card.tool, title, *list_card_facts(card)]))
+        yield from _render_fold(plain, sections, wishes)
     else:
         yield line
         yield from sections
 
 
-def _folded(title: str, pieces: list[str], wishes: Wishes) -> Iterator[str]:
+def _render_fold(title: str, pieces: list[str], wishes: RenderOptions) -> Iterator[str]:
     if not wishes.details or not pieces:
         yield from pieces
         return
-    yield fold(title)
+    yield open_details(title)
     yield from pieces
     yield "</details>"
 
 
-def fold(title: str) -> str:
+def open_details(title: str) -> str:
     """The beginning of what is folded away; it ends with `</details>`."""
     words = " ".join(title.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return f"<details>\n<summary>{words}</summary>"
 
 
-def _section(section: Section) -> Iterator[str]:
+def _render_section(section: Section) -> Iterator[str]:
     match section:
-        case parts.Code():
-            yield from _titled(section.title, fenced(section.text, _language(section.language)))
-        case parts.Terminal():
-            if text := printed(section.text):
-                yield from _titled("Error output" if section.stream == "error" else "", fenced(text))
-        case parts.Diff():
-            yield from _titled(section.note, fenced("\n".join(diff_lines(section)), "diff"))
-        case parts.Text():
-            yield from _titled(section.title, quoted(prose(section.text)))
-        case parts.Plain():
-            yield from _titled(section.title, fenced(section.text) if section.text.strip() else "")
-        case parts.Fields():
-            yield "\n".join(f"- {escaped(name)}: {inline_code(value)}" for name, value in section.rows)
-        case parts.Tree():
-            yield from _titled(section.title, fenced(pretty(section.value), "json"))
-        case parts.Hits():
-            yield fenced("\n".join(hit_lines(section))) if section.rows else ""
-        case parts.Link():
-            yield from _link(section)
-        case parts.Checklist():
-            yield "\n".join(_task(task) for task in section.tasks)
-        case parts.Questions():
-            yield from (_choice(choice) for choice in section.choices)
-        case parts.Agent():
-            yield f"*Sub-agent: {escaped(agent_words(section))}*"
+        case parts.CodeSection():
+            yield from _render_titled(section.title, fence_text(section.text, _to_fence_language(section.language)))
+        case parts.TerminalSection():
+            if text := to_screen_text(section.text):
+                yield from _render_titled("Error output" if section.stream == "error" else "", fence_text(text))
+        case parts.DiffSection():
+            yield from _render_titled(section.note, fence_text("\n".join(list_diff_lines(section)), "diff"))
+        case parts.TextSection():
+            yield from _render_titled(section.title, quote_text(close_open_fence(section.text)))
+        case parts.PlainSection():
+            yield from _render_titled(section.title, fence_text(section.text) if section.text.strip() else "")
+        case parts.FieldsSection():
+            yield "\n".join(f"- {escape_markdown(name)}: {to_inline_code(value)}" for name, value in section.rows)
+        case parts.TreeSection():
+            yield from _render_titled(section.title, fence_text(format_json(section.value), "json"))
+        case parts.HitsSection():
+            yield fence_text("\n".join(list_hit_lines(section))) if section.rows else ""
+        case parts.LinkSection():
+            yield from _render_link(section)
+        case parts.ChecklistSection():
+            yield "\n".join(_render_task(task) for task in section.tasks)
+        case parts.QuestionsSection():
+            yield from (_render_choice(choice) for choice in section.choices)
+        case parts.AgentSection():
+            yield f"*Sub-agent: {escape_markdown(describe_agent(section))}*"
         case parts.Picture():
-            yield _picture(section)
+            yield _render_picture(section)
 
 
-def _titled(title: str, text: str) -> Iterator[str]:
+def _render_titled(title: str, text: str) -> Iterator[str]:
     if title and text:
-        yield f"*{escaped(' '.join(title.split()))}*"
+        yield f"*{escape_markdown(' '.join(title.split()))}*"
     yield text
 
 
-def _link(link: parts.Link) -> Iterator[str]:
-    name = escaped(" ".join((link.title or link.url).split()))
-    yield f"[{name}]({link.url})" if _WEB.fullmatch(link.url) else f"{name} {inline_code(link.url)}"
+def _render_link(link: parts.LinkSection) -> Iterator[str]:
+    name = escape_markdown(" ".join((link.title or link.url).split()))
+    yield f"[{name}]({link.url})" if _WEB_ADDRESS.fullmatch(link.url) else f"{name} {to_inline_code(link.url)}"
     if link.text:
-        yield quoted(prose(link.text))
+        yield quote_text(close_open_fence(link.text))
 
 
-def _task(task: parts.Task) -> str:
+def _render_task(task: parts.ChecklistTask) -> str:
     words = [task.state.replace("_", " ") if task.state not in ("pending", "completed") else "", task.change]
     note = ", ".join(filter(None, words))
-    return f"- {_BOXES.get(task.state, '[ ]')} {escaped(' '.join(task.text.split()))}" + (
-        f" *({escaped(note)})*" if note else ""
+    return f"- {_TASK_BOXES.get(task.state, '[ ]')} {escape_markdown(' '.join(task.text.split()))}" + (
+        f" *({escape_markdown(note)})*" if note else ""
     )
 
 
-def _choice(choice: Choice) -> str:
-    lines = [f"**{escaped(' '.join(choice.question.split()))}**", ""]
+def _render_choice(choice: QuestionChoice) -> str:
+    lines = [f"**{escape_markdown(' '.join(choice.question.split()))}**", ""]
     for label, description in choice.options:
         mark = "[x]" if label in choice.answers else "[ ]"
-        more = f": {escaped(' '.join(description.split()))}" if description else ""
-        lines.append(f"- {mark} {escaped(' '.join(label.split()))}{more}")
+        more = f": {escape_markdown(' '.join(description.split()))}" if description else ""
+        lines.append(f"- {mark} {escape_markdown(' '.join(label.split()))}{more}")
     labels = {label for label, _ in choice.options}
-    lines += [f"- [x] {escaped(' '.join(answer.split()))}" for answer in choice.answers if answer not in labels]
+    lines += [f"- [x] {escape_markdown(' '.join(answer.split()))}" for answer in choice.answers if answer not in labels]
     return "\n".join(lines)
 
 
-def _picture(picture: parts.Picture) -> str:
-    return f"*\\[{escaped(pictured(picture))}\\]*"
+def _render_picture(picture: parts.Picture) -> str:
+    return f"*\\[{escape_markdown(describe_picture(picture))}\\]*"
 
 
-def _language(name: str) -> str:
+def _to_fence_language(name: str) -> str:
     """What may stand behind a fence: the name of a language, or the ending of a file's name."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     word = last.rsplit(".", 1)[-1] if "." in last else last
-    return word if _LANGUAGE.fullmatch(word) else ""
+    return word if _LANGUAGE_NAME.fullmatch(word) else ""

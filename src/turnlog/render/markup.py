@@ -11,16 +11,16 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from turnlog.render.visible import attribute, spelled
+from turnlog.render.visible import escape_text, name_hidden_chars
 
-SCHEMES = ("http://", "https://", "mailto:")
+SAFE_SCHEMES = ("http://", "https://", "mailto:")
 CodeWriter = Callable[[str, str], Markup]
 """(text, language) -> how a block of code is written."""
-STANDINS = {"(": "\ue0f0", ")": "\ue0f1", "[": "\ue0f2", "]": "\ue0f3"}
+BRACKET_STANDINS = {"(": "\ue0f0", ")": "\ue0f1", "[": "\ue0f2", "]": "\ue0f3"}
 """What `\\(` and its like are while they go through the parser, which would take their backslashes away."""
-RESTORED = str.maketrans({char: f"\\{sign}" for sign, char in STANDINS.items()})
+BRACKET_RESTORATION = str.maketrans({char: f"\\{sign}" for sign, char in BRACKET_STANDINS.items()})
 
-_SIMPLE = {
+_SIMPLE_TAGS = {
     "Paragraph": "p",
     "Emphasis": "em",
     "Strong": "strong",
@@ -30,17 +30,17 @@ _SIMPLE = {
     "Subscript": "sub",
 }
 # Headings of a text stand below those of the page.
-_HEADINGS = {"H1": "h3", "H2": "h4", "H3": "h5", "H4": "h6", "H5": "h6", "H6": "h6"}
-_DEEPEST = 60
-_ADDRESS = re.compile(r"https?://[^\s<>\"'`\]}|\ue0f0-\ue0f3]{3,2000}")
+_HEADING_TAGS = {"H1": "h3", "H2": "h4", "H3": "h5", "H4": "h6", "H5": "h6", "H6": "h6"}
+_MAX_NESTING = 60
+_WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'`\]}|\ue0f0-\ue0f3]{3,2000}")
 
 
 def is_safe_link(url: str) -> bool:
     """Whether an address may become a link: of the web, or a person's mail address."""
-    return url.lower().startswith(SCHEMES) and url.isprintable()
+    return url.lower().startswith(SAFE_SCHEMES) and url.isprintable()
 
 
-class Writer:
+class MarkupWriter:
     """Writes events; code is kept aside, since it is safe already and would only be slowed down by cleaning."""
 
     def __init__(self, code: CodeWriter) -> None:
@@ -55,7 +55,7 @@ class Writer:
         self._depth = 0
         self._links: list[str] = []
 
-    def written(self, events: Iterable[Any]) -> str:
+    def write_events(self, events: Iterable[Any]) -> str:
         """The tags of all events; `blocks` are the blocks of code that belong into their places."""
         for event in events:
             if isinstance(event, str):
@@ -71,27 +71,27 @@ class Writer:
         if self._captured is not None:
             self._captured.append(text)
         elif self._links or "://" not in text:
-            self._out.append(_text(text))
+            self._out.append(_escape_text(text))
         else:
-            self._out.append(_linked(text))
+            self._out.append(_link_addresses(text))
 
     def _on_Code(self, text: str) -> None:  # noqa: N802
-        self._out.append(f"<code>{_text(text)}</code>")
+        self._out.append(f"<code>{_escape_text(text)}</code>")
 
     def _on_Html(self, text: str) -> None:  # noqa: N802
-        self._out.append(_text(text))
+        self._out.append(_escape_text(text))
 
     def _on_InlineHtml(self, text: str) -> None:  # noqa: N802
-        self._out.append(f'<span class="html">{_text(text)}</span>')
+        self._out.append(f'<span class="html">{_escape_text(text)}</span>')
 
     def _on_InlineMath(self, text: str) -> None:  # noqa: N802
-        self._out.append(f'<span class="math">${_text(text)}$</span>')
+        self._out.append(f'<span class="math">${_escape_text(text)}$</span>')
 
     def _on_DisplayMath(self, text: str) -> None:  # noqa: N802
-        self._out.append(f'<span class="math">$${_text(text)}$$</span>')
+        self._out.append(f'<span class="math">$${_escape_text(text)}$$</span>')
 
     def _on_FootnoteReference(self, label: str) -> None:  # noqa: N802
-        self._out.append(f"<sup>[{_text(label)}]</sup>")
+        self._out.append(f"<sup>[{_escape_text(label)}]</sup>")
 
     def _on_TaskListMarker(self, done: bool) -> None:  # noqa: N802
         self._out.append(f'<span class="task">{"☑" if done else "☐"}</span> ')
@@ -101,64 +101,64 @@ class Writer:
     def _on_Start(self, tag: Any) -> None:  # noqa: N802
         name, value = (tag, None) if isinstance(tag, str) else next(iter(tag.items()))
         self._depth += 1
-        if name in _SIMPLE:
-            self._open(_SIMPLE[name])
+        if name in _SIMPLE_TAGS:
+            self._open_tag(_SIMPLE_TAGS[name])
         elif name == "Item":
-            self._open("li")
+            self._open_tag("li")
         else:
             getattr(self, f"_start_{name.lower()}")(value)
 
     def _on_End(self, tag: Any) -> None:  # noqa: N802
         name, value = (tag, None) if isinstance(tag, str) else next(iter(tag.items()))
-        if name in _SIMPLE:
-            self._close(_SIMPLE[name])
+        if name in _SIMPLE_TAGS:
+            self._close_tag(_SIMPLE_TAGS[name])
         elif name == "Item":
-            self._close("li")
+            self._close_tag("li")
         else:
             getattr(self, f"_end_{name.lower()}")(value)
         self._depth -= 1
 
-    def _open(self, tag: str, attributes: str = "") -> None:
+    def _open_tag(self, tag: str, attributes: str = "") -> None:
         # A page as deep as a hostile text can be would overflow the stacks of those who read it.
-        if self._depth <= _DEEPEST:
+        if self._depth <= _MAX_NESTING:
             self._out.append(f"<{tag}{attributes}>")
 
-    def _close(self, tag: str) -> None:
-        if self._depth <= _DEEPEST:
+    def _close_tag(self, tag: str) -> None:
+        if self._depth <= _MAX_NESTING:
             self._out.append(
                 f"</{tag}>" if tag in ("em", "strong", "del", "sup", "sub", "a", "span") else f"</{tag}>\n"
             )
 
     def _start_heading(self, value: Any) -> None:
-        self._open(_HEADINGS[value["level"]])
+        self._open_tag(_HEADING_TAGS[value["level"]])
 
     def _end_heading(self, level: str) -> None:
-        self._close(_HEADINGS[level])
+        self._close_tag(_HEADING_TAGS[level])
 
     def _start_blockquote(self, kind: str | None) -> None:
-        self._open("blockquote", f' class="alert {kind.lower()}"' if kind else "")
+        self._open_tag("blockquote", f' class="alert {kind.lower()}"' if kind else "")
 
     def _end_blockquote(self, kind: str | None) -> None:
-        self._close("blockquote")
+        self._close_tag("blockquote")
 
     def _start_list(self, first: int | None) -> None:
-        self._open("ul" if first is None else "ol", f' start="{first}"' if first not in (None, 1) else "")
+        self._open_tag("ul" if first is None else "ol", f' start="{first}"' if first not in (None, 1) else "")
 
     def _end_list(self, ordered: bool) -> None:
-        self._close("ol" if ordered else "ul")
+        self._close_tag("ol" if ordered else "ul")
 
     def _start_htmlblock(self, value: None) -> None:
-        self._open("div", ' class="html"')
+        self._open_tag("div", ' class="html"')
 
     def _end_htmlblock(self, value: None) -> None:
-        self._close("div")
+        self._close_tag("div")
 
     def _start_footnotedefinition(self, label: str) -> None:
-        self._open("div", ' class="footnote"')
-        self._out.append(f"<sup>[{_text(label)}]</sup> ")
+        self._open_tag("div", ' class="footnote"')
+        self._out.append(f"<sup>[{_escape_text(label)}]</sup> ")
 
     def _end_footnotedefinition(self, value: None) -> None:
-        self._close("div")
+        self._close_tag("div")
 
     # -- code
 
@@ -168,7 +168,7 @@ class Writer:
         self._captured = []
 
     def _end_codeblock(self, value: None) -> None:
-        text = "".join(self._captured or ()).removesuffix("\n").translate(RESTORED)
+        text = "".join(self._captured or ()).removesuffix("\n").translate(BRACKET_RESTORATION)
         self._captured = None
         self._out.append(f'<pre data-code="{len(self.blocks)}"></pre>\n')
         self.blocks.append(str(self._code(text, self._language)))
@@ -177,69 +177,69 @@ class Writer:
 
     def _start_table(self, alignments: tuple[str, ...]) -> None:
         self._alignments = alignments
-        self._open("div", ' class="table" tabindex="0"')
-        self._open("table")
+        self._open_tag("div", ' class="table" tabindex="0"')
+        self._open_tag("table")
 
     def _end_table(self, value: None) -> None:
-        self._close("table")
-        self._close("div")
+        self._close_tag("table")
+        self._close_tag("div")
 
     def _start_tablehead(self, value: None) -> None:
         self._cell, self._head = 0, True
-        self._open("tr")
+        self._open_tag("tr")
 
     def _end_tablehead(self, value: None) -> None:
         self._head = False
-        self._close("tr")
+        self._close_tag("tr")
 
     def _start_tablecell(self, value: None) -> None:
         side = self._alignments[self._cell % len(self._alignments)].lower()
         self._cell += 1
-        self._open("th" if self._head else "td", f' class="{side}"' if side in ("center", "right") else "")
+        self._open_tag("th" if self._head else "td", f' class="{side}"' if side in ("center", "right") else "")
 
     def _end_tablecell(self, value: None) -> None:
-        self._close("th" if self._head else "td")
+        self._close_tag("th" if self._head else "td")
 
     # -- links
 
     def _start_link(self, value: Any) -> None:
-        self._link(value["dest_url"], value["title"], "", value["link_type"] == "Email")
+        self._open_link(value["dest_url"], value["title"], "", value["link_type"] == "Email")
 
     def _end_link(self, value: None) -> None:
         self._out.append(self._links.pop())
 
     def _start_image(self, value: Any) -> None:
-        self._link(value["dest_url"], value["title"], ' class="picture-link"', False)
+        self._open_link(value["dest_url"], value["title"], ' class="picture-link"', False)
 
     def _end_image(self, value: None) -> None:
         self._out.append(self._links.pop())
 
-    def _link(self, url: str, title: str, kind: str, mail: bool) -> None:
+    def _open_link(self, url: str, title: str, kind: str, mail: bool) -> None:
         url = f"mailto:{url}" if mail and not url.startswith("mailto:") else url
-        hint = f' title="{escape(attribute(title.translate(RESTORED)))}"' if title else ""
+        hint = f' title="{escape(name_hidden_chars(title.translate(BRACKET_RESTORATION)))}"' if title else ""
         if is_safe_link(url) and not self._links:
             self._out.append(
                 f'<span{kind}><a href="{escape(url)}"{hint}>' if kind else f'<a href="{escape(url)}"{hint}>'
             )
             self._links.append("</a></span>" if kind else "</a>")
         else:
-            where = escape(attribute(url[:500].translate(RESTORED)))
+            where = escape(name_hidden_chars(url[:500].translate(BRACKET_RESTORATION)))
             self._out.append(f'<span class="{"picture-link" if kind else "dead-link"}" title="{where}">')
             self._links.append("</span>")
 
 
-def _text(text: str) -> str:
-    return spelled(text if text.isascii() else text.translate(RESTORED))
+def _escape_text(text: str) -> str:
+    return escape_text(text if text.isascii() else text.translate(BRACKET_RESTORATION))
 
 
-def _linked(text: str) -> str:
+def _link_addresses(text: str) -> str:
     """A text in which addresses of the web are links, as people expect them to be."""
     parts, done = [], 0
-    for found in _ADDRESS.finditer(text):
+    for found in _WEB_ADDRESS.finditer(text):
         url = found[0].rstrip(".,;:!?*_")
         if url.endswith(")") and "(" not in url:
             url = url.rstrip(")")
         if is_safe_link(url):
-            parts += [_text(text[done : found.start()]), f'<a href="{escape(url)}">{_text(url)}</a>']
+            parts += [_escape_text(text[done : found.start()]), f'<a href="{escape(url)}">{_escape_text(url)}</a>']
             done = found.start() + len(url)
-    return "".join(parts) + _text(text[done:])
+    return "".join(parts) + _escape_text(text[done:])

@@ -5,27 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from turnlog.render.visible import sound
+from turnlog.render.visible import replace_unencodable
 
-_ROUNDS = 4
+_MAX_CLEANING_ROUNDS = 4
 _TICKS = re.compile(r"`+")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
-_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*[]<>|#~&"})
+_SPECIAL_ESCAPES = str.maketrans({char: f"\\{char}" for char in "\\`*[]<>|#~&"})
 _UNDERSCORE = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
-_FOLD = re.compile(rb"(?:> )*(?:</?details>|<summary>[^<]*</summary>)\s*")
+_FOLD_TAGS = re.compile(rb"(?:> )*(?:</?details>|<summary>[^<]*</summary>)\s*")
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """A text in which nothing means anything to Markdown; it stays on one line."""
-    return _UNDERSCORE.sub(r"\\_", " ".join(text.split()).translate(_SPECIAL))
+    return _UNDERSCORE.sub(r"\\_", " ".join(text.split()).translate(_SPECIAL_ESCAPES))
 
 
-def emphasised(text: str) -> str:
+def emphasise_text(text: str) -> str:
     """A text as emphasis."""
-    return f"*{escaped(text)}*" if text.strip() else ""
+    return f"*{escape_markdown(text)}*" if text.strip() else ""
 
 
-def inline_code(text: str) -> str:
+def to_inline_code(text: str) -> str:
     """A text as code inside of a line."""
     line = " ".join(text.split())
     ticks = "`" * (1 + max(map(len, _TICKS.findall(line)), default=0))
@@ -33,28 +33,28 @@ def inline_code(text: str) -> str:
     return f"{ticks}{pad}{line}{pad}{ticks}" if line else ""
 
 
-def fenced(text: str, language: str = "") -> str:
+def fence_text(text: str, language: str = "") -> str:
     """A text between fences that are longer than any fence in it."""
     ticks = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
-    return f"{ticks}{language}\n{_lines(text).rstrip()}\n{ticks}"
+    return f"{ticks}{language}\n{_normalise_line_ends(text).rstrip()}\n{ticks}"
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """A text as a quotation."""
     return "\n".join(f"> {line}".rstrip(" ") if not line.strip() else f"> {line}" for line in text.split("\n"))
 
 
-def prose(text: str) -> str:
+def close_open_fence(text: str) -> str:
     """Markdown by itself: a fence that is left open is closed, so that it does not hold what comes behind."""
-    text = _lines(text).strip("\n")
-    fence = _open_fence(text.split("\n"))
+    text = _normalise_line_ends(text).strip("\n")
+    fence = _find_open_fence(text.split("\n"))
     return f"{text}\n{fence}" if fence else text
 
 
-def broken(text: str) -> str:
+def keep_line_breaks(text: str) -> str:
     """Markdown whose lines stay lines: a person's line ends mean something."""
     lines = text.split("\n")
-    inside = _insides(lines)
+    inside = _find_fenced_lines(lines)
     ends = [*lines[1:], ""]
     return "\n".join(
         f"{line.rstrip()}  " if line.strip() and end.strip() and not code else line
@@ -62,23 +62,23 @@ def broken(text: str) -> str:
     )
 
 
-def _open_fence(lines: Iterable[str]) -> str:
+def _find_open_fence(lines: Iterable[str]) -> str:
     fence = ""
     for line in lines:
-        fence = _fence_after(line, fence)
+        fence = _track_fence(line, fence)
     return fence
 
 
-def _insides(lines: list[str]) -> list[bool]:
+def _find_fenced_lines(lines: list[str]) -> list[bool]:
     """Of each line, whether it stands in or at a fence."""
     fence, found = "", []
     for line in lines:
-        before, fence = fence, _fence_after(line, fence)
+        before, fence = fence, _track_fence(line, fence)
         found.append(bool(before or fence))
     return found
 
 
-def _fence_after(line: str, fence: str) -> str:
+def _track_fence(line: str, fence: str) -> str:
     """The fence that is open behind a line."""
     found = _FENCE.match(line)
     if found is None or (found[1][0] == "`" and "`" in found[2]):
@@ -88,15 +88,15 @@ def _fence_after(line: str, fence: str) -> str:
     return "" if found[1].startswith(fence) and not found[2].strip() else fence
 
 
-def _lines(text: str) -> str:
+def _normalise_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def safe(text: str, *, folds: bool = False) -> str:
+def escape_html_tags(text: str, *, folds: bool = False) -> str:
     """Markdown without HTML; with `folds`, but what folds."""
-    data = sound(text).encode()
-    for _ in range(_ROUNDS):
-        places = _html(data, folds) if b"<" in data else []
+    data = replace_unencodable(text).encode()
+    for _ in range(_MAX_CLEANING_ROUNDS):
+        places = _find_html(data, folds) if b"<" in data else []
         if not places:
             return data.decode()
         pieces, done = [], 0
@@ -107,7 +107,7 @@ def safe(text: str, *, folds: bool = False) -> str:
     return data.replace(b"<", b"&lt;").decode()
 
 
-def _html(data: bytes, folds: bool) -> list[tuple[int, int]]:
+def _find_html(data: bytes, folds: bool) -> list[tuple[int, int]]:
     """Where HTML stands in Markdown."""
     import pyromark
 
@@ -115,6 +115,6 @@ def _html(data: bytes, folds: bool) -> list[tuple[int, int]]:
     for event, place in pyromark.events_with_range(data.decode()):
         if isinstance(event, dict) and ("Html" in event or "InlineHtml" in event):
             start, end = place["start"], place["end"]
-            if b"<" in data[start:end] and not (folds and _FOLD.fullmatch(data[start:end])):
+            if b"<" in data[start:end] and not (folds and _FOLD_TAGS.fullmatch(data[start:end])):
                 found.append((start, end))
     return found

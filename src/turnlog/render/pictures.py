@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from turnlog.entries.entry import Body
 from turnlog.render.card import Picture
 
-_KINDS = ("image", "document")
-_PDF = "application/pdf"
-_DEPTH = 3
+_PICTURE_KINDS = ("image", "document")
+_PDF_TYPE = "application/pdf"
+_MAX_NESTING = 3
 """A result holds blocks, and so may a block of a result; deeper nothing is looked for."""
 
 
-class Held(NamedTuple):
+class OwnedPicture(NamedTuple):
     """A picture, and the call whose result holds it."""
 
     picture: Picture
@@ -26,70 +26,72 @@ class Held(NamedTuple):
     """The id of the call; None outside of results."""
 
 
-def held(body: Body, offset: int) -> list[Held]:
+def find_pictures(body: Body, offset: int) -> list[OwnedPicture]:
     """All pictures of an entry in a fixed order; `offset` is where the entry begins in its file."""
     message, attachment = body.get("message"), body.get("attachment")
-    found = list(_in(message.get("content") if isinstance(message, dict) else None, None, _DEPTH))
-    found += _in(attachment.get("prompt") if isinstance(attachment, dict) else None, None, _DEPTH)
+    found = list(_iter_pictures(message.get("content") if isinstance(message, dict) else None, None, _MAX_NESTING))
+    found += _iter_pictures(attachment.get("prompt") if isinstance(attachment, dict) else None, None, _MAX_NESTING)
     owners = {item.owner for item in found}
     if owners <= {None}:  # else the record only repeats them
-        owner = _only_result(message)
-        found += (Held(picture, owner) for picture in _recorded(body.get("toolUseResult")) if owner)
-    return [Held(_placed(item.picture, offset, place), item.owner) for place, item in enumerate(found)]
+        owner = _find_only_call(message)
+        found += (
+            OwnedPicture(picture, owner) for picture in _iter_recorded_pictures(body.get("toolUseResult")) if owner
+        )
+    return [OwnedPicture(_place_picture(item.picture, offset, place), item.owner) for place, item in enumerate(found)]
 
 
-def picture(body: Body, offset: int, place: int) -> Picture | None:
+def find_picture(body: Body, offset: int, place: int) -> Picture | None:
     """One picture of an entry by its place."""
-    found = held(body, offset)
+    found = find_pictures(body, offset)
     return found[place].picture if 0 <= place < len(found) else None
 
 
-def pictured(block: object) -> Picture | None:
+def to_picture(block: object) -> Picture | None:
     """The picture that a block is; None for any other block."""
-    if not isinstance(block, dict) or block.get("type") not in _KINDS:
+    if not isinstance(block, dict) or block.get("type") not in _PICTURE_KINDS:
         return None
     source = block.get("source")
     fields = source if isinstance(source, dict) else block  # servers of MCP have no `source`
-    name = _text(block.get("title")) or _text(fields.get("url")) or _text(fields.get("file_id"))
-    kind = _text(fields.get("media_type")) or _text(fields.get("mimeType"))
-    return Picture(str(block["type"]), kind, _text(fields.get("data")), name)
+    name = _to_text(block.get("title")) or _to_text(fields.get("url")) or _to_text(fields.get("file_id"))
+    kind = _to_text(fields.get("media_type")) or _to_text(fields.get("mimeType"))
+    return Picture(str(block["type"]), kind, _to_text(fields.get("data")), name)
 
 
-def _in(content: object, owner: str | None, depth: int) -> Iterator[Held]:
+def _iter_pictures(content: object, owner: str | None, depth: int) -> Iterator[OwnedPicture]:
     for block in content if isinstance(content, list) else ():
         if not isinstance(block, dict):
             continue
-        if (found := pictured(block)) is not None:
-            yield Held(found, owner)
+        if (found := to_picture(block)) is not None:
+            yield OwnedPicture(found, owner)
         elif block.get("type") == "tool_result" and depth:
-            yield from _in(block.get("content"), _text(block.get("tool_use_id")), depth - 1)
+            yield from _iter_pictures(block.get("content"), _to_text(block.get("tool_use_id")), depth - 1)
 
 
-def _only_result(message: object) -> str | None:
+def _find_only_call(message: object) -> str | None:
     """The call that an entry with one result answers: the record is about that one."""
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    calls = [_text(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
+    calls = [_to_text(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
     return calls[0] if len(calls) == 1 else None
 
 
-def _recorded(structured: Any) -> Iterator[Picture]:
+def _iter_recorded_pictures(structured: Any) -> Iterator[Picture]:
     """What the client's record of a Read holds: an image, a PDF, or pages of one."""
     fields = structured if isinstance(structured, dict) else {}
     file = fields.get("file")
-    if isinstance(file, dict) and (data := _text(file.get("base64"))):
+    if isinstance(file, dict) and (data := _to_text(file.get("base64"))):
         is_pdf = fields.get("type") == "pdf"
-        kind = _PDF if is_pdf else _text(file.get("type"))
-        yield Picture("document" if is_pdf else "image", kind, data, _text(file.get("filePath")))
+        kind = _PDF_TYPE if is_pdf else _to_text(file.get("type"))
+        yield Picture("document" if is_pdf else "image", kind, data, _to_text(file.get("filePath")))
     pages = fields.get("pages")
     for page in pages if isinstance(pages, list) else ():
-        if isinstance(page, dict) and (data := _text(page.get("base64"))):
-            yield Picture("image", _text(page.get("mediaType")), data)
+        if isinstance(page, dict) and (data := _to_text(page.get("base64"))):
+            yield Picture("image", _to_text(page.get("mediaType")), data)
 
 
-def _placed(found: Picture, offset: int, place: int) -> Picture:
+def _place_picture(found: Picture, offset: int, place: int) -> Picture:
     return Picture(found.kind, found.media_type, found.data, found.name, offset, place)
 
 
-def _text(value: object) -> str:
+def _to_text(value: object) -> str:
     return value if isinstance(value, str) else ""

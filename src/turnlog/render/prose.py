@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from turnlog.render.markup import STANDINS, CodeWriter, Writer, is_safe_link
-from turnlog.render.visible import sound
+from turnlog.render.markup import BRACKET_STANDINS, CodeWriter, MarkupWriter, is_safe_link
+from turnlog.render.visible import replace_unencodable
 
-__all__ = ["LARGEST", "is_safe_link", "prose"]
+__all__ = ["MAX_PROSE_CHARS", "is_safe_link", "render_prose"]
 
 if TYPE_CHECKING:
     from nh3 import Cleaner
     from pyromark import Markdown
 
-LARGEST = 200_000
+MAX_PROSE_CHARS = 200_000
 """A longer text is no prose, and is shown as it is."""
 
-_PLACE = re.compile('<pre data-code="([0-9]+)"></pre>')
-_TAGS = frozenset(
+_CODE_PLACE = re.compile('<pre data-code="([0-9]+)"></pre>')
+_ALLOWED_TAGS = frozenset(
     "p br hr h3 h4 h5 h6 em strong del sup sub code pre blockquote ul ol li table tbody tr th td a span div".split()
 )
-_CLASSES = {
+_ALLOWED_CLASSES = {
     "span": {"hidden-char", "html", "math", "picture-link", "task", "dead-link"},
     "div": {"table", "footnote", "html"},
     "blockquote": {"alert", "note", "tip", "important", "warning", "caution"},
@@ -38,22 +38,22 @@ _CLASSES = {
 _FORMULA = re.compile(r"\\([()])|(?m:^[ \t]*)\\(\[)|\\(\])(?=[ \t]*(?m:$))")
 
 
-def prose(text: str, code: CodeWriter) -> Markup:
+def render_prose(text: str, code: CodeWriter) -> Markup:
     """A Markdown text as HTML."""
-    writer = Writer(code)
-    html = writer.written(_parser().events(_protected(sound(text))))
-    clean = _cleaner().clean(html)
-    return Markup(_PLACE.sub(lambda found: writer.blocks[int(found[1])], clean))
+    writer = MarkupWriter(code)
+    html = writer.write_events(_build_parser().events(_protect_formulas(replace_unencodable(text))))
+    clean = _build_cleaner().clean(html)
+    return Markup(_CODE_PLACE.sub(lambda found: writer.blocks[int(found[1])], clean))
 
 
-def _protected(text: str) -> str:
+def _protect_formulas(text: str) -> str:
     if "\\(" not in text and "\\[" not in text:
         return text
-    return _FORMULA.sub(lambda found: STANDINS[found[1] or found[2] or found[3]], text)
+    return _FORMULA.sub(lambda found: BRACKET_STANDINS[found[1] or found[2] or found[3]], text)
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Markdown:
+def _build_parser() -> Markdown:
     from pyromark import Markdown, Options
 
     return Markdown(
@@ -67,11 +67,11 @@ def _parser() -> Markdown:
 
 
 @lru_cache(maxsize=1)
-def _cleaner() -> Cleaner:
+def _build_cleaner() -> Cleaner:
     from nh3 import Cleaner
 
     return Cleaner(
-        tags=set(_TAGS),
+        tags=set(_ALLOWED_TAGS),
         clean_content_tags=set(),
         attributes={
             "a": {"href", "title"},
@@ -80,7 +80,7 @@ def _cleaner() -> Cleaner:
             "pre": {"data-code"},
             "div": {"tabindex"},
         },
-        allowed_classes=_CLASSES,
+        allowed_classes=_ALLOWED_CLASSES,
         url_schemes={"http", "https", "mailto"},
         url_relative="deny",
         link_rel="noopener noreferrer",

@@ -10,46 +10,51 @@ import re
 from collections.abc import Iterator, Mapping
 from html import unescape
 
-_HIDDEN = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "title"})
-_BLOCKS = frozenset(
+_HIDDEN_TAGS = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object", "title"})
+_BLOCK_TAGS = frozenset(
     "address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5"
     " h6 header hr html li main nav ol p pre section summary table tbody tfoot thead ul".split()
 )
-_LINES = frozenset({"li", "dt", "dd", "tbody", "thead", "tfoot"})
-_LISTS = frozenset({"ul", "ol"})
-_MARKS = {"b": "**", "strong": "**", "i": "_", "em": "_", "code": "`"}
-_OPENING = {**_MARKS, "hr": "* * *", "tr": "| ", **{f"h{level}": "#" * level + " " for level in range(1, 7)}}
-_CLOSING = {**_MARKS, "td": " | ", "th": " | "}
-_TAG = re.compile(r"(/?)([a-zA-Z][a-zA-Z0-9]*)")
-_GIVEN = re.compile(r"""\b(href|src|alt)\s*=\s*("[^"]*"|'[^']*'|[^\s"']+)""", re.IGNORECASE)
+_LINE_TAGS = frozenset({"li", "dt", "dd", "tbody", "thead", "tfoot"})
+_LIST_TAGS = frozenset({"ul", "ol"})
+_INLINE_MARKS = {"b": "**", "strong": "**", "i": "_", "em": "_", "code": "`"}
+_OPENING_MARKS = {
+    **_INLINE_MARKS,
+    "hr": "* * *",
+    "tr": "| ",
+    **{f"h{level}": "#" * level + " " for level in range(1, 7)},
+}
+_CLOSING_MARKS = {**_INLINE_MARKS, "td": " | ", "th": " | "}
+_TAG_NAME = re.compile(r"(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_TAG_ATTRIBUTE = re.compile(r"""\b(href|src|alt)\s*=\s*("[^"]*"|'[^']*'|[^\s"']+)""", re.IGNORECASE)
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 _GAPS = re.compile(r"\n{3,}")
-_LONGEST_TAG = 10_000
-_DEEPEST = 8
+_MAX_TAG_CHARS = 10_000
+_MAX_INDENT_LEVELS = 8
 """Lists and quotes are indented so far, and no further."""
 
 
-def text_of(html: str) -> str:
+def convert_html_to_text(html: str) -> str:
     """The text of a page."""
-    reader = _Reader()
-    for text, tag, given in _tokens(html):
+    reader = _PageTextBuilder()
+    for text, tag, given in _iter_tokens(html):
         if tag is None:
-            reader.data(_plain(text))
+            reader.add_text(_unescape_text(text))
         elif tag == "title":
-            reader.title = reader.title or _SPACES.sub(" ", _plain(text)).strip()
+            reader.title = reader.title or _SPACES.sub(" ", _unescape_text(text)).strip()
         elif tag.startswith("/"):
-            reader.end(tag[1:])
-        elif tag not in _HIDDEN:
-            reader.begin(tag, given)
-    return reader.text()
+            reader.end_element(tag[1:])
+        elif tag not in _HIDDEN_TAGS:
+            reader.begin_element(tag, given)
+    return reader.build_text()
 
 
-def _tokens(html: str) -> Iterator[tuple[str, str | None, dict[str, str]]]:
+def _iter_tokens(html: str) -> Iterator[tuple[str, str | None, dict[str, str]]]:
     """Texts (no tag), tags with what they say, and hidden elements with what is in them."""
     at = 0
     while (begin := html.find("<", at)) >= 0:
         yield html[at:begin], None, {}
-        found = _TAG.match(html, begin + 1)
+        found = _TAG_NAME.match(html, begin + 1)
         is_comment = html.startswith("<!--", begin)
         if not (found or html.startswith(("!", "?", "/"), begin + 1)):
             yield "<", None, {}  # a sign in the text, as in a < b
@@ -62,27 +67,27 @@ def _tokens(html: str) -> Iterator[tuple[str, str | None, dict[str, str]]]:
         if found is None:
             continue
         tag = (found[1] + found[2]).lower()
-        if tag in _HIDDEN:
+        if tag in _HIDDEN_TAGS:
             close = re.compile(rf"</{tag}\b", re.IGNORECASE).search(html, at)
             yield html[at : close.start() if close else len(html)], tag, {}
             at = close.start() if close else len(html)
         else:
-            yield "", tag, _given(html[found.end() : min(end, begin + _LONGEST_TAG)])
+            yield "", tag, _parse_attributes(html[found.end() : min(end, begin + _MAX_TAG_CHARS)])
     yield html[at:], None, {}
 
 
-def _given(text: str) -> dict[str, str]:
-    return {name.lower(): _plain(value.strip("\"'")) for name, value in _GIVEN.findall(text)}
+def _parse_attributes(text: str) -> dict[str, str]:
+    return {name.lower(): _unescape_text(value.strip("\"'")) for name, value in _TAG_ATTRIBUTE.findall(text)}
 
 
-def _plain(text: str) -> str:
+def _unescape_text(text: str) -> str:
     try:
         return unescape(text)
     except ValueError:  # a number with thousands of digits
         return text
 
 
-class _Reader:
+class _PageTextBuilder:
     def __init__(self) -> None:
         self.title = ""
         self._parts: list[str] = []
@@ -91,84 +96,84 @@ class _Reader:
         self._pre = 0
         self._link: tuple[str, int] | None = None
 
-    def text(self) -> str:
+    def build_text(self) -> str:
         """What was read."""
         lines = (line.rstrip() for line in "".join(self._parts).split("\n"))
         body = _GAPS.sub("\n\n", "\n".join(lines)).strip("\n")
         return f"{self.title}\n\n{body}".strip()
 
-    def begin(self, tag: str, given: dict[str, str]) -> None:
+    def begin_element(self, tag: str, given: dict[str, str]) -> None:
         """An element begins."""
-        if tag in _BLOCKS or tag in ("br", "tr"):
-            self._break(2 if tag in _BLOCKS and tag not in _LINES else 1)
-        if tag in _LISTS:
+        if tag in _BLOCK_TAGS or tag in ("br", "tr"):
+            self._break_lines(2 if tag in _BLOCK_TAGS and tag not in _LINE_TAGS else 1)
+        if tag in _LIST_TAGS:
             self._lists.append(0 if tag == "ol" else None)
         elif tag == "li":
-            self._item()
+            self._begin_item()
         elif tag == "blockquote":
             self._quotes += 1
         elif tag == "pre":
-            self._put("```\n")
+            self._append_text("```\n")
             self._pre += 1
         elif tag == "a":
             self._link = (given.get("href", ""), len(self._parts))
         elif tag == "img" and given.get("alt"):
-            self._put(f"![{given['alt']}]({given.get('src', '')})")
+            self._append_text(f"![{given['alt']}]({given.get('src', '')})")
         else:
-            self._mark(_OPENING, tag)
+            self._add_mark(_OPENING_MARKS, tag)
         if tag == "hr":
-            self._break(2)
+            self._break_lines(2)
 
-    def end(self, tag: str) -> None:
+    def end_element(self, tag: str) -> None:
         """An element ends."""
-        if tag in _LISTS and self._lists:
+        if tag in _LIST_TAGS and self._lists:
             self._lists.pop()
         elif tag == "blockquote" and self._quotes:
             self._quotes -= 1
         elif tag == "pre" and self._pre:
             self._pre -= 1
-            self._break(1)
-            self._put("```")
+            self._break_lines(1)
+            self._append_text("```")
         elif tag == "a":
             self._end_link()
         else:
-            self._mark(_CLOSING, tag)
-        if tag in _BLOCKS and tag != "li":
-            self._break(1 if tag in _LINES or (tag in _LISTS and self._lists) else 2)
+            self._add_mark(_CLOSING_MARKS, tag)
+        if tag in _BLOCK_TAGS and tag != "li":
+            self._break_lines(1 if tag in _LINE_TAGS or (tag in _LIST_TAGS and self._lists) else 2)
 
-    def _mark(self, marks: Mapping[str, str], tag: str) -> None:
-        if tag in marks and not (self._pre and tag in _MARKS):
-            self._put(marks[tag])
+    def _add_mark(self, marks: Mapping[str, str], tag: str) -> None:
+        if tag in marks and not (self._pre and tag in _INLINE_MARKS):
+            self._append_text(marks[tag])
 
-    def data(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Some text."""
         if not self._pre:
             text = _SPACES.sub(" ", text)
             if not self._parts or self._parts[-1].endswith(("\n", " ")):
                 text = text.lstrip(" ")
         if text:
-            self._put(text)
+            self._append_text(text)
 
-    def _put(self, text: str) -> None:
+    def _append_text(self, text: str) -> None:
         if self._quotes and (not self._parts or self._parts[-1].endswith("\n")):
-            text = "> " * min(self._quotes, _DEEPEST) + text
+            text = "> " * min(self._quotes, _MAX_INDENT_LEVELS) + text
         self._parts.append(text)
 
-    def _break(self, lines: int) -> None:
+    def _break_lines(self, lines: int) -> None:
         """Begin a new line, or a new paragraph."""
         if self._parts:
             there = len(self._parts[-1]) - len(self._parts[-1].rstrip("\n"))
             if there < lines:
                 self._parts.append("\n" * lines)
 
-    def _item(self) -> None:
-        indent = "    " * (min(len(self._lists), _DEEPEST) - 1)
+    def _begin_item(self) -> None:
+        indent = "    " * (min(len(self._lists), _MAX_INDENT_LEVELS) - 1)
         number = self._lists[-1] if self._lists else None
         if number is None:
-            self._put(f"{indent}*   ")
+            self._append_text(f"{indent}*   ")
         else:
             self._lists[-1] = number + 1
-            self._put(f"{indent}{number + 1}.  ")
+            self._append_text(f"{indent}{number + 1}.  ")
 
     def _end_link(self) -> None:
         href, begin = self._link or ("", 0)

@@ -8,32 +8,37 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.render.card import Picture, Tree
-from turnlog.render.figures import count
-from turnlog.render.view import AnyView, Odd
-from turnlog.session.timeline.timeline import Item
+from turnlog.render.card import Picture, TreeSection
+from turnlog.render.figures import format_count
+from turnlog.render.view import AnswerOther, AnyView
+from turnlog.session.timeline.timeline import TimelineItem
 
-LONGEST = 500_000
+MAX_TEXT_CHARS = 500_000
 """So many characters of a text are shown; clients cut what tools print long before."""
 
 
-def shortened(views: Sequence[AnyView], items: Sequence[Item]) -> list[AnyView]:
+def shorten_views(views: Sequence[AnyView], items: Sequence[TimelineItem]) -> list[AnyView]:
     """The views of some items, without what no page could hold."""
-    return [_cut(view) if _is_large(item) else view for view, item in zip(views, items, strict=True)]
+    return [_shorten_value(view) if _is_large_item(item) else view for view, item in zip(views, items, strict=True)]
 
 
-def _is_large(item: Item) -> bool:
-    return any(size > LONGEST for _, size in (*item.lines, *item.results))
+def _is_large_item(item: TimelineItem) -> bool:
+    return any(size > MAX_TEXT_CHARS for _, size in (*item.lines, *item.results))
 
 
-def _cut(value: Any) -> Any:
+def _shorten_value(value: Any) -> Any:
     match value:
-        case str() if len(value) > LONGEST:
-            return f"{value[:LONGEST]}\n… {count(len(value) - LONGEST, 'more character')}, in the raw entry"
-        case Picture() | Tree() | Odd():  # a picture has an address of its own, and trees are short anyway
+        case str() if len(value) > MAX_TEXT_CHARS:
+            return (
+                f"{value[:MAX_TEXT_CHARS]}\n… {format_count(len(value) - MAX_TEXT_CHARS, 'more character')}, "
+                f"in the raw entry"
+            )
+        case (
+            Picture() | TreeSection() | AnswerOther()
+        ):  # a picture has an address of its own, and trees are short anyway
             return value
         case Struct():
-            return replace(value, **{name: _cut(getattr(value, name)) for name in value.__struct_fields__})
+            return replace(value, **{name: _shorten_value(getattr(value, name)) for name in value.__struct_fields__})
         case tuple():
-            return tuple(map(_cut, value))
+            return tuple(map(_shorten_value, value))
     return value

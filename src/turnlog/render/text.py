@@ -7,159 +7,162 @@ from collections.abc import Iterator
 from turnlog.render import card as parts
 from turnlog.render.card import Card, Section
 from turnlog.render.view import (
-    Answer,
+    AnswerBlock,
+    AnswerCall,
+    AnswerOther,
+    AnswerPicture,
+    AnswerText,
+    AnswerThinking,
+    AnswerView,
     AnyView,
-    Block,
-    Called,
-    Compaction,
-    Event,
-    Meta,
-    Odd,
-    Prompt,
-    Said,
-    Shot,
-    Thought,
+    CompactionView,
+    EventView,
+    MetaView,
+    PromptView,
 )
-from turnlog.render.wishes import Wishes, wished
+from turnlog.render.wishes import RenderOptions, filter_view
 from turnlog.render.wording import (
-    agent_words,
-    compacted,
-    diff_lines,
-    facts,
-    hit_lines,
-    pictured,
-    pretty,
-    printed,
-    turn_head,
-    when,
+    describe_agent,
+    describe_compaction,
+    describe_picture,
+    format_json,
+    format_turn_head,
+    format_utc_time,
+    list_card_facts,
+    list_diff_lines,
+    list_hit_lines,
+    to_screen_text,
 )
 
 INDENT = "    "
-_RULE = "=" * 72
-_BOXES = {"completed": "[x]", "in_progress": "[>]"}
+_RULE_LINE = "=" * 72
+_TASK_BOXES = {"completed": "[x]", "in_progress": "[>]"}
 
 
-def text(view: AnyView, wishes: Wishes = Wishes()) -> str:  # noqa: B008 - a value, not an object
+def render_text(view: AnyView, wishes: RenderOptions = RenderOptions()) -> str:  # noqa: B008 - a value, not an object
     """A view as plain text that ends with a line end; empty where nothing of it is wished for."""
-    chosen = wished(view, wishes)
-    pieces = [piece.strip("\n") for piece in _pieces(chosen)] if chosen is not None else []
+    chosen = filter_view(view, wishes)
+    pieces = [piece.strip("\n") for piece in _iter_pieces(chosen)] if chosen is not None else []
     return "".join(f"{piece}\n\n" for piece in pieces if piece.strip())
 
 
-def _pieces(view: AnyView) -> Iterator[str]:
+def _iter_pieces(view: AnyView) -> Iterator[str]:
     match view:
-        case Prompt():
-            yield from _prompt(view)
-        case Answer():
+        case PromptView():
+            yield from _render_prompt(view)
+        case AnswerView():
             for block in view.blocks:
-                yield from _block(block)
-        case Event():
-            words = printed(view.text) if view.is_terminal else view.text
+                yield from _render_block(block)
+        case EventView():
+            words = to_screen_text(view.text) if view.is_terminal else view.text
             tone = f"{view.tone.upper()}: " if view.tone in ("error", "warning") else ""
-            yield _bracketed(tone + words.strip())
-            yield indented(printed(view.detail) if view.is_terminal else view.detail)
-        case Compaction():
-            yield f"{_RULE}\n{compacted(view)}"
-            yield indented(view.summary)
-        case Meta():
-            yield "\n".join(" ".join(filter(None, (row.name, when(row.time), _line(row.gist)))) for row in view.rows)
+            yield _bracket_text(tone + words.strip())
+            yield indent_text(to_screen_text(view.detail) if view.is_terminal else view.detail)
+        case CompactionView():
+            yield f"{_RULE_LINE}\n{describe_compaction(view)}"
+            yield indent_text(view.summary)
+        case MetaView():
+            yield "\n".join(
+                " ".join(filter(None, (row.name, format_utc_time(row.time), _to_line(row.gist)))) for row in view.rows
+            )
 
 
-def _bracketed(words: str) -> str:
+def _bracket_text(words: str) -> str:
     return f"[{words}]" if words else ""
 
 
-def _prompt(view: Prompt) -> Iterator[str]:
-    yield turn_head(view) if view.kind == "typed" else f"{_RULE}\n{turn_head(view)}\n{_RULE}"
-    yield indented(view.text, "> ")
+def _render_prompt(view: PromptView) -> Iterator[str]:
+    yield format_turn_head(view) if view.kind == "typed" else f"{_RULE_LINE}\n{format_turn_head(view)}\n{_RULE_LINE}"
+    yield indent_text(view.text, "> ")
     for name, words in view.context:
-        yield f"{_line(name)}:\n{indented(words)}"
+        yield f"{_to_line(name)}:\n{indent_text(words)}"
     for picture in view.pictures:
-        yield _bracketed(pictured(picture))
+        yield _bracket_text(describe_picture(picture))
 
 
-def _block(block: Block) -> Iterator[str]:
+def _render_block(block: AnswerBlock) -> Iterator[str]:
     match block:
-        case Said(words):
-            yield _lines(words)
-        case Thought(words):
-            yield f"(thinking)\n{indented(words, '| ')}" if words.strip() else ""
-        case Shot(picture):
-            yield _bracketed(pictured(picture))
-        case Called(card):
-            yield _card(card)
-        case Odd(kind, value):
-            yield f"[{_line(kind)}]\n{indented(pretty(value))}"
+        case AnswerText(words):
+            yield _normalise_line_ends(words)
+        case AnswerThinking(words):
+            yield f"(thinking)\n{indent_text(words, '| ')}" if words.strip() else ""
+        case AnswerPicture(picture):
+            yield _bracket_text(describe_picture(picture))
+        case AnswerCall(card):
+            yield _render_card(card)
+        case AnswerOther(kind, value):
+            yield f"[{_to_line(kind)}]\n{indent_text(format_json(value))}"
 
 
-def _card(card: Card) -> str:
-    more = ", ".join(map(_line, facts(card)))
-    head = f"* {_line(card.tool)} {_line(card.title)}".rstrip() + (f" ({more})" if more else "")
-    pieces = [piece for section in (*card.asked, *card.answered) for piece in _section(section)]
-    return "\n".join([head, *(indented(piece.strip("\n")) for piece in pieces if piece.strip())])
+def _render_card(card: Card) -> str:
+    more = ", ".join(map(_to_line, list_card_facts(card)))
+    head = f"* {_to_line(card.tool)} {_to_line(card.title)}".rstrip() + (f" ({more})" if more else "")
+    pieces = [piece for section in (*card.asked, *card.answered) for piece in _render_section(section)]
+    return "\n".join([head, *(indent_text(piece.strip("\n")) for piece in pieces if piece.strip())])
 
 
-def _section(section: Section) -> Iterator[str]:
+def _render_section(section: Section) -> Iterator[str]:
     match section:
-        case parts.Code() | parts.Text() | parts.Plain():
-            yield _titled(section.title, section.text)
-        case parts.Terminal():
-            yield _titled("error output" if section.stream == "error" else "", printed(section.text))
-        case parts.Diff():
-            yield _titled(section.note, "\n".join(diff_lines(section)))
-        case parts.Fields():
-            yield "\n".join(f"{_line(name)}: {_line(value)}" for name, value in section.rows)
-        case parts.Tree():
-            yield _titled(section.title, pretty(section.value))
-        case parts.Hits():
-            yield "\n".join(hit_lines(section))
-        case parts.Link():
-            yield "\n".join(filter(None, (_line(section.title), section.url, section.text)))
-        case parts.Checklist():
-            yield "\n".join(_task(task) for task in section.tasks)
-        case parts.Questions():
-            yield from (_choice(choice) for choice in section.choices)
-        case parts.Agent():
-            yield f"sub-agent: {_line(agent_words(section))}"
+        case parts.CodeSection() | parts.TextSection() | parts.PlainSection():
+            yield _render_titled(section.title, section.text)
+        case parts.TerminalSection():
+            yield _render_titled("error output" if section.stream == "error" else "", to_screen_text(section.text))
+        case parts.DiffSection():
+            yield _render_titled(section.note, "\n".join(list_diff_lines(section)))
+        case parts.FieldsSection():
+            yield "\n".join(f"{_to_line(name)}: {_to_line(value)}" for name, value in section.rows)
+        case parts.TreeSection():
+            yield _render_titled(section.title, format_json(section.value))
+        case parts.HitsSection():
+            yield "\n".join(list_hit_lines(section))
+        case parts.LinkSection():
+            yield "\n".join(filter(None, (_to_line(section.title), section.url, section.text)))
+        case parts.ChecklistSection():
+            yield "\n".join(_render_task(task) for task in section.tasks)
+        case parts.QuestionsSection():
+            yield from (_render_choice(choice) for choice in section.choices)
+        case parts.AgentSection():
+            yield f"sub-agent: {_to_line(describe_agent(section))}"
         case parts.Picture():
-            yield _bracketed(pictured(section))
+            yield _bracket_text(describe_picture(section))
 
 
-def _titled(title: str, words: str) -> str:
-    return f"{_line(title)}:\n{words}" if title and words.strip() else words
+def _render_titled(title: str, words: str) -> str:
+    return f"{_to_line(title)}:\n{words}" if title and words.strip() else words
 
 
-def _task(task: parts.Task) -> str:
-    state = "" if task.state in ("pending", *_BOXES) else task.state
+def _render_task(task: parts.ChecklistTask) -> str:
+    state = "" if task.state in ("pending", *_TASK_BOXES) else task.state
     note = ", ".join(filter(None, (state, task.change)))
-    return f"{_BOXES.get(task.state, '[ ]')} {_line(task.text)}" + (f" ({_line(note)})" if note else "")
+    return f"{_TASK_BOXES.get(task.state, '[ ]')} {_to_line(task.text)}" + (f" ({_to_line(note)})" if note else "")
 
 
-def _choice(choice: parts.Choice) -> str:
-    lines = [_line(choice.question)]
+def _render_choice(choice: parts.QuestionChoice) -> str:
+    lines = [_to_line(choice.question)]
     for label, description in choice.options:
         lines.append(
-            f"{_chosen(label in choice.answers)} {_line(label)}" + (f": {_line(description)}" if description else "")
+            f"{_render_choice_mark(label in choice.answers)} {_to_line(label)}"
+            + (f": {_to_line(description)}" if description else "")
         )
     labels = {label for label, _ in choice.options}
-    lines += [f"{_chosen(True)} {_line(answer)}" for answer in choice.answers if answer not in labels]
+    lines += [f"{_render_choice_mark(True)} {_to_line(answer)}" for answer in choice.answers if answer not in labels]
     return "\n".join(lines)
 
 
-def _chosen(is_so: bool) -> str:
+def _render_choice_mark(is_so: bool) -> str:
     return "(x)" if is_so else "( )"
 
 
-def _line(words: str) -> str:
+def _to_line(words: str) -> str:
     return " ".join(words.split())
 
 
-def _lines(words: str) -> str:
+def _normalise_line_ends(words: str) -> str:
     return words.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def indented(words: str, by: str = INDENT) -> str:
+def indent_text(words: str, by: str = INDENT) -> str:
     """A text with something before each line; nothing stays nothing."""
     if not words.strip():
         return ""
-    return "\n".join(f"{by}{line}".rstrip() for line in _lines(words).strip("\n").split("\n"))
+    return "\n".join(f"{by}{line}".rstrip() for line in _normalise_line_ends(words).strip("\n").split("\n"))

@@ -6,49 +6,49 @@ import math
 import re
 from typing import Any
 
-from turnlog.entries.decode import patient
+from turnlog.entries.decode import decode_patiently
 
 Json = dict[str, Any]
-SHORT = 200
+MAX_LINE_CHARS = 200
 """So many characters fit on the line of a title, or beside the name of a field."""
-_MARKS = re.compile(r"^(?:#{2,6} \S|```|\|.*\|[ \t]*$)|\*\*\S|\]\(\w", re.MULTILINE)
+_MARKDOWN_SIGNS = re.compile(r"^(?:#{2,6} \S|```|\|.*\|[ \t]*$)|\*\*\S|\]\(\w", re.MULTILINE)
 """What hardly anything but Markdown has; lists and `#` stand in YAML and scripts too."""
-_LOOKED_AT = 20_000
+_MAX_CHECKED_CHARS = 20_000
 
 
-def fields(value: object) -> Json:
+def to_dict(value: object) -> Json:
     """An object; empty where there is none."""
     return value if isinstance(value, dict) else {}
 
 
-def rows(value: object) -> list[Any]:
+def to_list(value: object) -> list[Any]:
     """A list; empty where there is none."""
     return value if isinstance(value, list) else []
 
 
-def objects(value: object) -> list[Json]:
+def to_dict_list(value: object) -> list[Json]:
     """The objects of a list."""
-    return [item for item in rows(value) if isinstance(item, dict)]
+    return [item for item in to_list(value) if isinstance(item, dict)]
 
 
-def strings(value: object) -> list[str]:
+def to_string_list(value: object) -> list[str]:
     """The texts of a list."""
-    return [item for item in rows(value) if isinstance(item, str)]
+    return [item for item in to_list(value) if isinstance(item, str)]
 
 
-def text(*values: object) -> str:
+def pick_text(*values: object) -> str:
     """The first of some values that is a text and not empty."""
     return next((value for value in values if isinstance(value, str) and value), "")
 
 
-def number(value: object) -> int | None:
+def to_count(value: object) -> int | None:
     """A count; None for anything that is none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return round(value) if 0 <= value < 1 << 53 else None
 
 
-def scalar(value: object) -> str:
+def format_scalar(value: object) -> str:
     """A text, number or truth value as a person writes it."""
     if isinstance(value, str):
         return value
@@ -59,35 +59,35 @@ def scalar(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else ""
 
 
-def line(words: str, limit: int = SHORT) -> str:
+def to_short_line(words: str, limit: int = MAX_LINE_CHARS) -> str:
     """A text on one line, and not too long."""
     short = " ".join(words[: 4 * limit].split())
     return short if len(short) <= limit else short[: limit - 1].rstrip() + "…"
 
 
-def inside(path: str, cwd: str | None) -> str:
+def strip_working_folder(path: str, cwd: str | None) -> str:
     """A path as seen from the working folder."""
     if cwd and len(path) > len(cwd) + 1 and path.startswith(cwd) and path[len(cwd)] in "/\\":
         return path[len(cwd) + 1 :]
     return path
 
 
-def tagged(words: str, name: str) -> str:
+def read_tag(words: str, name: str) -> str:
     """What stands between the first tags of a name; a search by pattern would take for ever on tags without end."""
     _, opened, rest = words.partition(f"<{name}>")
     inner, closed, _ = rest.partition(f"</{name}>")
     return inner.strip() if opened and closed else ""
 
 
-def parsed(words: str) -> Any:
+def parse_json_value(words: str) -> Any:
     """The object or list that a text is in JSON; None for any other text."""
     short = words.strip()
     if (short[:1], short[-1:]) not in (("{", "}"), ("[", "]")):
         return None
-    found = patient(short.encode("utf-8", "replace"))
+    found = decode_patiently(short.encode("utf-8", "replace"))
     return found.value if found is not None and isinstance(found.value, dict | list) else None
 
 
 def is_markdown(words: str) -> bool:
     """Whether a text seems to be written in Markdown."""
-    return len(_MARKS.findall(words[:_LOOKED_AT])) > 1
+    return len(_MARKDOWN_SIGNS.findall(words[:_MAX_CHECKED_CHARS])) > 1

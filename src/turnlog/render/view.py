@@ -13,42 +13,42 @@ from msgspec import Struct
 from turnlog.render.card import Card, Picture
 
 
-class Said(Struct, frozen=True, tag_field="block", tag="text"):
+class AnswerText(Struct, frozen=True, tag_field="block", tag="text"):
     """A text of an answer, in Markdown."""
 
     text: str
 
 
-class Thought(Struct, frozen=True, tag_field="block", tag="thinking"):
+class AnswerThinking(Struct, frozen=True, tag_field="block", tag="thinking"):
     """Thinking; many clients record only that there was some."""
 
     text: str
     """Empty where it was not recorded."""
 
 
-class Shot(Struct, frozen=True, tag_field="block", tag="picture"):
+class AnswerPicture(Struct, frozen=True, tag_field="block", tag="picture"):
     """A picture or document that stands in an answer."""
 
     picture: Picture
 
 
-class Called(Struct, frozen=True, tag_field="block", tag="call"):
+class AnswerCall(Struct, frozen=True, tag_field="block", tag="call"):
     """A tool call with its result."""
 
     card: Card
 
 
-class Odd(Struct, frozen=True, tag_field="block", tag="other"):
+class AnswerOther(Struct, frozen=True, tag_field="block", tag="other"):
     """A block of a kind that nobody knows."""
 
     kind: str
     value: Any
 
 
-Block: TypeAlias = Said | Thought | Shot | Called | Odd
+AnswerBlock: TypeAlias = AnswerText | AnswerThinking | AnswerPicture | AnswerCall | AnswerOther
 
 
-class Tokens(Struct, frozen=True):
+class AnswerTokens(Struct, frozen=True):
     """What an answer used."""
 
     input: int = 0
@@ -61,7 +61,7 @@ class Tokens(Struct, frozen=True):
     """final, partial, placeholder, missing: how far the output can be trusted."""
 
 
-class View(Struct, frozen=True):
+class BaseView(Struct, frozen=True):
     """What every view has."""
 
     key: str
@@ -73,7 +73,7 @@ class View(Struct, frozen=True):
     """Where its first line begins in the file: leads to the raw entry."""
 
 
-class Prompt(View, frozen=True, tag_field="view", tag="prompt"):
+class PromptView(BaseView, frozen=True, tag_field="view", tag="prompt"):
     """What a person typed, or what else set off or joined a turn."""
 
     kind: str
@@ -88,12 +88,12 @@ class Prompt(View, frozen=True, tag_field="view", tag="prompt"):
     """What a peer, a teammate or a channel is called."""
 
 
-class Answer(View, frozen=True, tag_field="view", tag="answer"):
+class AnswerView(BaseView, frozen=True, tag_field="view", tag="answer"):
     """One message of the model."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[AnswerBlock, ...]
     model: str | None = None
-    tokens: Tokens | None = None
+    tokens: AnswerTokens | None = None
     stop_reason: str | None = None
     is_error: bool = False
     """An API error that the client wrote down as an answer."""
@@ -101,7 +101,7 @@ class Answer(View, frozen=True, tag_field="view", tag="answer"):
     """The client made it up."""
 
 
-class Event(View, frozen=True, tag_field="view", tag="event"):
+class EventView(BaseView, frozen=True, tag_field="view", tag="event"):
     """Something else that happened: an interruption, an API error, a hook, the output of a command, a notification."""
 
     kind: str
@@ -116,7 +116,7 @@ class Event(View, frozen=True, tag_field="view", tag="event"):
     """Whether text and detail are what a terminal would get, with ANSI escapes."""
 
 
-class Compaction(View, frozen=True, tag_field="view", tag="compaction"):
+class CompactionView(BaseView, frozen=True, tag_field="view", tag="compaction"):
     """Older messages were replaced by a summary."""
 
     trigger: str | None
@@ -131,7 +131,7 @@ class Compaction(View, frozen=True, tag_field="view", tag="compaction"):
     """In Markdown; empty where there is none."""
 
 
-class Row(Struct, frozen=True):
+class MetaRow(Struct, frozen=True):
     """One entry that says nothing to a reader."""
 
     offset: int
@@ -143,10 +143,10 @@ class Row(Struct, frozen=True):
     uuid: str | None = None
 
 
-class Meta(View, frozen=True, tag_field="view", tag="meta"):
+class MetaView(BaseView, frozen=True, tag_field="view", tag="meta"):
     """Entries of the client's own book-keeping, shown on request."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[MetaRow, ...]
 
 
-AnyView: TypeAlias = Prompt | Answer | Event | Compaction | Meta
+AnyView: TypeAlias = PromptView | AnswerView | EventView | CompactionView | MetaView

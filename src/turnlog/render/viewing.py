@@ -10,98 +10,106 @@ from collections.abc import Sequence
 from typing import Any
 
 from turnlog.entries.entry import Entry
-from turnlog.render.answers import Answers
-from turnlog.render.events import named, notified, reported, told
-from turnlog.render.gists import row
-from turnlog.render.pictures import held
-from turnlog.render.values import fields, number, rows, text
-from turnlog.render.view import AnyView, Compaction, Event, Meta, Prompt
+from turnlog.render.answers import AnswerViewBuilder
+from turnlog.render.events import describe_entry_event, name_entry, read_notification, read_task_report
+from turnlog.render.gists import build_meta_row
+from turnlog.render.pictures import find_pictures
+from turnlog.render.values import pick_text, to_count, to_dict, to_list
+from turnlog.render.view import AnyView, CompactionView, EventView, MetaView, PromptView
 from turnlog.session.prompts import Prompt as Understood
-from turnlog.session.prompts import read, read_queued, understand
+from turnlog.session.prompts import parse_queued_prompt, parse_user_body, parse_user_entry
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.timeline import Compacted, Head, Item
+from turnlog.session.timeline.timeline import TimelineCompaction, TimelineHead, TimelineItem
 
-__all__ = ["views"]
+__all__ = ["build_item_views"]
 
 
-def views(excerpt: Excerpt, items: Sequence[Item], head: Head | None = None) -> list[AnyView]:
+def build_item_views(
+    excerpt: Excerpt, items: Sequence[TimelineItem], head: TimelineHead | None = None
+) -> list[AnyView]:
     """What there is to show of some items of a timeline, in order; the head adds what only the whole session tells."""
-    maker = _Views(excerpt, head)
-    return [maker.view(item) for item in items]
+    maker = _ViewBuilder(excerpt, head)
+    return [maker.build_view(item) for item in items]
 
 
-class _Views:
-    def __init__(self, excerpt: Excerpt, head: Head | None) -> None:
+class _ViewBuilder:
+    def __init__(self, excerpt: Excerpt, head: TimelineHead | None) -> None:
         self.excerpt = excerpt
         self.file = excerpt.session.file
-        self.answers = Answers(excerpt, head.agents if head else ())
+        self.answers = AnswerViewBuilder(excerpt, head.agents if head else ())
         self.compactions = {found.key: found for found in head.compactions} if head else {}
 
-    def view(self, item: Item) -> AnyView:
+    def build_view(self, item: TimelineItem) -> AnyView:
         """One item."""
-        entry = self.excerpt.entry(item.lines[0]) if item.lines else None
+        entry = self.excerpt.find_entry(item.lines[0]) if item.lines else None
         if entry is None or item.kind == "meta":
-            return self._meta(item)
+            return self._build_meta(item)
         match item.kind:
             case "prompt":
-                return self._prompt(item, entry, understand(self.file, entry))
+                return self._build_prompt(item, entry, parse_user_entry(self.file, entry))
             case "typed":
-                return self._typed(item, entry)
+                return self._build_typed(item, entry)
             case "answer":
-                return self.answers.view(item) or self._meta(item)
+                return self.answers.build_view(item) or self._build_meta(item)
             case "compaction":
-                return self._compaction(item, entry)
-        return self._event(item, entry)
+                return self._build_compaction(item, entry)
+        return self._build_event(item, entry)
 
     # -- prompts
 
-    def _prompt(self, item: Item, entry: Entry, said: Understood, kind: str | None = None) -> Prompt:
-        offset = self.excerpt.offset(entry)
+    def _build_prompt(self, item: TimelineItem, entry: Entry, said: Understood, kind: str | None = None) -> PromptView:
+        offset = self.excerpt.find_offset(entry)
         words, context = said.text, said.context
         if said.kind == "notification":
-            words, report = notified(said.text), reported(said.text)
+            words, report = read_notification(said.text), read_task_report(said.text)
             context = (*context, ("result", report)) if report else context
-        pictures = tuple(found.picture for found in held(self.file.body(entry), offset) if found.owner is None)
-        return Prompt(
+        pictures = tuple(
+            found.picture for found in find_pictures(self.file.read_body(entry), offset) if found.owner is None
+        )
+        return PromptView(
             item.key, item.turn, item.time, offset, kind or said.kind, words, context, pictures,
             said.speaker.kind, said.speaker.name,
         )  # fmt: skip
 
-    def _typed(self, item: Item, entry: Entry) -> Prompt:
+    def _build_typed(self, item: TimelineItem, entry: Entry) -> PromptView:
         """What was typed while a turn was at work: an attachment of new clients, a note in the queue of old ones."""
-        body = self.file.body(entry)
-        attachment = fields(body.get("attachment"))
-        said = read_queued(attachment) if attachment else read({"message": {"content": body.get("content")}})
-        return self._prompt(item, entry, said, "typed")
+        body = self.file.read_body(entry)
+        attachment = to_dict(body.get("attachment"))
+        said = (
+            parse_queued_prompt(attachment)
+            if attachment
+            else parse_user_body({"message": {"content": body.get("content")}})
+        )
+        return self._build_prompt(item, entry, said, "typed")
 
     # -- what else happened
 
-    def _event(self, item: Item, entry: Entry) -> Event:
-        offset = self.excerpt.offset(entry)
-        found = told(self.file, entry)
+    def _build_event(self, item: TimelineItem, entry: Entry) -> EventView:
+        offset = self.excerpt.find_offset(entry)
+        found = describe_entry_event(self.file, entry)
         if found is None:
-            return Event(item.key, item.turn, item.time, offset, "system", named(self.file, entry), "note")
-        return Event(item.key, item.turn, item.time, offset, *found)
+            return EventView(item.key, item.turn, item.time, offset, "system", name_entry(self.file, entry), "note")
+        return EventView(item.key, item.turn, item.time, offset, *found)
 
-    def _compaction(self, item: Item, entry: Entry) -> Compaction:
-        offset = self.excerpt.offset(entry)
-        known = self.compactions.get(item.key) or _stated(item.key, self.file.body(entry))
-        summary = next((found for place in item.lines[1:] if (found := self.excerpt.entry(place))), None)
-        words = understand(self.file, summary).text if summary else ""
-        return Compaction(
+    def _build_compaction(self, item: TimelineItem, entry: Entry) -> CompactionView:
+        offset = self.excerpt.find_offset(entry)
+        known = self.compactions.get(item.key) or _read_boundary(item.key, self.file.read_body(entry))
+        summary = next((found for place in item.lines[1:] if (found := self.excerpt.find_entry(place))), None)
+        words = parse_user_entry(self.file, summary).text if summary else ""
+        return CompactionView(
             item.key, item.turn, item.time, offset, known.trigger, known.before, known.after, known.entries,
             known.preserved, words,
         )  # fmt: skip
 
-    def _meta(self, item: Item) -> Meta:
-        found = [(place[0], self.excerpt.at(place[0])) for place in item.lines]
-        shown = tuple(row(self.file, line, offset) for offset, line in found if line is not None)
-        return Meta(item.key, item.turn, item.time, item.lines[0][0] if item.lines else 0, shown)
+    def _build_meta(self, item: TimelineItem) -> MetaView:
+        found = [(place[0], self.excerpt.find_item_at(place[0])) for place in item.lines]
+        shown = tuple(build_meta_row(self.file, line, offset) for offset, line in found if line is not None)
+        return MetaView(item.key, item.turn, item.time, item.lines[0][0] if item.lines else 0, shown)
 
 
-def _stated(key: str, body: dict[str, Any]) -> Compacted:
+def _read_boundary(key: str, body: dict[str, Any]) -> TimelineCompaction:
     """What a boundary itself says of its compaction."""
-    facts = fields(body.get("compactMetadata"))
-    before, after = number(facts.get("preTokens")), number(facts.get("postTokens"))
-    kept = len(rows(fields(facts.get("preservedMessages")).get("uuids")))
-    return Compacted(key, text(facts.get("trigger")) or None, before, after, 0, kept)
+    facts = to_dict(body.get("compactMetadata"))
+    before, after = to_count(facts.get("preTokens")), to_count(facts.get("postTokens"))
+    kept = len(to_list(to_dict(facts.get("preservedMessages")).get("uuids")))
+    return TimelineCompaction(key, pick_text(facts.get("trigger")) or None, before, after, 0, kept)

@@ -11,20 +11,20 @@ import unicodedata
 
 from markupsafe import Markup, escape
 
-_UNSEEN = (
+_UNSEEN_CHARS = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]+"
     # So many marks on one letter would reach over the lines above and below.
     "|[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{5,}"
 )
-_HIDDEN = re.compile(_UNSEEN)
-_SPECIAL = re.compile(_UNSEEN.replace("[", "[&<>\"'", 1))
+_HIDDEN_RUN = re.compile(_UNSEEN_CHARS)
+_SPECIAL_RUN = re.compile(_UNSEEN_CHARS.replace("[", "[&<>\"'", 1))
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_TAGS = re.compile("[\U000e0020-\U000e007e]+")
-_NAMED = 4
+_TAG_CHARS = re.compile("[\U000e0020-\U000e007e]+")
+_MAX_NAMED_CHARS = 4
 """So many characters of a run are named; the others are counted."""
-_CONTROLS = (
+_CONTROL_NAMES = (
     "NULL,START OF HEADING,START OF TEXT,END OF TEXT,END OF TRANSMISSION,ENQUIRY,ACKNOWLEDGE,BELL,BACKSPACE,TAB,"
     "LINE FEED,LINE TABULATION,FORM FEED,CARRIAGE RETURN,SHIFT OUT,SHIFT IN,DATA LINK ESCAPE,DEVICE CONTROL ONE,"
     "DEVICE CONTROL TWO,DEVICE CONTROL THREE,DEVICE CONTROL FOUR,NEGATIVE ACKNOWLEDGE,SYNCHRONOUS IDLE,"
@@ -33,70 +33,72 @@ _CONTROLS = (
 ).split(",")
 
 
-def shown(text: str) -> Markup:
+def escape_to_markup(text: str) -> Markup:
     """A text as HTML, with a mark for what can't be seen."""
-    return Markup(spelled(text))
+    return Markup(escape_text(text))
 
 
-def spelled(text: str) -> str:
+def escape_text(text: str) -> str:
     """The same as a plain string, for those who put many small pieces together."""
-    if not _SPECIAL.search(text):
+    if not _SPECIAL_RUN.search(text):
         return text
-    text = unified(text)
-    if not _HIDDEN.search(text):
+    text = normalise_line_ends(text)
+    if not _HIDDEN_RUN.search(text):
         return str(escape(text))
     parts, done = [], 0
-    for found in _HIDDEN.finditer(text):
-        if _belongs(text, found.start(), found.end()):
+    for found in _HIDDEN_RUN.finditer(text):
+        if _is_at_home(text, found.start(), found.end()):
             continue
-        parts += [str(escape(text[done : found.start()])), _mark(found[0])]
+        parts += [str(escape(text[done : found.start()])), _render_mark(found[0])]
         done = found.end()
     parts.append(str(escape(text[done:])))
     return "".join(parts)
 
 
-def attribute(text: str) -> str:
+def name_hidden_chars(text: str) -> str:
     """A text for an attribute, where no marks can stand: what can't be seen is named in brackets. Not escaped yet."""
-    text = unified(text)
-    if not _HIDDEN.search(text):
+    text = normalise_line_ends(text)
+    if not _HIDDEN_RUN.search(text):
         return text
-    return _HIDDEN.sub(lambda found: found[0] if _belongs(text, *found.span()) else f"[{_short(found[0])}]", text)
+    return _HIDDEN_RUN.sub(
+        lambda found: found[0] if _is_at_home(text, *found.span()) else f"[{_shorten_run(found[0])}]", text
+    )
 
 
-def sound(text: str) -> str:
+def replace_unencodable(text: str) -> str:
     """A text that can be encoded: halves of characters and NULs, which parsers choke on, are replaced."""
     return _SURROGATES.sub("\ufffd", text).replace("\0", "\u2400")
 
 
-def unified(text: str) -> str:
+def normalise_line_ends(text: str) -> str:
     """A text whose lines all end with a line feed."""
     return text.replace("\r\n", "\n") if "\r" in text else text
 
 
-def _mark(run: str) -> str:
-    names = [f"U+{ord(char):04X} {_name(char)}" for char in run[:_NAMED]]
-    if len(run) > _NAMED:
-        names.append(f"and {len(run) - _NAMED:,} more")
-    smuggled = "".join(chr(ord(char) - 0xE0000) for found in _TAGS.findall(run) for char in found)
+def _render_mark(run: str) -> str:
+    names = [f"U+{ord(char):04X} {_name_char(char)}" for char in run[:_MAX_NAMED_CHARS]]
+    if len(run) > _MAX_NAMED_CHARS:
+        names.append(f"and {len(run) - _MAX_NAMED_CHARS:,} more")
+    smuggled = "".join(chr(ord(char) - 0xE0000) for found in _TAG_CHARS.findall(run) for char in found)
     if smuggled:
         names.insert(0, f"hidden text: {smuggled[:200]}")
     title = escape(", ".join(names))
-    return f'<span class="hidden-char" title="{title}">{_short(run)}</span>'
+    return f'<span class="hidden-char" title="{title}">{_shorten_run(run)}</span>'
 
 
-def _short(run: str) -> str:
+def _shorten_run(run: str) -> str:
     first = f"U+{ord(run[0]):04X}"
     return first if len(run) == 1 else f"{first} ×{len(run)}"
 
 
-def _name(char: str) -> str:
+def _name_char(char: str) -> str:
     if "\ud800" <= char <= "\udfff":
         return "half of a character"
     code = ord(char)
-    return _CONTROLS[code] if code < len(_CONTROLS) else unicodedata.name(char, "control character")
+    return _CONTROL_NAMES[code] if code < len(_CONTROL_NAMES) else unicodedata.name(char, "control character")
 
 
-def _belongs(text: str, start: int, end: int) -> bool:
+def _is_at_home(text: str, start: int, end: int) -> bool:
     """Whether an invisible character is at home where it stands: in an emoji, or between letters that it joins."""
     if end - start > 2:
         return False
@@ -105,14 +107,14 @@ def _belongs(text: str, start: int, end: int) -> bool:
     if run == "\ufe0f":
         return _is_symbol(before) or after == "\u20e3"
     if run in ("\u200d", "\ufe0f\u200d"):
-        return (_is_symbol(before) and _is_symbol(after)) or (run == "\u200d" and _joins(before, after))
-    return run == "\u200c" and _joins(before, after)
+        return (_is_symbol(before) and _is_symbol(after)) or (run == "\u200d" and _are_joinable(before, after))
+    return run == "\u200c" and _are_joinable(before, after)
 
 
 def _is_symbol(char: str) -> bool:
     return bool(char) and char >= "\u2000" and unicodedata.category(char)[0] == "S"
 
 
-def _joins(before: str, after: str) -> bool:
+def _are_joinable(before: str, after: str) -> bool:
     """Whether these are letters of Arabic or Indic scripts, whose spelling needs joiners."""
     return "\u0600" <= before <= "\u0dff" and "\u0600" <= after <= "\u0dff"

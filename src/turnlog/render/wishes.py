@@ -6,15 +6,25 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from turnlog.render.card import Card, Picture, Section, Tree
-from turnlog.render.view import Answer, AnyView, Block, Called, Meta, Odd, Prompt, Shot, Thought
+from turnlog.render.card import Card, Picture, Section, TreeSection
+from turnlog.render.view import (
+    AnswerBlock,
+    AnswerCall,
+    AnswerOther,
+    AnswerPicture,
+    AnswerThinking,
+    AnswerView,
+    AnyView,
+    MetaView,
+    PromptView,
+)
 
-_DATA = frozenset({"data", "base64"})
-_SHORT = 256
-_DEEPEST = 200
+_DATA_KEYS = frozenset({"data", "base64"})
+_MAX_SHORT_DATA_CHARS = 256
+_MAX_NESTING = 200
 
 
-class Wishes(NamedTuple):
+class RenderOptions(NamedTuple):
     """What is wished for."""
 
     tools: bool = True
@@ -27,69 +37,71 @@ class Wishes(NamedTuple):
     """In Markdown: long parts folded away in `<details>`, which is HTML and not every reader knows it."""
 
 
-EVERYTHING = Wishes(meta=True)
+SHOW_EVERYTHING = RenderOptions(meta=True)
 
 
-def wished(view: AnyView, wishes: Wishes) -> AnyView | None:
+def filter_view(view: AnyView, wishes: RenderOptions) -> AnyView | None:
     """A view with nothing but what is wished for; None where nothing is left of it."""
     match view:
-        case Meta():
+        case MetaView():
             return view if wishes.meta else None
-        case Answer():
-            return _answer(view, wishes)
-        case Prompt() if view.pictures and not wishes.pictures:
-            return replace(view, pictures=tuple(map(named_only, view.pictures)))
+        case AnswerView():
+            return _filter_answer(view, wishes)
+        case PromptView() if view.pictures and not wishes.pictures:
+            return replace(view, pictures=tuple(map(strip_picture_data, view.pictures)))
     return view
 
 
-def _answer(view: Answer, wishes: Wishes) -> Answer | None:
-    blocks = tuple(_block(block, wishes) for block in view.blocks if _is_wished(block, wishes))
+def _filter_answer(view: AnswerView, wishes: RenderOptions) -> AnswerView | None:
+    blocks = tuple(_strip_block(block, wishes) for block in view.blocks if _is_wanted(block, wishes))
     return replace(view, blocks=blocks) if blocks or not view.blocks else None
 
 
-def _is_wished(block: Block, wishes: Wishes) -> bool:
-    if isinstance(block, Called):
+def _is_wanted(block: AnswerBlock, wishes: RenderOptions) -> bool:
+    if isinstance(block, AnswerCall):
         return wishes.tools
-    return wishes.thinking or not isinstance(block, Thought)
+    return wishes.thinking or not isinstance(block, AnswerThinking)
 
 
-def _block(block: Block, wishes: Wishes) -> Block:
+def _strip_block(block: AnswerBlock, wishes: RenderOptions) -> AnswerBlock:
     if wishes.pictures:
         return block
     match block:
-        case Shot(picture):
-            return Shot(named_only(picture))
-        case Called(card):
-            return Called(_card(card))
-        case Odd(kind, value):
-            return Odd(kind, without_data(value))
+        case AnswerPicture(picture):
+            return AnswerPicture(strip_picture_data(picture))
+        case AnswerCall(card):
+            return AnswerCall(_strip_card(card))
+        case AnswerOther(kind, value):
+            return AnswerOther(kind, strip_data(value))
     return block
 
 
-def _card(card: Card) -> Card:
-    return replace(card, asked=tuple(map(_section, card.asked)), answered=tuple(map(_section, card.answered)))
+def _strip_card(card: Card) -> Card:
+    return replace(
+        card, asked=tuple(map(_strip_section, card.asked)), answered=tuple(map(_strip_section, card.answered))
+    )
 
 
-def _section(section: Section) -> Section:
+def _strip_section(section: Section) -> Section:
     if isinstance(section, Picture):
-        return named_only(section)
-    return replace(section, value=without_data(section.value)) if isinstance(section, Tree) else section
+        return strip_picture_data(section)
+    return replace(section, value=strip_data(section.value)) if isinstance(section, TreeSection) else section
 
 
-def named_only(picture: Picture) -> Picture:
+def strip_picture_data(picture: Picture) -> Picture:
     """A picture without its data."""
     return replace(picture, data="")
 
 
-def without_data(value: Any, depth: int = 0) -> Any:
+def strip_data(value: Any, depth: int = 0) -> Any:
     """A JSON value without the data of pictures in it."""
-    if depth > _DEEPEST:
+    if depth > _MAX_NESTING:
         return None
     if isinstance(value, dict):
         return {
             key: ""
-            if key in _DATA and isinstance(inner, str) and len(inner) > _SHORT
-            else without_data(inner, depth + 1)
+            if key in _DATA_KEYS and isinstance(inner, str) and len(inner) > _MAX_SHORT_DATA_CHARS
+            else strip_data(inner, depth + 1)
             for key, inner in value.items()
         }
-    return [without_data(inner, depth + 1) for inner in value] if isinstance(value, list) else value
+    return [strip_data(inner, depth + 1) for inner in value] if isinstance(value, list) else value

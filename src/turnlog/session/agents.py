@@ -8,15 +8,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.entries.agents import AgentFile, agent_files, agent_meta
+from turnlog.entries.agents import AgentFile, list_agent_files, read_agent_meta
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.calls import AGENT_TOOLS, Call, agent_of, inputs
-from turnlog.session.echoes import EchoedAgent, echoed_agents
-from turnlog.session.prompts import understand
+from turnlog.session.calls import AGENT_TOOLS, Call, read_call_inputs, read_started_agent_id
+from turnlog.session.echoes import EchoedAgent, list_echoed_agents
+from turnlog.session.prompts import parse_user_entry
 
 
-class Agent(Struct):
+class SubAgent(Struct):
     """One sub-agent."""
 
     agent_id: str
@@ -37,36 +37,36 @@ class Agent(Struct):
     """Its own file is missing: `inside` is what progress entries of the session repeat of it."""
 
 
-def agents(file: Transcript, calls: Iterable[Call], carriers: Iterable[Entry]) -> list[Agent]:
+def list_sub_agents(file: Transcript, calls: Iterable[Call], carriers: Iterable[Entry]) -> list[SubAgent]:
     """The sub-agents of a session with the calls that started them; `carriers` are entries that repeat their lines."""
     started = [call for call in calls if call.name in AGENT_TOOLS]
-    found = [_from_file(item) for item in agent_files(file.path)] if file.path else []
-    found += _inline(file)
-    echoed = echoed_agents(file, carriers)
+    found = [_from_file(item) for item in list_agent_files(file.path)] if file.path else []
+    found += _list_inline_agents(file)
+    echoed = list_echoed_agents(file, carriers)
     known = {agent.agent_id for agent in found}
     found += [_from_echoes(agent) for agent in echoed.values() if agent.lines and agent.agent_id not in known]
-    _link(file, found, started, echoed)
+    _link_calls(file, found, started, echoed)
     return found
 
 
-def _from_echoes(agent: EchoedAgent) -> Agent:
-    return Agent(agent.agent_id, None, call_id=agent.call_id, inside=tuple(agent.lines), is_incomplete=True)
+def _from_echoes(agent: EchoedAgent) -> SubAgent:
+    return SubAgent(agent.agent_id, None, call_id=agent.call_id, inside=tuple(agent.lines), is_incomplete=True)
 
 
-def _from_file(item: AgentFile) -> Agent:
-    meta = agent_meta(item.meta_path)
-    return Agent(
+def _from_file(item: AgentFile) -> SubAgent:
+    meta = read_agent_meta(item.meta_path)
+    return SubAgent(
         item.agent_id,
         item.path,
         item.kind,
-        _text(meta.get("agentType")),
-        _text(meta.get("description")),
-        _text(meta.get("toolUseId")),
-        _text(meta.get("parentAgentId")),
+        _to_text(meta.get("agentType")),
+        _to_text(meta.get("description")),
+        _to_text(meta.get("toolUseId")),
+        _to_text(meta.get("parentAgentId")),
     )
 
 
-def _inline(file: Transcript) -> list[Agent]:
+def _list_inline_agents(file: Transcript) -> list[SubAgent]:
     """The side chains inside a main file (clients before 2.0), one for each root."""
     groups: dict[int, list[Entry]] = {}
     root_of: dict[int, int] = {}
@@ -77,43 +77,45 @@ def _inline(file: Transcript) -> list[Agent]:
             groups.setdefault(root, []).append(entry)
     if not root_of or len(root_of) == len(rows):
         return []  # the file is itself a sub-agent's
-    return [Agent(f"inline-{n}", None, "inline", inside=tuple(rows)) for n, rows in enumerate(groups.values(), 1)]
+    return [SubAgent(f"inline-{n}", None, "inline", inside=tuple(rows)) for n, rows in enumerate(groups.values(), 1)]
 
 
-def _link(file: Transcript, found: list[Agent], started: list[Call], echoed: Mapping[str, EchoedAgent]) -> None:
+def _link_calls(
+    file: Transcript, found: list[SubAgent], started: list[Call], echoed: Mapping[str, EchoedAgent]
+) -> None:
     """Join agents and calls by what either side says of the other."""
     unlinked = {agent.agent_id: agent for agent in found if agent.call_id is None}
     for call in started:
-        call.agent_id = agent_of(file, call)
+        call.agent_id = read_started_agent_id(file, call)
         if agent := unlinked.pop(call.agent_id or "", None):
             agent.call_id = call.id
     for agent_id in unlinked.keys() & echoed.keys():
         unlinked[agent_id].call_id = echoed[agent_id].call_id
     by_call = {agent.call_id: agent for agent in found if agent.call_id}
     for call in started:
-        asked = _asked(file, call)
-        agent = by_call.get(call.id) or _same_prompt(file, found, asked)
+        asked = _read_call_input(file, call)
+        agent = by_call.get(call.id) or _find_same_prompt(file, found, asked)
         if agent is not None:
             agent.call_id, call.agent_id = call.id, agent.agent_id
-            agent.type = agent.type or _text(asked.get("subagent_type"))
-            agent.description = agent.description or _text(asked.get("description"))
+            agent.type = agent.type or _to_text(asked.get("subagent_type"))
+            agent.description = agent.description or _to_text(asked.get("description"))
 
 
-def _asked(file: Transcript, call: Call) -> dict[str, Any]:
-    given = next(inputs(file, [call]))
+def _read_call_input(file: Transcript, call: Call) -> dict[str, Any]:
+    given = next(read_call_inputs(file, [call]))
     return given if isinstance(given, dict) else {}
 
 
-def _same_prompt(file: Transcript, found: list[Agent], asked: dict[str, Any]) -> Agent | None:
+def _find_same_prompt(file: Transcript, found: list[SubAgent], asked: dict[str, Any]) -> SubAgent | None:
     """The side chain inside the file that begins with what the call asked."""
-    prompt = _text(asked.get("prompt"))
+    prompt = _to_text(asked.get("prompt"))
     for agent in found:
         if agent.inside and agent.call_id is None and prompt:
             first = agent.inside[0]
-            if first.type == "user" and understand(file, first).text == prompt.strip():
+            if first.type == "user" and parse_user_entry(file, first).text == prompt.strip():
                 return agent
     return None
 
 
-def _text(value: object) -> str | None:
+def _to_text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None

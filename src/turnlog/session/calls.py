@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from turnlog.entries.entry import Entry
-from turnlog.entries.reader import Transcript, collector_off
-from turnlog.session.failures import Bodies, entry_tells_failure, plain
+from turnlog.entries.old_names import OldName
+from turnlog.entries.reader import Transcript, pause_garbage_collector
+from turnlog.session.failures import EntryBodies, has_failed_entry, to_result_text
 
-FAMILIES: dict[str, tuple[str, ...]] = {
+TOOL_FAMILIES: dict[str, tuple[str, ...]] = {
     name: tuple(tools.split())
     for name, tools in {
         "reading": "Read Glob Grep LS LSP NotebookRead ToolSearch ListMcpResourcesTool ReadMcpResourceTool",
@@ -28,19 +29,19 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 }
 """What a tool is for. Tools of MCP servers (`mcp__…`) are a family of their own, unknown ones are `other`."""
 
-_FAMILY_OF = {name: family for family, names in FAMILIES.items() for name in names}
+_FAMILY_BY_TOOL = {name: family for family, names in TOOL_FAMILIES.items() for name in names}
 AGENT_TOOLS = frozenset({"Task", "Agent"})
-WAITS_FOR_PERSON = frozenset({"AskUserQuestion", "ExitPlanMode"})
-_REJECTED = ("The user doesn't want to proceed", "User rejected", "The user doesn't want to take this action")
-_INTERRUPTED = ("[Request interrupted", "[Tool call interrupted", "Exit code 137 [Request interrupted")
-_PERSISTED = re.compile(r"<persisted-output>.*?saved to: (.*?)$", re.DOTALL | re.MULTILINE)
+TOOLS_WAITING_FOR_PERSON = frozenset({"AskUserQuestion", "ExitPlanMode"})
+_REJECTION_TEXTS = ("The user doesn't want to proceed", "User rejected", "The user doesn't want to take this action")
+_INTERRUPTION_TEXTS = ("[Request interrupted", "[Tool call interrupted", "Exit code 137 [Request interrupted")
+_PERSISTED_OUTPUT = re.compile(r"<persisted-output>.*?saved to: (.*?)$", re.DOTALL | re.MULTILINE)
 
 
-def family(name: str) -> str:
+def find_tool_family(name: str) -> str:
     """The family of a tool by its name."""
     if name.startswith("mcp__"):
         return "mcp"
-    return _FAMILY_OF.get(name, "other")
+    return _FAMILY_BY_TOOL.get(name, "other")
 
 
 class Call(Struct, gc=False):
@@ -60,24 +61,27 @@ class Call(Struct, gc=False):
     """The sub-agent that it started."""
 
     @property
-    def started(self) -> str | None:
+    def started_at(self) -> str | None:
         """The timestamp of the call's line."""
         return self.line.timestamp
 
     @property
-    def ended(self) -> str | None:
+    def ended_at(self) -> str | None:
         """The timestamp of the result."""
         return self.result.timestamp if self.result else None
 
+    started = OldName("started_at")
+    ended = OldName("ended_at")
 
-class Calls(NamedTuple):
+
+class SessionCalls(NamedTuple):
     """All calls of a session, and the results that answer none of them."""
 
     all: list[Call]
     orphans: list[Entry]
 
     @property
-    def unanswered(self) -> list[Call]:
+    def unanswered_calls(self) -> list[Call]:
         """Calls without a result."""
         return [call for call in self.all if call.result is None]
 
@@ -87,8 +91,8 @@ class Calls(NamedTuple):
         return [call for call in self.all if call.is_error]
 
 
-@collector_off()
-def pair(entries: Iterable[Entry], file: Bodies) -> Calls:
+@pause_garbage_collector()
+def pair_calls(entries: Iterable[Entry], file: EntryBodies) -> SessionCalls:
     """Pair calls and results by id; a call written twice is one, the first result counts."""
     calls: dict[str, Call] = {}
     early: list[tuple[str | None, bool | None, Entry]] = []
@@ -107,18 +111,18 @@ def pair(entries: Iterable[Entry], file: Bodies) -> Calls:
                     early.append((block.tool_use_id, block.is_error, entry))
                 elif call.result is None:
                     call.result = entry
-                    call.is_error = entry_tells_failure(file, entry, block.tool_use_id, block.is_error)
+                    call.is_error = has_failed_entry(file, entry, block.tool_use_id, block.is_error)
     orphans = []
     for identity, stated, entry in early:
         call = calls.get(identity or "")
         if call is None:
             orphans.append(entry)
         elif call.result is None or call.result.index > entry.index:
-            call.result, call.is_error = entry, entry_tells_failure(file, entry, identity, stated)
-    return Calls(list(calls.values()), orphans)
+            call.result, call.is_error = entry, has_failed_entry(file, entry, identity, stated)
+    return SessionCalls(list(calls.values()), orphans)
 
 
-class Detail(NamedTuple):
+class CallDetail(NamedTuple):
     """What a call and its result hold, decoded."""
 
     input: Any
@@ -134,66 +138,66 @@ class Detail(NamedTuple):
     """The background task that the call started."""
 
 
-def detail(file: Transcript, call: Call) -> Detail:
+def read_call_detail(file: Transcript, call: Call) -> CallDetail:
     """Decode a call and its result."""
-    given = next(inputs(file, [call]))
+    given = next(read_call_inputs(file, [call]))
     if call.result is None:
-        return Detail(given, None, None, "unanswered", None, None)
-    body = file.body(call.result)
-    result = next((b for b in _blocks(file, call.result) if b.get("tool_use_id") == call.id), {})
+        return CallDetail(given, None, None, "unanswered", None, None)
+    body = file.read_body(call.result)
+    result = next((b for b in _read_blocks(file, call.result) if b.get("tool_use_id") == call.id), {})
     structured = body.get("toolUseResult")
     fields = structured if isinstance(structured, dict) else {}
-    text = plain(result.get("content"))
-    return Detail(
+    text = to_result_text(result.get("content"))
+    return CallDetail(
         given,
         result.get("content"),
         structured,
-        outcome(body, text, is_error=bool(call.is_error)),
-        _path(fields.get("persistedOutputPath"), text),
-        _name(fields.get("backgroundTaskId")),
+        judge_call_outcome(body, text, is_error=bool(call.is_error)),
+        _find_output_path(fields.get("persistedOutputPath"), text),
+        _to_text(fields.get("backgroundTaskId")),
     )
 
 
-def inputs(file: Transcript, calls: Iterable[Call]) -> Iterator[Any]:
+def read_call_inputs(file: Transcript, calls: Iterable[Call]) -> Iterator[Any]:
     """What each of some calls was given."""
     for call in calls:
-        yield next((block.get("input") for block in _blocks(file, call.line) if block.get("id") == call.id), None)
+        yield next((block.get("input") for block in _read_blocks(file, call.line) if block.get("id") == call.id), None)
 
 
-def outcome(body: dict[str, Any], text: str, *, is_error: bool) -> str:
+def judge_call_outcome(body: dict[str, Any], text: str, *, is_error: bool) -> str:
     """How an answered call went, by the body of the entry with its result and the text of that (see `Detail`)."""
     structured = body.get("toolUseResult")
     fields = structured if isinstance(structured, dict) else {}
-    if body.get("toolDenialKind") or text.startswith(_REJECTED):
+    if body.get("toolDenialKind") or text.startswith(_REJECTION_TEXTS):
         return "denied"
-    if fields.get("interrupted") or any(mark in text[:200] for mark in _INTERRUPTED):
+    if fields.get("interrupted") or any(mark in text[:200] for mark in _INTERRUPTION_TEXTS):
         return "interrupted"
     if fields.get("isAsync") or fields.get("backgroundTaskId"):
         return "launched"
     return "error" if is_error else "answered"
 
 
-def _path(path: object, text: str) -> str | None:
+def _find_output_path(path: object, text: str) -> str | None:
     if isinstance(path, str):
         return path
-    found = _PERSISTED.search(text[:4000])
+    found = _PERSISTED_OUTPUT.search(text[:4000])
     return found[1].strip() if found else None
 
 
-def _name(value: object) -> str | None:
+def _to_text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _blocks(file: Transcript, entry: Entry) -> list[dict[str, Any]]:
-    message = file.body(entry).get("message")
+def _read_blocks(file: Transcript, entry: Entry) -> list[dict[str, Any]]:
+    message = file.read_body(entry).get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
-def agent_of(file: Transcript, call: Call) -> str | None:
+def read_started_agent_id(file: Transcript, call: Call) -> str | None:
     """The id of the sub-agent that a call's own result names."""
     if call.result is None:
         return None
-    structured = file.body(call.result).get("toolUseResult")
+    structured = file.read_body(call.result).get("toolUseResult")
     found = structured.get("agentId") or structured.get("agent_id") if isinstance(structured, dict) else None
     return found if isinstance(found, str) else None

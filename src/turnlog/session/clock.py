@@ -6,20 +6,20 @@ import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-_ISO = re.compile(
+_ISO_TIME = re.compile(
     r"(\d{4}-\d\d)-(0[1-9]|[12]\d|3[01])(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)? ?([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII
 )
-_WRITTEN = re.compile(r"\d{4}-\d\d-(?:[01]\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
+_CLIENT_TIME = re.compile(r"\d{4}-\d\d-(?:[01]\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 """A time as the client writes it, on a day that every month has."""
-_WORDS = re.compile(r"([A-Za-z]{3})[a-z]* (\d{1,2}),? (\d{4})", re.ASCII)
-_MONTHS = frozenset(map(str, range(1, 13)))
+_WORDED_DATE = re.compile(r"([A-Za-z]{3})[a-z]* (\d{1,2}),? (\d{4})", re.ASCII)
+_MONTH_NUMBERS = frozenset(map(str, range(1, 13)))
 
 
-def moment(text: object) -> datetime | None:
+def parse_timestamp(text: object) -> datetime | None:
     """The time that a timestamp names, in UTC, or None; numbers are milliseconds since 1970."""
     try:
         if isinstance(text, str):
-            return _from_text(text)
+            return _parse_date_text(text)
         if isinstance(text, int | float) and not isinstance(text, bool):
             return datetime.fromtimestamp(text / 1000, UTC)
     except (ValueError, OverflowError, OSError):
@@ -27,50 +27,55 @@ def moment(text: object) -> datetime | None:
     return None
 
 
-def _from_text(text: str) -> datetime:
+def _parse_date_text(text: str) -> datetime:
     """What `Date.parse` makes of a text in the client: more than ISO times, but not every ISO form."""
-    if _WRITTEN.fullmatch(text):
+    if _CLIENT_TIME.fullmatch(text):
         return datetime.fromisoformat(text)
-    if iso_time := _ISO.fullmatch(text):
+    if iso_time := _ISO_TIME.fullmatch(text):
         year_month, day, hour, second, fraction, zone = iso_time.groups()
         found = datetime.fromisoformat(f"{year_month}-01T{hour or '00:00'}:{second or '00'}.{(fraction or '0'):0<6.6}")
         found += timedelta(days=int(day) - 1)  # the 30th of February is a day in March
         zone = zone or ("" if hour else "Z")
         return datetime.fromisoformat(found.isoformat() + zone.upper()).astimezone(UTC)
-    if text in _MONTHS:
+    if text in _MONTH_NUMBERS:
         return datetime(2001, int(text), 1, tzinfo=UTC)
-    if words := _WORDS.fullmatch(text):
+    if words := _WORDED_DATE.fullmatch(text):
         return datetime.strptime(" ".join(words.groups()), "%b %d %Y").astimezone(UTC)
     from email.utils import parsedate_to_datetime  # here, because importing it costs as much as an interpreter
 
     return parsedate_to_datetime(text).astimezone(UTC)
 
 
-def milliseconds(text: object) -> float | None:
+def to_epoch_milliseconds(text: object) -> float | None:
     """The time that a timestamp names in milliseconds since 1970, or None."""
-    found = moment(text)
+    found = parse_timestamp(text)
     return None if found is None else found.timestamp() * 1000
 
 
-def iso(time: datetime | None) -> str | None:
+def to_iso_time(time: datetime | None) -> str | None:
     """A time as the client writes it: UTC with milliseconds and Z."""
     return None if time is None else time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @lru_cache(64)
-def _hour(text: str) -> int | None:
-    found = moment(f"{text}:00:00.000Z")
+def _parse_hour(text: str) -> int | None:
+    found = parse_timestamp(f"{text}:00:00.000Z")
     return None if found is None else int(found.timestamp())
 
 
-def seconds(text: str | None) -> int:
+def to_epoch_seconds(text: str | None) -> int:
     """The time that a timestamp names in whole seconds since 1970, quickly; 0 where it names none."""
     if text is None:
         return 0
-    if len(text) == 24 and text[23] == "Z" and text[13] == text[16] == ":" and (hour := _hour(text[:13])) is not None:
+    if (
+        len(text) == 24
+        and text[23] == "Z"
+        and text[13] == text[16] == ":"
+        and (hour := _parse_hour(text[:13])) is not None
+    ):
         try:
             return hour + 60 * int(text[14:16]) + int(text[17:19])
         except ValueError:
             pass
-    found = moment(text)
+    found = parse_timestamp(text)
     return 0 if found is None else int(found.timestamp())

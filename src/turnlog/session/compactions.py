@@ -27,13 +27,13 @@ class Compaction(NamedTuple):
     """The rows that the summary stands for, oldest first: the conversation as it was before."""
 
 
-def compactions(file: Transcript, graph: Graph) -> list[Compaction]:
+def list_compactions(file: Transcript, graph: Graph) -> list[Compaction]:
     """The compactions of a session in the order of the file."""
-    return [_compaction(file, graph, boundary) for boundary in graph.compactions]
+    return [_build_compaction(file, graph, boundary) for boundary in graph.compactions]
 
 
-def _compaction(file: Transcript, graph: Graph, boundary: Entry) -> Compaction:
-    body = file.body(boundary)
+def _build_compaction(file: Transcript, graph: Graph, boundary: Entry) -> Compaction:
+    body = file.read_body(boundary)
     metadata = body.get("compactMetadata")
     facts = metadata if isinstance(metadata, dict) else {}
     kept = facts.get("preservedMessages")
@@ -42,16 +42,16 @@ def _compaction(file: Transcript, graph: Graph, boundary: Entry) -> Compaction:
     before = body.get("logicalParentUuid")
     return Compaction(
         boundary,
-        _summary(file, graph, boundary),
+        _find_summary(file, graph, boundary),
         trigger if isinstance(trigger, str) else None,
-        _number(facts.get("preTokens")),
-        _number(facts.get("postTokens")),
+        _to_number(facts.get("preTokens")),
+        _to_number(facts.get("postTokens")),
         tuple(str(uuid) for uuid in uuids) if isinstance(uuids, list) else (),
-        _before(graph, before) if isinstance(before, str) else (),
+        _list_rows_before(graph, before) if isinstance(before, str) else (),
     )
 
 
-def _summary(file: Transcript, graph: Graph, boundary: Entry) -> Entry | None:
+def _find_summary(file: Transcript, graph: Graph, boundary: Entry) -> Entry | None:
     """The first summary below a boundary; the newest clients put attachments between the two."""
     todo = [boundary.index]
     for index in todo:
@@ -59,19 +59,19 @@ def _summary(file: Transcript, graph: Graph, boundary: Entry) -> Entry | None:
         if row.is_compact_summary:
             return row
         if row is boundary or row.type == "attachment":
-            todo += [child for child in graph.children(index) if child not in todo]
+            todo += [child for child in graph.list_children(index) if child not in todo]
     return None
 
 
-def _before(graph: Graph, uuid: str) -> tuple[Entry, ...]:
+def _list_rows_before(graph: Graph, uuid: str) -> tuple[Entry, ...]:
     """The rows up to the compaction before this one."""
     rows = []
-    for row in graph.upwards(uuid):
+    for row in graph.walk_up(uuid):
         if is_boundary(row):
             break
         rows.append(row)
     return tuple(rows[::-1])
 
 
-def _number(value: object) -> int | None:
+def _to_number(value: object) -> int | None:
     return round(value) if isinstance(value, int | float) and math.isfinite(value) else None

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Raw, Struct
 
-from turnlog.entries.decode import FAILURES
+from turnlog.entries.decode import DECODE_ERRORS
 from turnlog.entries.entry import Entry
-from turnlog.entries.reader import Transcript, scan
+from turnlog.entries.reader import Transcript, scan_lines
 
 
 class EchoData(Struct, rename="camel"):
@@ -39,30 +39,30 @@ class EchoedAgent(Struct):
     lines: list[Entry]
 
 
-_decode = msgspec.json.Decoder(EchoCarrier).decode
+_decode_carrier = msgspec.json.Decoder(EchoCarrier).decode
 
 
-def echoed_agents(file: Transcript, carriers: Iterable[Entry]) -> dict[str, EchoedAgent]:
+def list_echoed_agents(file: Transcript, carriers: Iterable[Entry]) -> dict[str, EchoedAgent]:
     """The sub-agents that progress entries tell of, by their ids."""
     found: dict[str, EchoedAgent] = {}
     for carrier in carriers:
-        raw = file.raw(carrier)
+        raw = file.read_raw(carrier)
         try:
-            stated = _decode(raw)
-        except FAILURES:
+            stated = _decode_carrier(raw)
+        except DECODE_ERRORS:
             continue
         agent_id = stated.data.agent_id or stated.parent_tool_use_id
         if agent_id:
             agent = found.setdefault(agent_id, EchoedAgent(agent_id, stated.parent_tool_use_id, []))
-            agent.lines += _lines(carrier, raw, bytes(stated.data.message))
+            agent.lines += _read_lines(carrier, raw, bytes(stated.data.message))
     return found
 
 
-def _lines(carrier: Entry, raw: bytes, message: bytes) -> Iterator[Entry]:
+def _read_lines(carrier: Entry, raw: bytes, message: bytes) -> Iterator[Entry]:
     """The line inside a progress entry, with what only the entry around it says."""
     if not message.startswith(b"{"):
         return
-    pieces = scan([message], carrier.offset + raw.find(message))
+    pieces = scan_lines([message], carrier.offset + raw.find(message))
     for entry in [item for item, _ in pieces if isinstance(item, Entry)]:
         entry.index = carrier.index
         entry.uuid = entry.parent_uuid = None  # no entry of the file has them

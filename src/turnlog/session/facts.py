@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from turnlog.session.agents import Agent
-from turnlog.session.calls import Call, family
+from turnlog.session.agents import SubAgent
+from turnlog.session.calls import Call, find_tool_family
 from turnlog.session.compactions import Compaction
-from turnlog.session.lineage import current_leaf
-from turnlog.session.overview import by_type
+from turnlog.session.lineage import find_current_leaf_uuid
+from turnlog.session.overview import count_entries_by_type
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
 from turnlog.session.usage.usage import Usage
@@ -20,14 +20,14 @@ from turnlog.session.usage.usage import Usage
 Json = dict[str, Any]
 
 
-def facts(session: Session) -> Json:
+def to_session_document(session: Session) -> Json:
     """Everything that is known of a session, without its texts."""
     started, ended = session.span
     return {
         "session_id": session.session_id,
         "path": str(session.path) if session.path else None,
         "title": session.title,
-        "titles": session.titles.document(),
+        "titles": session.titles.to_document(),
         "versions": session.versions,
         "models": session.models,
         "cwd": session.folders[-1] if session.folders else None,
@@ -35,24 +35,24 @@ def facts(session: Session) -> Json:
         "git_branches": session.git_branches,
         "started": started,
         "ended": ended,
-        "entries": entries(session),
+        "entries": to_session_entries_document(session),
         "messages": len(session.messages),
         "prompts": session.prompts,
-        "turns": turns(session),
-        "calls": calls(session),
-        "graph": graph(session),
-        "compactions": [compaction(item) for item in session.compactions],
-        "agents": [agent(item) for item in session.agents],
-        "usage": usage(session.usage),
-        "context": context(session),
+        "turns": to_session_turn_documents(session),
+        "calls": to_session_calls_document(session),
+        "graph": to_session_graph_document(session),
+        "compactions": [to_session_compaction_document(item) for item in session.compactions],
+        "agents": [to_session_agent_document(item) for item in session.agents],
+        "usage": to_session_usage_document(session.usage),
+        "context": to_session_context_document(session),
         "files": [to_builtins(item) for item in session.files],
         "permission_modes": [{"time": event.time, "mode": event.value} for event in session.permission_modes],
         "pull_requests": session.pull_requests,
-        "api_errors": [{"time": event.time, "text": _told(event.value)} for event in session.api_errors],
+        "api_errors": [{"time": event.time, "text": _read_error_text(event.value)} for event in session.api_errors],
     }
 
 
-def entries(session: Session) -> Json:
+def to_session_entries_document(session: Session) -> Json:
     """How many entries the file holds, by type, and what in it is none."""
     scraps: dict[str, int] = {}
     for scrap in session.file.scraps:
@@ -64,20 +64,20 @@ def entries(session: Session) -> Json:
             kinds[name] = kinds.get(name, 0) + 1
     return {
         "total": len(session.file.entries),
-        "by_type": by_type(session.file.entries),
+        "by_type": count_entries_by_type(session.file.entries),
         "by_kind": kinds,
         "broken": sum(scraps.get(kind, 0) for kind in ("broken", "torn", "value")),
         "scraps": scraps,
     }
 
 
-def turns(session: Session) -> list[Json]:
+def to_session_turn_documents(session: Session) -> list[Json]:
     """The turns, all branches, with what was reported later of the calls that went on in the background."""
     ends = {key: item.status for item in session.notices for key in (item.call_id, item.task_id) if key}
-    return [turn(item, ends) for item in session.turns]
+    return [to_session_turn_document(item, ends) for item in session.turns]
 
 
-def turn(item: Turn, ends: Mapping[str, str | None]) -> Json:
+def to_session_turn_document(item: Turn, ends: Mapping[str, str | None]) -> Json:
     """One turn."""
     return {
         "index": item.number,
@@ -87,30 +87,33 @@ def turn(item: Turn, ends: Mapping[str, str | None]) -> Json:
         "text": item.text,
         "further": item.further,
         "origin": item.origin._asdict() if item.origin else None,
-        "started": item.started,
-        "ended": item.ended,
+        "started": item.started_at,
+        "ended": item.ended_at,
         "duration_ms": item.duration_ms,
         "outcome": item.outcome,
         "round": item.round,
         "messages": len(item.messages),
-        "calls": [call(each) | {"reported": ends.get(each.id) or ends.get(each.agent_id or "")} for each in item.calls],
+        "calls": [
+            to_session_call_document(each) | {"reported": ends.get(each.id) or ends.get(each.agent_id or "")}
+            for each in item.calls
+        ],
     }
 
 
-def call(item: Call) -> Json:
+def to_session_call_document(item: Call) -> Json:
     """One call, without what was asked and answered."""
     return {
         "id": item.id,
         "name": item.name,
-        "family": family(item.name),
+        "family": find_tool_family(item.name),
         "is_error": item.is_error,
         "agent_id": item.agent_id,
-        "started": item.started,
-        "ended": item.ended,
+        "started": item.started_at,
+        "ended": item.ended_at,
     }
 
 
-def calls(session: Session) -> Json:
+def to_session_calls_document(session: Session) -> Json:
     """How many calls there are, and how they ended."""
     unanswered = sum(item.result is None for item in session.calls)
     return {
@@ -122,21 +125,21 @@ def calls(session: Session) -> Json:
     }
 
 
-def graph(session: Session) -> Json:
+def to_session_graph_document(session: Session) -> Json:
     """The shape of the conversation in numbers."""
     view = session.graph
     return {
         "roots": len(view.roots),
         "leaves": len(view.leaves),
         "branches": len(view.branches),
-        "missing_parents": len(view.missing),
+        "missing_parents": len(view.rows_missing_parent),
         "compactions": len(view.compactions),
-        "leaf": current_leaf(session),
+        "leaf": find_current_leaf_uuid(session),
         "leaf_uuids": [leaf.uuid for leaf in view.leaves],
     }
 
 
-def compaction(item: Compaction) -> Json:
+def to_session_compaction_document(item: Compaction) -> Json:
     """One compaction."""
     return {
         "boundary": item.boundary.uuid,
@@ -149,7 +152,7 @@ def compaction(item: Compaction) -> Json:
     }
 
 
-def agent(item: Agent) -> Json:
+def to_session_agent_document(item: SubAgent) -> Json:
     """One sub-agent."""
     return {
         "agent_id": item.agent_id,
@@ -163,7 +166,7 @@ def agent(item: Agent) -> Json:
     }
 
 
-def context(session: Session) -> Json:
+def to_session_context_document(session: Session) -> Json:
     """How full the context window was at the end and at its fullest."""
     fills = session.context
     return {
@@ -173,15 +176,15 @@ def context(session: Session) -> Json:
     }
 
 
-def _told(error: object) -> str | None:
+def _read_error_text(error: object) -> str | None:
     """What an error says: its text, or the message inside it."""
     if isinstance(error, dict):
         inner = error.get("message") or error.get("error")
-        return _told(inner) if inner else json.dumps(error)
+        return _read_error_text(inner) if inner else json.dumps(error)
     return error if isinstance(error, str) else None
 
 
-def usage(item: Usage) -> Json:
+def to_session_usage_document(item: Usage) -> Json:
     """Tokens and cost."""
     return {
         "input_tokens": item.input_tokens,

@@ -13,17 +13,17 @@ from typing import Protocol
 from turnlog.entries.entry import Body, Entry
 
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code [1-9]\d{0,2}[ \t]*(?:\r?\n|\Z)")
-_TAG, _END_TAG = "<tool_use_error>", "</tool_use_error>"
-_MARKS = (b"Exit code ", b"tool_use_error")
+_ERROR_TAG, _ERROR_END_TAG = "<tool_use_error>", "</tool_use_error>"
+_FAILURE_MARKS = (b"Exit code ", b"tool_use_error")
 
 
-class Bodies(Protocol):
+class EntryBodies(Protocol):
     """Where entries can be had in full."""
 
-    def raw(self, item: Entry) -> bytes:
+    def read_raw(self, item: Entry) -> bytes:
         """The bytes of an entry."""
 
-    def body(self, entry: Entry) -> Body:
+    def read_body(self, entry: Entry) -> Body:
         """The whole object of an entry."""
 
 
@@ -31,29 +31,29 @@ def has_failed(stated: object, text: str, record: object) -> bool:
     """Whether a result is that of a failed call: `stated` is its `is_error`, `record` the entry's `toolUseResult`."""
     if stated is not None:
         return bool(stated)
-    if text.startswith(_TAG):
-        return _END_TAG in text and (record is None or isinstance(record, str))
+    if text.startswith(_ERROR_TAG):
+        return _ERROR_END_TAG in text and (record is None or isinstance(record, str))
     if _EXIT_CODE.match(text) is None:
         return False
     return record is None or (isinstance(record, str) and record.startswith("Error: "))
 
 
-def entry_tells_failure(file: Bodies, entry: Entry, call_id: str | None, stated: bool | None) -> bool:
+def has_failed_entry(file: EntryBodies, entry: Entry, call_id: str | None, stated: bool | None) -> bool:
     """The same for an entry whose texts were not kept; only one that may tell of a failure is decoded again."""
     if stated is not None:
         return stated
-    raw = file.raw(entry)
-    if not any(mark in raw for mark in _MARKS):
+    raw = file.read_raw(entry)
+    if not any(mark in raw for mark in _FAILURE_MARKS):
         return False
-    body = file.body(entry)
+    body = file.read_body(entry)
     message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     own = next((block for block in blocks if block.get("tool_use_id") == call_id), {})
-    return has_failed(None, plain(own.get("content")), body.get("toolUseResult"))
+    return has_failed(None, to_result_text(own.get("content")), body.get("toolUseResult"))
 
 
-def plain(content: object) -> str:
+def to_result_text(content: object) -> str:
     """The text of a result: of its text blocks, with a word for each block of another kind."""
     if isinstance(content, str):
         return content

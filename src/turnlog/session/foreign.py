@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from turnlog.entries.entry import Body
 from turnlog.entries.reader import Transcript
-from turnlog.entries.types import ENTRIES
+from turnlog.entries.types import ENTRY_CLASSES
 
 # Fields that the first object has -> what such a file is.
-_KNOWN: tuple[tuple[frozenset[str], str], ...] = (
+_KNOWN_FORMATS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"type", "payload", "timestamp"}), "as in a Codex rollout"),
     (frozenset({"id", "timestamp", "instructions"}), "as in an old Codex rollout"),
     (frozenset({"display", "pastedContents"}), "as in the client's prompt history, history.jsonl"),
@@ -16,31 +16,31 @@ _KNOWN: tuple[tuple[frozenset[str], str], ...] = (
 )
 
 
-def foreign(file: Transcript) -> str | None:
+def explain_foreign_file(file: Transcript) -> str | None:
     """Why a file is no session of Claude Code, in plain words; None if it is one, or empty."""
-    if any(entry.type in ENTRIES for entry in file.entries):
-        return _streamed(file.body(file.entries[0]))
+    if any(entry.type in ENTRY_CLASSES for entry in file.entries):
+        return _explain_streamed_output(file.read_body(file.entries[0]))
     if not file.entries or (file.scraps and file.scraps[0].offset < file.entries[0].offset):
-        return _no_entry_first(file)
-    first = file.body(file.entries[0])
+        return _explain_first_line(file)
+    first = file.read_body(file.entries[0])
     kind = first.get("type")
     said = f"type {kind!r}" if isinstance(kind, str) else "no type"
-    like = next((f", {words}" for fields, words in _KNOWN if fields <= first.keys()), "")
+    like = next((f", {words}" for fields, words in _KNOWN_FORMATS if fields <= first.keys()), "")
     return f"no entry of it has a type that Claude Code writes; the first has {said}{like}"
 
 
-def _streamed(first: Body) -> str | None:
+def _explain_streamed_output(first: Body) -> str | None:
     """Output of a headless run: the same types, but neither parents nor session ids as a session file has them."""
     if first.get("type") == "system" and first.get("subtype") == "init" and "sessionId" not in first:
         return "it is what `claude -p --output-format stream-json` prints, not the session file of that run"
     return None
 
 
-def _no_entry_first(file: Transcript) -> str | None:
+def _explain_first_line(file: Transcript) -> str | None:
     """The same for a file that begins with something else than an entry."""
     told = next((scrap for scrap in file.scraps if scrap.kind not in ("blank", "bom", "comment", "padding")), None)
     if told is None:
         return "no entry of it has a type that Claude Code writes" if file.entries else None
-    if told.kind == "broken" and file.raw(told).lstrip().startswith((b"{", b"[")):
+    if told.kind == "broken" and file.read_raw(told).lstrip().startswith((b"{", b"[")):
         return f"line 1 is no entry; it may be one JSON document over several lines ({told.reason})"
     return f"no line of it is an entry of Claude Code; the first says: {told.reason}"

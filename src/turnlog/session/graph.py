@@ -9,11 +9,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
-from turnlog.entries.entry import MISSING, NONE, Entry
+from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.resume.rows import BOUNDARY, message_id
+from turnlog.session.resume.rows import BOUNDARY_SUBTYPE, get_message_id
 
-_SPEAKERS = ("user", "assistant")
+_SPEAKER_TYPES = ("user", "assistant")
 
 
 class Graph:
@@ -29,22 +29,22 @@ class Graph:
         self.rows = [row for row in rows if at[row.uuid or ""] == row.index] if file.repeated else rows
         self._tops = [row for row in self.rows if row.parent < 0]
 
-    def parent(self, row: Entry) -> int:
+    def get_parent(self, row: Entry) -> int:
         """The index of a row's parent, NONE or MISSING."""
         return row.parent
 
     @cached_property
     def _links(self) -> tuple[list[int], list[int]]:
         """For each index the first row below it, and the next row below the same parent; NONE at the ends."""
-        first = [NONE] * len(self._entries)
-        following = [NONE] * len(self._entries)
+        first = [NO_PARENT] * len(self._entries)
+        following = [NO_PARENT] * len(self._entries)
         for row in reversed(self.rows):
             if (parent := row.parent) >= 0:
                 following[row.index] = first[parent]
                 first[parent] = row.index
         return first, following
 
-    def children(self, index: int) -> Iterator[int]:
+    def list_children(self, index: int) -> Iterator[int]:
         """The rows below a row, in the order of the file."""
         first, following = self._links
         child = first[index]
@@ -52,25 +52,25 @@ class Graph:
             yield child
             child = following[child]
 
-    def below(self, start: int, without: Set[int] = frozenset()) -> Iterator[int]:
+    def list_descendants(self, start: int, without: Set[int] = frozenset()) -> Iterator[int]:
         """A row and all rows that descend from it, but for those in `without`; ends on any graph."""
         seen, todo = {start}, [start]
         while todo:
             index = todo.pop()
             yield index
-            for child in self.children(index):
+            for child in self.list_children(index):
                 if child not in seen and child not in without:
                     seen.add(child)
                     todo.append(child)
 
-    def previous(self, row: Entry) -> Entry | None:
+    def find_previous(self, row: Entry) -> Entry | None:
         """The row that was written just before a row."""
         place = bisect_left(self.rows, row.index, key=lambda other: other.index)
         return self.rows[place - 1] if place > 0 else None
 
-    def upwards(self, uuid: str) -> Iterator[Entry]:
+    def walk_up(self, uuid: str) -> Iterator[Entry]:
         """A row, its parent and so on; ends on any graph."""
-        index, seen = self._at.get(uuid, NONE), set()
+        index, seen = self._at.get(uuid, NO_PARENT), set()
         while index >= 0 and index not in seen:
             seen.add(index)
             row = self._entries[index]
@@ -80,22 +80,22 @@ class Graph:
     @cached_property
     def roots(self) -> list[Entry]:
         """Rows without a parent."""
-        return [row for row in self._tops if row.parent == NONE]
+        return [row for row in self._tops if row.parent == NO_PARENT]
 
     @cached_property
-    def missing(self) -> list[Entry]:
+    def rows_missing_parent(self) -> list[Entry]:
         """Rows whose parent is not in the file."""
-        return [row for row in self._tops if row.parent == MISSING]
+        return [row for row in self._tops if row.parent == MISSING_PARENT]
 
     @cached_property
     def compactions(self) -> list[Entry]:
         """The boundaries of compactions."""
-        return [row for row in self.rows if row.subtype == BOUNDARY and row.type == "system"]
+        return [row for row in self.rows if row.subtype == BOUNDARY_SUBTYPE and row.type == "system"]
 
     @cached_property
     def cycles(self) -> list[list[Entry]]:
         """Rows that are their own ancestors, each ring once."""
-        if self._file.in_order:
+        if self._file.is_in_order:
             return []
         finished: set[int] = set()
         found = []
@@ -119,68 +119,70 @@ class Graph:
         found = []
         for parent in sorted(forks):
             fork = self._entries[parent]
-            below = [self._entries[index] for index in self.children(parent)]
+            below = [self._entries[index] for index in self.list_children(parent)]
             rows = [row for row in below if first[row.index] >= 0 or is_said(row)]
-            going_on = [row for row in rows if self._continues(row, message_id(fork))] if len(rows) > 1 else []
+            going_on = (
+                [row for row in rows if self._has_continuation(row, get_message_id(fork))] if len(rows) > 1 else []
+            )
             if len(going_on) > 1:
                 found.append(Branch(fork, going_on))
         return found
 
-    def _continues(self, start: Entry, message: str | None) -> bool:
+    def _has_continuation(self, start: Entry, message: str | None) -> bool:
         """Whether a prompt, or an answer other than `message`, stands at or below a row."""
-        below = (self._entries[index] for index in self.below(start.index))
-        return any(is_said(row) and (message is None or message_id(row) != message) for row in below)
+        below = (self._entries[index] for index in self.list_descendants(start.index))
+        return any(is_said(row) and (message is None or get_message_id(row) != message) for row in below)
 
     @cached_property
     def leaves(self) -> list[Entry]:
         """The last row of each continuation in which anything is said, in the order of the file."""
-        start_of = self._starts()
+        start_of = self._find_starts()
         tips: dict[int, int] = {}
         said = set()
         for row in self.rows:
             if (kind := row.type) != "progress":
                 start = start_of[row.index]
                 tips[start] = row.index
-                if kind in _SPEAKERS:
+                if kind in _SPEAKER_TYPES:
                     said.add(start)
-        continued = self._continued(start_of)
+        continued = self._map_continuations(start_of)
         joined: dict[int, int] = {}
-        for start in said - {NONE}:
-            first = _first(start, continued)
-            joined[first] = max(tips[start], joined.get(first, NONE))
+        for start in said - {NO_PARENT}:
+            first = _find_first_start(start, continued)
+            joined[first] = max(tips[start], joined.get(first, NO_PARENT))
         return [self._entries[tip] for tip in sorted(joined.values())]
 
-    def _starts(self) -> list[int]:
+    def _find_starts(self) -> list[int]:
         """For each index the row with which its continuation starts; NONE for rows that descend from no root."""
         begun = {row.index for branch in self.branches for row in branch.starts[1:]}
-        found = [NONE] * len(self._entries)
-        if self._file.in_order:
+        found = [NO_PARENT] * len(self._entries)
+        if self._file.is_in_order:
             rows: Iterable[Entry] = self.rows
         else:  # from the top down
-            rows = (self._entries[index] for top in self._tops for index in self.below(top.index))
+            rows = (self._entries[index] for top in self._tops for index in self.list_descendants(top.index))
         for row in rows:
             index, parent = row.index, row.parent
             found[index] = index if parent < 0 or index in begun else found[parent]
         return found
 
-    def _continued(self, start_of: list[int]) -> dict[int, int]:
+    def _map_continuations(self, start_of: list[int]) -> dict[int, int]:
         """For each compaction the start of the continuation that goes on with it."""
         found: dict[int, int] = {}
         for boundary in self.compactions:
-            before = self.before(boundary) if boundary.parent < 0 else None
-            start = _first(start_of[before.index], found) if before else NONE
-            if start not in (NONE, boundary.index):
+            before = self.find_continued_row(boundary) if boundary.parent < 0 else None
+            start = _find_first_start(start_of[before.index], found) if before else NO_PARENT
+            if start not in (NO_PARENT, boundary.index):
                 found[boundary.index] = start
         return found
 
-    def before(self, boundary: Entry) -> Entry | None:
+    def find_continued_row(self, boundary: Entry) -> Entry | None:
         """The row that a compaction continues: the one that it names or, if that is not there, the one before it."""
-        named = self._file.body(boundary).get("logicalParentUuid")
+        named = self._file.read_body(boundary).get("logicalParentUuid")
         place = self._at.get(named) if isinstance(named, str) else None
-        return self.previous(boundary) if place is None else self._entries[place]
+        return self.find_previous(boundary) if place is None else self._entries[place]
 
 
-def _first(start: int, continued: Mapping[int, int]) -> int:
+def _find_first_start(start: int, continued: Mapping[int, int]) -> int:
     """The start of the first of several continuations that go on with each other."""
     while start in continued:
         start = continued[start]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from turnlog.entries.entry import MISSING, NONE, Entry
+from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Entry
 from turnlog.errors import Refused
 from turnlog.session.graph import Graph
 from turnlog.session.resume.rows import is_boundary
@@ -16,37 +16,37 @@ from turnlog.session.session import Session
 from turnlog.session.turns import Turn
 
 
-def lineage(session: Session, uuid: str) -> set[str]:
+def find_lineage(session: Session, uuid: str) -> set[str]:
     """The uuids of an entry and of all that it descends from."""
     graph = session.graph
     before = {item.boundary.uuid: item.summarised[-1].uuid for item in session.compactions if item.summarised}
     found: set[str] = set()
     start: str | None = uuid
     while start is not None and start not in found:
-        rows = list(graph.upwards(start))
+        rows = list(graph.walk_up(start))
         found.update(row.uuid for row in rows if row.uuid)
         start = None
         if rows:
-            start = before.get(rows[-1].uuid) or _written_before(graph, rows[-1])
+            start = before.get(rows[-1].uuid) or _find_written_before(graph, rows[-1])
     return found
 
 
-def _written_before(graph: Graph, top: Entry) -> str | None:
+def _find_written_before(graph: Graph, top: Entry) -> str | None:
     """What was written just before a row whose parent, or what it continues, is not in the file."""
-    previous = graph.previous(top) if graph.parent(top) == MISSING or is_boundary(top) else None
+    previous = graph.find_previous(top) if graph.get_parent(top) == MISSING_PARENT or is_boundary(top) else None
     return previous.uuid if previous else None
 
 
-def turns_to(session: Session, uuid: str) -> list[Turn]:
+def list_turns_to(session: Session, uuid: str) -> list[Turn]:
     """The turns that lead to an entry; those that can't be placed are among them."""
-    line = lineage(session, uuid)
+    line = find_lineage(session, uuid)
     return [turn for turn in session.turns if turn.start.uuid is None or turn.start.uuid in line]
 
 
-def current_leaf(session: Session) -> str | None:
+def find_current_leaf_uuid(session: Session) -> str | None:
     """The entry that the newest client would go on from; None where it refuses."""
     try:
-        return session.leaf().uuid
+        return session.find_leaf().uuid
     except Refused:
         return None
 
@@ -64,37 +64,37 @@ class Descent:
         self._nearest: dict[int, int] = {}
         """For rows that were passed, the nearest row at or above them that starts a turn, or NONE."""
 
-    def turns_to(self, uuid: str) -> list[Turn]:
+    def list_turns_to(self, uuid: str) -> list[Turn]:
         """The turns that lead to an entry, in the order of the file."""
         found: dict[int, Turn] = {}
-        place = self._start_at(self._at.get(uuid, NONE))
+        place = self._find_turn_start(self._at.get(uuid, NO_PARENT))
         while place >= 0 and place not in found:
             found[place] = self._starts[place]
-            place = self._start_at(self._above(self._entries[place]))
+            place = self._find_turn_start(self._find_row_above(self._entries[place]))
         return sorted([*found.values(), *self._loose], key=lambda turn: turn.index)
 
-    def first_to_reach(self, leaves: Iterable[str]) -> dict[int, str]:
+    def map_first_leaves(self, leaves: Iterable[str]) -> dict[int, str]:
         """For each row that a leaf descends from, the first such leaf."""
         found: dict[int, str] = {}
         for leaf in leaves:
-            place = self._at.get(leaf, NONE)
+            place = self._at.get(leaf, NO_PARENT)
             while place >= 0 and place not in found:
                 found[place] = leaf
-                place = self._above(self._entries[place])
+                place = self._find_row_above(self._entries[place])
         return found
 
-    def _start_at(self, place: int) -> int:
+    def _find_turn_start(self, place: int) -> int:
         passed: dict[int, None] = {}
         while place >= 0 and place not in self._nearest and place not in self._starts and place not in passed:
             passed[place] = None
-            place = self._above(self._entries[place])
-        found = place if place in self._starts else self._nearest.get(place, NONE)
+            place = self._find_row_above(self._entries[place])
+        found = place if place in self._starts else self._nearest.get(place, NO_PARENT)
         self._nearest.update(dict.fromkeys(passed, found))
         return found
 
-    def _above(self, row: Entry) -> int:
-        if (parent := self._graph.parent(row)) >= 0:
+    def _find_row_above(self, row: Entry) -> int:
+        if (parent := self._graph.get_parent(row)) >= 0:
             return parent
         above = self._before.get(row.uuid)
-        uuid = above.uuid if above else _written_before(self._graph, row)
-        return self._at.get(uuid or "", NONE)
+        uuid = above.uuid if above else _find_written_before(self._graph, row)
+        return self._at.get(uuid or "", NO_PARENT)

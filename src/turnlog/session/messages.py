@@ -13,26 +13,27 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from turnlog.entries.entry import Entry, Usage
-from turnlog.entries.reader import Transcript, collector_off
-from turnlog.session.resume.additions import FILLER
+from turnlog.entries.entry import Entry, LineUsage
+from turnlog.entries.old_names import OldName
+from turnlog.entries.reader import Transcript, pause_garbage_collector
+from turnlog.session.resume.additions import FILLER_TEXT
 from turnlog.session.usage.iterations import (
     MAX_REQUEST_TOKENS,
     NO_ITERATIONS,
     Iterations,
     SeparateRequest,
-    cache_writes,
-    largest_counts,
+    find_cache_writes,
     split_iterations,
+    take_largest_counts,
 )
-from turnlog.session.usage.prices import SYNTHETIC, Tokens
+from turnlog.session.usage.prices import SYNTHETIC_MODEL, PricedTokens
 
 Quality = Literal["final", "partial", "placeholder", "missing"]
-MOST = MAX_REQUEST_TOKENS
-MOST_SEARCHES = 10_000
+MAX_MESSAGE_TOKENS = MAX_REQUEST_TOKENS
+MAX_WEB_SEARCHES = 10_000
 
 
-class Terms(NamedTuple):
+class PriceTerms(NamedTuple):
     """What changes the price of a request."""
 
     speed: str | None
@@ -40,7 +41,7 @@ class Terms(NamedTuple):
     geo: str | None
 
 
-_terms = cache(Terms)
+_make_terms = cache(PriceTerms)
 
 
 class Message(Struct, gc=False):
@@ -53,13 +54,13 @@ class Message(Struct, gc=False):
     model: str | None = None
     request_id: str | None = None
     stop_reason: str | None = None
-    tokens: Tokens | None = None
+    tokens: PricedTokens | None = None
     """What it used: the largest value that any of its lines states, field by field."""
     quality: Quality = "missing"
-    terms: Terms | None = None
+    terms: PriceTerms | None = None
     is_error: bool = False
     """An API error that the client wrote down as an answer."""
-    own_requests: tuple[Tokens, ...] = ()
+    own_requests: tuple[PricedTokens, ...] = ()
     """What each request of its own model used, where there were several; together its tokens."""
     separate_requests: tuple[SeparateRequest, ...] = ()
     """Requests that are billed beside its tokens: an advisor's, or one that another model answered in its place."""
@@ -67,21 +68,24 @@ class Message(Struct, gc=False):
     @property
     def is_synthetic(self) -> bool:
         """Whether the client made it up, without a model."""
-        return self.model == SYNTHETIC
+        return self.model == SYNTHETIC_MODEL
 
     @property
-    def started(self) -> str | None:
+    def started_at(self) -> str | None:
         """The timestamp of the first line."""
         return self.lines[0].timestamp
 
     @property
-    def ended(self) -> str | None:
+    def ended_at(self) -> str | None:
         """The timestamp of the last line."""
         return self.lines[-1].timestamp
 
+    started = OldName("started_at")
+    ended = OldName("ended_at")
 
-@collector_off()
-def join(entries: Iterable[Entry]) -> list[Message]:
+
+@pause_garbage_collector()
+def join_messages(entries: Iterable[Entry]) -> list[Message]:
     """The assistant messages of some entries, in the order of their first lines."""
     found: dict[str, Message] = {}
     for entry in entries:
@@ -100,13 +104,13 @@ def join(entries: Iterable[Entry]) -> list[Message]:
         if entry.is_api_error_message:
             message.is_error = True
     for message in found.values():
-        _count(message)
+        _count_tokens(message)
     return list(found.values())
 
 
-def _count(message: Message) -> None:
+def _count_tokens(message: Message) -> None:
     """Take the largest value of each field over the lines, and say how far it can be trusted."""
-    last: Usage | None = None
+    last: LineUsage | None = None
     given = output = read = written = long = searches = 0
     lowest = inf
     for line in message.lines:
@@ -114,31 +118,31 @@ def _count(message: Message) -> None:
         if usage is None or usage is last:  # the reader keeps what lines repeat only once
             continue
         last = usage
-        if given < (count := usage.input_tokens or 0) <= MOST:
+        if given < (count := usage.input_tokens or 0) <= MAX_MESSAGE_TOKENS:
             given = count
-        if output < (count := usage.output_tokens or 0) <= MOST:
+        if output < (count := usage.output_tokens or 0) <= MAX_MESSAGE_TOKENS:
             output = count
         if count < lowest:
             lowest = count
-        if read < (count := usage.cache_read_input_tokens or 0) <= MOST:
+        if read < (count := usage.cache_read_input_tokens or 0) <= MAX_MESSAGE_TOKENS:
             read = count
         count = usage.cache_creation_input_tokens or 0
         iterations = _take_iterations(message, usage) if usage.iterations else NO_ITERATIONS
-        if (split := cache_writes(usage, iterations)) is not None:
+        if (split := find_cache_writes(usage, iterations)) is not None:
             hour = split.ephemeral_1h_input_tokens or 0
-            if long < hour <= MOST:
+            if long < hour <= MAX_MESSAGE_TOKENS:
                 long = hour
                 written = max(written, hour)
             count = max(count, hour + (split.ephemeral_5m_input_tokens or 0))
-        if written < count <= MOST:
+        if written < count <= MAX_MESSAGE_TOKENS:
             written = count
         if (tools := usage.server_tool_use) is not None:
-            searches = max(searches, min(tools.web_search_requests or 0, MOST_SEARCHES))
+            searches = max(searches, min(tools.web_search_requests or 0, MAX_WEB_SEARCHES))
     if last is not None:
-        message.tokens = Tokens(given, output, read, written - long, long, searches)
-        message.terms = _terms(last.speed, last.service_tier, last.inference_geo)
+        message.tokens = PricedTokens(given, output, read, written - long, long, searches)
+        message.terms = _make_terms(last.speed, last.service_tier, last.inference_geo)
         line = message.lines[-1]
-        message.quality = quality(
+        message.quality = judge_usage_quality(
             stopped=message.stop_reason is not None or message.is_synthetic,
             grew=output > lowest,
             version=line.version,
@@ -146,7 +150,7 @@ def _count(message: Message) -> None:
         )
 
 
-def _take_iterations(message: Message, usage: Usage) -> Iterations:
+def _take_iterations(message: Message, usage: LineUsage) -> Iterations:
     """Keep the requests that one line lists; of a separate one the largest value of each field."""
     found = split_iterations(usage, message.model)
     if len(found.own) > 1:
@@ -155,12 +159,12 @@ def _take_iterations(message: Message, usage: Usage) -> Iterations:
         known = {request.place: request for request in message.separate_requests}
         for request in found.separate:
             before = known.get(request.place, request)
-            known[request.place] = before._replace(tokens=largest_counts(before.tokens, request.tokens))
+            known[request.place] = before._replace(tokens=take_largest_counts(before.tokens, request.tokens))
         message.separate_requests = tuple(known[place] for place in sorted(known))
     return found
 
 
-def quality(*, stopped: bool, grew: bool, version: str | None, sidechain: bool) -> Quality:
+def judge_usage_quality(*, stopped: bool, grew: bool, version: str | None, sidechain: bool) -> Quality:
     """How far the output tokens of a message can be trusted, by the eras of the client (docs/format.md).
 
     A stop reason is only written once the counts are final. Without one, old clients (up to 2.1.7) often have the true
@@ -169,7 +173,7 @@ def quality(*, stopped: bool, grew: bool, version: str | None, sidechain: bool) 
     """
     if stopped:
         return "final"
-    era = version_key(version)
+    era = parse_version(version)
     if grew:
         return "final" if era < (2, 1, 8) else "partial"
     if (2, 1, 8) <= era < (2, 1, 63) or sidechain:
@@ -178,24 +182,26 @@ def quality(*, stopped: bool, grew: bool, version: str | None, sidechain: bool) 
 
 
 @lru_cache(maxsize=1024)
-def version_key(version: str | None) -> tuple[int, ...]:
+def parse_version(version: str | None) -> tuple[int, ...]:
     """A client version in an order that can be compared; an unknown one comes last."""
     parts = (version or "").split(".")
     return tuple(map(int, parts)) if all(part.isdecimal() and len(part) < 10 for part in parts) else (999,)
 
 
-def content(file: Transcript, message: Message) -> list[dict[str, Any]]:
+def read_message_content(file: Transcript, message: Message) -> list[dict[str, Any]]:
     """The blocks of a message in true order; what a line repeats of an earlier line is not doubled."""
     blocks: list[dict[str, Any]] = []
     places: dict[str, object] = {}
     for line in message.lines:
-        body = file.body(line)
+        body = file.read_body(line)
         found = (body.get("message") or {}).get("content")
         if isinstance(found, str):
             found = [{"type": "text", "text": found}]
         before = len(blocks)
         for block in found if isinstance(found, list) else []:
-            if isinstance(block, dict) and not _repeats(block, blocks[:before], places, body.get("apiBlockIndex")):
+            if isinstance(block, dict) and not _is_repeated_block(
+                block, blocks[:before], places, body.get("apiBlockIndex")
+            ):
                 blocks.append(block)
                 places[str(id(block))] = body.get("apiBlockIndex")
     return blocks
@@ -205,10 +211,12 @@ def is_filler(file: Transcript, message: Message) -> bool:
     """Whether a message is the one that the client writes where it goes on without an answer."""
     if not message.is_synthetic or message.is_error:
         return False
-    return [block.get("text") for block in content(file, message)] == [FILLER]
+    return [block.get("text") for block in read_message_content(file, message)] == [FILLER_TEXT]
 
 
-def _repeats(block: dict[str, Any], earlier: list[dict[str, Any]], places: dict[str, object], place: object) -> bool:
+def _is_repeated_block(
+    block: dict[str, Any], earlier: list[dict[str, Any]], places: dict[str, object], place: object
+) -> bool:
     """Whether an earlier line of the message held this block already."""
     for other in earlier:
         if block.get("type") == "tool_use":

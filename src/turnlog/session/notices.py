@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.prompts import read_queued, understand
+from turnlog.session.prompts import parse_queued_prompt, parse_user_entry
 
-_OPENED = re.compile(r"<(task-id|shell-id|tool-use-id|status|summary|output-file|result)>")
+_OPENING_TAG = re.compile(r"<(task-id|shell-id|tool-use-id|status|summary|output-file|result)>")
 
 
 class Notice(NamedTuple):
@@ -22,17 +22,17 @@ class Notice(NamedTuple):
     summary: str | None
 
 
-def notice(text: str) -> Notice:
+def parse_notice(text: str) -> Notice:
     """Read the text of a notification."""
-    found = dict(_fields(text))
+    found = dict(_list_tag_fields(text))
     task = found.get("task-id") or found.get("shell-id")
     return Notice(task, found.get("tool-use-id"), found.get("status"), found.get("summary"))
 
 
-def _fields(text: str) -> Iterator[tuple[str, str]]:
+def _list_tag_fields(text: str) -> Iterator[tuple[str, str]]:
     """What stands between tags; in linear time, since a text of nothing but opening tags is easily made."""
     place, endless = 0, set[str]()
-    while opened := _OPENED.search(text, place):
+    while opened := _OPENING_TAG.search(text, place):
         name, place = opened[1], opened.end()
         end = -1 if name in endless else text.find(f"</{name}>", place)
         if end < 0:
@@ -42,15 +42,15 @@ def _fields(text: str) -> Iterator[tuple[str, str]]:
         place = end
 
 
-def notices(file: Transcript, entries: Iterable[Entry]) -> Iterator[Notice]:
+def list_notices(file: Transcript, entries: Iterable[Entry]) -> Iterator[Notice]:
     """What background tasks reported: in prompts of their own, or while the model was at work."""
     for entry in entries:
         if entry.type == "user":
-            prompt = understand(file, entry)
+            prompt = parse_user_entry(file, entry)
             if prompt.kind == "notification":
-                yield notice(prompt.text)
+                yield parse_notice(prompt.text)
         elif entry.kind == "queued_command":
-            attachment = file.body(entry).get("attachment")
-            prompt = read_queued(attachment if isinstance(attachment, dict) else {})
+            attachment = file.read_body(entry).get("attachment")
+            prompt = parse_queued_prompt(attachment if isinstance(attachment, dict) else {})
             if prompt.kind == "notification":
-                yield notice(prompt.text)
+                yield parse_notice(prompt.text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from turnlog.entries.layout import SessionFile, config_dirs, session_files
-from turnlog.session.find import find
+from turnlog.entries.layout import SessionFile, find_config_dirs, list_session_files
+from turnlog.session.find import find_session_file
 from turnlog.session.session import Session
 
 
@@ -14,10 +14,10 @@ def open(name: str | Path, folders: Iterable[Path] | None = None) -> Session:
     """Open a session: a path, an id or the start of one, a title, or `last`."""
     if isinstance(name, Path):
         return Session.open(name)
-    return Session.open(find(name, config_dirs() if folders is None else folders))
+    return Session.open(find_session_file(name, find_config_dirs() if folders is None else folders))
 
 
 def sessions(folders: Iterable[Path] | None = None) -> Iterator[SessionFile]:
     """The session files of this machine, as the folders list them."""
-    for folder in config_dirs() if folders is None else folders:
-        yield from session_files(folder)
+    for folder in find_config_dirs() if folders is None else folders:
+        yield from list_session_files(folder)

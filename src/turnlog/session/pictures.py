@@ -9,70 +9,70 @@ from typing import Any
 Json = dict[str, Any]
 
 PIXELS_PER_TOKEN = 750
-MOST = 1_600
+MAX_IMAGE_TOKENS = 1_600
 """What a large image takes: it is scaled down until it does. Taken for every image whose size can't be read."""
-PER_PAGE = 2_000
+TOKENS_PER_PAGE = 2_000
 """What a page of a PDF takes, as text and as an image: 1,500 to 3,000."""
-_HEAD = 64 * 1024
+_HEAD_CHARS = 64 * 1024
 """So many characters of an image's data are looked at: JPEG files may begin with a long preview."""
-_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_JPEG_SIZE_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """The JPEG segments that state the size."""
 
 
-def picture_tokens(block: Json) -> int:
+def estimate_picture_tokens(block: Json) -> int:
     """About how many tokens an `image` or `document` block takes."""
     source = block.get("source")
     data = source.get("data") if isinstance(source, dict) else None
     if block.get("type") == "document":
-        return PER_PAGE * max(1, _pages(data))
-    width, height = dimensions(_decoded(data[:_HEAD])) if isinstance(data, str) else (0, 0)
-    return min(MOST, max(1, width * height // PIXELS_PER_TOKEN)) if width and height else MOST
+        return TOKENS_PER_PAGE * max(1, _count_pages(data))
+    width, height = read_image_size(_decode_base64(data[:_HEAD_CHARS])) if isinstance(data, str) else (0, 0)
+    return min(MAX_IMAGE_TOKENS, max(1, width * height // PIXELS_PER_TOKEN)) if width and height else MAX_IMAGE_TOKENS
 
 
-def _pages(data: object) -> int:
-    found = _decoded(data) if isinstance(data, str) else b""
+def _count_pages(data: object) -> int:
+    found = _decode_base64(data) if isinstance(data, str) else b""
     return sum(found.count(name) - found.count(name + b"s") for name in (b"/Type /Page", b"/Type/Page"))
 
 
-def _decoded(data: str) -> bytes:
+def _decode_base64(data: str) -> bytes:
     try:
         return base64.b64decode(data[: len(data) // 4 * 4].encode("ascii", "replace"))
     except (binascii.Error, ValueError):
         return b""
 
 
-def dimensions(data: bytes) -> tuple[int, int]:
+def read_image_size(data: bytes) -> tuple[int, int]:
     """Width and height of a PNG, GIF, WebP or JPEG file from its first bytes; zeros for anything else."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return _big(data[16:20]), _big(data[20:24])
+        return _read_big_endian(data[16:20]), _read_big_endian(data[20:24])
     if data.startswith((b"GIF87a", b"GIF89a")):
-        return _little(data[6:8]), _little(data[8:10])
+        return _read_little_endian(data[6:8]), _read_little_endian(data[8:10])
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return _webp(data)
-    return _jpeg(data) if data.startswith(b"\xff\xd8") else (0, 0)
+        return _read_webp_size(data)
+    return _read_jpeg_size(data) if data.startswith(b"\xff\xd8") else (0, 0)
 
 
-def _webp(data: bytes) -> tuple[int, int]:
+def _read_webp_size(data: bytes) -> tuple[int, int]:
     if data[12:16] == b"VP8X":
-        return _little(data[24:27]) + 1, _little(data[27:30]) + 1
+        return _read_little_endian(data[24:27]) + 1, _read_little_endian(data[27:30]) + 1
     if data[12:16] == b"VP8L":
-        bits = _little(data[21:25])
+        bits = _read_little_endian(data[21:25])
         return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    return _little(data[26:28]) & 0x3FFF, _little(data[28:30]) & 0x3FFF
+    return _read_little_endian(data[26:28]) & 0x3FFF, _read_little_endian(data[28:30]) & 0x3FFF
 
 
-def _jpeg(data: bytes) -> tuple[int, int]:
+def _read_jpeg_size(data: bytes) -> tuple[int, int]:
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
-        if data[at + 1] in _MARKERS:
-            return _big(data[at + 7 : at + 9]), _big(data[at + 5 : at + 7])
-        at += 2 + _big(data[at + 2 : at + 4])
+        if data[at + 1] in _JPEG_SIZE_MARKERS:
+            return _read_big_endian(data[at + 7 : at + 9]), _read_big_endian(data[at + 5 : at + 7])
+        at += 2 + _read_big_endian(data[at + 2 : at + 4])
     return 0, 0
 
 
-def _big(data: bytes) -> int:
+def _read_big_endian(data: bytes) -> int:
     return int.from_bytes(data, "big")
 
 
-def _little(data: bytes) -> int:
+def _read_little_endian(data: bytes) -> int:
     return int.from_bytes(data, "little")

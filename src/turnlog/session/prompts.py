@@ -5,12 +5,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from turnlog.entries.entry import Body, Entry
-from turnlog.entries.marks import as_typed, separated, tagged
+from turnlog.entries.marks import classify_by_mark, separate_context, to_typed_text
 from turnlog.entries.reader import Transcript
-from turnlog.entries.speakers import SENDERS, TYPED_BY, Speaker, identify_speaker, open_letter, read_origin
+from turnlog.entries.speakers import (
+    SENDING_SPEAKERS,
+    TYPING_SPEAKERS,
+    Speaker,
+    identify_speaker,
+    open_letter,
+    read_origin,
+)
 from turnlog.session.graph import holds_result
 
-KINDS = {
+PROMPT_KINDS = {
     "prompt": "typed by a person",
     "command": "a slash command or skill",
     "bash": "a `!` command",
@@ -27,8 +34,8 @@ KINDS = {
     "empty": "nothing at all",
 }
 """What a user entry can be."""
-_COMMANDS = ("command", "bash")
-_NOTIFICATION = "task-notification"
+_COMMAND_KINDS = ("command", "bash")
+_NOTIFICATION_MODE = "task-notification"
 
 
 class Prompt(NamedTuple):
@@ -47,77 +54,77 @@ class Prompt(NamedTuple):
     @property
     def is_typed(self) -> bool:
         """Whether it is a prompt: of a person, of the command line, or of the agent that started a sub-agent."""
-        return self.kind in ("prompt", *_COMMANDS)
+        return self.kind in ("prompt", *_COMMAND_KINDS)
 
 
-def understand(file: Transcript, entry: Entry) -> Prompt:
+def parse_user_entry(file: Transcript, entry: Entry) -> Prompt:
     """What a user entry is, and what it says."""
     if holds_result(entry):
         return Prompt("result", speaker=Speaker("client"))
     content = entry.message.content if entry.message else None
     if isinstance(content, str):  # it was kept whole when the file was read
-        found = _prompt([content], 0, entry.origin, entry.is_meta, entry.is_compact_summary)
+        found = _build_prompt([content], 0, entry.origin, entry.is_meta, entry.is_compact_summary)
     else:
-        found = read(file.body(entry))
+        found = parse_user_body(file.read_body(entry))
     is_agents = entry.is_sidechain and found.kind == "prompt" and read_origin(entry.origin) is None
     return found._replace(speaker=Speaker("peer")) if is_agents else found  # the model wrote it, in its call
 
 
-def read(body: Body) -> Prompt:
+def parse_user_body(body: Body) -> Prompt:
     """What the body of a user entry without results is, and what it says."""
     message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     texts = [content] if isinstance(content, str) else [t for b in blocks if isinstance(t := b.get("text"), str)]
     images = sum(block.get("type") in ("image", "document") for block in blocks)
-    return _prompt(texts, images, body.get("origin"), body.get("isMeta"), body.get("isCompactSummary"))
+    return _build_prompt(texts, images, body.get("origin"), body.get("isMeta"), body.get("isCompactSummary"))
 
 
-def read_queued(attachment: Body) -> Prompt:
+def parse_queued_prompt(attachment: Body) -> Prompt:
     """What a `queued_command` is: something that was typed, or arrived, while the model was working."""
     origin, is_meta = attachment.get("origin"), attachment.get("isMeta")
     if read_origin(origin) is not None:
         is_meta = False
-    elif attachment.get("commandMode") == _NOTIFICATION:
-        origin = {"kind": _NOTIFICATION}
-    return read({"message": {"content": attachment.get("prompt")}, "origin": origin, "isMeta": is_meta})
+    elif attachment.get("commandMode") == _NOTIFICATION_MODE:
+        origin = {"kind": _NOTIFICATION_MODE}
+    return parse_user_body({"message": {"content": attachment.get("prompt")}, "origin": origin, "isMeta": is_meta})
 
 
 def holds_typed_text(kind: str | None, body: Body) -> bool:
     """Whether an entry without results holds what was typed: a prompt, also one queued while the model worked."""
     if kind == "user":
-        return read(body).is_typed
+        return parse_user_body(body).is_typed
     attachment = body.get("attachment")
     if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
         return False
-    return read_queued(attachment).is_typed
+    return parse_queued_prompt(attachment).is_typed
 
 
-def _prompt(texts: list[str], images: int, origin: object, is_meta: object, is_summary: object) -> Prompt:
-    parts = [separated(text) for text in texts]
+def _build_prompt(texts: list[str], images: int, origin: object, is_meta: object, is_summary: object) -> Prompt:
+    parts = [separate_context(text) for text in texts]
     text = "\n".join(part.rest for part in parts if part.rest)
     speaker = identify_speaker(text or ("" if images else "\n".join(texts)), origin, is_meta=is_meta)
     if is_summary:
         kind, speaker = "summary", Speaker("client")
     else:
-        kind = _kind(speaker.kind, text, images, is_meta)
+        kind = _classify_text(speaker.kind, text, images, is_meta)
     context = tuple(tag for part in parts for tag in part.context)
-    if kind in _COMMANDS:
-        text = as_typed(text)
-    elif kind in SENDERS:
+    if kind in _COMMAND_KINDS:
+        text = to_typed_text(text)
+    elif kind in SENDING_SPEAKERS:
         text = open_letter(text).words
     return Prompt(kind, text, context, images, speaker)
 
 
-def _kind(speaker: str, text: str, images: int, is_meta: object) -> str:
+def _classify_text(speaker: str, text: str, images: int, is_meta: object) -> str:
     """The kind of an entry, by who said it and by the mark at the start of its text."""
-    if speaker == "task" or speaker in SENDERS:
+    if speaker == "task" or speaker in SENDING_SPEAKERS:
         return "notification" if speaker == "task" else speaker
     if is_meta:
         return "meta"
     if not text:
         return "prompt" if images else "empty"
-    mark = tagged(text)
-    if speaker in TYPED_BY:
-        return mark if mark in _COMMANDS else "prompt"
-    return mark if mark in KINDS and mark not in SENDERS else "meta"
+    mark = classify_by_mark(text)
+    if speaker in TYPING_SPEAKERS:
+        return mark if mark in _COMMAND_KINDS else "prompt"
+    return mark if mark in PROMPT_KINDS and mark not in SENDING_SPEAKERS else "meta"

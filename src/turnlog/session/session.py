@@ -10,52 +10,53 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.entries.entry import Entry
+from turnlog.entries.old_names import OldName
 from turnlog.entries.reader import BytesSource, Transcript
-from turnlog.entries.titles import Titles
+from turnlog.entries.titles import SessionTitles
 from turnlog.session import agents as agents_view
 from turnlog.session import calls as calls_view
 from turnlog.session import compactions as compactions_view
 from turnlog.session import messages as messages_view
 from turnlog.session import overview
-from turnlog.session.agents import Agent
-from turnlog.session.calls import Call, Calls, Detail
+from turnlog.session.agents import SubAgent
+from turnlog.session.calls import Call, CallDetail, SessionCalls
 from turnlog.session.compactions import Compaction
-from turnlog.session.files.files import TouchedFile, touched
+from turnlog.session.files.files import TouchedFile, list_touched_files
 from turnlog.session.graph import Graph
 from turnlog.session.messages import Message
-from turnlog.session.notices import Notice, notices
-from turnlog.session.overview import Event
-from turnlog.session.prompts import holds_typed_text, understand
+from turnlog.session.notices import Notice, list_notices
+from turnlog.session.overview import SessionEvent
+from turnlog.session.prompts import holds_typed_text, parse_user_entry
 from turnlog.session.resume import conversation as conversation_view
 from turnlog.session.resume.conversation import Conversation
-from turnlog.session.resume.resume import Thread, current_leaf, thread
-from turnlog.session.resume.rows import Rows
-from turnlog.session.turns import GAP, Turn, Turns, round_type
-from turnlog.session.usage.usage import Fill, Usage, fills, total
+from turnlog.session.resume.resume import ResumeThread, build_resume_thread, find_current_leaf
+from turnlog.session.resume.rows import ResumeRows
+from turnlog.session.turns import RESUME_GAP, Turn, TurnIndex, find_round_type
+from turnlog.session.usage.usage import MessageFill, Usage, list_message_fills, sum_usage
 
 
 class Session:
     """One session and what it means. Every view is a function of its entries; this object only keeps them."""
 
-    def __init__(self, file: Transcript, entries: Sequence[Entry] | None = None, gap: timedelta = GAP) -> None:
+    def __init__(self, file: Transcript, entries: Sequence[Entry] | None = None, gap: timedelta = RESUME_GAP) -> None:
         self.file = file
         self._given = entries
         self._gap = gap
 
     @classmethod
-    def open(cls, path: str | Path, gap: timedelta = GAP) -> Session:
+    def open(cls, path: str | Path, gap: timedelta = RESUME_GAP) -> Session:
         """Open a session file."""
         return cls(Transcript.open(Path(path)), gap=gap)
 
     @classmethod
-    def without_file(cls, path: Path) -> Session:
+    def from_missing_file(cls, path: Path) -> Session:
         """A session whose own file is missing: only its sub-agents are there."""
         return cls(Transcript(BytesSource(b""), path))
 
     @classmethod
-    def of(cls, data: bytes) -> Session:
+    def from_bytes(cls, data: bytes) -> Session:
         """A session from bytes in memory."""
-        return cls(Transcript.of(data))
+        return cls(Transcript.from_bytes(data))
 
     def __enter__(self) -> Session:
         return self
@@ -77,7 +78,7 @@ class Session:
 
     def refresh(self) -> bool:
         """Read what was written since; whether there was anything. A file that was replaced is read again."""
-        if (self.file.stale() or "missing") != "missing":
+        if (self.file.find_stale_reason() or "missing") != "missing":
             self.file.close()
             self.file = Transcript.open(self.file.path or Path())
             grown = True
@@ -118,9 +119,9 @@ class Session:
         """Whether it is a part of its file only: a sub-agent inside a main file."""
         return self._given is not None
 
-    def body(self, entry: Entry) -> dict[str, Any]:
+    def read_body(self, entry: Entry) -> dict[str, Any]:
         """The whole object of an entry."""
-        return self.file.body(entry)
+        return self.file.read_body(entry)
 
     # -- views
 
@@ -132,11 +133,11 @@ class Session:
     @cached_property
     def messages(self) -> list[Message]:
         """The assistant messages, all branches, joined by message id."""
-        return messages_view.join(self.entries)
+        return messages_view.join_messages(self.entries)
 
     @cached_property
-    def _calls(self) -> Calls:
-        return calls_view.pair(self.entries, self.file)
+    def _calls(self) -> SessionCalls:
+        return calls_view.pair_calls(self.entries, self.file)
 
     @property
     def orphans(self) -> list[Entry]:
@@ -150,36 +151,36 @@ class Session:
         return self._calls.all
 
     @cached_property
-    def _turns(self) -> Turns:
-        return Turns(self.file, self.entries, self.messages, self.calls, self._gap)
+    def _turns(self) -> TurnIndex:
+        return TurnIndex(self.file, self.entries, self.messages, self.calls, self._gap)
 
     @property
     def turns(self) -> list[Turn]:
         """The turns, all branches, in the order of the file."""
         return self._turns.all
 
-    def turn_of(self, entry: Entry) -> Turn | None:
+    def find_turn(self, entry: Entry) -> Turn | None:
         """The turn that an entry belongs to."""
-        return self._turns.of(entry)
+        return self._turns.find_turn(entry)
 
     @cached_property
     def compactions(self) -> list[Compaction]:
         """Where older messages were replaced by a summary."""
-        return compactions_view.compactions(self.file, self.graph)
+        return compactions_view.list_compactions(self.file, self.graph)
 
     @cached_property
-    def agents(self) -> list[Agent]:
+    def agents(self) -> list[SubAgent]:
         """The sub-agents, with the calls that started them."""
         if self._given is not None:
             return []
         carriers = (entry for entry in self.entries if entry.kind == "agent_progress")
-        return agents_view.agents(self.file, self._calls.all, carriers)
+        return agents_view.list_sub_agents(self.file, self._calls.all, carriers)
 
     @cached_property
     def _agent_sessions(self) -> dict[str, Session]:
         return {}
 
-    def agent_session(self, agent: Agent) -> Session:
+    def open_agent_session(self, agent: SubAgent) -> Session:
         """The session of a sub-agent."""
         key = str(agent.path or agent.agent_id)
         if key not in self._agent_sessions:
@@ -191,67 +192,67 @@ class Session:
             self._agent_sessions[key] = inner
         return self._agent_sessions[key]
 
-    def found_elsewhere(self) -> dict[str, Path]:
+    def find_parents_elsewhere(self) -> dict[str, Path]:
         """Parents that are missing here and stand in a sub-agent's file."""
-        wanted = {row.parent_uuid for row in self.graph.missing}
+        wanted = {row.parent_uuid for row in self.graph.rows_missing_parent}
         found: dict[str, Path] = {}
         for agent in self.agents if wanted else []:
             if agent.path is not None:
-                here = wanted & self.agent_session(agent).file.by_uuid.keys()
+                here = wanted & self.open_agent_session(agent).file.by_uuid.keys()
                 found.update({uuid: agent.path for uuid in here if uuid})
         return found
 
     @cached_property
     def usage(self) -> Usage:
         """Tokens and cost of the session with its sub-agents, every message once."""
-        return total(self.all_messages())
+        return sum_usage(self.list_all_messages())
 
-    def all_messages(self) -> Iterator[Message]:
+    def list_all_messages(self) -> Iterator[Message]:
         """The assistant messages of the session and of its sub-agents."""
         yield from self.messages
         for agent in self.agents:
-            yield from self.agent_session(agent).messages
+            yield from self.open_agent_session(agent).messages
 
-    def thread(self, leaf: str | None = None) -> Thread:
+    def build_thread(self, leaf: str | None = None) -> ResumeThread:
         """The entries that the newest client would resume."""
-        return thread(self.file, leaf)
+        return build_resume_thread(self.file, leaf)
 
-    def leaf(self) -> Entry:
+    def find_leaf(self) -> Entry:
         """The entry that the newest client would go on from."""
-        return current_leaf(Rows(self.file))
+        return find_current_leaf(ResumeRows(self.file))
 
     def conversation(self, leaf: str | None = None, *, as_sent: bool = False) -> Conversation:
         """What the newest client would send if this leaf were resumed now."""
-        return conversation_view.conversation(self.file, leaf, as_sent=as_sent)
+        return conversation_view.build_conversation(self.file, leaf, as_sent=as_sent)
 
-    def content(self, message: Message) -> list[dict[str, Any]]:
+    def read_content(self, message: Message) -> list[dict[str, Any]]:
         """The blocks of a message in true order."""
-        return messages_view.content(self.file, message)
+        return messages_view.read_message_content(self.file, message)
 
-    def detail(self, call: Call) -> Detail:
+    def read_detail(self, call: Call) -> CallDetail:
         """What a call and its result hold."""
-        return calls_view.detail(self.file, call)
+        return calls_view.read_call_detail(self.file, call)
 
     @cached_property
     def notices(self) -> list[Notice]:
         """What background tasks reported."""
-        return list(notices(self.file, self.entries))
+        return list(list_notices(self.file, self.entries))
 
-    def reported(self, call: Call) -> Notice | None:
+    def find_report(self, call: Call) -> Notice | None:
         """How what a call set going in the background has ended, as far as the session was told."""
-        names = {call.agent_id, self.detail(call).background_id} - {None}
+        names = {call.agent_id, self.read_detail(call).background_id} - {None}
         return next((n for n in reversed(self.notices) if n.call_id == call.id or n.task_id in names), None)
 
-    def round_type(self, entry: Entry) -> str:
+    def find_round_type(self, entry: Entry) -> str:
         """How a user entry follows on what was before it: new_session, new_round, resume or continue."""
-        return round_type(entry, self._turns)
+        return find_round_type(entry, self._turns)
 
     # -- overview
 
     @cached_property
-    def titles(self) -> Titles:
+    def titles(self) -> SessionTitles:
         """The names that the session goes by."""
-        return overview.titles(self.file, self.file.entries if self._given is None else self._given)
+        return overview.read_session_titles(self.file, self.file.entries if self._given is None else self._given)
 
     @property
     def title(self) -> str | None:
@@ -262,59 +263,73 @@ class Session:
     def prompts(self) -> int:
         """How many entries of the main conversation hold what a person typed."""
         main = [entry for entry in self.entries if not entry.is_sidechain]
-        users = sum(understand(self.file, entry).is_typed for entry in main if entry.type == "user")
+        users = sum(parse_user_entry(self.file, entry).is_typed for entry in main if entry.type == "user")
         queued = (entry for entry in main if entry.kind == "queued_command")
-        return users + sum(holds_typed_text(entry.type, self.body(entry)) for entry in queued)
+        return users + sum(holds_typed_text(entry.type, self.read_body(entry)) for entry in queued)
 
     @cached_property
     def span(self) -> tuple[str | None, str | None]:
         """When it began and when it ended."""
-        return overview.span(self.entries)
+        return overview.find_time_span(self.entries)
 
     @cached_property
     def versions(self) -> list[str]:
         """The client versions that wrote it."""
-        return overview.distinct(entry.version for entry in self.entries)
+        return overview.list_distinct(entry.version for entry in self.entries)
 
     @cached_property
     def models(self) -> list[str]:
         """The models that answered, advisors among them."""
         own = (message for message in self.messages if not message.is_synthetic)
-        return overview.distinct(
+        return overview.list_distinct(
             model for message in own for model in (message.model, *(item.model for item in message.separate_requests))
         )
 
     @cached_property
     def folders(self) -> list[str]:
         """The working folders, in the order of their first use."""
-        return overview.distinct(entry.cwd for entry in self.entries)
+        return overview.list_distinct(entry.cwd for entry in self.entries)
 
     @cached_property
     def files(self) -> list[TouchedFile]:
         """The files that its calls have read and written, sub-agents not counted."""
-        return touched(self.file, self.calls)
+        return list_touched_files(self.file, self.calls)
 
     @cached_property
-    def permission_modes(self) -> list[Event]:
+    def permission_modes(self) -> list[SessionEvent]:
         """The permission modes in force, each change once."""
-        return overview.permission_modes(self.file, self.entries)
+        return overview.list_permission_modes(self.file, self.entries)
 
     @cached_property
     def pull_requests(self) -> list[str]:
         """The pull requests that it is linked to."""
-        return overview.pull_requests(self.file, self.entries)
+        return overview.list_pull_requests(self.file, self.entries)
 
     @cached_property
-    def api_errors(self) -> list[Event]:
+    def api_errors(self) -> list[SessionEvent]:
         """Failed requests to the API, retries among them."""
-        return overview.api_errors(self.file, self.entries)
+        return overview.list_api_errors(self.file, self.entries)
 
     @cached_property
-    def context(self) -> list[Fill]:
+    def context(self) -> list[MessageFill]:
         """How full the context window was at each message."""
-        return fills(self.messages)
+        return list_message_fills(self.messages)
 
     @cached_property
     def git_branches(self) -> list[str]:
         """The branches of git that were checked out."""
-        return overview.distinct(entry.git_branch for entry in self.entries)
+        return overview.list_distinct(entry.git_branch for entry in self.entries)
+
+    agent_session = OldName("open_agent_session")
+    all_messages = OldName("list_all_messages")
+    body = OldName("read_body")
+    content = OldName("read_content")
+    detail = OldName("read_detail")
+    found_elsewhere = OldName("find_parents_elsewhere")
+    leaf = OldName("find_leaf")
+    of = OldName("from_bytes")
+    reported = OldName("find_report")
+    round_type = OldName("find_round_type")
+    thread = OldName("build_thread")
+    turn_of = OldName("find_turn")
+    without_file = OldName("from_missing_file")

@@ -15,27 +15,28 @@ from typing import Literal
 from msgspec import Struct
 
 from turnlog.entries.entry import Entry
-from turnlog.entries.reader import Transcript, collector_off
+from turnlog.entries.old_names import OldName
+from turnlog.entries.reader import Transcript, pause_garbage_collector
 from turnlog.entries.speakers import Speaker
-from turnlog.session.calls import WAITS_FOR_PERSON, Call
-from turnlog.session.clock import moment
+from turnlog.session.calls import TOOLS_WAITING_FOR_PERSON, Call
+from turnlog.session.clock import parse_timestamp
 from turnlog.session.graph import holds_result
 from turnlog.session.messages import Message
-from turnlog.session.notices import Notice, notice
-from turnlog.session.prompts import Prompt, read, read_queued, understand
-from turnlog.session.usage.prices import SYNTHETIC
+from turnlog.session.notices import Notice, parse_notice
+from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body, parse_user_entry
+from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
 TURN_KINDS = ("prompt", "command", "bash", "notification", "teammate", "peer", "other")
-ONLY_WITH_WORK = frozenset({"command", "notification", "teammate", "peer", "other"})
+KINDS_NEEDING_WORK = frozenset({"command", "notification", "teammate", "peer", "other"})
 """Kinds that start a turn only if the model did something about them."""
-Outcome = Literal["finished", "interrupted", "error", "waiting", "open"]
-Round = Literal["new_session", "new_round", "resume"]
+TurnOutcome = Literal["finished", "interrupted", "error", "waiting", "open"]
+RoundType = Literal["new_session", "new_round", "resume"]
 """How a turn follows on what was before it; `continue` is what a mere result of a call would be."""
 
-GAP = timedelta(minutes=5)
-NOWHERE = -1
-_STARTS = frozenset(TURN_KINDS)
-_OF_THE_WORK = frozenset({"turn_duration", "stop_hook_summary", "api_error"})
+RESUME_GAP = timedelta(minutes=5)
+NO_TURN = -1
+_STARTING_KINDS = frozenset(TURN_KINDS)
+_WORK_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary", "api_error"})
 """System entries that are written while a turn is at work; others may come hours later."""
 
 
@@ -55,10 +56,10 @@ class Turn(Struct, gc=False):
     messages: list[Message] = []
     calls: list[Call] = []
     duration_ms: int | None = None
-    outcome: Outcome = "open"
+    outcome: TurnOutcome = "open"
     previous_ended: str | None = None
     """When the turn before it ended."""
-    gap: timedelta = GAP
+    gap: timedelta = RESUME_GAP
     """How long after that a turn is a resumption."""
     interrupted: bool = False
     answered: bool = False
@@ -84,28 +85,31 @@ class Turn(Struct, gc=False):
     @property
     def origin(self) -> Notice | None:
         """The background task whose notification set off the work."""
-        return notice(self.text) if self.kind == "notification" else None
+        return parse_notice(self.text) if self.kind == "notification" else None
 
     @property
-    def round(self) -> Round:
+    def round(self) -> RoundType:
         """How it follows on what was before it."""
         if self.index == 0:
             return "new_session"
-        then, now = moment(self.previous_ended), moment(self.started)
+        then, now = parse_timestamp(self.previous_ended), parse_timestamp(self.started_at)
         return "resume" if then and now and now - then > self.gap else "new_round"
 
     @property
-    def started(self) -> str | None:
+    def started_at(self) -> str | None:
         """When it began."""
         return self.start.timestamp
 
     @property
-    def ended(self) -> str | None:
+    def ended_at(self) -> str | None:
         """When its last entry was written."""
         return self.last.timestamp
 
+    started = OldName("started_at")
+    ended = OldName("ended_at")
 
-class Turns:
+
+class TurnIndex:
     """The turns of a session, and to which of them each entry belongs."""
 
     def __init__(
@@ -118,26 +122,26 @@ class Turns:
     ) -> None:
         self._file = file
         self.all: list[Turn] = []
-        self._of = [NOWHERE] * len(file.entries)
+        self._of = [NO_TURN] * len(file.entries)
         """For each entry of the file the turn that it belongs to."""
         self._queue: list[Prompt] = []
         self._entries = entries
-        with collector_off():
-            self._assign(entries)
-            self._fill(messages, calls)
-        self._drop_idle()
+        with pause_garbage_collector():
+            self._assign_turns(entries)
+            self._fill_turns(messages, calls)
+        self._drop_idle_turns()
         ended = None
         for turn in self.all:
-            turn.outcome = _outcome(turn, is_last=turn is self.all[-1])
+            turn.outcome = _judge_outcome(turn, is_last=turn is self.all[-1])
             turn.previous_ended, turn.gap = ended, gap
-            ended = turn.ended
+            ended = turn.ended_at
 
-    def of(self, entry: Entry) -> Turn | None:
+    def find_turn(self, entry: Entry) -> Turn | None:
         """The turn that an entry belongs to."""
         place = self._of[entry.index]
-        return self.all[place] if place != NOWHERE else None
+        return self.all[place] if place != NO_TURN else None
 
-    def _assign(self, entries: Iterable[Entry]) -> None:
+    def _assign_turns(self, entries: Iterable[Entry]) -> None:
         """Give each entry to the turn of its parent, or else to the turn that was at work just before."""
         of, turns = self._of, self.all
         first = self._file.by_uuid if self._file.repeated else {}
@@ -148,18 +152,18 @@ class Turns:
                 continue
             prompt = None
             if kind == "user" and not holds_result(entry):
-                prompt = understand(self._file, entry)
-                if prompt.kind in _STARTS:
-                    self._start(entry, prompt)
+                prompt = parse_user_entry(self._file, entry)
+                if prompt.kind in _STARTING_KINDS:
+                    self._start_turn(entry, prompt)
                     continue
-            place = of[parent] if 0 <= parent < index else NOWHERE
-            if place == NOWHERE:
+            place = of[parent] if 0 <= parent < index else NO_TURN
+            if place == NO_TURN:
                 place = len(turns) - 1
             of[index] = place
-            if kind != "progress" and place != NOWHERE:
-                self._add(turns[place], entry, prompt)
+            if kind != "progress" and place != NO_TURN:
+                self._add_entry(turns[place], entry, prompt)
 
-    def _start(self, entry: Entry, prompt: Prompt) -> None:
+    def _start_turn(self, entry: Entry, prompt: Prompt) -> None:
         for queued in self._queue:  # some clients take it out of the queue without saying so
             if queued.text == prompt.text:
                 self._queue.remove(queued)
@@ -167,7 +171,7 @@ class Turns:
         self._of[entry.index] = len(self.all)
         self.all.append(Turn(len(self.all), entry, prompt.kind, prompt, entry))
 
-    def _add(self, turn: Turn, entry: Entry, prompt: Prompt | None) -> None:
+    def _add_entry(self, turn: Turn, entry: Entry, prompt: Prompt | None) -> None:
         """Take note of what an entry says about its turn."""
         kind = entry.type
         if kind == "assistant":
@@ -177,19 +181,19 @@ class Turns:
             if prompt is None:  # a result
                 turn.answered, turn.interrupted, turn.last = False, False, entry
             else:
-                self._said(turn, entry, prompt.kind)
+                self._add_user_entry(turn, entry, prompt.kind)
         elif kind == "queue-operation":
-            self._queued(turn, entry)
-        elif entry.subtype in _OF_THE_WORK:
+            self._absorb_queued_text(turn, entry)
+        elif entry.subtype in _WORK_SUBTYPES:
             turn.last = entry
             if entry.subtype == "turn_duration":
-                duration = self._file.body(entry).get("durationMs")
+                duration = self._file.read_body(entry).get("durationMs")
                 if isinstance(duration, int | float) and math.isfinite(duration):
                     turn.duration_ms = round(duration)
         elif entry.kind == "queued_command":
-            self._absorb(turn, entry)
+            self._absorb_typed_text(turn, entry)
 
-    def _said(self, turn: Turn, entry: Entry, kind: str) -> None:
+    def _add_user_entry(self, turn: Turn, entry: Entry, kind: str) -> None:
         """A user entry that is no result and starts no turn of its own."""
         turn.interrupted = kind == "interrupt"
         turn.answered = turn.answered and not turn.interrupted
@@ -198,17 +202,17 @@ class Turns:
         else:
             turn.last = entry
 
-    def _absorb(self, turn: Turn, entry: Entry) -> None:
+    def _absorb_typed_text(self, turn: Turn, entry: Entry) -> None:
         """Text that was typed while the turn worked, as the newest clients write it."""
-        attachment = self._file.body(entry).get("attachment")
-        prompt = read_queued(attachment if isinstance(attachment, dict) else {})
+        attachment = self._file.read_body(entry).get("attachment")
+        prompt = parse_queued_prompt(attachment if isinstance(attachment, dict) else {})
         if prompt.is_typed and prompt.text:
             turn.further.append(prompt.text)
 
-    def _queued(self, turn: Turn, entry: Entry) -> None:
+    def _absorb_queued_text(self, turn: Turn, entry: Entry) -> None:
         """The same as older clients write it: put into the queue, and taken out without becoming an entry."""
-        body = self._file.body(entry)
-        operation, prompt = body.get("operation"), read({"message": {"content": body.get("content")}})
+        body = self._file.read_body(entry)
+        operation, prompt = body.get("operation"), parse_user_body({"message": {"content": body.get("content")}})
         if operation == "enqueue":
             if not prompt.text.startswith(
                 "{"
@@ -224,21 +228,21 @@ class Turns:
     def _has_attached(self) -> bool:
         return any(entry.kind == "queued_command" for entry in self._entries)
 
-    def _fill(self, messages: Iterable[Message], calls: Iterable[Call]) -> None:
+    def _fill_turns(self, messages: Iterable[Message], calls: Iterable[Call]) -> None:
         of, turns = self._of, self.all
         for message in messages:
-            if (place := of[message.lines[0].index]) != NOWHERE:
+            if (place := of[message.lines[0].index]) != NO_TURN:
                 turns[place].messages.append(message)
         for call in calls:
-            if (place := of[call.line.index]) != NOWHERE:
+            if (place := of[call.line.index]) != NO_TURN:
                 turns[place].calls.append(call)
 
-    def _drop_idle(self) -> None:
+    def _drop_idle_turns(self) -> None:
         """Take back commands and notifications that set off no work: they start no turn."""
-        kept = [turn for turn in self.all if turn.kind not in ONLY_WITH_WORK or turn.expanded or _worked(turn)]
+        kept = [turn for turn in self.all if turn.kind not in KINDS_NEEDING_WORK or turn.expanded or _has_worked(turn)]
         if len(kept) < len(self.all):
             places = {turn.index: place for place, turn in enumerate(kept)}
-            self._of = [places.get(place, NOWHERE) for place in self._of]
+            self._of = [places.get(place, NO_TURN) for place in self._of]
             self.all = kept
             for place, turn in enumerate(kept):
                 turn.index = place
@@ -246,14 +250,14 @@ class Turns:
 
 def _is_filler(entry: Entry) -> bool:
     """Whether an answer is the one that the client writes when it goes on after none was given."""
-    return entry.message is not None and entry.message.model == SYNTHETIC and not entry.is_api_error_message
+    return entry.message is not None and entry.message.model == SYNTHETIC_MODEL and not entry.is_api_error_message
 
 
-def _worked(turn: Turn) -> bool:
+def _has_worked(turn: Turn) -> bool:
     return any(not message.is_synthetic for message in turn.messages)
 
 
-def _outcome(turn: Turn, *, is_last: bool) -> Outcome:
+def _judge_outcome(turn: Turn, *, is_last: bool) -> TurnOutcome:
     if turn.interrupted:
         return "interrupted"
     said = (message for message in reversed(turn.messages) if message.is_error or not message.is_synthetic)
@@ -261,14 +265,14 @@ def _outcome(turn: Turn, *, is_last: bool) -> Outcome:
     if last is not None and last.is_error:
         return "error"
     unanswered = [call for call in turn.calls if call.result is None and last and call.message == last.key]
-    if any(call.name in WAITS_FOR_PERSON for call in unanswered):
+    if any(call.name in TOOLS_WAITING_FOR_PERSON for call in unanswered):
         return "waiting" if is_last else "interrupted"
     if (turn.answered and not unanswered) or (turn.kind == "bash" and not turn.messages):
         return "finished"
     return "open" if is_last else "interrupted"
 
 
-def round_type(entry: Entry, turns: Turns) -> str:
+def find_round_type(entry: Entry, turns: TurnIndex) -> str:
     """How a user entry follows on what was before it (new_session, continue, new_round, resume)."""
-    turn = turns.of(entry)
+    turn = turns.find_turn(entry)
     return turn.round if turn is not None and turn.start is entry else "continue"

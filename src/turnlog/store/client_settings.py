@@ -14,22 +14,22 @@ from typing import Any, NamedTuple, NoReturn
 
 from turnlog.errors import TurnlogError
 
-_DECODER = json.JSONDecoder()
-_WHITE = re.compile("[ \\t\\r\\n]*")
-_INDENT = re.compile(r"\A\s*\{[ \t]*\r?\n([ \t]+)\"")
+_JSON_DECODER = json.JSONDecoder()
+_WHITE_SPACE = re.compile("[ \\t\\r\\n]*")
+_INDENT_PATTERN = re.compile(r"\A\s*\{[ \t]*\r?\n([ \t]+)\"")
 
-Hook = dict[str, Any]
-IsOurs = Callable[[str], bool]
+HookSetting = dict[str, Any]
+IsOurHook = Callable[[str], bool]
 
 
-class Extent(NamedTuple):
+class JsonExtent(NamedTuple):
     """Where a value stands in a text."""
 
     start: int
     end: int
 
 
-class Style(NamedTuple):
+class JsonStyle(NamedTuple):
     """How a text is laid out."""
 
     newline: str
@@ -37,12 +37,12 @@ class Style(NamedTuple):
     indent: str
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse_client_settings(text: str) -> dict[str, Any]:
     """The settings; raises where they are no JSON, or hooks stand in them as the client would not have them."""
     if not text.strip():
         return {}
     try:
-        found = json.loads(text, parse_constant=_refused)
+        found = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise TurnlogError(f"line {error.lineno}: no JSON ({error.msg}); correct it first") from None
     except RecursionError:
@@ -53,60 +53,60 @@ def parsed(text: str) -> dict[str, Any]:
     return dict(found)
 
 
-def _refused(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise TurnlogError(f"no JSON ({name} is no value); correct it first")
 
 
-def hooks_of(settings: Mapping[str, Any], is_ours: IsOurs) -> Iterator[tuple[str, Hook]]:
+def iter_our_hooks(settings: Mapping[str, Any], is_ours: IsOurHook) -> Iterator[tuple[str, HookSetting]]:
     """Our hooks, each with its event."""
     for event, groups in settings.get("hooks", {}).items():
         for group in groups:
-            yield from ((event, hook) for hook in _hooks(group) if is_ours(_command(hook)))
+            yield from ((event, hook) for hook in _list_group_hooks(group) if is_ours(_get_command(hook)))
 
 
-def with_hooks(text: str, hooks: Mapping[str, Hook]) -> str:
+def add_client_hooks(text: str, hooks: Mapping[str, HookSetting]) -> str:
     """The settings with a hook for each event behind those that are there."""
     text = text if text.strip() else "{}\n"
     for event, hook in hooks.items():
-        settings = parsed(text)
+        settings = parse_client_settings(text)
         there = settings.get("hooks", {})
         group = {"hooks": [hook]}
         wanted = {**settings, "hooks": {**there, event: [*there.get(event, []), group]}}
-        text = _checked(_insert(text, event, group), wanted)
+        text = _check_settings(_insert_group(text, event, group), wanted)
     return text
 
 
-def without_hooks(text: str, is_ours: IsOurs) -> str:
+def remove_client_hooks(text: str, is_ours: IsOurHook) -> str:
     """The settings without our hooks, and without what is empty then."""
-    settings = parsed(text)
-    while (place := _first(settings, is_ours)) is not None:
+    settings = parse_client_settings(text)
+    while (place := _find_first_hook(settings, is_ours)) is not None:
         event, at, inner = place
-        wanted = _reduced(settings, event, at, inner)
-        text = _checked(_cut_out(text, settings, event, at, inner), wanted)
+        wanted = _drop_hook(settings, event, at, inner)
+        text = _check_settings(_cut_hook_out(text, settings, event, at, inner), wanted)
         settings = wanted
     return text
 
 
-def _command(hook: object) -> str:
+def _get_command(hook: object) -> str:
     found = hook.get("command") if isinstance(hook, dict) else None
     return found if isinstance(found, str) else ""
 
 
-def _hooks(group: object) -> list[Hook]:
+def _list_group_hooks(group: object) -> list[HookSetting]:
     found = group.get("hooks") if isinstance(group, dict) else None
     return found if isinstance(found, list) else []
 
 
-def _first(settings: Mapping[str, Any], is_ours: IsOurs) -> tuple[str, int, int] | None:
+def _find_first_hook(settings: Mapping[str, Any], is_ours: IsOurHook) -> tuple[str, int, int] | None:
     for event, groups in settings.get("hooks", {}).items():
         for at, group in enumerate(groups):
-            for inner, hook in enumerate(_hooks(group)):
-                if is_ours(_command(hook)):
+            for inner, hook in enumerate(_list_group_hooks(group)):
+                if is_ours(_get_command(hook)):
                     return event, at, inner
     return None
 
 
-def _reduced(settings: dict[str, Any], event: str, at: int, inner: int) -> dict[str, Any]:
+def _drop_hook(settings: dict[str, Any], event: str, at: int, inner: int) -> dict[str, Any]:
     hooks = settings["hooks"]
     groups = list(hooks[event])
     rest = [hook for number, hook in enumerate(groups[at]["hooks"]) if number != inner]
@@ -115,50 +115,50 @@ def _reduced(settings: dict[str, Any], event: str, at: int, inner: int) -> dict[
     return {name: others if name == "hooks" else value for name, value in settings.items() if others or name != "hooks"}
 
 
-def _cut_out(text: str, settings: dict[str, Any], event: str, at: int, inner: int) -> str:
+def _cut_hook_out(text: str, settings: dict[str, Any], event: str, at: int, inner: int) -> str:
     """Take out the largest thing that holds nothing but our hook."""
-    whole = Extent(_skip(text, 0), len(text.rstrip()))
-    top = members(text, whole)
-    events = members(text, top["hooks"])
+    whole = JsonExtent(_skip_white_space(text, 0), len(text.rstrip()))
+    top = locate_object_values(text, whole)
+    events = locate_object_values(text, top["hooks"])
     groups = settings["hooks"][event]
     if len(groups[at]["hooks"]) > 1:
-        group = members(text, items(text, events[event])[at])
-        return _cut(text, items(text, group["hooks"]), inner)
+        group = locate_object_values(text, locate_list_items(text, events[event])[at])
+        return _cut_member(text, locate_list_items(text, group["hooks"]), inner)
     if len(groups) > 1:
-        return _cut(text, items(text, events[event]), at)
+        return _cut_member(text, locate_list_items(text, events[event]), at)
     if len(settings["hooks"]) > 1:
-        return _cut(text, *_member(text, top["hooks"], event))
-    return _cut(text, *_member(text, whole, "hooks"))
+        return _cut_member(text, *_find_member(text, top["hooks"], event))
+    return _cut_member(text, *_find_member(text, whole, "hooks"))
 
 
-def _insert(text: str, event: str, group: Hook) -> str:
+def _insert_group(text: str, event: str, group: HookSetting) -> str:
     """Put a group in at the innermost place that exists."""
-    style = _style(text)
-    whole = Extent(_skip(text, 0), len(text.rstrip()))
-    top = members(text, whole)
+    style = _detect_style(text)
+    whole = JsonExtent(_skip_white_space(text, 0), len(text.rstrip()))
+    top = locate_object_values(text, whole)
     if "hooks" not in top:
-        return _into(text, whole, '"hooks": ', {event: [group]}, style, 1)
-    events = members(text, top["hooks"])
+        return _insert_value(text, whole, '"hooks": ', {event: [group]}, style, 1)
+    events = locate_object_values(text, top["hooks"])
     if event not in events:
-        return _into(text, top["hooks"], f"{json.dumps(event)}: ", [group], style, 2)
-    return _into(text, events[event], "", group, style, 3)
+        return _insert_value(text, top["hooks"], f"{json.dumps(event)}: ", [group], style, 2)
+    return _insert_value(text, events[event], "", group, style, 3)
 
 
-def _style(text: str) -> Style:
+def _detect_style(text: str) -> JsonStyle:
     newline = "\r\n" if "\r\n" in text else "\n"
-    found = _INDENT.match(text)
+    found = _INDENT_PATTERN.match(text)
     is_flat = "\n" not in text.strip() and text.strip() != "{}"
-    return Style("" if is_flat else newline, found[1] if found else "  ")
+    return JsonStyle("" if is_flat else newline, found[1] if found else "  ")
 
 
-def _into(text: str, extent: Extent, key: str, value: Any, style: Style, depth: int) -> str:
+def _insert_value(text: str, extent: JsonExtent, key: str, value: Any, style: JsonStyle, depth: int) -> str:
     """Put a value at the end of an object or list, laid out as the others in it."""
     inside = text[extent.start + 1 : extent.end - 1]
     is_flat = not style.newline or ("\n" not in inside and bool(inside.strip()))
     if is_flat:
         comma = ", " if inside.strip() else ""
         return f"{text[: extent.start + 1]}{inside.rstrip()}{comma}{key}{json.dumps(value)}{text[extent.end - 1 :]}"
-    white = _WHITE.match(inside)
+    white = _WHITE_SPACE.match(inside)
     before, after = (style.newline + style.indent * level for level in (depth, depth - 1))
     if inside.strip() and white:
         before, after = white[0], inside[len(inside.rstrip()) :] or after
@@ -167,14 +167,14 @@ def _into(text: str, extent: Extent, key: str, value: Any, style: Style, depth: 
     return f"{text[: extent.start + 1]}{inside.rstrip()}{comma}{before}{key}{written}{after}{text[extent.end - 1 :]}"
 
 
-def _member(text: str, extent: Extent, key: str) -> tuple[list[Extent], int]:
+def _find_member(text: str, extent: JsonExtent, key: str) -> tuple[list[JsonExtent], int]:
     """The members of an object, each with its key, and the number of one of them; of two of a name the last counts."""
-    found = _pairs(text, extent)
+    found = _locate_pairs(text, extent)
     names = [name for name, _, _ in found]
-    return [Extent(start, value.end) for _, start, value in found], len(names) - 1 - names[::-1].index(key)
+    return [JsonExtent(start, value.end) for _, start, value in found], len(names) - 1 - names[::-1].index(key)
 
 
-def _cut(text: str, extents: list[Extent], at: int) -> str:
+def _cut_member(text: str, extents: list[JsonExtent], at: int) -> str:
     """Take one of several members out, with the comma that it no longer needs."""
     if at > 0:
         return text[: extents[at - 1].end] + text[extents[at].end :]
@@ -183,7 +183,7 @@ def _cut(text: str, extents: list[Extent], at: int) -> str:
     return text[: extents[0].start].rstrip() + text[extents[0].end :].lstrip()
 
 
-def _checked(text: str, wanted: dict[str, Any]) -> str:
+def _check_settings(text: str, wanted: dict[str, Any]) -> str:
     try:
         is_right = json.loads(text) == wanted
     except ValueError:
@@ -193,37 +193,37 @@ def _checked(text: str, wanted: dict[str, Any]) -> str:
     return text
 
 
-def members(text: str, extent: Extent) -> dict[str, Extent]:
+def locate_object_values(text: str, extent: JsonExtent) -> dict[str, JsonExtent]:
     """Where the values of an object stand, by key."""
-    return {key: value for key, _, value in _pairs(text, extent)}
+    return {key: value for key, _, value in _locate_pairs(text, extent)}
 
 
-def _pairs(text: str, extent: Extent) -> list[tuple[str, int, Extent]]:
-    found, at = [], _skip(text, extent.start + 1)
+def _locate_pairs(text: str, extent: JsonExtent) -> list[tuple[str, int, JsonExtent]]:
+    found, at = [], _skip_white_space(text, extent.start + 1)
     while text[at] != "}":
-        key, after = _DECODER.raw_decode(text, at)
-        start = _skip(text, _skip(text, after) + 1)  # behind the colon
-        _, end = _DECODER.raw_decode(text, start)
-        found.append((key, at, Extent(start, end)))
-        at = _next(text, end)
+        key, after = _JSON_DECODER.raw_decode(text, at)
+        start = _skip_white_space(text, _skip_white_space(text, after) + 1)  # behind the colon
+        _, end = _JSON_DECODER.raw_decode(text, start)
+        found.append((key, at, JsonExtent(start, end)))
+        at = _find_next_value(text, end)
     return found
 
 
-def items(text: str, extent: Extent) -> list[Extent]:
+def locate_list_items(text: str, extent: JsonExtent) -> list[JsonExtent]:
     """Where the items of a list stand."""
-    found, at = [], _skip(text, extent.start + 1)
+    found, at = [], _skip_white_space(text, extent.start + 1)
     while text[at] != "]":
-        _, end = _DECODER.raw_decode(text, at)
-        found.append(Extent(at, end))
-        at = _next(text, end)
+        _, end = _JSON_DECODER.raw_decode(text, at)
+        found.append(JsonExtent(at, end))
+        at = _find_next_value(text, end)
     return found
 
 
-def _next(text: str, end: int) -> int:
-    at = _skip(text, end)
-    return _skip(text, at + 1) if text[at] == "," else at
+def _find_next_value(text: str, end: int) -> int:
+    at = _skip_white_space(text, end)
+    return _skip_white_space(text, at + 1) if text[at] == "," else at
 
 
-def _skip(text: str, at: int) -> int:
-    found = _WHITE.match(text, at)
+def _skip_white_space(text: str, at: int) -> int:
+    found = _WHITE_SPACE.match(text, at)
     return found.end() if found else at

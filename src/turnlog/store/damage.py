@@ -13,58 +13,60 @@ from pathlib import Path
 
 import apsw
 
-DAMAGED = (apsw.CorruptError, apsw.NotADBError)
+DAMAGE_ERRORS = (apsw.CorruptError, apsw.NotADBError)
 """What is raised where a file holds what no database holds."""
-_PASSING = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.NoMemError, apsw.InterruptError)
-_BESIDE = ("-wal", "-shm", "-journal")
+_PASSING_ERRORS = (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.NoMemError, apsw.InterruptError)
+_COMPANION_SUFFIXES = ("-wal", "-shm", "-journal")
 
 
-def is_damage(error: apsw.Error, path: Path) -> bool:
+def is_database_damage(error: apsw.Error, path: Path) -> bool:
     """Whether a database could not be opened because it is damaged; the connection must be closed."""
-    if isinstance(error, _PASSING):
+    if isinstance(error, _PASSING_ERRORS):
         return False
-    places = [path, *(path.with_name(path.name + ending) for ending in _BESIDE)]
+    places = [path, *(path.with_name(path.name + ending) for ending in _COMPANION_SUFFIXES)]
     if isinstance(error, apsw.CantOpenError | apsw.IOError):
         # On a full disk, or without free file descriptors, a sound database can't be opened either.
-        return any(map(_is_no_file, places))
+        return any(map(_is_not_regular_file, places))
     if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
         there = [place for place in places if place.exists()]
-        return _may(path.parent, os.W_OK | os.X_OK) and all(_may(place, os.R_OK | os.W_OK) for place in there)
+        return _can_access(path.parent, os.W_OK | os.X_OK) and all(
+            _can_access(place, os.R_OK | os.W_OK) for place in there
+        )
     return True
 
 
-def put_aside(path: Path) -> Path:
+def put_database_aside(path: Path) -> Path:
     """Rename a database that can't be used, with its log; gives its new name. One of them is kept."""
-    aside = _goal(path, path.with_name(f"{path.name}.old"))
-    for ending in ("", *_BESIDE):
+    aside = _choose_free_path(path, path.with_name(f"{path.name}.old"))
+    for ending in ("", *_COMPANION_SUFFIXES):
         source, goal = path.with_name(path.name + ending), aside.with_name(aside.name + ending)
         if os.path.lexists(source):
-            source.replace(_goal(source, goal))
-        elif not _is_no_file(goal):
+            source.replace(_choose_free_path(source, goal))
+        elif not _is_not_regular_file(goal):
             goal.unlink(missing_ok=True)  # the log of another database must not stay beside this one
     return aside
 
 
-def _goal(source: Path, wanted: Path) -> Path:
+def _choose_free_path(source: Path, wanted: Path) -> Path:
     """A name that a file can be given: a folder replaces nothing, and nothing replaces a folder."""
     number, goal = 1, wanted
-    while _is_no_file(goal) or (_is_no_file(source) and os.path.lexists(goal)):
+    while _is_not_regular_file(goal) or (_is_not_regular_file(source) and os.path.lexists(goal)):
         number += 1
         goal = wanted.with_name(f"{wanted.name}.{number}")
     return goal
 
 
-def check_places(path: Path) -> None:
+def check_log_places(path: Path) -> None:
     """Raise `CantOpenError` where a folder has the name of the log's map: SQLite would open it read-only."""
-    if _is_no_file(path.with_name(f"{path.name}-shm")):
+    if _is_not_regular_file(path.with_name(f"{path.name}-shm")):
         raise apsw.CantOpenError("unable to open database file")
 
 
-def _may(path: Path, mode: int) -> bool:
+def _can_access(path: Path, mode: int) -> bool:
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
-def _is_no_file(path: Path) -> bool:
+def _is_not_regular_file(path: Path) -> bool:
     try:
         return not stat.S_ISREG(path.stat().st_mode)
     except OSError:

@@ -14,36 +14,36 @@ from pathlib import Path
 import apsw
 
 from turnlog.entries.layout import SessionFile
-from turnlog.entries.titles import Titles
+from turnlog.entries.titles import SessionTitles
 from turnlog.session.find import KnownTitles
-from turnlog.store.store import VERSION
+from turnlog.store.store import INDEX_VERSION
 
-_NAMES = Titles.__struct_fields__
-_QUERY = f"""
-    SELECT path, size, mtime_ns, {", ".join(_NAMES)} FROM file
+_TITLE_FIELDS = SessionTitles.__struct_fields__
+_TITLE_QUERY = f"""
+    SELECT path, size, mtime_ns, {", ".join(_TITLE_FIELDS)} FROM file
     WHERE path IN (SELECT value FROM json_each(?)) AND offset = size AND gone IS NULL
 """
 
 
-def known_titles(index: Path) -> KnownTitles:
+def build_title_lookup(index: Path) -> KnownTitles:
     """What an index knows of some sessions; it is opened when that is first asked."""
-    return partial(_known, index)
+    return partial(_read_known_titles, index)
 
 
-def _known(index: Path, files: Sequence[SessionFile]) -> Mapping[str, Titles]:
+def _read_known_titles(index: Path, files: Sequence[SessionFile]) -> Mapping[str, SessionTitles]:
     if not index.exists():
         return {}
     try:
         db = apsw.Connection(str(index), apsw.SQLITE_OPEN_READONLY)
         try:
-            return _fresh(db, files) if db.pragma("user_version") == VERSION else {}
+            return _select_fresh_titles(db, files) if db.pragma("user_version") == INDEX_VERSION else {}
         finally:
             db.close()
     except (apsw.Error, UnicodeEncodeError):
         return {}
 
 
-def _fresh(db: apsw.Connection, files: Sequence[SessionFile]) -> Mapping[str, Titles]:
+def _select_fresh_titles(db: apsw.Connection, files: Sequence[SessionFile]) -> Mapping[str, SessionTitles]:
     states = {item.file: (item.size, item.mtime_ns) for item in files}
-    rows = db.execute(_QUERY, (json.dumps(list(states)),))
-    return {path: Titles(*names) for path, size, mtime_ns, *names in rows if states[path] == (size, mtime_ns)}
+    rows = db.execute(_TITLE_QUERY, (json.dumps(list(states)),))
+    return {path: SessionTitles(*names) for path, size, mtime_ns, *names in rows if states[path] == (size, mtime_ns)}

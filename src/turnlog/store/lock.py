@@ -13,16 +13,16 @@ import apsw
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[bool]:
+def try_lock_file(path: Path) -> Iterator[bool]:
     """Hold a lock for a while; gives whether it could be had, without waiting for it."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
-        yield taken(fd)
+        yield take_lock(fd)
     finally:
         os.close(fd)  # which lets go of the lock
 
 
-def taken(fd: int) -> bool:
+def take_lock(fd: int) -> bool:
     """Take the lock of an open file if nobody else has it; it is given back when the file is closed."""
     try:
         if sys.platform == "win32":
@@ -39,7 +39,7 @@ def taken(fd: int) -> bool:
 
 
 @contextmanager
-def writing(db: apsw.Connection) -> Iterator[None]:
+def open_write_transaction(db: apsw.Connection) -> Iterator[None]:
     """A transaction that will write: it waits for its turn at the start, where nothing is lost by waiting."""
     db.execute("BEGIN IMMEDIATE")  # not `with db`: that one waits without letting other threads go on
     try:
@@ -51,7 +51,7 @@ def writing(db: apsw.Connection) -> Iterator[None]:
         raise
 
 
-def log_ahead(db: apsw.Connection) -> None:
+def enable_write_ahead_log(db: apsw.Connection) -> None:
     """Let readers and a writer work at the same time; a new file takes that up only while nobody else is at it."""
     for wait in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2):
         try:

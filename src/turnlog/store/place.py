@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from binascii import crc32
 
-USUAL = "index.db"
+DEFAULT_INDEX_NAME = "index.db"
 
 
-def index_name(further: tuple[str, ...] = ()) -> str:
+def build_index_name(further: tuple[str, ...] = ()) -> str:
     """The file's name in the data folder; `further` are the config folders that the settings name."""
     chosen = "\0".join((os.environ.get("CLAUDE_CONFIG_DIR", "").strip(), *further))
-    return f"index-{crc32(chosen.encode(errors='surrogateescape')):08x}.db" if chosen.strip("\0") else USUAL
+    return (
+        f"index-{crc32(chosen.encode(errors='surrogateescape')):08x}.db" if chosen.strip("\0") else DEFAULT_INDEX_NAME
+    )

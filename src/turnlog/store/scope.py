@@ -13,30 +13,30 @@ import apsw
 
 from turnlog.errors import UsageError
 
-_SEPARATOR = re.compile(r"[/\\]")
-_SUGGESTED = 3
-LAST = "last"
+_PATH_SEPARATOR = re.compile(r"[/\\]")
+_MAX_SUGGESTIONS = 3
+LAST_SESSION_WORD = "last"
 
 
-class Fits(NamedTuple):
+class ScopeMatch(NamedTuple):
     """The numbers of what fits a value; if nothing does, what is closest to it."""
 
     ids: list[int]
     closest: tuple[str, ...] = ()
 
 
-def named(db: apsw.Connection, kind: str, value: str) -> Fits:
+def match_names(db: apsw.Connection, kind: str, value: str) -> ScopeMatch:
     """The tools or models of a name, else those whose name fits a pattern with `*` or has the value in it."""
     names = dict(db.execute("SELECT text, id FROM name WHERE kind = ?", (kind,)))
     wanted = value.casefold()
     for fits in (wanted.__eq__, lambda name: fnmatchcase(name, wanted), lambda name: wanted in name):
         found = [number for name, number in names.items() if fits(name.casefold())]
         if found:
-            return Fits(found)
-    return Fits([], _closest(value, names))
+            return ScopeMatch(found)
+    return ScopeMatch([], _suggest_names(value, names))
 
 
-def projects(db: apsw.Connection, value: str) -> Fits:
+def match_projects(db: apsw.Connection, value: str) -> ScopeMatch:
     """The projects of a folder and those below it, or of folders with a name that has the value in it."""
     rows: list[Any] = db.execute(
         "SELECT DISTINCT project, text, cwd FROM session JOIN name ON name.id = project"
@@ -46,32 +46,32 @@ def projects(db: apsw.Connection, value: str) -> Fits:
     found = {
         project for project, folder, cwd in rows if (cwd or project not in placed) and _is_project(cwd, folder, value)
     }
-    return Fits(sorted(found), () if found else closest_projects(value, (cwd for _, _, cwd in rows if cwd)))
+    return ScopeMatch(sorted(found), () if found else suggest_projects(value, (cwd for _, _, cwd in rows if cwd)))
 
 
-def closest_projects(value: str, folders: Iterable[str]) -> tuple[str, ...]:
+def suggest_projects(value: str, folders: Iterable[str]) -> tuple[str, ...]:
     """The names of projects that are closest to a value, by the folders that sessions began in."""
-    return _closest(value, {_parts(folder)[-1] for folder in folders})
+    return _suggest_names(value, {_split_path(folder)[-1] for folder in folders})
 
 
-def known_projects(db: apsw.Connection, value: str) -> list[int]:
+def require_projects(db: apsw.Connection, value: str) -> list[int]:
     """The numbers of the projects that `--project` means; `UsageError` if no session has such a one.
 
     On a machine without sessions, where the index is that of the demo, nobody can have mistyped one.
     """
-    fits = projects(db, value)
-    if not fits.ids and not _is_of_demo(db):
-        raise unknown("project", value, fits.closest)
+    fits = match_projects(db, value)
+    if not fits.ids and not _is_demo_index(db):
+        raise build_unknown_error("project", value, fits.closest)
     return fits.ids
 
 
-def unknown(option: str, value: str, closest: tuple[str, ...]) -> UsageError:
+def build_unknown_error(option: str, value: str, closest: tuple[str, ...]) -> UsageError:
     """What to say where an option names something that no session has."""
     near = f"; the closest are {', '.join(closest)}" if closest else ""
     return UsageError(f"--{option} {value!r}: no session has such a {option}{near}")
 
 
-def _is_of_demo(db: apsw.Connection) -> bool:
+def _is_demo_index(db: apsw.Connection) -> bool:
     from turnlog.demo import is_demo
 
     path = db.execute("SELECT path FROM file LIMIT 1").get
@@ -82,56 +82,56 @@ def _is_project(cwd: str | None, folder: str, value: str) -> bool:
     if not cwd:
         # The name of the folder is the path of the project with its signs turned to dashes.
         slug = re.sub(r"[^A-Za-z0-9]", "-", value)
-        return slug.casefold() in _parts(folder)[-1].casefold()
-    parts = _parts(cwd)
-    is_name = not _SEPARATOR.search(value) and value not in (".", "..", "~")
-    return (is_name and value.casefold() in parts[-1].casefold()) or _is_below(parts, value)
+        return slug.casefold() in _split_path(folder)[-1].casefold()
+    parts = _split_path(cwd)
+    is_name = not _PATH_SEPARATOR.search(value) and value not in (".", "..", "~")
+    return (is_name and value.casefold() in parts[-1].casefold()) or _is_below_folder(parts, value)
 
 
-def _is_below(parts: list[str], value: str) -> bool:
+def _is_below_folder(parts: list[str], value: str) -> bool:
     expanded = os.path.expanduser(value)  # noqa: PTH111 - Path raises for ~nobody
-    wanted = [_parts(value), _parts(os.path.abspath(expanded)), _parts(os.path.realpath(expanded))]  # noqa: PTH100
+    wanted = [_split_path(value), _split_path(os.path.abspath(expanded)), _split_path(os.path.realpath(expanded))]  # noqa: PTH100
     return any(parts[: len(folder)] == folder for folder in wanted)
 
 
-def _parts(path: str) -> list[str]:
-    return _SEPARATOR.split(path.rstrip("/\\"))
+def _split_path(path: str) -> list[str]:
+    return _PATH_SEPARATOR.split(path.rstrip("/\\"))
 
 
-def sessions(db: apsw.Connection, value: str) -> Fits:
+def match_sessions(db: apsw.Connection, value: str) -> ScopeMatch:
     """The sessions whose id begins with a value, else those with it in their title; `last` is the newest one."""
-    if value == LAST:
+    if value == LAST_SESSION_WORD:
         newest = db.execute("SELECT session FROM file WHERE kind = 'session' ORDER BY ended DESC LIMIT 1").get
-        return Fits([newest] if newest is not None else [])
+        return ScopeMatch([newest] if newest is not None else [])
     start = value.lower()
     ids = dict(db.execute("SELECT id, uuid FROM session"))
     if found := [number for number, uuid in ids.items() if uuid.lower().startswith(start)]:
-        return Fits(found)
-    wanted = _folded(value)
-    titles = list(_titles(db))
-    if found := sorted({number for number, title in titles if wanted and wanted in _folded(title)}):
-        return Fits(found)
+        return ScopeMatch(found)
+    wanted = _fold_title(value)
+    titles = list(_iter_titles(db))
+    if found := sorted({number for number, title in titles if wanted and wanted in _fold_title(title)}):
+        return ScopeMatch(found)
     from difflib import get_close_matches
 
-    near = tuple(get_close_matches(start, {uuid[: len(start)].lower() for uuid in ids.values()}, _SUGGESTED, 0.7))
-    return Fits([], near or _closest(value, {title[:60] for _, title in titles}))
+    near = tuple(get_close_matches(start, {uuid[: len(start)].lower() for uuid in ids.values()}, _MAX_SUGGESTIONS, 0.7))
+    return ScopeMatch([], near or _suggest_names(value, {title[:60] for _, title in titles}))
 
 
-def _titles(db: apsw.Connection) -> Iterator[tuple[int, str]]:
+def _iter_titles(db: apsw.Connection) -> Iterator[tuple[int, str]]:
     for session, *titles in db.execute("SELECT session, custom, ai, summary, title FROM file WHERE kind = 'session'"):
         for title in dict.fromkeys(titles):
             if title:
                 yield session, title
 
 
-def _folded(text: str) -> str:
+def _fold_title(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _closest(value: str, names: Iterable[str]) -> tuple[str, ...]:
+def _suggest_names(value: str, names: Iterable[str]) -> tuple[str, ...]:
     by_fold = {name.casefold(): name for name in names}
     wanted = value.casefold().strip("*")
     from difflib import get_close_matches  # dear, and hardly ever needed
 
-    near = get_close_matches(wanted, by_fold, _SUGGESTED, 0.5)
+    near = get_close_matches(wanted, by_fold, _MAX_SUGGESTIONS, 0.5)
     return tuple(by_fold[name] for name in near)

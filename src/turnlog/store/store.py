@@ -15,27 +15,27 @@ from typing import NamedTuple
 import apsw
 
 from turnlog.errors import Busy, TurnlogError
-from turnlog.store.damage import DAMAGED, check_places, is_damage, put_aside
-from turnlog.store.index.changes import Lister
-from turnlog.store.index.pieces import prepare
-from turnlog.store.index.refresh import Progress, Refreshed, refresh, unheard
-from turnlog.store.lock import locked, log_ahead, writing
-from turnlog.store.place import USUAL
+from turnlog.store.damage import DAMAGE_ERRORS, check_log_places, is_database_damage, put_database_aside
+from turnlog.store.index.changes import TranscriptLister
+from turnlog.store.index.pieces import prepare_full_text
+from turnlog.store.index.refresh import RefreshProgress, RefreshResult, ignore_progress, refresh_index
+from turnlog.store.lock import enable_write_ahead_log, open_write_transaction, try_lock_file
+from turnlog.store.place import DEFAULT_INDEX_NAME
 from turnlog.store.session_counts import count_sessions
 
-VERSION = 10
+INDEX_VERSION = 10
 """Of the tables and of what is put into them; an index of another version is made again."""
-BUSY_MS = 10_000
-_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "identifier", "fact")
-_FULL_TEXT = ("said", "done", "hump")
-_UNWRITABLE = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
+BUSY_TIMEOUT_MS = 10_000
+_PLAIN_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "identifier", "fact")
+_FULL_TEXT_TABLES = ("said", "done", "hump")
+_UNWRITABLE_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 
-Tell = Callable[[str], object]
+TellUser = Callable[[str], object]
 """Called with one line for the user."""
 
 
-class Status(NamedTuple):
+class IndexStatus(NamedTuple):
     """What an index holds."""
 
     path: str
@@ -59,30 +59,30 @@ class Status(NamedTuple):
 class Store:
     """An open index."""
 
-    def __init__(self, db: apsw.Connection, path: Path, tell: Tell, *, is_temporary: bool) -> None:
+    def __init__(self, db: apsw.Connection, path: Path, tell: TellUser, *, is_temporary: bool) -> None:
         self.db = db
         self.path = path
         self.is_temporary = is_temporary
         self._tell = tell
 
     @classmethod
-    def open(cls, folder: Path, tell: Tell = str, name: str = USUAL) -> Store:
+    def open(cls, folder: Path, tell: TellUser = str, name: str = DEFAULT_INDEX_NAME) -> Store:
         """Open the index in a folder; make it if there is none."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = cls(_connect(folder / name, tell), folder / name, tell, is_temporary=False)
-            with locked(found.lock):  # on a disk that can't be written to, an index may be opened all the same
+            found = cls(_connect_index(folder / name, tell), folder / name, tell, is_temporary=False)
+            with try_lock_file(found.lock):  # on a disk that can't be written to, an index may be opened all the same
                 return found
         except apsw.FullError:
             raise TurnlogError(f"{folder}: the disk is full; make room, or set TURNLOG_HOME") from None
         except apsw.BusyError:
             raise Busy(f"{folder / name}: another process keeps the index locked; try again later") from None
-        except (OSError, *_UNWRITABLE) as error:
-            tell(f"{folder}: {_reason(error)}; the index is made for this one time in a temporary folder")
+        except (OSError, *_UNWRITABLE_ERRORS) as error:
+            tell(f"{folder}: {_describe_error(error)}; the index is made for this one time in a temporary folder")
         from tempfile import mkdtemp
 
         path = Path(mkdtemp(prefix="turnlog-")) / name
-        return cls(_connect(path, tell), path, tell, is_temporary=True)
+        return cls(_connect_index(path, tell), path, tell, is_temporary=True)
 
     def __enter__(self) -> Store:
         return self
@@ -99,22 +99,27 @@ class Store:
             shutil.rmtree(self.path.parent, ignore_errors=True)
 
     def refresh(
-        self, config_dirs: Sequence[Path], progress: Progress = unheard, lister: Lister | None = None
-    ) -> Refreshed:
+        self,
+        config_dirs: Sequence[Path],
+        progress: RefreshProgress = ignore_progress,
+        lister: TranscriptLister | None = None,
+    ) -> RefreshResult:
         """Bring it up to date; one that turns out to be damaged is made again."""
         try:
-            return self._refresh(config_dirs, progress, lister)
+            return self._refresh_once(config_dirs, progress, lister)
         except apsw.Error as error:
             if not self.shows_damage(error):
-                if isinstance(error, _UNWRITABLE):
+                if isinstance(error, _UNWRITABLE_ERRORS):
                     raise TurnlogError(f"{self.path}: can't be written ({error}); the index stays as it was") from None
                 raise
-            self.begin_again(error)
-            return self._refresh(config_dirs, progress, lister)
+            self.recreate_index(error)
+            return self._refresh_once(config_dirs, progress, lister)
 
-    def _refresh(self, config_dirs: Sequence[Path], progress: Progress, lister: Lister | None) -> Refreshed:
+    def _refresh_once(
+        self, config_dirs: Sequence[Path], progress: RefreshProgress, lister: TranscriptLister | None
+    ) -> RefreshResult:
         try:
-            return refresh(self.db, self.lock, config_dirs, progress, lister)
+            return refresh_index(self.db, self.lock, config_dirs, progress, lister)
         except apsw.FullError:
             raise TurnlogError(f"{self.path}: the disk is full; the index stays as it was") from None
         except apsw.BusyError:
@@ -122,27 +127,27 @@ class Store:
 
     def shows_damage(self, error: apsw.Error) -> bool:
         """Whether an error comes from damage in the file, and not from the statement that raised it."""
-        if isinstance(error, DAMAGED):
+        if isinstance(error, DAMAGE_ERRORS):
             return True
         if not isinstance(error, apsw.SQLError):
-            return isinstance(error, _UNWRITABLE) and is_damage(error, self.path)
+            return isinstance(error, _UNWRITABLE_ERRORS) and is_database_damage(error, self.path)
         try:
-            for table in _TABLES:
+            for table in _PLAIN_TABLES:
                 self.db.execute(f"SELECT * FROM {table} LIMIT 1").fetchall()
-            for table in _FULL_TEXT:
+            for table in _FULL_TEXT_TABLES:
                 self.db.execute(f"SELECT 1 FROM {table} WHERE {table} MATCH ?", ("any",)).fetchone()
-        except (apsw.SQLError, *DAMAGED):
+        except (apsw.SQLError, *DAMAGE_ERRORS):
             return True
         return False
 
-    def begin_again(self, damage: Exception) -> None:
+    def recreate_index(self, damage: Exception) -> None:
         """Put it aside and make an empty one."""
         self.db.close()
-        with locked(self.lock) as is_ours:
+        with try_lock_file(self.lock) as is_ours:
             if not is_ours:
                 raise Busy(f"{self.path}: is damaged, and another turnlog is at work on it; try again later")
-            _renew(self.path, f"is damaged ({damage})", self._tell)
-        self.db = _connect(self.path, self._tell)
+            _put_old_aside(self.path, f"is damaged ({damage})", self._tell)
+        self.db = _connect_index(self.path, self._tell)
 
     @property
     def folder(self) -> Path:
@@ -154,10 +159,10 @@ class Store:
         """The file whose lock a writer must hold."""
         return self.path.with_suffix(".lock")
 
-    def status(self) -> Status:
+    def status(self) -> IndexStatus:
         """What it holds."""
         one = self.db.execute
-        return Status(
+        return IndexStatus(
             str(self.path),
             self.db.pragma("page_count") * self.db.pragma("page_size"),
             *count_sessions(self.db),
@@ -171,60 +176,60 @@ class Store:
         )
 
 
-def _connect(path: Path, tell: Tell) -> apsw.Connection:
+def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
     """Open an index that can be used; another one is put aside, under the lock, if it still can't be used then."""
     try:
-        return _checked(path)
-    except (apsw.Error, _OtherVersion) as error:
-        if isinstance(error, apsw.Error) and not is_damage(error, path):
+        return _open_checked(path)
+    except (apsw.Error, _OtherIndexVersion) as error:
+        if isinstance(error, apsw.Error) and not is_database_damage(error, path):
             raise
-    with locked(path.with_suffix(".lock")) as is_ours:
+    with try_lock_file(path.with_suffix(".lock")) as is_ours:
         if not is_ours:
             raise Busy(
                 f"{path}: is damaged or of another version, and another turnlog is at work on it; try again later"
             )
         try:
-            return _checked(path)
-        except _OtherVersion:
-            _renew(path, "is of another version of turnlog", tell)
+            return _open_checked(path)
+        except _OtherIndexVersion:
+            _put_old_aside(path, "is of another version of turnlog", tell)
         except apsw.Error as error:
-            if not is_damage(error, path):
+            if not is_database_damage(error, path):
                 raise
-            _renew(path, f"is damaged ({error})", tell)
-        return _checked(path)
+            _put_old_aside(path, f"is damaged ({error})", tell)
+        return _open_checked(path)
 
 
-class _OtherVersion(Exception):
+class _OtherIndexVersion(Exception):
     """The tables are not those of this version."""
 
 
-def _checked(path: Path) -> apsw.Connection:
+def _open_checked(path: Path) -> apsw.Connection:
     """Open an index, or make it; an index that can't be used raises what is wrong with it."""
-    check_places(path)
-    db = _opened(path)
+    check_log_places(path)
+    db = _open_connection(path)
     try:
         with db:  # both from one moment: another process may be making it
             version = db.pragma("user_version")
             is_new = not db.execute("SELECT count(*) FROM sqlite_schema").get
         if db.readonly("main"):
             raise apsw.ReadOnlyError("attempt to write a readonly database")
-        if version != VERSION and not is_new:
-            raise _OtherVersion
+        if version != INDEX_VERSION and not is_new:
+            raise _OtherIndexVersion
         if is_new:
-            _create(db)
+            _create_tables(db)
     except BaseException:
         db.close()
         raise
     return db
 
 
-def _opened(path: Path) -> apsw.Connection:
+def _open_connection(path: Path) -> apsw.Connection:
     before = os.umask(0o077)  # what people said is in it
     db = None
     try:
         db = apsw.Connection(str(path))
-        db.set_busy_timeout(BUSY_MS)
-        log_ahead(db)
+        db.set_busy_timeout(BUSY_TIMEOUT_MS)
+        enable_write_ahead_log(db)
     except BaseException:
         if db is not None:
             db.close()
@@ -237,20 +242,20 @@ def _opened(path: Path) -> apsw.Connection:
     return db
 
 
-def _create(db: apsw.Connection) -> None:
+def _create_tables(db: apsw.Connection) -> None:
     schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
-    with writing(db):
+    with open_write_transaction(db):
         if db.execute("SELECT count(*) FROM sqlite_schema").get:
             return  # another process was faster
         db.execute(schema)
-        prepare(db)
-        db.pragma("user_version", VERSION)
+        prepare_full_text(db)
+        db.pragma("user_version", INDEX_VERSION)
 
 
-def _renew(path: Path, why: str, tell: Tell) -> None:
-    aside = put_aside(path)
+def _put_old_aside(path: Path, why: str, tell: TellUser) -> None:
+    aside = put_database_aside(path)
     tell(f"{path} {why}; it is made again (the old one is {aside.name})")
 
 
-def _reason(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return error.strerror or str(error) if isinstance(error, OSError) else str(error)

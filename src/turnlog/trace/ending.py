@@ -14,18 +14,18 @@ from typing import Literal, NamedTuple
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.entries.window import open_regular, read_at
-from turnlog.session.messages import content, join
+from turnlog.entries.window import open_regular_file, read_at
+from turnlog.session.messages import join_messages, read_message_content
 
-_WINDOW = 1 << 18
-_LARGEST = 1 << 24
-_SHORTEST, _LONGEST = 0.02, 0.2
+_FIRST_TAIL_BYTES = 1 << 18
+_MAX_TAIL_BYTES = 1 << 24
+_MIN_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.02, 0.2
 
-Presence = Literal["there", "passed", "missing"]
+EndPresence = Literal["there", "passed", "missing"]
 """Of the end of a transcript: `passed` means that the session went on beyond it."""
 
 
-class Patience(NamedTuple):
+class WaitLimits(NamedTuple):
     """How long is waited, in seconds."""
 
     answer: float = 5.0
@@ -35,13 +35,13 @@ class Patience(NamedTuple):
     quiet: float = 0.3
     """A text that nothing follows for so long was the last one."""
 
-    def since(self, made: int) -> Patience:
+    def deduct_elapsed(self, made: int) -> WaitLimits:
         """What is left of it when something was told at a time (in nanoseconds since 1970)."""
         passed = (time.time_ns() - made) / 1e9
         return self._replace(answer=min(max(self.answer - passed, 0.0), self.answer))
 
 
-class Expected(NamedTuple):
+class ExpectedEnd(NamedTuple):
     """What is known of the end of a transcript."""
 
     answer: str | None = None
@@ -49,7 +49,7 @@ class Expected(NamedTuple):
     prompt_id: str | None = None
 
 
-class End(NamedTuple):
+class TranscriptEnd(NamedTuple):
     """The end of a transcript as it stands."""
 
     is_rest: bool = False
@@ -62,50 +62,52 @@ class End(NamedTuple):
     """Behind the last answer stands how long the turn took."""
 
 
-def awaited(path: Path, expected: Expected, patience: Patience, enough: Callable[[], bool] = lambda: False) -> Presence:
+def wait_for_transcript_end(
+    path: Path, expected: ExpectedEnd, patience: WaitLimits, enough: Callable[[], bool] = lambda: False
+) -> EndPresence:
     """Wait for the end of a transcript: it is there, the session went on beyond it, or it did not come.
 
     `enough` says that waiting for more than the answer is of no use.
     """
-    verdict = _answer(path, expected, patience)
+    verdict = _wait_for_answer(path, expected, patience)
     if verdict == "there":
-        _wait(lambda: enough() or end(path).has_duration, patience.duration)
+        _wait_until(lambda: enough() or read_transcript_end(path).has_duration, patience.duration)
     return verdict
 
 
-def settled(path: Path, patience: Patience) -> bool:
+def wait_until_quiet(path: Path, patience: WaitLimits) -> bool:
     """Wait until nothing is being written to a file; whether that came."""
-    return _wait(lambda: _is_quiet(path, patience.quiet), patience.answer)
+    return _wait_until(lambda: _is_quiet(path, patience.quiet), patience.answer)
 
 
-def end(path: Path) -> End:
+def read_transcript_end(path: Path) -> TranscriptEnd:
     """The end of a transcript, as far as it is written in whole lines."""
-    size = _WINDOW
+    size = _FIRST_TAIL_BYTES
     while True:
-        data, is_whole = _tail(path, size)
-        file = Transcript.of(data)
-        said = _said(file)
-        if said or is_whole or size >= _LARGEST:
-            return _end(file, said)
+        data, is_whole = _read_tail(path, size)
+        file = Transcript.from_bytes(data)
+        said = _list_spoken_entries(file)
+        if said or is_whole or size >= _MAX_TAIL_BYTES:
+            return _build_end(file, said)
         size *= 8
 
 
-def _answer(path: Path, expected: Expected, patience: Patience) -> Presence:
-    found: Presence = "missing"
+def _wait_for_answer(path: Path, expected: ExpectedEnd, patience: WaitLimits) -> EndPresence:
+    found: EndPresence = "missing"
     seen: tuple[int, int] | None = None
 
     def look() -> bool:
         nonlocal found, seen
-        now = _state(path)
+        now = _read_file_state(path)
         if now != seen or found == "there":
-            found, seen = judged(end(path), expected), now
+            found, seen = judge_transcript_end(read_transcript_end(path), expected), now
         sure = expected.answer is not None or _is_quiet(path, patience.quiet)
         return found == "passed" or (found == "there" and sure)
 
-    return found if _wait(look, patience.answer) else "missing"
+    return found if _wait_until(look, patience.answer) else "missing"
 
 
-def judged(end: End, expected: Expected) -> Presence:
+def judge_transcript_end(end: TranscriptEnd, expected: ExpectedEnd) -> EndPresence:
     """Whether a transcript has the end that is expected."""
     wanted = expected.prompt_id
     if wanted in end.prompts and end.prompts[-1] != wanted:
@@ -115,20 +117,20 @@ def judged(end: End, expected: Expected) -> Presence:
     return "there" if end.text.strip().endswith((expected.answer or "").strip()) else "missing"
 
 
-def _said(file: Transcript) -> list[Entry]:
+def _list_spoken_entries(file: Transcript) -> list[Entry]:
     """What the actor of a file said and was told; old clients write sub-agents into the session's own file."""
     found = [entry for entry in file.entries if entry.type in ("user", "assistant") and entry.message]
     return [entry for entry in found if not entry.is_sidechain] or found
 
 
-def _end(file: Transcript, said: list[Entry]) -> End:
-    prompts = [text for entry in said if (text := _prompt_id(file, entry))]
+def _build_end(file: Transcript, said: list[Entry]) -> TranscriptEnd:
+    prompts = [text for entry in said if (text := _read_prompt_id(file, entry))]
     if not said or said[-1].type != "assistant":
-        return End(prompts=tuple(dict.fromkeys(prompts)))
-    last = join(said)[-1]
-    blocks = content(file, last)
+        return TranscriptEnd(prompts=tuple(dict.fromkeys(prompts)))
+    last = join_messages(said)[-1]
+    blocks = read_message_content(file, last)
     after = file.entries[said[-1].index + 1 :]
-    return End(
+    return TranscriptEnd(
         not any(block.get("type") == "tool_use" for block in blocks),
         "".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text"),
         tuple(dict.fromkeys(prompts)),
@@ -136,15 +138,15 @@ def _end(file: Transcript, said: list[Entry]) -> End:
     )
 
 
-def _prompt_id(file: Transcript, entry: Entry) -> str | None:
-    found = file.body(entry).get("promptId") if entry.type == "user" else None
+def _read_prompt_id(file: Transcript, entry: Entry) -> str | None:
+    found = file.read_body(entry).get("promptId") if entry.type == "user" else None
     return found if isinstance(found, str) else None
 
 
-def _tail(path: Path, size: int) -> tuple[bytes, bool]:
+def _read_tail(path: Path, size: int) -> tuple[bytes, bool]:
     """The whole lines at the end of a file, and whether they are all of it; a file that is not there is empty."""
     try:
-        fd, status = open_regular(path)
+        fd, status = open_regular_file(path)
     except OSError:
         return b"", True
     try:
@@ -156,7 +158,7 @@ def _tail(path: Path, size: int) -> tuple[bytes, bool]:
     return data[first : data.rfind(b"\n") + 1], start == 0
 
 
-def _state(path: Path) -> tuple[int, int] | None:
+def _read_file_state(path: Path) -> tuple[int, int] | None:
     try:
         status = path.stat()
     except OSError:
@@ -165,16 +167,16 @@ def _state(path: Path) -> tuple[int, int] | None:
 
 
 def _is_quiet(path: Path, seconds: float) -> bool:
-    state = _state(path)
+    state = _read_file_state(path)
     # A clock that was set back must not make a file seem to be written for ever.
     return state is None or abs(time.time() - state[1] / 1e9) >= seconds
 
 
-def _wait(is_so: Callable[[], bool], seconds: float) -> bool:
-    deadline, pause = time.monotonic() + seconds, _SHORTEST
+def _wait_until(is_so: Callable[[], bool], seconds: float) -> bool:
+    deadline, pause = time.monotonic() + seconds, _MIN_PAUSE_SECONDS
     while not is_so():
         if time.monotonic() >= deadline:
             return False
         time.sleep(pause)
-        pause = min(pause * 1.5, _LONGEST)
+        pause = min(pause * 1.5, _MAX_PAUSE_SECONDS)
     return True

@@ -13,9 +13,9 @@ import os
 import sys
 import time
 
-_LARGEST = 4 << 20
-_PATIENCE = 10
-_CHOOSING = (
+_MAX_INPUT_BYTES = 4 << 20
+_WORKER_START_SECONDS = 10
+_TARGET_VARIABLES = (
     "OTEL_EXPORTER_OTLP_",
     "OTEL_SDK_DISABLED",
     "OTEL_TRACES_EXPORTER",
@@ -26,45 +26,45 @@ _CHOOSING = (
 )
 
 
-def main(words: list[str]) -> None:
+def run_hook(words: list[str]) -> None:
     """Leave a wake, and see that a worker comes."""
-    options, folder = _options(words[1:]), words[0]
+    options, folder = _parse_options(words[1:]), words[0]
     config = options["--config"][-1:]
     environ = {**os.environ, **({"TURNLOG_CONFIG": config[0]} if config else {})}
-    wakes, mark = os.path.join(folder, "wakes"), surroundings(environ)  # noqa: PTH118 - pathlib costs more than the rest
+    wakes, mark = os.path.join(folder, "wakes"), hash_surroundings(environ)  # noqa: PTH118 - pathlib costs more than the rest
     head = ascii((1, mark, options["--since"][-1:], options["--target"]))
-    _leave(wakes, head.encode() + b"\n" + _said())
+    _write_wake(wakes, head.encode() + b"\n" + _read_input())
     if _is_first(os.path.join(wakes, f"starting-{mark}")):  # noqa: PTH118
         environ["TURNLOG_HOME"] = os.path.dirname(os.path.abspath(folder))  # noqa: PTH100, PTH120
-        _start([sys.executable, "-P", "-m", "turnlog", "trace", "work"], wakes, environ)
+        _start_worker([sys.executable, "-P", "-m", "turnlog", "trace", "work"], wakes, environ)
 
 
-def surroundings(environ: dict[str, str]) -> str:
+def hash_surroundings(environ: dict[str, str]) -> str:
     """A mark of the variables that say where spans go: who has others must not send this session's."""
-    chosen = sorted(f"{name}={value}" for name, value in environ.items() if name.startswith(_CHOOSING))
+    chosen = sorted(f"{name}={value}" for name, value in environ.items() if name.startswith(_TARGET_VARIABLES))
     found = 0xCBF29CE484222325  # FNV-1a: a hash that needs no module
     for byte in "\0".join(chosen).encode("utf-8", "surrogateescape"):
         found = (found ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
     return f"{found:016x}"
 
 
-def _options(words: list[str]) -> dict[str, list[str]]:
+def _parse_options(words: list[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"--config": [], "--since": [], "--target": []}
     for name, value in zip(words[::2], words[1::2], strict=False):
         found.setdefault(name, []).append(value)
     return found
 
 
-def _said() -> bytes:
+def _read_input() -> bytes:
     """All that the client says."""
     parts, size = [], 0
-    while size < _LARGEST and (part := os.read(0, 1 << 16)):
+    while size < _MAX_INPUT_BYTES and (part := os.read(0, 1 << 16)):
         parts.append(part)
         size += len(part)
     return b"".join(parts)
 
 
-def _leave(wakes: str, data: bytes) -> None:
+def _write_wake(wakes: str, data: bytes) -> None:
     name = os.path.join(wakes, f"{time.time_ns():020d}-{os.getpid()}")  # noqa: PTH118
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
@@ -88,13 +88,13 @@ def _is_first(path: str) -> bool:
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
-        if abs(time.time() - os.stat(path).st_mtime) < _PATIENCE:  # noqa: PTH116
+        if abs(time.time() - os.stat(path).st_mtime) < _WORKER_START_SECONDS:  # noqa: PTH116
             return False
         os.utime(path)
     return True
 
 
-def _start(command: list[str], folder: str, environ: dict[str, str]) -> None:
+def _start_worker(command: list[str], folder: str, environ: dict[str, str]) -> None:
     """Start a program that outlives this one, the terminal and the client, and holds nothing of theirs open."""
     if not hasattr(os, "posix_spawn"):
         _start_on_windows(command, folder, environ)
@@ -120,6 +120,6 @@ def _start_on_windows(command: list[str], folder: str, environ: dict[str, str]) 
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1:])
+        run_hook(sys.argv[1:])
     finally:
         os._exit(0)  # whatever happened; and nothing is left to be tidied up

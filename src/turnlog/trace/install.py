@@ -18,18 +18,24 @@ from typing import Any, NamedTuple
 
 from turnlog.errors import TurnlogError
 from turnlog.store.archive import durable
-from turnlog.store.client_settings import Hook, hooks_of, parsed, with_hooks, without_hooks
+from turnlog.store.client_settings import (
+    HookSetting,
+    add_client_hooks,
+    iter_our_hooks,
+    parse_client_settings,
+    remove_client_hooks,
+)
 from turnlog.trace import hook as hook_script
 
-EVENTS = ("Stop", "SubagentStop", "SessionEnd")
-TIMEOUT = 10
+HOOK_EVENTS = ("Stop", "SubagentStop", "SessionEnd")
+HOOK_TIMEOUT_SECONDS = 10
 """Seconds; without it the client gives all hooks of SessionEnd together one and a half."""
-_OURS = re.compile(r"turnlog[\\/]+trace[\\/]+hook\.py")
-_SINCE = re.compile(r"--since (\d+)")
-_BOM = "\ufeff"
+_OUR_HOOK = re.compile(r"turnlog[\\/]+trace[\\/]+hook\.py")
+_SINCE_OPTION = re.compile(r"--since (\d+)")
+_BYTE_ORDER_MARK = "\ufeff"
 
 
-class Wish(NamedTuple):
+class HookOptions(NamedTuple):
     """How the hook is to be called."""
 
     folder: Path
@@ -39,7 +45,7 @@ class Wish(NamedTuple):
     """Another file of settings of turnlog than the usual one."""
 
 
-class Plan(NamedTuple):
+class SettingsPlan(NamedTuple):
     """What is to become of a file of settings."""
 
     path: Path
@@ -58,7 +64,7 @@ class Plan(NamedTuple):
         return self.before == self.after
 
 
-class Installed(NamedTuple):
+class InstalledHooks(NamedTuple):
     """Our hooks in a file of settings."""
 
     events: tuple[str, ...]
@@ -71,7 +77,7 @@ class Installed(NamedTuple):
     """The settings tell the client to run no hooks."""
 
 
-def command(wish: Wish, since: int) -> str:
+def build_hook_command(wish: HookOptions, since: int) -> str:
     """What the client is to run."""
     words = [sys.executable, "-I", "-S", str(Path(hook_script.__file__)), str(wish.folder), "--since", str(since)]
     words += ["--config", str(wish.config)] if wish.config else []
@@ -82,78 +88,88 @@ def command(wish: Wish, since: int) -> str:
     return f"{shlex.join(words)} || :"
 
 
-def is_ours(text: str) -> bool:
+def is_our_hook(text: str) -> bool:
     """Whether a command is that of our hook, of this installation or another."""
-    return _OURS.search(text) is not None
+    return _OUR_HOOK.search(text) is not None
 
 
-def installed(path: Path) -> Installed:
+def read_installed_hooks(path: Path) -> InstalledHooks:
     """What is there of our hooks."""
-    settings = parsed(_text(_real(path))[1])
-    found = list(hooks_of(settings, is_ours))
+    settings = parse_client_settings(_read_text(_resolve_path(path))[1])
+    found = list(iter_our_hooks(settings, is_our_hook))
     commands = tuple(dict.fromkeys(str(hook["command"]) for _, hook in found))
-    times = [int(time[1]) for text in commands if (time := _SINCE.search(text))]
-    names = dict.fromkeys(name for text in commands for name in _named(text))
+    times = [int(time[1]) for text in commands if (time := _SINCE_OPTION.search(text))]
+    names = dict.fromkeys(name for text in commands for name in _list_named_targets(text))
     events = tuple(dict.fromkeys(event for event, _ in found))
-    return Installed(events, commands, tuple(names), min(times, default=None), settings.get("disableAllHooks") is True)
+    return InstalledHooks(
+        events, commands, tuple(names), min(times, default=None), settings.get("disableAllHooks") is True
+    )
 
 
-def installing(path: Path, wish: Wish, now: float) -> Plan:
+def plan_hook_install(path: Path, wish: HookOptions, now: float) -> SettingsPlan:
     """Put our hooks in place of those of ours that are there; nothing to do if they are the same."""
-    real = _real(path)
-    before, text = _text(real)
-    found = list(hooks_of(parsed(text), is_ours))
-    times = [int(time[1]) for _, hook in found if (time := _SINCE.search(str(hook["command"])))]
-    ours: Hook = {"type": "command", "command": command(wish, min(times, default=int(now))), "timeout": TIMEOUT}
-    backup = _backup(real)
-    if sorted(found, key=_event) == sorted(((event, ours) for event in EVENTS), key=_event):
-        return Plan(real, before, before, backup)
-    after = with_hooks(without_hooks(text, is_ours) if found else text, dict.fromkeys(EVENTS, ours))
-    return Plan(real, before, _bytes(before, after), backup, makes_backup=before is not None and not found)
+    real = _resolve_path(path)
+    before, text = _read_text(real)
+    found = list(iter_our_hooks(parse_client_settings(text), is_our_hook))
+    times = [int(time[1]) for _, hook in found if (time := _SINCE_OPTION.search(str(hook["command"])))]
+    ours: HookSetting = {
+        "type": "command",
+        "command": build_hook_command(wish, min(times, default=int(now))),
+        "timeout": HOOK_TIMEOUT_SECONDS,
+    }
+    backup = _build_backup_path(real)
+    if sorted(found, key=_get_event) == sorted(((event, ours) for event in HOOK_EVENTS), key=_get_event):
+        return SettingsPlan(real, before, before, backup)
+    after = add_client_hooks(
+        remove_client_hooks(text, is_our_hook) if found else text, dict.fromkeys(HOOK_EVENTS, ours)
+    )
+    return SettingsPlan(
+        real, before, _encode_text(before, after), backup, makes_backup=before is not None and not found
+    )
 
 
-def uninstalling(path: Path) -> Plan:
+def plan_hook_removal(path: Path) -> SettingsPlan:
     """Take our hooks out; if nothing else was changed meanwhile, the file is again what it was, byte for byte."""
-    real = _real(path)
-    before, text = _text(real)
-    backup = _backup(real)
-    if not any(hooks_of(parsed(text), is_ours)):
-        return Plan(real, before, before, backup)
-    left = without_hooks(text, is_ours)
+    real = _resolve_path(path)
+    before, text = _read_text(real)
+    backup = _build_backup_path(real)
+    if not any(iter_our_hooks(parse_client_settings(text), is_our_hook)):
+        return SettingsPlan(real, before, before, backup)
+    left = remove_client_hooks(text, is_our_hook)
     kept = backup.read_bytes() if backup.is_file() else None
-    if kept is not None and _meaning(_decoded(kept, backup)) == _meaning(left):
-        return Plan(real, before, kept, backup, drops_backup=True)
-    if kept is None and not parsed(left):
-        return Plan(real, before, None, backup)
-    return Plan(real, before, _bytes(before, left), backup)
+    if kept is not None and _normalise_settings(_decode_text(kept, backup)) == _normalise_settings(left):
+        return SettingsPlan(real, before, kept, backup, drops_backup=True)
+    if kept is None and not parse_client_settings(left):
+        return SettingsPlan(real, before, None, backup)
+    return SettingsPlan(real, before, _encode_text(before, left), backup)
 
 
-def carry_out(plan: Plan) -> None:
+def apply_settings_plan(plan: SettingsPlan) -> None:
     """Do what is planned; nothing is written if the file was changed meanwhile."""
     if plan.is_idle:
         return
-    if _read(plan.path) != plan.before:
+    if _read_bytes(plan.path) != plan.before:
         raise TurnlogError(f"{plan.path}: was changed meanwhile; nothing was written, try again")
     mode = plan.path.stat().st_mode & 0o777 if plan.before is not None else 0o600
     if plan.makes_backup and plan.before is not None:
-        durable.write(plan.backup, plan.before, mode)
+        durable.write_durably(plan.backup, plan.before, mode)
     if plan.after is None:
         plan.path.unlink()
     else:
-        durable.write(plan.path, plan.after, mode)
+        durable.write_durably(plan.path, plan.after, mode)
     if plan.drops_backup:
         plan.backup.unlink(missing_ok=True)
 
 
-def _real(path: Path) -> Path:
+def _resolve_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _backup(path: Path) -> Path:
+def _build_backup_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.before-turnlog")
 
 
-def _read(path: Path) -> bytes | None:
+def _read_bytes(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -162,34 +178,34 @@ def _read(path: Path) -> bytes | None:
         raise TurnlogError(f"{path}: {error.strerror}") from None
 
 
-def _text(path: Path) -> tuple[bytes | None, str]:
+def _read_text(path: Path) -> tuple[bytes | None, str]:
     """The bytes of a file, and its text without a byte order mark; raises if it holds no settings."""
-    data = _read(path)
-    text = _decoded(data or b"", path)
+    data = _read_bytes(path)
+    text = _decode_text(data or b"", path)
     try:
-        parsed(text)
+        parse_client_settings(text)
     except TurnlogError as error:
         raise TurnlogError(f"{path}: {error}") from None
     return data, text
 
 
-def _decoded(data: bytes, path: Path) -> str:
+def _decode_text(data: bytes, path: Path) -> str:
     try:
-        return data.decode("utf-8").removeprefix(_BOM)
+        return data.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise TurnlogError(f"{path}: line {line}: not UTF-8; correct it first") from None
 
 
-def _bytes(before: bytes | None, text: str) -> bytes:
-    has_mark = before is not None and before.startswith(_BOM.encode())
-    return (_BOM + text if has_mark else text).encode()
+def _encode_text(before: bytes | None, text: str) -> bytes:
+    has_mark = before is not None and before.startswith(_BYTE_ORDER_MARK.encode())
+    return (_BYTE_ORDER_MARK + text if has_mark else text).encode()
 
 
-def _meaning(text: str) -> str:
+def _normalise_settings(text: str) -> str:
     """Settings apart from their layout, and from hooks that are none."""
     try:
-        settings = parsed(text)
+        settings = parse_client_settings(text)
     except TurnlogError:
         return text
     hooks = {event: groups for event, groups in settings.get("hooks", {}).items() if groups}
@@ -197,7 +213,7 @@ def _meaning(text: str) -> str:
     return json.dumps({name: value for name, value in found.items() if value or name != "hooks"})
 
 
-def _named(text: str) -> list[str]:
+def _list_named_targets(text: str) -> list[str]:
     """The targets that a command names."""
     try:
         words = shlex.split(text, posix=sys.platform != "win32")
@@ -206,5 +222,5 @@ def _named(text: str) -> list[str]:
     return [value for name, value in pairwise(words) if name == "--target"]
 
 
-def _event(pair: tuple[str, Hook]) -> str:
+def _get_event(pair: tuple[str, HookSetting]) -> str:
     return pair[0]

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from turnlog.errors import TurnlogError
 
-_LONGEST = 2000
+_MAX_TROUBLE_CHARS = 2000
 
 
-class Trouble(NamedTuple):
+class TroubleNote(NamedTuple):
     """What went wrong, and when."""
 
     time: float
@@ -20,7 +20,7 @@ class Trouble(NamedTuple):
     words: str
 
 
-def note(folder: Path, words: str | None) -> None:
+def write_trouble(folder: Path, words: str | None) -> None:
     """Keep what went wrong; None: nothing did, and what is kept is forgotten. Never raises."""
     path = folder / "trouble"
     with suppress(OSError):
@@ -28,19 +28,19 @@ def note(folder: Path, words: str | None) -> None:
             path.unlink(missing_ok=True)
             return
         temporary = folder / f"trouble-{os.getpid()}.tmp"
-        temporary.write_text(" ".join(words.split())[:_LONGEST], encoding="utf-8", errors="backslashreplace")
+        temporary.write_text(" ".join(words.split())[:_MAX_TROUBLE_CHARS], encoding="utf-8", errors="backslashreplace")
         temporary.replace(path)
 
 
-def last(folder: Path) -> Trouble | None:
+def read_last_trouble(folder: Path) -> TroubleNote | None:
     """What was noted last."""
     path = folder / "trouble"
     with suppress(OSError):
-        return Trouble(path.stat().st_mtime, path.read_text(encoding="utf-8", errors="replace"))
+        return TroubleNote(path.stat().st_mtime, path.read_text(encoding="utf-8", errors="replace"))
     return None
 
 
-def in_words(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error in one line."""
     if isinstance(error, TurnlogError):
         return str(error)

@@ -13,13 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.decode import first_object
-from turnlog.entries.layout import scan
+from turnlog.entries.decode import decode_first_object
+from turnlog.entries.layout import scan_folder
 
-_BROKEN = 100
+_MAX_BROKEN_WAKES = 100
 """So many broken wakes are kept to be looked at."""
-_LONGEST_HEAD = 1 << 16
-_LEFT_NS = 3600 * 10**9
+_MAX_HEAD_BYTES = 1 << 16
+_STALE_TEMPORARY_NS = 3600 * 10**9
 _EXPIRED_NS = 30 * 86400 * 10**9
 """A wake of other surroundings for which nobody has come for so long is dropped."""
 
@@ -50,75 +50,75 @@ class Wake(NamedTuple):
         return self.transcript.stem
 
 
-class Count(NamedTuple):
+class WakeCount(NamedTuple):
     """How many wakes there are."""
 
     waiting: int
     broken: int
 
 
-def waiting(folder: Path, surroundings: str) -> list[Wake]:
+def list_waiting_wakes(folder: Path, surroundings: str) -> list[Wake]:
     """The wakes for a worker with such surroundings, the oldest first; broken ones are set aside."""
     found = []
-    for path in _files(folder / "wakes"):
+    for path in _list_wake_files(folder / "wakes"):
         try:
-            wake = _read(path)
+            wake = _read_wake(path)
         except FileNotFoundError:
             continue  # another worker was faster
         except (OSError, ValueError):
-            _set_aside(path, folder / "broken")
+            _move_aside(path, folder / "broken")
             continue
         if wake.surroundings == surroundings:
             found.append(wake)
         elif time.time_ns() - wake.made > _EXPIRED_NS:
-            done([wake])
+            remove_wakes([wake])
     return found
 
 
-def done(wakes: Iterable[Wake]) -> None:
+def remove_wakes(wakes: Iterable[Wake]) -> None:
     """Remove wakes: what they asked for is in the outbox."""
     for wake in wakes:
         with suppress(OSError):
             wake.path.unlink()
 
 
-def set_aside(wakes: Iterable[Wake], folder: Path) -> None:
+def set_wakes_aside(wakes: Iterable[Wake], folder: Path) -> None:
     """Keep wakes that can't be served apart from those that wait."""
     for wake in wakes:
-        _set_aside(wake.path, folder / "broken")
+        _move_aside(wake.path, folder / "broken")
 
 
-def arrived(folder: Path, surroundings: str) -> None:
+def announce_worker(folder: Path, surroundings: str) -> None:
     """Say that a worker is here: wakes that are left from now on need a further one."""
     with suppress(OSError):
         (folder / "wakes" / f"starting-{surroundings}").unlink()
 
 
-def count(folder: Path) -> Count:
+def count_wakes(folder: Path) -> WakeCount:
     """How many wait, and how many are set aside."""
-    return Count(len(_files(folder / "wakes")), len(_files(folder / "broken")))
+    return WakeCount(len(_list_wake_files(folder / "wakes")), len(_list_wake_files(folder / "broken")))
 
 
-def _files(folder: Path) -> list[Path]:
+def _list_wake_files(folder: Path) -> list[Path]:
     found = []
-    for item in scan(folder):
+    for item in scan_folder(folder):
         if item.name.endswith(".wake"):
             found.append(Path(item.path))
         elif item.name.endswith(".tmp"):
-            _sweep(item)
+            _remove_stale(item)
     return sorted(found)
 
 
-def _sweep(item: os.DirEntry[str]) -> None:
+def _remove_stale(item: os.DirEntry[str]) -> None:
     """Remove what a hook that was killed has left."""
     with suppress(OSError):
-        if time.time_ns() - item.stat().st_mtime_ns > _LEFT_NS:
+        if time.time_ns() - item.stat().st_mtime_ns > _STALE_TEMPORARY_NS:
             Path(item.path).unlink()
 
 
-def _read(path: Path) -> Wake:
+def _read_wake(path: Path) -> Wake:
     head, _, said = path.read_bytes().partition(b"\n")
-    if len(head) > _LONGEST_HEAD:
+    if len(head) > _MAX_HEAD_BYTES:
         raise ValueError("the first line is too long")
     try:
         version, surroundings, since, targets = ast.literal_eval(head.decode("ascii"))
@@ -126,8 +126,8 @@ def _read(path: Path) -> Wake:
         raise ValueError("the first line is not ours") from error
     if version != 1:
         raise ValueError("from another version of turnlog")
-    told = first_object(said) or {}
-    transcript = _path(told.get("transcript_path"))
+    told = decode_first_object(said) or {}
+    transcript = _parse_transcript_path(told.get("transcript_path"))
     if transcript is None:
         raise ValueError("names no transcript")
     return Wake(
@@ -136,21 +136,21 @@ def _read(path: Path) -> Wake:
         str(surroundings),
         float(since[0]) if since else None,
         tuple(map(str, targets)),
-        _text(told, "hook_event_name") or "",
+        _read_text(told, "hook_event_name") or "",
         transcript,
-        _text(told, "agent_id"),
-        _path(told.get("agent_transcript_path")),
-        _text(told, "last_assistant_message"),
-        _text(told, "prompt_id"),
+        _read_text(told, "agent_id"),
+        _parse_transcript_path(told.get("agent_transcript_path")),
+        _read_text(told, "last_assistant_message"),
+        _read_text(told, "prompt_id"),
     )
 
 
-def _text(told: dict[str, Any], name: str) -> str | None:
+def _read_text(told: dict[str, Any], name: str) -> str | None:
     value = told.get(name)
     return value if isinstance(value, str) else None
 
 
-def _path(value: object) -> Path | None:
+def _parse_transcript_path(value: object) -> Path | None:
     """The path of a transcript; nothing for what can't be one."""
     if not isinstance(value, str) or "\0" in value or not value.endswith(".jsonl"):
         return None
@@ -162,9 +162,9 @@ def _path(value: object) -> Path | None:
     return found if found.is_absolute() else None
 
 
-def _set_aside(path: Path, folder: Path) -> None:
+def _move_aside(path: Path, folder: Path) -> None:
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
         path.replace(folder / path.name)
-        for old in _files(folder)[:-_BROKEN]:
+        for old in _list_wake_files(folder)[:-_MAX_BROKEN_WAKES]:
             old.unlink()

@@ -15,18 +15,18 @@ from starlette.responses import Response
 
 from turnlog._version import __version__
 from turnlog.errors import Ambiguous, Busy, NotFound, TurnlogError, UsageError
-from turnlog.render.encoding import encoded
-from turnlog.web.place import Place
+from turnlog.render.encoding import to_json_bytes
+from turnlog.web.place import Machine
 
 T = TypeVar("T")
-_HALF = re.compile("[\ud800-\udfff]")
-_STATUS: dict[type[TurnlogError], int] = {NotFound: 404, UsageError: 400, Ambiguous: 409, Busy: 409}
-_USUAL = {
+_HALF_SURROGATE = re.compile("[\ud800-\udfff]")
+_ERROR_STATUSES: dict[type[TurnlogError], int] = {NotFound: 404, UsageError: 400, Ambiguous: 409, Busy: 409}
+_STATUS_MESSAGES = {
     404: "There is no such page.",
     405: "This address does not take such requests.",
     413: "What was sent is too large.",
 }
-_HEADINGS = {
+_STATUS_HEADINGS = {
     400: "This can't be understood",
     403: "Not allowed",
     404: "Not found",
@@ -37,14 +37,14 @@ _HEADINGS = {
 }
 
 
-def place_of(request: Request) -> Place:
+def get_machine(request: Request) -> Machine:
     """The machine that a request is about."""
     place = request.app.state.place
-    assert isinstance(place, Place)
+    assert isinstance(place, Machine)
     return place
 
 
-def kept(request: Request, name: str, make: type[T]) -> T:
+def get_app_state(request: Request, name: str, make: type[T]) -> T:
     """Something that the application keeps from one request to the next."""
     state = request.app.state
     if not hasattr(state, name):
@@ -55,7 +55,7 @@ def kept(request: Request, name: str, make: type[T]) -> T:
 
 
 @cache
-def templates() -> Environment:
+def load_templates() -> Environment:
     """The templates; every value is escaped unless it is markup that `render` made."""
     folder = Path(__file__).with_name("templates")
     return Environment(
@@ -67,11 +67,11 @@ def templates() -> Environment:
     )
 
 
-def page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> Response:
+def render_page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> Response:
     """A page, or a piece of one, from a template."""
-    place = place_of(request)
+    place = get_machine(request)
     text = (
-        templates()
+        load_templates()
         .get_template(template)
         .render(
             static=request.app.state.static.address,
@@ -81,38 +81,40 @@ def page(request: Request, template: str, /, *, status: int = 200, **values: Any
             **values,
         )
     )
-    return html(text, status)
+    return build_html_response(text, status)
 
 
-def html(text: str, status: int = 200) -> Response:
+def build_html_response(text: str, status: int = 200) -> Response:
     """Markup that is ready; half surrogates, which UTF-8 can't spell, become the sign for what is unreadable.
 
     Carriage returns, which can only come from data, stay what they are: parsers would make line feeds of them.
     """
-    return Response(_HALF.sub("\ufffd", text).replace("\r", "&#13;").encode(), status, media_type="text/html")
+    return Response(_HALF_SURROGATE.sub("\ufffd", text).replace("\r", "&#13;").encode(), status, media_type="text/html")
 
 
-def document(value: Any, status: int = 200) -> Response:
+def build_json_response(value: Any, status: int = 200) -> Response:
     """A JSON document."""
-    return Response(encoded(value), status, media_type="application/json")
+    return Response(to_json_bytes(value), status, media_type="application/json")
 
 
-def failed(request: Request, error: Exception) -> Response:
+def build_failure_response(request: Request, error: Exception) -> Response:
     """A failure in words: as JSON for the API, as a page otherwise."""
-    status, words = _explained(error)
+    status, words = _explain_error(error)
     if request.url.path.startswith("/api/"):
-        answer = document({"error": words}, status)
+        answer = build_json_response({"error": words}, status)
     else:
-        answer = page(request, "error.html", status=status, heading=_HEADINGS.get(status, "Failed"), words=words)
+        answer = render_page(
+            request, "error.html", status=status, heading=_STATUS_HEADINGS.get(status, "Failed"), words=words
+        )
     if isinstance(error, HTTPException):
         answer.headers.update(error.headers or {})
     return answer
 
 
-def _explained(error: Exception) -> tuple[int, str]:
+def _explain_error(error: Exception) -> tuple[int, str]:
     if isinstance(error, HTTPException):
         is_usual = error.detail == HTTPStatus(error.status_code).phrase
-        return error.status_code, _USUAL.get(error.status_code, error.detail) if is_usual else error.detail
+        return error.status_code, _STATUS_MESSAGES.get(error.status_code, error.detail) if is_usual else error.detail
     if isinstance(error, TurnlogError):
-        return _STATUS.get(type(error), 500), str(error)
+        return _ERROR_STATUSES.get(type(error), 500), str(error)
     return 500, f"This is a mistake in turnlog: {type(error).__name__}. The terminal that runs it says more."

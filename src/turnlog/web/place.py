@@ -16,22 +16,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
-from turnlog.entries.layout import Survey, session_files
+from turnlog.entries.layout import Survey, list_session_files
 from turnlog.errors import NotFound, TurnlogError
-from turnlog.store.place import USUAL
-from turnlog.store.store import Store, Tell
-from turnlog.web.state import State
+from turnlog.store.place import DEFAULT_INDEX_NAME
+from turnlog.store.store import Store, TellUser
+from turnlog.web.state import IndexState
 
 if TYPE_CHECKING:
     from turnlog.store.timelines.timelines import Timelines
 
-_REF = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([1-9]\d{0,9}))?", re.IGNORECASE | re.ASCII)
+_REF_PATTERN = re.compile(
+    r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([1-9]\d{0,9}))?", re.IGNORECASE | re.ASCII
+)
 _CACHE_KIB = 4_000
 """Of each thread's connection: there are a few of them, and the system keeps the file's pages as well."""
-_COLUMNS = "session.id, uuid, path, name.text, cwd, title, gone"
+_SESSION_COLUMNS = "session.id, uuid, path, name.text, cwd, title, gone"
 
 
-class Known(NamedTuple):
+class IndexedSession(NamedTuple):
     """A session of the index."""
 
     number: int
@@ -46,18 +48,18 @@ class Known(NamedTuple):
     ref: str
 
 
-class Refs(NamedTuple):
+class SessionRefs(NamedTuple):
     """How sessions are named in addresses."""
 
     doubled: frozenset[str]
     """Uuids that several projects have."""
 
-    def of(self, number: int, uuid: str) -> str:
+    def format_ref(self, number: int, uuid: str) -> str:
         """The reference of a session."""
         return f"{uuid}.{number}" if uuid in self.doubled else uuid
 
 
-class Place:
+class Machine:
     """The machine that the pages show; one for all threads."""
 
     def __init__(
@@ -65,10 +67,10 @@ class Place:
         config_dirs: Sequence[Path],
         data_dir: Path,
         *,
-        index_name: str = USUAL,
+        index_name: str = DEFAULT_INDEX_NAME,
         gap: timedelta = timedelta(minutes=5),
         is_demo: bool = False,
-        tell: Tell = str,
+        tell: TellUser = str,
     ) -> None:
         self.config_dirs = [folder.absolute() for folder in config_dirs]
         self.data_dir = data_dir
@@ -77,7 +79,7 @@ class Place:
         """There are no sessions on this machine: these are the made-up ones."""
         self.ending = threading.Event()
         """Set when the server stops: what streams should end."""
-        self.state = State()
+        self.state = IndexState()
         """What is being done in the background."""
         self.visited = 0.0
         """When a page last asked for it, by the monotonic clock."""
@@ -91,14 +93,14 @@ class Place:
     def store(self) -> Store:
         """The index, by a connection of this thread's own."""
         found: tuple[Store, int] | None = getattr(self._threads, "store", None)
-        now = _inode(self.index)
+        now = _read_inode(self.index)
         if found is None or found[1] != now:  # another one was put in its place: it was damaged, or of another version
             if found is not None:
                 found[0].db.close()
-            opened = reopened(self.index)
+            opened = reopen_index(self.index)
             opened.db.pragma("cache_size", -_CACHE_KIB)
             self._stores.add(opened)
-            self._threads.store = found = opened, _inode(self.index)
+            self._threads.store = found = opened, _read_inode(self.index)
         return found[0]
 
     @cached_property
@@ -108,42 +110,42 @@ class Place:
 
         return Timelines(self.index.parent / "timelines")
 
-    def session(self, ref: str) -> Known:
+    def find_session(self, ref: str) -> IndexedSession:
         """The session that a reference means; raises NotFound."""
-        form = _REF.fullmatch(ref)
+        form = _REF_PATTERN.fullmatch(ref)
         if not form:
             raise NotFound("there is no such session")
         rows: list[Any] = self.store.db.execute(
-            f"SELECT {_COLUMNS} FROM session JOIN file ON file.session = session.id AND file.kind = 'session'"
+            f"SELECT {_SESSION_COLUMNS} FROM session JOIN file ON file.session = session.id AND file.kind = 'session'"
             " JOIN name ON name.id = project WHERE uuid = ? AND (session.id = ? OR ? IS NULL)"
             " ORDER BY gone IS NOT NULL, file.mtime_ns DESC",
             (form[1], int(form[2] or 0), form[2]),
         ).fetchall()
         if not rows:
             raise NotFound(f"there is no session {form[1]}; it may be new: look again in a moment")
-        return _known(rows[0], self.refs())
+        return _to_indexed_session(rows[0], self.load_refs())
 
-    def ref_of(self, path: str) -> str | None:
+    def find_ref(self, path: str) -> str | None:
         """The reference of the session of a file, if the index has it."""
         row: Any = self.store.db.execute(
             "SELECT session.id, uuid FROM file JOIN session ON session.id = session WHERE path = ?", (path,)
         ).fetchone()
-        return self.refs().of(*row) if row else None
+        return self.load_refs().format_ref(*row) if row else None
 
-    def refs(self) -> Refs:
+    def load_refs(self) -> SessionRefs:
         """How sessions are named in addresses, as of now."""
         rows = self.store.db.execute(
             "SELECT uuid FROM session WHERE id IN (SELECT session FROM file WHERE kind = 'session')"
             " GROUP BY uuid HAVING count(*) > 1"
         )
-        return Refs(frozenset(uuid for (uuid,) in rows))
+        return SessionRefs(frozenset(uuid for (uuid,) in rows))
 
     def is_empty(self) -> bool:
         """Whether there is no session: no file, and none that the index remembers."""
         if self.store.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get:
             return False
         survey = Survey()
-        is_there = any(True for folder in self.config_dirs for _ in session_files(folder, survey))
+        is_there = any(True for folder in self.config_dirs for _ in list_session_files(folder, survey))
         return not is_there and not survey.unlisted
 
     def close(self) -> None:
@@ -155,7 +157,7 @@ class Place:
         self._first.close()
 
 
-def reopened(index: Path) -> Store:
+def reopen_index(index: Path) -> Store:
     """The index that is there, by another connection; raises TurnlogError where another one would have to be made."""
     found = Store.open(index.parent, name=index.name)
     if found.path != index:
@@ -164,12 +166,12 @@ def reopened(index: Path) -> Store:
     return found
 
 
-def _known(row: Sequence[Any], refs: Refs) -> Known:
+def _to_indexed_session(row: Sequence[Any], refs: SessionRefs) -> IndexedSession:
     number, uuid, path, folder, cwd, title, gone = row
-    return Known(number, uuid, Path(path), folder, cwd, title, gone is not None, refs.of(number, uuid))
+    return IndexedSession(number, uuid, Path(path), folder, cwd, title, gone is not None, refs.format_ref(number, uuid))
 
 
-def _inode(path: Path) -> int:
+def _read_inode(path: Path) -> int:
     try:
         return os.stat(path).st_ino  # noqa: PTH116 - for every request
     except OSError:

@@ -10,22 +10,22 @@ from pathlib import Path
 
 from turnlog.errors import TurnlogError
 
-_LENGTH = 32
+_SECRET_BYTES = 32
 
 
-def secret(folder: Path) -> bytes:
+def load_secret(folder: Path) -> bytes:
     """The secret in a folder, made if there is none; refused if anybody else could know it."""
     path = folder / "web.secret"
-    found = _read(path)
+    found = _read_secret(path)
     if found is None:
-        _make(path)
-        found = _read(path)
-    if found is None or len(found) != _LENGTH:
+        _write_secret(path)
+        found = _read_secret(path)
+    if found is None or len(found) != _SECRET_BYTES:
         raise TurnlogError(f"{path}: is damaged; remove it, and open the printed address again")
     return found
 
 
-def _read(path: Path) -> bytes | None:
+def _read_secret(path: Path) -> bytes | None:
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0))
     except FileNotFoundError:
@@ -34,25 +34,25 @@ def _read(path: Path) -> bytes | None:
         why = "is a link" if path.is_symlink() else error.strerror
         raise TurnlogError(f"{path}: {why}; remove it, and open the printed address again") from None
     with os.fdopen(fd, "rb") as file:
-        _check(path, os.fstat(fd))
-        return file.read(_LENGTH + 1)
+        _check_file(path, os.fstat(fd))
+        return file.read(_SECRET_BYTES + 1)
 
 
-def _check(path: Path, status: os.stat_result) -> None:
+def _check_file(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise TurnlogError(f"{path}: is no file; remove it, and open the printed address again")
     if sys.platform != "win32" and (status.st_mode & 0o077 or status.st_uid != os.geteuid()):
         raise TurnlogError(f"{path}: others could read it; remove it, and open the printed address again")
 
 
-def _make(path: Path) -> None:
+def _write_secret(path: Path) -> None:
     """Write a new one whole before it gets its name; of two at the same time, the first stays."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = path.with_name(f".web.secret.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(fd, "wb") as file:
-            file.write(secrets.token_bytes(_LENGTH))
+            file.write(secrets.token_bytes(_SECRET_BYTES))
             file.flush()
             os.fsync(fd)
         try:

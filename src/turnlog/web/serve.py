@@ -15,19 +15,19 @@ from typing import NamedTuple
 import uvicorn
 
 from turnlog.errors import TurnlogError
-from turnlog.web.app import application
+from turnlog.web.app import build_application
 from turnlog.web.background import warming
-from turnlog.web.place import Place
-from turnlog.web.security import Door, Guard
+from turnlog.web.place import Machine
+from turnlog.web.security import RequestGuard, ServerKeys
 
-HOST = "127.0.0.1"
-PORT = 4747
-PATIENCE = 2
+LOOPBACK_HOST = "127.0.0.1"
+DEFAULT_PORT = 4747
+SHUTDOWN_TIMEOUT_SECONDS = 2
 """Seconds that open connections get when the server stops."""
-_NOISE = ("Cancel %s running task(s)", "Invalid HTTP request received.", "ASGI callable returned without")
+_IGNORED_MESSAGES = ("Cancel %s running task(s)", "Invalid HTTP request received.", "ASGI callable returned without")
 
 
-class Opened(NamedTuple):
+class ListeningSocket(NamedTuple):
     """A socket that listens."""
 
     socket: socket.socket
@@ -36,20 +36,20 @@ class Opened(NamedTuple):
     """The wanted port was taken."""
 
 
-def listening(port: int | None) -> Opened:
+def open_listening_socket(port: int | None) -> ListeningSocket:
     """Take a port: the given one, or the usual one, or any that is free."""
     if port is not None:
         try:
-            return _bound(port)
+            return _bind_socket(port)
         except OSError as error:
             raise TurnlogError(f"port {port}: {error.strerror}; give another --port, or none") from None
     try:
-        return _bound(PORT)
+        return _bind_socket(DEFAULT_PORT)
     except OSError:
-        return _bound(0)._replace(is_fallback=True)
+        return _bind_socket(0)._replace(is_fallback=True)
 
 
-def _bound(port: int) -> Opened:
+def _bind_socket(port: int) -> ListeningSocket:
     # With the protocol named, asyncio turns Nagle's algorithm off; else every answer waits 40 ms for the other side.
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
@@ -57,26 +57,30 @@ def _bound(port: int) -> Opened:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((HOST, port))
+        found.bind((LOOPBACK_HOST, port))
         found.listen(128)
     except BaseException:
         found.close()
         raise
-    return Opened(found, found.getsockname()[1], False)
+    return ListeningSocket(found, found.getsockname()[1], False)
 
 
-def address(door: Door, port: int, path: str = "/") -> str:
+def build_launch_address(door: ServerKeys, port: int, path: str = "/") -> str:
     """The address to open first; it is good for one visit."""
-    return f"http://{HOST}:{port}{path}?token={door.token}"
+    return f"http://{LOOPBACK_HOST}:{port}{path}?token={door.token}"
 
 
-def serve(
-    place: Place, opened: Opened, door: Door, started: Callable[[], object], tell: Callable[[str], object]
+def serve_pages(
+    place: Machine,
+    opened: ListeningSocket,
+    door: ServerKeys,
+    started: Callable[[], object],
+    tell: Callable[[str], object],
 ) -> None:
     """Answer until a signal comes; `started` is called when the first request can be answered."""
-    _listen_to_failures(tell)
+    _forward_failures(tell)
     config = uvicorn.Config(
-        Guard(application(place), door),
+        RequestGuard(build_application(place), door),
         loop="asyncio",
         http="h11",
         ws="none",
@@ -84,15 +88,15 @@ def serve(
         access_log=False,
         server_header=False,
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=PATIENCE,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
     )
-    _Server(config, place, started).run([opened.socket])
+    _PageServer(config, place, started).run([opened.socket])
 
 
-class _Server(uvicorn.Server):
+class _PageServer(uvicorn.Server):
     """A server that says when it listens, and for which a signal is a normal end."""
 
-    def __init__(self, config: uvicorn.Config, place: Place, started: Callable[[], object]) -> None:
+    def __init__(self, config: uvicorn.Config, place: Machine, started: Callable[[], object]) -> None:
         super().__init__(config)
         self._place = place
         self._started = started
@@ -101,7 +105,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._started()
-            warming.begin()
+            warming.start_warm_up()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -117,7 +121,7 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-class Telling(logging.Handler):
+class FailureLogHandler(logging.Handler):
     """What the server has to complain of, in one line."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
@@ -126,7 +130,7 @@ class Telling(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Tell it, unless it is a matter of course."""
-        if str(record.msg).startswith(_NOISE):
+        if str(record.msg).startswith(_IGNORED_MESSAGES):
             return
         error = record.exc_info[1] if record.exc_info else None
         if error is None:
@@ -140,7 +144,7 @@ class Telling(logging.Handler):
                 self._tell(text)
 
 
-def _listen_to_failures(tell: Callable[[str], object]) -> None:
+def _forward_failures(tell: Callable[[str], object]) -> None:
     logger = logging.getLogger("uvicorn")
-    logger.handlers = [Telling(tell)]
+    logger.handlers = [FailureLogHandler(tell)]
     logger.propagate = False

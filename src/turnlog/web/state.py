@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class State(NamedTuple):
+class IndexState(NamedTuple):
     """The state of the index."""
 
     phase: str = "idle"

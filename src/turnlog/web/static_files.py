@@ -16,15 +16,15 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
 
-_TYPES = {
+_MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
     ".png": "image/png",
 }
-_FOLDERS = (Path(__file__).with_name("static"), Path(__file__).parent.with_name("render") / "static")
-_KEPT = "private, max-age=31536000, immutable"
-_ASKED = "private, no-cache"
+_STATIC_FOLDERS = (Path(__file__).with_name("static"), Path(__file__).parent.with_name("render") / "static")
+_VERSIONED_CACHING = "private, max-age=31536000, immutable"
+_UNVERSIONED_CACHING = "private, no-cache"
 
 
 class StaticFiles(NamedTuple):
@@ -34,13 +34,13 @@ class StaticFiles(NamedTuple):
     version: str
 
     @classmethod
-    def found(cls) -> StaticFiles:
+    def from_folders(cls) -> StaticFiles:
         """Look what files there are."""
         files = {
             path.relative_to(folder).as_posix(): path
-            for folder in _FOLDERS
+            for folder in _STATIC_FOLDERS
             for path in sorted(folder.rglob("*"))
-            if path.suffix in _TYPES and path.is_file()
+            if path.suffix in _MEDIA_TYPES and path.is_file()
         }
         digest = hashlib.sha256()
         for name, path in files.items():
@@ -54,18 +54,18 @@ class StaticFiles(NamedTuple):
         return f"/static/v-{self.version}/{name}"
 
 
-def static(request: Request) -> Response:
+def send_static_file(request: Request) -> Response:
     """Send a file."""
     kept: StaticFiles = request.app.state.static
     version, name = request.path_params.get("version"), request.path_params["file"]
     path = kept.files.get(name)
     if path is None:
         raise HTTPException(404)
-    caching = _KEPT if version == kept.version else _ASKED
-    return FileResponse(path, media_type=_TYPES[path.suffix], headers={"cache-control": caching})
+    caching = _VERSIONED_CACHING if version == kept.version else _UNVERSIONED_CACHING
+    return FileResponse(path, media_type=_MEDIA_TYPES[path.suffix], headers={"cache-control": caching})
 
 
 routes: list[BaseRoute] = [
-    Route("/static/v-{version}/{file:path}", static),
-    Route("/static/{file:path}", static),
+    Route("/static/v-{version}/{file:path}", send_static_file),
+    Route("/static/{file:path}", send_static_file),
 ]

@@ -18,7 +18,7 @@ from tests.agent.waiting import HANG
 from tests.interop.clients import NEWEST, OLD, client
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, environment
-from turnlog.agent.conversation import blocks
+from turnlog.agent.conversation import to_blocks
 
 pytestmark = pytest.mark.interop
 MODEL = "claude-opus-5-5"
@@ -291,7 +291,7 @@ def spoken(mock: MockAnthropic) -> list[Json]:
     body = [request for request in mock.requests if request["kind"] == "main"][-1]["body"]
     found = []
     for message in body["messages"]:
-        for block in blocks(message["content"]):
+        for block in to_blocks(message["content"]):
             if message["role"] != "system" and not str(block.get("text")).startswith("<system-reminder>"):
                 kept = {key: value for key, value in block.items() if key not in ("cache_control", "is_error")}
                 if "text" in kept:

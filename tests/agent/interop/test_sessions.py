@@ -28,10 +28,10 @@ from tests.interop.digest import difference, digests
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.normalise import NEXT
 from tests.interop.resume import KEY, Resumed, environment, judge, kill, run, scratch_folder
-from turnlog.agent.record.record import Record
-from turnlog.agent.resume.choices import latest
-from turnlog.agent.resume.resume import forked, resumed, taken_up
-from turnlog.agent.tools.tool import Result
+from turnlog.agent.record.record import SessionRecord
+from turnlog.agent.resume.choices import find_latest_session
+from turnlog.agent.resume.resume import continue_in_fork, continue_in_place, load_resumable_session
+from turnlog.agent.tools.tool import CallResult
 from turnlog.errors import Busy
 
 pytestmark = pytest.mark.interop
@@ -91,8 +91,8 @@ class Home:
         }
         (self.home / ".claude.json").write_text(json.dumps(settings))
 
-    def new(self) -> Record:
-        return Record.new(self.config, self.cwd)
+    def new(self) -> SessionRecord:
+        return SessionRecord.create_session(self.config, self.cwd)
 
     def ask(self, version: str, prompt: str, *words: str, scenario: Any = None, home: Path | None = None) -> Resumed:
         """Let a real client answer a prompt; what it sent."""
@@ -121,7 +121,7 @@ def home() -> Iterator[Home]:
 
 
 def ours(path: Path) -> list[Line]:
-    return resumed(path).messages
+    return load_resumable_session(path).messages
 
 
 def same(client_sent: list[Line], turnlog_sends: list[Line]) -> None:
@@ -153,14 +153,14 @@ def test_thinking_goes_there_with_its_signature(home: Home, version: str) -> Non
 def test_a_session_whose_last_line_is_torn_is_taken_up_there_and_here(home: Home, version: str, cut: int) -> None:
     record = home.new()
     STORIES["parallel"](record)
-    record.prompt("One more " + "x" * 400)
+    record.write_prompt("One more " + "x" * 400)
     record.path.write_bytes(record.path.read_bytes()[:-cut])
     same(home.resumed(version, record.session_id), ours(record.path))
-    found = resumed(record.path)
-    again = taken_up(found, home.cwd)
-    again.prompt("Once again")
-    again.answer(answer("Yes.", id="msg_9"))
-    again.turn_ended(5)
+    found = load_resumable_session(record.path)
+    again = continue_in_place(found, home.cwd)
+    again.write_prompt("Once again")
+    again.write_answer(answer("Yes.", id="msg_9"))
+    again.write_turn_end(5)
     same(home.resumed(version, record.session_id), ours(record.path))
     assert ours(record.path)[-2:] == [
         {"role": "user", "content": [text("Once again")]},
@@ -173,13 +173,13 @@ def test_a_branch_that_begins_here_is_where_they_go_on(home: Home, version: str)
     record = home.new()
     plain(record)
     first = next(row["uuid"] for row in rows(record.path) if row.get("subtype") == "turn_duration")
-    branch = taken_up(resumed(record.path, first), home.cwd)
-    branch.prompt("Another question")
+    branch = continue_in_place(load_resumable_session(record.path, first), home.cwd)
+    branch.write_prompt("Another question")
     same(home.resumed(version, record.session_id), ours(record.path))
     assert "Another question" in json.dumps(ours(record.path))
     assert "And what is in it?" not in json.dumps(ours(record.path))
-    branch.answer(answer("Another answer.", id="msg_7"))
-    branch.turn_ended(5)
+    branch.write_answer(answer("Another answer.", id="msg_7"))
+    branch.write_turn_end(5)
     same(home.resumed(version, record.session_id), ours(record.path))
 
 
@@ -188,13 +188,13 @@ def test_a_branch_that_begins_here_is_where_they_go_on(home: Home, version: str)
 def test_what_was_cut_off_or_copied_here_is_the_same_there(home: Home, version: str, name: str) -> None:
     record = home.new()
     STORIES[name](record)
-    found = resumed(record.path)
-    for again in (forked(found, home.config, home.cwd), taken_up(found, home.cwd)):
-        again.prompt("Go on")
-        again.answer(answer("I go on.", use("toolu_8"), id="msg_8"))
-        again.result("toolu_8", Result("eight"))
-        again.answer(answer("Done.", id="msg_9"))
-        again.turn_ended(5)
+    found = load_resumable_session(record.path)
+    for again in (continue_in_fork(found, home.config, home.cwd), continue_in_place(found, home.cwd)):
+        again.write_prompt("Go on")
+        again.write_answer(answer("I go on.", use("toolu_8"), id="msg_8"))
+        again.write_result("toolu_8", CallResult("eight"))
+        again.write_answer(answer("Done.", id="msg_9"))
+        again.write_turn_end(5)
         same(home.resumed(version, again.session_id), ours(again.path))
         assert len(ours(again.path)) == len(found.messages) + 4
 
@@ -218,7 +218,7 @@ def test_a_session_whose_writer_was_killed_is_taken_up_there(home: Home, version
     done = subprocess.run([sys.executable, "-c", ONCE, *words], cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGKILL
     (path,) = home.config.glob("projects/*/*.jsonl")
-    goal = Record.new(home.config, home.cwd, path.stem).path
+    goal = SessionRecord.create_session(home.config, home.cwd, path.stem).path
     goal.parent.mkdir(parents=True)
     path.rename(goal)
     same(home.resumed(version, goal.stem), ours(goal))
@@ -274,10 +274,10 @@ def test_when_they_go_on_with_it_this_client_stops(home: Home, version: str) -> 
     home.ask(version, "I am here, too", "--continue")
     before = record.path.read_bytes()
     with pytest.raises(Busy, match="another process goes on"):
-        record.prompt("Am I alone?")
+        record.write_prompt("Am I alone?")
     assert record.path.read_bytes() == before
-    again = taken_up(resumed(record.path), home.cwd)
-    again.prompt("Now I am")
+    again = continue_in_place(load_resumable_session(record.path), home.cwd)
+    again.write_prompt("Now I am")
     assert "I am here, too" in json.dumps(ours(record.path))
 
 
@@ -287,13 +287,13 @@ def test_when_they_go_on_with_it_this_client_stops(home: Home, version: str) -> 
 def of_the_client(home: Home, version: str) -> Path:
     """A session that a real client has written, with everything in it."""
     home.ask(version, "Do it all", scenario=SCENARIO)
-    return latest([home.config], home.cwd)
+    return find_latest_session([home.config], home.cwd)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_they_write_is_sent_from_here_as_the_newest_would_send_it(home: Home, version: str) -> None:
     path = of_the_client(home, version)
-    found = resumed(path)
+    found = load_resumable_session(path)
     same(home.resumed(NEWEST, path.stem), found.messages)
     said = json.dumps(found.messages)
     assert all(f"toolu_s{number}" in said for number in range(1, 5))
@@ -307,7 +307,7 @@ def test_what_they_write_is_sent_from_here_as_the_newest_would_send_it(home: Hom
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_session_goes_there_and_back_and_there_again(home: Home, version: str) -> None:
     path = of_the_client(home, version)
-    record = taken_up(resumed(path), home.cwd)
+    record = continue_in_place(load_resumable_session(path), home.cwd)
     STORIES["parallel"](record)
     home.ask(
         version,
@@ -315,8 +315,8 @@ def test_a_session_goes_there_and_back_and_there_again(home: Home, version: str)
         "--continue",
         scenario={"conversations": [{"kind": "main", "replies": ["There is more."]}]},
     )
-    assert latest([home.config], home.cwd) == path
-    again = taken_up(resumed(path), home.cwd)
+    assert find_latest_session([home.config], home.cwd) == path
+    again = continue_in_place(load_resumable_session(path), home.cwd)
     STORIES["errors"](again)
     same(home.resumed(NEWEST, path.stem), ours(path))
     said = json.dumps(ours(path))
@@ -348,4 +348,4 @@ def test_a_call_that_was_cut_off_here_is_finished_there_and_the_reverse(home: Ho
     cut_off(record)
     home.ask(version, "Never mind", "--resume", record.session_id)
     same(home.resumed(NEWEST, record.session_id), ours(record.path))
-    assert resumed(record.path).open_calls == ()
+    assert load_resumable_session(record.path).open_calls == ()

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.settings import Layer, Settings, load
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.settings import Settings, SettingsLayer, load_settings
+from turnlog.agent.tools.tool import Workspace
 
 MATRIX = Path(__file__).with_name("matrix.json")
 _GIVEN = {"Bash": "command", "WebFetch": "url", "Glob": "path", "Grep": "path", "Task": "subagent_type"}
@@ -77,7 +77,9 @@ def furnish(base: Path) -> Path:
 def guard(cwd: Path, group: Group) -> SettingsGuard:
     """The guard of a group."""
     home = cwd.parent / "home"
-    settings = load(cwd, home / ".claude", is_trusted=True, flags=[filled(group.settings, cwd)], managed=home / "none")
+    settings = load_settings(
+        cwd, home / ".claude", is_trusted=True, flags=[filled(group.settings, cwd)], managed=home / "none"
+    )
     return SettingsGuard(settings, group.mode, home=home)
 
 
@@ -104,13 +106,13 @@ def filled(value: Any, cwd: Path) -> Any:
     return json.loads(text)
 
 
-def place(cwd: Path) -> Place:
+def place(cwd: Path) -> Workspace:
     """Where a call is made."""
-    return Place(cwd, cwd)
+    return Workspace(cwd, cwd)
 
 
 def flags(root: Path, **rules: Any) -> Settings:
     """Settings that were given as flags, and nothing else."""
     return Settings(
-        (Layer("flags", "flags", {"permissions": {kind: list(some) for kind, some in rules.items()}}, root),)
+        (SettingsLayer("flags", "flags", {"permissions": {kind: list(some) for kind, some in rules.items()}}, root),)
     )

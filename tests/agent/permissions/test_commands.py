@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.agent.permissions.command.line import parse
-from turnlog.agent.permissions.command.words import split
+from turnlog.agent.permissions.command.line import parse_bash_line
+from turnlog.agent.permissions.command.words import split_words
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from turnlog.agent.permissions.command.words import split
     ],
 )
 def test_the_commands_of_a_line_are_found(text: str, parts: list[str]) -> None:
-    line = parse(text)
+    line = parse_bash_line(text)
     assert [part.text for part in line.parts] == parts
     assert line.doubts == ()
 
@@ -50,7 +50,7 @@ def test_the_commands_of_a_line_are_found(text: str, parts: list[str]) -> None:
     ],
 )
 def test_commands_in_doubtful_places_are_found_too(text: str) -> None:
-    line = parse(text)
+    line = parse_bash_line(text)
     assert "b" in [part.text for part in line.parts]
     assert line.doubts
 
@@ -71,11 +71,11 @@ def test_commands_in_doubtful_places_are_found_too(text: str) -> None:
     ],
 )
 def test_a_line_that_may_hide_something_is_opaque(text: str) -> None:
-    assert parse(text).is_opaque
+    assert parse_bash_line(text).is_opaque
 
 
 def test_redirects_belong_to_the_commands_that_they_surround() -> None:
-    first, second = parse("if a; then b < in; fi > out").parts
+    first, second = parse_bash_line("if a; then b < in; fi > out").parts
     assert [(one.target.text, one.is_written) for one in first.redirects] == [("out", True)]
     assert [(one.target.text, one.is_written) for one in second.redirects] == [
         ("in", False),
@@ -94,7 +94,7 @@ def test_redirects_belong_to_the_commands_that_they_surround() -> None:
     ],
 )
 def test_words_are_read_as_bash_reads_them(text: str, words: list[str]) -> None:
-    found = split(text) or []
+    found = split_words(text) or []
     assert [word.text for word in found] == words
     assert all(word.is_known for word in found)
 
@@ -103,11 +103,11 @@ def test_words_are_read_as_bash_reads_them(text: str, words: list[str]) -> None:
     "text", ["a $(b)", "a `b`", "a {b,c}", "a {1..3}", "a;b", "a>b", "a #b", "a 'b", 'a "b', "a $'b'", "a\\"]
 )
 def test_what_is_more_than_words_is_not_read(text: str) -> None:
-    assert split(text) is None
+    assert split_words(text) is None
 
 
 def test_words_tell_what_the_shell_will_make_of_them() -> None:
-    found = split("$x \"$y\" ~/z ~root *.py '*'x? [ab] a=~/b") or []
+    found = split_words("$x \"$y\" ~/z ~root *.py '*'x? [ab] a=~/b") or []
     assert [word.is_known for word in found] == [False, False, True, False, True, True, False, False]
     assert [word.pattern for word in found] == [None, None, None, None, "*.py", "[*]x?", "[ab]", None]
     assert [word.has_tilde for word in found] == [False, False, True, True, False, False, False, False]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.agent.permissions.decision import Mode
+from turnlog.agent.permissions.decision import PermissionMode
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.tools.tool import Workspace
 
 from .machine import flags
 
-MODES: tuple[Mode, ...] = ("default", "plan", "dontAsk", "acceptEdits")
+MODES: tuple[PermissionMode, ...] = ("default", "plan", "dontAsk", "acceptEdits")
 SECRET = "OUTSIDE"
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="needs /proc")
@@ -39,7 +39,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def verdicts(command: str, root: Path, cwd: Path, **rules: list[str]) -> set[str]:
     guards = [SettingsGuard(flags(root, **rules), mode, home=root.parent / "home") for mode in MODES]
-    return {guard.decide("Bash", {"command": command}, Place(root, cwd)).verdict for guard in guards}
+    return {guard.decide("Bash", {"command": command}, Workspace(root, cwd)).verdict for guard in guards}
 
 
 def run(command: str, cwd: Path) -> str:

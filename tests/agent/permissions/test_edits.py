@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.agent.waiting import HANG
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.tools.tool import Workspace
 
 from .machine import flags
 
@@ -79,7 +79,7 @@ def test_what_is_allowed_with_edits_changes_and_shows_nothing_elsewhere(command:
         base = Path(name).resolve()
         root = furnish(base)
         guard = SettingsGuard(flags(root), "acceptEdits", home=base / "home")
-        if guard.decide("Bash", {"command": command}, Place(root, root)).verdict != "allow":
+        if guard.decide("Bash", {"command": command}, Workspace(root, root)).verdict != "allow":
             return
         before = around(base)
         environ = {"PATH": os.environ["PATH"], "HOME": str(base / "home")}

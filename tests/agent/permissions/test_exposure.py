@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.tools.tool import Workspace
 
 from .machine import flags
 
@@ -447,7 +447,7 @@ def run(command: str, root: Path) -> str:
 
 def is_allowed(command: str, root: Path, mode: Any, allow: list[str]) -> bool:
     guard = SettingsGuard(flags(root, deny=["Read(.env)"], allow=allow), mode, home=root.parent / "home")
-    return guard.decide("Bash", {"command": command}, Place(root, root)).verdict == "allow"
+    return guard.decide("Bash", {"command": command}, Workspace(root, root)).verdict == "allow"
 
 
 def assert_keeps_secret(command: str, origin: Path, root: Path) -> None:
@@ -538,4 +538,4 @@ def test_commands_that_print_no_other_files_stay_allowed_by_their_rule(command: 
 def test_nothing_more_is_asked_where_no_rule_forbids_reading(origin: Path) -> None:
     guard = SettingsGuard(flags(origin), home=origin.parent / "home")
     for command in ("git status", "git diff", "git log -p", "grep -r foo src", "rg foo", "ls -R", "git show HEAD"):
-        assert guard.decide("Bash", {"command": command}, Place(origin, origin)).verdict == "allow", command
+        assert guard.decide("Bash", {"command": command}, Workspace(origin, origin)).verdict == "allow", command

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.tools.tool import Workspace
 
 from .machine import flags
 
@@ -111,7 +111,7 @@ def run(command: str, root: Path) -> str:
 @example(command="printf %d 'z[$(touch q)]'")
 @example(command="test 'z[$(touch q)]' -eq 1")
 def test_what_is_free_changes_nothing_and_shows_nothing_from_elsewhere(command: str, project: Path) -> None:
-    home, place = project.parent / "home", Place(project, project)
+    home, place = project.parent / "home", Workspace(project, project)
     free, strict = (
         SettingsGuard(flags(project, deny=deny), home=home).decide("Bash", {"command": command}, place).verdict
         for deny in ([], ["Read(secret.txt)"])

@@ -14,7 +14,7 @@ import pytest
 from tests.agent.desk import Desk, call, reply, script
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.settings import Settings
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.tools.tool import Workspace
 
 from .machine import flags
 
@@ -48,7 +48,7 @@ def verdict(root: Path, tool: str, given: str, cwd: Path | None = None, *, is_tr
     settings = Settings(flags(root).layers, is_trusted)
     guard = SettingsGuard(settings, "acceptEdits", home=root.parent / "home")
     key = "command" if tool == "Bash" else "file_path"
-    return guard.decide(tool, {key: given}, Place(root, cwd or root)).verdict
+    return guard.decide(tool, {key: given}, Workspace(root, cwd or root)).verdict
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from turnlog.agent.permissions.decision import Guard
+from turnlog.agent.permissions.decision import CallGuard
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.settings import Settings, load
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.settings import Settings, load_settings
+from turnlog.agent.tools.tool import Workspace
 from turnlog.errors import TurnlogError, UsageError
 
 from .machine import flags
@@ -22,8 +22,8 @@ def judge(root: Path, mode: Any = "default", **rules: Any) -> SettingsGuard:
     return SettingsGuard(flags(root, **rules), mode, home=root.parent / "home")
 
 
-def verdict(guard: Guard, name: str, given: dict[str, Any], root: Path) -> str:
-    return guard.decide(name, given, Place(root, root)).verdict
+def verdict(guard: CallGuard, name: str, given: dict[str, Any], root: Path) -> str:
+    return guard.decide(name, given, Workspace(root, root)).verdict
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_tool_that_is_denied_as_a_whole_is_hidden_and_one_that_is_denied_in_pa
 
 
 def test_what_is_remembered_is_written_and_holds_at_once(tmp_path: Path) -> None:
-    guard, place = judge(tmp_path), Place(tmp_path, tmp_path)
+    guard, place = judge(tmp_path), Workspace(tmp_path, tmp_path)
     asked = guard.decide("Bash", {"command": "npm run build --x && make"}, place)
     assert asked.suggested == ("Bash(npm run build:*)", "Bash(make)")
 
@@ -84,13 +84,13 @@ def test_what_is_remembered_is_written_and_holds_at_once(tmp_path: Path) -> None
 
     assert json.loads(Path(where).read_text()) == {"permissions": {"allow": list(asked.suggested)}}
     assert verdict(guard, "Bash", {"command": "make; npm run build"}, tmp_path) == "allow"
-    again = SettingsGuard(load(tmp_path, tmp_path / "home", is_trusted=True, managed=tmp_path / "none"))
+    again = SettingsGuard(load_settings(tmp_path, tmp_path / "home", is_trusted=True, managed=tmp_path / "none"))
     assert verdict(again, "Bash", {"command": "npm run build"}, tmp_path) == "allow"
 
 
 def test_what_is_permitted_holds_until_the_end_and_is_not_written(tmp_path: Path) -> None:
     guard = judge(tmp_path, deny=["Bash(rm:*)"])
-    guard.permit(["Bash(make:*)", "Bash(rm:*)"], Place(tmp_path, tmp_path))
+    guard.allow_until_exit(["Bash(make:*)", "Bash(rm:*)"], Workspace(tmp_path, tmp_path))
     assert verdict(guard, "Bash", {"command": "make x"}, tmp_path) == "allow"
     assert verdict(guard, "Bash", {"command": "rm x"}, tmp_path) == "deny"
     assert list(tmp_path.iterdir()) == []
@@ -102,7 +102,7 @@ def test_local_settings_that_lead_elsewhere_are_not_written(tmp_path: Path) -> N
     (tmp_path / "other.json").write_text("{}")
     (root / ".claude" / "settings.local.json").symlink_to(tmp_path / "other.json")
     with pytest.raises(TurnlogError, match="leads out of"):
-        judge(root).remember(("Bash(make)",), Place(root, root))
+        judge(root).remember(("Bash(make)",), Workspace(root, root))
     assert (tmp_path / "other.json").read_text() == "{}"
 
 
@@ -126,7 +126,7 @@ def test_local_settings_that_lead_elsewhere_are_not_written(tmp_path: Path) -> N
 def test_the_rule_that_is_suggested_allows_no_interpreter_and_no_doubt(
     tmp_path: Path, command: str, rules: tuple[str, ...]
 ) -> None:
-    suggested = judge(tmp_path).decide("Bash", {"command": command}, Place(tmp_path, tmp_path)).suggested
+    suggested = judge(tmp_path).decide("Bash", {"command": command}, Workspace(tmp_path, tmp_path)).suggested
     if command != "make > out":
         assert suggested == rules
     if rules:
@@ -159,15 +159,15 @@ def test_a_search_may_not_begin_elsewhere_by_its_pattern(tmp_path: Path) -> None
 
 
 def test_files_that_must_not_be_read_are_left_out_of_searches(tmp_path: Path) -> None:
-    unreadable = judge(tmp_path, deny=["Read(.env)", "Read(./secrets/**)"]).unreadable(Place(tmp_path, tmp_path))
+    unreadable = judge(tmp_path, deny=["Read(.env)", "Read(./secrets/**)"]).unreadable(Workspace(tmp_path, tmp_path))
     assert unreadable(tmp_path / "sub" / ".env")
     assert unreadable(tmp_path / "secrets" / "x" / "y")
     assert not unreadable(tmp_path / "env")
-    assert not judge(tmp_path).unreadable(Place(tmp_path, tmp_path))(tmp_path / ".env")
+    assert not judge(tmp_path).unreadable(Workspace(tmp_path, tmp_path))(tmp_path / ".env")
 
 
 def test_asking_nothing_can_be_forbidden(tmp_path: Path) -> None:
-    settings = load(
+    settings = load_settings(
         tmp_path,
         tmp_path / "none",
         is_trusted=True,
@@ -198,7 +198,7 @@ def test_a_malformed_rule_is_told_and_spoils_no_other(tmp_path: Path) -> None:
 def test_a_shell_that_has_moved_is_judged_from_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path.parent / "x").touch()
-    place = Place(tmp_path, tmp_path / "sub")
+    place = Workspace(tmp_path, tmp_path / "sub")
     guard = judge(tmp_path)
     assert guard.decide("Bash", {"command": "cat ../a"}, place).verdict == "allow"
     assert guard.decide("Bash", {"command": "cat ../../a"}, place).verdict == "ask"
@@ -229,7 +229,7 @@ def test_a_pattern_that_stands_for_an_option_is_asked_about(tmp_path: Path, comm
 
 
 def test_a_name_with_a_sign_in_it_is_never_suggested_as_a_rule(tmp_path: Path) -> None:
-    guard, place = judge(tmp_path), Place(tmp_path, tmp_path)
+    guard, place = judge(tmp_path), Workspace(tmp_path, tmp_path)
     calls: list[tuple[str, dict[str, Any]]] = [
         ("WebFetch", {"url": "http://*/x"}),
         ("WebFetch", {"url": "http://*.test/x"}),
@@ -242,7 +242,7 @@ def test_a_name_with_a_sign_in_it_is_never_suggested_as_a_rule(tmp_path: Path) -
 
 
 def test_a_rule_that_is_suggested_is_no_wider_than_what_was_seen(tmp_path: Path) -> None:
-    guard, place = judge(tmp_path), Place(tmp_path, tmp_path)
+    guard, place = judge(tmp_path), Workspace(tmp_path, tmp_path)
     found = {
         command: guard.decide("Bash", {"command": command}, place).suggested
         for command in (

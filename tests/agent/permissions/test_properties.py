@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.agent.waiting import HANG
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.tools.tool import Workspace
 
 from .machine import flags
 
@@ -94,7 +94,7 @@ def here() -> Path:
 
 def decided(command: str, *, deny: tuple[str, ...] = (), allow: tuple[str, ...] = ("Bash(npm:*)",)) -> str:
     guard = SettingsGuard(flags(here(), allow=allow, deny=deny), home=here() / "home")
-    return guard.decide("Bash", {"command": command}, Place(here(), here())).verdict
+    return guard.decide("Bash", {"command": command}, Workspace(here(), here())).verdict
 
 
 def run_by_bash(command: str) -> set[str]:

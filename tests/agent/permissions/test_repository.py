@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.tools.tool import Workspace
 
 from .machine import flags
 
@@ -150,7 +150,7 @@ def root(tmp_path: Path) -> Path:
 
 def verdict(root: Path, cwd: Path, command: str, mode: Any = "default", **rules: Any) -> str:
     guard = SettingsGuard(flags(root, **rules), mode, home=root.parent / "home")
-    return guard.decide("Bash", {"command": command}, Place(root, cwd)).verdict
+    return guard.decide("Bash", {"command": command}, Workspace(root, cwd)).verdict
 
 
 @pytest.mark.parametrize("plant", LAYOUTS)
@@ -243,7 +243,7 @@ def test_no_write_makes_a_folder_a_repository_unasked(name: str, root: Path) -> 
     for rules in ({}, {"allow": ["Edit", "Edit(**)", "Write"]}):
         guard = SettingsGuard(flags(root, **rules), "acceptEdits", home=root.parent / "home")
         for tool in ("Write", "Edit"):
-            assert guard.decide(tool, {"file_path": str(root / name)}, Place(root, root)).verdict == "ask"
+            assert guard.decide(tool, {"file_path": str(root / name)}, Workspace(root, root)).verdict == "ask"
     for command in (f"touch {name}", f"cp a.txt {name}", f"mv a.txt {name}", f"echo x > {name}", f"mkdir {name}"):
         assert verdict(root, root, command, "acceptEdits") == "ask", command
 
@@ -255,8 +255,8 @@ def test_what_git_reads_is_changed_unasked_only_where_there_is_no_head_beside_it
     (root / "b").mkdir()
     guard = SettingsGuard(flags(root), "acceptEdits", home=root.parent / "home")
     given = {"file_path": str(root / "b" / name)}
-    assert guard.decide("Write", given, Place(root, root)).verdict == "allow"
+    assert guard.decide("Write", given, Workspace(root, root)).verdict == "allow"
     (root / "b" / "HEAD").symlink_to("refs/heads/x")
-    assert guard.decide("Write", given, Place(root, root)).verdict == "ask"
-    assert guard.decide("Write", {"file_path": str(root / "b" / "x.py")}, Place(root, root)).verdict == "allow"
+    assert guard.decide("Write", given, Workspace(root, root)).verdict == "ask"
+    assert guard.decide("Write", {"file_path": str(root / "b" / "x.py")}, Workspace(root, root)).verdict == "allow"
     assert verdict(root, root, f"touch b/{name}", "acceptEdits") == "ask"

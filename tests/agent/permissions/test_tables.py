@@ -16,14 +16,14 @@ SOURCES = [path.read_text(encoding="utf-8") for path in Path(judge.__file__).par
 
 @pytest.mark.parametrize("table", ["files", "changing"])
 def test_what_makes_a_program_do_more_is_an_option(table: str) -> None:
-    found = {word for words in tables.known(table).values() for word in words}
+    found = {word for words in tables.read_table(table).values() for word in words}
     assert [word for word in found if not re.fullmatch(r"-[a-zA-Z]+|--[a-z0-9-]+", word)] == []
 
 
 def test_every_other_word_on_the_right_can_be_read_as_a_pattern() -> None:
     for table in TABLES.keys() - {"files", "changing"}:
-        for name in tables.known(table):
-            assert re.compile(tables.fitting(table, name)).pattern, (table, name)
+        for name in tables.read_table(table):
+            assert re.compile(tables.build_table_pattern(table, name)).pattern, (table, name)
 
 
 def test_no_table_is_without_use() -> None:
@@ -32,6 +32,6 @@ def test_no_table_is_without_use() -> None:
 
 
 def test_names_may_stand_in_several_rows() -> None:
-    assert tables.known("files")["du"] == ["--files0-from", "-XL", "--exclude-from", "--dereference"]
-    assert not tables.is_one("evil", *TABLES)
-    assert re.fullmatch(tables.fitting("saying", "evil"), "") is None
+    assert tables.read_table("files")["du"] == ["--files0-from", "-XL", "--exclude-from", "--dereference"]
+    assert not tables.is_in_tables("evil", *TABLES)
+    assert re.fullmatch(tables.build_table_pattern("saying", "evil"), "") is None

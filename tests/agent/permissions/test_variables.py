@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.tools.tool import Workspace
 
 from .machine import flags
 
@@ -84,7 +84,7 @@ pytestmark = pytest.mark.skipif(BASH is None or os.name != "posix", reason="need
 
 def verdict(command: str, root: Path, mode: Any, **rules: Any) -> str:
     guard = SettingsGuard(flags(root, **rules), mode, home=root / "home")
-    return guard.decide("Bash", {"command": command}, Place(root, root)).verdict
+    return guard.decide("Bash", {"command": command}, Workspace(root, root)).verdict
 
 
 def run(command: str, root: Path) -> bool:

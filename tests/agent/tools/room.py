@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from turnlog.agent.tools.edit import Edit
-from turnlog.agent.tools.files import Files
+from turnlog.agent.tools.files import SeenFiles
 from turnlog.agent.tools.glob import Glob
 from turnlog.agent.tools.grep import Grep
 from turnlog.agent.tools.notebook import NotebookEdit
 from turnlog.agent.tools.read import Read
-from turnlog.agent.tools.schema import checked
+from turnlog.agent.tools.schema import validate_input
 from turnlog.agent.tools.todo import TodoWrite
-from turnlog.agent.tools.tool import Desk, Object, Place, Question, Result, Scene, Tool, ToolError
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, ToolError, ToolHost, Workspace
 from turnlog.agent.tools.write import Write
 from turnlog.model.cancel import Cancel
 
@@ -28,7 +28,7 @@ class Nobody:
     def ask(self, question: Question) -> Object | None:
         raise AssertionError(question)
 
-    def delegate(self, *given: object) -> Result:
+    def delegate(self, *given: object) -> CallResult:
         raise AssertionError(given)
 
     def consult(self, *given: object, **more: object) -> Sequence[Object]:
@@ -41,25 +41,25 @@ class Room:
     def __init__(self, folder: Path, environ: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         folder.mkdir(exist_ok=True)
-        self.scene = Scene(
+        self.scene = CallContext(
             call="toolu_1",
-            place=Place(folder, folder),
+            place=Workspace(folder, folder),
             session=folder.parent / "session",
             session_id="s",
-            files=Files(),
+            files=SeenFiles(),
             shells=cast("Any", None),
-            desk=cast("Desk", Nobody()),
+            desk=cast("ToolHost", Nobody()),
             cancel=Cancel(),
             environ=dict(os.environ if environ is None else environ),
         )
 
-    def call(self, name: str, **given: object) -> Result:
+    def call(self, name: str, **given: object) -> CallResult:
         """Call a tool."""
         tool = next(tool for tool in TOOLS if tool.name == name)
         try:
-            return tool.run(checked(name, tool.schema, given), self.scene)
+            return tool.run(validate_input(name, tool.schema, given), self.scene)
         except ToolError as error:
-            return error.result()
+            return error.to_result()
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Put a file there, behind the model's back."""
@@ -72,10 +72,10 @@ class Room:
         """Read a file with the tool, and give what the model is told."""
         return str(self.call("Read", file_path=str(self.folder / name)).content)
 
-    def edit(self, name: str, old: str, new: str, **more: object) -> Result:
+    def edit(self, name: str, old: str, new: str, **more: object) -> CallResult:
         """Edit a file with the tool."""
         return self.call("Edit", file_path=str(self.folder / name), old_string=old, new_string=new, **more)
 
-    def put(self, name: str, content: str) -> Result:
+    def put(self, name: str, content: str) -> CallResult:
         """Write a file with the tool."""
         return self.call("Write", file_path=str(self.folder / name), content=content)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.agent.tools.workshop import Clerk, Workshop
 from turnlog.agent.tools.ask import AskUserQuestion
-from turnlog.agent.tools.tool import Question, Result
+from turnlog.agent.tools.tool import CallResult, Question
 
 
 def question(text: str = "Which?", labels: str = "AB", *, many: bool = False) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def test_the_answers_are_told_and_kept(tmp_path: Path) -> None:
     clerk = Clerk({"answers": {"Which?": "A", "Many?": "A, B"}})
     questions = [question(), question("Many?", many=True)]
     found = Workshop(tmp_path, clerk).call(AskUserQuestion(), questions=questions)
-    assert found == Result(
+    assert found == CallResult(
         'Your questions have been answered: "Which?"="A", "Many?"="A, B". '
         "You can now continue with these answers in mind.",
         {"questions": questions, "answers": {"Which?": "A", "Many?": "A, B"}},

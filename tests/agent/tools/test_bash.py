@@ -14,9 +14,9 @@ import pytest
 from tests.agent.tools.workshop import Workshop
 from tests.agent.waiting import wait_until
 from turnlog.agent.tools import bash, command
-from turnlog.agent.tools.bash import Bash, command_environment
-from turnlog.agent.tools.tool import Result, ToolError
-from turnlog.model.failures import Cancelled
+from turnlog.agent.tools.bash import Bash, build_command_environment
+from turnlog.agent.tools.tool import CallResult, ToolError
+from turnlog.model.failures import RequestCancelled
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no bash")
 PLAIN = {"stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}
@@ -29,7 +29,7 @@ def shop(tmp_path: Path) -> Iterator[Workshop]:
     made.shells.close()
 
 
-def run(shop: Workshop, text: str, **more: object) -> Result:
+def run(shop: Workshop, text: str, **more: object) -> CallResult:
     return shop.call(Bash(), command=text, **more)
 
 
@@ -51,7 +51,7 @@ def appears(path: Path) -> str:
 
 def test_what_is_written_to_both_streams_stands_in_its_order(shop: Workshop) -> None:
     found = run(shop, "echo one; echo two >&2; echo three; echo four > /dev/stderr")
-    assert found == Result("one\ntwo\nthree\nfour", {"stdout": "one\ntwo\nthree\nfour", **PLAIN})
+    assert found == CallResult("one\ntwo\nthree\nfour", {"stdout": "one\ntwo\nthree\nfour", **PLAIN})
 
 
 def test_blank_lines_before_and_space_after_the_output_are_left_out(shop: Workshop) -> None:
@@ -74,7 +74,7 @@ def test_other_commands_are_not_marked_as_silent(shop: Workshop, text: str) -> N
 
 def test_an_exit_status_is_an_error_with_the_output(shop: Workshop) -> None:
     text = "Exit code 3\na\nb"
-    assert run(shop, "echo a; echo b >&2; exit 3") == Result(text, f"Error: {text}", is_error=True)
+    assert run(shop, "echo a; echo b >&2; exit 3") == CallResult(text, f"Error: {text}", is_error=True)
 
 
 def test_an_exit_status_without_output_is_just_told(shop: Workshop) -> None:
@@ -131,7 +131,7 @@ def test_the_folder_of_a_command_that_fails_is_not_carried_over(shop: Workshop) 
 def test_a_folder_outside_of_the_working_folders_is_left_again(shop: Workshop) -> None:
     found = run(shop, "cd / && pwd")
     reset = f"Shell cwd was reset to {shop.root}"
-    assert found == Result(f"/\n{reset}", {"stdout": "/", **PLAIN, "stderr": f"\n{reset}"})
+    assert found == CallResult(f"/\n{reset}", {"stdout": "/", **PLAIN, "stderr": f"\n{reset}"})
     assert shop.place.cwd == shop.root
 
 
@@ -227,7 +227,7 @@ def test_a_hundred_megabytes_take_no_memory(shop: Workshop) -> None:
 
 
 def test_a_command_that_would_fill_the_disk_is_ended(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "LARGEST", 1 << 20)
+    monkeypatch.setattr(command, "MAX_OUTPUT_BYTES", 1 << 20)
     found = run(shop, "yes")
     assert found.is_error
     assert "Command was stopped after it had written" in str(found.content)
@@ -242,7 +242,7 @@ def test_what_a_shell_leaves_in_the_background_is_not_waited_for(shop: Workshop)
 def test_what_is_left_in_the_background_can_t_fill_the_disk_either(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "LARGEST", 1 << 20)
+    monkeypatch.setattr(command, "MAX_OUTPUT_BYTES", 1 << 20)
     assert run(shop, "(sleep 0.1; exec yes) & echo $! > pid").content == "(Bash completed with no output)"
     see_end(int((shop.root / "pid").read_text()))
 
@@ -253,7 +253,7 @@ def test_cancelling_ends_all_that_the_command_started(shop: Workshop) -> None:
     def work() -> None:
         try:
             shop.call(Bash(), command="(trap '' TERM; sleep 60) & echo $! > pid; sleep 60")
-        except Cancelled as error:
+        except RequestCancelled as error:
             failed.append(error)
 
     thread = threading.Thread(target=work)
@@ -268,7 +268,7 @@ def test_cancelling_ends_all_that_the_command_started(shop: Workshop) -> None:
 
 def test_a_cancelled_call_starts_nothing(shop: Workshop) -> None:
     shop.cancel.set()
-    with pytest.raises(Cancelled):
+    with pytest.raises(RequestCancelled):
         shop.call(Bash(), command="touch made")
     assert not (shop.root / "made").exists()
 
@@ -293,17 +293,17 @@ def test_a_command_that_takes_too_long_goes_on_in_the_background(shop: Workshop)
 
 def test_a_pause_that_takes_too_long_is_ended(shop: Workshop) -> None:
     found = run(shop, "sleep 60; echo x", timeout=100)
-    assert found == Result("Exit code 143\nCommand timed out after 0s", found.structured, is_error=True)
+    assert found == CallResult("Exit code 143\nCommand timed out after 0s", found.structured, is_error=True)
 
 
 @pytest.mark.parametrize(("given", "used"), [(None, 120_000), (5, 5), (-5, 120_000), (0, 120_000), (10**9, 600_000)])
 def test_the_time_that_a_command_may_take_has_a_default_and_a_limit(given: int | None, used: int) -> None:
-    assert bash._milliseconds({"timeout": given}, 120_000, 600_000) == used
+    assert bash._read_timeout_ms({"timeout": given}, 120_000, 600_000) == used
 
 
 def test_a_long_command_tells_how_it_gets_on(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bash, "QUIET", 0.0)
-    monkeypatch.setattr(bash, "_pulse", lambda _: 0.05)
+    monkeypatch.setattr(bash, "PROGRESS_DELAY_SECONDS", 0.0)
+    monkeypatch.setattr(bash, "_choose_report_interval", lambda _: 0.05)
 
     def see_all() -> None:
         wait_until(lambda: shop.progress and shop.progress[-1]["totalLines"] == 7)
@@ -351,9 +351,9 @@ def test_a_command_with_a_zero_byte_is_refused(shop: Workshop) -> None:
 def test_where_there_is_no_posix_the_model_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "os", type("os", (), {"name": "nt"}))
     with pytest.raises(ToolError, match="WSL"):
-        command._bash({})
+        command._find_bash({})
 
 
 def test_a_command_begins_in_a_clean_shell() -> None:
     given = {"BASH_ENV": "/tmp/x", "ENV": "/tmp/x", "CDPATH": "/", "BASH_FUNC_ls%%": "() { :; }", "PATH": "/bin"}
-    assert set(command_environment(given)) == {"PATH", "CLAUDECODE", "GIT_EDITOR"}
+    assert set(build_command_environment(given)) == {"PATH", "CLAUDECODE", "GIT_EDITOR"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.tools.room import Room
-from turnlog.agent.tools.changes import MOST, changes
+from turnlog.agent.tools.changes import MAX_SHOWN_LINES, describe_file_changes
 
 NUMBERS = "".join(f"{number}\n" for number in range(1, 61))
 
@@ -22,7 +22,7 @@ def room(tmp_path: Path) -> Room:
 
 def told(room: Room) -> list[str]:
     """The lines that are shown, change by change."""
-    return [text.split("(shown with line numbers):\n")[1] for text in changes(room.scene.files)]
+    return [text.split("(shown with line numbers):\n")[1] for text in describe_file_changes(room.scene.files)]
 
 
 def numbered(first: int, last: int, **other: str) -> list[str]:
@@ -36,7 +36,7 @@ def test_a_file_that_nobody_else_changed_is_not_told_of(room: Room) -> None:
 
 def test_a_change_is_shown_with_the_lines_around_it(room: Room) -> None:
     room.write("a.txt", NUMBERS.replace("30\n", "thirty\n"))
-    (text,) = changes(room.scene.files)
+    (text,) = describe_file_changes(room.scene.files)
     assert text.startswith(f"Note: {room.folder}/a.txt changed on disk since you last read it.")
     assert text.split(":\n")[1].split("\n") == numbered(22, 38, at_30="thirty")
 
@@ -59,7 +59,7 @@ def test_a_change_is_told_once_and_the_file_is_known_from_then_on(room: Room) ->
 def test_of_a_long_change_the_beginning_is_shown_and_the_file_is_not_known_whole(room: Room) -> None:
     room.write("a.txt", "".join(f"line {number}\n" for number in range(3000)))
     (text,) = told(room)
-    assert len(text.split("\n")) == MOST + 2
+    assert len(text.split("\n")) == MAX_SHOWN_LINES + 2
     assert text.endswith("\n\n... [2700 lines truncated] ...")
     assert "contentNotInModelContext" in room.edit("a.txt", "line 7\n", "x\n").structured
 

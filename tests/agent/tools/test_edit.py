@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.tools.room import Room
-from turnlog.agent.tools.textfile import Splice, decoded
+from turnlog.agent.tools.textfile import TextSplice, decode_text_file
 
 
 @pytest.fixture
@@ -156,10 +156,10 @@ pieces = st.lists(st.sampled_from(["a", "b", "\n", "\r\n", "\r", "é"]), max_siz
 
 @given(pieces, st.data())
 def test_what_is_not_replaced_keeps_every_byte(parts: list[str], data: st.DataObject) -> None:
-    file = decoded(Path("a"), Path().stat(), "".join(parts).encode())
+    file = decode_text_file(Path("a"), Path().stat(), "".join(parts).encode())
     start = data.draw(st.integers(0, len(file.text)))
     end = data.draw(st.integers(start, len(file.text)))
-    made = file.spliced([Splice(start, end, "X")])
+    made = file.apply_splices([TextSplice(start, end, "X")])
     head, _, tail = made.partition("X")
     assert file.written.startswith(head)
     assert file.written.endswith(tail)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.agent.tools.room import Room
-from turnlog.agent.tools.ripgrep import program, search
+from turnlog.agent.tools.ripgrep import find_search_program, run_ripgrep
 from turnlog.agent.tools.tool import ToolError
-from turnlog.model.failures import Cancelled
+from turnlog.model.failures import RequestCancelled
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links and names with colons")
 pytestmark = posix
@@ -232,19 +232,21 @@ def test_the_record_has_the_shape_of_the_real_client(room: Room) -> None:
 
 
 def test_the_stand_in_is_used_where_ripgrep_is_missing(tmp_path: Path) -> None:
-    assert program(str(tmp_path))[0] == sys.executable
+    assert find_search_program(str(tmp_path))[0] == sys.executable
 
 
 def test_a_search_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     room = furnished(tmp_path / "demo")
     room.write("slow.txt", "a" * 60 + "!\n")
     with pytest.raises(ToolError, match=r"longer than 0\.5 seconds"):
-        search(["--with-filename", "--regexp=(a+)+$", "--", str(room.folder)], room.folder, room.scene, seconds=0.5)
+        run_ripgrep(
+            ["--with-filename", "--regexp=(a+)+$", "--", str(room.folder)], room.folder, room.scene, seconds=0.5
+        )
 
 
 def test_a_search_can_be_taken_back(tmp_path: Path) -> None:
     room = furnished(tmp_path / "demo")
     room.write("slow.txt", "a" * 60 + "!\n")
     threading.Timer(0.3, room.scene.cancel.set).start()
-    with pytest.raises(Cancelled):  # and not that it took too long, which would be another error
+    with pytest.raises(RequestCancelled):  # and not that it took too long, which would be another error
         room.call("Grep", pattern="(a+)+$")

@@ -11,9 +11,9 @@ import pytest
 
 from tests.agent.talk import answer
 from tests.agent.test_start import Machine
-from turnlog.agent.start import Begun
+from turnlog.agent.start import StartedSession
 from turnlog.model.cancel import Cancel
-from turnlog.model.scripted import Scripted, Step
+from turnlog.model.scripted import ScriptedModel, ScriptStep
 
 
 @pytest.fixture
@@ -21,20 +21,20 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path.resolve())
 
 
-def call(number: int, name: str, **given: Any) -> Step:
+def call(number: int, name: str, **given: Any) -> ScriptStep:
     return answer({"type": "tool_use", "id": f"c{number}", "name": name, "input": given}, id=f"m{number}")
 
 
-def begin(machine: Machine, *script: Step, **wishes: Any) -> Begun:
+def begin(machine: Machine, *script: ScriptStep, **wishes: Any) -> StartedSession:
     """A session whose model follows a script, and may change files."""
-    machine.starting.model = machine.model = Scripted(script)
+    machine.starting.model = machine.model = ScriptedModel(script)
     return machine.begin(mode="acceptEdits", **wishes)
 
 
-def say(begun: Begun, text: str = "go") -> str:
+def say(begun: StartedSession, text: str = "go") -> str:
     """Say something; all that the model was told of it, and before."""
-    begun.loop.turn(text, Cancel())
-    return json.dumps(begun.loop.request().body()["messages"], ensure_ascii=False)
+    begun.loop.run_turn(text, Cancel())
+    return json.dumps(begun.loop.build_request().build_body()["messages"], ensure_ascii=False)
 
 
 def test_a_search_does_not_show_what_the_settings_deny(machine: Machine) -> None:

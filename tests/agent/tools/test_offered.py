@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from turnlog.agent.toolbox import tools
+from turnlog.agent.toolbox import build_tools
 from turnlog.agent.tools import bash, glob, grep, offered, output, read, web_fetch
 
 
@@ -20,7 +20,7 @@ def words() -> dict[str, Any]:
 
 
 def test_every_tool_is_described_and_nothing_else(words: dict[str, Any]) -> None:
-    assert list(words) == list(tools({}, lambda _: False))
+    assert list(words) == list(build_tools({}, lambda _: False))
 
 
 def test_a_description_is_short_and_has_no_blank_lines(words: dict[str, Any]) -> None:
@@ -39,14 +39,14 @@ def test_all_that_must_be_given_is_described(words: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "number"),
     [
-        ("Bash", bash.DEFAULT_TIMEOUT),
-        ("Bash", bash.LONGEST_TIMEOUT),
-        ("Bash", output.LIMIT),
-        ("Glob", glob.MOST),
-        ("Grep", grep.LIMIT),
-        ("Read", read.LARGEST // 1024),
-        ("WebFetch", web_fetch.LIMIT),
-        ("WebFetch", int(web_fetch.KEPT // 60)),
+        ("Bash", bash.DEFAULT_TIMEOUT_MS),
+        ("Bash", bash.MAX_TIMEOUT_MS),
+        ("Bash", output.MAX_INLINE_CHARS),
+        ("Glob", glob.MAX_GLOB_FILES),
+        ("Grep", grep.DEFAULT_HEAD_LIMIT),
+        ("Read", read.MAX_UNLIMITED_BYTES // 1024),
+        ("WebFetch", web_fetch.MAX_READ_CHARS),
+        ("WebFetch", int(web_fetch.PAGE_CACHE_SECONDS // 60)),
     ],
 )
 def test_the_limits_that_are_told_are_those_that_hold(words: dict[str, Any], name: str, number: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.agent.tools.patch import patch
+from turnlog.agent.tools.patch import build_patch
 
 NO_END = "\\ No newline at end of file"
 
@@ -42,7 +42,7 @@ texts = st.lists(st.sampled_from("abc"), max_size=25).map("\n".join)
 
 @given(texts, texts, st.sampled_from(["", "\n"]))
 def test_hunks_lead_from_one_text_to_the_other(before: str, after: str, end: str) -> None:
-    hunks = patch(before + end, after)
+    hunks = build_patch(before + end, after)
     assert applied(before + end, hunks) == after
     for hunk in hunks:
         assert hunk["oldLines"] == sum(line[0] in " -" for line in hunk["lines"])
@@ -50,14 +50,14 @@ def test_hunks_lead_from_one_text_to_the_other(before: str, after: str, end: str
 
 
 def test_equal_texts_have_no_hunks() -> None:
-    assert patch("a\nb\n", "a\r\nb\r\n") == []
+    assert build_patch("a\nb\n", "a\r\nb\r\n") == []
 
 
 def test_changes_that_are_far_apart_stand_in_hunks_of_their_own() -> None:
     before = [f"{n}\n" for n in range(1, 31)]
     after = before.copy()
     after[4], after[11], after[25] = "x\n", "y\n", "z\n"
-    hunks = patch("".join(before), "".join(after))
+    hunks = build_patch("".join(before), "".join(after))
     assert [(hunk["oldStart"], hunk["oldLines"]) for hunk in hunks] == [(2, 14), (23, 7)]
 
 
@@ -71,12 +71,12 @@ def test_changes_that_are_far_apart_stand_in_hunks_of_their_own() -> None:
     ],
 )
 def test_ends_of_files_are_told(before: str, after: str, told: list[str]) -> None:
-    assert patch(before, after)[0]["lines"] == told
+    assert build_patch(before, after)[0]["lines"] == told
 
 
 def test_texts_that_have_little_in_common_are_told_as_one_block() -> None:
     before = "head\n" + "".join(f"old {n}\n" for n in range(3000)) + "tail\n"
     after = "head\n" + "".join(f"new {n}\n" for n in range(3000)) + "tail\n"
-    (hunk,) = patch(before, after)
+    (hunk,) = build_patch(before, after)
     assert (hunk["oldLines"], hunk["newLines"]) == (3002, 3002)
     assert applied(before, [hunk]) == after

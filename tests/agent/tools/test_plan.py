@@ -6,16 +6,16 @@ from pathlib import Path
 
 from tests.agent.tools.workshop import Clerk, Workshop
 from turnlog.agent.tools.plan import ExitPlanMode
-from turnlog.agent.tools.tool import Question, Result
+from turnlog.agent.tools.tool import CallResult, Question
 
 
-def call(base: Path, clerk: Clerk, plan: str | None = "# Do it") -> Result:
+def call(base: Path, clerk: Clerk, plan: str | None = "# Do it") -> CallResult:
     return Workshop(base, clerk).call(ExitPlanMode(), **({} if plan is None else {"plan": plan}))
 
 
 def test_an_approved_plan_is_repeated(tmp_path: Path) -> None:
     clerk = Clerk({"approved": True})
-    assert call(tmp_path, clerk) == Result(
+    assert call(tmp_path, clerk) == CallResult(
         "User has approved your plan. You can now start coding. Start with updating your todo list if applicable\n\n"
         "## Approved Plan:\n# Do it",
         {"plan": "# Do it", "isAgent": False},
@@ -31,7 +31,7 @@ def test_a_plan_that_the_user_changed_is_told_as_changed(tmp_path: Path) -> None
 
 def test_without_a_plan_the_mode_is_left(tmp_path: Path) -> None:
     found = call(tmp_path, Clerk({"approved": True}), None)
-    assert found == Result(
+    assert found == CallResult(
         "User has approved exiting plan mode. You can now proceed.", {"plan": None, "isAgent": False}
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.tools.room import Room
-from turnlog.agent.tools.read import LARGEST
+from turnlog.agent.tools.read import MAX_UNLIMITED_BYTES
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_a_large_file_is_refused_but_its_lines_can_be_read(room: Room) -> None:
 
 
 def test_a_large_file_of_one_line_is_not_held_as_a_whole(room: Room) -> None:
-    room.write("big.txt", b"x" * (LARGEST * 40))
+    room.write("big.txt", b"x" * (MAX_UNLIMITED_BYTES * 40))
     told = room.call("Read", file_path="big.txt", limit=5)
     assert told.is_error
     assert "exceeds maximum allowed tokens" in str(told.content)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.tools.room import TOOLS
-from turnlog.agent.tools.schema import InvalidInput, checked
+from turnlog.agent.tools.schema import InvalidInput, validate_input
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -33,7 +33,7 @@ SCHEMA: dict[str, Any] = {
 
 def complaint(value: Any) -> str:
     with pytest.raises(InvalidInput) as caught:
-        checked("Tool", SCHEMA, value)
+        validate_input("Tool", SCHEMA, value)
     return str(caught.value)
 
 
@@ -98,8 +98,8 @@ def test_sizes_and_forms_are_told_as_the_issue_itself(value: Any, message: str) 
 
 def test_the_record_holds_the_issues_and_the_model_reads_the_sentences() -> None:
     with pytest.raises(InvalidInput) as caught:
-        checked("Tool", SCHEMA, {})
-    result = caught.value.result()
+        validate_input("Tool", SCHEMA, {})
+    result = caught.value.to_result()
     assert result.is_error
     assert str(result.content).startswith("<tool_use_error>InputValidationError: Tool failed")
     assert result.structured.startswith('InputValidationError: [\n  {\n    "expected": "string",')
@@ -118,7 +118,7 @@ def test_the_record_holds_the_issues_and_the_model_reads_the_sentences() -> None
     ],
 )
 def test_what_came_as_a_string_is_taken_as_it_is_meant(given_value: Any, taken: Any) -> None:
-    assert checked("Tool", SCHEMA, {"name": "n"} | given_value) == {"name": "n"} | taken
+    assert validate_input("Tool", SCHEMA, {"name": "n"} | given_value) == {"name": "n"} | taken
 
 
 @pytest.mark.parametrize("value", [None, [], "text", 3, "[1]", "{"])
@@ -138,7 +138,7 @@ def test_any_input_is_taken_or_refused_but_never_breaks(tool: Any, data: st.Data
     names = st.sampled_from([*tool.schema["properties"], "other"])
     value = data.draw(st.dictionaries(names, values) | values)
     try:
-        taken = checked(tool.name, tool.schema, value)
+        taken = validate_input(tool.name, tool.schema, value)
     except InvalidInput:
         return
     assert set(tool.schema["required"]) <= set(taken) <= set(tool.schema["properties"])

@@ -18,7 +18,7 @@ from turnlog.agent.tools.bash import Bash
 from turnlog.agent.tools.bash_output import BashOutput
 from turnlog.agent.tools.kill_shell import KillShell
 from turnlog.agent.tools.shells import Shell
-from turnlog.agent.tools.tool import Result
+from turnlog.agent.tools.tool import CallResult
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no bash")
 HOLD = "while [ ! -e go ]; do sleep 0.01; done"
@@ -42,7 +42,7 @@ def start(shop: Workshop, text: str, **more: object) -> Shell:
     return shop.shell(shop.call(Bash(), command=text, run_in_background=True, **more))
 
 
-def look(shop: Workshop, shell: Shell, **more: object) -> Result:
+def look(shop: Workshop, shell: Shell, **more: object) -> CallResult:
     found = shop.call(BashOutput(), bash_id=shell.id, **more)
     return found._replace(content=re.sub(r"\n\n<timestamp>[^<]+Z</timestamp>\Z", "", str(found.content)))
 
@@ -61,7 +61,7 @@ def test_the_model_is_told_the_id_and_the_file_at_once(shop: Workshop) -> None:
     assert re.fullmatch(r"b[0-9a-z]{8}", shell.id)
     plain = {"stdout": "", "stderr": "", "interrupted": False, "isImage": False, "noOutputExpected": False}
     assert found.structured == {**plain, "backgroundTaskId": shell.id}
-    assert shop.shells.running() == [shell]
+    assert shop.shells.list_running() == [shell]
 
 
 def test_a_background_command_does_not_move_the_session(shop: Workshop) -> None:
@@ -86,14 +86,14 @@ def test_when_it_ends_there_is_one_notice(
 ) -> None:
     shell = start(shop, text, **given)
     assert shop.notices() == [NOTICE.format(shell=shell, status=status, about=about, end=end)]
-    assert shop.shells.notices() == []
+    assert shop.shells.take_notices() == []
     assert list(shop.shells.folder.iterdir()) == [shell.path]
 
 
 def test_a_command_that_would_fill_the_disk_is_ended_and_that_is_told(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "LARGEST", 1 << 20)
+    monkeypatch.setattr(command, "MAX_OUTPUT_BYTES", 1 << 20)
     start(shop, "yes")
     assert "<status>killed</status>" in shop.notices()[0]
 
@@ -104,12 +104,12 @@ def test_with_the_client_all_commands_end_with_all_that_they_started(shop: Works
     shop.shells.close()
     see_end(pid)
     assert shell.status == "killed"
-    assert shop.shells.notices() == []
+    assert shop.shells.take_notices() == []
     assert shell.path.read_text() == "kept\n"
 
 
 def test_a_command_that_does_not_hear_is_killed(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "GRACE", 0.05)
+    monkeypatch.setattr(command, "KILL_GRACE_SECONDS", 0.05)
     shell = start(shop, "trap '' TERM; echo $$ > pid; while true; do sleep 0.1; done")
     pid = int(appears(shop.root / "pid"))
     shell.stop("model")
@@ -189,7 +189,7 @@ def test_a_command_can_be_ended_once(shop: Workshop) -> None:
         "command": "sleep 60",
     }
     assert json.loads(str(found.content)) == found.structured
-    assert shop.shells.notices() == []
+    assert shop.shells.take_notices() == []
     again = shop.call(KillShell(), shell_id=shell.id)
     assert again.content == f"<tool_use_error>Task {shell.id} is not running (status: killed)</tool_use_error>"
 
@@ -198,7 +198,9 @@ def test_a_command_can_be_ended_once(shop: Workshop) -> None:
 def test_a_command_that_nobody_started_is_not_found(shop: Workshop, name: str) -> None:
     text = f"<tool_use_error>No task found with ID: {name}</tool_use_error>"
     assert shop.call(BashOutput(), bash_id=name).content == text
-    assert shop.call(KillShell(), shell_id=name) == Result(text, f"Error: No task found with ID: {name}", is_error=True)
+    assert shop.call(KillShell(), shell_id=name) == CallResult(
+        text, f"Error: No task found with ID: {name}", is_error=True
+    )
 
 
 def test_looking_runs_beside_others_and_ending_does_not() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.agent.tools.workshop import Workshop
 from turnlog.agent.setup import AgentType
 from turnlog.agent.tools.task import Task
-from turnlog.agent.tools.tool import Result
+from turnlog.agent.tools.tool import CallResult
 
 AGENTS = {"explore": AgentType("explore", "Looks around.", "You look."), "fix": AgentType("fix", "Mends.", "You mend.")}
 GIVEN = {"description": "look", "prompt": "Find it.", "subagent_type": "explore"}
@@ -19,7 +19,7 @@ def test_the_model_is_told_which_agents_there_are() -> None:
 
 def test_the_work_is_handed_on_and_the_report_given_back(tmp_path: Path) -> None:
     shop = Workshop(tmp_path)
-    assert shop.call(Task(AGENTS), **GIVEN) == Result("a report", {"status": "completed"})
+    assert shop.call(Task(AGENTS), **GIVEN) == CallResult("a report", {"status": "completed"})
     assert shop.clerk.delegated == [("toolu_1", GIVEN)]
     assert shop.progress == [{"type": "agent_progress"}]
 

@@ -13,11 +13,11 @@ import pytest
 
 from tests.agent.tools.workshop import Clerk, Workshop
 from turnlog.agent.tools import fetching, web_fetch
-from turnlog.agent.tools.fetching import address
-from turnlog.agent.tools.tool import Result, ToolError
+from turnlog.agent.tools.fetching import parse_fetch_url
+from turnlog.agent.tools.tool import CallResult, ToolError
 from turnlog.agent.tools.web_fetch import WebFetch
-from turnlog.model.failures import Cancelled
-from turnlog.render.readable import text_of
+from turnlog.model.failures import RequestCancelled
+from turnlog.render.readable import convert_html_to_text
 
 Answers = dict[str, tuple[int, bytes, dict[str, str]]]
 PAGE = """<!doctype html><html><head><title>A &amp; B</title><style>p{}</style><script>if (a<b) bad("</p>")</script>
@@ -110,7 +110,7 @@ def shop(tmp_path: Path) -> Workshop:
     return Workshop(tmp_path, Clerk(blocks=[{"type": "text", "text": "It is"}, {"type": "text", "text": " good."}]))
 
 
-def fetch(shop: Workshop, url: str, tool: WebFetch | None = None, **more: object) -> Result:
+def fetch(shop: Workshop, url: str, tool: WebFetch | None = None, **more: object) -> CallResult:
     return shop.call(tool or WebFetch(), url=url, prompt="What is it?", **more)
 
 
@@ -170,7 +170,7 @@ def test_a_page_is_kept_for_a_while(site: Callable[[Answers], Site], shop: Works
 def test_a_page_that_was_kept_too_long_is_fetched_again(
     site: Callable[[Answers], Site], shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(web_fetch, "KEPT", 0.0)
+    monkeypatch.setattr(web_fetch, "PAGE_CACHE_SECONDS", 0.0)
     here, tool = site({"/page": html("x")}), WebFetch()
     fetch(shop, f"{here.url}/page", tool)
     fetch(shop, f"{here.url}/page", tool)
@@ -200,7 +200,7 @@ def test_a_redirect_to_elsewhere_is_told_and_not_followed(
 def test_redirects_come_to_an_end(site: Callable[[Answers], Site], shop: Workshop) -> None:
     here = site({"/a": (302, b"", {"location": "/a"})})
     text = "Too many redirects (exceeded 10)"
-    assert fetch(shop, f"{here.url}/a") == Result(text, f"Error: {text}", is_error=True)
+    assert fetch(shop, f"{here.url}/a") == CallResult(text, f"Error: {text}", is_error=True)
 
 
 @pytest.mark.parametrize(("status", "words"), [(404, "404 Not Found"), (500, "500 Internal Server Error")])
@@ -250,7 +250,7 @@ def test_a_packed_page_is_unpacked(site: Callable[[Answers], Site], shop: Worksh
 def test_a_page_that_is_too_large_is_refused(
     site: Callable[[Answers], Site], shop: Workshop, encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetching, "LARGEST", 1 << 20)
+    monkeypatch.setattr(fetching, "MAX_PAGE_BYTES", 1 << 20)
     body = b"a" * (2 << 20)
     here = site({"/a": html(gzip.compress(body) if encoding == "gzip" else body, content_encoding=encoding)})
     assert "larger than 1 MB" in str(fetch(shop, f"{here.url}/a").content)
@@ -265,7 +265,7 @@ def test_a_page_that_takes_too_long_is_refused(
     site: Callable[[Answers], Site], shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = site({"/a": html("x")})
-    monkeypatch.setattr(fetching, "SECONDS", -1.0)
+    monkeypatch.setattr(fetching, "MAX_FETCH_SECONDS", -1.0)
     assert "took longer" in str(fetch(shop, f"{here.url}/a").content)
 
 
@@ -283,7 +283,7 @@ def test_fetching_can_be_cancelled(shop: Workshop, site: Callable[[Answers], Sit
             return html("late")
 
     here = site(Slow())
-    with pytest.raises(Cancelled):
+    with pytest.raises(RequestCancelled):
         shop.call(WebFetch(), url=f"{here.url}/a", prompt="x")
 
 
@@ -294,22 +294,22 @@ def test_fetching_can_be_cancelled(shop: Workshop, site: Callable[[Answers], Sit
 )  # fmt: skip
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(ToolError, match="Invalid URL"):
-        address(url)
+        parse_fetch_url(url)
 
 
 @pytest.mark.parametrize("url", ["http://localhost/x", "https://intranet/"])
 def test_names_without_a_dot_are_refused(url: str) -> None:
     with pytest.raises(ToolError, match="without a dot"):
-        address(url)
+        parse_fetch_url(url)
 
 
 def test_http_becomes_https_except_on_this_machine() -> None:
-    assert address("http://example.com/x").scheme == "https"
-    assert address("http://127.0.0.1:8000/x").scheme == "http"
+    assert parse_fetch_url("http://example.com/x").scheme == "https"
+    assert parse_fetch_url("http://127.0.0.1:8000/x").scheme == "http"
 
 
 def test_signs_that_no_address_may_have_are_written_as_numbers() -> None:
-    parts = address("https://example.com/grün weg?q=ä b&x=%20#there")
+    parts = parse_fetch_url("https://example.com/grün weg?q=ä b&x=%20#there")
     assert (parts.path, parts.query, parts.fragment) == ("/gr%C3%BCn%20weg", "q=%C3%A4%20b&x=%20", "")
 
 
@@ -330,14 +330,14 @@ def test_signs_that_no_address_may_have_are_written_as_numbers() -> None:
     ],
 )
 def test_odd_pages_are_read_as_far_as_they_go(page: str, text: str) -> None:
-    assert text_of(page) == text
+    assert convert_html_to_text(page) == text
 
 
 @pytest.mark.parametrize(
     "piece", ["<", "< ", "<a ", "<!--", "<!", "</", "&#", "<div>", "<ul><li>", "<a href=x>", "<b>"]
 )
 def test_pages_made_to_be_slow_are_read(piece: str) -> None:
-    text_of(piece * 50_000 + ">")
+    convert_html_to_text(piece * 50_000 + ">")
 
 
 def test_fetching_runs_beside_others() -> None:

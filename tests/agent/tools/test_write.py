@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.tools.room import Room
-from turnlog.agent.tools.textfile import load, store
+from turnlog.agent.tools.textfile import load_text_file, store_text_file
 from turnlog.agent.tools.tool import ToolError
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs modes and links")
@@ -107,11 +107,11 @@ def test_a_new_file_has_the_mode_that_new_files_have(room: Room) -> None:
 
 def test_a_file_that_changes_in_the_last_moment_is_left_alone(room: Room) -> None:
     path = room.write("a.txt", "old")
-    before = load(path)
+    before = load_text_file(path)
     room.write("a.txt", "theirs, in the meantime")
     with pytest.raises(ToolError, match="unexpectedly modified"):
-        store(path, "new", before)
+        store_text_file(path, "new", before)
     with pytest.raises(ToolError, match="unexpectedly modified"):
-        store(path, "new", None)
+        store_text_file(path, "new", None)
     assert path.read_text() == "theirs, in the meantime"
     assert [one.name for one in room.folder.iterdir()] == ["a.txt"]

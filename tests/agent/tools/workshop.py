@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.agent.waiting import wait_until
-from turnlog.agent.tools.files import Files
-from turnlog.agent.tools.schema import checked
+from turnlog.agent.tools.files import SeenFiles
+from turnlog.agent.tools.schema import validate_input
 from turnlog.agent.tools.shells import Shell, Shells
-from turnlog.agent.tools.tool import Object, Place, Question, Result, Scene, Tool, ToolError
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, ToolError, Workspace
 from turnlog.model.cancel import Cancel
 
 
@@ -37,10 +37,10 @@ class Clerk:
         self.asked.append(question)
         return self.answer
 
-    def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> Result:
+    def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
         self.delegated.append((call, given))
         progress({"type": "agent_progress"})
-        return Result("a report", {"status": "completed"})
+        return CallResult("a report", {"status": "completed"})
 
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
         self.consulted.append(Consulted(system, prompt, tools))
@@ -55,20 +55,20 @@ class Workshop:
         self.session = base / "session"
         self.root.mkdir(parents=True)
         self.clerk = clerk or Clerk()
-        self.place = Place(self.root, self.root)
+        self.place = Workspace(self.root, self.root)
         self.shells = Shells(self.session / "background")
         self.environ = dict(os.environ if environ is None else environ)
         self.cancel = Cancel()
         self.progress: list[Object] = []
 
-    def scene(self) -> Scene:
+    def scene(self) -> CallContext:
         """The surroundings of a call."""
-        return Scene(
+        return CallContext(
             call="toolu_1",
             place=self.place,
             session=self.session,
             session_id="s",
-            files=Files(),
+            files=SeenFiles(),
             shells=self.shells,
             desk=self.clerk,
             cancel=self.cancel,
@@ -76,26 +76,26 @@ class Workshop:
             progress=self.progress.append,
         )
 
-    def call(self, tool: Tool, **given: object) -> Result:
+    def call(self, tool: Tool, **given: object) -> CallResult:
         """Call a tool."""
         try:
-            return tool.run(checked(tool.name, tool.schema, given), self.scene())
+            return tool.run(validate_input(tool.name, tool.schema, given), self.scene())
         except ToolError as error:
-            return error.result()
+            return error.to_result()
 
     def notices(self) -> list[str]:
         """What the model is told of commands that ended, as soon as there is something."""
         found: list[str] = []
 
         def has_notice() -> bool:
-            found.extend(self.shells.notices())
+            found.extend(self.shells.take_notices())
             return bool(found)
 
         wait_until(has_notice)
         return found
 
-    def shell(self, result: Result) -> Shell:
+    def shell(self, result: CallResult) -> Shell:
         """The background command that a result tells of."""
-        found = self.shells.find(result.structured["backgroundTaskId"])
+        found = self.shells.find_shell(result.structured["backgroundTaskId"])
         assert found is not None
         return found

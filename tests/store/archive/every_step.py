@@ -15,15 +15,15 @@ from pathlib import Path
 from types import BuiltinFunctionType, FrameType
 
 from tests.store.archive.place import ONE, TWO, Place, main, tree
-from turnlog.store.archive.intake import Sizes
-from turnlog.store.archive.prune import Rules, prune
+from turnlog.store.archive.intake import CutSizes
+from turnlog.store.archive.prune import PruneRules, prune_archive
 
 CALLS = {"open", "write", "fsync", "close", "mkdir", "rename", "replace", "unlink", "flock", "fstat", "read"}
 
 
 def prepared(folder: Path) -> Place:
     """Two sessions are archived; then one grows, the other is rewritten, and a third appears."""
-    place = Place(folder, Sizes(blob=400, small=50))
+    place = Place(folder, CutSizes(blob=400, small=50))
     place.session(b"a" * 1000)
     place.session(b"b" * 700, name=TWO)
     place.run()
@@ -36,7 +36,7 @@ def prepared(folder: Path) -> Place:
 
 def work(place: Place) -> None:
     place.run()
-    prune(place.archive, Rules(keep=1))
+    prune_archive(place.archive, PruneRules(keep=1))
 
 
 def ends_itself(place: Place, step: int) -> bool:
@@ -62,10 +62,10 @@ def ends_itself(place: Place, step: int) -> bool:
 def check(place: Place, folder: Path) -> None:
     """What is left after a kill is sound, and what comes of it is complete."""
     assert place.is_sound()
-    assert {ONE, TWO} <= place.archive.ids()
+    assert {ONE, TWO} <= place.archive.list_ids()
     place.run()
     assert place.is_sound()
-    for session in place.archive.sessions():
+    for session in place.archive.list_sessions():
         place.restore(folder / "back", session.name)
     assert tree(folder / "back") == tree(place.config)
 
@@ -78,7 +78,7 @@ def steps(folder: Path) -> int:
     for step in itertools.count(1):
         shutil.rmtree(now, ignore_errors=True)
         shutil.copytree(first, now)
-        place = Place(now, Sizes(blob=400, small=50))
+        place = Place(now, CutSizes(blob=400, small=50))
         if not ends_itself(place, step):
             return step - 1
         try:

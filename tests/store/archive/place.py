@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from turnlog.store.archive import Archive
-from turnlog.store.archive.intake import Sizes
-from turnlog.store.archive.restore import Restored, restore
-from turnlog.store.archive.run import Report, run
-from turnlog.store.archive.verify import verify
+from turnlog.store.archive.intake import CutSizes
+from turnlog.store.archive.restore import RestoreOutcome, restore_generation
+from turnlog.store.archive.run import ArchiveReport, run_archive
+from turnlog.store.archive.verify import verify_archive
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"
@@ -22,7 +22,7 @@ OLD = time.time() - 3600
 class Place:
     """Files below a config folder, by their paths there."""
 
-    def __init__(self, folder: Path, sizes: Sizes = Sizes()) -> None:  # noqa: B008
+    def __init__(self, folder: Path, sizes: CutSizes = CutSizes()) -> None:  # noqa: B008
         self.sizes = sizes
         self.config = folder / "claude"
         self.data = folder / "data"
@@ -47,14 +47,14 @@ class Place:
         whole = (self.config / path).read_bytes() + data
         self.write(path, whole, mtime=OLD + len(whole) % 1000)
 
-    def run(self, only: Iterable[str] | None = None) -> Report:
-        return run(self.archive, [self.config], None if only is None else set(only), sizes=self.sizes)
+    def run(self, only: Iterable[str] | None = None) -> ArchiveReport:
+        return run_archive(self.archive, [self.config], None if only is None else set(only), sizes=self.sizes)
 
-    def restore(self, to: Path, name: str = ONE, **options: bool) -> list[Restored]:
-        return restore(self.archive, self.archive.named(name), to, **options)
+    def restore(self, to: Path, name: str = ONE, **options: bool) -> list[RestoreOutcome]:
+        return restore_generation(self.archive, self.archive.find_session(name), to, **options)
 
     def is_sound(self) -> bool:
-        return verify(self.archive).is_sound
+        return verify_archive(self.archive).is_sound
 
 
 def main(name: str = ONE) -> str:

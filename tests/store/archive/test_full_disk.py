@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import Program
 from tests.store.archive.place import ONE, TWO, Place
 from turnlog.store.archive import Archive
-from turnlog.store.archive.verify import verify
+from turnlog.store.archive.verify import verify_archive
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs a tmpfs, or limits of POSIX")
 noise = random.Random(3).randbytes
@@ -43,8 +43,8 @@ def test_a_full_disk_is_told_and_keeps_what_is_archived(place: Place, program: P
     assert len(done.stderr.splitlines()) == 1
     assert "No space left on device; nothing is lost" in done.stderr
     archive = Archive(small_disk)
-    assert archive.ids() == {ONE}
-    assert verify(archive).is_sound
+    assert archive.list_ids() == {ONE}
+    assert verify_archive(archive).is_sound
     assert list(archive.folder.rglob(".tmp-*")) == []
     shutil.rmtree(place.config / "projects")
     place.session(noise(2000), name=TWO)
@@ -55,13 +55,13 @@ def test_a_limit_of_the_size_of_files_is_told_too(place: Place) -> None:
     place.session(noise(3_000_000))
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
-        "from turnlog.cli.program import run; sys.exit(run(['archive', 'run']))"
+        "from turnlog.cli.program import run_program; sys.exit(run_program(['archive', 'run']))"
     )
     env = {**os.environ, "CLAUDE_CONFIG_DIR": str(place.config), "TURNLOG_HOME": str(place.data)}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, encoding="utf-8")
     assert done.returncode == 1
     assert "File too large" in done.stderr
-    assert place.archive.sessions() == []
+    assert place.archive.list_sessions() == []
     assert place.run().archived == 1
 
 

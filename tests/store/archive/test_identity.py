@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.store.archive.place import ONE, SLUG, TWO, Place, main, tree
-from turnlog.store.archive.intake import Sizes
-from turnlog.store.archive.prune import Rules, prune
+from turnlog.store.archive.intake import CutSizes
+from turnlog.store.archive.prune import PruneRules, prune_archive
 
 PATHS = [
     main(ONE),
@@ -36,7 +36,7 @@ STEP = st.one_of(
 
 def do(place: Place, word: str, path: str | None, value: bytes | int | None) -> None:
     if path is None:
-        place.run() if word == "run" else prune(place.archive, Rules())
+        place.run() if word == "run" else prune_archive(place.archive, PruneRules())
         return
     file = place.config / path
     before = file.read_bytes() if file.exists() else b""
@@ -56,13 +56,13 @@ def do(place: Place, word: str, path: str | None, value: bytes | int | None) -> 
 @given(st.lists(STEP, max_size=25))
 def test_what_is_restored_is_what_was_there_at_the_last_run(steps: list[tuple[str, str | None, bytes | None]]) -> None:
     with tempfile.TemporaryDirectory() as name:
-        place = Place(Path(name), Sizes(blob=512, small=64))  # a few bytes are many blobs
+        place = Place(Path(name), CutSizes(blob=512, small=64))  # a few bytes are many blobs
         place.session()
         for step in steps:
             do(place, *step)
         place.run()
         back = Path(name, "back")
-        for session in (item.name for item in place.archive.sessions()):
+        for session in (item.name for item in place.archive.list_sessions()):
             place.restore(back, session, with_gone=False)
         assert tree(back) == tree(place.config)
         assert place.is_sound()
@@ -78,10 +78,10 @@ def test_every_state_that_was_archived_can_be_restored_or_is_the_beginning_of_on
         for state in states:
             place.session(state)
             place.run()
-        (session,) = place.archive.sessions()
+        (session,) = place.archive.list_sessions()
         kept = [
-            b"".join(place.archive.chunks(file))
-            for item in place.archive.generations(session.name)
+            b"".join(place.archive.iter_chunks(file))
+            for item in place.archive.list_generations(session.name)
             for file in item.files
         ]
         for state in states:

@@ -10,7 +10,7 @@ import pytest
 
 from turnlog.errors import Changed
 from turnlog.store.archive.blobs import Blobs
-from turnlog.store.archive.intake import Intake, Sizes
+from turnlog.store.archive.intake import CutSizes, FileIntake
 from turnlog.store.archive.manifest import KeptFile
 
 OLD, NEW = bytes(range(250)) * 4, bytes(reversed(range(250))) * 4
@@ -24,8 +24,8 @@ def taken(path: Path, folder: Path, change: Callable[[int], None]) -> bytes:
         read[0] += 1
         change(read[0])
 
-    intake = Intake(blobs, watch, Sizes(blob=100, small=10))
-    found = intake.take(str(path), "x", None)
+    intake = FileIntake(blobs, watch, CutSizes(blob=100, small=10))
+    found = intake.take_file(str(path), "x", None)
     (file,) = intake.close([found.file])
     return content(blobs, file)
 

@@ -10,14 +10,14 @@ import pytest
 import zstandard
 
 from tests.store.archive.place import ONE, TWO, Place, main
-from turnlog.entries.spelling import escaped, unescaped
+from turnlog.entries.spelling import escape_path, unescape_path
 from turnlog.errors import Ambiguous, Busy, NotFound, TurnlogError, Unreadable
 from turnlog.store.archive import Archive
-from turnlog.store.archive.blobs import BLOB, Blobs
-from turnlog.store.archive.lock import locked
-from turnlog.store.archive.manifest import Manifest
-from turnlog.store.archive.prune import Rules, plan, prune, sweep_now_and_then
-from turnlog.store.archive.verify import put_aside, verify
+from turnlog.store.archive.blobs import MAX_BLOB_BYTES, Blobs
+from turnlog.store.archive.lock import lock_archive
+from turnlog.store.archive.manifest import SessionManifest
+from turnlog.store.archive.prune import PruneRules, plan_prune, prune_archive, sweep_unused_blobs
+from turnlog.store.archive.verify import put_damaged_blobs_aside, verify_archive
 
 THREE = "bbbbbbbb-0000-4000-8000-000000000003"
 
@@ -29,34 +29,34 @@ def versions(place: Place, count: int, name: str = ONE) -> None:
 
 
 def numbers(place: Place, name: str = ONE) -> list[int]:
-    return place.archive.manifests.labels().get(place.archive.named(name).name, [])
+    return place.archive.manifests.list_generations().get(place.archive.find_session(name).name, [])
 
 
 def test_an_archive_that_is_not_there_is_empty(tmp_path: Path) -> None:
     archive = Archive(tmp_path / "nothing")
-    assert (archive.sessions(), archive.ids(), archive.holds(ONE)) == ([], set(), False)
-    assert verify(archive).is_sound
-    assert plan(archive, Rules(keep=1)).drop == []
+    assert (archive.list_sessions(), archive.list_ids(), archive.has_session(ONE)) == ([], set(), False)
+    assert verify_archive(archive).is_sound
+    assert plan_prune(archive, PruneRules(keep=1)).drop == []
     assert not (tmp_path / "nothing").exists()
 
 
 def test_any_stretch_of_an_archived_file_can_be_read(place: Place) -> None:
     data = bytes(range(256)) * 20_000
-    path = place.session(data[: BLOB + 10])
+    path = place.session(data[: MAX_BLOB_BYTES + 10])
     place.run()
-    place.append(main(), data[BLOB + 10 :])
+    place.append(main(), data[MAX_BLOB_BYTES + 10 :])
     place.run()
     path.unlink()
     archive = place.archive
-    for start, size in [(0, 5), (BLOB - 3, 20), (len(data) - 2, 100), (len(data), 5), (0, len(data))]:
+    for start, size in [(0, 5), (MAX_BLOB_BYTES - 3, 20), (len(data) - 2, 100), (len(data), 5), (0, len(data))]:
         assert archive.read_at(str(path), start, size) == data[start : start + size]
-    assert archive.read(ONE, main()) == data
+    assert archive.read_file(ONE, main()) == data
     with pytest.raises(NotFound):
         archive.read_at(path.with_name("other.jsonl"), 0, 1)
     with pytest.raises(NotFound):
         archive.read_at(path.with_name(f"{TWO}.jsonl"), 0, 1)
     with pytest.raises(NotFound):
-        archive.read(TWO, main(TWO))
+        archive.read_file(TWO, main(TWO))
 
 
 def test_a_session_is_named_by_the_start_of_its_id_or_its_title(place: Place) -> None:
@@ -64,12 +64,12 @@ def test_a_session_is_named_by_the_start_of_its_id_or_its_title(place: Place) ->
     place.session(name=TWO)
     place.session(name=THREE)
     place.run()
-    assert place.archive.named("AAAA").session_id == place.archive.named("fix the cart").session_id == ONE
+    assert place.archive.find_session("AAAA").session_id == place.archive.find_session("fix the cart").session_id == ONE
     with pytest.raises(Ambiguous, match="2 archived sessions"):
-        place.archive.named("bbbb")
+        place.archive.find_session("bbbb")
     for word in ("cccc", ""):
         with pytest.raises(NotFound):
-            place.archive.named(word)
+            place.archive.find_session(word)
 
 
 @pytest.mark.parametrize("damage", [b"", b"x", None, "other", "bomb"])
@@ -77,23 +77,23 @@ def test_damage_is_found_by_reading_everything_again(place: Place, damage: bytes
     place.session(b"a" * 30_000)
     place.session(b"b" * 30_000, name=TWO)
     place.run()
-    ref = place.archive.named(ONE).files[0].refs[0]
-    path = place.archive.blobs.path(ref.blob)
+    ref = place.archive.find_session(ONE).files[0].refs[0]
+    path = place.archive.blobs.get_path(ref.blob)
     if damage is None:
         path.unlink()
     elif damage == "other":
         path.write_bytes(zstandard.compress(b"other"))
     elif damage == "bomb":
-        path.write_bytes(zstandard.compress(bytes(BLOB + 1)))
+        path.write_bytes(zstandard.compress(bytes(MAX_BLOB_BYTES + 1)))
     else:
         assert isinstance(damage, bytes)
         path.write_bytes(damage)
-    found = verify(place.archive)
+    found = verify_archive(place.archive)
     assert [(item.session_id, item.path) for item in found.damaged] == [(ONE, main())]
     assert not found.is_sound
-    put_aside(place.archive, found)
+    put_damaged_blobs_aside(place.archive, found)
     place.run()
-    assert verify(place.archive).is_sound
+    assert verify_archive(place.archive).is_sound
 
 
 def test_every_single_flipped_bit_of_the_archive_is_found(place: Place) -> None:
@@ -106,51 +106,51 @@ def test_every_single_flipped_bit_of_the_archive_is_found(place: Place) -> None:
         for at in range(0, len(whole), 7):
             # The header of a frame holds bits that mean nothing; what is read must be the same or told.
             path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
-            if verify(place.archive).is_sound:
-                assert place.archive.read(ONE, main()) == (place.config / main()).read_bytes()
+            if verify_archive(place.archive).is_sound:
+                assert place.archive.read_file(ONE, main()) == (place.config / main()).read_bytes()
         path.write_bytes(whole)
     assert place.is_sound()
 
 
 def test_a_damaged_manifest_is_told_and_the_generation_before_it_is_shown(place: Place) -> None:
     versions(place, 2)
-    name = place.archive.named(ONE).name
-    place.archive.manifests.path(name, 2).write_bytes(b"damaged")
-    assert len(verify(place.archive).manifests_damaged) == 1
-    assert place.archive.named(ONE).generation == 1
+    name = place.archive.find_session(ONE).name
+    place.archive.manifests.get_path(name, 2).write_bytes(b"damaged")
+    assert len(verify_archive(place.archive).manifests_damaged) == 1
+    assert place.archive.find_session(ONE).generation == 1
     with pytest.raises(Unreadable, match="nothing was dropped"):
-        prune(place.archive, Rules(keep=1))
+        prune_archive(place.archive, PruneRules(keep=1))
 
 
 def test_a_manifest_under_another_name_is_not_believed(place: Place) -> None:
     place.session()
     place.run()
-    session = place.archive.named(ONE)
-    path = place.archive.manifests.path(session.name, 1)
+    session = place.archive.find_session(ONE)
+    path = place.archive.manifests.get_path(session.name, 1)
     path.rename(path.with_name(path.name.replace(ONE, TWO)))
-    assert place.archive.sessions() == []
-    assert "another session" in verify(place.archive).manifests_damaged[0]
+    assert place.archive.list_sessions() == []
+    assert "another session" in verify_archive(place.archive).manifests_damaged[0]
 
 
 def test_a_manifest_of_a_later_format_is_not_understood_and_kept(place: Place) -> None:
     place.session()
     place.run()
-    session = place.archive.named(ONE)
+    session = place.archive.find_session(ONE)
     fields = {name: getattr(session, name) for name in session.__struct_fields__}
-    place.archive.manifests.write(Manifest(**{**fields, "format": 2}))
-    assert "another version" in verify(place.archive).manifests_damaged[0]
+    place.archive.manifests.write(SessionManifest(**{**fields, "format": 2}))
+    assert "another version" in verify_archive(place.archive).manifests_damaged[0]
 
 
 def test_old_generations_are_dropped_by_number(place: Place) -> None:
     versions(place, 4)
-    found = plan(place.archive, Rules(keep=2))
+    found = plan_prune(place.archive, PruneRules(keep=2))
     assert [item.generation for item in found.drop] == [1, 2]
     assert found.freed > 30_000
     assert numbers(place) == [1, 2, 3, 4], "a plan does nothing"
-    prune(place.archive, Rules(keep=2))
+    prune_archive(place.archive, PruneRules(keep=2))
     assert numbers(place) == [3, 4]
     assert place.is_sound()
-    assert verify(place.archive).unused == 0
+    assert verify_archive(place.archive).unused == 0
     versions(place, 1)
     assert numbers(place) == [3, 4, 5]
 
@@ -160,16 +160,16 @@ def test_the_only_copy_of_a_gone_session_is_dropped_only_when_that_is_asked_for(
     versions(place, 1, TWO)
     (place.config / main()).unlink()
     later = time.time_ns() + 10**9
-    for rules in (Rules(keep=1), Rules(older_ns=later), Rules(largest=0)):
-        assert [(item.session_id, item.generation) for item in plan(place.archive, rules).drop] == [(ONE, 1)]
-    prune(place.archive, Rules(older_ns=later, gone=True))
-    assert place.archive.ids() == {TWO}, "what is on disk stays"
+    for rules in (PruneRules(keep=1), PruneRules(older_ns=later), PruneRules(largest=0)):
+        assert [(item.session_id, item.generation) for item in plan_prune(place.archive, rules).drop] == [(ONE, 1)]
+    prune_archive(place.archive, PruneRules(older_ns=later, gone=True))
+    assert place.archive.list_ids() == {TWO}, "what is on disk stays"
     assert place.is_sound()
 
 
 def test_the_oldest_go_first_until_the_archive_is_small_enough(place: Place) -> None:
     versions(place, 5)
-    found = prune(place.archive, Rules(largest=65_000))
+    found = prune_archive(place.archive, PruneRules(largest=65_000))
     assert [item.generation for item in found.drop] == [1, 2]
     assert found.left <= 65_000
 
@@ -178,29 +178,29 @@ def test_blobs_that_nothing_needs_are_swept_once_a_day(place: Place) -> None:
     place.session()
     place.run()
     left = place.archive.blobs.put(b"left behind")
-    sweep_now_and_then(place.archive)
+    sweep_unused_blobs(place.archive)
     assert not place.archive.blobs.has(left)
     place.archive.blobs.put(b"left behind")
-    sweep_now_and_then(place.archive)
+    sweep_unused_blobs(place.archive)
     assert place.archive.blobs.has(left)
     assert place.is_sound()
 
 
 def test_who_waits_too_long_for_the_lock_is_told(place: Place) -> None:
     with (
-        locked(place.archive.folder),
+        lock_archive(place.archive.folder),
         pytest.raises(Busy, match="another turnlog process"),
-        locked(place.archive.folder, 0.1),
+        lock_archive(place.archive.folder, 0.1),
     ):
         pass
-    with locked(place.archive.folder, 0):
+    with lock_archive(place.archive.folder, 0):
         pass
 
 
 def test_a_blob_is_readable_by_other_programs(tmp_path: Path) -> None:
     blobs = Blobs(tmp_path)
     name = blobs.put(b"hello")
-    assert zstandard.decompress(blobs.path(name).read_bytes()) == b"hello"
+    assert zstandard.decompress(blobs.get_path(name).read_bytes()) == b"hello"
 
 
 def test_the_cache_of_blobs_is_bounded(tmp_path: Path) -> None:
@@ -212,8 +212,8 @@ def test_the_cache_of_blobs_is_bounded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["a/b", "100%", "%41", "ü/%25", "\udcff%FF", "a\nb", "%2F"])
 def test_any_path_is_a_text_and_back(path: str) -> None:
-    assert unescaped(escaped(path)) == path
-    escaped(path).encode()
+    assert unescape_path(escape_path(path)) == path
+    escape_path(path).encode()
 
 
 def test_a_folder_that_cannot_be_written_is_one_clear_error(place: Place) -> None:

@@ -14,17 +14,18 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.store.archive.place import Place, tree
-from turnlog.store.archive.prune import Rules, prune
-from turnlog.store.archive.restore import restore
+from turnlog.store.archive.prune import PruneRules, prune_archive
+from turnlog.store.archive.restore import restore_generation
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="needs SIGKILL")]
 
 WORK = (
     "import sys; from pathlib import Path; from tests.store.archive.place import Place\n"
-    "from turnlog.store.archive.prune import Rules, prune\n"
+    "from turnlog.store.archive.prune import PruneRules, prune_archive\n"
     "place = Place(Path(sys.argv[1])); print('ready', flush=True)\n"
     "while True:\n"
-    "    place.run(); prune(place.archive, Rules(keep=3)); print('done', flush=True); sys.stdin.readline()\n"
+    "    place.run(); prune_archive(place.archive, PruneRules(keep=3)); print('done', flush=True); "
+    "sys.stdin.readline()\n"
 )
 
 
@@ -63,23 +64,23 @@ def test_an_archive_survives_any_number_of_kills(place: Place, tmp_path: Path) -
     chance, cut_off = random.Random(1), 0
     for round_number in range(16):
         change(place, chance)
-        before = {(item.name, item.generation): item for item in place.archive.sessions()}
+        before = {(item.name, item.generation): item for item in place.archive.list_sessions()}
         cut_off += killed_run(tmp_path, chance.uniform(0, 0.06))
         assert place.is_sound(), f"round {round_number}"
         if round_number % 2:  # what the killed one had begun is finished
             place.run()
             assert place.is_sound(), f"round {round_number}, finished"
-        now = {item.name for item in place.archive.sessions()}
+        now = {item.name for item in place.archive.list_sessions()}
         assert {name for name, _ in before} <= now
     assert cut_off >= 3, "hardly any run was killed at work"
     place.run()
     back = tmp_path / "back"
-    for session in place.archive.sessions():
-        restore(place.archive, session, back, with_gone=False)
+    for session in place.archive.list_sessions():
+        restore_generation(place.archive, session, back, with_gone=False)
     sessions = {path.stem for path in (place.config / "projects/-p").glob("*.jsonl")}
     there = {path: file for path, file in tree(place.config).items() if any(name in path for name in sessions)}
     assert tree(back) == there
-    prune(place.archive, Rules())
+    prune_archive(place.archive, PruneRules())
     left = [path.name for path in place.archive.folder.rglob(".tmp-*")]
     assert left == []
     assert place.is_sound()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.store.archive.place import ONE, SLUG, TWO, Place, main
-from turnlog.store.archive.intake import Sizes
-from turnlog.store.archive.prune import Rules, prune
-from turnlog.store.archive.rebuild import Mended, mend_manifests
+from turnlog.store.archive.intake import CutSizes
+from turnlog.store.archive.prune import PruneRules, prune_archive
+from turnlog.store.archive.rebuild import MendedManifest, mend_manifests
 
 CWD = "/home/dana/webshop"
 
@@ -26,7 +26,7 @@ def lines(count: int, first: int = 0, name: str = ONE, agent: str = "") -> bytes
     return "".join(rows).encode()
 
 
-@pytest.fixture(params=[Sizes(), Sizes(blob=4000, small=500)], ids=["one blob", "many blobs"])
+@pytest.fixture(params=[CutSizes(), CutSizes(blob=4000, small=500)], ids=["one blob", "many blobs"])
 def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
     found = Place(tmp_path, request.param)
     found.session(lines(40))
@@ -41,7 +41,7 @@ def damage(place: Place, name: str = ONE) -> None:
     path.write_bytes(b"\xff" * 40)
 
 
-def mend(place: Place) -> list[Mended]:
+def mend(place: Place) -> list[MendedManifest]:
     return mend_manifests(place.archive, [place.config])
 
 
@@ -85,13 +85,13 @@ def test_a_session_that_is_on_disk_is_archived_again_by_the_next_run(place: Plac
 def test_what_is_lost_is_said_and_the_rest_can_be_pruned_again(place: Place) -> None:
     shutil.rmtree(place.config / "projects" / SLUG)
     damage(place, TWO)
-    for blob in place.archive.blobs.names():
+    for blob in place.archive.blobs.list_names():
         if TWO.encode() in place.archive.blobs.get(blob):
             place.archive.blobs.drop(blob)
     (found,) = mend(place)
     assert found.files == 0
     assert "nothing else of it is in the archive" in str(found)
-    prune(place.archive, Rules())
+    prune_archive(place.archive, PruneRules())
     assert place.is_sound()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.store.archive.place import OLD, ONE, SLUG, Place, main, tree
 from turnlog.errors import Changed, NotFound, TurnlogError, Unreadable
-from turnlog.store.archive.restore import generation, restore, target
+from turnlog.store.archive.restore import find_generation, resolve_restore_path, restore_generation
 
 OUTPUT = f"projects/{SLUG}/{ONE}/tool-results/b.txt"
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
@@ -101,13 +101,13 @@ def test_a_generation_is_named_by_its_number_or_by_a_time(place: Place) -> None:
     place.session(b"second\n")
     place.run()
     archive = place.archive
-    session = archive.named(ONE)
-    assert [generation(archive, session, at).generation for at in (1, 2, None, between)] == [1, 2, 2, 1]
-    assert generation(archive, session, between + timedelta(days=1)).generation == 2
+    session = archive.find_session(ONE)
+    assert [find_generation(archive, session, at).generation for at in (1, 2, None, between)] == [1, 2, 2, 1]
+    assert find_generation(archive, session, between + timedelta(days=1)).generation == 2
     with pytest.raises(NotFound, match="generation 3; it has the generations 1, 2"):
-        generation(archive, session, 3)
+        find_generation(archive, session, 3)
     with pytest.raises(NotFound, match="state of"):
-        generation(archive, session, between - timedelta(days=1))
+        find_generation(archive, session, between - timedelta(days=1))
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/../../x", "a//b", "", ".", "a/\0b", "a/./b"])
@@ -116,12 +116,12 @@ def test_a_path_that_leads_out_of_the_folder_is_refused_before_anything_is_writt
 ) -> None:
     place.session()
     place.run()
-    session = place.archive.named(ONE)
+    session = place.archive.find_session(ONE)
     (file,) = session.files
     tricky = msgspec.structs.replace(session, files=(file, msgspec.structs.replace(file, path=path)))
     back = tmp_path / "deep" / "back"
     with pytest.raises(TurnlogError, match="leads out of"):
-        restore(place.archive, tricky, back)
+        restore_generation(place.archive, tricky, back)
     assert not back.exists()
 
 
@@ -141,14 +141,14 @@ def test_nothing_is_written_through_a_link(place: Place, tmp_path: Path, link: s
 
 
 def test_escapes_in_a_path_name_no_other_folder(tmp_path: Path) -> None:
-    assert target(tmp_path, "a%2F..%2Fb%25").parent == tmp_path
+    assert resolve_restore_path(tmp_path, "a%2F..%2Fb%25").parent == tmp_path
 
 
 def test_a_damaged_blob_is_told_and_leaves_no_file(place: Place, tmp_path: Path) -> None:
     place.session(b"x" * 30_000)
     place.run()
-    (name,) = place.archive.blobs.names()
-    place.archive.blobs.path(name).write_bytes(b"damaged")
+    (name,) = place.archive.blobs.list_names()
+    place.archive.blobs.get_path(name).write_bytes(b"damaged")
     with pytest.raises(Unreadable, match="damaged"):
         place.restore(tmp_path / "back")
     assert tree(tmp_path / "back") == {}

@@ -13,11 +13,11 @@ import pytest
 from tests.conftest import ROOT
 from tests.store.archive.place import ONE, SLUG, TWO, Place, main, tree
 from turnlog.demo import config_dir as demo
-from turnlog.entries.belongings import belongings
-from turnlog.entries.layout import session_files
-from turnlog.entries.plans import plan_names
+from turnlog.entries.belongings import list_belongings
+from turnlog.entries.layout import list_session_files
+from turnlog.entries.plans import read_plan_names
 from turnlog.store.archive import collect
-from turnlog.store.archive.blobs import BLOB
+from turnlog.store.archive.blobs import MAX_BLOB_BYTES
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 noise = random.Random(7).randbytes
@@ -49,7 +49,7 @@ def test_everything_that_belongs_to_a_session_is_archived(place: Place) -> None:
     place.write("history.jsonl")
     place.write(f"todos/{TWO}.json")
     place.run()
-    (session,) = place.archive.sessions()
+    (session,) = place.archive.list_sessions()
     assert {file.path for file in session.files} == {*others, loose, main()}
 
 
@@ -57,15 +57,15 @@ def test_everything_that_belongs_to_a_session_is_archived(place: Place) -> None:
     "folder", [demo(), *sorted((ROOT / "tests/data/sessions").glob("*/*"))], ids=lambda p: f"{p.parent.name}-{p.name}"
 )
 def test_no_belonging_of_a_recorded_session_is_missed(folder: Path) -> None:
-    found = {item.file.path: set(item.paths) for item in collect.collect(folder)}
-    for item in session_files(folder):
-        named = belongings(folder, item.project_dir, item.session_id, plan_names(item.path))
+    found = {item.file.path: set(item.paths) for item in collect.collect_sessions(folder)}
+    for item in list_session_files(folder):
+        named = list_belongings(folder, item.project_dir, item.session_id, read_plan_names(item.path))
         folders = (named.session_env, *named.other)
         files = [
             *(path for field in named for path in (field if isinstance(field, tuple) else (field,)) if path),
             *(path for inside in folders if inside for path in inside.rglob("*")),
         ]
-        plans = collect.plans(item.path.read_bytes(), folder)
+        plans = collect.find_named_plans(item.path.read_bytes(), folder)
         assert {str(path) for path in files if path.is_file()} <= found[item.path] | plans
 
 
@@ -84,7 +84,7 @@ def test_of_a_session_that_grew_only_the_files_that_changed_are_read(place: Plac
     place.run()
     place.append(main(), b"{}\n")
     assert place.run().files == 1
-    assert len(place.archive.named(ONE).files) == 6
+    assert len(place.archive.find_session(ONE).files) == 6
     assert place.is_sound()
 
 
@@ -98,13 +98,15 @@ def test_a_young_file_is_looked_at_again_and_not_stored_again(place: Place) -> N
 
 
 def test_a_session_that_grew_stores_what_was_added(place: Place) -> None:
-    place.session(noise(2 * BLOB + 1000))
+    place.session(noise(2 * MAX_BLOB_BYTES + 1000))
     whole = place.run().stored
     place.append(main(), noise(5000))
     added = place.run().stored
-    assert whole > 2 * BLOB
+    assert whole > 2 * MAX_BLOB_BYTES
     assert 5000 < added < 6000
-    assert tree(place.config) == {main(): (b"".join(place.archive.chunks(place.archive.named(ONE).files[0])), 0o600)}
+    assert tree(place.config) == {
+        main(): (b"".join(place.archive.iter_chunks(place.archive.find_session(ONE).files[0])), 0o600)
+    }
 
 
 def test_a_session_that_grows_often_stays_in_few_stretches_and_stores_each_byte_a_few_times(place: Place) -> None:
@@ -113,7 +115,7 @@ def test_a_session_that_grows_often_stays_in_few_stretches_and_stores_each_byte_
     for _ in range(100):
         place.append(main(), noise(20_000))
         stored += place.run().stored
-        most = max(most, len(place.archive.named(ONE).files[0].refs))
+        most = max(most, len(place.archive.find_session(ONE).files[0].refs))
         size += 20_000
     assert most <= 16
     assert stored < 4 * size
@@ -125,18 +127,18 @@ def test_small_files_share_a_blob(place: Place) -> None:
     for number in range(50):
         place.write(f"file-history/{ONE}/{number}@v1", noise(100))
     place.run()
-    assert len(place.archive.blobs.names()) == 1
+    assert len(place.archive.blobs.list_names()) == 1
 
 
 def test_the_same_bytes_are_stored_once(place: Place) -> None:
-    data = noise(BLOB + 50_000)
+    data = noise(MAX_BLOB_BYTES + 50_000)
     place.session(data)
     place.write(main(TWO), data)
     assert place.run().stored < 1.1 * len(data)
 
 
 def test_a_fork_shares_the_blobs_of_what_both_begin_with(place: Place) -> None:
-    begin = noise(2 * BLOB)
+    begin = noise(2 * MAX_BLOB_BYTES)
     place.session(begin + noise(20_000))
     place.run()
     place.write(main(TWO), begin + noise(30_000))
@@ -149,10 +151,10 @@ def test_a_rewritten_or_cut_file_begins_a_generation_and_the_old_one_stays(place
     place.run()
     place.session(new)
     report = place.run()
-    first, second = place.archive.generations(place.archive.named(ONE).name)
+    first, second = place.archive.list_generations(place.archive.find_session(ONE).name)
     assert (report.generations, first.generation, second.generation) == (1, 1, 2)
-    assert b"".join(place.archive.chunks(first.files[0])) == b"a" * 100
-    assert b"".join(place.archive.chunks(second.files[0])) == new
+    assert b"".join(place.archive.iter_chunks(first.files[0])) == b"a" * 100
+    assert b"".join(place.archive.iter_chunks(second.files[0])) == new
 
 
 def test_a_change_that_leaves_size_and_time_as_they_were_is_noticed(place: Place) -> None:
@@ -172,15 +174,15 @@ def test_a_vanished_file_stays_in_the_session_and_is_marked(place: Place) -> Non
     place.run()
     path.unlink()
     assert place.run().archived == 1
-    file = place.archive.named(ONE).file(output)
+    file = place.archive.find_session(ONE).find_file(output)
     assert file
     assert file.gone_ns
-    assert place.archive.read(ONE, output) == b"large"
+    assert place.archive.read_file(ONE, output) == b"large"
     assert place.run().files == 0
     place.write(output, b"large again")
     place.run()
-    assert place.archive.read(ONE, output) == b"large again"
-    assert len(place.archive.generations(place.archive.named(ONE).name)) == 1
+    assert place.archive.read_file(ONE, output) == b"large again"
+    assert len(place.archive.list_generations(place.archive.find_session(ONE).name)) == 1
 
 
 def test_a_session_that_is_gone_stays(place: Place) -> None:
@@ -188,8 +190,8 @@ def test_a_session_that_is_gone_stays(place: Place) -> None:
     place.run()
     path.unlink()
     assert place.run().sessions == 0
-    assert place.archive.holds(ONE)
-    assert not place.archive.holds(TWO)
+    assert place.archive.has_session(ONE)
+    assert not place.archive.has_session(TWO)
     assert place.archive.read_at(path, 1, 3) == b"ept"
 
 
@@ -201,7 +203,7 @@ def test_links_are_not_followed_and_pipes_are_not_opened(place: Place, tmp_path:
     (folder / "link.txt").symlink_to(tmp_path / "secret")
     os.mkfifo(folder / "pipe")
     report = place.run()
-    assert [file.path for file in place.archive.named(ONE).files] == [
+    assert [file.path for file in place.archive.find_session(ONE).files] == [
         main(),
         f"projects/{SLUG}/{ONE}/tool-results/b.txt",
     ]
@@ -215,7 +217,7 @@ def test_an_unreadable_file_is_told_and_the_rest_archived(place: Place) -> None:
     place.write(f"todos/{ONE}.json", mode=0)
     report = place.run()
     assert len(report.troubles) == 1
-    assert place.archive.holds(ONE)
+    assert place.archive.has_session(ONE)
 
 
 @posix
@@ -240,27 +242,27 @@ def test_a_file_that_grows_while_it_is_read_is_kept_as_one_of_its_beginnings(pla
         while writer.poll() is None:
             place.run()
     assert place.run().troubles == []
-    session = place.archive.named(ONE)
+    session = place.archive.find_session(ONE)
     assert session.generation == 1
-    assert place.archive.read(ONE, main()) == path.read_bytes()
+    assert place.archive.read_file(ONE, main()) == path.read_bytes()
 
 
 def test_a_missing_blob_is_stored_again_while_the_file_is_there(place: Place) -> None:
     place.session(noise(50_000))
     place.run()
-    (blob,) = place.archive.blobs.names()
+    (blob,) = place.archive.blobs.list_names()
     place.archive.blobs.drop(blob)
     assert not place.is_sound()
     place.run()
     assert place.is_sound()
-    assert len(place.archive.generations(place.archive.named(ONE).name)) == 1
+    assert len(place.archive.list_generations(place.archive.find_session(ONE).name)) == 1
 
 
 def test_only_some_sessions_are_archived_when_they_are_named(place: Place) -> None:
     place.session()
     place.session(name=TWO)
     assert place.run([TWO]).sessions == 1
-    assert place.archive.ids() == {TWO}
+    assert place.archive.list_ids() == {TWO}
 
 
 def test_many_runs_at_once_make_one_archive(place: Place, tmp_path: Path) -> None:
@@ -272,7 +274,7 @@ def test_many_runs_at_once_make_one_archive(place: Place, tmp_path: Path) -> Non
     )
     runs = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT) for _ in range(4)]
     assert [run.wait() for run in runs] == [0] * 4
-    assert len(place.archive.sessions()) == 40
+    assert len(place.archive.list_sessions()) == 40
     assert place.is_sound()
     assert place.run().archived == 0
 
@@ -280,9 +282,9 @@ def test_many_runs_at_once_make_one_archive(place: Place, tmp_path: Path) -> Non
 def test_a_damaged_manifest_does_not_stop_the_archive(place: Place) -> None:
     place.session()
     place.run()
-    name = place.archive.named(ONE).name
-    damaged = place.archive.manifests.path(name, 1)
+    name = place.archive.find_session(ONE).name
+    damaged = place.archive.manifests.get_path(name, 1)
     damaged.write_bytes(b"damaged")
     assert place.run().archived == 1
-    assert place.archive.named(ONE).generation == 2
+    assert place.archive.find_session(ONE).generation == 2
     assert damaged.read_bytes() == b"damaged"

@@ -12,25 +12,25 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from turnlog.agent.setup import AgentType
-from turnlog.agent.small_file import leaves_folder, small_file
+from turnlog.agent.small_file import leaves_folder, read_small_file
 from turnlog.agent.unsupported import GUARD_EVENTS
 
-LARGEST = 1 << 20
-_READING = ("Bash", "BashOutput", "KillShell", "Glob", "Grep", "Read", "WebFetch", "WebSearch")
-_REPORT = (
+MAX_AGENT_FILE_BYTES = 1 << 20
+_READ_ONLY_TOOLS = ("Bash", "BashOutput", "KillShell", "Glob", "Grep", "Read", "WebFetch", "WebSearch")
+_REPORT_INSTRUCTION = (
     "Your last message is your report, and all that whoever asked you will see: say what you found or did, with"
     " absolute paths and line numbers, and what stayed open. You can't ask back; if something is unclear, choose"
     " sensibly and say so."
 )
 
-BUILT_IN = (
+BUILT_IN_AGENT_TYPES = (
     AgentType(
         "general-purpose",
         "Does any task on its own, in several steps: searches, reads, changes files, runs commands. For work that"
         " can be done apart from the conversation.",
         "You are a sub-agent of turnlog and do one task for another agent. Do exactly what is asked, completely, and"
         " nothing beyond it. Search broadly first, then read what matters; change existing files rather than making"
-        " new ones.\n\n" + _REPORT,
+        " new ones.\n\n" + _REPORT_INSTRUCTION,
     ),
     AgentType(
         "Explore",
@@ -38,8 +38,8 @@ BUILT_IN = (
         " be: quick, medium or very thorough.",
         "You are a sub-agent of turnlog that explores code. You only read: no file is made, changed or removed, and"
         " commands serve to look at things. Start with Glob and Grep, try several names and places, read excerpts,"
-        " and make calls that do not depend on each other side by side.\n\n" + _REPORT,
-        _READING,
+        " and make calls that do not depend on each other side by side.\n\n" + _REPORT_INSTRUCTION,
+        _READ_ONLY_TOOLS,
     ),
     AgentType(
         "Plan",
@@ -47,13 +47,13 @@ BUILT_IN = (
         "You are a sub-agent of turnlog that plans changes of software. You only read. Find out how the code is"
         " built and how similar things were done in it; then write the plan: what to change where and in which order,"
         " what was weighed, what could go wrong, how to prove it. End with the three to five files that matter"
-        " most.\n\n" + _REPORT,
-        _READING,
+        " most.\n\n" + _REPORT_INSTRUCTION,
+        _READ_ONLY_TOOLS,
     ),
 )
 
 
-def agent_types(
+def load_agent_types(
     cwd: Path,
     config_dir: Path,
     warn: Callable[[str], object] = lambda _: None,
@@ -61,13 +61,13 @@ def agent_types(
     ignores_hooks: bool = False,
 ) -> dict[str, AgentType]:
     """All kinds of sub-agents that a session in a folder knows, by their names; `warn` hears of files in vain."""
-    found = {kind.name: kind for kind in BUILT_IN}
-    places = [(config_dir, None), *((folder / ".claude", folder) for folder in _upwards(cwd))]
+    found = {kind.name: kind for kind in BUILT_IN_AGENT_TYPES}
+    places = [(config_dir, None), *((folder / ".claude", folder) for folder in _list_project_folders(cwd))]
     for place, root in places:
         if place == config_dir and root is not None:
             continue
-        for path in _list_descriptions(place / "agents", root, warn):
-            kind = _read(path, ignores_hooks)
+        for path in _list_agent_files(place / "agents", root, warn):
+            kind = _read_agent_type(path, ignores_hooks)
             if isinstance(kind, AgentType):
                 found[kind.name] = kind
             elif kind:
@@ -75,7 +75,7 @@ def agent_types(
     return found
 
 
-def _list_descriptions(folder: Path, root: Path | None, warn: Callable[[str], object]) -> Iterator[Path]:
+def _list_agent_files(folder: Path, root: Path | None, warn: Callable[[str], object]) -> Iterator[Path]:
     """The files in a folder; of a project only what really lies in it, or it could have any file sent."""
 
     def belongs(path: Path) -> bool:
@@ -88,35 +88,35 @@ def _list_descriptions(folder: Path, root: Path | None, warn: Callable[[str], ob
         yield from filter(belongs, sorted(folder.glob("**/*.md")))
 
 
-def _upwards(cwd: Path) -> list[Path]:
+def _list_project_folders(cwd: Path) -> list[Path]:
     """The folders of a project, from its top: where its repository begins, else the folder alone."""
     folders = [cwd, *cwd.parents]
     top = next((at for at, folder in enumerate(folders) if (folder / ".git").exists()), 0)
     return folders[top::-1]
 
 
-def _read(path: Path, ignores_hooks: bool) -> AgentType | str:
+def _read_agent_type(path: Path, ignores_hooks: bool) -> AgentType | str:
     """What a file describes, or why it describes nothing; without a head it may be about something else."""
     from turnlog.agent.briefing import frontmatter  # most sessions begin without such files
 
     try:
-        text = small_file(path, LARGEST).decode("utf-8-sig", "replace").replace("\r\n", "\n")
+        text = read_small_file(path, MAX_AGENT_FILE_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n")
     except OSError as error:
         return error.strerror or "it can't be read"
-    document = frontmatter.read(text)
-    name, description = document.text("name"), document.text("description")
+    document = frontmatter.split_frontmatter(text)
+    name, description = document.get_text("name"), document.get_text("description")
     if not name or not description:
         return f"it has no {'description' if name else 'name'}" if document.fields else ""
     head = text.removesuffix(document.body)  # hooks lie deeper in it than its fields are read
     if not ignores_hooks and "hooks" in document.fields and any(event in head for event in GUARD_EVENTS):
         return "turnlog does not run its hooks (--ignore-hooks goes on without them)"
-    tools = document.items("tools")
-    model = document.text("model")
+    tools = document.get_items("tools")
+    model = document.get_text("model")
     return AgentType(
         name,
         description,
-        document.body.strip() or _REPORT,
+        document.body.strip() or _REPORT_INSTRUCTION,
         None if tools is None or "*" in tools else tuple(tools),
-        tuple(document.items("disallowedTools") or ()),
+        tuple(document.get_items("disallowedTools") or ()),
         None if model in ("", "inherit") else model,
     )

@@ -19,33 +19,33 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.agent.small_file import leaves_folder, small_file
+from turnlog.agent.small_file import leaves_folder, read_small_file
 
-DEEPEST = 5
-LARGEST = 4 << 20
+MAX_IMPORT_DEPTH = 5
+MAX_MEMORY_FILE_BYTES = 4 << 20
 """Bytes; no instructions for a model are larger."""
-INTRODUCTION = (
+MEMORY_INTRODUCTION = (
     "Instructions of the user and of the project follow. They take precedence over your general instructions: keep"
     " to them exactly."
 )
-KINDS = {
+MEMORY_KIND_LABELS = {
     "user": "user's private global instructions for all projects",
     "project": "project instructions, checked into the codebase",
     "local": "user's private project instructions, not checked in",
 }
 # Not compiled here: most sessions begin without any of these files.
-_COMMENT = r"(?s)<!--.*?-->[ \t]*\n?"
-_FENCE = r"(?sm)^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)"
-_INDENTED = r"(?:\A|(?<=\n\n))(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+"
-_CODE = r"(?s)(`+)(?!`).*?(?<!`)\1(?!`)"
-_IMPORT = r"(?m)(?:^|(?<=[\s*_]))@((?:[^\s\\]|\\ )+)"
-_BINARY = frozenset(
+_HTML_COMMENT_PATTERN = r"(?s)<!--.*?-->[ \t]*\n?"
+_FENCED_CODE_PATTERN = r"(?sm)^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)"
+_INDENTED_CODE_PATTERN = r"(?:\A|(?<=\n\n))(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+"
+_INLINE_CODE_PATTERN = r"(?s)(`+)(?!`).*?(?<!`)\1(?!`)"
+_IMPORT_PATTERN = r"(?m)(?:^|(?<=[\s*_]))@((?:[^\s\\]|\\ )+)"
+_BINARY_SUFFIXES = frozenset(
     ".png .jpg .jpeg .gif .webp .bmp .ico .pdf .zip .gz .tar .7z .exe .dll .so .dylib .bin .woff .woff2 .ttf .mp3"
     " .mp4 .mov .pyc .class .jar .sqlite .db".split()
 )
 
 
-class Memory(NamedTuple):
+class MemoryFile(NamedTuple):
     """One file of instructions."""
 
     path: Path
@@ -54,7 +54,7 @@ class Memory(NamedTuple):
     text: str
 
 
-def memories(
+def load_memory_files(
     cwd: Path,
     config_dir: Path,
     *,
@@ -62,28 +62,30 @@ def memories(
     home: Path | None = None,
     warn: Callable[[str], object] = lambda _: None,
     is_unreadable: Callable[[Path], bool] = lambda _: False,
-) -> list[Memory]:
+) -> list[MemoryFile]:
     """All instructions for work in a folder, in the order in which they are sent; `warn` hears of those left out."""
-    search = _Search(cwd, home or Path.home(), external, warn, is_unreadable)
+    search = _MemorySearch(cwd, home or Path.home(), external, warn, is_unreadable)
     found = [*search.read_file(config_dir / "CLAUDE.md", "user")]
     for folder in (*reversed(cwd.parents), cwd):
         dot = folder / ".claude"
         if dot != config_dir:
             for path in (folder / "CLAUDE.md", dot / "CLAUDE.md", *search.list_rules(dot / "rules", folder)):
-                found += search.read_found(path, "project", folder)
-        found += search.read_found(folder / "CLAUDE.local.md", "local", folder)
+                found += search.read_instruction_file(path, "project", folder)
+        found += search.read_instruction_file(folder / "CLAUDE.local.md", "local", folder)
     return found
 
 
-def reminder(found: list[Memory]) -> str:
+def render_memory_reminder(found: list[MemoryFile]) -> str:
     """What the model is sent of them; nothing if there is nothing."""
     if not found:
         return ""
-    texts = [f"Contents of {memory.path} ({KINDS[memory.kind]}):\n\n{memory.text.strip()}" for memory in found]
-    return "\n\n".join([INTRODUCTION, *texts])
+    texts = [
+        f"Contents of {memory.path} ({MEMORY_KIND_LABELS[memory.kind]}):\n\n{memory.text.strip()}" for memory in found
+    ]
+    return "\n\n".join([MEMORY_INTRODUCTION, *texts])
 
 
-class _Search:
+class _MemorySearch:
     """The files that were found so far."""
 
     def __init__(
@@ -103,80 +105,84 @@ class _Search:
 
     def list_rules(self, folder: Path, root: Path) -> list[Path]:
         """The rules in a folder; one that leads elsewhere is not even looked through."""
-        return sorted(folder.glob("**/*.md")) if folder.is_dir() and self._belongs(folder, root, str(folder)) else []
+        return (
+            sorted(folder.glob("**/*.md")) if folder.is_dir() and self._is_in_project(folder, root, str(folder)) else []
+        )
 
-    def read_found(self, path: Path, kind: str, root: Path) -> Iterator[Memory]:
+    def read_instruction_file(self, path: Path, kind: str, root: Path) -> Iterator[MemoryFile]:
         """A file that lies where instructions are looked for, and all that it brings in."""
-        if path.is_file() and self._belongs(path, root, str(path)):
+        if path.is_file() and self._is_in_project(path, root, str(path)):
             is_linked = Path(os.path.realpath(path)) != os.path.realpath(root) / path.relative_to(root)
             if not is_linked or self._may_read(path, str(path)):
                 yield from self.read_file(path, kind)
 
-    def read_file(self, path: Path, kind: str, depth: int = 1) -> Iterator[Memory]:
+    def read_file(self, path: Path, kind: str, depth: int = 1) -> Iterator[MemoryFile]:
         """A file and all that it brings in."""
         real = os.path.realpath(path)
-        if depth > DEEPEST or real in self._seen:
+        if depth > MAX_IMPORT_DEPTH or real in self._seen:
             return
-        text = _text(Path(real))
+        text = _read_text(Path(real))
         if text is None:
             return
         self._seen.add(real)
         from turnlog.agent.briefing import frontmatter
 
-        document = frontmatter.read(text)
-        if depth == 1 and document.items("paths"):
+        document = frontmatter.split_frontmatter(text)
+        if depth == 1 and document.get_items("paths"):
             return  # a rule for some files only; it is not for all of the work
-        body = re.sub(_COMMENT, "", document.body)
+        body = re.sub(_HTML_COMMENT_PATTERN, "", document.body)
         if body.strip():
-            yield Memory(path, kind, body)
-        for name in imports(body):
-            wanted = self._path(name, path.parent)
+            yield MemoryFile(path, kind, body)
+        for name in find_imports(body):
+            wanted = self._resolve_path(name, path.parent)
             told = f"{path}: @{name}"
-            if kind == "user" or (self._belongs(wanted, self._cwd, told) and self._may_read(wanted, told)):
+            if kind == "user" or (self._is_in_project(wanted, self._cwd, told) and self._may_read(wanted, told)):
                 yield from self.read_file(wanted, kind, depth + 1)
 
-    def _belongs(self, path: Path, root: Path, name: str) -> bool:
+    def _is_in_project(self, path: Path, root: Path, name: str) -> bool:
         """Whether a file, or a folder, of a project may be read; says if it is there and may not."""
         if self._external or not leaves_folder(path, root):
             return True
-        if _exists(path):
+        if _path_exists(path):
             self._warn(f"{name} leads to {os.path.realpath(path)}, outside of {root}; it is not sent")
         return False
 
     def _may_read(self, path: Path, name: str) -> bool:
         """Whether no rule forbids to read a file that a project names; says if one does."""
-        if not _exists(path) or not self._is_unreadable(path):
+        if not _path_exists(path) or not self._is_unreadable(path):
             return True
         self._warn(f"{name} leads to {os.path.realpath(path)}, which a rule forbids to read; it is not sent")
         return False
 
-    def _path(self, name: str, folder: Path) -> Path:
+    def _resolve_path(self, name: str, folder: Path) -> Path:
         if name.startswith("~/"):
             return Path(os.path.normpath(self._home / name[2:]))
         return Path(os.path.normpath(folder / name))
 
 
-def imports(text: str) -> list[str]:
+def find_imports(text: str) -> list[str]:
     """The paths that a text brings in, in their order, without those in code."""
-    for code in (_FENCE, _INDENTED, _CODE):
+    for code in (_FENCED_CODE_PATTERN, _INDENTED_CODE_PATTERN, _INLINE_CODE_PATTERN):
         text = re.sub(code, " ", text)
-    names = (found[1].replace("\\ ", " ").partition("#")[0].rstrip("*_") for found in re.finditer(_IMPORT, text))
+    names = (
+        found[1].replace("\\ ", " ").partition("#")[0].rstrip("*_") for found in re.finditer(_IMPORT_PATTERN, text)
+    )
     return list(dict.fromkeys(name for name in names if name))
 
 
-def _exists(path: Path) -> bool:
+def _path_exists(path: Path) -> bool:
     try:
         return path.exists()
     except (OSError, ValueError):
         return False
 
 
-def _text(path: Path) -> str | None:
+def _read_text(path: Path) -> str | None:
     """The text of a file; None if there is none."""
-    if path.suffix.lower() in _BINARY:
+    if path.suffix.lower() in _BINARY_SUFFIXES:
         return None
     try:
-        raw = small_file(path, LARGEST)
+        raw = read_small_file(path, MAX_MEMORY_FILE_BYTES)
     except (OSError, ValueError):
         return None
     return None if b"\0" in raw else raw.decode("utf-8-sig", "replace").replace("\r\n", "\n")

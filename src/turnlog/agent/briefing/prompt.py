@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-IDENTITY = "You are turnlog, an interactive agent in a terminal that helps people with work on software."
+SYSTEM_IDENTITY = "You are turnlog, an interactive agent in a terminal that helps people with work on software."
 
-GUIDE = """# Surroundings
+SYSTEM_GUIDE = """# Surroundings
 - What you write outside of calls is shown to the person, in a terminal, as it comes. Markdown is fine; keep it
   plain.
 - Calls run under a permission mode that the person chose. A call that was refused must not be made again in another
@@ -53,9 +53,9 @@ GUIDE = """# Surroundings
 - When the person is wrong, say so with your reasons."""
 
 
-def system(replaced: str | None = None, appended: str | None = None) -> list[dict[str, Any]]:
+def build_system_prompt(replaced: str | None = None, appended: str | None = None) -> list[dict[str, Any]]:
     """The system prompt as blocks; a person may replace it (`--system-prompt`) or add to it."""
-    text = GUIDE if replaced is None else replaced
+    text = SYSTEM_GUIDE if replaced is None else replaced
     whole = "\n\n".join(part for part in (text, appended) if part and part.strip())
-    blocks = [{"type": "text", "text": part} for part in (IDENTITY, whole) if part.strip()]
+    blocks = [{"type": "text", "text": part} for part in (SYSTEM_IDENTITY, whole) if part.strip()]
     return [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]

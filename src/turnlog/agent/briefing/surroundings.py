@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from turnlog.agent.record.branch import DETACHED, branch
+from turnlog.agent.record.branch import DETACHED_HEAD, read_git_branch
 
 
-def surroundings(
+def describe_surroundings(
     cwd: Path, further: Sequence[Path] = (), model: str = "", environ: Mapping[str, str] | None = None, day: str = ""
 ) -> str:
     """What the model is told of them before the first prompt."""
     found = {
         "Working folder": str(cwd),
         "Further folders": ", ".join(map(str, further)),
-        "Git": _git(cwd),
-        "System": _system(),
+        "Git": _describe_repository(cwd),
+        "System": _describe_system(),
         "Shell": Path((environ or os.environ).get("SHELL", "")).name,
         "Model": model,
         "Date at the start of the session": day or date.today().isoformat(),  # noqa: DTZ011 - the person's own day
@@ -27,7 +27,7 @@ def surroundings(
     return "\n".join(["The session's surroundings:", *lines])
 
 
-def _system() -> str:
+def _describe_system() -> str:
     if hasattr(os, "uname"):
         found = os.uname()
         return f"{found.sysname} {found.release} ({found.machine})"
@@ -36,8 +36,8 @@ def _system() -> str:
     return f"{platform.system()} {platform.release()} ({platform.machine()})"
 
 
-def _git(cwd: Path) -> str:
+def _describe_repository(cwd: Path) -> str:
     if not any((folder / ".git").exists() for folder in (cwd, *cwd.parents)):
         return "no repository"
-    name = branch(cwd)
-    return "a repository, no branch checked out" if name == DETACHED else f"a repository, on branch {name}"
+    name = read_git_branch(cwd)
+    return "a repository, no branch checked out" if name == DETACHED_HEAD else f"a repository, on branch {name}"

@@ -5,60 +5,62 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from turnlog.agent.briefing.planning import Planning
+from turnlog.agent.briefing.planning import PlanModeTracker
 from turnlog.agent.console import asking, title
-from turnlog.agent.console.keyboard import Called, Keyboard, ModeKey
-from turnlog.agent.console.own_command import run
-from turnlog.agent.console.picker import choose
-from turnlog.agent.console.screen import Screen
-from turnlog.agent.console.showing import Showing
-from turnlog.agent.console.slash import carried_out, is_command, unknown
-from turnlog.agent.console.work import Work
-from turnlog.agent.loop import Loop
-from turnlog.agent.permissions.decision import Decision, Mode
-from turnlog.agent.person import Leave
-from turnlog.agent.start import Begun, Starting, Wishes, another
+from turnlog.agent.console.keyboard import Keyboard, ModeKeyPressed, TypingInterrupted
+from turnlog.agent.console.own_command import run_user_command
+from turnlog.agent.console.picker import choose_session
+from turnlog.agent.console.screen import ConsoleScreen
+from turnlog.agent.console.showing import TurnDisplay
+from turnlog.agent.console.slash import describe_unknown_command, is_slash_command, run_slash_command
+from turnlog.agent.console.work import TurnWorker
+from turnlog.agent.loop import AgentLoop
+from turnlog.agent.permissions.decision import Decision, PermissionMode
+from turnlog.agent.person import PermissionAnswer
+from turnlog.agent.start import SessionStarter, StartedSession, StartOptions, derive_start_options
 from turnlog.agent.tools.tool import Question
-from turnlog.entries.layout import config_dirs
+from turnlog.entries.layout import find_config_dirs
 from turnlog.errors import TurnlogError
 from turnlog.model.cancel import Cancel
-from turnlog.render.terminal import line
-from turnlog.session.find import find
+from turnlog.render.terminal import to_visible_line
+from turnlog.session.find import find_session_file
 
-HINT = "> "
-MODES_BY_KEY: tuple[Mode, ...] = ("default", "acceptEdits", "plan")
-_MEANING: dict[str, str] = {
+PROMPT_HINT = "> "
+MODES_BY_KEY: tuple[PermissionMode, ...] = ("default", "acceptEdits", "plan")
+_MODE_MEANINGS: dict[str, str] = {
     "default": "what no rule allows is asked",
     "acceptEdits": "files in the working folders are changed without asking",
     "plan": "nothing is changed until you agree to a plan",
     "bypassPermissions": "nothing is asked",
     "dontAsk": "what no rule allows is denied",
 }
-_BYE = "Ctrl-C again, or Ctrl-D, leaves."
+_HOW_TO_LEAVE = "Ctrl-C again, or Ctrl-D, leaves."
 
 
 class Console:
     """A person at a terminal, and the session that they talk to."""
 
-    def __init__(self, starting: Starting, wishes: Wishes, screen: Screen, keyboard: Keyboard) -> None:
+    def __init__(
+        self, starting: SessionStarter, wishes: StartOptions, screen: ConsoleScreen, keyboard: Keyboard
+    ) -> None:
         self._starting = starting
         self._wishes = wishes
         self._screen = screen
         self._keyboard = keyboard
-        self._showing = Showing(screen, str(starting.cwd))
-        self._work = Work(keyboard, screen, self._next_mode)
-        self._begun = starting.begin(wishes, self._showing.watch, self)
+        self._showing = TurnDisplay(screen, str(starting.cwd))
+        self._work = TurnWorker(keyboard, screen, self._switch_to_next_mode)
+        self._begun = starting.begin_session(wishes, self._showing.watch, self)
         self._naming: Cancel | None = None
         """Ends the search for a title, once it was begun."""
-        self._planning = Planning(self.loop)
+        self._planning = PlanModeTracker(self.loop)
         self._modes = tuple(dict.fromkeys((*MODES_BY_KEY, self.loop.setup.guard.mode)))
         """Those that the key leads to; any other only where the client was begun with it."""
-        self._greet(self._begun)
+        self._show_greeting(self._begun)
 
     # -- the conversation
 
     @property
-    def loop(self) -> Loop:
+    def loop(self) -> AgentLoop:
         """The session at work."""
         return self._begun.loop
 
@@ -67,168 +69,174 @@ class Console:
         try:
             text = first
             if first and first.strip():
-                self._screen.say(f"{self._hint}{line(first)}")
+                self._screen.write_lines(f"{self._prompt_hint}{to_visible_line(first)}")
             while not self._work.is_leaving:
-                text = self._next() if text is None else text
+                text = self._read_next_input() if text is None else text
                 if text is None:
                     break
                 if text.strip():
-                    self._take(text)
+                    self._handle_input(text)
                 text = None
         finally:
             self.close()
         if self.loop.record.path.exists():
-            self._screen.say(self._dim(f"turnlog chat --resume {self.loop.record.session_id}   goes on with it"))
+            self._screen.write_lines(
+                self._paint_dim(f"turnlog chat --resume {self.loop.record.session_id}   goes on with it")
+            )
         return 0
 
     def close(self) -> None:
         """Let go of the session and of the terminal."""
-        self._stop_naming()
+        self._cancel_title_request()
         self._begun.close()
         self._keyboard.close()
 
-    def _take(self, text: str) -> None:
+    def _handle_input(self, text: str) -> None:
         try:
-            if is_command(text):
-                self._command(text)
+            if is_slash_command(text):
+                self._run_slash_command(text)
             elif text.startswith("!") and (command := text[1:].strip()):
-                self._planning.tell()
-                self._work.do(self._begun, lambda cancel: run(self.loop, command, self._showing, cancel))
+                self._planning.announce_change()
+                self._work.run_in_thread(
+                    self._begun, lambda cancel: run_user_command(self.loop, command, self._showing, cancel)
+                )
             else:
-                self._turn(text)
+                self._run_turn(text)
         except (TurnlogError, OSError) as error:
-            self._screen.say(self._screen.look.paint(line(str(error)), "red"))
+            self._screen.write_lines(self._screen.look.paint(to_visible_line(str(error)), "red"))
 
-    def _turn(self, text: str) -> None:
-        if self._naming is None and self._begun.resumed is None and title.is_wanted(self.loop):
+    def _run_turn(self, text: str) -> None:
+        if self._naming is None and self._begun.resumed is None and title.is_title_wanted(self.loop):
             self._naming = Cancel()
-            title.name(self.loop, text, self._naming)
-        self._planning.tell()
-        self._work.do(self._begun, lambda cancel: self.loop.turn(text, cancel))
-        self._planning.heard()
+            title.request_title(self.loop, text, self._naming)
+        self._planning.announce_change()
+        self._work.run_in_thread(self._begun, lambda cancel: self.loop.run_turn(text, cancel))
+        self._planning.update_after_turn()
 
-    def _next(self) -> str | None:
+    def _read_next_input(self) -> str | None:
         """What is said next: what was typed ahead, else what is typed now; None to leave."""
         if self._work.queue:
             text = self._work.queue.popleft()
-            self.loop.record.queued("dequeue")
-            self._screen.say(f"{self._hint}{line(text)}")
+            self.loop.record.write_queue_operation("dequeue")
+            self._screen.write_lines(f"{self._prompt_hint}{to_visible_line(text)}")
             return text
         is_warned, shells = False, self.loop.shared.shells
-        shells.watch = self._keyboard.call
+        shells.watch = self._keyboard.interrupt_typing
         while True:
-            for notice in shells.waiting():
-                self._showing.notice(notice)
+            for notice in shells.list_waiting_notices():
+                self._showing.show_notice(notice)
             try:
-                return self._keyboard.line(self._hint, draft=self._work.draft.take(), keep=True)
-            except ModeKey as typed:
+                return self._keyboard.read_line(self._prompt_hint, draft=self._work.draft.take_text(), keep=True)
+            except ModeKeyPressed as typed:
                 self._work.draft.text = str(typed)
-                self._next_mode()
-            except Called as typed:
+                self._switch_to_next_mode()
+            except TypingInterrupted as typed:
                 self._work.draft.text = str(typed)
-                self._screen.say("")
+                self._screen.write_lines("")
             except EOFError:
-                self._screen.say("")
+                self._screen.write_lines("")
                 return None
             except KeyboardInterrupt:
-                self._screen.say("" if is_warned else f"\n{self._dim(_BYE)}")
+                self._screen.write_lines("" if is_warned else f"\n{self._paint_dim(_HOW_TO_LEAVE)}")
                 if is_warned:
                     return None
                 is_warned = True
 
-    def _command(self, text: str) -> None:
-        told = carried_out(self, text)
-        self._screen.say(*([unknown(text)] if told is None else told))
+    def _run_slash_command(self, text: str) -> None:
+        told = run_slash_command(self, text)
+        self._screen.write_lines(*([describe_unknown_command(text)] if told is None else told))
 
-    def _next_mode(self) -> None:
+    def _switch_to_next_mode(self) -> None:
         """Go on to the next permission mode, as the real client does it with the same key."""
         guard = self.loop.setup.guard
         at = self._modes.index(guard.mode) + 1 if guard.mode in self._modes else 0
         guard.mode = self._modes[at % len(self._modes)]
-        self.loop.record.permitting(guard.mode)
-        self._screen.say(self._dim(f"· {guard.mode}: {_MEANING[guard.mode]}"))
+        self.loop.record.write_permission_mode(guard.mode)
+        self._screen.write_lines(self._paint_dim(f"· {guard.mode}: {_MODE_MEANINGS[guard.mode]}"))
 
     # -- what a turn asks
 
-    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> Leave:
+    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> PermissionAnswer:
         """Whether a call may be made."""
         place = self.loop.setup.place
 
-        def ask() -> Leave:
-            self._screen.say(*asking.wanted(name, given, decision, place, self._screen.look, agent))
-            return asking.leave(decision, self._work.answered)
+        def ask() -> PermissionAnswer:
+            self._screen.write_lines(
+                *asking.render_permission_question(name, given, decision, place, self._screen.look, agent)
+            )
+            return asking.ask_permission(decision, self._work.read_answer)
 
-        return self._work.ask(self._begun, ask, "permission prompt")
+        return self._work.ask_in_main_thread(self._begun, ask, "permission prompt")
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
         """What the person says to a question or a plan."""
-        ask = asking.plan if question.kind == "plan" else asking.answers
+        ask = asking.ask_plan_approval if question.kind == "plan" else asking.ask_questions
         work, screen = self._work, self._screen
-        return work.ask(
-            self._begun, lambda: ask(question.given, work.answered, screen.say, screen.look), "input needed"
+        return work.ask_in_main_thread(
+            self._begun, lambda: ask(question.given, work.read_answer, screen.write_lines, screen.look), "input needed"
         )
 
     # -- what commands need
 
     def clear(self) -> None:
         """Begin a new session, with the same model."""
-        self._become(another(self._kept._replace(model=self.loop.setup.name)))
+        self._switch_session(derive_start_options(self._current_options._replace(model=self.loop.setup.name)))
 
     def resume(self, name: str) -> bool:
         """Take up another session."""
-        chosen = name or choose(self._starting, self._work.answered, self._screen)
-        if not chosen or find(chosen, config_dirs(self._starting.environ)) == self.loop.record.path:
+        chosen = name or choose_session(self._starting, self._work.read_answer, self._screen)
+        if not chosen or find_session_file(chosen, find_config_dirs(self._starting.environ)) == self.loop.record.path:
             return False
-        self._become(another(self._kept, chosen))
-        self._greet(self._begun)
+        self._switch_session(derive_start_options(self._current_options, chosen))
+        self._show_greeting(self._begun)
         return True
 
     @property
-    def _kept(self) -> Wishes:
+    def _current_options(self) -> StartOptions:
         """The wishes as they are now: the mode may have been changed since."""
         return self._wishes._replace(mode=self.loop.setup.guard.mode)
 
     def compact(self, instructions: str) -> bool:
         """Replace the conversation by a summary."""
-        return self._work.do(self._begun, lambda cancel: self.loop.compact(instructions, cancel))
+        return self._work.run_in_thread(self._begun, lambda cancel: self.loop.compact(instructions, cancel))
 
     def leave(self) -> None:
         """End after this."""
         self._work.is_leaving = True
 
-    def _become(self, wishes: Wishes) -> None:
+    def _switch_session(self, wishes: StartOptions) -> None:
         before = self._begun
-        after = self._starting.begin(wishes, self._showing.watch, self)
-        self._stop_naming()
+        after = self._starting.begin_session(wishes, self._showing.watch, self)
+        self._cancel_title_request()
         before.close()
         self._begun = after
-        self._planning = Planning(after.loop)
+        self._planning = PlanModeTracker(after.loop)
 
-    def _stop_naming(self) -> None:
+    def _cancel_title_request(self) -> None:
         if self._naming is not None:
             self._naming.set()
         self._naming = None
 
     @property
-    def _hint(self) -> str:
+    def _prompt_hint(self) -> str:
         mode = self.loop.setup.guard.mode
-        return HINT if mode == "default" else f"{mode} {HINT}"
+        return PROMPT_HINT if mode == "default" else f"{mode} {PROMPT_HINT}"
 
-    def _greet(self, begun: Begun) -> None:
+    def _show_greeting(self, begun: StartedSession) -> None:
         setup = begun.loop.setup
         facts = (setup.name, str(setup.place.root), setup.guard.mode)
-        self._screen.say(self._dim(" · ".join(map(line, facts))))
+        self._screen.write_lines(self._paint_dim(" · ".join(map(to_visible_line, facts))))
         for warning in begun.warnings:
-            self._screen.say(self._screen.look.paint(f"· {line(warning)}", "yellow"))
+            self._screen.write_lines(self._screen.look.paint(f"· {to_visible_line(warning)}", "yellow"))
         if begun.resumed is not None:
-            for text in last_words(begun):
-                self._screen.say(text)
+            for text in describe_last_exchange(begun):
+                self._screen.write_lines(text)
 
-    def _dim(self, text: str) -> str:
+    def _paint_dim(self, text: str) -> str:
         return self._screen.look.paint(text, "dim")
 
 
-def last_words(begun: Begun) -> list[str]:
+def describe_last_exchange(begun: StartedSession) -> list[str]:
     """How a session that is taken up again ended: the last prompt, and the end of the last answer."""
     found = begun.resumed
     if found is None:
@@ -240,5 +248,5 @@ def last_words(begun: Begun) -> list[str]:
         for block in message["content"]
         if block.get("type") == "text"
     ]
-    prompt = [f"{HINT}{line(found.last_prompt[:400])}"] if found.last_prompt else []
-    return [*prompt, *([f"{line(texts[-1][:400])}"] if texts else [])]
+    prompt = [f"{PROMPT_HINT}{to_visible_line(found.last_prompt[:400])}"] if found.last_prompt else []
+    return [*prompt, *([f"{to_visible_line(texts[-1][:400])}"] if texts else [])]

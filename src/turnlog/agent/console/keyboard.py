@@ -17,24 +17,24 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from turnlog.agent.console.history import History
-from turnlog.agent.console.keys import PASTE, PASTED, Key, keys
+from turnlog.agent.console.history import PromptHistory
+from turnlog.agent.console.keys import PASTE_END, PASTE_START, Key, parse_keys
 
-_PAUSE = 0.05
+_KEY_SEQUENCE_SECONDS = 0.05
 """Seconds within which the rest of a key's sequence comes."""
-_TICK = 0.1
-_MENU = ord("%")
+_POLL_SECONDS = 0.1
+_MENU_COMPLETION_TYPE = ord("%")
 """How the line editor calls the kind of completion that the key for the mode asks for."""
-_LONGEST_PASTE = 16 << 20
-_AFTER_ESCAPE = "[O"
+_MAX_PASTE_CHARS = 16 << 20
+_SEQUENCE_STARTS = "[O"
 """With these the sequences of keys begin: arrows, pasted text."""
 
 
-class ModeKey(Exception):
+class ModeKeyPressed(Exception):
     """The key for the next permission mode was pressed at the prompt; its text is what was typed so far."""
 
 
-class Called(Exception):
+class TypingInterrupted(Exception):
     """Somebody called whoever types at the prompt; its text is what was typed so far."""
 
 
@@ -42,7 +42,7 @@ class Keyboard:
     """Reads from the terminal that standard input is."""
 
     def __init__(self, history: Path | None = None) -> None:
-        self._history = History(history) if history is not None else None
+        self._history = PromptHistory(history) if history is not None else None
         self._is_mode_key = False
         """Whether it was the key for the mode that ended the line."""
         self._is_typing = False
@@ -50,14 +50,14 @@ class Keyboard:
         self._rest = ""
         """The beginning of a pasted text whose end has not come yet."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
-        self._readline = _editor(self._history, self._mode_key)
+        self._readline = _load_line_editor(self._history, self._on_mode_key)
         self._lock = threading.Lock()
         self._waker: tuple[int, int] | None = None
-        self._usual = _state()
+        self._usual = _read_terminal_state()
         """How the terminal was found."""
         if (reconfigure := getattr(sys.stdin, "reconfigure", None)) is not None:
             reconfigure(errors="replace")
-        _keep_typed()
+        _keep_typed_on_interrupt()
 
     @property
     def has_keys(self) -> bool:
@@ -66,7 +66,7 @@ class Keyboard:
 
     # -- lines
 
-    def line(self, hint: str, *, draft: str = "", keep: bool = False) -> str:
+    def read_line(self, hint: str, *, draft: str = "", keep: bool = False) -> str:
         """Read a line; EOFError at the end of input, KeyboardInterrupt if it is given up.
 
         A line that ends with a backslash goes on; so does one in which Esc and Enter are pressed. `keep`: it belongs
@@ -77,7 +77,7 @@ class Keyboard:
             editor.set_auto_history(False)
             editor.set_startup_hook(lambda: editor.insert_text(draft))
         try:
-            parts = [self._typed(hint) if keep else input(hint)]
+            parts = [self._read_interruptible_line(hint) if keep else input(hint)]
             if editor is not None:
                 editor.set_startup_hook(None)
             while parts[-1].endswith("\\") and not parts[-1].endswith("\\\\"):
@@ -89,24 +89,24 @@ class Keyboard:
         text = "\n".join(parts)
         is_mode_key, self._is_mode_key = self._is_mode_key, False
         if keep and is_mode_key:
-            raise ModeKey(text)
+            raise ModeKeyPressed(text)
         if keep and editor is not None and text.strip():
-            _remember(editor, text)
+            _add_to_history(editor, text)
             if self._history is not None:
                 self._history.add(text)
         return text
 
-    def call(self) -> None:
+    def interrupt_typing(self) -> None:
         """Let whoever types at the prompt look up; from any thread."""
         with self._lock:
             if self._is_typing:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
 
-    def _typed(self, hint: str) -> str:
+    def _read_interruptible_line(self, hint: str) -> str:
         """Read a line during which the person can be called: the line editor hears nothing but signals."""
         if self._readline is None or os.name == "nt":
             return input(hint)
-        before = signal.signal(signal.SIGUSR1, self._called)
+        before = signal.signal(signal.SIGUSR1, self._on_interrupt_signal)
         # As late as possible: before it waits, the editor would hear a call only with the next line.
         self._readline.set_pre_input_hook(lambda: setattr(self, "_is_typing", True))
         try:
@@ -117,17 +117,17 @@ class Keyboard:
             self._readline.set_pre_input_hook(None)
             signal.signal(signal.SIGUSR1, before)
 
-    def _called(self, *_: object) -> None:
+    def _on_interrupt_signal(self, *_: object) -> None:
         if self._is_typing:
             self._is_typing = False
-            raise Called(self._readline.get_line_buffer())
+            raise TypingInterrupted(self._readline.get_line_buffer())
 
-    def _mode_key(self, _text: str, _state: int) -> None:
+    def _on_mode_key(self, _text: str, _state: int) -> None:
         # Other keys may ask for completions, too; none of them in this way.
-        if self._readline.get_completion_type() == _MENU:
+        if self._readline.get_completion_type() == _MENU_COMPLETION_TYPE:
             self._is_mode_key = True
 
-    def forget(self) -> None:
+    def discard_typed(self) -> None:
         """Drop what was typed and not read yet: it can't be an answer to a question that was not asked yet."""
         if os.name != "nt":
             import termios
@@ -138,14 +138,14 @@ class Keyboard:
     def close(self) -> None:
         """Give the terminal back as it was."""
         if self._usual is not None:
-            _set_state(self._usual)
+            _set_terminal_state(self._usual)
 
     # -- keys
 
     @contextlib.contextmanager
-    def watching(self) -> Iterator[None]:
+    def watch_keys(self) -> Iterator[None]:
         """Read single keys, unseen, until the end of this."""
-        before, now = _state(), _state()
+        before, now = _read_terminal_state(), _read_terminal_state()
         if now is None:
             yield
             return
@@ -153,28 +153,28 @@ class Keyboard:
 
         now[3] &= ~(termios.ICANON | termios.ECHO)
         self._waker = os.pipe()
-        _set_state(now)
-        _marking_paste("h")
+        _set_terminal_state(now)
+        _switch_paste_marks("h")
         try:
             yield
         finally:
-            _marking_paste("l")
-            _set_state(before)
+            _switch_paste_marks("l")
+            _set_terminal_state(before)
             with self._lock:  # or somebody would write into what is opened next under these numbers
                 for end in self._waker:
                     os.close(end)
                 self._waker = None
 
-    def wake(self) -> None:
+    def wake_waiter(self) -> None:
         """Let whoever waits for keys look up; from any thread."""
         with self._lock:
             if self._waker is not None:
                 os.write(self._waker[1], b".")
 
-    def wait(self, over: threading.Event | None = None) -> list[Key]:
+    def wait_for_keys(self, over: threading.Event | None = None) -> list[Key]:
         """The keys that came, none if there was something else to look at; EOFError if the terminal is gone."""
         if self._waker is None:  # no keys can be read here
-            (over or threading.Event()).wait(_TICK)
+            (over or threading.Event()).wait(_POLL_SECONDS)
             return []
         import select
 
@@ -183,16 +183,16 @@ class Keyboard:
         if self._waker[0] in ready:
             os.read(self._waker[0], 4096)
             return []
-        raw = _read(fd)
-        if raw.endswith(b"\x1b") and select.select([fd], [], [], _PAUSE)[0]:
+        raw = _read_terminal(fd)
+        if raw.endswith(b"\x1b") and select.select([fd], [], [], _KEY_SEQUENCE_SECONDS)[0]:
             raw += os.read(fd, 4096)
         text = self._rest + self._decoder.decode(raw)
-        is_whole = text.rfind(PASTE) <= text.rfind(PASTED) or len(text) > _LONGEST_PASTE
+        is_whole = text.rfind(PASTE_START) <= text.rfind(PASTE_END) or len(text) > _MAX_PASTE_CHARS
         text, self._rest = (text, "") if is_whole else ("", text)
-        return list(keys(text))
+        return list(parse_keys(text))
 
 
-def _state() -> Any:
+def _read_terminal_state() -> Any:
     """How the terminal behaves; None where that can't be told."""
     if os.name == "nt":
         return None
@@ -201,23 +201,23 @@ def _state() -> Any:
     return termios.tcgetattr(sys.stdin.fileno())
 
 
-def _keep_typed() -> None:
+def _keep_typed_on_interrupt() -> None:
     """Let Ctrl-C not throw away what was typed before it: the line editor would wait for that, and hear no more."""
-    if (state := _state()) is not None:
+    if (state := _read_terminal_state()) is not None:
         import termios
 
         state[3] |= termios.NOFLSH
-        _set_state(state)
+        _set_terminal_state(state)
 
 
-def _set_state(state: Any) -> None:
+def _set_terminal_state(state: Any) -> None:
     import termios
 
     with contextlib.suppress(termios.error, ValueError):
         termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, state)
 
 
-def _read(fd: int) -> bytes:
+def _read_terminal(fd: int) -> bytes:
     try:
         raw = os.read(fd, 4096)
     except OSError:
@@ -227,19 +227,19 @@ def _read(fd: int) -> bytes:
     return raw
 
 
-def is_dumb() -> bool:
+def is_dumb_terminal() -> bool:
     """Whether the terminal knows no sequences."""
     return os.name != "nt" and os.environ.get("TERM", "dumb") == "dumb"
 
 
-def _marking_paste(switch: str) -> None:
+def _switch_paste_marks(switch: str) -> None:
     """Have the terminal say where a pasted text begins and ends (`h`), or no longer (`l`)."""
-    if not is_dumb() and sys.stdout is not None and sys.stdout.isatty():
+    if not is_dumb_terminal() and sys.stdout is not None and sys.stdout.isatty():
         sys.stdout.write(f"\x1b[?2004{switch}")
         sys.stdout.flush()
 
 
-def _editor(history: History | None, mode_key: Callable[[str, int], None]) -> Any:
+def _load_line_editor(history: PromptHistory | None, mode_key: Callable[[str, int], None]) -> Any:
     """The line editor of the system, if there is one."""
     try:
         import readline
@@ -247,7 +247,7 @@ def _editor(history: History | None, mode_key: Callable[[str, int], None]) -> An
         return None
     readline.parse_and_bind(r'"\e\C-m": "\C-v\C-j"')
     _let_escape_pass(readline)
-    readline.parse_and_bind(f"set enable-bracketed-paste {'off' if is_dumb() else 'on'}")
+    readline.parse_and_bind(f"set enable-bracketed-paste {'off' if is_dumb_terminal() else 'on'}")
     if "libedit" not in (readline.__doc__ or ""):
         # The only thing of ours that a key can call is what completes words; behind it comes Enter.
         readline.set_completer(mode_key)
@@ -256,7 +256,7 @@ def _editor(history: History | None, mode_key: Callable[[str, int], None]) -> An
         readline.parse_and_bind(r'"\C-x\C-y": menu-complete')
         readline.parse_and_bind(r'"\e[Z": "\C-x\C-y\C-e\C-m"')
     for text in history.load() if history is not None else ():
-        _remember(readline, text)
+        _add_to_history(readline, text)
     return readline
 
 
@@ -269,7 +269,7 @@ def _let_escape_pass(editor: Any) -> None:
         return
     editor.parse_and_bind(r'"\e": ""')
     for char in map(chr, range(0x20, 0x7F)):
-        if char not in _AFTER_ESCAPE:
+        if char not in _SEQUENCE_STARTS:
             quoted = f"\\{char}" if char in '"\\' else char
             editor.parse_and_bind(f'"\\e{quoted}": "{quoted}"')
     for arrow, function in (("D", "backward-word"), ("C", "forward-word")):  # what Alt-B and Alt-F did
@@ -277,6 +277,6 @@ def _let_escape_pass(editor: Any) -> None:
             editor.parse_and_bind(rf'"\e[1;{held}{arrow}": {function}')
 
 
-def _remember(editor: Any, text: str) -> None:
+def _add_to_history(editor: Any, text: str) -> None:
     with contextlib.suppress(UnicodeError):  # the editor knows the characters of the locale alone
         editor.add_history(text)

@@ -6,21 +6,29 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-ESCAPE, ENTER, BACKSPACE, WORD, CLEAR, END, MODE = "escape", "enter", "backspace", "word", "clear", "end", "mode"
-PASTE, PASTED = "\x1b[200~", "\x1b[201~"
-_SEQUENCE = re.compile(
+ESCAPE, ENTER, BACKSPACE, DELETE_WORD, CLEAR_LINE, END_OF_INPUT, NEXT_MODE = (
+    "escape",
+    "enter",
+    "backspace",
+    "word",
+    "clear",
+    "end",
+    "mode",
+)
+PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
+_KEY_PATTERN = re.compile(
     "\x1b\\[200~(?P<pasted>.*?)\x1b\\[201~|\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|O.|[^\\[O\x1b])|(?P<char>.)", re.DOTALL
 )
-_NAMED = {
+_KEY_NAMES_BY_SEQUENCE = {
     "\r": ENTER,
     "\n": ENTER,
     "\x7f": BACKSPACE,
     "\x08": BACKSPACE,
-    "\x17": WORD,
-    "\x15": CLEAR,
-    "\x04": END,
+    "\x17": DELETE_WORD,
+    "\x15": CLEAR_LINE,
+    "\x04": END_OF_INPUT,
     "\x1b": ESCAPE,
-    "\x1b[Z": MODE,
+    "\x1b[Z": NEXT_MODE,
 }
 
 
@@ -32,11 +40,11 @@ class Key(NamedTuple):
     """What it does; empty for a character."""
 
 
-def keys(text: str) -> Iterator[Key]:
+def parse_keys(text: str) -> Iterator[Key]:
     """The keys in what a terminal sent, pasted text as one; sequences of keys that mean nothing here are left out."""
-    for found in _SEQUENCE.finditer(text):
+    for found in _KEY_PATTERN.finditer(text):
         char, pasted = found["char"] or "", found["pasted"]
-        if name := _NAMED.get(found[0]):
+        if name := _KEY_NAMES_BY_SEQUENCE.get(found[0]):
             yield Key(found[0], name)
         elif pasted is not None:
             yield Key(pasted.replace("\r\n", "\n").replace("\r", "\n"))

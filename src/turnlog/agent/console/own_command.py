@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from turnlog.agent.console.showing import Showing
+from turnlog.agent.console.showing import TurnDisplay
 from turnlog.agent.events import CallEnded, CallProgress, CallStarted
-from turnlog.agent.loop import Loop
-from turnlog.agent.record.lines import text_of
+from turnlog.agent.loop import AgentLoop
+from turnlog.agent.record.lines import extract_content_text
 from turnlog.agent.tools.bash import Bash
-from turnlog.agent.tools.tool import Object, Result, Scene, ToolError
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, ToolError
 from turnlog.model.cancel import Cancel
-from turnlog.model.failures import Cancelled
+from turnlog.model.failures import RequestCancelled
 
 
-def run(loop: Loop, command: str, showing: Showing, cancel: Cancel) -> None:
+def run_user_command(loop: AgentLoop, command: str, showing: TurnDisplay, cancel: Cancel) -> None:
     """Run it where the session is at work; nobody is asked for leave, as it was the person who wrote it."""
     asked = f"<bash-input>{command}</bash-input>"
-    loop.record.prompt(asked)
-    loop.conversation.said(asked)
+    loop.record.write_prompt(asked)
+    loop.conversation.add_user_content(asked)
     given = {"command": command}
     showing.watch(CallStarted("", "!", given))
-    result = _ran(loop, given, showing, cancel)
+    result = _run_in_shell(loop, given, showing, cancel)
     showing.watch(CallEnded("", "!", given, result, 0))
-    out = text_of(result.content)
+    out = extract_content_text(result.content)
     told = ("", out) if result.is_error else (out, "")
     text = "<bash-stdout>{}</bash-stdout><bash-stderr>{}</bash-stderr>".format(*told)
-    loop.record.added(text)
-    loop.conversation.said(text)
+    loop.record.write_addition(text)
+    loop.conversation.add_user_content(text)
     if not cancel.is_set:
-        loop.work(cancel)
+        loop.run_to_rest(cancel)
 
 
-def _ran(loop: Loop, given: Object, showing: Showing, cancel: Cancel) -> Result:
+def _run_in_shell(loop: AgentLoop, given: Object, showing: TurnDisplay, cancel: Cancel) -> CallResult:
     shared, record, setup = loop.shared, loop.record, loop.setup
-    scene = Scene(
+    scene = CallContext(
         "",
         setup.place,
         record.folder,
@@ -47,6 +47,6 @@ def _ran(loop: Loop, given: Object, showing: Showing, cancel: Cancel) -> Result:
     try:
         return Bash().run(given, scene)
     except ToolError as error:
-        return error.result()
-    except Cancelled:
-        return Result("interrupted", is_error=True)
+        return error.to_result()
+    except RequestCancelled:
+        return CallResult("interrupted", is_error=True)

@@ -10,22 +10,22 @@ import re
 import threading
 from collections.abc import Callable
 
-from turnlog.agent.console.prose import Prose
+from turnlog.agent.console.prose import ProseWrapper
 from turnlog.render import terminal
 
-_AGAIN = "\r\x1b[K"
+_CLEAR_LINE_SEQUENCE = "\r\x1b[K"
 """Back to the start of the line, and empty it."""
-_UNSETTLED = re.compile("[\u2000-\U0010ffff]+\\Z")
+_OPEN_GRAPHEME_PATTERN = re.compile("[\u2000-\U0010ffff]+\\Z")
 """What may become one picture with what comes next."""
 
 
-class Screen:
+class ConsoleScreen:
     """Writes to a terminal; may be called by several threads."""
 
     def __init__(
         self,
         write: Callable[[str], object],
-        look: terminal.Screen,
+        look: terminal.TerminalScreen,
         measure: Callable[[], int] | None = None,
         *,
         is_dumb: bool = False,
@@ -33,7 +33,7 @@ class Screen:
         self._look = look
         self._measure = measure
         """How wide the terminal is now: windows change their size."""
-        self._prose = Prose(lambda: self.look)
+        self._prose = ProseWrapper(lambda: self.look)
         self._is_dumb = is_dumb
         """Whether it knows no sequences."""
         self._write = write
@@ -52,117 +52,117 @@ class Screen:
         """What stands for a moment where the next line will."""
 
     @property
-    def look(self) -> terminal.Screen:
+    def look(self) -> terminal.TerminalScreen:
         """The terminal as it is now."""
         return self._look if self._measure is None else self._look._replace(width=self._measure())
 
-    def say(self, *lines: str) -> None:
+    def write_lines(self, *lines: str) -> None:
         """Write whole lines; texts of strangers in them must have been made visible."""
         with self._lock:
-            self.finish()
-            self._put("".join(f"{line}\n" for line in lines))
+            self.finish_line()
+            self._write_visible("".join(f"{line}\n" for line in lines))
 
-    def begin(self) -> None:
+    def begin_text(self) -> None:
         """Another text of a model begins."""
         with self._lock:
-            self.finish()
-            self._prose.begin()
+            self.finish_line()
+            self._prose.begin_text()
 
-    def part(self, text: str) -> None:
+    def write_text_part(self, text: str) -> None:
         """Write more of a text as it comes from a model."""
         with self._lock:
             text = self._held + text
-            unsettled = _UNSETTLED.search(text)
+            unsettled = _OPEN_GRAPHEME_PATTERN.search(text)
             self._held = unsettled[0][-8:] if unsettled else ""
-            self._flow(text[: len(text) - len(self._held)])
+            self._write_prose(text[: len(text) - len(self._held)])
 
-    def finish(self) -> None:
+    def finish_line(self) -> None:
         """End the line that is being written."""
         with self._lock:
             held, self._held = self._held, ""
-            self._flow(held)
-            self._put(self._prose.end())
+            self._write_prose(held)
+            self._write_visible(self._prose.end_line())
             if self._is_open or self._prose.is_open:
-                self._put("\n")
-                self._prose.add("\n")
+                self._write_visible("\n")
+                self._prose.add_text("\n")
             self._is_open = False
 
-    def typed(self, text: str, hint: str = "> ", *, always: bool = False) -> None:
+    def show_typed(self, text: str, hint: str = "> ", *, always: bool = False) -> None:
         """Show what the person types, below everything else; nothing takes it away. `always`: also while it is empty.
 
         The cursor stands behind it.
         """
         with self._lock:
-            shown = self._bottom() if self._is_typed else None
+            shown = self._render_bottom_line() if self._is_typed else None
             self._below, self._hint, self._is_typed = text, hint, bool(text) or always
             if self._is_typed:
-                self._draw(shown)
+                self._draw_bottom_line(shown)
             elif shown is not None:
                 waiting, self._waiting = self._waiting, ""
-                self._write(self._again() + waiting)
+                self._write(self._build_clear_sequence() + waiting)
 
-    def settle(self) -> None:
+    def keep_typed_line(self) -> None:
         """What was typed is said: it stays where it stands."""
         with self._lock:
             if not self._is_typed:
                 return
-            whole = self._hint + terminal.visible(self._below)
-            again = "" if whole == self._bottom() else self._again() + whole
+            whole = self._hint + terminal.make_visible(self._below)
+            again = "" if whole == self._render_bottom_line() else self._build_clear_sequence() + whole
             waiting, self._waiting, self._is_typed = self._waiting, "", False
             self._write(f"{again}\n{waiting}")
 
-    def _draw(self, shown: str | None) -> None:
+    def _draw_bottom_line(self, shown: str | None) -> None:
         """Draw the line at the bottom; of what already stands there, only what was added."""
-        bottom = self._bottom()
+        bottom = self._render_bottom_line()
         if shown is None:
-            self._forget_news()
+            self._clear_progress()
             if self._is_open:
                 self._write("\n")
                 self._is_open = False
-            self._write(self._again() + bottom)
+            self._write(self._build_clear_sequence() + bottom)
         elif bottom != shown:
-            self._write(bottom[len(shown) :] if bottom.startswith(shown) else self._again() + bottom)
+            self._write(bottom[len(shown) :] if bottom.startswith(shown) else self._build_clear_sequence() + bottom)
 
-    def news(self, text: str) -> None:
+    def show_progress(self, text: str) -> None:
         """Show how something gets on, where the next line will stand; a visible text. Not while a line is written."""
         with self._lock:
             if self._is_dumb or self._is_typed or self._is_open or self._held or self._prose.is_open:
                 return
             self._news = self.look.fit(text, 1)
-            self._write(_AGAIN + self.look.paint(self._news, "dim"))
+            self._write(_CLEAR_LINE_SEQUENCE + self.look.paint(self._news, "dim"))
 
-    def _forget_news(self) -> None:
+    def _clear_progress(self) -> None:
         if self._news:
             self._news = ""
-            self._write(_AGAIN)
+            self._write(_CLEAR_LINE_SEQUENCE)
 
-    def _again(self) -> str:
+    def _build_clear_sequence(self) -> str:
         """What empties the line at the bottom."""
-        return f"\r{' ' * ((self.look.width or 80) - 1)}\r" if self._is_dumb else _AGAIN
+        return f"\r{' ' * ((self.look.width or 80) - 1)}\r" if self._is_dumb else _CLEAR_LINE_SEQUENCE
 
-    def _flow(self, text: str) -> None:
+    def _write_prose(self, text: str) -> None:
         parts = text.replace("\r\n", "\n").expandtabs(4).split("\n")
-        shown = self._prose.add("\n".join(map(terminal.visible, parts)))
+        shown = self._prose.add_text("\n".join(map(terminal.make_visible, parts)))
         if shown:
             self._is_open = not shown.endswith("\n")
-        self._put(shown)
+        self._write_visible(shown)
 
-    def _put(self, text: str) -> None:
+    def _write_visible(self, text: str) -> None:
         """Write a visible text; above what the person types, only whole lines come."""
         if not text:
             return
         if not self._is_typed:
-            self._forget_news()
+            self._clear_progress()
             self._write(text)
             return
         whole, end, self._waiting = (self._waiting + text).rpartition("\n")
         if end:
-            self._write(f"{self._again()}{whole}\n{self._bottom()}")
+            self._write(f"{self._build_clear_sequence()}{whole}\n{self._render_bottom_line()}")
 
-    def _bottom(self) -> str:
+    def _render_bottom_line(self) -> str:
         """The end of what the person types, on one line."""
-        room = max((self.look.width or 80) - terminal.width(self._hint) - 1, 4)
-        text = terminal.visible(self._below[-4 * room :].replace("\n", "⏎"))
-        while terminal.width(text) > room:
+        room = max((self.look.width or 80) - terminal.measure_width(self._hint) - 1, 4)
+        text = terminal.make_visible(self._below[-4 * room :].replace("\n", "⏎"))
+        while terminal.measure_width(text) > room:
             text = text[1:]
         return self._hint + text

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.tools.tool import Workspace
 
-Mode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk"]
-MODES: tuple[Mode, ...] = get_args(Mode)
+PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk"]
+PERMISSION_MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
 Verdict = Literal["allow", "ask", "deny"]
 
 
@@ -34,19 +34,19 @@ class Decision(NamedTuple):
     """A plan must not do it."""
 
 
-ALLOWED = Decision("allow")
+ALLOW_DECISION = Decision("allow")
 
 
-class Guard(Protocol):
+class CallGuard(Protocol):
     """Decides on calls."""
 
-    mode: Mode
+    mode: PermissionMode
 
-    def decide(self, name: str, given: Mapping[str, Any], place: Place) -> Decision:
+    def decide(self, name: str, given: Mapping[str, Any], place: Workspace) -> Decision:
         """Whether a call may be made."""
         ...
 
-    def remember(self, rules: tuple[str, ...], place: Place) -> str:
+    def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
         """Write rules that allow (`settings.local.json`); says where."""
         ...
 
@@ -54,27 +54,27 @@ class Guard(Protocol):
         """Whether a tool is denied as a whole, and so is not offered."""
         ...
 
-    def unreadable(self, place: Place) -> Callable[[Path], bool]:
+    def unreadable(self, place: Workspace) -> Callable[[Path], bool]:
         """Says of files whether a rule forbids to read them: a search leaves them out."""
         ...
 
 
-def worst(decisions: Iterable[Decision]) -> Decision:
+def pick_strictest(decisions: Iterable[Decision]) -> Decision:
     """What several decisions come to: the strictest, with the suggestions of all that ask."""
     found = sorted(decisions, key=lambda one: (one.verdict == "deny", one.verdict == "ask", one.is_firm))
     if not found:
-        return ALLOWED
+        return ALLOW_DECISION
     asked = [rule for one in found if one.verdict == "ask" for rule in one.suggested]
     complete = all(one.suggested for one in found if one.verdict == "ask")
     return found[-1]._replace(suggested=tuple(dict.fromkeys(asked)) if complete else ())
 
 
-def settle(found: Decision, mode: Mode) -> Decision:
+def apply_mode(found: Decision, mode: PermissionMode) -> Decision:
     """What a mode makes of what rules and the nature of a call say of it."""
     if mode == "plan" and found.changes and found.verdict != "deny":
         return Decision("deny", "Nothing can be changed while in plan mode; finish the plan first.")
     if found.verdict == "ask" and mode == "bypassPermissions" and not found.is_firm:
-        return ALLOWED
+        return ALLOW_DECISION
     if found.verdict == "ask" and mode == "dontAsk":
         why = f"{found.reason} It was denied because the client asks nobody (don't ask mode)."
         return Decision("deny", why.lstrip())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.agent.permissions.repository import find_repository
-from turnlog.agent.small_file import small_file
+from turnlog.agent.small_file import read_small_file
 
 _MAX_CONFIG_BYTES = 1 << 20
 _FOLDER_KEYS = frozenset({"hookspath", "path"})
@@ -114,6 +114,6 @@ def _read_text(file: Path) -> str:
 def _read_bytes(file: Path, limit: int) -> bytes:
     """What a file holds; nothing if there is none. One that can't be read is an error, and so is asked about."""
     try:
-        return small_file(file, limit)
+        return read_small_file(file, limit)
     except (FileNotFoundError, NotADirectoryError):
         return b""

@@ -8,151 +8,169 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from turnlog.agent.permissions.access import Access
-from turnlog.agent.permissions.decision import ALLOWED, Decision, Mode, settle, worst
-from turnlog.agent.permissions.rules import EDITORS, READERS, Rule, Rules, matches_host, matches_name
+from turnlog.agent.permissions.access import FileAccess
+from turnlog.agent.permissions.decision import ALLOW_DECISION, Decision, PermissionMode, apply_mode, pick_strictest
+from turnlog.agent.permissions.rules import (
+    EDIT_TOOLS,
+    READ_TOOLS,
+    PermissionRule,
+    PermissionRules,
+    matches_host,
+    matches_name,
+)
 from turnlog.agent.settings import Settings, add_rules
-from turnlog.agent.tools.tool import Place
+from turnlog.agent.tools.tool import Workspace
 from turnlog.errors import UsageError
 
-_FREE = frozenset(
+_FREE_TOOLS = frozenset(
     "TodoWrite Task AskUserQuestion ExitPlanMode EnterPlanMode BashOutput KillShell TaskOutput TaskStop".split()
 )
 """They change nothing of themselves, or ask by themselves; what an agent does is decided call by call."""
-_PATHS = {
+_PATH_FIELDS = {
     **dict.fromkeys(("Glob", "Grep", "LS"), "path"),
     **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
 }
-_NAMES = {"WebFetch": ("url", ""), "Task": ("subagent_type", "general-purpose"), "Skill": ("skill", "")}
-_BROKEN = "What the call was given can't be checked."
+_NAME_FIELDS = {"WebFetch": ("url", ""), "Task": ("subagent_type", "general-purpose"), "Skill": ("skill", "")}
+_UNCHECKABLE_REASON = "What the call was given can't be checked."
 
 
 class SettingsGuard:
     """Decides by the settings; `further` are folders that may be read though they are no working folders."""
 
     def __init__(
-        self, settings: Settings, mode: Mode = "default", *, home: Path | None = None, further: Sequence[Path] = ()
+        self,
+        settings: Settings,
+        mode: PermissionMode = "default",
+        *,
+        home: Path | None = None,
+        further: Sequence[Path] = (),
     ) -> None:
         self.settings = settings
         self.mode = mode
-        self.rules = Rules(settings)
+        self.rules = PermissionRules(settings)
         self.home = home or Path.home()
         self.further = tuple(further)
         self._given: list[str] = []
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> PermissionMode:
         """How much is asked."""
         return self._mode
 
     @mode.setter
-    def mode(self, mode: Mode) -> None:
-        if mode == "bypassPermissions" and not self.settings.may_bypass():
+    def mode(self, mode: PermissionMode) -> None:
+        if mode == "bypassPermissions" and not self.settings.may_bypass_permissions():
             raise UsageError("the settings do not allow the mode bypassPermissions")
-        self._mode: Mode = mode
+        self._mode: PermissionMode = mode
 
     @property
     def warnings(self) -> list[str]:
         """What in the settings was ignored."""
         return [*self.settings.warnings, *self.rules.warnings]
 
-    def decide(self, name: str, given: Mapping[str, Any], place: Place) -> Decision:
+    def decide(self, name: str, given: Mapping[str, Any], place: Workspace) -> Decision:
         """Whether a call may be made; what can't be decided is never allowed."""
         mode = self.mode  # the person may change it meanwhile
-        if rule := self.rules.bare("deny", name):
+        if rule := self.rules.find_bare_rule("deny", name):
             return Decision("deny", f"Permission to use {name} has been denied by the rule {rule}.")
         try:
-            found = self._found(name, given, self._access(place, mode))
+            found = self._decide_by_nature(name, given, self._build_access(place, mode))
         except (OSError, ValueError, RecursionError) as error:  # a name with a NUL, a circle of links
-            found = Decision("ask", f"{_BROKEN} ({error})", is_firm=True)
-        return settle(found, mode)
+            found = Decision("ask", f"{_UNCHECKABLE_REASON} ({error})", is_firm=True)
+        return apply_mode(found, mode)
 
-    def remember(self, rules: tuple[str, ...], place: Place) -> str:
+    def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
         """Write rules that allow to the folder's local settings, and keep to them from now on; says where."""
         path = place.root / ".claude" / "settings.local.json"
         add_rules(path, "allow", rules, root=place.root)
-        self.permit(rules, place)
+        self.allow_until_exit(rules, place)
         return str(path)
 
-    def permit(self, rules: Sequence[str], place: Place) -> None:
+    def allow_until_exit(self, rules: Sequence[str], place: Workspace) -> None:
         """Allow something until the client ends."""
         self._given += rules
         layer = {"permissions": {"allow": list(self._given)}}
-        self.rules = Rules(self.settings.with_flags(layer, place.root))
+        self.rules = PermissionRules(self.settings.with_flags(layer, place.root))
 
     def is_hidden(self, name: str) -> bool:
         """Whether a tool is denied as a whole, by its own name or by that of its kind."""
-        return self.rules.bare("deny", name) is not None
+        return self.rules.find_bare_rule("deny", name) is not None
 
-    def unreadable(self, place: Place) -> Callable[[Path], bool]:
+    def unreadable(self, place: Workspace) -> Callable[[Path], bool]:
         """Says of files whether a rule forbids to read them: a search leaves them out."""
-        access = self._access(place, self.mode)
-        return access.is_hidden if access.hides() else lambda _: False
+        access = self._build_access(place, self.mode)
+        return access.is_hidden if access.has_read_rules() else lambda _: False
 
-    def _access(self, place: Place, mode: Mode) -> Access:
-        wider = Place(place.root, place.cwd, (*place.further, *self.settings.folders()))
-        return Access(self.rules, wider, self.home, mode, self.further, self.settings.is_trusted)
+    def _build_access(self, place: Workspace, mode: PermissionMode) -> FileAccess:
+        wider = Workspace(place.root, place.cwd, (*place.further, *self.settings.list_folders()))
+        return FileAccess(self.rules, wider, self.home, mode, self.further, self.settings.is_trusted)
 
-    def _found(self, name: str, given: Mapping[str, Any], access: Access) -> Decision:
+    def _decide_by_nature(self, name: str, given: Mapping[str, Any], access: FileAccess) -> Decision:
         if name == "Bash":  # which takes its time to be loaded, and many sessions run no command
-            from turnlog.agent.permissions.command.judge import Judge
+            from turnlog.agent.permissions.command.judge import CommandJudge
 
             command = given.get("command")
-            return Judge(command, access).decide() if isinstance(command, str) else Decision("ask", _BROKEN)
-        if name in READERS | EDITORS:
-            return self._file(name, given, access)
+            return (
+                CommandJudge(command, access).decide()
+                if isinstance(command, str)
+                else Decision("ask", _UNCHECKABLE_REASON)
+            )
+        if name in READ_TOOLS | EDIT_TOOLS:
+            return self._decide_file_call(name, given, access)
         if name in ("WebFetch", "Task", "Agent", "Skill"):
-            return self._named(name, given)
-        return self._spoken(name) or (ALLOWED if name in _FREE else _asking(name, "", (name,)))
+            return self._decide_named_call(name, given)
+        return self._apply_rules(name) or (ALLOW_DECISION if name in _FREE_TOOLS else _ask_decision(name, "", (name,)))
 
-    def _file(self, name: str, given: Mapping[str, Any], access: Access) -> Decision:
-        path = given.get(_PATHS.get(name, "file_path"), "." if _PATHS.get(name) == "path" else None)
+    def _decide_file_call(self, name: str, given: Mapping[str, Any], access: FileAccess) -> Decision:
+        path = given.get(_PATH_FIELDS.get(name, "file_path"), "." if _PATH_FIELDS.get(name) == "path" else None)
         if not isinstance(path, str):
-            return Decision("ask", _BROKEN, changes=name in EDITORS)
-        if name in EDITORS:
-            return access.write(path, tool=name)
-        found = access.read(path or ".", tool=name)
+            return Decision("ask", _UNCHECKABLE_REASON, changes=name in EDIT_TOOLS)
+        if name in EDIT_TOOLS:
+            return access.decide_write(path, tool=name)
+        found = access.decide_read(path or ".", tool=name)
         pattern = given.get("pattern") if name == "Glob" else None
-        if found.verdict == "allow" and isinstance(pattern, str) and _leads_away(pattern):
+        if found.verdict == "allow" and isinstance(pattern, str) and _may_leave_folder(pattern):
             start = re.split(r"[*?\[{]", pattern)[0]  # the search begins in the folder before the first of these
-            return worst(access.read(path or "/", tool=name) for path in (start, start.rpartition("/")[0]))
+            return pick_strictest(
+                access.decide_read(path or "/", tool=name) for path in (start, start.rpartition("/")[0])
+            )
         return found
 
-    def _named(self, name: str, given: Mapping[str, Any]) -> Decision:
+    def _decide_named_call(self, name: str, given: Mapping[str, Any]) -> Decision:
         """What is about a host, an agent or a skill."""
         tool = "Task" if name == "Agent" else name
-        key, default = _NAMES[tool]
+        key, default = _NAME_FIELDS[tool]
         chosen = str(given.get(key) or default)
         if tool == "WebFetch":
             chosen = urlsplit(chosen).hostname or ""
         if not chosen:
-            return Decision("ask", _BROKEN)
+            return Decision("ask", _UNCHECKABLE_REASON)
         fits = matches_host if tool == "WebFetch" else matches_name
-        if spoken := self._spoken(tool, lambda rule: fits(rule, chosen)):
+        if spoken := self._apply_rules(tool, lambda rule: fits(rule, chosen)):
             return spoken
         rule = f"{tool}({'domain:' if tool == 'WebFetch' else ''}{chosen})"
         is_plain = re.fullmatch(r"[\w.:-]+", chosen)  # and speaks of no more than this one
-        return ALLOWED if tool == "Task" else _asking(name, f" for {chosen}", (rule,) if is_plain else ())
+        return ALLOW_DECISION if tool == "Task" else _ask_decision(name, f" for {chosen}", (rule,) if is_plain else ())
 
-    def _spoken(self, tool: str, fits: Callable[[Rule], bool] = lambda _: False) -> Decision | None:
+    def _apply_rules(self, tool: str, fits: Callable[[PermissionRule], bool] = lambda _: False) -> Decision | None:
         """What the rules say of a call, in their order."""
         for kind in ("deny", "ask", "allow"):
-            named = next((rule for rule in self.rules.specific(kind, [tool]) if fits(rule)), None)
-            if rule := named or self.rules.bare(kind, tool):
+            named = next((rule for rule in self.rules.list_specific_rules(kind, [tool]) if fits(rule)), None)
+            if rule := named or self.rules.find_bare_rule(kind, tool):
                 return Decision(kind, "" if kind == "allow" else f"The rule {rule} says so.", is_firm=kind == "ask")
         return None
 
 
-def _asking(name: str, what: str, suggested: tuple[str, ...]) -> Decision:
+def _ask_decision(name: str, what: str, suggested: tuple[str, ...]) -> Decision:
     return Decision("ask", f"{name} needs permission{what}.", suggested)
 
 
-def is_readonly(place: Place) -> Callable[[str], bool]:
+def build_readonly_check(place: Workspace) -> Callable[[str], bool]:
     """Says of commands whether they would run without any rule: because all that they do is read."""
     guard = SettingsGuard(Settings())
     return lambda command: guard.decide("Bash", {"command": command}, place).verdict == "allow"
 
 
-def _leads_away(pattern: str) -> bool:
+def _may_leave_folder(pattern: str) -> bool:
     """Whether a pattern for names may lead out of the folder that it begins in."""
     return pattern.startswith(("/", "~", "\\")) or ".." in pattern.replace("\\", "/").split("/") or pattern[1:2] == ":"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from turnlog.agent.permissions.repository import completes_repository
-from turnlog.agent.permissions.rules import Rule
+from turnlog.agent.permissions.rules import PermissionRule
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -33,7 +33,7 @@ _MAX_STEPS = 4096
 """Names and links that are followed on the way to a file."""
 
 
-def spellings(name: str, base: Path, home: Path) -> tuple[Path, ...]:
+def list_spellings(name: str, base: Path, home: Path) -> tuple[Path, ...]:
     """A file by its name, and by the names that it has when links are followed, before `..` is resolved and after.
 
     A link into `/proc` means something else in every process, so that what it leads to in a command can't be known.
@@ -71,62 +71,71 @@ def _process_name(path: Path) -> Path | None:
 
 def lies_within(path: Path, folders: Iterable[Path]) -> bool:
     """Whether a path lies in one of some folders."""
-    return any(path.is_relative_to(name) for folder in folders for name in _both(folder))
+    return any(path.is_relative_to(name) for folder in folders for name in _list_folder_names(folder))
 
 
 def is_protected(path: Path) -> bool:
     """Whether a file is one of those by which other programs are told what to run."""
-    names = [plain(part).rstrip(". ") for part in path.parts]
+    names = [fold_file_name(part).rstrip(". ") for part in path.parts]
     if sys.platform == "win32" and any(":" in part or re.search(r"~\d", part) for part in path.parts[1:]):
         return True  # streams and short names
     if not PROTECTED_FOLDERS.isdisjoint(names) or not PROTECTED_FILES.isdisjoint(names[-1:]):
         return True
     if completes_repository(path, names):
         return True
-    folders, above = _searched(os.environ.get("PATH", ""))
+    folders, above = _list_program_folders(os.environ.get("PATH", ""))
     return path.parent in folders or path in above
 
 
 @cache
-def _searched(path: str) -> tuple[frozenset[Path], frozenset[Path]]:
+def _list_program_folders(path: str) -> tuple[frozenset[Path], frozenset[Path]]:
     """The folders in which programs are looked for, and those with all that are above them."""
-    folders = frozenset(name for folder in path.split(os.pathsep) for name in _both(Path(folder).absolute()))
+    folders = frozenset(
+        name for folder in path.split(os.pathsep) for name in _list_folder_names(Path(folder).absolute())
+    )
     return folders, frozenset(above for folder in folders for above in (folder, *folder.parents))
 
 
-def plain(name: str) -> str:
+def fold_file_name(name: str) -> str:
     """A name as a file system may see it that knows no case, no forms of letters and no marks without a width."""
     folded = unicodedata.normalize("NFKC", name).casefold()
     return "".join(char for char in folded if unicodedata.category(char) != "Cf")
 
 
-def matches(rule: Rule, path: Path, bases: Sequence[Path], home: Path) -> bool:
+def matches_path(rule: PermissionRule, path: Path, bases: Sequence[Path], home: Path) -> bool:
     """Whether a rule for paths speaks of a path; a relative pattern begins in any of the bases."""
     spec = (rule.spec or "").replace("\\", "/") if sys.platform == "win32" else rule.spec or ""
     if spec.startswith("//"):
-        return _within(spec[1:], path, [Path(path.anchor or "/")], rule)
+        return _matches_below_bases(spec[1:], path, [Path(path.anchor or "/")], rule)
     if spec == "~" or spec.startswith("~/"):
-        return _within(spec[1:] or "/**", path, [home], rule)
+        return _matches_below_bases(spec[1:] or "/**", path, [home], rule)
     if spec.startswith("/"):
-        return _within(spec, path, [rule.root], rule)
-    return _within(spec[1:] if spec.startswith("./") else spec, path, bases, rule)
+        return _matches_below_bases(spec, path, [rule.root], rule)
+    return _matches_below_bases(spec[1:] if spec.startswith("./") else spec, path, bases, rule)
 
 
-def _within(pattern: str, path: Path, bases: Sequence[Path], rule: Rule) -> bool:
-    names = [path.relative_to(name).as_posix() for base in bases for name in _both(base) if path.is_relative_to(name)]
-    if any(map(_spec(pattern).match_file, names)):
+def _matches_below_bases(pattern: str, path: Path, bases: Sequence[Path], rule: PermissionRule) -> bool:
+    names = [
+        path.relative_to(name).as_posix()
+        for base in bases
+        for name in _list_folder_names(base)
+        if path.is_relative_to(name)
+    ]
+    if any(map(_build_ignore_spec(pattern).match_file, names)):
         return True
     # What forbids holds for names in any case: some file systems see no difference.
-    return rule.kind != "allow" and any(_spec(plain(pattern)).match_file(plain(name)) for name in names)
+    return rule.kind != "allow" and any(
+        _build_ignore_spec(fold_file_name(pattern)).match_file(fold_file_name(name)) for name in names
+    )
 
 
 @cache
-def _spec(pattern: str) -> GitIgnoreSpec:
+def _build_ignore_spec(pattern: str) -> GitIgnoreSpec:
     from pathspec import GitIgnoreSpec
 
     return GitIgnoreSpec.from_lines([rf"\{pattern}" if pattern[:1] in ("!", "#") else pattern])
 
 
 @cache
-def _both(folder: Path) -> tuple[Path, ...]:
+def _list_folder_names(folder: Path) -> tuple[Path, ...]:
     return tuple(dict.fromkeys((Path(os.path.normpath(folder)), Path(os.path.realpath(folder)))))

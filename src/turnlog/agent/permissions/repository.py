@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 _MAX_GITFILE_BYTES = 8192
-_MARKS = frozenset({"head", "commondir"})
+_REPOSITORY_MARKS = frozenset({"head", "commondir"})
 """Every layout that git takes for a repository has a HEAD; a `commondir` says where the rest of it lies."""
-REPOSITORY_NAMES = _MARKS | frozenset(
+REPOSITORY_NAMES = _REPOSITORY_MARKS | frozenset(
     "config config.worktree gitdir hooks index info modules objects packed-refs refs worktrees .git".split()
 )
 """What git reads in a repository."""
@@ -32,16 +32,18 @@ class Repository(NamedTuple):
 
 def find_repository(folder: Path) -> Repository | None:
     """The repository that git would use in a folder; in doubt, what looks like one counts."""
-    real = _real(folder)  # git goes up from there, whatever links led to it
+    real = _resolve_real_path(folder)  # git goes up from there, whatever links led to it
     for path in (real, *real.parents):
         found = path / ".git"
         if found.is_file():
-            return Repository(_named_folder(found))
-        if _has(found, "HEAD") and (_has(found, "commondir") or (_has(found, "refs") and _has(found, "objects"))):
-            return Repository(_real(found))
+            return Repository(_read_gitfile_folder(found))
+        if _has_name(found, "HEAD") and (
+            _has_name(found, "commondir") or (_has_name(found, "refs") and _has_name(found, "objects"))
+        ):
+            return Repository(_resolve_real_path(found))
         # Git wants more than this of a HEAD, and finds it by links and by `commondir`: a guess would be too late.
-        if _has(path, "HEAD") and any(_has(path, name) for name in ("commondir", "refs", "objects")):
-            return Repository(_real(path), is_bare=True)
+        if _has_name(path, "HEAD") and any(_has_name(path, name) for name in ("commondir", "refs", "objects")):
+            return Repository(_resolve_real_path(path), is_bare=True)
     return None
 
 
@@ -56,23 +58,23 @@ def is_trusted_repository(folder: Path, trusted: Iterable[Path]) -> bool:
 
 def completes_repository(path: Path, names: Sequence[str]) -> bool:
     """Whether writing to a path makes its folder a repository, or changes one; `names` are its parts, case folded."""
-    if names and names[-1] in _MARKS:
+    if names and names[-1] in _REPOSITORY_MARKS:
         return True
     beside = zip(path.parents, reversed(names), strict=False)
-    return any(name in REPOSITORY_NAMES and _has(folder, "HEAD") for folder, name in beside)
+    return any(name in REPOSITORY_NAMES and _has_name(folder, "HEAD") for folder, name in beside)
 
 
-def _has(folder: Path, name: str) -> bool:
+def _has_name(folder: Path, name: str) -> bool:
     return os.path.lexists(folder / name)  # git takes a HEAD that leads nowhere for one too
 
 
-def _named_folder(file: Path) -> Path:
+def _read_gitfile_folder(file: Path) -> Path:
     """The folder that a `.git` file names."""
     with file.open("rb") as stream:
         text = stream.read(_MAX_GITFILE_BYTES).decode("utf-8", "surrogateescape")
     # As git does it: a blank before the name or behind it is part of the name.
-    return _real(file.parent / text.removeprefix("gitdir: ").rstrip("\r\n"))
+    return _resolve_real_path(file.parent / text.removeprefix("gitdir: ").rstrip("\r\n"))
 
 
-def _real(path: Path) -> Path:
+def _resolve_real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))

@@ -16,21 +16,21 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.agent.settings import Kind, Settings
+from turnlog.agent.settings import RuleKind, Settings
 
-READERS = frozenset({"Read", "Glob", "Grep", "NotebookRead", "LS"})
-EDITORS = frozenset({"Edit", "Write", "NotebookEdit", "MultiEdit"})
-_FORM = re.compile(r"([\w*-]+)(?:\((.*)\))?", re.DOTALL)
-_SAME = {"Agent": "Task", "KillBash": "KillShell"}
-_EVERYTHING = frozenset({"", "*", ":*", "**"})
-_NOTHING = frozenset({"", "*", ":*"})
+READ_TOOLS = frozenset({"Read", "Glob", "Grep", "NotebookRead", "LS"})
+EDIT_TOOLS = frozenset({"Edit", "Write", "NotebookEdit", "MultiEdit"})
+_RULE_PATTERN = re.compile(r"([\w*-]+)(?:\((.*)\))?", re.DOTALL)
+_TOOL_ALIASES = {"Agent": "Task", "KillBash": "KillShell"}
+_MATCH_ALL_SPECS = frozenset({"", "*", ":*", "**"})
+_IGNORED_ALLOW_SPECS = frozenset({"", "*", ":*"})
 """Left of these, what would allow: the real client takes them for nothing too. (`Edit(**)` is the project.)"""
 
 
-class Rule(NamedTuple):
+class PermissionRule(NamedTuple):
     """One rule."""
 
-    kind: Kind
+    kind: RuleKind
     tool: str
     spec: str | None
     """None if it speaks of every use of the tool."""
@@ -44,40 +44,48 @@ class Rule(NamedTuple):
         return f"{self.text} ({self.kind}, {where})"
 
 
-class Rules:
+class PermissionRules:
     """All rules that hold."""
 
     def __init__(self, settings: Settings) -> None:
         self.warnings: list[str] = []
-        kinds: tuple[Kind, ...] = ("deny", "ask", "allow")
-        self._of = {kind: tuple(self._read(settings, kind)) for kind in kinds}
+        kinds: tuple[RuleKind, ...] = ("deny", "ask", "allow")
+        self._of = {kind: tuple(self._parse_rules(settings, kind)) for kind in kinds}
 
-    def _read(self, settings: Settings, kind: Kind) -> Iterator[Rule]:
-        for text, layer in settings.rules(kind):
-            form = _FORM.fullmatch(text)
-            tool, spec = (_SAME.get(form[1], form[1]), form[2] and form[2].strip()) if form else ("", "")
-            if spec in _EVERYTHING and (kind != "allow" or (spec == "*" and tool not in READERS | EDITORS)):
+    def _parse_rules(self, settings: Settings, kind: RuleKind) -> Iterator[PermissionRule]:
+        for text, layer in settings.list_rules(kind):
+            form = _RULE_PATTERN.fullmatch(text)
+            tool, spec = (_TOOL_ALIASES.get(form[1], form[1]), form[2] and form[2].strip()) if form else ("", "")
+            if spec in _MATCH_ALL_SPECS and (kind != "allow" or (spec == "*" and tool not in READ_TOOLS | EDIT_TOOLS)):
                 spec = None
-            if form and spec not in _NOTHING and (tool != "WebFetch" or (spec or "domain:").startswith("domain:")):
-                yield Rule(kind, tool, spec, text, layer.name, layer.root)
+            if (
+                form
+                and spec not in _IGNORED_ALLOW_SPECS
+                and (tool != "WebFetch" or (spec or "domain:").startswith("domain:"))
+            ):
+                yield PermissionRule(kind, tool, spec, text, layer.name, layer.root)
                 continue
             hint = " (a host is written domain:HOST)" if tool == "WebFetch" else ""
             says = f"says nothing{hint}" if form else "is no rule"
             self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} {says}; it is ignored")
 
-    def bare(self, kind: Kind, tool: str) -> Rule | None:
+    def find_bare_rule(self, kind: RuleKind, tool: str) -> PermissionRule | None:
         """The rule that speaks of a tool as a whole."""
-        return next((rule for rule in self._of[kind] if rule.spec is None and _names(rule, tool)), None)
+        return next((rule for rule in self._of[kind] if rule.spec is None and _names_tool(rule, tool)), None)
 
-    def specific(self, kind: Kind, tools: Iterable[str]) -> list[Rule]:
+    def list_specific_rules(self, kind: RuleKind, tools: Iterable[str]) -> list[PermissionRule]:
         """The rules that speak of certain uses of tools."""
         wanted = set(tools)
         return [rule for rule in self._of[kind] if rule.spec is not None and rule.tool in wanted]
 
 
-def _names(rule: Rule, tool: str) -> bool:
-    tool = _SAME.get(tool, tool)
-    if rule.tool == tool or (rule.tool == "Edit" and tool in EDITORS) or (rule.tool == "Read" and tool in READERS):
+def _names_tool(rule: PermissionRule, tool: str) -> bool:
+    tool = _TOOL_ALIASES.get(tool, tool)
+    if (
+        rule.tool == tool
+        or (rule.tool == "Edit" and tool in EDIT_TOOLS)
+        or (rule.tool == "Read" and tool in READ_TOOLS)
+    ):
         return True
     if rule.tool.startswith("mcp__") and rule.tool.count("__") == 1 and tool.startswith(f"{rule.tool}__"):
         return True
@@ -85,7 +93,7 @@ def _names(rule: Rule, tool: str) -> bool:
     return bool(may_fit) and "*" in rule.tool and fnmatchcase(tool, rule.tool)
 
 
-def listed(texts: Sequence[str]) -> list[str]:
+def split_rule_list(texts: Sequence[str]) -> list[str]:
     """Rules as they are given on the command line: several words, or one with commas and blanks between rules."""
     found: list[str] = []
     for text in texts:
@@ -99,20 +107,20 @@ def listed(texts: Sequence[str]) -> list[str]:
     return [rule for rule in found if rule]
 
 
-def matches_name(rule: Rule, name: str) -> bool:
+def matches_name(rule: PermissionRule, name: str) -> bool:
     """Whether a rule for agents or skills speaks of one."""
     return fnmatchcase(name, (rule.spec or "").removesuffix(":*"))
 
 
-def matches_host(rule: Rule, host: str) -> bool:
+def matches_host(rule: PermissionRule, host: str) -> bool:
     """Whether a rule for the web speaks of a host."""
-    wanted, host = (_plain_host(text) for text in ((rule.spec or "").partition(":")[2], host))
+    wanted, host = (_normalise_host(text) for text in ((rule.spec or "").partition(":")[2], host))
     if wanted.startswith("*."):
         return host.endswith(wanted[1:])
     return wanted == "*" or (bool(wanted) and host == wanted)
 
 
-def _plain_host(name: str) -> str:
+def _normalise_host(name: str) -> str:
     """A host as it is asked for: without a dot at the end, other letters than those of ASCII encoded."""
     name = name.strip().lower().rstrip(".")
     try:
@@ -121,18 +129,18 @@ def _plain_host(name: str) -> str:
         return name
 
 
-def matches_command(rule: Rule, text: str) -> bool:
+def matches_command(rule: PermissionRule, text: str) -> bool:
     """Whether a rule for Bash speaks of a command."""
-    return _command(rule.spec or "").fullmatch(text) is not None
+    return _compile_command_pattern(rule.spec or "").fullmatch(text) is not None
 
 
-def is_exact(rule: Rule) -> bool:
+def is_exact_rule(rule: PermissionRule) -> bool:
     """Whether a rule for Bash speaks of one command and no other."""
     return "*" not in re.sub(r"\\.", "", rule.spec or "*")
 
 
 @cache
-def _command(spec: str) -> re.Pattern[str]:
+def _compile_command_pattern(spec: str) -> re.Pattern[str]:
     begin = re.sub(r"\s*[ :]\*\Z", "", spec)
     pieces = re.findall(r"\\.|.", begin, re.DOTALL)
     plain = [".*" if one == "*" else re.escape(one[1:] if one in (r"\*", r"\\") else one) for one in pieces]

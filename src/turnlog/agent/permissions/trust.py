@@ -7,51 +7,51 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from turnlog.agent.settings import decoded, rewrite
-from turnlog.session.health.statefile import NAME, state_file
+from turnlog.agent.settings import decode_settings, rewrite_settings
+from turnlog.session.health.statefile import STATE_FILE_NAME, find_state_file
 
-_TRUSTED = "hasTrustDialogAccepted"
-_EXTERNAL = "hasClaudeMdExternalIncludesApproved"
+_TRUSTED_KEY = "hasTrustDialogAccepted"
+_EXTERNAL_IMPORTS_KEY = "hasClaudeMdExternalIncludesApproved"
 
 
-def trusted(folder: Path, config_dir: Path) -> bool:
+def is_trusted_folder(folder: Path, config_dir: Path) -> bool:
     """Whether they trust a folder, or one above it."""
-    return _agreed(_TRUSTED, (folder, *folder.parents), config_dir)
+    return _has_agreed(_TRUSTED_KEY, (folder, *folder.parents), config_dir)
 
 
-def may_import(folder: Path, config_dir: Path) -> bool:
+def may_import_external(folder: Path, config_dir: Path) -> bool:
     """Whether instructions of a folder's project may bring in files from elsewhere."""
-    return _agreed(_EXTERNAL, (folder,), config_dir)
+    return _has_agreed(_EXTERNAL_IMPORTS_KEY, (folder,), config_dir)
 
 
-def _agreed(name: str, folders: tuple[Path, ...], config_dir: Path) -> bool:
-    path = state_file(config_dir)
+def _has_agreed(name: str, folders: tuple[Path, ...], config_dir: Path) -> bool:
+    path = find_state_file(config_dir)
     try:
-        state = decoded(path.read_bytes()) if path else {}
+        state = decode_settings(path.read_bytes()) if path else {}
     except OSError:
         return False
     projects = state.get("projects") if isinstance(state, Mapping) else None
     if not isinstance(projects, dict):
         return False
-    found = (projects.get(_key(folder)) for folder in folders)
+    found = (projects.get(_make_project_key(folder)) for folder in folders)
     return any(isinstance(project, dict) and project.get(name) is True for project in found)
 
 
-def trust(folder: Path, config_dir: Path) -> Path:
+def trust_folder(folder: Path, config_dir: Path) -> Path:
     """Note that a folder is trusted, as the real client does; give the file."""
 
     def accepted(state: Mapping[str, Any]) -> Mapping[str, Any] | None:
         projects = state.get("projects", {})
-        project = projects.get(_key(folder), {}) if isinstance(projects, dict) else None
+        project = projects.get(_make_project_key(folder), {}) if isinstance(projects, dict) else None
         if not isinstance(project, dict):
             return None
-        return {**state, "projects": {**projects, _key(folder): {**project, _TRUSTED: True}}}
+        return {**state, "projects": {**projects, _make_project_key(folder): {**project, _TRUSTED_KEY: True}}}
 
     usual = config_dir.parent if config_dir.name == ".claude" else config_dir
-    path = state_file(config_dir) or usual / NAME
-    rewrite(path, accepted, "projects is not what it should be", root=path.parent)
+    path = find_state_file(config_dir) or usual / STATE_FILE_NAME
+    rewrite_settings(path, accepted, "projects is not what it should be", root=path.parent)
     return path
 
 
-def _key(folder: Path) -> str:
+def _make_project_key(folder: Path) -> str:
     return unicodedata.normalize("NFC", folder.as_posix())

@@ -15,30 +15,30 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import uuid4
 
-from turnlog.agent.events import Denied, Event, Said, Streamed, TurnEnded
-from turnlog.agent.record.chain import VERSION
-from turnlog.agent.record.lines import made_up
-from turnlog.agent.spending import Spent, tokens_of
-from turnlog.session.usage.prices import Tokens, lookup, window
+from turnlog.agent.events import AnswerStreamed, CallDenied, EntryWritten, TurnEnded, TurnEvent
+from turnlog.agent.record.chain import RECORD_VERSION
+from turnlog.agent.record.lines import build_synthetic_line
+from turnlog.agent.spending import SpendingTally, count_priced_tokens
+from turnlog.session.usage.prices import PricedTokens, find_context_window, find_price
 
 if TYPE_CHECKING:
-    from turnlog.agent.loop import Loop
+    from turnlog.agent.loop import AgentLoop
 
-Form = Literal["text", "json", "stream-json"]
+PrintFormat = Literal["text", "json", "stream-json"]
 Object = Mapping[str, Any]
 Json = dict[str, Any]
 
-FORMS: tuple[Form, ...] = get_args(Form)
-PRINTED = ("compact", "context", "cost", "help", "model")
+PRINT_FORMATS: tuple[PrintFormat, ...] = get_args(PrintFormat)
+PRINTABLE_COMMANDS = ("compact", "context", "cost", "help", "model")
 """Commands of the client that make sense where nobody waits for the next prompt."""
-_SUBTYPES = {
+_SUBTYPES_BY_REASON = {
     "finished": "success",
     "error": "success",  # so it is in the real client, and `is_error` tells them apart
     "max_turns": "error_max_turns",
     "budget": "error_max_budget_usd",
     "interrupted": "error_during_execution",
 }
-_REASONS = {
+_TERMINAL_REASONS = {
     "finished": "completed",
     "error": "api_error",
     "max_turns": "max_turns",
@@ -47,12 +47,12 @@ _REASONS = {
 }
 
 
-class Printing:
+class TurnPrinter:
     """Tells a turn to whoever reads standard output."""
 
     def __init__(
         self,
-        form: Form,
+        form: PrintFormat,
         write: Callable[[Json], None],
         say: Callable[[str], None],
         *,
@@ -64,65 +64,65 @@ class Printing:
         self._partial = partial
         self._lock = threading.Lock()
         self._session_id = str(uuid4())
-        self._spent = Spent()
+        self._spent = SpendingTally()
         self._denied: list[Json] = []
         self._results = 0
         self._usage: dict[str, Object] = {}
         self._stop: str | None = None
 
-    def begin(self, loop: Loop, key_source: str = "none") -> None:
+    def begin_turn(self, loop: AgentLoop, key_source: str = "none") -> None:
         """Say what the turn has to work with; each turn is counted by itself."""
         self._session_id, self._spent = loop.record.session_id, loop.spent
         self._denied, self._results, self._usage, self._stop = [], 0, {}, None
         if self._form == "stream-json":
-            self._write(_init(loop, key_source))
+            self._write(_build_init_line(loop, key_source))
 
-    def watch(self, event: Event) -> None:
+    def watch(self, event: TurnEvent) -> None:
         """Take note of what happens, and tell it if everything is wanted; sub-agents call this at the same time."""
         with self._lock:
-            self._take(event)
+            self._handle_event(event)
 
-    def _take(self, event: Event) -> None:
-        if isinstance(event, Said):
-            self._count(event)
-        elif isinstance(event, Denied):
+    def _handle_event(self, event: TurnEvent) -> None:
+        if isinstance(event, EntryWritten):
+            self._count_entry(event)
+        elif isinstance(event, CallDenied):
             self._denied.append({"tool_name": event.name, "tool_use_id": event.call, "tool_input": dict(event.given)})
         if self._form == "stream-json":
-            for line in self._lines(event):
+            for line in self._build_event_lines(event):
                 self._write({**line, "session_id": self._session_id, "uuid": line.get("uuid") or str(uuid4())})
 
-    def end(self, loop: Loop, ended: TurnEnded) -> int:
+    def end_turn(self, loop: AgentLoop, ended: TurnEnded) -> int:
         """Tell what came of the turn; the exit status."""
         if self._form == "text":
-            self._say(_in_words(ended, loop))
+            self._say(_describe_end(ended, loop))
         else:
-            self._write(self._result(ended))
+            self._write(self._build_result(ended))
         return int(ended.reason != "finished")
 
-    def broken(self, trouble: str) -> None:
+    def print_failure(self, trouble: str) -> None:
         """Tell programs that a turn could not begin, or not go on; people are told on standard error."""
         if self._form != "text":
-            self._write(self._result(TurnEnded("broken", trouble, 0, 0)))
+            self._write(self._build_result(TurnEnded("broken", trouble, 0, 0)))
 
-    def replay(self, content: Any, uuid: str | None = None) -> None:
+    def replay_message(self, content: Any, uuid: str | None = None) -> None:
         """Say again what a program said."""
         around = {"session_id": self._session_id, "parent_tool_use_id": None, "uuid": uuid or str(uuid4())}
         self._write({"type": "user", "message": {"role": "user", "content": content}, **around, "isReplay": True})
 
-    def command(self, loop: Loop, name: str, text: str, milliseconds: int) -> int:
+    def print_command_result(self, loop: AgentLoop, name: str, text: str, milliseconds: int) -> int:
         """Tell what a command of the client gave, in the place of a turn."""
         if self._form == "text":
             self._say(text)
             return 0
         if self._form == "stream-json" and text:
-            message = made_up(text, str(uuid4()))["message"]
+            message = build_synthetic_line(text, str(uuid4()))["message"]
             around = {"parent_tool_use_id": None, "session_id": self._session_id, "uuid": str(uuid4())}
             self._write({"type": "assistant", "message": message, **around})
-        told = self._result(TurnEnded("finished", text, milliseconds, 0))
+        told = self._build_result(TurnEnded("finished", text, milliseconds, 0))
         self._write({**told, "num_turns": 0, "stop_reason": None, "local_command": name})
         return 0
 
-    def _count(self, event: Said) -> None:
+    def _count_entry(self, event: EntryWritten) -> None:
         entry = event.entry
         message = entry.get("message")
         if event.agent is not None or not isinstance(message, Mapping):
@@ -130,21 +130,21 @@ class Printing:
         if entry.get("type") == "assistant":
             self._usage[f"{message.get('id')} {entry.get('requestId')}"] = message.get("usage") or {}
             self._stop = message.get("stop_reason")
-        elif _is_result(entry):
+        elif _is_result_entry(entry):
             self._results += 1
 
-    def _lines(self, event: Event) -> Iterator[Json]:
-        if isinstance(event, Streamed) and self._partial and event.event.data:
+    def _build_event_lines(self, event: TurnEvent) -> Iterator[Json]:
+        if isinstance(event, AnswerStreamed) and self._partial and event.event.data:
             yield {"type": "stream_event", "event": dict(event.event.data), "parent_tool_use_id": event.agent}
-        elif isinstance(event, Denied):
+        elif isinstance(event, CallDenied):
             names = {"tool_name": event.name, "tool_use_id": event.call, "message": event.reason}
             yield {"type": "system", "subtype": "permission_denied", **names}
-        elif isinstance(event, Said):
-            yield from _entry(event.entry, event.agent)
+        elif isinstance(event, EntryWritten):
+            yield from _build_entry_lines(event.entry, event.agent)
 
-    def _result(self, ended: TurnEnded) -> Json:
+    def _build_result(self, ended: TurnEnded) -> Json:
         is_error = ended.reason != "finished"
-        subtype = _SUBTYPES.get(ended.reason, "error_during_execution")
+        subtype = _SUBTYPES_BY_REASON.get(ended.reason, "error_during_execution")
         told: Json = {"result": ended.text} if subtype == "success" else {"errors": [ended.text] if ended.text else []}
         return {
             "type": "result",
@@ -155,30 +155,32 @@ class Printing:
             "num_turns": 1 + self._results,
             **told,
             "stop_reason": self._stop,
-            "terminal_reason": _REASONS.get(ended.reason, ended.reason),
+            "terminal_reason": _TERMINAL_REASONS.get(ended.reason, ended.reason),
             "session_id": self._session_id,
             "total_cost_usd": self._spent.dollars,
-            "usage": _usage(self._usage.values()),
-            "modelUsage": {name: _model(name, used.tokens, used.dollars) for name, used in self._spent.models.items()},
+            "usage": _build_usage(self._usage.values()),
+            "modelUsage": {
+                name: _build_model_usage(name, used.tokens, used.dollars) for name, used in self._spent.models.items()
+            },
             "permission_denials": self._denied,
             "uuid": str(uuid4()),
         }
 
 
-def _init(loop: Loop, key_source: str) -> Json:
+def _build_init_line(loop: AgentLoop, key_source: str) -> Json:
     setup = loop.setup
     return {
         "type": "system",
         "subtype": "init",
         "cwd": str(setup.place.root),
         "session_id": loop.record.session_id,
-        "tools": list(loop.tools()),
+        "tools": list(loop.list_tools()),
         "mcp_servers": [],
         "model": setup.name,
         "permissionMode": setup.guard.mode,
-        "slash_commands": list(PRINTED),
+        "slash_commands": list(PRINTABLE_COMMANDS),
         "apiKeySource": key_source,
-        "claude_code_version": VERSION,
+        "claude_code_version": RECORD_VERSION,
         "output_style": "default",
         "agents": list(setup.agents),
         "skills": [],
@@ -187,7 +189,7 @@ def _init(loop: Loop, key_source: str) -> Json:
     }
 
 
-def _entry(entry: Object, agent: str | None) -> Iterator[Json]:
+def _build_entry_lines(entry: Object, agent: str | None) -> Iterator[Json]:
     """An entry of the session as programs are told of it; what only the client itself reads is not told."""
     kind = entry.get("type")
     around = {"parent_tool_use_id": agent, "uuid": entry.get("uuid"), "timestamp": entry.get("timestamp")}
@@ -195,7 +197,7 @@ def _entry(entry: Object, agent: str | None) -> Iterator[Json]:
         named = {"request_id": entry["requestId"]} if "requestId" in entry else {}
         failed = {"error": entry["error"]} if "error" in entry else {}
         yield {"type": "assistant", "message": entry["message"], **around, **named, **failed}
-    elif kind == "user" and _is_result(entry):
+    elif kind == "user" and _is_result_entry(entry):
         told = {"tool_use_result": entry["toolUseResult"]} if "toolUseResult" in entry else {}
         yield {"type": "user", "message": entry["message"], **around, **told}
     elif kind == "system" and entry.get("subtype") == "compact_boundary":
@@ -204,13 +206,13 @@ def _entry(entry: Object, agent: str | None) -> Iterator[Json]:
         yield {"type": "system", "subtype": "compact_boundary", "compact_metadata": told, "uuid": entry.get("uuid")}
 
 
-def _is_result(entry: Object) -> bool:
+def _is_result_entry(entry: Object) -> bool:
     message = entry.get("message")
     content = message.get("content") if isinstance(message, Mapping) else None
     return isinstance(content, list) and any(block.get("type") == "tool_result" for block in content)
 
 
-def _in_words(ended: TurnEnded, loop: Loop) -> str:
+def _describe_end(ended: TurnEnded, loop: AgentLoop) -> str:
     limits = loop.setup.limits
     words = {
         "max_turns": f"Error: Reached max turns ({limits.turns})",
@@ -220,9 +222,11 @@ def _in_words(ended: TurnEnded, loop: Loop) -> str:
     return words.get(ended.reason) or ended.text
 
 
-def _usage(of_answers: Any) -> Json:
+def _build_usage(of_answers: Any) -> Json:
     tokens = (
-        Tokens(*map(sum, zip(*(tokens_of(usage) for usage in of_answers), strict=True))) if of_answers else Tokens()
+        PricedTokens(*map(sum, zip(*(count_priced_tokens(usage) for usage in of_answers), strict=True)))
+        if of_answers
+        else PricedTokens()
     )
     return {
         "input_tokens": tokens.input,
@@ -238,8 +242,8 @@ def _usage(of_answers: Any) -> Json:
     }
 
 
-def _model(name: str, tokens: Tokens, dollars: float) -> Json:
-    price = lookup(name)
+def _build_model_usage(name: str, tokens: PricedTokens, dollars: float) -> Json:
+    price = find_price(name)
     return {
         "inputTokens": tokens.input,
         "outputTokens": tokens.output,
@@ -247,6 +251,6 @@ def _model(name: str, tokens: Tokens, dollars: float) -> Json:
         "cacheCreationInputTokens": tokens.cache_write_5m + tokens.cache_write_1h,
         "webSearchRequests": tokens.web_searches,
         "costUSD": dollars,
-        "contextWindow": window(name) or 0,
+        "contextWindow": find_context_window(name) or 0,
         "maxOutputTokens": (price.max_output if price else None) or 0,
     }

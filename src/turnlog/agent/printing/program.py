@@ -12,16 +12,16 @@ from typing import Any
 from uuid import uuid4
 
 from turnlog.agent.permissions.decision import Decision
-from turnlog.agent.person import Leave
-from turnlog.agent.tools.tool import Question, an_object
-from turnlog.model.failures import Cancelled
+from turnlog.agent.person import PermissionAnswer
+from turnlog.agent.tools.tool import Question, to_object
+from turnlog.model.failures import RequestCancelled
 
 Object = Mapping[str, Any]
-_ASKS = {"question": "AskUserQuestion", "plan": "ExitPlanMode"}
-_GONE = {"behavior": "deny", "message": "nobody is there to be asked any more"}
+_TOOLS_BY_QUESTION_KIND = {"question": "AskUserQuestion", "plan": "ExitPlanMode"}
+_GONE_RESPONSE = {"behavior": "deny", "message": "nobody is there to be asked any more"}
 
 
-class Program:
+class ProgramPerson:
     """Somebody who is asked in lines of JSON; several threads may ask at the same time."""
 
     def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
@@ -31,32 +31,36 @@ class Program:
         self._answers: dict[str, Object] = {}
         self._is_gone = False
 
-    def permit(self, name: str, given: Object, decision: Decision, agent: str | None) -> Leave:
+    def permit(self, name: str, given: Object, decision: Decision, agent: str | None) -> PermissionAnswer:
         """Whether a call may be made."""
         request = {"subtype": "can_use_tool", "tool_name": name, "input": dict(given), "permission_suggestions": []}
         more = {"decision_reason": decision.reason} if decision.reason else {}
-        answer = self._asked({**request, **more})
+        answer = self._send_request({**request, **more})
         if answer.get("behavior") == "allow":
             changed = answer.get("updatedInput")
             if changed is not None and not isinstance(changed, Mapping):
-                return Leave("no", "The program that was asked gave back an input that is no object.")
-            return Leave("once", given=changed)
+                return PermissionAnswer("no", "The program that was asked gave back an input that is no object.")
+            return PermissionAnswer("once", given=changed)
         if answer.get("interrupt") is True:
-            return Leave("no")
-        return Leave("no", str(answer.get("message") or "The program that was asked does not allow it."))
+            return PermissionAnswer("no")
+        return PermissionAnswer("no", str(answer.get("message") or "The program that was asked does not allow it."))
 
     def answer(self, question: Question) -> Object:
         """What is said to a question or a plan: that stands in what the call is given back with."""
-        request = {"subtype": "can_use_tool", "tool_name": _ASKS[question.kind], "input": dict(question.given)}
-        answer = self._asked({**request, "tool_use_id": question.call, "requires_user_interaction": True})
+        request = {
+            "subtype": "can_use_tool",
+            "tool_name": _TOOLS_BY_QUESTION_KIND[question.kind],
+            "input": dict(question.given),
+        }
+        answer = self._send_request({**request, "tool_use_id": question.call, "requires_user_interaction": True})
         if answer.get("interrupt") is True:
-            raise Cancelled("cancelled")
+            raise RequestCancelled("cancelled")
         if answer.get("behavior") != "allow":
             return {"words": str(answer.get("message") or "")}
-        given = an_object(answer.get("updatedInput"))
-        return {**given, "answers": given.get("answers"), "approved": True, "mode": _mode(answer)}
+        given = to_object(answer.get("updatedInput"))
+        return {**given, "answers": given.get("answers"), "approved": True, "mode": _read_wanted_mode(answer)}
 
-    def heard(self, response: Object) -> None:
+    def accept_response(self, response: Object) -> None:
         """Take an answer that came."""
         told = response.get("response") if response.get("subtype") == "success" else None
         failure = {"behavior": "deny", "message": str(response.get("error") or "The program that was asked failed.")}
@@ -65,19 +69,19 @@ class Program:
                 self._answers[name] = told if isinstance(told, Mapping) else failure
                 self._lock.notify_all()
 
-    def withdraw(self) -> None:
+    def withdraw_questions(self) -> None:
         """Whoever waits for an answer does so no longer: the turn is over."""
         with self._lock:
             self._answers |= {name: {"behavior": "deny", "interrupt": True} for name in self._waiting}
             self._lock.notify_all()
 
-    def left(self) -> None:
+    def close_answers(self) -> None:
         """No more answers will come."""
         with self._lock:
             self._is_gone = True
             self._lock.notify_all()
 
-    def _asked(self, request: dict[str, Any]) -> Object:
+    def _send_request(self, request: dict[str, Any]) -> Object:
         name = str(uuid4())
         with self._lock:
             self._waiting.add(name)
@@ -85,10 +89,10 @@ class Program:
         with self._lock:
             self._lock.wait_for(lambda: name in self._answers or self._is_gone)
             self._waiting.discard(name)
-            return self._answers.pop(name, _GONE)
+            return self._answers.pop(name, _GONE_RESPONSE)
 
 
-def _mode(answer: Object) -> str | None:
+def _read_wanted_mode(answer: Object) -> str | None:
     """The permission mode that an answer wants (`updatedPermissions`), if any."""
     wanted = answer.get("updatedPermissions")
     updates = [one for one in wanted if isinstance(one, Mapping)] if isinstance(wanted, list) else []

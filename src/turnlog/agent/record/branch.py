@@ -5,39 +5,39 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from turnlog.entries.window import open_regular, read_at
+from turnlog.entries.window import open_regular_file, read_at
 
-_REF = "ref: refs/heads/"
-_POINTER = "gitdir:"
-_LONGEST = 4096
-DETACHED = "HEAD"
+_HEAD_REF_PREFIX = "ref: refs/heads/"
+_GITDIR_PREFIX = "gitdir:"
+_MAX_HEAD_BYTES = 4096
+DETACHED_HEAD = "HEAD"
 """What the client calls a commit that is checked out without a branch, and a folder that is in no repository."""
 
 
-def branch(cwd: Path) -> str:
+def read_git_branch(cwd: Path) -> str:
     """The branch that a folder is on."""
     for folder in (cwd, *cwd.parents):
         try:
-            head = _first_line(_git_dir(folder / ".git") / "HEAD")
+            head = _read_first_line(_find_git_dir(folder / ".git") / "HEAD")
         except (OSError, ValueError):
             continue
-        return head.removeprefix(_REF) if head.startswith(_REF) else DETACHED
-    return DETACHED
+        return head.removeprefix(_HEAD_REF_PREFIX) if head.startswith(_HEAD_REF_PREFIX) else DETACHED_HEAD
+    return DETACHED_HEAD
 
 
-def _git_dir(path: Path) -> Path:
+def _find_git_dir(path: Path) -> Path:
     """The folder of git; in a worktree a file names it."""
     if path.is_dir():
         return path
-    line = _first_line(path)
-    if not line.startswith(_POINTER):
+    line = _read_first_line(path)
+    if not line.startswith(_GITDIR_PREFIX):
         raise ValueError("names no folder of git")
-    return path.parent / line.removeprefix(_POINTER).strip()
+    return path.parent / line.removeprefix(_GITDIR_PREFIX).strip()
 
 
-def _first_line(path: Path) -> str:
-    fd, _ = open_regular(path)
+def _read_first_line(path: Path) -> str:
+    fd, _ = open_regular_file(path)
     try:
-        return read_at(fd, 0, _LONGEST).partition(b"\n")[0].decode("utf-8", "replace").strip()
+        return read_at(fd, 0, _MAX_HEAD_BYTES).partition(b"\n")[0].decode("utf-8", "replace").strip()
     finally:
         os.close(fd)

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.entries import writer
-from turnlog.entries.patch import encoded
-from turnlog.entries.window import lines_of, open_regular, read_at
+from turnlog.entries.patch import encode_json_line
+from turnlog.entries.window import open_regular_file, read_at, split_lines
 from turnlog.errors import Busy, Changed, TurnlogError
 
-_REMEDY = "nothing more was written; resume the session to go on from there"
+_RESUME_REMEDY = "nothing more was written; resume the session to go on from there"
 
 
-class Ledger:
+class SessionAppender:
     """One file, and how far it is known."""
 
     def __init__(self, path: Path, root: Path, size: int | None = None) -> None:
@@ -31,52 +31,52 @@ class Ledger:
         self._inode = 0 if size is None else path.stat().st_ino
 
     @property
-    def is_there(self) -> bool:
+    def file_exists(self) -> bool:
         """Whether the file exists."""
         return self._size is not None
 
-    def add(self, bodies: Sequence[Any], *, flush: bool = False) -> None:
+    def append_bodies(self, bodies: Sequence[Any], *, flush: bool = False) -> None:
         """Write lines behind all others, in one go."""
-        self.put(b"".join(encoded(body) + b"\n" for body in bodies), flush=flush)
+        self.append_bytes(b"".join(encode_json_line(body) + b"\n" for body in bodies), flush=flush)
 
-    def put(self, data: bytes, *, flush: bool = False) -> None:
+    def append_bytes(self, data: bytes, *, flush: bool = False) -> None:
         """Write whole lines behind all others, as they are."""
         try:
             if self._size is None:
-                self._create(data)
+                self._create_file(data)
             else:
-                self._must_be_known()
-                self._size = writer.append(self.path, data, root=self.root, flush=flush) + len(data)
+                self._check_unchanged()
+                self._size = writer.append_lines(self.path, data, root=self.root, flush=flush) + len(data)
         except OSError as error:
             raise TurnlogError(f"{self.path}: {error.strerror or error}; the session was not written") from None
 
-    def _create(self, data: bytes) -> None:
-        writer.inside(self.path, self.root)
+    def _create_file(self, data: bytes) -> None:
+        writer.resolve_inside(self.path, self.root)
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            writer.create(self.path, data, root=self.root)
+            writer.create_file(self.path, data, root=self.root)
         except FileExistsError:
-            raise Busy(f"{self.path}: another process began a session of this id; {_REMEDY}") from None
+            raise Busy(f"{self.path}: another process began a session of this id; {_RESUME_REMEDY}") from None
         self._size, self._inode = len(data), self.path.stat().st_ino
 
-    def _must_be_known(self) -> None:
+    def _check_unchanged(self) -> None:
         """See that the file is what it was; lines that describe the session may have come."""
         status = self.path.stat()
         known = self._size or 0
         if status.st_ino != self._inode or status.st_size < known:
-            raise Changed(f"{self.path}: was replaced or cut by another process; {_REMEDY}")
+            raise Changed(f"{self.path}: was replaced or cut by another process; {_RESUME_REMEDY}")
         if status.st_size > known:
-            self._look_at(known, status.st_size)
+            self._check_added_lines(known, status.st_size)
             self._size = status.st_size
 
-    def _look_at(self, start: int, end: int) -> None:
-        from turnlog.entries.reader import scan  # seldom: only where somebody else wrote
+    def _check_added_lines(self, start: int, end: int) -> None:
+        from turnlog.entries.reader import scan_lines  # seldom: only where somebody else wrote
 
-        fd, _ = open_regular(self.path)
+        fd, _ = open_regular_file(self.path)
         try:
             added = read_at(fd, start, end - start)
         finally:
             os.close(fd)
-        for piece in scan(lines_of(added)):
+        for piece in scan_lines(split_lines(added)):
             if getattr(piece.item, "uuid", None):
-                raise Busy(f"{self.path}: another process goes on with this session; {_REMEDY}")
+                raise Busy(f"{self.path}: another process goes on with this session; {_RESUME_REMEDY}")

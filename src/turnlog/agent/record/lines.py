@@ -10,22 +10,22 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from turnlog.agent.tools.tool import Result
-from turnlog.model.answer import Answer
+from turnlog.agent.tools.tool import CallResult
+from turnlog.model.answer import ModelAnswer
 
 Object = Mapping[str, Any]
-Body = dict[str, Any]
-Content = str | Sequence[Object]
+LineBody = dict[str, Any]
+LineContent = str | Sequence[Object]
 
-SYNTHETIC = "<synthetic>"
+SYNTHETIC_MODEL = "<synthetic>"
 """The model of an answer that the client itself made up."""
-CAVEAT = (
+LOCAL_COMMAND_CAVEAT = (
     "<local-command-caveat>What follows comes from a command that the user ran in the client itself. It needs no "
     "answer, unless the user asks about it.</local-command-caveat>"
 )
-INTERRUPTED = "[Request interrupted by user]"
-INTERRUPTED_CALL = "[Request interrupted by user for tool use]"
-NOTHING = "(no output)"
+INTERRUPTED_TEXT = "[Request interrupted by user]"
+INTERRUPTED_CALL_TEXT = "[Request interrupted by user for tool use]"
+NO_OUTPUT_TEXT = "(no output)"
 _NO_TOKENS = {
     "input_tokens": 0,
     "output_tokens": 0,
@@ -33,37 +33,37 @@ _NO_TOKENS = {
     "cache_read_input_tokens": 0,
     "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
 }
-_ERROR = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
-_LONGEST_PROMPT = 200
+_TOOL_ERROR_PATTERN = re.compile(r"<tool_use_error>(.*)</tool_use_error>", re.DOTALL)
+_MAX_PROMPT_CHARS = 200
 
 
-class Parted(NamedTuple):
+class PromptParts(NamedTuple):
     """A prompt in lines of one block each."""
 
     before: Sequence[Object]
-    own: Content
+    own: LineContent
     """What stands for the prompt: its first text."""
     behind: Sequence[Object]
 
 
-def parted(content: Content) -> Parted:
+def split_prompt(content: LineContent) -> PromptParts:
     """A prompt of several blocks, cut where its first text stands."""
     if isinstance(content, str) or len(content) < 2:
-        return Parted((), content, ())
+        return PromptParts((), content, ())
     at = next((at for at, block in enumerate(content) if block.get("type") == "text"), 0)
-    return Parted(content[:at], content[at : at + 1], content[at + 1 :])
+    return PromptParts(content[:at], content[at : at + 1], content[at + 1 :])
 
 
 # -- links of the chain
 
 
-def user(content: Content, prompt_id: str | None, **fields: Any) -> Body:
+def build_user_line(content: LineContent, prompt_id: str | None, **fields: Any) -> LineBody:
     """Something that is said to the model."""
     message = {"role": "user", "content": content if isinstance(content, str) else [*content]}
     return {"promptId": prompt_id, "type": "user", "message": message, **fields}
 
 
-def assistant(answer: Answer, block: Object) -> Body:
+def build_assistant_line(answer: ModelAnswer, block: Object) -> LineBody:
     """A part of an answer: the client writes a line for each block, and the same around all of them."""
     message = {
         "id": answer.id,
@@ -79,58 +79,58 @@ def assistant(answer: Answer, block: Object) -> Body:
     return {"message": message, **named, "type": "assistant"}
 
 
-def made_up(text: str, message_id: str, **fields: Any) -> Body:
+def build_synthetic_line(text: str, message_id: str, **fields: Any) -> LineBody:
     """An answer that no model gave."""
-    answer = Answer((), "stop_sequence", _NO_TOKENS, message_id, SYNTHETIC, "")
-    return {**assistant(answer, {"type": "text", "text": text}), **fields}
+    answer = ModelAnswer((), "stop_sequence", _NO_TOKENS, message_id, SYNTHETIC_MODEL, "")
+    return {**build_assistant_line(answer, {"type": "text", "text": text}), **fields}
 
 
-def result(call: str, given: Result) -> Body:
+def build_result_block(call: str, given: CallResult) -> LineBody:
     """The block that answers a call, on disk as in requests; the API takes no empty texts in it."""
-    content: Content = given.content
+    content: LineContent = given.content
     if not isinstance(content, str):
         content = [block for block in content if block.get("type") != "text" or str(block.get("text") or "").strip()]
-    block = {"tool_use_id": call, "type": "tool_result", "content": content or NOTHING}
+    block = {"tool_use_id": call, "type": "tool_result", "content": content or NO_OUTPUT_TEXT}
     return {**block, "is_error": True} if given.is_error else block
 
 
-def structured(given: Result) -> Any:
+def build_structured_result(given: CallResult) -> Any:
     """What the client records of a result beside what the model is told; of an error, its text."""
     if given.structured is not None or not given.is_error:
         return given.structured
-    text = text_of(given.content)
-    if found := _ERROR.fullmatch(text):
+    text = extract_content_text(given.content)
+    if found := _TOOL_ERROR_PATTERN.fullmatch(text):
         text = found[1].removeprefix("Error: ")
     return f"Error: {text}"
 
 
-def system(subtype: str, **fields: Any) -> Body:
+def build_system_line(subtype: str, **fields: Any) -> LineBody:
     """Something that the client tells of itself; it is not sent."""
     return {"type": "system", "subtype": subtype, **fields}
 
 
-def boundary(trigger: str, before: int, milliseconds: int) -> Body:
+def build_boundary_line(trigger: str, before: int, milliseconds: int) -> LineBody:
     """The line behind which a summary takes the place of all that was said."""
     facts = {"trigger": trigger, "preTokens": before, "durationMs": milliseconds}
-    return system(
+    return build_system_line(
         "compact_boundary", content="Conversation compacted", isMeta=False, level="info", compactMetadata=facts
     )
 
 
-def progress(call: str, number: int, data: Object) -> Body:
+def build_progress_line(call: str, number: int, data: Object) -> LineBody:
     """How a call gets on."""
     kind = str(data.get("type") or "tool_progress").replace("_", "-")
     return {"type": "progress", "data": {**data}, "toolUseID": f"{kind}-{number}", "parentToolUseID": call}
 
 
-def command(name: str, args: str) -> str:
+def format_command(name: str, args: str) -> str:
     """A slash command as it stands in a prompt."""
     word = name.lstrip("/")
     parts = (("name", f"/{word}"), ("message", word), ("args", args))
     return "\n            ".join(f"<command-{tag}>{text}</command-{tag}>" for tag, text in parts)
 
 
-def stdout(text: str) -> str:
+def format_command_output(text: str) -> str:
     """What a slash command printed, as it stands in a prompt."""
     return f"<local-command-stdout>{text}</local-command-stdout>"
 
@@ -138,15 +138,15 @@ def stdout(text: str) -> str:
 # -- what describes the session
 
 
-def last_prompt(text: str, leaf: str, session_id: str) -> Body:
+def build_last_prompt_line(text: str, leaf: str, session_id: str) -> LineBody:
     """Where the newest client goes on, and what its list shows."""
     plain = " ".join(text.split())
-    short = plain if len(plain) <= _LONGEST_PROMPT else plain[:_LONGEST_PROMPT].rstrip() + "…"
+    short = plain if len(plain) <= _MAX_PROMPT_CHARS else plain[:_MAX_PROMPT_CHARS].rstrip() + "…"
     said = {"lastPrompt": short} if short else {}
     return {"type": "last-prompt", **said, "leafUuid": leaf, "sessionId": session_id}
 
 
-def titles(text: str, session_id: str, *, by_model: bool) -> list[Body]:
+def build_title_lines(text: str, session_id: str, *, by_model: bool) -> list[LineBody]:
     """The name of a session: a person's wins over a model's."""
     if by_model:
         return [{"type": "ai-title", "aiTitle": text, "sessionId": session_id}]
@@ -156,7 +156,7 @@ def titles(text: str, session_id: str, *, by_model: bool) -> list[Body]:
     ]
 
 
-def text_of(content: Content) -> str:
+def extract_content_text(content: LineContent) -> str:
     """The words of a content."""
     if isinstance(content, str):
         return content

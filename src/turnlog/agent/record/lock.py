@@ -10,12 +10,12 @@ from pathlib import Path
 
 from turnlog.errors import Busy, TurnlogError
 
-_OPEN = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_HELD = 1 << 20
+_OPEN_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_LOCKED_BYTE_OFFSET = 1 << 20
 """The byte that is locked where locked bytes can't be read (Windows): behind what the file says."""
 
 
-class Lock:
+class SessionLock:
     """A file that stands for a session, locked; it says by whom."""
 
     def __init__(self, path: Path, fd: int) -> None:
@@ -23,19 +23,19 @@ class Lock:
         self._fd = fd
 
     @classmethod
-    def of(cls, session: Path, folder: Path) -> Lock:
+    def acquire(cls, session: Path, folder: Path) -> SessionLock:
         """Lock a session; Busy if another process did."""
         name = blake2b(os.fsencode(os.path.realpath(session)), digest_size=16).hexdigest()
         path = folder / f"{name}.lock"
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             while True:
-                fd = os.open(path, _OPEN, 0o600)
-                if not _hold(fd):
+                fd = os.open(path, _OPEN_FLAGS, 0o600)
+                if not _try_lock(fd):
                     raise Busy(
-                        f"{session.stem}: {_holder(fd)} has it open; end that, or go on in a copy (--fork-session)"
+                        f"{session.stem}: {_read_holder(fd)} has it open; end that, or go on in a copy (--fork-session)"
                     )
-                if _is_at(fd, path):
+                if _is_file_at(fd, path):
                     break
                 os.close(fd)  # its owner removed it in the moment before it was locked
         except OSError as error:
@@ -55,12 +55,12 @@ class Lock:
         self._fd = -1
 
 
-def _hold(fd: int) -> bool:
+def _try_lock(fd: int) -> bool:
     try:
         if sys.platform == "win32":  # pragma: no cover - needs that system
             import msvcrt
 
-            os.lseek(fd, _HELD, os.SEEK_SET)
+            os.lseek(fd, _LOCKED_BYTE_OFFSET, os.SEEK_SET)
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
             os.lseek(fd, 0, os.SEEK_SET)
         else:
@@ -74,7 +74,7 @@ def _hold(fd: int) -> bool:
     return True
 
 
-def _is_at(fd: int, path: Path) -> bool:
+def _is_file_at(fd: int, path: Path) -> bool:
     """Whether a name still leads to the file that was opened."""
     try:
         return os.path.samestat(os.fstat(fd), path.stat())
@@ -82,7 +82,7 @@ def _is_at(fd: int, path: Path) -> bool:
         return False
 
 
-def _holder(fd: int) -> str:
+def _read_holder(fd: int) -> str:
     """Who wrote down that they hold a file; it is closed."""
     said = b""
     with contextlib.suppress(OSError):

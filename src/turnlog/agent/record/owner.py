@@ -16,23 +16,23 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turnlog.agent.record.chain import ENTRYPOINT, VERSION
-from turnlog.agent.record.lock import Lock
-from turnlog.entries.clients import identity, row
-from turnlog.entries.patch import encoded
+from turnlog.agent.record.chain import ENTRYPOINT, RECORD_VERSION
+from turnlog.agent.record.lock import SessionLock
+from turnlog.entries.clients import read_client_file, read_process_identity
+from turnlog.entries.patch import encode_json_line
 from turnlog.errors import Busy
 
 if TYPE_CHECKING:
-    from turnlog.edit.busy import Sign
+    from turnlog.edit.busy import OpenSign
 
-_DEEPEST = 64
-_PROC = Path("/proc")
+_MAX_ANCESTORS = 64
+_PROC_FOLDER = Path("/proc")
 
 
-class Owner:
+class SessionHolder:
     """Holds a session until it is closed, or until the process ends."""
 
-    def __init__(self, path: Path, lock: Lock, registration: Path | None, said: dict[str, Any]) -> None:
+    def __init__(self, path: Path, lock: SessionLock, registration: Path | None, said: dict[str, Any]) -> None:
         self.path = path
         self.warnings: tuple[str, ...] = ()
         """What is not certain: a client of another machine that can't be asked."""
@@ -40,93 +40,96 @@ class Owner:
         self._registration = registration
         self._said = said
 
-    def __enter__(self) -> Owner:
+    def __enter__(self) -> SessionHolder:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def says(self, status: str, waiting_for: str | None = None) -> None:
+    def set_status(self, status: str, waiting_for: str | None = None) -> None:
         """Tell what the client is doing: `busy`, `idle`, `waiting` (for what), or `shell`."""
-        now = _now()
+        now = _now_milliseconds()
         waiting = {} if waiting_for is None else {"waitingFor": waiting_for}
         known = {key: value for key, value in self._said.items() if key != "waitingFor"}
         self._said = {**known, "status": status, **waiting, "updatedAt": now, "statusUpdatedAt": now}
         if self._registration is not None:
-            _put(self._registration, self._said)
+            _write_registration(self._registration, self._said)
 
     def close(self) -> None:
         """Let others have it."""
-        if self._registration is not None and row(str(self._registration)).get("sessionId") == self._said["sessionId"]:
+        if (
+            self._registration is not None
+            and read_client_file(str(self._registration)).get("sessionId") == self._said["sessionId"]
+        ):
             self._registration.unlink(missing_ok=True)
         self._lock.release()
 
 
-def owned(path: Path, cwd: Path, locks: Path, *, is_new: bool = False) -> Owner:
+def acquire_session(path: Path, cwd: Path, locks: Path, *, is_new: bool = False) -> SessionHolder:
     """Take a session for this process; Busy if another one has it. `locks` is a folder of turnlog's own."""
     projects = path.parent.parent
     config_dir = projects.parent if projects.name == "projects" else None
-    lock = Lock.of(path, locks)
+    lock = SessionLock.acquire(path, locks)
     try:
-        told = [] if is_new else _others(path, config_dir)
+        told = [] if is_new else _find_other_signs(path, config_dir)
         if certain := [sign for sign in told if sign.is_certain]:
             raise Busy(f"{path.stem}: {certain[0].words}; end that first, or go on in a copy (--fork-session)")
-        said = _registration(path.stem, cwd)
+        said = _build_registration(path.stem, cwd)
         place = None if config_dir is None else config_dir / "sessions" / f"{os.getpid()}.json"
-        made = Owner(path, lock, place, said)
+        made = SessionHolder(path, lock, place, said)
         made.warnings = tuple(sign.words for sign in told if sign.kind == "elsewhere")
-        made.says("idle")
+        made.set_status("idle")
     except BaseException:
         lock.release()
         raise
     return made
 
 
-def _registration(session_id: str, cwd: Path) -> dict[str, Any]:
+def _build_registration(session_id: str, cwd: Path) -> dict[str, Any]:
     pid = os.getpid()
     return {
         "pid": pid,
         "sessionId": session_id,
         "cwd": str(cwd),
-        "startedAt": _now(),
-        **identity(pid),
-        "version": VERSION,
+        "startedAt": _now_milliseconds(),
+        **read_process_identity(pid),
+        "version": RECORD_VERSION,
         "kind": "interactive",
         "entrypoint": ENTRYPOINT,
     }
 
 
-def _put(path: Path, said: dict[str, Any]) -> None:
+def _write_registration(path: Path, said: dict[str, Any]) -> None:
     """Write a registration at once; one that can't be written is only missed by those who look for it."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.tmp")
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(encoded(said))
+            file.write(encode_json_line(said))
         temporary.replace(path)
 
 
-def _others(path: Path, config_dir: Path | None) -> list[Sign]:
+def _find_other_signs(path: Path, config_dir: Path | None) -> list[OpenSign]:
     """What tells of other processes; who started this one may name the session in its command for that alone."""
-    from turnlog.edit.busy import signs  # nobody else can have a new session: most runs do without
-    from turnlog.edit.target import Target
+    from turnlog.edit.busy import find_open_signs  # nobody else can have a new session: most runs do without
+    from turnlog.edit.target import SessionTarget
 
-    above = set(_ancestors())
-    told = signs(Target(path, path.stem, config_dir))
+    above = set(_list_ancestor_pids())
+    told = find_open_signs(SessionTarget(path, path.stem, config_dir))
     return [sign for sign in told if not (sign.kind == "command" and sign.pid in above)]
 
 
-def _ancestors() -> list[int]:
+def _list_ancestor_pids() -> list[int]:
     pids: list[int] = []
     pid = os.getppid()
-    while pid > 1 and len(pids) < _DEEPEST:
+    while pid > 1 and len(pids) < _MAX_ANCESTORS:
         pids.append(pid)
         try:
-            pid = int((_PROC / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()[1])
+            pid = int((_PROC_FOLDER / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()[1])
         except (OSError, IndexError, ValueError):
             break
     return pids
 
 
-def _now() -> int:
+def _now_milliseconds() -> int:
     return round(time.time() * 1000)

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.agent.record.record import project_dir
-from turnlog.entries.layout import SessionFile, project_sessions, session_files
+from turnlog.agent.record.record import find_project_dir
+from turnlog.entries.layout import SessionFile, list_project_sessions, list_session_files
 from turnlog.entries.peek import Peek
-from turnlog.entries.peeks import look_all
+from turnlog.entries.peeks import peek_files
 from turnlog.errors import NotFound
 
 
-class Choice(NamedTuple):
+class ResumeChoice(NamedTuple):
     """A session in the picker; all texts come from the transcript."""
 
     path: Path
@@ -32,44 +32,46 @@ class Choice(NamedTuple):
         return self.path.stem
 
 
-def choices(config_dirs: Iterable[Path], cwd: Path | None, *, limit: int | None = None) -> list[Choice]:
+def list_resumable_sessions(
+    config_dirs: Iterable[Path], cwd: Path | None, *, limit: int | None = None
+) -> list[ResumeChoice]:
     """The sessions of a folder (of all, without one) that hold a conversation, the newest first."""
-    files = sorted(_files(config_dirs, cwd), key=lambda file: file.mtime_ns, reverse=True)
-    found: list[Choice] = []
+    files = sorted(_list_session_files(config_dirs, cwd), key=lambda file: file.mtime_ns, reverse=True)
+    found: list[ResumeChoice] = []
     step = limit or max(1, len(files))
     for at in range(0, len(files), step):
         part = files[at : at + step]
-        ends = look_all([file.file for file in part])
-        found += [_choice(file, seen) for file, seen in zip(part, ends, strict=True) if _is_one(seen)]
+        ends = peek_files([file.file for file in part])
+        found += [_build_choice(file, seen) for file, seen in zip(part, ends, strict=True) if _holds_conversation(seen)]
         if limit is not None and len(found) >= limit:
             return found[:limit]
     return found
 
 
-def latest(config_dirs: Iterable[Path], cwd: Path) -> Path:
+def find_latest_session(config_dirs: Iterable[Path], cwd: Path) -> Path:
     """The session of a folder that was written last."""
-    found = choices(config_dirs, cwd, limit=1)
+    found = list_resumable_sessions(config_dirs, cwd, limit=1)
     if not found:
         raise NotFound(f"{cwd}: there is no session to continue in this folder; `turnlog ls` lists those of others")
     return found[0].path
 
 
-def _files(config_dirs: Iterable[Path], cwd: Path | None) -> Iterator[SessionFile]:
+def _list_session_files(config_dirs: Iterable[Path], cwd: Path | None) -> Iterator[SessionFile]:
     for folder in config_dirs:
         if cwd is None:
-            yield from session_files(folder)
+            yield from list_session_files(folder)
         else:
-            yield from project_sessions(project_dir(folder, cwd), folder)
+            yield from list_project_sessions(find_project_dir(folder, cwd), folder)
 
 
-def _is_one(seen: Peek) -> bool:
+def _holds_conversation(seen: Peek) -> bool:
     said = seen.first_prompt or seen.first_command or seen.last_prompt
     return seen.junk is None and not seen.is_sidechain and bool(said)
 
 
-def _choice(file: SessionFile, seen: Peek) -> Choice:
+def _build_choice(file: SessionFile, seen: Peek) -> ResumeChoice:
     # In the client's own order; the summaries of old clients may be those of another session.
     title = seen.custom_title or seen.ai_title or seen.last_prompt or seen.first_prompt or seen.first_command
     time = datetime.fromtimestamp(file.mtime_ns / 1e9, UTC)
     cwd = seen.last_cwd or seen.cwd
-    return Choice(file.path, title or file.session_id, seen.last_prompt, time, file.size, seen.git_branch, cwd)
+    return ResumeChoice(file.path, title or file.session_id, seen.last_prompt, time, file.size, seen.git_branch, cwd)

@@ -6,13 +6,13 @@ from collections.abc import Container, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from turnlog.session.calls import Call, inputs
-from turnlog.session.clock import moment
-from turnlog.session.files.files import PATH_FIELDS, READS, named_path
+from turnlog.session.calls import Call, read_call_inputs
+from turnlog.session.clock import parse_timestamp
+from turnlog.session.files.files import PATH_FIELDS, READ_TOOLS, find_named_path
 from turnlog.session.session import Session
 
 Json = dict[str, Any]
-_PARTS = frozenset({"offset", "limit", "pages"})
+_PARTIAL_READ_KEYS = frozenset({"offset", "limit", "pages"})
 
 
 class SeenFile(NamedTuple):
@@ -24,27 +24,27 @@ class SeenFile(NamedTuple):
     """Whether all of it was seen in one call; what an edit made of it was not, in the real client neither."""
 
 
-def _given(session: Session, calls: Sequence[Call], names: Container[str]) -> list[tuple[Call, Json]]:
+def _list_call_inputs(session: Session, calls: Sequence[Call], names: Container[str]) -> list[tuple[Call, Json]]:
     """The calls of some tools that went well, with what they were given."""
     wanted = [call for call in calls if call.name in names and call.is_error is False]
-    given = inputs(session.file, wanted)
+    given = read_call_inputs(session.file, wanted)
     return [(call, said) for call, said in zip(wanted, given, strict=True) if isinstance(said, dict)]
 
 
-def todos(session: Session, calls: Sequence[Call]) -> list[Json]:
+def find_last_todos(session: Session, calls: Sequence[Call]) -> list[Json]:
     """The task list as it stood last."""
-    for _, given in reversed(_given(session, calls, ("TodoWrite",))):
+    for _, given in reversed(_list_call_inputs(session, calls, ("TodoWrite",))):
         if isinstance(said := given.get("todos"), list):
             return [item for item in said if isinstance(item, dict)]
     return []
 
 
-def seen_files(session: Session, calls: Sequence[Call]) -> Iterator[SeenFile]:
+def find_seen_files(session: Session, calls: Sequence[Call]) -> Iterator[SeenFile]:
     """The files that were read or written, each as it was seen last."""
     found: dict[str, SeenFile] = {}
-    for call, given in _given(session, calls, PATH_FIELDS):
-        path, time = named_path(given, call.name), moment(call.ended)
+    for call, given in _list_call_inputs(session, calls, PATH_FIELDS):
+        path, time = find_named_path(given, call.name), parse_timestamp(call.ended_at)
         if path is not None and time is not None:
-            is_whole = call.name == "Write" or (call.name in READS and given.keys().isdisjoint(_PARTS))
+            is_whole = call.name == "Write" or (call.name in READ_TOOLS and given.keys().isdisjoint(_PARTIAL_READ_KEYS))
             found[path] = SeenFile(path, time, is_whole)
     yield from found.values()

@@ -2,62 +2,62 @@
 
 from __future__ import annotations
 
-from turnlog.agent.tools.offered import Offered
+from turnlog.agent.tools.offered import DescribedTool
 from turnlog.agent.tools.schema import InvalidInput
-from turnlog.agent.tools.tool import Object, Question, Result, Scene, ToolError, an_object
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, ToolError, to_object
 
-_UNANSWERED = (
+_UNANSWERED_TEXT = (
     "The questions were not answered: nobody is there, or the user did not want to. Go on with what you think best, "
     "say what you assumed, and do nothing that can't be undone."
 )
 
-_PLAIN = "Your questions have been answered: {}. You can now continue with these answers in mind."
-_OWN_WORDS = (
+_PLAIN_ANSWER_TEXT = "Your questions have been answered: {}. You can now continue with these answers in mind."
+_OWN_WORDS_TEXT = (
     "The user answered: {}. Read the answers carefully — they may request clarification, changes, or that you not"
     " proceed — and follow what they actually say."
 )
 
 
-class AskUserQuestion(Offered):
+class AskUserQuestion(DescribedTool):
     """Asks the person, one thing at a time."""
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Ask. The desk answers with `answers`: a text for each question (choices of several joined by ", ").
 
         There may be `annotations`, with `notes` to some of them; who declines may say why (`words`).
         """
         questions = given["questions"]
-        _check(questions)
+        _check_questions(questions)
         found = scene.desk.ask(Question("question", {"questions": questions}, scene.call))
         if found is None or "answers" not in found:
-            raise ToolError((found or {}).get("words") or _UNANSWERED)
-        answers, notes = an_object(found["answers"]), an_object(found.get("annotations"))
+            raise ToolError((found or {}).get("words") or _UNANSWERED_TEXT)
+        answers, notes = to_object(found["answers"]), to_object(found.get("annotations"))
         structured = {"questions": questions, "answers": answers, **({"annotations": notes} if notes else {})}
-        return Result(_told(questions, answers, notes), structured)
+        return CallResult(_describe_answers(questions, answers, notes), structured)
 
 
-def _told(questions: list[Object], answers: Object, notes: Object) -> str:
+def _describe_answers(questions: list[Object], answers: Object, notes: Object) -> str:
     """The answers in words: plain choices, or something that must be read with care."""
     if not answers:
         return "The user did not answer the questions."
     pairs, asked = [], {question["question"]: question for question in questions}
     for name, said in answers.items():
-        note = an_object(notes.get(name)).get("notes")
+        note = to_object(notes.get(name)).get("notes")
         text = ",".join(map(str, said)) if isinstance(said, list) else said
         pairs.append(f'"{name}"="{text}"' + (f" notes: {note}" if note else ""))
-    is_plain = not notes and all(_is_chosen(said, asked.get(name, {})) for name, said in answers.items())
-    return (_PLAIN if is_plain else _OWN_WORDS).format(", ".join(pairs))
+    is_plain = not notes and all(_is_offered_choice(said, asked.get(name, {})) for name, said in answers.items())
+    return (_PLAIN_ANSWER_TEXT if is_plain else _OWN_WORDS_TEXT).format(", ".join(pairs))
 
 
-def _is_chosen(said: object, question: Object) -> bool:
+def _is_offered_choice(said: object, question: Object) -> bool:
     labels = {option["label"] for option in question.get("options", ())}
     if question.get("multiSelect"):
         return labels.issuperset(said if isinstance(said, list) else str(said).split(", "))
     return isinstance(said, str) and said in labels
 
 
-def _check(questions: list[Object]) -> None:
+def _check_questions(questions: list[Object]) -> None:
     labels = [[option["label"] for option in question["options"]] for question in questions]
     if any(len(set(names)) < len(names) for names in (*labels, [question["question"] for question in questions])):
         message = "Question texts must be unique, option labels must be unique within each question"
-        raise InvalidInput.of({"code": "custom", "path": [], "message": message})
+        raise InvalidInput.from_details({"code": "custom", "path": [], "message": message})

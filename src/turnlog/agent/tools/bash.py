@@ -13,29 +13,29 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from turnlog.agent.key_shield import child_environment
+from turnlog.agent.key_shield import build_child_environment
 from turnlog.agent.tools import exit_codes, output
-from turnlog.agent.tools.command import GRACE, LARGEST
-from turnlog.agent.tools.offered import Offered
+from turnlog.agent.tools.command import KILL_GRACE_SECONDS, MAX_OUTPUT_BYTES
+from turnlog.agent.tools.offered import DescribedTool
 from turnlog.agent.tools.shells import Shell
-from turnlog.agent.tools.tool import Object, Place, Result, Scene, ToolError
-from turnlog.model.failures import Cancelled
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, ToolError, Workspace
+from turnlog.model.failures import RequestCancelled
 
-DEFAULT_TIMEOUT = 120_000
-LONGEST_TIMEOUT = 600_000
-BACKGROUND_LIMIT = 1_800_000
+DEFAULT_TIMEOUT_MS = 120_000
+MAX_TIMEOUT_MS = 600_000
+DEFAULT_BACKGROUND_MS = 1_800_000
 """Milliseconds that a command may run in the background, unless the call says otherwise."""
-LONGEST_BACKGROUND = 7_200_000
-QUIET = 2.0
+MAX_BACKGROUND_MS = 7_200_000
+PROGRESS_DELAY_SECONDS = 2.0
 """Seconds before the first report of progress."""
 _MOVING = re.compile(r"\b(?:cd|pushd|popd)\b")
-_SHELL_FUNCTIONS = "BASH_FUNC_"
-_MEDDLING = frozenset({"BASH_ENV", "ENV", "CDPATH"})
+_SHELL_FUNCTION_PREFIX = "BASH_FUNC_"
+_MEDDLING_VARIABLES = frozenset({"BASH_ENV", "ENV", "CDPATH"})
 """What would run code, or lead elsewhere, before a command that was allowed, as functions of a parent shell do."""
-_ADDED = {"CLAUDECODE": "1", "GIT_EDITOR": "true"}
+_ADDED_VARIABLES = {"CLAUDECODE": "1", "GIT_EDITOR": "true"}
 
 
-class Bash(Offered):
+class Bash(DescribedTool):
     """Runs commands."""
 
     def __init__(self, is_readonly: Callable[[str], bool] = lambda _: False) -> None:
@@ -46,79 +46,81 @@ class Bash(Offered):
         command = given["command"]
         return not (given.get("run_in_background") or _MOVING.search(command)) and self._is_readonly(command)
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Run it."""
         scene.cancel.check()
-        moved = _settle(scene.place)
-        shell = scene.shells.start(
+        moved = _ensure_folder(scene.place)
+        shell = scene.shells.start_shell(
             given["command"],
             call=scene.call,
             cwd=scene.place.cwd,
-            environ=command_environment(scene.environ),
+            environ=build_command_environment(scene.environ),
             description=given.get("description") or "",
         )
         if given.get("run_in_background"):
-            limit = _milliseconds(given, BACKGROUND_LIMIT, LONGEST_BACKGROUND)
-            return _in_background(shell, scene, limit)
-        limit = _milliseconds(given, DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
-        if _has_ended(shell, scene, limit / 1000):
-            return _finished(shell, scene, moved)
-        if exit_codes.is_pause(shell.command):
-            return _timed_out(shell, limit)
-        return _in_background(shell, scene, LONGEST_TIMEOUT, limit)
+            limit = _read_timeout_ms(given, DEFAULT_BACKGROUND_MS, MAX_BACKGROUND_MS)
+            return _build_background_result(shell, scene, limit)
+        limit = _read_timeout_ms(given, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
+        if _wait_for_end(shell, scene, limit / 1000):
+            return _build_finished_result(shell, scene, moved)
+        if exit_codes.begins_with_pause(shell.command):
+            return _build_timeout_result(shell, limit)
+        return _build_background_result(shell, scene, MAX_TIMEOUT_MS, limit)
 
 
-def command_environment(environ: Mapping[str, str]) -> dict[str, str]:
+def build_command_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Variables for a command: none of the client's own, above all not its keys, and none that meddles with bash."""
-    kept = child_environment(environ)
-    meddling = [name for name in kept if name in _MEDDLING or name.startswith(_SHELL_FUNCTIONS)]
-    return {name: value for name, value in kept.items() if name not in meddling} | _ADDED
+    kept = build_child_environment(environ)
+    meddling = [name for name in kept if name in _MEDDLING_VARIABLES or name.startswith(_SHELL_FUNCTION_PREFIX)]
+    return {name: value for name, value in kept.items() if name not in meddling} | _ADDED_VARIABLES
 
 
-def _settle(place: Place) -> str:
+def _ensure_folder(place: Workspace) -> str:
     """See to it that the folder is there; what the model is told if it was not."""
     if place.cwd.is_dir():
         return ""
     place.cwd = place.root
     if not place.root.is_dir():
         raise ToolError(f"The working folder {place.root} is no longer there, so that no command can be run in it.")
-    return _reset(place)
+    return _describe_reset(place)
 
 
-def _reset(place: Place) -> str:
+def _describe_reset(place: Workspace) -> str:
     return f"Shell cwd was reset to {place.root}"
 
 
-def _milliseconds(given: Object, default: int, most: int) -> int:
+def _read_timeout_ms(given: Object, default: int, most: int) -> int:
     wanted = given.get("timeout") or default
     return int(min(wanted, most)) if wanted > 0 else default
 
 
-def _has_ended(shell: Shell, scene: Scene, seconds: float) -> bool:
+def _wait_for_end(shell: Shell, scene: CallContext, seconds: float) -> bool:
     """Wait for the end, and tell now and then how far it is; False when the time is over."""
     process = shell.process
     try:
-        with scene.cancel.then(process.kill):
-            while not process.ended.wait(max(0.0, min(_pulse(process.seconds), seconds - process.seconds))):
+        with scene.cancel.on_cancel(process.kill):
+            while not process.ended.wait(
+                max(0.0, min(_choose_report_interval(process.seconds), seconds - process.seconds))
+            ):
                 if process.seconds >= seconds:
                     return False
-                if process.seconds >= QUIET:
-                    scene.progress(_report(shell, seconds))
+                if process.seconds >= PROGRESS_DELAY_SECONDS:
+                    scene.progress(_build_progress_report(shell, seconds))
         scene.cancel.check()
-    except Cancelled:
+    except RequestCancelled:
         process.kill()
-        process.ended.wait(2 * GRACE)
-        shell.forget()
+        process.ended.wait(2 * KILL_GRACE_SECONDS)
+        shell.remove_files()
         raise
     return True
 
 
-def _pulse(elapsed: float) -> float:
+def _choose_report_interval(elapsed: float) -> float:
     return 1.0 if elapsed < 10 else 5.0
 
 
-def _report(shell: Shell, seconds: float) -> dict[str, Any]:
-    text = output.tail(shell.path, output.PREVIEW)
+def _build_progress_report(shell: Shell, seconds: float) -> dict[str, Any]:
+    text = output.read_output_tail(shell.path, output.PREVIEW_CHARS)
     return {
         "type": "bash_progress",
         "output": "\n".join(text.rstrip("\n").split("\n")[-5:]),
@@ -131,39 +133,42 @@ def _report(shell: Shell, seconds: float) -> dict[str, Any]:
     }
 
 
-def _finished(shell: Shell, scene: Scene, moved: str) -> Result:
+def _build_finished_result(shell: Shell, scene: CallContext, moved: str) -> CallResult:
     code = shell.process.exit_code or 0
-    meaning = exit_codes.meaning(shell.command, code)
+    meaning = exit_codes.explain_exit_code(shell.command, code)
     if shell.process.is_too_large:
-        return _failure(shell, f"Exit code {code}\nCommand was stopped after it had written {output.size(LARGEST)}")
+        return _build_failure_result(
+            shell,
+            f"Exit code {code}\nCommand was stopped after it had written {output.format_byte_size(MAX_OUTPUT_BYTES)}",
+        )
     if code and meaning is None:
-        return _failure(shell, "\n".join(filter(None, [f"Exit code {code}", moved])))
-    moved = _carry_over(shell, scene.place) or moved
-    structured = _structured(stderr=f"\n{moved}" if moved else "")
+        return _build_failure_result(shell, "\n".join(filter(None, [f"Exit code {code}", moved])))
+    moved = _carry_over_folder(shell, scene.place) or moved
+    structured = _build_structured_result(stderr=f"\n{moved}" if moved else "")
     if meaning:
         structured["returnCodeInterpretation"] = meaning
-    structured["noOutputExpected"] = exit_codes.is_silent(shell.command)
-    text = output.shown(shell.path)
+    structured["noOutputExpected"] = exit_codes.is_expected_silent(shell.command)
+    text = output.read_shown_output(shell.path)
     if text is None:
-        text = _persisted(shell, scene, structured)
+        text = _persist_output(shell, scene, structured)
     else:
         structured["stdout"] = text
-    shell.forget()
-    return Result("\n".join(filter(None, [text, moved])) or "(Bash completed with no output)", structured)
+    shell.remove_files()
+    return CallResult("\n".join(filter(None, [text, moved])) or "(Bash completed with no output)", structured)
 
 
-def _persisted(shell: Shell, scene: Scene, structured: dict[str, Any]) -> str:
+def _persist_output(shell: Shell, scene: CallContext, structured: dict[str, Any]) -> str:
     """Move the output to where the session keeps large results; what the model is shown of it."""
     kept = scene.session / "tool-results" / f"{shell.id}.txt"
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    begin, total = output.head(shell.path), shell.path.stat().st_size
+    begin, total = output.read_output_head(shell.path), shell.path.stat().st_size
     shutil.move(shell.path, kept)
-    structured["stdout"] = begin[: output.LIMIT]
+    structured["stdout"] = begin[: output.MAX_INLINE_CHARS]
     structured |= {"persistedOutputPath": str(kept), "persistedOutputSize": total}
-    return output.persisted(begin, kept, total)
+    return output.describe_persisted_output(begin, kept, total)
 
 
-def _carry_over(shell: Shell, place: Place) -> str:
+def _carry_over_folder(shell: Shell, place: Workspace) -> str:
     """Stay in the folder where the command ended, if one may work there; else go back, and say so."""
     try:
         there = Path(shell.whereabouts.read_text("utf-8", "surrogateescape").removesuffix("\n"))
@@ -173,27 +178,29 @@ def _carry_over(shell: Shell, place: Place) -> str:
         place.cwd = there
         return ""
     place.cwd = place.root
-    return _reset(place)
+    return _describe_reset(place)
 
 
-def _structured(**more: Any) -> dict[str, Any]:
+def _build_structured_result(**more: Any) -> dict[str, Any]:
     return {"stdout": "", "stderr": "", "interrupted": False, "isImage": False, **more}
 
 
-def _failure(shell: Shell, first: str) -> Result:
-    text = output.failed(first, shell.path)
-    shell.forget()
-    return Result(text, f"Error: {text}", is_error=True)
+def _build_failure_result(shell: Shell, first: str) -> CallResult:
+    text = output.describe_failed_output(first, shell.path)
+    shell.remove_files()
+    return CallResult(text, f"Error: {text}", is_error=True)
 
 
-def _timed_out(shell: Shell, limit: int) -> Result:
+def _build_timeout_result(shell: Shell, limit: int) -> CallResult:
     shell.process.kill()
-    shell.process.ended.wait(2 * GRACE)
-    return _failure(shell, f"Exit code {shell.process.exit_code}\nCommand timed out after {_duration(limit)}")
+    shell.process.ended.wait(2 * KILL_GRACE_SECONDS)
+    return _build_failure_result(
+        shell, f"Exit code {shell.process.exit_code}\nCommand timed out after {_format_duration(limit)}"
+    )
 
 
-def _in_background(shell: Shell, scene: Scene, limit: int, waited: int | None = None) -> Result:
-    structured = _structured(noOutputExpected=False, backgroundTaskId=shell.id)
+def _build_background_result(shell: Shell, scene: CallContext, limit: int, waited: int | None = None) -> CallResult:
+    structured = _build_structured_result(noOutputExpected=False, backgroundTaskId=shell.id)
     wrote = ""
     if waited is None:
         told = f"Command running in background with ID: {shell.id}. "
@@ -203,21 +210,23 @@ def _in_background(shell: Shell, scene: Scene, limit: int, waited: int | None = 
             f"(ID: {shell.id}). "
         )
         structured["timedOutAfterMs"] = waited
-        wrote = structured["stdout"] = output.trimmed(output.head(shell.path))[: output.LIMIT]
+        wrote = structured["stdout"] = output.trim_output(output.read_output_head(shell.path))[
+            : output.MAX_INLINE_CHARS
+        ]
         with contextlib.suppress(OSError):
             shell.shown = shell.path.stat().st_size
     told += (
         f"Output is being written to: {shell.path}. You will be notified when it completes; after "
-        f"{_duration(limit)} it is stopped. BashOutput shows what it has written since, KillShell ends it."
+        f"{_format_duration(limit)} it is stopped. BashOutput shows what it has written since, KillShell ends it."
     )
-    if exit_codes.moves(shell.command):
+    if exit_codes.changes_folder(shell.command):
         hint = f"Session cwd remains {scene.place.cwd}; the folder that a background command goes to is its own."
         structured["backgroundCwdHint"] = hint
         told += f"\n{hint}"
-    scene.shells.keep(shell, limit / 1000)
-    return Result("\n".join(filter(None, [wrote, told])), structured)
+    scene.shells.keep_in_background(shell, limit / 1000)
+    return CallResult("\n".join(filter(None, [wrote, told])), structured)
 
 
-def _duration(milliseconds: int) -> str:
+def _format_duration(milliseconds: int) -> str:
     seconds = milliseconds // 1000 if milliseconds < 60_000 else (milliseconds + 500) // 1000
     return f"{seconds // 60}m {seconds % 60}s" if seconds >= 60 else f"{seconds}s"

@@ -7,21 +7,21 @@ from codecs import getincrementaldecoder
 from datetime import UTC, datetime
 
 from turnlog.agent.tools import output
-from turnlog.agent.tools.offered import Offered
+from turnlog.agent.tools.offered import DescribedTool
 from turnlog.agent.tools.shells import Shell
-from turnlog.agent.tools.tool import Object, Result, Scene, Unfit
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall
 
 
-class BashOutput(Offered):
+class BashOutput(DescribedTool):
     """Reads on in the output of a background command."""
 
     only_reads = True
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Read on."""
-        shell = found(scene, given["bash_id"])
-        wanted = _pattern(given.get("filter"))
-        text = _news(shell)
+        shell = find_background_shell(scene, given["bash_id"])
+        wanted = _compile_filter(given.get("filter"))
+        text = _read_new_output(shell)
         if wanted is not None:
             text = "\n".join(line for line in text.split("\n") if wanted.search(line))
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -31,7 +31,7 @@ class BashOutput(Offered):
             f"<status>{shell.status}</status>",
             f"<exit_code>{code}</exit_code>" if code is not None else "",
             f"<stdout>\n{text}\n</stdout>" if text else "",
-            f"{output.size(left)} more: call again, or read {shell.path}" if left > 4 else "",
+            f"{output.format_byte_size(left)} more: call again, or read {shell.path}" if left > 4 else "",
             f"<timestamp>{now}</timestamp>",
         ]
         structured = {
@@ -45,33 +45,33 @@ class BashOutput(Offered):
             "stderrLines": 1,
             "timestamp": now,
         }
-        return Result(
+        return CallResult(
             "\n\n".join(filter(None, parts)), structured | ({"filterPattern": wanted.pattern} if wanted else {})
         )
 
 
-def found(scene: Scene, name: str) -> Shell:
+def find_background_shell(scene: CallContext, name: str) -> Shell:
     """The background command of an id."""
-    shell = scene.shells.find(name)
+    shell = scene.shells.find_shell(name)
     if shell is None:
-        raise Unfit(f"No task found with ID: {name}")
+        raise RejectedCall(f"No task found with ID: {name}")
     return shell
 
 
-def _pattern(text: str | None) -> re.Pattern[str] | None:
+def _compile_filter(text: str | None) -> re.Pattern[str] | None:
     try:
         return re.compile(text) if text else None
     except re.error as error:
-        raise Unfit(f"The filter is no regular expression: {error}") from None
+        raise RejectedCall(f"The filter is no regular expression: {error}") from None
 
 
-def _news(shell: Shell) -> str:
+def _read_new_output(shell: Shell) -> str:
     """What was written since the last look, as far as it may be shown at once."""
     is_over = shell.status != "running"
     with shell.path.open("rb") as file:
         file.seek(shell.shown)
-        data = file.read(output.LIMIT)
+        data = file.read(output.MAX_INLINE_CHARS)
     decoder = getincrementaldecoder("utf-8")("replace")
-    text = decoder.decode(data, final=is_over and len(data) < output.LIMIT)
+    text = decoder.decode(data, final=is_over and len(data) < output.MAX_INLINE_CHARS)
     shell.shown += len(data) - len(decoder.getstate()[0])  # a character that is half written is shown with its end
-    return output.trimmed(text)
+    return output.trim_output(text)

@@ -7,42 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnlog.agent.tools.files import Files
-from turnlog.agent.tools.patch import patch
-from turnlog.agent.tools.textfile import load
+from turnlog.agent.tools.files import SeenFiles
+from turnlog.agent.tools.patch import build_patch
+from turnlog.agent.tools.textfile import load_text_file
 from turnlog.agent.tools.tool import ToolError
 
-MOST = 300
+MAX_SHOWN_LINES = 300
 """Lines that are shown of a file."""
-_AROUND = 8
+_CONTEXT_LINES = 8
 
 
-def changes(files: Files) -> Iterator[str]:
+def describe_file_changes(files: SeenFiles) -> Iterator[str]:
     """Tell of each change once: from then on the file counts as seen in its new state."""
-    for path, sight in files.written():
+    for path, sight in files.list_written():
         try:
             status = path.stat()
             if (status.st_mtime_ns, status.st_size) == (sight.mtime_ns, sight.size):
                 continue
-            now = load(path)
+            now = load_text_file(path)
         except (OSError, ToolError):
             continue
-        lines = list(_lines(sight.text or "", now.text))
-        is_whole = len(lines) <= MOST
-        files.saw(path, now.status, now.text if is_whole else None, is_written=True)
-        if now.text == sight.text or not now.shown:
+        lines = list(_render_changed_lines(sight.text or "", now.text))
+        is_whole = len(lines) <= MAX_SHOWN_LINES
+        files.note_seen(path, now.status, now.text if is_whole else None, is_written=True)
+        if now.text == sight.text or not now.shown_text:
             continue
-        left = "" if is_whole else f"\n\n... [{len(lines) - MOST} lines truncated] ..."
+        left = "" if is_whole else f"\n\n... [{len(lines) - MAX_SHOWN_LINES} lines truncated] ..."
         yield (
             f"Note: {path} changed on disk since you last read it. Whoever did it most likely meant to: go on from what"
             " stands there now, and if it looks wrong, say so instead of undoing it. Here are the relevant changes"
-            " (shown with line numbers):\n" + "\n".join(lines[:MOST]) + left
+            " (shown with line numbers):\n" + "\n".join(lines[:MAX_SHOWN_LINES]) + left
         )
 
 
-def _lines(before: str, after: str) -> Iterator[str]:
+def _render_changed_lines(before: str, after: str) -> Iterator[str]:
     """The lines that stand there now, with their numbers; three dots where some are left out."""
-    for at, hunk in enumerate(patch(before, after, _AROUND)):
+    for at, hunk in enumerate(build_patch(before, after, _CONTEXT_LINES)):
         if at:
             yield "..."
         kept = (line[1:] for line in hunk["lines"] if line[0] in " +")

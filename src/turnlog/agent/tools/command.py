@@ -22,16 +22,16 @@ from turnlog.agent.tools.tool import ToolError
 if TYPE_CHECKING:
     import subprocess
 
-LARGEST = 1 << 30
+MAX_OUTPUT_BYTES = 1 << 30
 """So many bytes may be written; a command that writes more is ended, before the disk is full."""
-GRACE = 1.0
+KILL_GRACE_SECONDS = 1.0
 """Seconds that a command has to end itself, before it is killed."""
-_CHUNK = 1 << 16
-_LEFT_IN_PIPE = 16
-_TICK = 0.05
+_CHUNK_BYTES = 1 << 16
+_MAX_FINAL_READS = 16
+_POLL_SECONDS = 0.05
 
 
-class Command:
+class ShellProcess:
     """A command that runs, or ran."""
 
     def __init__(
@@ -57,11 +57,11 @@ class Command:
             pipe, mouth = os.pipe()
             opened.callback(os.close, pipe)
             try:
-                self._process = _started(script, cwd, environ, mouth)
+                self._process = _start_process(script, cwd, environ, mouth)
             finally:
                 os.close(mouth)
             self._opened = opened.pop_all()
-        threading.Thread(target=self._carry, args=(pipe, file.write), daemon=True, name="command").start()
+        threading.Thread(target=self._copy_output, args=(pipe, file.write), daemon=True, name="command").start()
 
     @property
     def exit_code(self) -> int | None:
@@ -80,55 +80,55 @@ class Command:
             if self._is_killed or self._process.returncode is not None:
                 return
             self._is_killed = True
-            self._signal(signal.SIGTERM)
-        late = threading.Timer(GRACE, self._kill_now)
+            self._send_signal(signal.SIGTERM)
+        late = threading.Timer(KILL_GRACE_SECONDS, self._kill_group)
         late.daemon = True
         late.start()
 
-    def _kill_now(self) -> None:
+    def _kill_group(self) -> None:
         with self._lock:
             if self._process.returncode is None:
-                self._signal(signal.SIGKILL)
+                self._send_signal(signal.SIGKILL)
 
-    def _signal(self, number: int) -> None:
+    def _send_signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
-    def _is_over(self) -> bool:
+    def _has_exited(self) -> bool:
         with self._lock:
             if self._process.returncode is None and self._process.poll() is not None and self._is_killed:
-                self._signal(signal.SIGKILL)  # those of the group that did not hear; its number is still theirs
+                self._send_signal(signal.SIGKILL)  # those of the group that did not hear; its number is still theirs
             return self._process.returncode is not None
 
-    def _carry(self, pipe: int, write: Callable[[bytes], object]) -> None:
+    def _copy_output(self, pipe: int, write: Callable[[bytes], object]) -> None:
         import selectors  # like others below: sessions that run no command start without it
 
         with self._opened, selectors.DefaultSelector() as selector:
             selector.register(pipe, selectors.EVENT_READ)
             is_open = True
-            while is_open and not self._is_over():
-                is_open = not selector.select(_TICK) or self._carried(pipe, write)
-            self._see_it_end()
-            for _ in range(_LEFT_IN_PIPE):
+            while is_open and not self._has_exited():
+                is_open = not selector.select(_POLL_SECONDS) or self._copy_chunk(pipe, write)
+            self._wait_for_exit()
+            for _ in range(_MAX_FINAL_READS):
                 if not (is_open and selector.select(0)):
                     break
-                is_open = self._carried(pipe, write)
+                is_open = self._copy_chunk(pipe, write)
             self.ended.set()
             self._then()
             while is_open:
-                is_open = self._carried(pipe, write)
+                is_open = self._copy_chunk(pipe, write)
 
-    def _see_it_end(self) -> None:
-        pause = _TICK / 64
-        while not self._is_over():
+    def _wait_for_exit(self) -> None:
+        pause = _POLL_SECONDS / 64
+        while not self._has_exited():
             time.sleep(pause)
-            pause = min(2 * pause, _TICK)
+            pause = min(2 * pause, _POLL_SECONDS)
 
-    def _carried(self, pipe: int, write: Callable[[bytes], object]) -> bool:
-        chunk = os.read(pipe, _CHUNK)
+    def _copy_chunk(self, pipe: int, write: Callable[[bytes], object]) -> bool:
+        chunk = os.read(pipe, _CHUNK_BYTES)
         self.bytes += len(chunk)
         self.lines += chunk.count(b"\n")
-        if self.bytes <= LARGEST:
+        if self.bytes <= MAX_OUTPUT_BYTES:
             with contextlib.suppress(OSError):  # a full disk must not leave the command waiting for a reader
                 write(chunk)
         elif not self.is_too_large:
@@ -138,12 +138,12 @@ class Command:
         return bool(chunk) and not is_left_behind  # whoever writes on after that finds the pipe closed
 
 
-def _started(script: str, cwd: Path, environ: Mapping[str, str], mouth: int) -> subprocess.Popen[bytes]:
+def _start_process(script: str, cwd: Path, environ: Mapping[str, str], mouth: int) -> subprocess.Popen[bytes]:
     import subprocess
 
     try:
         return subprocess.Popen(
-            [_bash(environ), "-c", script],
+            [_find_bash(environ), "-c", script],
             cwd=cwd,
             env=dict(environ),
             stdin=subprocess.DEVNULL,
@@ -155,7 +155,7 @@ def _started(script: str, cwd: Path, environ: Mapping[str, str], mouth: int) -> 
         raise ToolError(f"The command could not be started: {error}") from None
 
 
-def _bash(environ: Mapping[str, str]) -> str:
+def _find_bash(environ: Mapping[str, str]) -> str:
     if os.name != "posix":
         raise ToolError("Bash is not available on this system. Run turnlog inside of WSL to run commands.")
     import shutil

@@ -12,15 +12,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.agent.tools.tool import Place, ToolError, Unfit
+from turnlog.agent.tools.tool import RejectedCall, ToolError, Workspace
 
-UNREAD = "File has not been read yet. Read it first before writing to it."
-CHANGED = (
+UNREAD_FILE_TEXT = "File has not been read yet. Read it first before writing to it."
+CHANGED_FILE_TEXT = (
     "File has been modified since read, either by the user or by a linter. Read it again before attempting to write it."
 )
-MEANWHILE = "File has been unexpectedly modified. Read it again before attempting to write it."
+CHANGED_MEANWHILE_TEXT = "File has been unexpectedly modified. Read it again before attempting to write it."
 
-_WORDS: Mapping[int, str] = {
+_ERROR_TEXTS_BY_ERRNO: Mapping[int, str] = {
     errno.EISDIR: "illegal operation on a directory",
     errno.ELOOP: "too many symbolic links encountered",
     errno.ENAMETOOLONG: "name too long",
@@ -28,11 +28,11 @@ _WORDS: Mapping[int, str] = {
 """What the real client's runtime says in other words than the system."""
 
 
-class Missing(ToolError):
+class MissingFile(ToolError):
     """There is no such file."""
 
 
-class Sight(NamedTuple):
+class FileSight(NamedTuple):
     """A file as the model saw it last."""
 
     mtime_ns: int
@@ -43,65 +43,65 @@ class Sight(NamedTuple):
     """Whether the model wrote it, and so is told when somebody else changes it."""
 
 
-class Files:
+class SeenFiles:
     """The files that were read or written in a session; used by several threads."""
 
     def __init__(self) -> None:
-        self._seen: dict[Path, Sight] = {}
+        self._seen: dict[Path, FileSight] = {}
         self._lock = threading.Lock()
 
-    def saw(self, path: Path, status: os.stat_result, text: str | None, *, is_written: bool = False) -> None:
+    def note_seen(self, path: Path, status: os.stat_result, text: str | None, *, is_written: bool = False) -> None:
         """Note a file that was read or written; without a text, only a part of it is known."""
-        self._note(path, Sight(status.st_mtime_ns, status.st_size, text, is_written))
+        self._note_sight(path, FileSight(status.st_mtime_ns, status.st_size, text, is_written))
 
-    def recall(self, path: Path, moment: datetime, text: str | None) -> None:
+    def recall_seen(self, path: Path, moment: datetime, text: str | None) -> None:
         """Note a file that was seen in an earlier run: unchanged if nobody wrote it since, or its text is the same."""
         try:
             status = path.stat()
         except OSError:
             return
-        if is_as_seen(status, moment):
-            self._note(path, Sight(status.st_mtime_ns, status.st_size, text))
+        if is_unwritten_since(status, moment):
+            self._note_sight(path, FileSight(status.st_mtime_ns, status.st_size, text))
         else:
-            self._note(path, Sight(0, -1, text))
+            self._note_sight(path, FileSight(0, -1, text))
 
-    def is_known(self, path: Path) -> bool:
+    def is_seen(self, path: Path) -> bool:
         """Whether it was seen at all."""
-        return _real(path) in self._seen
+        return _resolve_real_path(path) in self._seen
 
-    def is_whole(self, path: Path) -> bool:
+    def is_seen_whole(self, path: Path) -> bool:
         """Whether all of it was seen."""
-        sight = self._seen.get(_real(path))
+        sight = self._seen.get(_resolve_real_path(path))
         return sight is not None and sight.text is not None
 
     def is_changed(self, path: Path, status: os.stat_result, text: str) -> bool:
         """Whether a file that was seen has another content now; being touched is no change."""
-        sight = self._seen[_real(path)]
+        sight = self._seen[_resolve_real_path(path)]
         if (status.st_mtime_ns, status.st_size) == (sight.mtime_ns, sight.size):
             return False
         return sight.text != text
 
-    def written(self) -> list[tuple[Path, Sight]]:
+    def list_written(self) -> list[tuple[Path, FileSight]]:
         """Those that the model wrote, and knows whole."""
         with self._lock:
             return [(path, sight) for path, sight in self._seen.items() if sight.is_written and sight.text is not None]
 
-    def _note(self, path: Path, sight: Sight) -> None:
+    def _note_sight(self, path: Path, sight: FileSight) -> None:
         with self._lock:
-            before = self._seen.pop(_real(path), None)
+            before = self._seen.pop(_resolve_real_path(path), None)
             is_written = sight.is_written or (before is not None and before.is_written)
-            self._seen[_real(path)] = sight._replace(is_written=is_written)
+            self._seen[_resolve_real_path(path)] = sight._replace(is_written=is_written)
 
 
-def is_as_seen(status: os.stat_result, moment: datetime) -> bool:
+def is_unwritten_since(status: os.stat_result, moment: datetime) -> bool:
     """Whether a file is a plain one that nobody wrote since a moment, which sessions tell in whole milliseconds."""
     return stat.S_ISREG(status.st_mode) and status.st_mtime_ns // 1_000_000 <= round(moment.timestamp() * 1000)
 
 
-def located(given: str, place: Place) -> Path:
+def locate_file(given: str, place: Workspace) -> Path:
     """Give the file that a call names; relative names start where the shell stands."""
     if "\0" in given:
-        raise Unfit("The path contains a NUL character. Give the path of a file.")
+        raise RejectedCall("The path contains a NUL character. Give the path of a file.")
     try:
         path = Path(given).expanduser()
     except RuntimeError:  # nobody of that name has a home here
@@ -109,7 +109,7 @@ def located(given: str, place: Place) -> Path:
     return Path(os.path.normpath(place.cwd / path))
 
 
-def missing(path: Path, place: Place) -> str:
+def describe_missing_file(path: Path, place: Workspace) -> str:
     """Say that there is no such file, and which one may have been meant."""
     told = f"File does not exist. Note: your current working directory is {place.cwd}."
     try:
@@ -120,16 +120,16 @@ def missing(path: Path, place: Place) -> str:
 
 
 @contextmanager
-def telling(deed: str, path: Path) -> Iterator[None]:
+def word_system_errors(deed: str, path: Path) -> Iterator[None]:
     """Word failures of the system as the real client's runtime words them."""
     try:
         yield
     except OSError as error:
         number = error.errno or 0
-        words = _WORDS.get(number) or (error.strerror or "failed").lower()
-        kind = Missing if number == errno.ENOENT else ToolError
+        words = _ERROR_TEXTS_BY_ERRNO.get(number) or (error.strerror or "failed").lower()
+        kind = MissingFile if number == errno.ENOENT else ToolError
         raise kind(f"{errno.errorcode.get(number, 'EIO')}: {words}, {deed} '{path}'") from None
 
 
-def _real(path: Path) -> Path:
+def _resolve_real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))

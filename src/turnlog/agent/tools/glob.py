@@ -7,47 +7,48 @@ import re
 import time
 from pathlib import Path
 
-from turnlog.agent.tools.files import located
-from turnlog.agent.tools.offered import Offered
-from turnlog.agent.tools.ripgrep import by_age, relative, search
-from turnlog.agent.tools.tool import Object, Result, Scene, ToolError
+from turnlog.agent.tools.files import locate_file
+from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.ripgrep import run_ripgrep, sort_by_age, to_cwd_relative_path
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, ToolError
 
-MOST = 100
-_SPECIAL = re.compile(r"[*?\[{]")
+MAX_GLOB_FILES = 100
+_GLOB_CHARACTER_PATTERN = re.compile(r"[*?\[{]")
 
 
-class Glob(Offered):
+class Glob(DescribedTool):
     """The tool."""
 
     only_reads = True
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Find them."""
         began = time.monotonic()
-        folder, pattern = _start(given["pattern"], _folder(given, scene))
-        names = _names(folder, pattern, scene)
-        shown = [relative(str(folder / name), scene.place.cwd) for name in names[:MOST]]
+        folder, pattern = _split_start_folder(given["pattern"], _find_search_folder(given, scene))
+        names = _list_matching_names(folder, pattern, scene)
+        shown = [to_cwd_relative_path(str(folder / name), scene.place.cwd) for name in names[:MAX_GLOB_FILES]]
         told = "\n".join(shown) or "No files found"
-        if len(names) > MOST:
+        if len(names) > MAX_GLOB_FILES:
             told += (
-                f"\n(Showing {MOST} of {len(names)} matching files; {len(names) - MOST} more are not listed."
+                f"\n(Showing {MAX_GLOB_FILES} of {len(names)} matching files; {len(names) - MAX_GLOB_FILES} "
+                f"more are not listed."
                 " Narrow the pattern or path to see the rest.)"
             )
         structured = {
             "filenames": shown,
             "durationMs": int((time.monotonic() - began) * 1000),
             "numFiles": len(shown),
-            "truncated": len(names) > MOST,
+            "truncated": len(names) > MAX_GLOB_FILES,
             "totalMatches": len(names),
             "countIsComplete": True,
         }
-        return Result(told, structured)
+        return CallResult(told, structured)
 
 
-def _folder(given: Object, scene: Scene) -> Path:
+def _find_search_folder(given: Object, scene: CallContext) -> Path:
     if not (named := given.get("path")):
         return scene.place.cwd
-    folder = located(named, scene.place)
+    folder = locate_file(named, scene.place)
     if not folder.exists():
         here = scene.place.cwd
         raise ToolError(f"Directory does not exist: {named}. Note: your current working directory is {here}.")
@@ -56,21 +57,21 @@ def _folder(given: Object, scene: Scene) -> Path:
     return folder
 
 
-def _start(pattern: str, folder: Path) -> tuple[Path, str]:
+def _split_start_folder(pattern: str, folder: Path) -> tuple[Path, str]:
     """Where to begin: a pattern may be an absolute path."""
     if not Path(pattern).is_absolute():
         return folder, pattern
-    special = _SPECIAL.search(pattern)
+    special = _GLOB_CHARACTER_PATTERN.search(pattern)
     head, _, tail = pattern[: special.start() if special else None].replace(os.sep, "/").rpartition("/")
     return Path(head or "/"), "/" + tail + (pattern[special.start() :] if special else "")
 
 
-def _names(folder: Path, pattern: str, scene: Scene) -> list[str]:
+def _list_matching_names(folder: Path, pattern: str, scene: CallContext) -> list[str]:
     if not folder.is_dir():
         return []
-    if pattern.startswith("/") and not _SPECIAL.search(pattern):
+    if pattern.startswith("/") and not _GLOB_CHARACTER_PATTERN.search(pattern):
         names = [pattern[1:]] if (folder / pattern[1:]).is_file() else []
     else:
-        out = search(["--files", "--hidden", "--no-ignore", "--null", f"--glob={pattern}"], folder, scene)
+        out = run_ripgrep(["--files", "--hidden", "--no-ignore", "--null", f"--glob={pattern}"], folder, scene)
         names = out.split("\0")
-    return by_age(names, folder, scene)
+    return sort_by_age(names, folder, scene)

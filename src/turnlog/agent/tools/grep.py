@@ -8,22 +8,22 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.agent.tools.files import located
-from turnlog.agent.tools.offered import Offered
-from turnlog.agent.tools.ripgrep import by_age, relative, search
-from turnlog.agent.tools.tool import Object, Result, Scene, ToolError
+from turnlog.agent.tools.files import locate_file
+from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.ripgrep import run_ripgrep, sort_by_age, to_cwd_relative_path
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, ToolError
 
-LIMIT = 250
-_OTHERS = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")
+DEFAULT_HEAD_LIMIT = 250
+_VERSION_CONTROL_FOLDERS = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")
 """Folders of version control, which are not searched."""
-_WIDEST = 500
-_GAP = "--"
+_MAX_LINE_COLUMNS = 500
+_GAP_MARK = "--"
 """Stands between lines of which some were left out."""
-_NAMED = re.compile(r"(.*?)(?:\0|: binary file matches \()")
-_NUMBERED = re.compile(r"\d+(?:([-:])|$)")
+_FILE_NAME_PATTERN = re.compile(r"(.*?)(?:\0|: binary file matches \()")
+_LINE_NUMBER_PATTERN = re.compile(r"\d+(?:([-:])|$)")
 
 
-class Page(NamedTuple):
+class GrepPage(NamedTuple):
     """Some of what was found."""
 
     shown: Sequence[str]
@@ -33,140 +33,158 @@ class Page(NamedTuple):
     offset: int | None
 
     @property
-    def told(self) -> str:
+    def omission_note(self) -> str:
         """What the page leaves out, for the model."""
         parts = [("limit", self.limit), ("offset", self.offset)]
         return ", ".join(f"{name}: {value}" for name, value in parts if value is not None)
 
     @property
-    def applied(self) -> Object:
+    def applied_limits(self) -> Object:
         """The same, for the record."""
         parts = {"appliedLimit": self.limit, "appliedOffset": self.offset}
         return {name: value for name, value in parts.items() if value is not None}
 
 
-class Grep(Offered):
+class Grep(DescribedTool):
     """The tool."""
 
     only_reads = True
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Search."""
         name = given.get("path") or "."
-        target = located(name, scene.place)
+        target = locate_file(name, scene.place)
         here = scene.place.cwd
         if not target.exists():
             raise ToolError(f"Path does not exist: {name}. Note: your current working directory is {here}.")
         if not target.is_file() and not target.is_dir():
             raise ToolError(f"Cannot search {name}: it is a device or a pipe, which has no end.")
         mode = given.get("output_mode", "files_with_matches")
-        out = search([*_words(given, mode), f"--regexp={given['pattern']}", "--", str(target)], here, scene)
+        out = run_ripgrep(
+            [*_build_arguments(given, mode), f"--regexp={given['pattern']}", "--", str(target)], here, scene
+        )
         if mode == "files_with_matches":
-            return _files(by_age(out.split("\0"), here, scene, newest_first=True), given, here)
-        lines = _readable(out, scene)
+            return _build_files_result(sort_by_age(out.split("\0"), here, scene, newest_first=True), given, here)
+        lines = _select_readable_lines(out, scene)
         if mode == "count":
-            return _count([_line(line, here) for line in lines], given)
+            return _build_count_result([_format_line(line, here) for line in lines], given)
         is_bare, is_numbered = target.is_file(), given.get("-n", True)
-        return _content([_line(line, here, is_bare=is_bare, is_numbered=is_numbered) for line in lines], given)
+        return _build_content_result(
+            [_format_line(line, here, is_bare=is_bare, is_numbered=is_numbered) for line in lines], given
+        )
 
 
-def _words(given: Object, mode: str) -> list[str]:
-    words = ["--hidden", "--null", "--color=never", "--no-heading", "--with-filename", f"--max-columns={_WIDEST}"]
-    words += [f"--glob=!{name}" for name in _OTHERS]
-    words += [f"--glob={glob}" for glob in _globs(given.get("glob", ""))]
+def _build_arguments(given: Object, mode: str) -> list[str]:
+    words = [
+        "--hidden",
+        "--null",
+        "--color=never",
+        "--no-heading",
+        "--with-filename",
+        f"--max-columns={_MAX_LINE_COLUMNS}",
+    ]
+    words += [f"--glob=!{name}" for name in _VERSION_CONTROL_FOLDERS]
+    words += [f"--glob={glob}" for glob in _split_globs(given.get("glob", ""))]
     words += [f"--type={given['type']}"] if given.get("type") else []
     words += ["--ignore-case"] if given.get("-i") else []
     words += ["--multiline", "--multiline-dotall"] if given.get("multiline") else []
     if mode == "content":
-        return [*words, "--sort=path", "--line-number", *_around(given)]
+        return [*words, "--sort=path", "--line-number", *_build_context_arguments(given)]
     return [*words, "--sort=path", "--count"] if mode == "count" else [*words, "--files-with-matches"]
 
 
-def _around(given: Object) -> list[str]:
+def _build_context_arguments(given: Object) -> list[str]:
     """How many lines around a match are shown."""
     around = given.get("context", given.get("-C"))
     if around is not None:
-        return [f"--context={_natural(around)}"]
+        return [f"--context={_to_natural_number(around)}"]
     sides = [("--before-context", "-B"), ("--after-context", "-A")]
-    return [f"{word}={_natural(given[key])}" for word, key in sides if key in given]
+    return [f"{word}={_to_natural_number(given[key])}" for word, key in sides if key in given]
 
 
-def _globs(given: str) -> list[str]:
+def _split_globs(given: str) -> list[str]:
     """Several patterns may be given at once, between spaces or commas; commas in braces belong to a pattern."""
     return [
         part for word in given.split() for part in ([word] if "{" in word and "}" in word else word.split(",")) if part
     ]
 
 
-def _natural(value: float) -> int:
+def _to_natural_number(value: float) -> int:
     return max(0, int(value))
 
 
-def _page(lines: Sequence[str], given: Object) -> Page:
-    offset, limit = _natural(given.get("offset", 0)), _natural(given.get("head_limit", LIMIT))
+def _cut_page(lines: Sequence[str], given: Object) -> GrepPage:
+    offset, limit = (
+        _to_natural_number(given.get("offset", 0)),
+        _to_natural_number(given.get("head_limit", DEFAULT_HEAD_LIMIT)),
+    )
     rest = lines[offset:]
     shown = rest[:limit] if limit else rest
-    return Page(shown, len(lines), limit if len(shown) < len(rest) else None, offset or None)
+    return GrepPage(shown, len(lines), limit if len(shown) < len(rest) else None, offset or None)
 
 
-def _files(paths: Sequence[str], given: Object, here: Path) -> Result:
-    page = _page([relative(path, here) for path in paths], given)
+def _build_files_result(paths: Sequence[str], given: Object, here: Path) -> CallResult:
+    page = _cut_page([to_cwd_relative_path(path, here) for path in paths], given)
     structured = {
         "mode": "files_with_matches",
         "filenames": list(page.shown),
         "numFiles": len(page.shown),
         "totalFiles": page.total,
-        **page.applied,
+        **page.applied_limits,
     }
     if page.shown:
-        told = f"Found {_counted(len(page.shown), 'file')} {page.told}".rstrip() + "\n" + "\n".join(page.shown)
+        told = (
+            f"Found {_format_count(len(page.shown), 'file')} {page.omission_note}".rstrip()
+            + "\n"
+            + "\n".join(page.shown)
+        )
     elif page.total:
-        told = f"No entries at this offset. [Showing results with pagination = {page.told}]"
+        told = f"No entries at this offset. [Showing results with pagination = {page.omission_note}]"
     else:
         told = "No files found"
-    return Result(told, structured)
+    return CallResult(told, structured)
 
 
-def _content(lines: Sequence[str], given: Object) -> Result:
-    page = _page(lines, given)
+def _build_content_result(lines: Sequence[str], given: Object) -> CallResult:
+    page = _cut_page(lines, given)
     text = "\n".join(page.shown)
     told = text or ("No entries at this offset" if page.total else "No matches found")
-    told += f"\n\n[Showing results with pagination = {page.told}]" if page.told and page.total else ""
+    told += f"\n\n[Showing results with pagination = {page.omission_note}]" if page.omission_note and page.total else ""
     structured: dict[str, Any] = {"mode": "content", "numFiles": 0, "filenames": [], "content": text}
-    return Result(told, structured | {"numLines": len(page.shown), "totalLines": page.total, **page.applied})
+    return CallResult(told, structured | {"numLines": len(page.shown), "totalLines": page.total, **page.applied_limits})
 
 
-def _count(entries: Sequence[str], given: Object) -> Result:
-    page = _page(entries, given)
+def _build_count_result(entries: Sequence[str], given: Object) -> CallResult:
+    page = _cut_page(entries, given)
     text = "\n".join(page.shown)
     matches = sum(int(entry.rpartition(":")[2]) for entry in entries)
-    total = f"Found {_counted(matches, 'total occurrence')} across {_counted(len(entries), 'file')}."
+    total = f"Found {_format_count(matches, 'total occurrence')} across {_format_count(len(entries), 'file')}."
     told = f"{text or ('No entries at this offset' if entries else 'No matches found')}\n\n{total}"
-    told += f" with pagination = {page.told}" if page.told and entries else ""
+    told += f" with pagination = {page.omission_note}" if page.omission_note and entries else ""
     structured = {"mode": "count", "numFiles": len(entries), "filenames": [], "content": text, "numMatches": matches}
-    return Result(told, {**structured, **page.applied})
+    return CallResult(told, {**structured, **page.applied_limits})
 
 
-def _readable(out: str, scene: Scene) -> list[str]:
+def _select_readable_lines(out: str, scene: CallContext) -> list[str]:
     """The lines of ripgrep's output, without those of files that must not be read."""
     kept: list[str] = []
     is_unreadable = cache(lambda path: scene.is_unreadable(scene.place.cwd / path))
     for line in out.removesuffix("\n").split("\n") if out else ():
-        named = _NAMED.match(line)
-        if not is_unreadable(named[1]) if named else kept and kept[-1] != _GAP:
+        named = _FILE_NAME_PATTERN.match(line)
+        if not is_unreadable(named[1]) if named else kept and kept[-1] != _GAP_MARK:
             kept.append(line.removesuffix("\r"))
-    return kept[:-1] if kept and kept[-1] == _GAP else kept
+    return kept[:-1] if kept and kept[-1] == _GAP_MARK else kept
 
 
-def _line(line: str, here: Path, *, is_bare: bool = False, is_numbered: bool = True) -> str:
+def _format_line(line: str, here: Path, *, is_bare: bool = False, is_numbered: bool = True) -> str:
     """A line with its path as the model is told of it; without, if a single file is searched."""
     path, mark, rest = line.partition("\0")
-    found = _NUMBERED.match(rest)
+    found = _LINE_NUMBER_PATTERN.match(rest)
     if not mark or not found:
         return line
     rest = rest if is_numbered else rest[found.end() :]
-    return rest if is_bare else f"{relative(path, here)}{found[1] or ':'}{rest}"
+    return rest if is_bare else f"{to_cwd_relative_path(path, here)}{found[1] or ':'}{rest}"
 
 
-def _counted(count: int, noun: str) -> str:
+def _format_count(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import json
 
-from turnlog.agent.tools.bash_output import found
-from turnlog.agent.tools.command import GRACE
-from turnlog.agent.tools.offered import Offered
-from turnlog.agent.tools.tool import Object, Result, Scene, Unfit
+from turnlog.agent.tools.bash_output import find_background_shell
+from turnlog.agent.tools.command import KILL_GRACE_SECONDS
+from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall
 
 
-class KillShell(Offered):
+class KillShell(DescribedTool):
     """Ends background commands."""
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """End it."""
-        shell = found(scene, given["shell_id"])
+        shell = find_background_shell(scene, given["shell_id"])
         if shell.status != "running":
-            raise Unfit(f"Task {shell.id} is not running (status: {shell.status})")
+            raise RejectedCall(f"Task {shell.id} is not running (status: {shell.status})")
         shell.stop("model")
-        shell.process.ended.wait(2 * GRACE)
+        shell.process.ended.wait(2 * KILL_GRACE_SECONDS)
         structured = {
             "message": f"Successfully stopped task: {shell.id} ({shell.command})",
             "task_id": shell.id,
             "task_type": "local_bash",
             "command": shell.command,
         }
-        return Result(json.dumps(structured, separators=(",", ":"), ensure_ascii=False), structured)
+        return CallResult(json.dumps(structured, separators=(",", ":"), ensure_ascii=False), structured)

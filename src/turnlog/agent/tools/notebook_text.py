@@ -9,12 +9,12 @@ from typing import Any
 
 from turnlog.agent.tools.tool import Object, ToolError
 
-_MOST = 10_000
+_MAX_OUTPUT_CHARS = 10_000
 """Characters of a cell's outputs."""
-_PICTURES = ("image/png", "image/jpeg")
+_PICTURE_MEDIA_TYPES = ("image/png", "image/jpeg")
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse_notebook(text: str) -> dict[str, Any]:
     """Make a notebook of a file's text."""
     try:
         notebook = json.loads(text)
@@ -28,7 +28,7 @@ def parsed(text: str) -> dict[str, Any]:
     return notebook
 
 
-def language(notebook: Object) -> str:
+def get_notebook_language(notebook: Object) -> str:
     """The programming language of its cells."""
     metadata = notebook.get("metadata")
     info = metadata.get("language_info") if isinstance(metadata, dict) else None
@@ -36,22 +36,22 @@ def language(notebook: Object) -> str:
     return name if isinstance(name, str) else "python"
 
 
-def joined(value: object) -> str:
+def join_lines(value: object) -> str:
     """A text that may be kept as a list of lines."""
     if isinstance(value, list):
         return "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
 
 
-def cells(text: str) -> list[dict[str, Any]]:
+def extract_cells(text: str) -> list[dict[str, Any]]:
     """The cells as they are recorded."""
-    notebook = parsed(text)
-    return [_cell(cell, at, language(notebook)) for at, cell in enumerate(notebook["cells"])]
+    notebook = parse_notebook(text)
+    return [_build_cell(cell, at, get_notebook_language(notebook)) for at, cell in enumerate(notebook["cells"])]
 
 
-def _cell(cell: Object, at: int, spoken: str) -> dict[str, Any]:
+def _build_cell(cell: Object, at: int, spoken: str) -> dict[str, Any]:
     kind = cell.get("cell_type", "code")
-    made: dict[str, Any] = {"cellType": kind, "source": joined(cell.get("source"))}
+    made: dict[str, Any] = {"cellType": kind, "source": join_lines(cell.get("source"))}
     if kind == "code" and cell.get("execution_count"):
         made["execution_count"] = cell["execution_count"]
     made["cell_id"] = cell.get("id") or f"cell-{at}"
@@ -59,33 +59,33 @@ def _cell(cell: Object, at: int, spoken: str) -> dict[str, Any]:
         made["language"] = spoken
         outputs = cell.get("outputs")
         if isinstance(outputs, list) and outputs:
-            made["outputs"] = [_output(output) for output in outputs if isinstance(output, dict)]
+            made["outputs"] = [_build_output(output) for output in outputs if isinstance(output, dict)]
     return made
 
 
-def _output(output: Object) -> dict[str, Any]:
+def _build_output(output: Object) -> dict[str, Any]:
     kind = output.get("output_type")
     if kind == "stream":
-        return {"output_type": kind, "text": joined(output.get("text"))}
+        return {"output_type": kind, "text": join_lines(output.get("text"))}
     if kind == "error":
         trace = output.get("traceback")
         lines = [line for line in trace if isinstance(line, str)] if isinstance(trace, list) else []
         return {"output_type": kind, "text": "\n".join([f"{output.get('ename')}: {output.get('evalue')}", *lines])}
     data = output.get("data")
     data = data if isinstance(data, dict) else {}
-    made: dict[str, Any] = {"output_type": kind, "text": joined(data.get("text/plain"))}
-    for media in _PICTURES:
-        if picture := "".join(joined(data.get(media)).split()):
+    made: dict[str, Any] = {"output_type": kind, "text": join_lines(data.get("text/plain"))}
+    for media in _PICTURE_MEDIA_TYPES:
+        if picture := "".join(join_lines(data.get(media)).split()):
             made["image"] = {"image_data": picture, "media_type": media}
             break
     return made
 
 
-def blocks(found: Sequence[Object], path: Path) -> list[Object]:
+def render_cell_blocks(found: Sequence[Object], path: Path) -> list[Object]:
     """The cells as the model is told of them: texts, and pictures between them."""
     told: list[dict[str, Any]] = []
     for at, cell in enumerate(found):
-        for block in _blocks(cell, at, path):
+        for block in _render_cell(cell, at, path):
             if told and told[-1]["type"] == block["type"] == "text":
                 told[-1]["text"] += "\n" + block["text"]
             else:
@@ -93,13 +93,13 @@ def blocks(found: Sequence[Object], path: Path) -> list[Object]:
     return list(told)
 
 
-def _blocks(cell: Object, at: int, path: Path) -> Iterator[dict[str, Any]]:
+def _render_cell(cell: Object, at: int, path: Path) -> Iterator[dict[str, Any]]:
     name, kind, spoken = cell["cell_id"], cell["cellType"], cell.get("language", "python")
     mark = f"<cell_type>{kind}</cell_type>" if kind != "code" else ""
     mark += f"<language>{spoken}</language>" if spoken != "python" else ""
     yield {"type": "text", "text": f'<cell id="{name}">{mark}{cell["source"]}</cell id="{name}">'}
     outputs = cell.get("outputs", [])
-    if sum(len(output["text"]) for output in outputs) > _MOST:
+    if sum(len(output["text"]) for output in outputs) > _MAX_OUTPUT_CHARS:
         advice = f"cat {path} | jq '.cells[{at}].outputs'"
         yield {"type": "text", "text": f"\nOutputs are too large to include. Use a shell command: {advice}"}
         return

@@ -14,7 +14,7 @@ from typing import Any
 from turnlog.agent.tools.tool import Object, Tool
 
 
-class Offered(Tool):
+class DescribedTool(Tool):
     """A tool that is described there, under the name of its class."""
 
     only_reads = False
@@ -28,12 +28,12 @@ class Offered(Tool):
     @property
     def description(self) -> str:
         """What the model is told of it."""
-        return "\n".join(_all()[self.name]["description"])
+        return "\n".join(_load_descriptions()[self.name]["description"])
 
     @property
     def schema(self) -> Object:
         """The JSON schema of its input."""
-        schema: Object = _all()[self.name]["input_schema"]
+        schema: Object = _load_descriptions()[self.name]["input_schema"]
         return schema
 
     def is_safe(self, given: Object) -> bool:
@@ -42,6 +42,6 @@ class Offered(Tool):
 
 
 @cache
-def _all() -> dict[str, Any]:
+def _load_descriptions() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(Path(__file__).with_name("offered.json").read_text(encoding="utf-8"))
     return found

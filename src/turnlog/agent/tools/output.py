@@ -9,71 +9,75 @@ import os
 import re
 from pathlib import Path
 
-LIMIT = 30_000
+MAX_INLINE_CHARS = 30_000
 """More characters than this go to a file, with a preview for the model."""
-PREVIEW = 2_000
-ERROR_LIMIT = 10_000
+PREVIEW_CHARS = 2_000
+MAX_ERROR_CHARS = 10_000
 """Of an error so many characters are shown: the beginning and the end."""
-_WIDEST = 4
-_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
+_MAX_BYTES_PER_CHAR = 4
+_LEADING_BLANK_LINES_PATTERN = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
-def trimmed(text: str) -> str:
+def trim_output(text: str) -> str:
     """A text without blank lines before it and white space after it."""
-    return _BLANK_LINES.sub("", text).rstrip()
+    return _LEADING_BLANK_LINES_PATTERN.sub("", text).rstrip()
 
 
-def head(path: Path, characters: int = LIMIT) -> str:
+def read_output_head(path: Path, characters: int = MAX_INLINE_CHARS) -> str:
     """The first characters of a file, and one more if there are more."""
     with path.open("rb") as file:
-        return file.read((characters + 1) * _WIDEST).decode("utf-8", "replace")[: characters + 1]
+        return file.read((characters + 1) * _MAX_BYTES_PER_CHAR).decode("utf-8", "replace")[: characters + 1]
 
 
-def tail(path: Path, characters: int) -> str:
+def read_output_tail(path: Path, characters: int) -> str:
     """The last characters of a file."""
     with path.open("rb") as file:
-        begin = max(0, file.seek(0, os.SEEK_END) - characters * _WIDEST)
+        begin = max(0, file.seek(0, os.SEEK_END) - characters * _MAX_BYTES_PER_CHAR)
         file.seek(begin)
-        data = file.read(characters * _WIDEST)
+        data = file.read(characters * _MAX_BYTES_PER_CHAR)
     return data.decode("utf-8", "replace")[-characters:]
 
 
-def shown(path: Path) -> str | None:
+def read_shown_output(path: Path) -> str | None:
     """All that a file holds, as the model is shown it; None if it is too large for that."""
-    found = trimmed(head(path, 2 * LIMIT))
-    return found if len(found) <= LIMIT and path.stat().st_size <= 2 * LIMIT * _WIDEST else None
-
-
-def persisted(text: str, path: Path, total: int) -> str:
-    """What the model is shown of a text that is too large: where all of it is, and how it begins."""
-    begin = text[:PREVIEW]
-    cut = begin.rfind("\n")
-    begin = begin[:cut] if cut > PREVIEW // 2 else begin
+    found = trim_output(read_output_head(path, 2 * MAX_INLINE_CHARS))
     return (
-        f"<persisted-output>\nOutput too large ({size(total)}). Full output saved to: {path}\n\n"
-        f"Preview (first {size(PREVIEW)}):\n{begin}\n...\n</persisted-output>"
+        found
+        if len(found) <= MAX_INLINE_CHARS and path.stat().st_size <= 2 * MAX_INLINE_CHARS * _MAX_BYTES_PER_CHAR
+        else None
     )
 
 
-def failed(first: str, path: Path) -> str:
+def describe_persisted_output(text: str, path: Path, total: int) -> str:
+    """What the model is shown of a text that is too large: where all of it is, and how it begins."""
+    begin = text[:PREVIEW_CHARS]
+    cut = begin.rfind("\n")
+    begin = begin[:cut] if cut > PREVIEW_CHARS // 2 else begin
+    return (
+        f"<persisted-output>\nOutput too large ({format_byte_size(total)}). Full output saved to: {path}\n\n"
+        f"Preview (first {format_byte_size(PREVIEW_CHARS)}):\n{begin}\n...\n</persisted-output>"
+    )
+
+
+def describe_failed_output(first: str, path: Path) -> str:
     """What the model is shown of a command that failed: a first line, then the beginning and the end of the output.
 
     The end is that of the output itself, however long it is: there a failing build says why.
     """
-    text = f"{first}\n{trimmed(head(path, 2 * LIMIT))}".rstrip()
-    half = ERROR_LIMIT // 2
+    text = f"{first}\n{trim_output(read_output_head(path, 2 * MAX_INLINE_CHARS))}".rstrip()
+    half = MAX_ERROR_CHARS // 2
     total = path.stat().st_size
-    if total <= 2 * LIMIT:
-        left_out = len(text) - ERROR_LIMIT
+    if total <= 2 * MAX_INLINE_CHARS:
+        left_out = len(text) - MAX_ERROR_CHARS
         end = text[-half:]
     else:
-        end = tail(path, half + 1).rstrip()[-half:]
-        left_out = total - ERROR_LIMIT
+        end = read_output_tail(path, half + 1).rstrip()[-half:]
+        left_out = total - MAX_ERROR_CHARS
     short = f"{text[:half]}\n\n... [{left_out} characters truncated] ...\n\n{end}"
     return short if len(short) < max(len(text), total) else text
 
 
-def size(count: int) -> str:
+def format_byte_size(count: int) -> str:
     """A number of bytes for people: `38KB`, `1.5MB`."""
     if count < 1024:
         return f"{count} bytes"

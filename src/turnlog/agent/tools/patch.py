@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from turnlog.session.files.patches import CONTEXT, Change, Hunk, hunks, split
+from turnlog.session.files.patches import CONTEXT_LINES, ChangedLines, Hunk, build_hunks, split_text_lines
 
-_EFFORT = 600
+_MAX_DIFF_EFFORT = 600
 """Texts that differ in more lines than this are shown as one block: the search is quadratic."""
 
-_Run = tuple[str, int, Any]
+_LineRun = tuple[str, int, Any]
 """So many lines in a row that are kept (` `), removed (`-`) or added (`+`), and the run before them."""
 
 
-def patch(before: str, after: str, context: int = CONTEXT) -> list[dict[str, Any]]:
+def build_patch(before: str, after: str, context: int = CONTEXT_LINES) -> list[dict[str, Any]]:
     """Give the hunks that lead from one text to another, with some lines around each change."""
-    old, new = (split(text.replace("\r\n", "\n")) for text in (before, after))
-    return [_recorded(hunk) for hunk in hunks(old, new, _changes(old, new), context)]
+    old, new = (split_text_lines(text.replace("\r\n", "\n")) for text in (before, after))
+    return [_record_hunk(hunk) for hunk in build_hunks(old, new, _list_line_changes(old, new), context)]
 
 
-def _recorded(hunk: Hunk) -> dict[str, Any]:
+def _record_hunk(hunk: Hunk) -> dict[str, Any]:
     """A hunk as it is written down; where there is no line, the client counts from 1."""
     return {
         "oldStart": hunk.old_start + (hunk.old_count == 0),
@@ -35,55 +35,55 @@ def _recorded(hunk: Hunk) -> dict[str, Any]:
     }
 
 
-def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:
+def _list_line_changes(old: Sequence[str], new: Sequence[str]) -> Iterator[ChangedLines]:
     """What stands between runs of lines that are kept."""
     at_old = at_new = last_old = last_new = 0
-    for kind, count in [*_runs(old, new), (" ", 0)]:
+    for kind, count in [*_find_runs(old, new), (" ", 0)]:
         if kind == " ":
             if (at_old, at_new) != (last_old, last_new):
-                yield Change(last_old, at_old, last_new, at_new)
+                yield ChangedLines(last_old, at_old, last_new, at_new)
             last_old, last_new = at_old + count, at_new + count
         at_old += count * (kind != "+")
         at_new += count * (kind != "-")
 
 
-def _runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int]]:
+def _find_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int]]:
     """Find the way; a diagonal stands for the lines that were removed less those that were added."""
     olds, news = len(old), len(new)
-    at = _kept(old, new, 0, 0)
-    ways: dict[int, tuple[int, _Run | None]] = {0: (at, (" ", at, None) if at else None)}
+    at = _skip_equal_lines(old, new, 0, 0)
+    ways: dict[int, tuple[int, _LineRun | None]] = {0: (at, (" ", at, None) if at else None)}
     if at == olds == news:
-        return _told(ways[0][1])
-    for effort in range(1, min(_EFFORT, olds + news) + 1):
+        return _list_runs(ways[0][1])
+    for effort in range(1, min(_MAX_DIFF_EFFORT, olds + news) + 1):
         for diagonal in range(-effort, effort + 1, 2):
             left, right = ways.pop(diagonal - 1, None), ways.get(diagonal + 1)
             can_add = right is not None and 0 < right[0] - diagonal <= news
             if left is not None and left[0] < olds and not (right is not None and can_add and left[0] < right[0]):
-                start, run = left[0] + 1, _longer(left[1], "-")
+                start, run = left[0] + 1, _extend_run(left[1], "-")
             elif right is not None and can_add:
-                start, run = right[0], _longer(right[1], "+")
+                start, run = right[0], _extend_run(right[1], "+")
             else:
                 ways.pop(diagonal, None)
                 continue
-            at = _kept(old, new, start, diagonal)
+            at = _skip_equal_lines(old, new, start, diagonal)
             ways[diagonal] = at, (" ", at - start, run) if at > start else run
             if at == olds and at - diagonal == news:
-                return _told(ways[diagonal][1])
-    return _block(old, new)
+                return _list_runs(ways[diagonal][1])
+    return _build_block_runs(old, new)
 
 
-def _kept(old: Sequence[str], new: Sequence[str], at: int, diagonal: int) -> int:
+def _skip_equal_lines(old: Sequence[str], new: Sequence[str], at: int, diagonal: int) -> int:
     most = min(len(old), len(new) + diagonal)
     while at < most and old[at] == new[at - diagonal]:
         at += 1
     return at
 
 
-def _longer(run: _Run | None, kind: str) -> _Run:
+def _extend_run(run: _LineRun | None, kind: str) -> _LineRun:
     return (kind, run[1] + 1, run[2]) if run is not None and run[0] == kind else (kind, 1, run)
 
 
-def _told(run: _Run | None) -> list[tuple[str, int]]:
+def _list_runs(run: _LineRun | None) -> list[tuple[str, int]]:
     found = []
     while run is not None:
         kind, size, run = run
@@ -91,7 +91,7 @@ def _told(run: _Run | None) -> list[tuple[str, int]]:
     return found[::-1]
 
 
-def _block(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int]]:
+def _build_block_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int]]:
     """Keep what both texts begin and end with, and replace all between."""
     head, most = 0, min(len(old), len(new))
     while head < most and old[head] == new[head]:

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.agent.tools.offered import Offered
-from turnlog.agent.tools.tool import Object, Question, Result, Scene, ToolError
+from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, ToolError
 
-_APPROVED = "User has approved your plan. You can now start coding. Start with updating your todo list if applicable"
+_APPROVED_TEXT = (
+    "User has approved your plan. You can now start coding. Start with updating your todo list if applicable"
+)
 
 
-class ExitPlanMode(Offered):
+class ExitPlanMode(DescribedTool):
     """Asks for agreement to a plan."""
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Ask. The desk answers with `approved`, and with `plan` if it was edited or `words` if it was refused."""
         plan = str(given.get("plan") or "")
         found = scene.desk.ask(Question("plan", {"plan": plan}, scene.call)) or {}
         if not found.get("approved"):
-            raise _refused(str(found.get("words") or ""))
+            raise _build_refusal(str(found.get("words") or ""))
         edited = str(found.get("plan") or plan)
         structured: dict[str, Any] = {"plan": edited or None, "isAgent": False}
         by = ""
         if edited != plan:
             structured["planWasEdited"], by = True, " (edited by user)"
         if not edited.strip():
-            return Result("User has approved exiting plan mode. You can now proceed.", structured)
-        return Result(f"{_APPROVED}\n\n## Approved Plan{by}:\n{edited}", structured)
+            return CallResult("User has approved exiting plan mode. You can now proceed.", structured)
+        return CallResult(f"{_APPROVED_TEXT}\n\n## Approved Plan{by}:\n{edited}", structured)
 
 
-def _refused(words: str) -> ToolError:
+def _build_refusal(words: str) -> ToolError:
     told = "The plan was not approved; you are still in plan mode, and nothing may be changed."
     return ToolError(told + (f" The user said:\n{words}" if words else " Ask what should be different."))

@@ -12,25 +12,25 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
-from turnlog.agent.key_shield import child_environment
-from turnlog.agent.tools.files import telling
-from turnlog.agent.tools.tool import Scene, ToolError
+from turnlog.agent.key_shield import build_child_environment
+from turnlog.agent.tools.files import word_system_errors
+from turnlog.agent.tools.tool import CallContext, ToolError
 
-SECONDS = 20.0
-_MOST = 20 * 1024 * 1024
+SEARCH_TIMEOUT_SECONDS = 20.0
+_MAX_OUTPUT_BYTES = 20 * 1024 * 1024
 """Bytes of output that are taken."""
 
 
-def search(words: Sequence[str], folder: Path, scene: Scene, seconds: float = SECONDS) -> str:
+def run_ripgrep(words: Sequence[str], folder: Path, scene: CallContext, seconds: float = SEARCH_TIMEOUT_SECONDS) -> str:
     """Run it in a folder, and give what it printed; it can be cancelled, and does not run for ever."""
     with tempfile.TemporaryFile() as errors:
-        process = _started([*program(scene.environ.get("PATH")), *words], folder, scene, errors)
+        process = _start_search([*find_search_program(scene.environ.get("PATH")), *words], folder, scene, errors)
         timer = threading.Timer(seconds, process.kill)
         try:
-            with process, scene.cancel.then(process.kill):
+            with process, scene.cancel.on_cancel(process.kill):
                 timer.start()
-                out = process.stdout.read(_MOST + 1) if process.stdout else b""
-                if len(out) > _MOST:
+                out = process.stdout.read(_MAX_OUTPUT_BYTES + 1) if process.stdout else b""
+                if len(out) > _MAX_OUTPUT_BYTES:
                     process.kill()
                     out = out[: out.rfind(b"\n") + 1]
                 status = process.wait()
@@ -44,19 +44,21 @@ def search(words: Sequence[str], folder: Path, scene: Scene, seconds: float = SE
             raise ToolError(f"{told} Try a more specific path or pattern.")
         errors.seek(0)
         if status == 2 and not out:
-            _must_have_searched(errors.read(10_000).decode("utf-8", "replace"))
+            _check_complaints(errors.read(10_000).decode("utf-8", "replace"))
     return out.decode("utf-8", "replace")
 
 
-def _started(command: Sequence[str], folder: Path, scene: Scene, errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    environ = {**child_environment(scene.environ), "LC_ALL": "C.UTF-8"}
-    with telling("spawn", folder):
+def _start_search(
+    command: Sequence[str], folder: Path, scene: CallContext, errors: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    environ = {**build_child_environment(scene.environ), "LC_ALL": "C.UTF-8"}
+    with word_system_errors("spawn", folder):
         return subprocess.Popen(
             command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
         )
 
 
-def program(path: str | None) -> list[str]:
+def find_search_program(path: str | None) -> list[str]:
     """The words that start a search: ripgrep on the path, else our own."""
     installed = shutil.which("rg", path=path)
     if installed:
@@ -65,7 +67,7 @@ def program(path: str | None) -> list[str]:
     return [sys.executable, "-I", str(Path(__file__).with_name("standin.py"))]
 
 
-def _must_have_searched(complaints: str) -> None:
+def _check_complaints(complaints: str) -> None:
     """Raise if the search was refused; files that can't be read are no refusal."""
     lines = [line for line in complaints.splitlines() if not line.endswith(")") or "(os error " not in line]
     if lines:
@@ -75,21 +77,21 @@ def _must_have_searched(complaints: str) -> None:
         )
 
 
-def by_age(names: Iterable[str], folder: Path, scene: Scene, *, newest_first: bool = False) -> list[str]:
+def sort_by_age(names: Iterable[str], folder: Path, scene: CallContext, *, newest_first: bool = False) -> list[str]:
     """The files that may be shown, by the time of their last change; those of one time by their names."""
     sign = -1 if newest_first else 1
     shown = (name for name in names if name and not scene.is_unreadable(folder / name))
-    return sorted(shown, key=lambda name: (sign * _changed(folder / name), name))
+    return sorted(shown, key=lambda name: (sign * _get_change_time(folder / name), name))
 
 
-def _changed(path: Path) -> int:
+def _get_change_time(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
 
 
-def relative(path: str, place: Path) -> str:
+def to_cwd_relative_path(path: str, place: Path) -> str:
     """A path as the model is told of it: from the current folder, if it lies in it."""
     full = Path(os.path.normpath(place / path))
     return str(full.relative_to(place)) if full.is_relative_to(place) else str(full)

@@ -10,18 +10,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from turnlog.agent.tools.tool import Object, Result, Unfit
+from turnlog.agent.tools.tool import CallResult, Object, RejectedCall
 
-_Steps = tuple[str | int, ...]
+_InputPath = tuple[str | int, ...]
 """The way to a part of an input: names, and places in lists."""
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
-_CAPITAL = re.compile("([A-Z])")
-_MISSING = object()
+_NUMBER_PATTERN = re.compile(r"-?\d+(\.\d+)?")
+_URI_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
+_CAPITAL_PATTERN = re.compile("([A-Z])")
+_MISSING_VALUE = object()
 _JSON_TYPES = {str: "string", bool: "boolean", int: "number", float: "number", list: "array", type(None): "null"}
 
 
-class InvalidInput(Unfit):
+class InvalidInput(RejectedCall):
     """An input that does not fit the schema."""
 
     def __init__(self, message: str, issues: str) -> None:
@@ -29,17 +29,17 @@ class InvalidInput(Unfit):
         self.issues = issues
 
     @classmethod
-    def of(cls, *details: Object) -> InvalidInput:
+    def from_details(cls, *details: Object) -> InvalidInput:
         """What is wrong, for which there are no sentences."""
         told = json.dumps(details, indent=2, ensure_ascii=False)
         return cls(told, told)
 
-    def result(self) -> Result:
+    def to_result(self) -> CallResult:
         """The same; what is recorded are the issues in full."""
-        return super().result()._replace(structured=f"InputValidationError: {self.issues}")
+        return super().to_result()._replace(structured=f"InputValidationError: {self.issues}")
 
 
-class Issue(NamedTuple):
+class InputIssue(NamedTuple):
     """One thing that is wrong with an input."""
 
     rank: int
@@ -48,34 +48,34 @@ class Issue(NamedTuple):
     detail: Object
 
 
-def checked(name: str, schema: Object, given: object) -> dict[str, Any]:
+def validate_input(name: str, schema: Object, given: object) -> dict[str, Any]:
     """Give the input of a call as the schema wants it, or raise InvalidInput.
 
     What is meant is taken: a number, a truth value or a list that came as a string.
     """
-    value = _meant(schema, given)
-    issues = list(_issues(schema, value, ()))
+    value = _coerce_value(schema, given)
+    issues = list(_find_issues(schema, value, ()))
     if issues:
-        raise _complaint(name, issues)
+        raise _build_invalid_input(name, issues)
     return dict(value)
 
 
-def _meant(schema: Object, value: Any) -> Any:
+def _coerce_value(schema: Object, value: Any) -> Any:
     wanted = schema.get("type")
     if isinstance(value, str) and wanted != "string":
-        value = _unquoted(wanted, value)
+        value = _coerce_text(wanted, value)
     if wanted == "array" and isinstance(value, list):
-        return [_meant(schema.get("items", {}), item) for item in value]
+        return [_coerce_value(schema.get("items", {}), item) for item in value]
     if wanted == "object" and isinstance(value, Mapping):
         properties = schema.get("properties", {})
-        return {key: _meant(properties.get(key, {}), item) for key, item in value.items()}
+        return {key: _coerce_value(properties.get(key, {}), item) for key, item in value.items()}
     return value
 
 
-def _unquoted(wanted: object, value: str) -> Any:
+def _coerce_text(wanted: object, value: str) -> Any:
     if wanted == "boolean":
         return {"true": True, "false": False}.get(value, value)
-    if wanted == "number" and _NUMBER.fullmatch(value) and len(value) < 20:
+    if wanted == "number" and _NUMBER_PATTERN.fullmatch(value) and len(value) < 20:
         return float(value) if "." in value else int(value)
     if wanted in ("array", "object"):
         try:
@@ -86,67 +86,73 @@ def _unquoted(wanted: object, value: str) -> Any:
     return value
 
 
-def _issues(schema: Object, value: Any, path: _Steps) -> Iterator[Issue]:
+def _find_issues(schema: Object, value: Any, path: _InputPath) -> Iterator[InputIssue]:
     wanted, choices = schema.get("type"), schema.get("enum")
     kind = "object" if isinstance(value, Mapping) else _JSON_TYPES.get(type(value), "undefined")
     if choices and value not in choices:  # the same if it is missing
         options = "|".join(json.dumps(option) for option in choices)
-        yield _invalid(path, f"Invalid option: expected one of {options}", code="invalid_value", values=choices)
+        yield _build_invalid_issue(
+            path, f"Invalid option: expected one of {options}", code="invalid_value", values=choices
+        )
     elif wanted and kind != wanted:
-        yield _mistyped(wanted, kind, path)
+        yield _build_type_issue(wanted, kind, path)
     elif wanted == "object":
-        yield from _object_issues(schema, value, path)
+        yield from _find_object_issues(schema, value, path)
     elif wanted == "array":
         for at, item in enumerate(value):
-            yield from _issues(schema.get("items", {}), item, (*path, at))
-        yield from _size_issues("array", "items", len(value), schema.get("minItems", 0), schema.get("maxItems"), path)
+            yield from _find_issues(schema.get("items", {}), item, (*path, at))
+        yield from _find_size_issues(
+            "array", "items", len(value), schema.get("minItems", 0), schema.get("maxItems"), path
+        )
     elif wanted == "string":
-        yield from _size_issues("string", "characters", len(value), schema.get("minLength", 0), None, path)
-        if schema.get("format") == "uri" and not _ADDRESS.match(value):
-            yield _invalid(path, "Invalid URL", code="invalid_format", format="url")
+        yield from _find_size_issues("string", "characters", len(value), schema.get("minLength", 0), None, path)
+        if schema.get("format") == "uri" and not _URI_PATTERN.match(value):
+            yield _build_invalid_issue(path, "Invalid URL", code="invalid_format", format="url")
 
 
-def _object_issues(schema: Object, value: Object, path: _Steps) -> Iterator[Issue]:
+def _find_object_issues(schema: Object, value: Object, path: _InputPath) -> Iterator[InputIssue]:
     properties = schema.get("properties", {})
     for key, inner in properties.items():
         if key in value or key in schema.get("required", ()):
-            yield from _issues(inner, value.get(key, _MISSING), (*path, key))
+            yield from _find_issues(inner, value.get(key, _MISSING_VALUE), (*path, key))
     extra = [key for key in value if key not in properties]
     if extra and schema.get("additionalProperties") is False:
         quoted = ", ".join(json.dumps(key, ensure_ascii=False) for key in extra)
         message = f"Unrecognized key{'s' if len(extra) > 1 else ''}: {quoted}"
         sentences = [f"An unexpected parameter `{key}` was provided" for key in extra]
-        yield Issue(1, sentences, {"code": "unrecognized_keys", "keys": extra, "path": path, "message": message})
+        yield InputIssue(1, sentences, {"code": "unrecognized_keys", "keys": extra, "path": path, "message": message})
 
 
-def _size_issues(kind: str, unit: str, size: int, least: int, most: int | None, path: _Steps) -> Iterator[Issue]:
+def _find_size_issues(
+    kind: str, unit: str, size: int, least: int, most: int | None, path: _InputPath
+) -> Iterator[InputIssue]:
     if size < least:
         message = f"Too small: expected {kind} to have >={least} {unit}"
         if kind == "string" and least == 1:
-            message = _CAPITAL.sub(r" \1", str(path[-1])).capitalize() + " cannot be empty"
-        yield _invalid(path, message, origin=kind, code="too_small", minimum=least, inclusive=True)
+            message = _CAPITAL_PATTERN.sub(r" \1", str(path[-1])).capitalize() + " cannot be empty"
+        yield _build_invalid_issue(path, message, origin=kind, code="too_small", minimum=least, inclusive=True)
     elif most is not None and size > most:
         message = f"Too big: expected {kind} to have <={most} {unit}"
-        yield _invalid(path, message, origin=kind, code="too_big", maximum=most, inclusive=True)
+        yield _build_invalid_issue(path, message, origin=kind, code="too_big", maximum=most, inclusive=True)
 
 
-def _mistyped(wanted: str, kind: str, path: _Steps) -> Issue:
-    is_missing, name = kind == "undefined", _spelled(path)
+def _build_type_issue(wanted: str, kind: str, path: _InputPath) -> InputIssue:
+    is_missing, name = kind == "undefined", _format_path(path)
     sentence = f"The parameter `{name}` type is expected as `{wanted}` but provided as `{kind}`"
     if is_missing:
         sentence = f"The required parameter `{name}` is missing"
     message = f"Invalid input: expected {wanted}, received {kind}"
     detail = {"expected": wanted, "code": "invalid_type", "path": path, "message": message}
-    return Issue(0 if is_missing else 2, [sentence], detail)
+    return InputIssue(0 if is_missing else 2, [sentence], detail)
 
 
-def _invalid(path: _Steps, message: str, **detail: Any) -> Issue:
-    sentence = f"The parameter `{_spelled(path)}` is invalid: {message}"
-    return Issue(3, [sentence], {**detail, "path": path, "message": message})
+def _build_invalid_issue(path: _InputPath, message: str, **detail: Any) -> InputIssue:
+    sentence = f"The parameter `{_format_path(path)}` is invalid: {message}"
+    return InputIssue(3, [sentence], {**detail, "path": path, "message": message})
 
 
-def _complaint(name: str, issues: Sequence[Issue]) -> InvalidInput:
-    found = InvalidInput.of(*(issue.detail for issue in issues))
+def _build_invalid_input(name: str, issues: Sequence[InputIssue]) -> InvalidInput:
+    found = InvalidInput.from_details(*(issue.detail for issue in issues))
     if all(issue.rank == 3 for issue in issues):  # the real client has no sentences for these alone
         return found
     sentences = [sentence for issue in sorted(issues, key=lambda issue: issue.rank) for sentence in issue.sentences]
@@ -154,5 +160,5 @@ def _complaint(name: str, issues: Sequence[Issue]) -> InvalidInput:
     return InvalidInput(f"{name} failed due to the following issue{'s' * (len(sentences) > 1)}:\n{told}", found.issues)
 
 
-def _spelled(path: _Steps) -> str:
+def _format_path(path: _InputPath) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")

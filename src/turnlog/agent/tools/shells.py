@@ -14,12 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from turnlog.agent.tools.command import GRACE, LARGEST, Command
-from turnlog.agent.tools.output import size
+from turnlog.agent.tools.command import KILL_GRACE_SECONDS, MAX_OUTPUT_BYTES, ShellProcess
+from turnlog.agent.tools.output import format_byte_size
 
-Status = Literal["running", "completed", "failed", "killed"]
-_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_NOTICE = """<task-notification>
+ShellStatus = Literal["running", "completed", "failed", "killed"]
+_ID_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_NOTICE_TEMPLATE = """<task-notification>
 <task-id>{shell.id}</task-id>
 <tool-use-id>{shell.call}</tool-use-id>
 <output-file>{shell.path}</output-file>
@@ -34,7 +34,7 @@ class Shell:
     def __init__(self, command: str, call: str, description: str, folder: Path) -> None:
         import secrets  # as below: sessions that run no command start without it
 
-        self.id = "b" + "".join(secrets.choice(_LETTERS) for _ in range(8))
+        self.id = "b" + "".join(secrets.choice(_ID_CHARACTERS) for _ in range(8))
         self.command = command
         self.call = call
         """The id of the call that started it."""
@@ -47,10 +47,10 @@ class Shell:
         """So many bytes of its output the model has been shown."""
         self.stopped = ""
         """Why it was ended: `model`, `limit`, `client`; empty if it was not."""
-        self.process: Command
+        self.process: ShellProcess
 
     @property
-    def status(self) -> Status:
+    def status(self) -> ShellStatus:
         """How it stands."""
         if not self.process.ended.is_set():
             return "running"
@@ -64,19 +64,19 @@ class Shell:
             self.stopped = self.stopped or why
             self.process.kill()
 
-    def forget(self) -> None:
+    def remove_files(self) -> None:
         """Remove what it left on the disk."""
         for path in (self.path, self.whereabouts):
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
 
-    def notice(self) -> str:
+    def build_notice(self) -> str:
         """What the model is told of its end."""
-        return _NOTICE.format(shell=self, about=self.description or self.command, end=self._end())
+        return _NOTICE_TEMPLATE.format(shell=self, about=self.description or self.command, end=self._describe_end())
 
-    def _end(self) -> str:
+    def _describe_end(self) -> str:
         if self.process.is_too_large:
-            return f"was stopped after it had written {size(LARGEST)}"
+            return f"was stopped after it had written {format_byte_size(MAX_OUTPUT_BYTES)}"
         if self.stopped == "limit":
             return "was stopped after reaching its background time limit"
         code = self.process.exit_code
@@ -96,7 +96,9 @@ class Shells:
         """Hears at once that there is a notice; called by another thread."""
         self._lock = threading.Lock()
 
-    def start(self, command: str, *, call: str, cwd: Path, environ: Mapping[str, str], description: str = "") -> Shell:
+    def start_shell(
+        self, command: str, *, call: str, cwd: Path, environ: Mapping[str, str], description: str = ""
+    ) -> Shell:
         """Start a command; unless it is kept, whoever started it waits for it and forgets it."""
         from shlex import quote
 
@@ -104,15 +106,15 @@ class Shells:
         shell = Shell(command, call, description, self.folder)
         shell.path.touch(mode=0o600, exist_ok=False)
         script = f"eval {quote(command)} && pwd -P >| {quote(str(shell.whereabouts))}"
-        then = partial(self._tell_end, shell)
+        then = partial(self._queue_end_notice, shell)
         try:
-            shell.process = Command(script, cwd=cwd, environ=environ, output=shell.path, then=then)
+            shell.process = ShellProcess(script, cwd=cwd, environ=environ, output=shell.path, then=then)
         except BaseException:
-            shell.forget()
+            shell.remove_files()
             raise
         return shell
 
-    def keep(self, shell: Shell, limit: float) -> None:
+    def keep_in_background(self, shell: Shell, limit: float) -> None:
         """Let a command go on in the background, for at most so many seconds."""
         with self._lock:
             self._kept[shell.id] = shell
@@ -121,23 +123,23 @@ class Shells:
         timer.start()
         self._limits.append(timer)
         if shell.process.ended.is_set():
-            self._tell_end(shell)
+            self._queue_end_notice(shell)
 
-    def find(self, name: str) -> Shell | None:
+    def find_shell(self, name: str) -> Shell | None:
         """The command of an id, if it was kept."""
         return self._kept.get(name)
 
-    def running(self) -> list[Shell]:
+    def list_running(self) -> list[Shell]:
         """The commands that run in the background."""
         return [shell for shell in self._kept.values() if shell.status == "running"]
 
-    def notices(self) -> list[str]:
+    def take_notices(self) -> list[str]:
         """What the model has not been told yet of commands that ended; each is given once."""
         with self._lock:
             found, self._notices = self._notices, []
             return found
 
-    def waiting(self) -> list[str]:
+    def list_waiting_notices(self) -> list[str]:
         """The same, and they stay to be given."""
         with self._lock:
             return list(self._notices)
@@ -146,14 +148,14 @@ class Shells:
         """End all commands; what they wrote stays, for whoever resumes the session."""
         for timer in self._limits:
             timer.cancel()
-        going = self.running()
+        going = self.list_running()
         for shell in going:
             shell.stop("client")
-        until = time.monotonic() + 2 * GRACE
+        until = time.monotonic() + 2 * KILL_GRACE_SECONDS
         for shell in going:
             shell.process.ended.wait(max(0.0, until - time.monotonic()))
 
-    def _tell_end(self, shell: Shell) -> None:
+    def _queue_end_notice(self, shell: Shell) -> None:
         with self._lock:
             if shell.id not in self._kept:
                 return
@@ -161,5 +163,5 @@ class Shells:
                 shell.whereabouts.unlink(missing_ok=True)
             if shell.id not in self._told and shell.stopped not in ("model", "client"):
                 self._told.add(shell.id)
-                self._notices.append(shell.notice())
+                self._notices.append(shell.build_notice())
                 self.watch()

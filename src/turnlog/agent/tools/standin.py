@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 _IGNORE_FILES = (".git/info/exclude", ".gitignore", ".ignore", ".rgignore")
 """The last one counts most; the first two count where a folder is under version control."""
-_TYPES = """
+_FILE_TYPES = """
 c [chH] [chH].in|clojure clj cljc cljs|cmake cmake /CMakeLists.txt|cpp [ChH] [ch]pp [ch]xx cc hh inl|cs cs|css css scss
 |csv csv|dart dart|diff diff patch|docker /*Dockerfile*|elixir ex eex exs|erlang erl hrl|fsharp fs fsx fsi|go go
 |gradle gradle|graphql graphql graphqls|groovy groovy gradle|h h hh hpp|haskell hs lhs|html htm html ejs
@@ -31,17 +31,17 @@ c [chH] [chH].in|clojure clj cljc cljs|cmake cmake /CMakeLists.txt|cpp [ChH] [ch
 |sh sh bash zsh ksh /.bashrc /.profile /.zshrc|sql sql psql|svelte svelte|svg svg|swift swift|tex tex cls sty bib
 |tf tf tfvars|toml toml /Cargo.lock|ts ts tsx cts mts|txt txt|typescript ts tsx cts mts|vim vim /.vimrc|vue vue
 |xml xml xsd xsl xslt dtd xhtml|yaml yaml yml|zig zig"""
-_POSIX = r"""
+_POSIX_CLASSES = r"""
 alpha a-zA-Z|digit 0-9|alnum a-zA-Z0-9|upper A-Z|lower a-z|space \s|punct !-/:-@\[-`{-~|xdigit 0-9a-fA-F|word \w"""
-_PART = re.compile(r"(?:(?<=/)|^)\*\*(?:/|$)|\[[!^]?\]?[^\]]*\]|(,)(?=[^{}]*\})|\\.|.", re.DOTALL)
-_MEANT = {"**/": "(?:.*/)?", "**": ".+", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", "[": "["}
-_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
+_GLOB_PART_PATTERN = re.compile(r"(?:(?<=/)|^)\*\*(?:/|$)|\[[!^]?\]?[^\]]*\]|(,)(?=[^{}]*\})|\\.|.", re.DOTALL)
+_GLOB_EXPRESSIONS = {"**/": "(?:.*/)?", "**": ".+", "*": "[^/]*", "?": "[^/]", "{": "(?:", "}": ")", "[": "["}
+_BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"\xef\xbb\xbf", "utf-8"))
 
 
 # -- names
 
 
-class Rule(NamedTuple):
+class IgnoreRule(NamedTuple):
     """One pattern of an ignore file, or of the call."""
 
     fits: re.Pattern[str]
@@ -50,36 +50,41 @@ class Rule(NamedTuple):
     only_folders: bool
     folder: str
 
-    def says(self, path: str, is_folder: bool) -> bool:
+    def applies_to(self, path: str, is_folder: bool) -> bool:
         """Whether it speaks of a path."""
         inner = path[len(self.folder) :].lstrip("/") if path.startswith(self.folder) else ""
         return (is_folder or not self.only_folders) and self.fits.fullmatch(inner) is not None
 
 
-def rule(line: str, folder: str) -> Rule:
+def parse_ignore_rule(line: str, folder: str) -> IgnoreRule:
     """Read a line of an ignore file; `re.error` if it is no pattern."""
     is_exception = line.startswith("!")
     name = line.removeprefix("!").removeprefix("\\") if line.startswith(("!", "\\!", "\\#")) else line
     glob = name.rstrip("/")
     glob = glob.removeprefix("/") if "/" in glob else f"**/{glob}"
-    return Rule(re.compile(_PART.sub(_expression, glob), re.DOTALL), is_exception, name.endswith("/"), folder)
+    return IgnoreRule(
+        re.compile(_GLOB_PART_PATTERN.sub(_translate_glob_part, glob), re.DOTALL),
+        is_exception,
+        name.endswith("/"),
+        folder,
+    )
 
 
-def _expression(found: re.Match[str]) -> str:
+def _translate_glob_part(found: re.Match[str]) -> str:
     """The regular expression of a part of a pattern; one that is not closed stays so, and is refused as a whole."""
     part = found[0]
     if len(part) > 1 and part[0] == "[":
         inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
         return f"[^{inner[1:]}]" if inner[0] in "!^" else f"[{inner}]"
-    return "|" if found[1] else _MEANT.get(part) or re.escape(part[-1])
+    return "|" if found[1] else _GLOB_EXPRESSIONS.get(part) or re.escape(part[-1])
 
 
-def verdict(rules: Sequence[Rule], path: str, is_folder: bool) -> bool | None:
+def apply_ignore_rules(rules: Sequence[IgnoreRule], path: str, is_folder: bool) -> bool | None:
     """Whether the last rule that speaks of a path is a plain one (True) or an exception; None if none does."""
-    return next((not one.is_exception for one in reversed(rules) if one.says(path, is_folder)), None)
+    return next((not one.is_exception for one in reversed(rules) if one.applies_to(path, is_folder)), None)
 
 
-def ignored(folder: str, has_git: bool) -> Iterator[Rule]:
+def read_ignore_rules(folder: str, has_git: bool) -> Iterator[IgnoreRule]:
     """The rules of the ignore files in a folder."""
     for name in _IGNORE_FILES if has_git else _IGNORE_FILES[2:]:
         try:
@@ -90,76 +95,78 @@ def ignored(folder: str, has_git: bool) -> Iterator[Rule]:
             text = line if line.endswith("\\ ") else line.rstrip()
             with contextlib.suppress(re.error):
                 if text and not text.startswith("#"):
-                    yield rule(text, folder)
+                    yield parse_ignore_rule(text, folder)
 
 
-class Wanted(NamedTuple):
+class SearchScope(NamedTuple):
     """Which files the call is about."""
 
-    chosen: Sequence[Rule]
-    kinds: Sequence[Rule] | None
+    chosen: Sequence[IgnoreRule]
+    kinds: Sequence[IgnoreRule] | None
     """The patterns of a type of files."""
     ignores: bool
 
-    def has(self, path: str, is_folder: bool, ignored: Sequence[Rule]) -> bool:
+    def is_searched(self, path: str, is_folder: bool, ignored: Sequence[IgnoreRule]) -> bool:
         """Whether a file or folder is searched."""
-        is_chosen = verdict(self.chosen, path, is_folder)
+        is_chosen = apply_ignore_rules(self.chosen, path, is_folder)
         if is_chosen is not None:
             return is_chosen
         if not is_folder and not all(one.is_exception for one in self.chosen):
             return False
-        if verdict(ignored, path, is_folder):
+        if apply_ignore_rules(ignored, path, is_folder):
             return False
-        return is_folder or self.kinds is None or bool(verdict(self.kinds, path, is_folder))
+        return is_folder or self.kinds is None or bool(apply_ignore_rules(self.kinds, path, is_folder))
 
 
-def files(target: str, wanted: Wanted) -> Iterator[str]:
+def walk_files(target: str, wanted: SearchScope) -> Iterator[str]:
     """All files below a folder that are to be searched, in the order of their names."""
     start = Path(target).absolute()
     root = next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
     above = reversed(start.parents) if wanted.ignores else ()
-    known = [one for folder in above for one in ignored(str(folder), bool(root and folder.is_relative_to(root)))]
+    known = [
+        one for folder in above for one in read_ignore_rules(str(folder), bool(root and folder.is_relative_to(root)))
+    ]
     waiting = [(target, str(start), known, True)]
     while waiting:
         shown, path, known, is_folder = waiting.pop()
         if not is_folder:
             yield shown
             continue
-        inner = [*known, *ignored(path, root is not None)] if wanted.ignores else known
-        for entry in sorted(_entries(path), key=lambda entry: os.fsencode(entry.name), reverse=True):
+        inner = [*known, *read_ignore_rules(path, root is not None)] if wanted.ignores else known
+        for entry in sorted(_list_folder(path), key=lambda entry: os.fsencode(entry.name), reverse=True):
             opens = entry.is_dir(follow_symlinks=False)
-            if (opens or entry.is_file(follow_symlinks=False)) and wanted.has(entry.path, opens, inner):
+            if (opens or entry.is_file(follow_symlinks=False)) and wanted.is_searched(entry.path, opens, inner):
                 name = f"{shown.rstrip(os.sep)}{os.sep}{entry.name}" if shown != "." else entry.name
                 waiting.append((name, entry.path, inner, opens))
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def _list_folder(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
             return list(found)
     except OSError as error:
-        _complain(folder, error)
+        _print_error(folder, error)
         return []
 
 
-def _complain(path: str, error: OSError) -> None:
+def _print_error(path: str, error: OSError) -> None:
     print(f"rg: {path}: {error.strerror} (os error {error.errno})", file=sys.stderr)
 
 
 # -- lines
 
 
-def pattern(words: argparse.Namespace) -> re.Pattern[str]:
+def compile_pattern(words: argparse.Namespace) -> re.Pattern[str]:
     """The regular expression of the call."""
     source = words.regexp
-    for name, signs in (entry.split() for entry in _POSIX.split("|")):
+    for name, signs in (entry.split() for entry in _POSIX_CLASSES.split("|")):
         source = source.replace(f"[:{name}:]", signs)
     source = re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", source).replace(r"\z", r"\Z")
     flags = re.MULTILINE | (re.IGNORECASE if words.ignore_case else 0) | (re.DOTALL if words.multiline else 0)
     return re.compile(source, flags)
 
 
-class Matches(NamedTuple):
+class FileMatches(NamedTuple):
     """What fits in a file."""
 
     lines: Sequence[str]
@@ -168,36 +175,36 @@ class Matches(NamedTuple):
     total: int
 
 
-def matches(text: str, fits: re.Pattern[str], words: argparse.Namespace) -> Matches:
+def find_matches(text: str, fits: re.Pattern[str], words: argparse.Namespace) -> FileMatches:
     """Search a text."""
     lines = text.removesuffix("\n").split("\n") if text else []
     if not words.multiline:
         hits = [at for at, line in enumerate(lines) if fits.search(line)]
-        return Matches(lines, hits, len(hits))
+        return FileMatches(lines, hits, len(hits))
     spans = [found.span() for found in fits.finditer(text) if found.start() < len(text)]
-    touched = {at for first, end in spans for at in _lines_of(text, first, end)}
-    return Matches(lines, sorted(touched), len(spans))
+    touched = {at for first, end in spans for at in _find_line_range(text, first, end)}
+    return FileMatches(lines, sorted(touched), len(spans))
 
 
-def _lines_of(text: str, first: int, end: int) -> range:
+def _find_line_range(text: str, first: int, end: int) -> range:
     line = text.count("\n", 0, first)
     return range(line, line + text.count("\n", first, max(first, end - 1)) + 1)
 
 
-def _text(path: str, is_named: bool) -> str:
+def _read_text(path: str, is_named: bool) -> str:
     """What a file says; nothing if it is no text, unless it was named."""
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
-        _complain(path, error)
+        _print_error(path, error)
         return ""
-    for mark, encoding in _MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if raw.startswith(mark):
             return raw[len(mark) :].decode(encoding, "replace")
     return raw.decode("utf-8", "replace") if is_named or b"\0" not in raw else ""
 
 
-def shown(path: str, found: Matches, words: argparse.Namespace) -> Iterator[str]:
+def render_matches(path: str, found: FileMatches, words: argparse.Namespace) -> Iterator[str]:
     """The lines that fit, with those around them; `--` where lines are left out."""
     before, after = words.context or words.before_context, words.context or words.after_context
     near = {at for hit in found.hits for at in range(max(0, hit - before), min(len(found.lines), hit + after + 1))}
@@ -214,7 +221,7 @@ def shown(path: str, found: Matches, words: argparse.Namespace) -> Iterator[str]
 # -- the program
 
 
-def parsed(argv: Sequence[str]) -> argparse.Namespace:
+def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """The words of the call."""
     parser = argparse.ArgumentParser("rg", allow_abbrev=False)
     switches = "files hidden no-ignore null no-heading ignore-case multiline multiline-dotall line-number with-filename"
@@ -229,28 +236,28 @@ def parsed(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def wanted(words: argparse.Namespace) -> Wanted:
+def build_search_scope(words: argparse.Namespace) -> SearchScope:
     """Which files the call is about."""
     kinds = None
     if words.type:
-        table = {name: ends for name, *ends in (line.split() for line in _TYPES.replace("\n", "").split("|"))}
+        table = {name: ends for name, *ends in (line.split() for line in _FILE_TYPES.replace("\n", "").split("|"))}
         if words.type not in table:
             raise LookupError(f"unrecognized file type: {words.type}")
-        kinds = [rule(f"**{end}" if end[0] == "/" else f"*.{end}", "") for end in table[words.type]]
-    return Wanted([rule(glob, str(Path.cwd())) for glob in words.glob], kinds, not words.no_ignore)
+        kinds = [parse_ignore_rule(f"**{end}" if end[0] == "/" else f"*.{end}", "") for end in table[words.type]]
+    return SearchScope([parse_ignore_rule(glob, str(Path.cwd())) for glob in words.glob], kinds, not words.no_ignore)
 
 
-def output(words: argparse.Namespace) -> Iterator[str]:
+def render_output(words: argparse.Namespace) -> Iterator[str]:
     """What is printed."""
-    found = [words.target] if Path(words.target).is_file() else files(words.target, wanted(words))
+    found = [words.target] if Path(words.target).is_file() else walk_files(words.target, build_search_scope(words))
     if words.files:
         yield from (f"{path}\0" for path in found)
         return
-    fits, around = pattern(words), words.context or words.before_context or words.after_context
+    fits, around = compile_pattern(words), words.context or words.before_context or words.after_context
     is_first = True
     for path in found:
-        text = _text(path, is_named=path == words.target)
-        hit = matches(text, fits, words)
+        text = _read_text(path, is_named=path == words.target)
+        hit = find_matches(text, fits, words)
         if not hit.hits:
             continue
         if words.files_with_matches:
@@ -261,16 +268,16 @@ def output(words: argparse.Namespace) -> Iterator[str]:
             yield f'{path}: binary file matches (found "\\0" byte around offset {text.index(chr(0))})\n'
         else:
             yield "--\n" if around and not is_first else ""
-            yield from shown(path, hit, words)
+            yield from render_matches(path, hit, words)
         is_first = False
 
 
-def main(argv: Sequence[str]) -> int:
+def run_python_grep(argv: Sequence[str]) -> int:
     """Search, and give ripgrep's exit status."""
     warnings.simplefilter("ignore")
     wrote = False
     try:
-        for part in output(parsed(argv)):
+        for part in render_output(parse_arguments(argv)):
             sys.stdout.buffer.write(part.encode("utf-8", "surrogateescape"))
             wrote = wrote or bool(part)
         sys.stdout.buffer.flush()
@@ -283,4 +290,4 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(run_python_grep(sys.argv[1:]))

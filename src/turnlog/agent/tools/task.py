@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from turnlog.agent.tools.offered import Offered
-from turnlog.agent.tools.tool import Object, Result, Scene
+from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.tool import CallContext, CallResult, Object
 
 if TYPE_CHECKING:
     from turnlog.agent.setup import AgentType
 
 
-class Task(Offered):
+class Task(DescribedTool):
     """Hands work to sub-agents; they run side by side, and each of their own calls is decided on by itself."""
 
     only_reads = True
@@ -25,6 +25,6 @@ class Task(Offered):
         """What the model is told of it, with the agents that there are."""
         return super().description + "".join(f"\n- {name}: {kind.description}" for name, kind in self._agents.items())
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Let it work."""
         return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from turnlog.agent.tools.offered import Offered
-from turnlog.agent.tools.tool import Object, Result, Scene
+from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.tool import CallContext, CallResult, Object
 
-_DONE = (
+_TODOS_CHANGED_TEXT = (
     "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress."
     " Please proceed with the current tasks if applicable"
 )
-_KEYS = ("content", "status", "activeForm")
+_TODO_KEYS = ("content", "status", "activeForm")
 
 
-class TodoWrite(Offered):
+class TodoWrite(DescribedTool):
     """The tool."""
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Put the list in the place of the one before; when all is done, it is empty."""
         before = list(scene.todos)
-        after = [{key: task[key] for key in _KEYS} for task in given["todos"]]
+        after = [{key: task[key] for key in _TODO_KEYS} for task in given["todos"]]
         scene.todos[:] = [] if all(task["status"] == "completed" for task in after) else after
-        return Result(_DONE, {"oldTodos": before, "newTodos": after})
+        return CallResult(_TODOS_CHANGED_TEXT, {"oldTodos": before, "newTodos": after})

@@ -11,13 +11,13 @@ from msgspec import Struct
 from turnlog.model.cancel import Cancel
 
 if TYPE_CHECKING:
-    from turnlog.agent.tools.files import Files
+    from turnlog.agent.tools.files import SeenFiles
     from turnlog.agent.tools.shells import Shells
 
 Object = Mapping[str, Any]
 
 
-class Result(NamedTuple):
+class CallResult(NamedTuple):
     """What came of a call."""
 
     content: str | Sequence[Object]
@@ -27,7 +27,7 @@ class Result(NamedTuple):
     is_error: bool = False
 
 
-def an_object(value: object) -> Object:
+def to_object(value: object) -> Object:
     """A value that should be an object; an empty one if it is none."""
     return value if isinstance(value, Mapping) else {}
 
@@ -35,17 +35,17 @@ def an_object(value: object) -> Object:
 class ToolError(Exception):
     """A call that can't be done: its text tells the model why, and what to do about it."""
 
-    def result(self) -> Result:
+    def to_result(self) -> CallResult:
         """What the model is told, and what is recorded."""
-        return Result(str(self), f"Error: {self}", is_error=True)
+        return CallResult(str(self), f"Error: {self}", is_error=True)
 
 
-class Unfit(ToolError):
+class RejectedCall(ToolError):
     """A call that was turned down before anything was tried: a wrong input, a file that was not read."""
 
-    def result(self) -> Result:
+    def to_result(self) -> CallResult:
         """The same, marked as the real client marks it."""
-        return Result(f"<tool_use_error>{self}</tool_use_error>", f"Error: {self}", is_error=True)
+        return CallResult(f"<tool_use_error>{self}</tool_use_error>", f"Error: {self}", is_error=True)
 
 
 class Question(NamedTuple):
@@ -59,14 +59,14 @@ class Question(NamedTuple):
     """The id of the call that asks."""
 
 
-class Desk(Protocol):
+class ToolHost(Protocol):
     """What the loop does for tools."""
 
     def ask(self, question: Question) -> Object | None:
         """Ask the person; None if nobody is there, or they declined. Raises Cancelled if they end the turn."""
         ...
 
-    def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> Result:
+    def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
         """Let a sub-agent work (Task), and give its report."""
         ...
 
@@ -75,7 +75,7 @@ class Desk(Protocol):
         ...
 
 
-class Place(Struct):
+class Workspace(Struct):
     """Where the work is done; a shell may move within it."""
 
     root: Path
@@ -85,20 +85,20 @@ class Place(Struct):
     """Other folders that may be worked in (`--add-dir`)."""
 
 
-class Scene(Struct):
+class CallContext(Struct):
     """One call's surroundings."""
 
     call: str
     """The id of the call."""
-    place: Place
+    place: Workspace
     session: Path
     """The folder of the session, for results that are too large for the transcript (`tool-results/`) and sub-agents."""
     session_id: str
-    files: Files
+    files: SeenFiles
     """Which files the model has seen, and in which state."""
     shells: Shells
     """Commands that run in the background."""
-    desk: Desk
+    desk: ToolHost
     cancel: Cancel
     environ: Mapping[str, str]
     """Variables of the client, its keys included: what a child process may see of them says `child_environment`."""
@@ -132,6 +132,6 @@ class Tool(Protocol):
         """Whether a call changes nothing, so that it may run beside others."""
         ...
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Do it. The input was checked against the schema. Raises ToolError, or Cancelled."""
         ...

@@ -7,42 +7,46 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from turnlog.agent.tools.offered import Offered
-from turnlog.agent.tools.tool import Object, Result, Scene, Unfit
+from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall
 
-MOST_SEARCHES = 8
-_REMINDER = "\nREMINDER: You MUST include the sources above in your response to the user using markdown hyperlinks."
-_SYSTEM = "You search the web for another program. Search for what it asks, then say briefly what was found."
+MAX_SEARCHES = 8
+_SOURCES_REMINDER = (
+    "\nREMINDER: You MUST include the sources above in your response to the user using markdown hyperlinks."
+)
+_SEARCH_INSTRUCTION = (
+    "You search the web for another program. Search for what it asks, then say briefly what was found."
+)
 
 
-class WebSearch(Offered):
+class WebSearch(DescribedTool):
     """Searches the web."""
 
     only_reads = True
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Search."""
         began, query = time.monotonic(), given["query"]
         if given.get("allowed_domains") and given.get("blocked_domains"):
-            raise Unfit("Error: Cannot specify both allowed_domains and blocked_domains in the same request")
+            raise RejectedCall("Error: Cannot specify both allowed_domains and blocked_domains in the same request")
         prompt = f"Perform a web search for the query: {query}"
-        blocks = scene.desk.consult(_SYSTEM, prompt, scene.cancel, [_server_tool(given)])
-        results = list(_results(blocks))
+        blocks = scene.desk.consult(_SEARCH_INSTRUCTION, prompt, scene.cancel, [_build_server_tool(given)])
+        results = list(_collect_results(blocks))
         structured = {
             "query": query,
             "results": results,
             "durationSeconds": time.monotonic() - began,
             "searchCount": sum(block.get("type") == "server_tool_use" for block in blocks),
         }
-        return Result(_told(query, results), structured)
+        return CallResult(_render_results(query, results), structured)
 
 
-def _server_tool(given: Object) -> dict[str, Any]:
+def _build_server_tool(given: Object) -> dict[str, Any]:
     limits = {name: given[name] for name in ("allowed_domains", "blocked_domains") if given.get(name)}
-    return {"type": "web_search_20250305", "name": "web_search", **limits, "max_uses": MOST_SEARCHES}
+    return {"type": "web_search_20250305", "name": "web_search", **limits, "max_uses": MAX_SEARCHES}
 
 
-def _results(blocks: Iterable[Object]) -> Iterable[str | dict[str, Any]]:
+def _collect_results(blocks: Iterable[Object]) -> Iterable[str | dict[str, Any]]:
     """What was found, and what was said between; adjacent texts are one."""
     said = ""
     for block in blocks:
@@ -53,12 +57,12 @@ def _results(blocks: Iterable[Object]) -> Iterable[str | dict[str, Any]]:
                 yield said.strip()
             said = ""
         if block.get("type") == "web_search_tool_result":
-            yield _hits(block)
+            yield _extract_hits(block)
     if said.strip():
         yield said.strip()
 
 
-def _hits(block: Object) -> str | dict[str, Any]:
+def _extract_hits(block: Object) -> str | dict[str, Any]:
     content = block.get("content")
     if not isinstance(content, list):
         code = content.get("error_code") if isinstance(content, dict) else None
@@ -67,7 +71,7 @@ def _hits(block: Object) -> str | dict[str, Any]:
     return {"tool_use_id": block.get("tool_use_id"), "content": hits}
 
 
-def _told(query: str, results: list[str | dict[str, Any]]) -> str:
+def _render_results(query: str, results: list[str | dict[str, Any]]) -> str:
     text = f'Web search results for query: "{query}"\n\n'
     for result in results:
         if isinstance(result, str):
@@ -76,4 +80,4 @@ def _told(query: str, results: list[str | dict[str, Any]]) -> str:
             text += f"Links: {json.dumps(result['content'], separators=(',', ':'), ensure_ascii=False)}\n\n"
         else:
             text += "No links found.\n\n"
-    return text + _REMINDER
+    return text + _SOURCES_REMINDER

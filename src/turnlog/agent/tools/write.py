@@ -5,74 +5,74 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from turnlog.agent.tools.files import CHANGED, UNREAD, Files, Missing, located
-from turnlog.agent.tools.offered import Offered
-from turnlog.agent.tools.patch import patch
-from turnlog.agent.tools.textfile import TextFile, load, store
-from turnlog.agent.tools.tool import Object, Result, Scene, ToolError, Unfit
+from turnlog.agent.tools.files import CHANGED_FILE_TEXT, UNREAD_FILE_TEXT, MissingFile, SeenFiles, locate_file
+from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.patch import build_patch
+from turnlog.agent.tools.textfile import TextFile, load_text_file, store_text_file
+from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall, ToolError
 
-CURRENT = " (file state is current in your context — no need to Read it back)"
-_TRAILING = re.compile(r"[^\S\n]+(?=\n|$)")
+CURRENT_STATE_REMARK = " (file state is current in your context — no need to Read it back)"
+_TRAILING_SPACE_PATTERN = re.compile(r"[^\S\n]+(?=\n|$)")
 
 
-class Write(Offered):
+class Write(DescribedTool):
     """The tool."""
 
-    def run(self, given: Object, scene: Scene) -> Result:
+    def run(self, given: Object, scene: CallContext) -> CallResult:
         """Write it."""
         shown = given["file_path"]
-        path = located(shown, scene.place)
+        path = locate_file(shown, scene.place)
         if path.is_dir():
-            raise Unfit(
+            raise RejectedCall(
                 f"{shown} is a directory, not a file. To create a file inside it, include the file name in file_path."
             )
-        content = trimmed(given["content"], path)
-        before = standing(path)
+        content = trim_line_ends(given["content"], path)
+        before = load_existing_file(path)
         if before is not None:
-            _must_be_known(before, path, scene.files)
-        text = foreseen(before, given, path)
-        scene.files.saw(path, store(path, text, before), text.replace("\r\n", "\n"), is_written=True)
-        return _result(shown, content, before)
+            _check_is_known(before, path, scene.files)
+        text = preview_write(before, given, path)
+        scene.files.note_seen(path, store_text_file(path, text, before), text.replace("\r\n", "\n"), is_written=True)
+        return _build_result(shown, content, before)
 
 
-def trimmed(text: str, path: Path) -> str:
+def trim_line_ends(text: str, path: Path) -> str:
     """Drop spaces at the ends of lines; in Markdown they mean something."""
-    return text if path.suffix.lower() in (".md", ".mdx") else _TRAILING.sub("", text)
+    return text if path.suffix.lower() in (".md", ".mdx") else _TRAILING_SPACE_PATTERN.sub("", text)
 
 
-def foreseen(before: TextFile | None, given: Object, path: Path) -> str:
+def preview_write(before: TextFile | None, given: Object, path: Path) -> str:
     """The text that a call would leave in a file, as it would stand there."""
-    content = trimmed(given["content"], path)
-    return before.replaced(content) if before else content
+    content = trim_line_ends(given["content"], path)
+    return before.replace_text(content) if before else content
 
 
-def standing(path: Path) -> TextFile | None:
+def load_existing_file(path: Path) -> TextFile | None:
     """Give the file as it stands; None if there is none."""
     try:
-        return load(path)
-    except Missing:
+        return load_text_file(path)
+    except MissingFile:
         return None
 
 
-def _must_be_known(before: TextFile, path: Path, files: Files) -> None:
-    if not files.is_known(path):
-        raise Unfit(UNREAD)
+def _check_is_known(before: TextFile, path: Path, files: SeenFiles) -> None:
+    if not files.is_seen(path):
+        raise RejectedCall(UNREAD_FILE_TEXT)
     if files.is_changed(path, before.status, before.text):
-        raise Unfit(CHANGED)
-    before.must_be_sound(ToolError)
+        raise RejectedCall(CHANGED_FILE_TEXT)
+    before.check_writable(ToolError)
 
 
-def _result(shown: str, content: str, before: TextFile | None) -> Result:
+def _build_result(shown: str, content: str, before: TextFile | None) -> CallResult:
     if before is None:
-        told = f"File created successfully at: {shown}{CURRENT}"
+        told = f"File created successfully at: {shown}{CURRENT_STATE_REMARK}"
     else:
-        told = f"The file {shown} has been updated successfully.{CURRENT}"
+        told = f"The file {shown} has been updated successfully.{CURRENT_STATE_REMARK}"
     structured = {
         "type": "update" if before else "create",
         "filePath": shown,
         "content": content,
-        "structuredPatch": patch(before.shown, content) if before else [],
+        "structuredPatch": build_patch(before.shown_text, content) if before else [],
         "originalFile": before.text if before else None,
         "userModified": False,
     }
-    return Result(told, structured)
+    return CallResult(told, structured)

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from turnlog.store.archive.archive import Archive
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+_JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 
 
 @click.group()
@@ -40,12 +40,12 @@ def on(every: int) -> None:
     one starts now. If turnlog is seldom used, `turnlog archive install` adds a timer or a hook of the client.
     """
     from turnlog.cli.config import data_dir
-    from turnlog.cli.output import say
-    from turnlog.store.archive.schedule import maybe_start, turn_on
+    from turnlog.cli.output import print_lines
+    from turnlog.store.archive.schedule import maybe_start, turn_on_schedule
 
-    turn_on(data_dir(), every)
+    turn_on_schedule(data_dir(), every)
     maybe_start(data_dir())
-    say(
+    print_lines(
         [f"The archive is on: every {every} hours, beside other commands. The first run has started in the background."]
     )
 
@@ -54,29 +54,29 @@ def on(every: int) -> None:
 def off() -> None:
     """Archive no more beside other commands; what is archived stays."""
     from turnlog.cli.config import data_dir
-    from turnlog.cli.output import say
-    from turnlog.store.archive.schedule import turn_off
+    from turnlog.cli.output import print_lines
+    from turnlog.store.archive.schedule import turn_off_schedule
 
-    turn_off(data_dir())
-    say(
+    turn_off_schedule(data_dir())
+    print_lines(
         ["The archive is off; what it holds stays. Timers and hooks are removed by `turnlog archive install --remove`."]
     )
 
 
 @archive.command()
-@_JSON
+@_JSON_OPTION
 def status(as_json: bool) -> None:
     """Say what the archive holds, and what the client will delete."""
-    from turnlog.cli.archive.view import status_document, status_lines
-    from turnlog.cli.config import data_dir, load
-    from turnlog.cli.named import folders
-    from turnlog.cli.output import dump, say
+    from turnlog.cli.archive.view import render_archive_status, to_archive_status_document
+    from turnlog.cli.config import data_dir, load_config
+    from turnlog.cli.named import list_config_folders
+    from turnlog.cli.output import print_json, print_lines
 
-    found = status_document(data_dir(), folders(load()))
+    found = to_archive_status_document(data_dir(), list_config_folders(load_config()))
     if as_json:
-        dump(found)
+        print_json(found)
     else:
-        say(status_lines(found))
+        print_lines(render_archive_status(found))
 
 
 @archive.command()
@@ -84,7 +84,7 @@ def status(as_json: bool) -> None:
 @click.option("--hook", is_flag=True, help="Only the session that the client names on standard input.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something fails.")
 @click.option("--background", is_flag=True, hidden=True)
-@_JSON
+@_JSON_OPTION
 def run(sessions: tuple[str, ...], hook: bool, quiet: bool, background: bool, as_json: bool) -> int:
     """Archive what is new, once.
 
@@ -96,40 +96,40 @@ def run(sessions: tuple[str, ...], hook: bool, quiet: bool, background: bool, as
       turnlog archive run
       turnlog archive run --quiet --session 932fc80a-c05a-4969-ba64-42dfe573deb6
     """
-    from turnlog.cli.archive.run import hooked, once
-    from turnlog.cli.archive.view import run_lines
-    from turnlog.cli.output import dump, remark, say
+    from turnlog.cli.archive.run import archive_once, read_hook_session_id
+    from turnlog.cli.archive.view import render_archive_run
+    from turnlog.cli.output import print_json, print_lines, print_remark
 
-    named = hooked() if hook else None
+    named = read_hook_session_id() if hook else None
     if hook and named is None:
         return 0
-    found = once(sessions, named, background=background, watched=not (quiet or as_json or background))
+    found = archive_once(sessions, named, background=background, watched=not (quiet or as_json or background))
     if as_json:
-        dump(found)
+        print_json(found)
     elif not (quiet or background):
-        say(run_lines(found))
+        print_lines(render_archive_run(found))
     for trouble in found["troubles"]:
-        remark(f"not archived: {trouble}")
+        print_remark(f"not archived: {trouble}")
     return 1 if found["troubles"] else 0
 
 
 @archive.command(name="list")
 @click.option("--gone", is_flag=True, help="Only sessions that are no longer on disk.")
-@_JSON
+@_JSON_OPTION
 def list_sessions(gone: bool, as_json: bool) -> None:
     """List the archived sessions, newest first."""
-    from turnlog.cli.archive.view import list_document, list_lines
-    from turnlog.cli.config import load
-    from turnlog.cli.output import dump, remark, say
-    from turnlog.cli.terminal import screen
+    from turnlog.cli.archive.view import render_archive_list, to_archive_list_document
+    from turnlog.cli.config import load_config
+    from turnlog.cli.output import print_json, print_lines, print_remark
+    from turnlog.cli.terminal import detect_screen
 
-    found = list_document(_archive(), gone)
+    found = to_archive_list_document(_open_archive(), gone)
     if as_json:
-        dump(found)
+        print_json(found)
         return
-    say(list_lines(found, screen(load().color)))
+    print_lines(render_archive_list(found, detect_screen(load_config().color)))
     if not found["sessions"]:
-        remark(
+        print_remark(
             "The archive holds no such session." if gone else "The archive is empty; `turnlog archive run` fills it."
         )
 
@@ -141,7 +141,7 @@ def list_sessions(gone: bool, as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Also over files that differ; a copy of them is kept.")
 @click.option("--keep-times", is_flag=True, help="With the old times of the files; the client deletes by these.")
 @click.option("--present", is_flag=True, help="Without files that had vanished before the session did.")
-@_JSON
+@_JSON_OPTION
 def restore(
     names: tuple[str, ...], to: str | None, at: str | None, force: bool, keep_times: bool, present: bool, as_json: bool
 ) -> None:
@@ -157,22 +157,22 @@ def restore(
       turnlog archive restore bee7dbd3 --to /tmp/look --keep-times
       turnlog archive restore bee7dbd3 --at 2026-11-03
     """
-    from turnlog.cli.archive.run import put_back
-    from turnlog.cli.archive.view import restore_lines
-    from turnlog.cli.archive.words import state
-    from turnlog.cli.output import dump, say
+    from turnlog.cli.archive.run import restore_archived_sessions
+    from turnlog.cli.archive.view import render_restored_sessions
+    from turnlog.cli.archive.words import parse_generation
+    from turnlog.cli.output import print_json, print_lines
 
-    when = state(at)
-    found = put_back(names, to=to, at=when, force=force, keep_times=keep_times, with_gone=not present)
+    when = parse_generation(at)
+    found = restore_archived_sessions(names, to=to, at=when, force=force, keep_times=keep_times, with_gone=not present)
     if as_json:
-        dump({"sessions": found})
+        print_json({"sessions": found})
     else:
-        say(restore_lines(found, str(Path(to).expanduser().absolute()) if to is not None else None))
+        print_lines(render_restored_sessions(found, str(Path(to).expanduser().absolute()) if to is not None else None))
 
 
 @archive.command()
 @click.option("--repair", is_flag=True, help="Move what is damaged away, and rebuild manifests from blobs.")
-@_JSON
+@_JSON_OPTION
 def verify(repair: bool, as_json: bool) -> int:
     """Read everything in the archive again and compare it with its hashes.
 
@@ -180,28 +180,31 @@ def verify(repair: bool, as_json: bool) -> int:
     anew what is still on disk. Of a session that is gone, a damaged manifest is rebuilt from the blobs that hold its
     lines; what is lost is listed.
     """
-    from turnlog.cli.archive.view import verify_document, verify_lines
-    from turnlog.cli.config import load
-    from turnlog.cli.named import folders
-    from turnlog.cli.output import dump, remark, say
+    from turnlog.cli.archive.view import render_verification, to_verify_document
+    from turnlog.cli.config import load_config
+    from turnlog.cli.named import list_config_folders
+    from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.store.archive.rebuild import mend_manifests
-    from turnlog.store.archive.verify import put_aside
-    from turnlog.store.archive.verify import verify as check
+    from turnlog.store.archive.verify import put_damaged_blobs_aside
+    from turnlog.store.archive.verify import verify_archive as check
 
-    found = check(_archive())
+    found = check(_open_archive())
     if repair and found.blobs_damaged:
-        remark(f"Damaged blobs are in {put_aside(_archive(), found)} now; `turnlog archive run` replaces what it can.")
+        print_remark(
+            f"Damaged blobs are in {put_damaged_blobs_aside(_open_archive(), found)} now; `turnlog archive run` "
+            f"replaces what it can."
+        )
     mended = (
-        [str(item) for item in mend_manifests(_archive(), folders(load()))]
+        [str(item) for item in mend_manifests(_open_archive(), list_config_folders(load_config()))]
         if repair and found.manifests_damaged
         else []
     )
     for text in mended:
-        remark(text)
+        print_remark(text)
     if as_json:
-        dump(verify_document(found, mended))
+        print_json(to_verify_document(found, mended))
     else:
-        say(verify_lines(found))
+        print_lines(render_verification(found))
     return 0 if found.is_sound else 1
 
 
@@ -211,7 +214,7 @@ def verify(repair: bool, as_json: bool) -> int:
 @click.option("--max-size", metavar="SIZE", help="Until the archive is smaller than this: 500MB, 2GB.")
 @click.option("--gone", is_flag=True, help="Also the last copy of sessions that are no longer on disk.")
 @click.option("--yes", is_flag=True, help="Do it; without this, say what would be done.")
-@_JSON
+@_JSON_OPTION
 def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: bool, yes: bool, as_json: bool) -> None:
     """Make the archive smaller.
 
@@ -224,20 +227,20 @@ def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: 
       turnlog archive prune --older-than 1y --gone --yes
       turnlog archive prune --max-size 5GB --gone
     """
-    from turnlog.cli.archive.view import prune_document, prune_lines
-    from turnlog.cli.archive.words import before_ns, size
-    from turnlog.cli.output import dump, say
-    from turnlog.store.archive.prune import Rules, plan
-    from turnlog.store.archive.prune import prune as drop
+    from turnlog.cli.archive.view import render_prune_plan, to_prune_document
+    from turnlog.cli.archive.words import parse_age_ns, parse_size_bytes
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.store.archive.prune import PruneRules, plan_prune
+    from turnlog.store.archive.prune import prune_archive as drop
 
     if gone and older_than is None and max_size is None:
         raise click.UsageError("--gone needs --older-than or --max-size, which say what may go.")
-    rules = Rules(keep, before_ns(older_than), size(max_size), gone)
-    found = (drop if yes else plan)(_archive(), rules)
+    rules = PruneRules(keep, parse_age_ns(older_than), parse_size_bytes(max_size), gone)
+    found = (drop if yes else plan_prune)(_open_archive(), rules)
     if as_json:
-        dump(prune_document(found, yes))
+        print_json(to_prune_document(found, yes))
     else:
-        say(prune_lines(found, yes))
+        print_lines(render_prune_plan(found, yes))
 
 
 @archive.command()
@@ -256,23 +259,23 @@ def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -
       turnlog archive install --hook --yes
       turnlog archive install --remove --yes
     """
-    from turnlog.cli.archive.install import steps
-    from turnlog.cli.output import remark, say
+    from turnlog.cli.archive.install import plan_install_steps
+    from turnlog.cli.output import print_lines, print_remark
 
     if kind is None and not remove:
         raise click.UsageError("name one of --systemd, --cron and --hook.")
-    todo = steps(kind, remove, config_dir)
+    todo = plan_install_steps(kind, remove, config_dir)
     for step in todo:
-        say(step.words)
+        print_lines(step.words)
         if yes:
             step.act()
     if not todo:
-        remark("There is nothing to do.")
+        print_remark("There is nothing to do.")
     elif not yes:
-        remark("Nothing was done; --yes does it.")
+        print_remark("Nothing was done; --yes does it.")
 
 
-def _archive() -> Archive:
+def _open_archive() -> Archive:
     from turnlog.cli.config import data_dir
     from turnlog.store.archive.archive import Archive
 

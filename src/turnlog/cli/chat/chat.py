@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from turnlog.cli.chat.options import OPTIONS, Option
+from turnlog.cli.chat.options import CHAT_OPTIONS, ChatOption
 
-_TYPES = {"number": click.IntRange(1), "amount": click.FloatRange(0, min_open=True)}
+_OPTION_TYPES = {"number": click.IntRange(1), "amount": click.FloatRange(0, min_open=True)}
 
 
-def _option(row: Option) -> Any:
+def _build_option(row: ChatOption) -> Any:
     if row.kind == "flag":
         return click.option(*row.words, row.name, is_flag=True, help=row.help, hidden=row.is_hidden)
     if row.kind == "maybe":
@@ -19,19 +19,19 @@ def _option(row: Option) -> Any:
     if row.choices:
         return click.option(*row.words, row.name, type=click.Choice(row.choices), help=row.help)
     return click.option(
-        *row.words, row.name, type=_TYPES.get(row.kind, str), multiple=row.kind == "many", help=row.help
+        *row.words, row.name, type=_OPTION_TYPES.get(row.kind, str), multiple=row.kind == "many", help=row.help
     )
 
 
-def _options(command: Any) -> Any:
-    for row in reversed(OPTIONS):
-        command = _option(row)(command)
+def _add_options(command: Any) -> Any:
+    for row in reversed(CHAT_OPTIONS):
+        command = _build_option(row)(command)
     return command
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("prompt", required=False)
-@_options
+@_add_options
 def chat(**said: Any) -> int:
     """Talk to a model that reads, changes and runs things in this folder, after asking.
 
@@ -48,6 +48,6 @@ def chat(**said: Any) -> int:
       turnlog -p "what does this project do?"
       git diff | turnlog -p "review this" --output-format json
     """
-    from turnlog.cli.chat.chatting import chatted
+    from turnlog.cli.chat.chatting import run_chat
 
-    return chatted(said)
+    return run_chat(said)

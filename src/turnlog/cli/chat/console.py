@@ -11,46 +11,46 @@ import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from turnlog.agent.console.answer import answered
+from turnlog.agent.console.answer import read_answer
 from turnlog.agent.console.console import Console
-from turnlog.agent.console.keyboard import Keyboard, is_dumb
-from turnlog.agent.console.picker import choose
-from turnlog.agent.console.screen import Screen
-from turnlog.agent.permissions.trust import trust
-from turnlog.agent.start import Starting, Wishes
-from turnlog.agent.unsupported import Unsupported
+from turnlog.agent.console.keyboard import Keyboard, is_dumb_terminal
+from turnlog.agent.console.picker import choose_session
+from turnlog.agent.console.screen import ConsoleScreen
+from turnlog.agent.permissions.trust import trust_folder
+from turnlog.agent.start import SessionStarter, StartOptions
+from turnlog.agent.unsupported import UnsupportedFeature
 from turnlog.cli import config, terminal
-from turnlog.cli.chat.chatting import ENDS
+from turnlog.cli.chat.chatting import END_SIGNALS
 from turnlog.errors import UsageError
-from turnlog.render.terminal import visible
+from turnlog.render.terminal import make_visible
 
 
-def talked(starting: Starting, wishes: Wishes, first: str | None) -> int:
+def run_chat_console(starting: SessionStarter, wishes: StartOptions, first: str | None) -> int:
     """Talk until the person leaves; the exit status."""
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
         raise UsageError("a conversation needs a terminal; `turnlog -p PROMPT` answers without one")
-    look, measure = terminal.screen(config.load().color), lambda: shutil.get_terminal_size().columns
-    screen = Screen(_terminal_write, look, measure, is_dumb=is_dumb())
+    look, measure = terminal.detect_screen(config.load_config().color), lambda: shutil.get_terminal_size().columns
+    screen = ConsoleScreen(_write_terminal, look, measure, is_dumb=is_dumb_terminal())
     keyboard = Keyboard(starting.data / "chat_history")
     with contextlib.closing(keyboard):
-        ask = partial(answered, keyboard, screen)
-        if not _trusts(starting, screen, ask):
+        ask = partial(read_answer, keyboard, screen)
+        if not _ask_trust(starting, screen, ask):
             return 1
-        if not wishes.ignores_hooks and (guards := starting.missing_guards(wishes)):
-            if not _goes_without(guards, screen, ask):
+        if not wishes.ignores_hooks and (guards := starting.find_missing_guards(wishes)):
+            if not _ask_without_guards(guards, screen, ask):
                 return 1
             wishes = wishes._replace(ignores_hooks=True)
         if wishes.resume == "":
-            chosen = choose(starting, ask, screen)
+            chosen = choose_session(starting, ask, screen)
             if chosen is None:
                 return 0
             wishes = wishes._replace(resume=chosen)
         console = Console(starting, wishes, screen, keyboard)
-        _end_with(console.close)
+        _close_on_signal(console.close)
         return console.run(first)
 
 
-def _end_with(close: Callable[[], None]) -> None:
+def _close_on_signal(close: Callable[[], None]) -> None:
     """When the program is told to end, let go of everything first: what runs in the background ends, too."""
     if os.name == "nt":
         return
@@ -58,41 +58,43 @@ def _end_with(close: Callable[[], None]) -> None:
     os.set_blocking(writer, False)
 
     def wait() -> None:
-        while (number := os.read(reader, 1)[0]) not in ENDS:
+        while (number := os.read(reader, 1)[0]) not in END_SIGNALS:
             pass
         close()
         os._exit(128 + number)
 
     # Another thread does it: the main one may wait in the line editor, which a signal does not always wake.
-    for number in ENDS:
+    for number in END_SIGNALS:
         signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     threading.Thread(target=wait, name="end", daemon=True).start()
 
 
-def _goes_without(guards: Sequence[Unsupported], screen: Screen, ask: Callable[[str], str | None]) -> bool:
+def _ask_without_guards(
+    guards: Sequence[UnsupportedFeature], screen: ConsoleScreen, ask: Callable[[str], str | None]
+) -> bool:
     """Whether the person goes on without hooks that would guard the session; asked at every start."""
-    screen.say("These guard your sessions in Claude Code, and turnlog does not run them:")
-    screen.say(*(f"  {visible(str(guard))}" for guard in guards))
+    screen.write_lines("These guard your sessions in Claude Code, and turnlog does not run them:")
+    screen.write_lines(*(f"  {make_visible(str(guard))}" for guard in guards))
     said = ask("  y: go on without them   n: leave   [y/n] ")
     return said is not None and said.strip().lower() in ("y", "yes")
 
 
-def _terminal_write(text: str) -> None:
+def _write_terminal(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
 
 
-def _trusts(starting: Starting, screen: Screen, ask: Callable[[str], str | None]) -> bool:
+def _ask_trust(starting: SessionStarter, screen: ConsoleScreen, ask: Callable[[str], str | None]) -> bool:
     """Whether the person trusts the folder; asked once for each."""
     if starting.is_trusted:
         return True
-    screen.say(
-        f"You begin to work in {visible(str(starting.cwd))}.",
+    screen.write_lines(
+        f"You begin to work in {make_visible(str(starting.cwd))}.",
         "Its settings, instructions and files will be read, and may lead the model to act. Do you trust it?",
     )
     said = ask("  y: I trust this folder   n: leave   [y/n] ")
     if said is None or said.strip().lower() not in ("y", "yes"):
         return False
-    trust(starting.cwd, starting.config_dir)
+    trust_folder(starting.cwd, starting.config_dir)
     return True

@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from turnlog.cli.edit.strip_options import strip_options
+from turnlog.cli.edit.strip_options import add_strip_options
 
 
 @click.command()
 @click.argument("session")
 @click.option("--title", help="The title of the new session; else `Clone of …`.")
-@strip_options
+@add_strip_options
 @click.option(
     "--for-model",
     metavar="MODEL",
@@ -55,7 +55,7 @@ def clone(session: str, title: str | None, dry_run: bool, as_json: bool, **optio
       turnlog clone bee7dbd3 --compress oldest=50% --to 35% --compress-log before-and-after.md
       turnlog clone bee7dbd3 --compact offline --keep 3
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.edit.cloning import run
+    from turnlog.cli.config import load_config
+    from turnlog.cli.edit.cloning import run_clone
 
-    run(session, load(), title=title, dry_run=dry_run, as_json=as_json, options=options)
+    run_clone(session, load_config(), title=title, dry_run=dry_run, as_json=as_json, options=options)

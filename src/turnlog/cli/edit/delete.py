@@ -36,13 +36,13 @@ def delete(
       turnlog delete last --yes --history
       turnlog delete --empty-trash --older-than 30
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.edit.deleting import Wish, empty, remove
+    from turnlog.cli.config import load_config
+    from turnlog.cli.edit.deleting import DeleteOptions, delete_sessions, purge_trash
     from turnlog.errors import UsageError
 
     if empty_trash is bool(sessions):
         raise UsageError("name sessions to delete, or use --empty-trash")
     if older_than is not None and not empty_trash:
         raise UsageError("--older-than belongs to --empty-trash")
-    wish = Wish(yes=yes, dry_run=dry_run, history=history, force=force)
-    return empty(older_than or 0, wish) if empty_trash else remove(sessions, wish, load())
+    wish = DeleteOptions(yes=yes, dry_run=dry_run, history=history, force=force)
+    return purge_trash(older_than or 0, wish) if empty_trash else delete_sessions(sessions, wish, load_config())

@@ -10,19 +10,19 @@ import click
 
 from turnlog.cli.config import Config, data_dir
 from turnlog.cli.edit.doubts import can_ask
-from turnlog.cli.named import located
-from turnlog.cli.output import remark, say
-from turnlog.cli.terminal import line
-from turnlog.cli.when import size
-from turnlog.edit.trash.delete import Doomed, delete, doomed, refuse_busy
+from turnlog.cli.named import locate_session
+from turnlog.cli.output import print_lines, print_remark
+from turnlog.cli.terminal import to_visible_line
+from turnlog.cli.when import format_size
+from turnlog.edit.trash.delete import DeletionPlan, delete_session, plan_deletion, refuse_busy_deletion
 from turnlog.edit.trash.trash import Trash
 from turnlog.errors import UsageError
-from turnlog.render.figures import count
+from turnlog.render.figures import format_count
 
-_LONGEST = 200
+_MAX_TITLE_CHARS = 200
 
 
-class Wish(NamedTuple):
+class DeleteOptions(NamedTuple):
     """How to delete."""
 
     yes: bool = False
@@ -31,70 +31,80 @@ class Wish(NamedTuple):
     force: bool = False
 
 
-def trash() -> Trash:
+def open_trash() -> Trash:
     """The trash of this machine."""
     return Trash(data_dir() / "trash")
 
 
-def remove(names: tuple[str, ...], wish: Wish, config: Config) -> int:
+def delete_sessions(names: tuple[str, ...], wish: DeleteOptions, config: Config) -> int:
     """Delete sessions, after everything about all of them was found in order."""
-    paths = list(dict.fromkeys(located(name, config) for name in names))
-    found = [doomed(path) for path in paths]
+    paths = list(dict.fromkeys(locate_session(name, config) for name in names))
+    found = [plan_deletion(path) for path in paths]
     if wish.dry_run:
-        say(text for item in found for text in _listed(item, wish))
+        print_lines(text for item in found for text in _list_paths(item, wish))
         return 0
     asks = not wish.yes and can_ask()
-    doubts = [sign.words for item in found for sign in refuse_busy(item, force=wish.force, asked=asks)]
-    remarks = [_summary(item, wish) for item in found]
+    doubts = [sign.words for item in found for sign in refuse_busy_deletion(item, force=wish.force, asked=asks)]
+    remarks = [_format_summary(item, wish) for item in found]
     perhaps = [f"Perhaps it is open: {words}." for words in dict.fromkeys(doubts)]
-    if not _agreed([*remarks, *perhaps], "Delete?", wish):
-        remark("Nothing was deleted.")
+    if not _ask_agreement([*remarks, *perhaps], "Delete?", wish):
+        print_remark("Nothing was deleted.")
         return 1
     for path, words in zip(paths, remarks, strict=True):
-        delete(path, trash(), history=wish.history, force=wish.force, asked=asks)
-        say([f"Deleted {words}"])
-    remark("`turnlog undelete` brings it back." if len(paths) == 1 else "`turnlog undelete` brings them back.")
+        delete_session(path, open_trash(), history=wish.history, force=wish.force, asked=asks)
+        print_lines([f"Deleted {words}"])
+    print_remark("`turnlog undelete` brings it back." if len(paths) == 1 else "`turnlog undelete` brings them back.")
     return 0
 
 
-def empty(days: float, wish: Wish) -> int:
+def purge_trash(days: float, wish: DeleteOptions) -> int:
     """Remove for good what was deleted."""
-    place, age = trash(), timedelta(days=min(days, 36500))
+    place, age = open_trash(), timedelta(days=min(days, 36500))
     what = "the trash" if not days else f"from the trash what was deleted {days:g} days ago or earlier"
     if wish.dry_run:
-        say(f"{entry.name}  {line(entry.manifest.title or '')[:_LONGEST]}" for entry in place.ripe(age))
+        print_lines(
+            f"{entry.name}  {to_visible_line(entry.manifest.title or '')[:_MAX_TITLE_CHARS]}"
+            for entry in place.list_ripe(age)
+        )
         return 0
-    if not _agreed([f"{'Empties' if not days else 'Removes'} {what}, for good."], "Go on?", wish):
-        remark("Nothing was removed.")
+    if not _ask_agreement([f"{'Empties' if not days else 'Removes'} {what}, for good."], "Go on?", wish):
+        print_remark("Nothing was removed.")
         return 1
     gone = place.empty(age)
-    say([f"Removed {count(len(gone), 'session')} for good, {size(sum(entry.manifest.size for entry in gone))}"])
+    print_lines(
+        [
+            (
+                f"Removed {format_count(len(gone), 'session')} for good, "
+                f"{format_size(sum(entry.manifest.size for entry in gone))}"
+            )
+        ]
+    )
     return 0
 
 
-def _agreed(words: list[str], question: str, wish: Wish) -> bool:
+def _ask_agreement(words: list[str], question: str, wish: DeleteOptions) -> bool:
     """Whether the user wants it, asked where that is possible."""
     if wish.yes:
         return True
     if not can_ask():
         raise UsageError("nobody can be asked here; say --yes, or --dry-run to see what would go")
     for text in words:
-        remark(text)
+        print_remark(text)
     return click.confirm(question, default=False, err=True)
 
 
-def _summary(found: Doomed, wish: Wish) -> str:
+def _format_summary(found: DeletionPlan, wish: DeleteOptions) -> str:
     """A session in one line: id, title, and how much goes with it."""
     files = [path for path in found.paths if path.is_symlink() or not path.is_dir()]
-    amount = f"{count(len(files), 'file')}, {size(sum(path.lstat().st_size for path in files))}"
+    amount = f"{format_count(len(files), 'file')}, {format_size(sum(path.lstat().st_size for path in files))}"
     if wish.history:
-        amount += f", {count(found.history_lines, 'line')} of history.jsonl"
-    return line(f"{found.target.session_id}  {(found.title or '(no title)')[:_LONGEST]}  ({amount})")
+        amount += f", {format_count(found.history_lines, 'line')} of history.jsonl"
+    return to_visible_line(f"{found.target.session_id}  {(found.title or '(no title)')[:_MAX_TITLE_CHARS]}  ({amount})")
 
 
-def _listed(found: Doomed, wish: Wish) -> Iterator[str]:
-    yield _summary(found, wish)
+def _list_paths(found: DeletionPlan, wish: DeleteOptions) -> Iterator[str]:
+    yield _format_summary(found, wish)
     for path in found.paths:
-        yield "  " + line(str(path))
+        yield "  " + to_visible_line(str(path))
     for path in found.shared_plans:
-        yield "  " + line(f"{path} stays: another session uses it")
+        yield "  " + to_visible_line(f"{path} stays: another session uses it")

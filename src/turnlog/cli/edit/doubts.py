@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from turnlog.cli.output import remark
+from turnlog.cli.output import print_remark
 
 
 def can_ask() -> bool:
@@ -20,5 +20,5 @@ def agrees_to(doubts: Sequence[str], question: str) -> bool:
     if not doubts or not can_ask():
         return False
     for text in doubts:
-        remark(f"Perhaps a session is open: {text}.")
+        print_remark(f"Perhaps a session is open: {text}.")
     return click.confirm(question, default=False, err=True)

@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.edit.draft import Draft
 from turnlog.errors import UsageError
-from turnlog.render.figures import count
+from turnlog.render.figures import format_count
 from turnlog.session.session import Session
-from turnlog.session.window.wishes import Wishes
+from turnlog.session.window.wishes import StripOptions
 
 if TYPE_CHECKING:
-    from turnlog.edit.compress.compress import Compressed
+    from turnlog.edit.compress.compress import CompressionResult
 
-TO = "35%"
-KEEP = 2
+DEFAULT_COMPRESS_SHARE = "35%"
+DEFAULT_KEPT_TURNS = 2
 
 
-class Squeeze(NamedTuple):
+class CompressOptions(NamedTuple):
     """How texts are made shorter."""
 
     words: tuple[str, ...]
-    to: str = TO
+    to: str = DEFAULT_COMPRESS_SHARE
     prompts: bool = False
     model: str | None = None
 
 
-class Summing(NamedTuple):
+class CompactOptions(NamedTuple):
     """How older turns are summed up."""
 
     offline: bool
@@ -39,23 +39,23 @@ class Summing(NamedTuple):
     model: str | None = None
 
 
-class Order(NamedTuple):
+class CloneEdits(NamedTuple):
     """What is to be done on the way."""
 
-    strip: Wishes | None = None
+    strip: StripOptions | None = None
     for_model: str | None = None
-    compress: Squeeze | None = None
-    compact: Summing | None = None
+    compress: CompressOptions | None = None
+    compact: CompactOptions | None = None
     portable: bool = False
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is to be done."""
-        return self == Order()
+        return self == CloneEdits()
 
 
 @dataclass
-class Edited:
+class EditedSession:
     """A session on its way, and what was done to it."""
 
     draft: Draft
@@ -67,138 +67,145 @@ class Edited:
     """Texts before and after, as Markdown."""
 
 
-def ordered(options: dict[str, Any], strip: Wishes | None) -> Order:
+def parse_clone_edits(options: dict[str, Any], strip: StripOptions | None) -> CloneEdits:
     """What the words of a call ask for."""
     squeeze = summing = None
     if options["compress"]:
-        squeeze = Squeeze(options["compress"], options["to"] or TO, options["prompts"], options["with_model"])
+        squeeze = CompressOptions(
+            options["compress"], options["to"] or DEFAULT_COMPRESS_SHARE, options["prompts"], options["with_model"]
+        )
     elif options["to"] or options["prompts"] or options["compress_log"]:
         raise UsageError("--to, --prompts and --compress-log belong to --compress")
     if (how := options["compact"]) is not None:
         if how not in ("model", "offline"):
             raise UsageError(f"--compact {how}: it is --compact, or --compact offline")
-        summing = Summing(how == "offline", options["keep"], options["with_model"])
+        summing = CompactOptions(how == "offline", options["keep"], options["with_model"])
     elif options["keep"] is not None:
         raise UsageError("--keep belongs to --compact; `--tools keep=N` keeps calls")
     if options["with_model"] and not squeeze and not summing:
         raise UsageError("--with-model belongs to --compress and --compact")
-    return Order(strip, options["for_model"], squeeze, summing, options["portable"])
+    return CloneEdits(strip, options["for_model"], squeeze, summing, options["portable"])
 
 
-def edited(session: Session, order: Order, transcript: str | None, *, dry_run: bool) -> Edited:
+def apply_clone_edits(session: Session, order: CloneEdits, transcript: str | None, *, dry_run: bool) -> EditedSession:
     """Carry out what was ordered; nothing is written."""
-    found = Edited(Draft.of(session.file))
+    found = EditedSession(Draft.from_transcript(session.file))
     if order.strip is not None:
-        _strip(session, found, order.strip)
+        _apply_strip(session, found, order.strip)
     if order.for_model is not None:
-        _for_model(found, order.for_model)
+        _fit_to_model(found, order.for_model)
     if order.compress is not None:
-        _compress(session, found, order.compress, dry_run)
+        _apply_compress(session, found, order.compress, dry_run)
     if order.compact is not None:
-        _compact(found, order.compact, transcript, dry_run)
+        _apply_compact(found, order.compact, transcript, dry_run)
     if order.portable:
-        from turnlog.edit.fork.linear import linear
+        from turnlog.edit.fork.linear import linearise_draft
 
-        found.draft = linear(session, found.draft)
+        found.draft = linearise_draft(session, found.draft)
         found.lines.append("In the portable form: one line of user and assistant entries.")
         found.facts["portable"] = True
     return found
 
 
-def _strip(session: Session, found: Edited, wishes: Wishes) -> None:
-    from turnlog.cli.edit.strip_options import strip_document, strip_lines
-    from turnlog.edit.strip.strip import strip
+def _apply_strip(session: Session, found: EditedSession, wishes: StripOptions) -> None:
+    from turnlog.cli.edit.strip_options import render_strip_report, to_strip_document
+    from turnlog.edit.strip.strip import strip_session
 
-    stripped = strip(session, found.draft, wishes)
+    stripped = strip_session(session, found.draft, wishes)
     found.draft = stripped.draft
-    found.lines += strip_lines(stripped.report)
-    found.facts["strip"] = strip_document(stripped.report)
+    found.lines += render_strip_report(stripped.report)
+    found.facts["strip"] = to_strip_document(stripped.report)
 
 
-def _for_model(found: Edited, model: str) -> None:
-    from turnlog.edit.fork.for_model import for_model
+def _fit_to_model(found: EditedSession, model: str) -> None:
+    from turnlog.edit.fork.for_model import adapt_to_model
 
-    fitted = for_model(found.draft, model)
+    fitted = adapt_to_model(found.draft, model)
     found.draft = fitted.draft
     done = ", ".join(f"{number:,} {words}" for words, number in fitted.counts.items()) or "nothing had to go"
     found.lines.append(f"For {model}: {done}.")
     found.facts["for_model"] = {"model": model, "counts": dict(fitted.counts)}
 
 
-def _compress(session: Session, found: Edited, squeeze: Squeeze, dry_run: bool) -> None:
-    from turnlog.cli.edit.asking import asked
-    from turnlog.cli.progress import progress
-    from turnlog.edit.compress.band import chosen, share, wanted
-    from turnlog.edit.compress.compress import SMALL_MODEL, applied, compress, current_in
-    from turnlog.edit.compress.log import compress_log
+def _apply_compress(session: Session, found: EditedSession, squeeze: CompressOptions, dry_run: bool) -> None:
+    from turnlog.cli.edit.asking import open_edit_model
+    from turnlog.cli.progress import show_progress
+    from turnlog.edit.compress.band import list_chosen_turns, parse_compress_selection, parse_share
+    from turnlog.edit.compress.compress import SMALL_MODEL, apply_compression, build_message_reader, compress_turns
+    from turnlog.edit.compress.log import render_compress_log
     from turnlog.edit.compress.mark import mark_compression
 
-    wish, to = wanted(squeeze.words), share(squeeze.to)
+    wish, to = parse_compress_selection(squeeze.words), parse_share(squeeze.to)
     name = squeeze.model or SMALL_MODEL
-    turns = chosen(wish.bands, len(session.turns))  # what is wrong with them is told before a model is looked for
+    turns = list_chosen_turns(
+        wish.bands, len(session.turns)
+    )  # what is wrong with them is told before a model is looked for
     if dry_run and not wish.offline:
-        found.lines.append(f"{name} would make texts of {count(len(turns), 'turn')} shorter; a dry run asks no model.")
+        found.lines.append(
+            f"{name} would make texts of {format_count(len(turns), 'turn')} shorter; a dry run asks no model."
+        )
         return
-    with asked(None if wish.offline else name) as model:
-        done = compress(
+    with open_edit_model(None if wish.offline else name) as model:
+        done = compress_turns(
             session,
             wish.bands,
             to,
             model,
             name=name,
             prompts=squeeze.prompts,
-            progress=progress("shortening texts: {done:,} of {total:,} …"),
-            current=current_in(found.draft),
+            progress=show_progress("shortening texts: {done:,} of {total:,} …"),
+            current=build_message_reader(found.draft),
         )
-    found.draft = mark_compression(session, applied(found.draft, done), done)
-    found.log = compress_log(done, session.title or "")
-    found.lines.append(_compressed(done))
+    found.draft = mark_compression(session, apply_compression(found.draft, done), done)
+    found.log = render_compress_log(done, session.title or "")
+    found.lines.append(_describe_compression(done))
     found.facts["compress"] = {
         "model": done.model,
         "turns": list(done.turns),
         "texts": len(done.pieces),
-        "shortened": len(done.shortened),
-        "kept": len(done.kept),
-        "characters_before": done.before,
-        "characters_after": done.after,
+        "shortened": len(done.shortened_texts),
+        "kept": len(done.unshortened_texts),
+        "characters_before": done.chars_before,
+        "characters_after": done.chars_after,
         "to": done.to,
     }
 
 
-def _compressed(done: Compressed) -> str:
+def _describe_compression(done: CompressionResult) -> str:
     """What compressing did, for people."""
-    texts, turns = count(len(done.pieces), "text"), count(len(done.turns), "turn")
-    kept = len(done.kept)
-    if not done.shortened:
+    texts, turns = format_count(len(done.pieces), "text"), format_count(len(done.turns), "turn")
+    kept = len(done.unshortened_texts)
+    if not done.shortened_texts:
         why = f"{kept:,} could not be" if kept else "all are short already"
         return f"None of {texts} of {turns} was made shorter: {why}."
     by = "without a model: sentences were left out" if done.model is None else f"by {done.model}"
     stayed = f"; {kept:,} could not be, and stayed as {'it was' if kept == 1 else 'they were'}" if kept else ""
-    amount = f"{done.before:,} characters before, {done.after:,} after ({done.ratio:.0%})"
-    return f"{len(done.shortened):,} of {texts} of {turns} made shorter, {by}: {amount}{stayed}."
+    amount = f"{done.chars_before:,} characters before, {done.chars_after:,} after ({done.ratio:.0%})"
+    return f"{len(done.shortened_texts):,} of {texts} of {turns} made shorter, {by}: {amount}{stayed}."
 
 
-def _compact(found: Edited, summing: Summing, transcript: str | None, dry_run: bool) -> None:
+def _apply_compact(found: EditedSession, summing: CompactOptions, transcript: str | None, dry_run: bool) -> None:
     from pathlib import Path
 
-    from turnlog.cli.edit.asking import asked
-    from turnlog.edit.compress.compact import Summarise, compact
+    from turnlog.cli.edit.asking import open_edit_model
+    from turnlog.edit.compress.compact import Summariser, compact_draft
     from turnlog.edit.compress.compress import SMALL_MODEL
-    from turnlog.edit.compress.recap import recap
-    from turnlog.edit.compress.summary import by_model
+    from turnlog.edit.compress.recap import build_recap
+    from turnlog.edit.compress.summary import build_model_summariser
 
     name = summing.model or SMALL_MODEL
     if dry_run and not summing.offline:
         found.lines.append(f"{name} would sum up older turns; a dry run asks no model.")
         return
-    with asked(None if summing.offline else name) as model:
-        summarise: Summarise = recap if model is None else by_model(model, name)
-        keep = summing.keep if summing.keep is not None else _kept_turns(found.draft)
-        done = compact(found.draft, summarise, keep=keep, transcript=Path(transcript) if transcript else None)
+    with open_edit_model(None if summing.offline else name) as model:
+        summarise: Summariser = build_recap if model is None else build_model_summariser(model, name)
+        keep = summing.keep if summing.keep is not None else _choose_kept_turns(found.draft)
+        done = compact_draft(found.draft, summarise, keep=keep, transcript=Path(transcript) if transcript else None)
     found.draft = done.draft
     by = "an outline made without a model" if summing.offline else f"a summary by {name}"
     found.lines.append(
-        f"{count(done.turns, 'turn')} summed up, {done.kept} kept word for word: about {done.before:,} tokens before,"
+        f"{format_count(done.turns, 'turn')} summed up, {done.kept} kept word for word: about {done.before:,} "
+        f"tokens before,"
         f" {done.after:,} after; {by}."
     )
     found.facts["compact"] = {
@@ -210,8 +217,8 @@ def _compact(found: Edited, summing: Summing, transcript: str | None, dry_run: b
     }
 
 
-def _kept_turns(draft: Draft) -> int:
+def _choose_kept_turns(draft: Draft) -> int:
     """How many turns are kept word for word if nobody says: two, but never all."""
-    session = Session(draft.transcript())
-    turns = {turn.number for row in session.thread().rows if (turn := session.turn_of(row)) is not None}
-    return max(0, min(KEEP, len(turns) - 1))
+    session = Session(draft.to_transcript())
+    turns = {turn.number for row in session.build_thread().rows if (turn := session.find_turn(row)) is not None}
+    return max(0, min(DEFAULT_KEPT_TURNS, len(turns) - 1))

@@ -32,7 +32,7 @@ def fork(session: str, at: str, portable: bool, title: str | None, dry_run: bool
       turnlog fork bee7dbd3 --at compaction:last --title "Before the summary"
       turnlog fork last --at leaf:1 --portable
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.edit.forking import run
+    from turnlog.cli.config import load_config
+    from turnlog.cli.edit.forking import run_fork
 
-    run(session, at, load(), portable=portable, title=title, dry_run=dry_run, as_json=as_json)
+    run_fork(session, at, load_config(), portable=portable, title=title, dry_run=dry_run, as_json=as_json)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.cli.output import remark, say
-from turnlog.cli.terminal import line
-from turnlog.cli.when import size
-from turnlog.edit.clone import Made
-from turnlog.render.figures import count
+from turnlog.cli.output import print_lines, print_remark
+from turnlog.cli.terminal import to_visible_line
+from turnlog.cli.when import format_size
+from turnlog.edit.clone import ClonedSession
+from turnlog.render.figures import format_count
 
 
-def made_document(made: Made) -> dict[str, Any]:
+def to_new_session_document(made: ClonedSession) -> dict[str, Any]:
     """A new session for programs."""
     return {
         "session_id": made.session_id,
@@ -25,25 +25,32 @@ def made_document(made: Made) -> dict[str, Any]:
     }
 
 
-def tell_made(made: Made) -> None:
+def print_new_session(made: ClonedSession) -> None:
     """Say what was made, and how to go on with it."""
     if made.torn_bytes:
-        remark(torn_words(made.torn_bytes))
+        print_remark(describe_torn_end(made.torn_bytes))
     for path in made.left_out:
-        remark(line(f"{path}: is a link and was not followed; what it leads to is not in the new session."))
-    say(
+        print_remark(
+            to_visible_line(f"{path}: is a link and was not followed; what it leads to is not in the new session.")
+        )
+    print_lines(
         [
-            f"{made.session_id}  {line(made.title)}  ({size(made.size)}{with_files(made.files)})",
+            (
+                f"{made.session_id}  {to_visible_line(made.title)}  "
+                f"({format_size(made.size)}{describe_file_count(made.files)})"
+            ),
             f"Resume it with: claude --resume {made.session_id}",
         ]
     )
 
 
-def torn_words(size_in_bytes: int) -> str:
+def describe_torn_end(size_in_bytes: int) -> str:
     """Why the new session lacks the end of its source."""
-    return f"The last line of the source is cut off: its {count(size_in_bytes, 'byte')} were left out."
+    return f"The last line of the source is cut off: its {format_count(size_in_bytes, 'byte')} were left out."
 
 
-def with_files(number: int) -> str:
+def describe_file_count(number: int) -> str:
     """How many files go along with a transcript, in words; nothing for none."""
-    return f", with {count(number, 'file')} that {'belongs' if number == 1 else 'belong'} to it" if number else ""
+    return (
+        f", with {format_count(number, 'file')} that {'belongs' if number == 1 else 'belong'} to it" if number else ""
+    )

@@ -27,7 +27,12 @@ def move(old_path: str, new_path: str, text: bool, merge: bool, force: bool, dry
       turnlog move ~/code/shop ~/work/webshop
       turnlog move . ../webshop --merge
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.edit.moving import Wish, relocate
+    from turnlog.cli.config import load_config
+    from turnlog.cli.edit.moving import MoveOptions, relocate_sessions
 
-    relocate(old_path, new_path, Wish(text=text, merge=merge, force=force, dry_run=dry_run, as_json=as_json), load())
+    relocate_sessions(
+        old_path,
+        new_path,
+        MoveOptions(text=text, merge=merge, force=force, dry_run=dry_run, as_json=as_json),
+        load_config(),
+    )

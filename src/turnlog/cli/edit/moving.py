@@ -10,22 +10,22 @@ from typing import Any, NamedTuple
 
 from turnlog.cli.config import Config
 from turnlog.cli.edit.doubts import agrees_to
-from turnlog.cli.edit.undoing import undo
-from turnlog.cli.named import folders
-from turnlog.cli.output import dump, remark, say
-from turnlog.cli.progress import progress
-from turnlog.cli.terminal import line
-from turnlog.edit.move.move import Moved, move, rehearsed, targets_in
-from turnlog.edit.move.plan import Plan, links, plan
-from turnlog.edit.undo.opened import doubts_of
+from turnlog.cli.edit.undoing import open_undo_store
+from turnlog.cli.named import list_config_folders
+from turnlog.cli.output import print_json, print_lines, print_remark
+from turnlog.cli.progress import show_progress
+from turnlog.cli.terminal import to_visible_line
+from turnlog.edit.move.move import MoveResult, list_moved_targets, move_project, rehearse_move
+from turnlog.edit.move.plan import MovePlan, links, plan_move
+from turnlog.edit.undo.opened import list_doubts
 from turnlog.errors import NotFound, UsageError
-from turnlog.render.figures import count
+from turnlog.render.figures import format_count
 
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
-_NAMED = 20
+_WINDOWS_PATH = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_MAX_LISTED_FOLDERS = 20
 
 
-class Wish(NamedTuple):
+class MoveOptions(NamedTuple):
     """How to move."""
 
     text: bool = False
@@ -35,85 +35,91 @@ class Wish(NamedTuple):
     as_json: bool = False
 
 
-def relocate(old: str, new: str, wish: Wish, config: Config) -> None:
+def relocate_sessions(old: str, new: str, wish: MoveOptions, config: Config) -> None:
     """Move the sessions of a folder, or say what that would change."""
-    goal = _real(new)
-    found = _planned(old, goal, config)
+    goal = _to_real_path(new)
+    found = _build_plan(old, goal, config)
     not_followed = [path for folder in found.folders for path in links(folder)]
     if wish.dry_run:
-        done = rehearsed(found, text=wish.text)
+        done = rehearse_move(found, text=wish.text)
     else:
-        asked = not wish.force and agrees_to(doubts_of(targets_in(found)), "Move them all the same?")
-        told = progress("moving, step {done:,} of {total:,} …")
-        done = move(found, undo(), text=wish.text, merge=wish.merge, force=wish.force, asked=asked, progress=told)
+        asked = not wish.force and agrees_to(list_doubts(list_moved_targets(found)), "Move them all the same?")
+        told = show_progress("moving, step {done:,} of {total:,} …")
+        done = move_project(
+            found, open_undo_store(), text=wish.text, merge=wish.merge, force=wish.force, asked=asked, progress=told
+        )
     if wish.as_json:
-        dump(_document(found, done, not_followed))
+        print_json(_to_move_document(found, done, not_followed))
     else:
-        say(_told(found, done))
+        print_lines(_render_plan(found, done))
     _tell_links(not_followed)
-    _remarks(found, wish)
+    _print_remarks(found, wish)
 
 
-def _planned(old: str, new: str, config: Config) -> Plan:
+def _build_plan(old: str, new: str, config: Config) -> MovePlan:
     """The plan for a path as it was typed or, if nothing was written there, as links lead."""
-    typed = _whole(old)
+    typed = _to_absolute_path(old)
     if typed == new:
         raise UsageError(f"{typed}: is both the old and the new path")
     try:
-        return plan(typed, new, folders(config))
+        return plan_move(typed, new, list_config_folders(config))
     except NotFound:
         real = os.path.realpath(typed)
-        if real in (typed, new) or _WINDOWS.match(typed):
+        if real in (typed, new) or _WINDOWS_PATH.match(typed):
             raise
-        return plan(real, new, folders(config))
+        return plan_move(real, new, list_config_folders(config))
 
 
-def _whole(path: str) -> str:
+def _to_absolute_path(path: str) -> str:
     """A path from the root on; one of Windows stays as it is, wherever it is typed."""
-    return path if _WINDOWS.match(path) else os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - no links yet
+    return path if _WINDOWS_PATH.match(path) else os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - no links yet
 
 
-def _real(path: str) -> str:
+def _to_real_path(path: str) -> str:
     """The path by which the client will know the new folder: links are followed as far as there is something."""
-    whole = _whole(path)
-    return whole if _WINDOWS.match(whole) else os.path.realpath(whole)
+    whole = _to_absolute_path(path)
+    return whole if _WINDOWS_PATH.match(whole) else os.path.realpath(whole)
 
 
-def _told(found: Plan, done: Moved) -> Iterator[str]:
+def _render_plan(found: MovePlan, done: MoveResult) -> Iterator[str]:
     verb, now = ("Moved", "is now") if done.record else ("Would move", "becomes")
-    yield line(f"{verb} {count(found.sessions, 'session')}: {found.translation.old} {now} {found.translation.new}")
-    for folder in found.folders[:_NAMED]:
+    yield to_visible_line(
+        f"{verb} {format_count(found.session_count, 'session')}: {found.translation.old} {now} {found.translation.new}"
+    )
+    for folder in found.folders[:_MAX_LISTED_FOLDERS]:
         into = f" -> {folder.goal.name}" if folder.goal != folder.source else " stays, with new paths in it"
-        yield "  " + line(f"{folder.source}{into}  ({count(len(folder.sessions), 'session')})")
-    if len(found.folders) > _NAMED:
-        yield f"  and {len(found.folders) - _NAMED} more folders"
+        yield "  " + to_visible_line(f"{folder.source}{into}  ({format_count(len(folder.sessions), 'session')})")
+    if len(found.folders) > _MAX_LISTED_FOLDERS:
+        yield f"  and {len(found.folders) - _MAX_LISTED_FOLDERS} more folders"
     would = "changed" if done.record else "would change"
-    yield f"{count(done.lines, 'line')} {would} in {count(done.files, 'file')}"
+    yield f"{format_count(done.lines, 'line')} {would} in {format_count(done.files, 'file')}"
 
 
 def _tell_links(not_followed: list[Path]) -> None:
-    for path in not_followed[:_NAMED]:
-        remark(line(f"{path}: is a link and was not followed; what it leads to keeps the old paths."))
-    if len(not_followed) > _NAMED:
-        remark(f"and {len(not_followed) - _NAMED:,} more links")
+    for path in not_followed[:_MAX_LISTED_FOLDERS]:
+        print_remark(to_visible_line(f"{path}: is a link and was not followed; what it leads to keeps the old paths."))
+    if len(not_followed) > _MAX_LISTED_FOLDERS:
+        print_remark(f"and {len(not_followed) - _MAX_LISTED_FOLDERS:,} more links")
 
 
-def _remarks(found: Plan, wish: Wish) -> None:
+def _print_remarks(found: MovePlan, wish: MoveOptions) -> None:
     for folder in found.folders:
         if not folder.is_whole:
-            remark(f"{folder.source}: sessions of another folder with the same short name stay, and what they share.")
+            print_remark(
+                f"{folder.source}: sessions of another folder with the same short name stay, and what they share."
+            )
     if wish.dry_run:
-        if found.taken and not wish.merge:
-            remark(f"{found.taken[0]}: stands there already; --merge is needed.")
-        remark("Nothing was written: this was a dry run.")
+        if found.taken_folders and not wish.merge:
+            print_remark(f"{found.taken_folders[0]}: stands there already; --merge is needed.")
+        print_remark("Nothing was written: this was a dry run.")
         return
-    remark("`turnlog undo` takes it back.")
+    print_remark("`turnlog undo` takes it back.")
     old, new = found.translation.old, found.translation.new
     if os.path.isdir(old) and not os.path.lexists(new):  # noqa: PTH112 - it may be a path of another system
-        remark(f"The folder itself is still {old}; move it to {new} now.")
+        print_remark(f"The folder itself is still {old}; move it to {new} now.")
 
 
-def _document(found: Plan, done: Moved, not_followed: list[Path]) -> dict[str, Any]:
+def _to_move_document(found: MovePlan, done: MoveResult, not_followed: list[Path]) -> dict[str, Any]:
     return {
         "old_path": found.translation.old,
         "new_path": found.translation.new,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from turnlog.cli.output import remark, say
-from turnlog.cli.terminal import line
-from turnlog.edit.rename import Appended
+from turnlog.cli.output import print_lines, print_remark
+from turnlog.cli.terminal import to_visible_line
+from turnlog.edit.rename import AppendResult
 
 
-def tell(done: Appended, words: str) -> None:
+def print_appended(done: AppendResult, words: str) -> None:
     """Say what was done, and that a client has the session open."""
-    say([line(f"{done.target.session_id} {words}")])
+    print_lines([to_visible_line(f"{done.target.session_id} {words}")])
     if told := next((sign for sign in done.busy if sign.is_certain), None):
-        remark(f"Note: {told.words}. When that goes on, it may bring back what it remembers; then do this again.")
+        print_remark(f"Note: {told.words}. When that goes on, it may bring back what it remembers; then do this again.")

@@ -24,7 +24,7 @@ def pack(sessions: tuple[str, ...], output: str, redact: bool, force: bool, as_j
       turnlog pack last -o shop.tar.zst
       turnlog pack bee7dbd3 0ddba11e -o both.tar.zst --redact
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.edit.packing import make
+    from turnlog.cli.config import load_config
+    from turnlog.cli.edit.packing import run_pack
 
-    make(sessions, output, load(), redact=redact, force=force, as_json=as_json)
+    run_pack(sessions, output, load_config(), redact=redact, force=force, as_json=as_json)

@@ -8,78 +8,78 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turnlog.cli.config import Config
-from turnlog.cli.named import located
-from turnlog.cli.output import dump, remark, say
-from turnlog.cli.terminal import line, visible
-from turnlog.cli.when import size
-from turnlog.edit.package.package import Manifest, PackedFile, PackedSession
+from turnlog.cli.named import locate_session
+from turnlog.cli.output import print_json, print_lines, print_remark
+from turnlog.cli.terminal import make_visible, to_visible_line
+from turnlog.cli.when import format_size
+from turnlog.edit.package.package import PackageManifest, PackedFile, PackedSession
 from turnlog.edit.package.reader import Package
-from turnlog.entries.layout import config_candidates
-from turnlog.entries.spelling import unescaped
+from turnlog.entries.layout import list_config_candidates
+from turnlog.entries.spelling import unescape_path
 from turnlog.errors import UsageError
-from turnlog.render.figures import count
+from turnlog.render.figures import format_count
 
 if TYPE_CHECKING:
-    from turnlog.edit.package.pack import Packed
-    from turnlog.edit.package.unpack import Unpacked
-    from turnlog.redact.report import Report
+    from turnlog.edit.package.pack import PackResult
+    from turnlog.edit.package.unpack import UnpackedSession
+    from turnlog.redact.report import RedactionReport
 
-_LONGEST = 200
+_MAX_TITLE_CHARS = 200
 
 
-def make(names: tuple[str, ...], output: str, config: Config, *, redact: bool, force: bool, as_json: bool) -> None:
+def run_pack(names: tuple[str, ...], output: str, config: Config, *, redact: bool, force: bool, as_json: bool) -> None:
     """Pack the sessions that some names mean."""
-    from turnlog.edit.package.pack import pack
-    from turnlog.edit.package.redacted import Redaction
+    from turnlog.edit.package.pack import pack_sessions
+    from turnlog.edit.package.redacted import PackageRedaction
     from turnlog.redact.redactor import Redactor
 
-    goal = _expanded(output)
+    goal = _expand_path(output)
     if not goal.parent.is_dir():
         raise UsageError(f"{goal.parent}: no such folder; FILE is written into it")
-    paths = list(dict.fromkeys(located(name, config) for name in names))
-    redaction = Redaction(Redactor()) if redact else None
-    made = pack(paths, goal, redaction=redaction, force=force)
-    report = redaction.report() if redaction else None
+    paths = list(dict.fromkeys(locate_session(name, config) for name in names))
+    redaction = PackageRedaction(Redactor()) if redact else None
+    made = pack_sessions(paths, goal, redaction=redaction, force=force)
+    report = redaction.build_report() if redaction else None
     if as_json:
-        dump(_made(made, report))
+        print_json(_to_pack_document(made, report))
         return
-    say(_made_lines(made, report))
+    print_lines(_render_packed(made, report))
     if any(file.left_out for file in made.manifest.files):
-        remark("A line that was just being written was left out.")
+        print_remark("A line that was just being written was left out.")
 
 
-def _made(made: Packed, report: Report | None) -> dict[str, Any]:
+def _to_pack_document(made: PackResult, report: RedactionReport | None) -> dict[str, Any]:
     return {
         "path": str(made.path),
         "size": made.size,
         "sha256": made.sha256,
-        **_manifest(made.manifest),
-        "redaction": None if report is None else _redaction(report),
+        **_to_manifest_document(made.manifest),
+        "redaction": None if report is None else _to_redaction_document(report),
         "left_out": [str(path) for path in made.left_out],
     }
 
 
-def _redaction(report: Report) -> dict[str, Any]:
+def _to_redaction_document(report: RedactionReport) -> dict[str, Any]:
     rules = [{"rule": name, "times": found.found, "secrets": found.secrets} for name, found in report.rules.items()]
-    return {"found": report.found, "rules": rules, "thinking_dropped": len(report.thinking)}
+    return {"found": report.replacement_count, "rules": rules, "thinking_dropped": len(report.thinking)}
 
 
-def _manifest(manifest: Manifest) -> dict[str, Any]:
+def _to_manifest_document(manifest: PackageManifest) -> dict[str, Any]:
     """What a package holds, for programs."""
     return {
         "bytes": manifest.size,
         "files": len(manifest.files),
         "redacted": manifest.redacted,
-        "sessions": [_session(session, files) for session, files in _whose(manifest)],
+        "sessions": [_to_session_document(session, files) for session, files in _group_files_by_session(manifest)],
     }
 
 
-def _whose(manifest: Manifest) -> Iterator[tuple[PackedSession, list[PackedFile]]]:
-    files = manifest.by_session()
+def _group_files_by_session(manifest: PackageManifest) -> Iterator[tuple[PackedSession, list[PackedFile]]]:
+    files = manifest.group_by_session()
     return ((session, files[session.session_id]) for session in manifest.sessions)
 
 
-def _session(session: PackedSession, files: list[PackedFile]) -> dict[str, Any]:
+def _to_session_document(session: PackedSession, files: list[PackedFile]) -> dict[str, Any]:
     return {
         "session_id": session.session_id,
         "title": session.title,
@@ -91,46 +91,68 @@ def _session(session: PackedSession, files: list[PackedFile]) -> dict[str, Any]:
     }
 
 
-def _made_lines(made: Packed, report: Report | None) -> Iterator[str]:
-    yield from _sessions(made.manifest)
-    amount = f"{count(len(made.manifest.files), 'file')}, {size(made.manifest.size)} in {size(made.size)}"
-    yield f"Packed {count(len(made.manifest.sessions), 'session')} into {visible(str(made.path))}: {amount}"
+def _render_packed(made: PackResult, report: RedactionReport | None) -> Iterator[str]:
+    yield from _render_sessions(made.manifest)
+    amount = (
+        f"{format_count(len(made.manifest.files), 'file')}, {format_size(made.manifest.size)} in "
+        f"{format_size(made.size)}"
+    )
+    yield f"Packed {format_count(len(made.manifest.sessions), 'session')} into {make_visible(str(made.path))}: {amount}"
     yield f"SHA-256 {made.sha256}"
     if report is not None:
         rules = ", ".join(f"{name} {found.found:,}" for name, found in report.rules.items())
-        times = f"{count(report.found, 'time')} ({rules})" if rules else "never"
-        yield line(f"Secrets replaced by marks: {times}; look yourself before you share it")
+        times = f"{format_count(report.replacement_count, 'time')} ({rules})" if rules else "never"
+        yield to_visible_line(f"Secrets replaced by marks: {times}; look yourself before you share it")
     for path in made.left_out:
-        yield "Left out " + visible(str(path))
+        yield "Left out " + make_visible(str(path))
 
 
-def _sessions(manifest: Manifest) -> Iterator[str]:
-    for session, files in _whose(manifest):
-        told = _session(session, files)
-        title = (session.title or "(no title)")[:_LONGEST]
-        amount = f"{count(told['files'], 'file')}, {size(told['bytes'])}"
-        yield f"{session.session_id}  {line(title)}  ({amount}; {visible(session.project or 'no working folder')})"
+def _render_sessions(manifest: PackageManifest) -> Iterator[str]:
+    for session, files in _group_files_by_session(manifest):
+        told = _to_session_document(session, files)
+        title = (session.title or "(no title)")[:_MAX_TITLE_CHARS]
+        amount = f"{format_count(told['files'], 'file')}, {format_size(told['bytes'])}"
+        yield (
+            f"{session.session_id}  {to_visible_line(title)}  ({amount}; "
+            f"{make_visible(session.project or 'no working folder')})"
+        )
 
 
-def listed(file: str, *, as_json: bool) -> None:
+def list_package(file: str, *, as_json: bool) -> None:
     """List what a package says it holds; its files are not read."""
-    with Package(_expanded(file)) as package:
+    with Package(_expand_path(file)) as package:
         manifest = package.manifest
         if as_json:
             contents = [
-                {"name": unescaped(item.name), "session_id": item.session, "bytes": item.size, "sha256": item.sha256}
+                {
+                    "name": unescape_path(item.name),
+                    "session_id": item.session,
+                    "bytes": item.size,
+                    "sha256": item.sha256,
+                }
                 for item in manifest.files
             ]
-            dump({"path": str(package.path), "size": package.size, **_manifest(manifest), "contents": contents})
+            print_json(
+                {
+                    "path": str(package.path),
+                    "size": package.size,
+                    **_to_manifest_document(manifest),
+                    "contents": contents,
+                }
+            )
             return
-        say(_sessions(manifest))
-        say(f"  {size(item.size):>8}  {visible(unescaped(item.name))}" for item in manifest.files)
-        amount = f"{count(len(manifest.files), 'file')}, {size(manifest.size)} in {size(package.size)}"
+        print_lines(_render_sessions(manifest))
+        print_lines(
+            f"  {format_size(item.size):>8}  {make_visible(unescape_path(item.name))}" for item in manifest.files
+        )
+        amount = (
+            f"{format_count(len(manifest.files), 'file')}, {format_size(manifest.size)} in {format_size(package.size)}"
+        )
         redacted = ", secrets replaced by marks" if manifest.redacted else ""
-        say([f"{amount}{redacted}"])
+        print_lines([f"{amount}{redacted}"])
 
 
-def put(
+def run_unpack(
     file: str,
     projects: tuple[str, ...],
     config_dir: str | None,
@@ -140,28 +162,28 @@ def put(
     as_json: bool,
 ) -> None:
     """Unpack a package."""
-    from turnlog.edit.package.unpack import unpack
+    from turnlog.edit.package.unpack import unpack_package
 
-    folder = _expanded(config_dir) if config_dir else config_candidates()[0]
-    with Package(_expanded(file)) as package:
-        given = _given(projects, package.manifest)
-        found = unpack(package, folder, given=given, new_ids=new_ids, dry_run=dry_run)
+    folder = _expand_path(config_dir) if config_dir else list_config_candidates()[0]
+    with Package(_expand_path(file)) as package:
+        given = _parse_project_folders(projects, package.manifest)
+        found = unpack_package(package, folder, given=given, new_ids=new_ids, dry_run=dry_run)
         if as_json:
-            dump(_put(package, folder, found, dry_run))
+            print_json(_to_unpack_document(package, folder, found, dry_run))
             return
-    say(_put_lines(found, dry_run))
+    print_lines(_render_unpacked(found, dry_run))
     for item in found:
         for goal in item.goals:
             if goal.state == "kept":
-                remark(f"{goal.path}: another plan of that name is here, and stays.")
+                print_remark(f"{goal.path}: another plan of that name is here, and stays.")
 
 
-def _given(words: tuple[str, ...], manifest: Manifest) -> dict[str | None, Path]:
+def _parse_project_folders(words: tuple[str, ...], manifest: PackageManifest) -> dict[str | None, Path]:
     """The folders for the projects of a package."""
     known = list(dict.fromkeys(session.project for session in manifest.sessions))
     if len(known) == 1 and len(words) == 1:
         old, mark, new = words[0].partition("=")
-        return {known[0]: _expanded(new if mark and old == known[0] else words[0])}
+        return {known[0]: _expand_path(new if mark and old == known[0] else words[0])}
     found: dict[str | None, Path] = {}
     for word in words:
         fitting = [old for old in known if old is not None and word.startswith(f"{old}=")]
@@ -169,11 +191,11 @@ def _given(words: tuple[str, ...], manifest: Manifest) -> dict[str | None, Path]
             names = ", ".join(str(old) for old in known)
             raise UsageError(f"--project {word}: expected OLD=NEW, where OLD is a project of the package: {names}")
         old = max(fitting, key=len)
-        found[old] = _expanded(word[len(old) + 1 :])
+        found[old] = _expand_path(word[len(old) + 1 :])
     return found
 
 
-def _put(package: Package, folder: Path, found: list[Unpacked], dry_run: bool) -> dict[str, Any]:
+def _to_unpack_document(package: Package, folder: Path, found: list[UnpackedSession], dry_run: bool) -> dict[str, Any]:
     return {
         "package": str(package.path),
         "config_dir": str(folder),
@@ -194,20 +216,20 @@ def _put(package: Package, folder: Path, found: list[Unpacked], dry_run: bool) -
     }
 
 
-def _put_lines(found: list[Unpacked], dry_run: bool) -> Iterator[str]:
+def _render_unpacked(found: list[UnpackedSession], dry_run: bool) -> Iterator[str]:
     for item in found:
-        title = line((item.arrival.session.title or "(no title)")[:_LONGEST])
+        title = to_visible_line((item.arrival.session.title or "(no title)")[:_MAX_TITLE_CHARS])
         new = [goal for goal in item.goals if goal.state == "new"]
         if item.is_here:
             yield f"Already here: {item.arrival.session_id}  {title}"
             continue
         verb = "Would unpack" if dry_run else "Unpacked"
-        yield f"{verb} {item.arrival.session_id}  {title}  ({count(len(new), 'file')})"
+        yield f"{verb} {item.arrival.session_id}  {title}  ({format_count(len(new), 'file')})"
         if dry_run:
-            yield from (f"  {goal.state:<5} {visible(str(goal.path))}" for goal in item.goals)
+            yield from (f"  {goal.state:<5} {make_visible(str(goal.path))}" for goal in item.goals)
         else:
-            yield f"Resume it in {visible(item.arrival.project)} with: claude --resume {item.arrival.session_id}"
+            yield f"Resume it in {make_visible(item.arrival.project)} with: claude --resume {item.arrival.session_id}"
 
 
-def _expanded(name: str) -> Path:
+def _expand_path(name: str) -> Path:
     return Path(os.path.expanduser(name))  # noqa: PTH111 - Path raises for ~nobody

@@ -44,13 +44,13 @@ def redact(
       turnlog redact last --clone --emails --homes
       turnlog redact bee7dbd3 -o shared.jsonl --pattern 'ticket=ACME-[0-9]+'
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.edit.redacting import Wish, run
+    from turnlog.cli.config import load_config
+    from turnlog.cli.edit.redacting import RedactOptions, run_redact
     from turnlog.errors import UsageError
 
     if as_clone and output is not None:
         raise UsageError("choose one: --clone makes a session, -o writes a file")
     if title is not None and not as_clone:
         raise UsageError("--title belongs to --clone")
-    wish = Wish(as_clone, output, emails, homes, patterns, without, title, as_json)
-    return run(session, wish, load())
+    wish = RedactOptions(as_clone, output, emails, homes, patterns, without, title, as_json)
+    return run_redact(session, wish, load_config())

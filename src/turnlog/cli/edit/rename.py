@@ -20,11 +20,11 @@ def rename(session: str, title: str) -> None:
       turnlog rename last "Fix cent rounding"
       turnlog rename bee7dbd3 "Checkout, second try"
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.edit.noted import tell
-    from turnlog.cli.edit.undoing import undo
-    from turnlog.cli.named import located
-    from turnlog.edit.rename import rename as give
+    from turnlog.cli.config import load_config
+    from turnlog.cli.edit.noted import print_appended
+    from turnlog.cli.edit.undoing import open_undo_store
+    from turnlog.cli.named import locate_session
+    from turnlog.edit.rename import rename_session as give
 
-    done = give(located(session, load()), title, undo())
-    tell(done, f"is now called {done.value!r}")
+    done = give(locate_session(session, load_config()), title, open_undo_store())
+    print_appended(done, f"is now called {done.value!r}")

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from turnlog.cli.edit.strip_options import strip_options
+from turnlog.cli.edit.strip_options import add_strip_options
 
 
 @click.command()
 @click.argument("session")
-@strip_options
+@add_strip_options
 @click.option("--fit", metavar="SIZE", help="Choose the mildest options that fit 60% of the window, or 120k tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def strip(session: str, fit: str | None, as_json: bool, **options: Any) -> None:
@@ -28,7 +28,7 @@ def strip(session: str, fit: str | None, as_json: bool, **options: Any) -> None:
       turnlog strip last --tools keep=5 --thinking keep-last=2 --images keep=3
       turnlog strip last --tools 'truncate=500:Bash,mcp__*' --noise --json
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.edit.stripping import run
+    from turnlog.cli.config import load_config
+    from turnlog.cli.edit.stripping import run_strip
 
-    run(session, load(), options, fit=fit, as_json=as_json)
+    run_strip(session, load_config(), options, fit=fit, as_json=as_json)

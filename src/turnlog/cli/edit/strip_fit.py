@@ -13,15 +13,15 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from turnlog.cli.config import Config
-from turnlog.cli.edit.strip_options import wanted
+from turnlog.cli.edit.strip_options import parse_strip_options
 from turnlog.errors import Refused, UsageError
 from turnlog.session.session import Session
-from turnlog.session.window.filling import filling
-from turnlog.session.window.presets import spared
-from turnlog.session.window.wishes import Wishes
+from turnlog.session.window.filling import compute_window_fill
+from turnlog.session.window.presets import estimate_strip_effect
+from turnlog.session.window.wishes import StripOptions
 
-_FLAGS = "noise duplicates stale_reads".split()
-_RUNGS: tuple[dict[str, str], ...] = (
+_FLAG_KEYS = "noise duplicates stale_reads".split()
+_STRIP_RUNGS: tuple[dict[str, str], ...] = (
     {"noise": "", "duplicates": ""},
     {"noise": "", "duplicates": "", "stale_reads": ""},
     {"noise": "", "duplicates": "", "stale_reads": "", "thinking": "keep-last=3"},
@@ -35,13 +35,13 @@ _RUNGS: tuple[dict[str, str], ...] = (
     {"preset": "heavy", "tools": "keep=1"},
     {"preset": "extreme"},
 )
-_TARGET = re.compile(r"(?P<share>\d{1,3})%|(?P<tokens>\d{1,9})(?P<thousand>[kK])?")
+_TARGET_PATTERN = re.compile(r"(?P<share>\d{1,3})%|(?P<tokens>\d{1,9})(?P<thousand>[kK])?")
 
 
-class Fit(NamedTuple):
+class StripFit(NamedTuple):
     """What was chosen."""
 
-    wishes: Wishes
+    wishes: StripOptions
     options: tuple[str, ...]
     """Options of `turnlog clone` that ask for the same."""
     target: int
@@ -49,32 +49,32 @@ class Fit(NamedTuple):
     after: int
     """Tokens that it would hold."""
 
-    def command(self, name: str) -> str:
+    def build_command(self, name: str) -> str:
         """A line for the shell."""
         return shlex.join(["turnlog", "clone", name, *self.options])
 
 
-def choose_fit(session: Session, config: Config, target: str, protected: Sequence[str]) -> Fit:
+def choose_fit(session: Session, config: Config, target: str, protected: Sequence[str]) -> StripFit:
     """Choose the mildest rung that fits; raises `Refused` where none does."""
-    found = filling(session)
-    room = _tokens(target, found.threshold or found.window)
+    found = compute_window_fill(session)
+    room = _parse_target_tokens(target, found.threshold or found.window)
     entries = list(session.file.entries)
     if found.estimate <= room:
         raise Refused(f"{session.path}: it already fits: {found.estimate:,} tokens of {room:,}; nothing to strip")
     after = found.estimate
-    for rung in _RUNGS:
-        wishes = _wishes(rung, config, protected)
-        after = spared(wishes, found, entries).after
+    for rung in _STRIP_RUNGS:
+        wishes = _build_wishes(rung, config, protected)
+        after = estimate_strip_effect(wishes, found, entries).after
         if after <= room:
-            return Fit(wishes, _options(rung, protected), room, after)
+            return StripFit(wishes, _build_options(rung, protected), room, after)
     raise Refused(
         f"{session.path}: no stripping fits {target} ({room:,} tokens): {after:,} tokens are left without any call;"
         f" `turnlog clone {session.session_id or session.path} --compact` puts a summary in the place of older turns"
     )
 
 
-def _tokens(target: str, limit: int | None) -> int:
-    found = _TARGET.fullmatch(target)
+def _parse_target_tokens(target: str, limit: int | None) -> int:
+    found = _TARGET_PATTERN.fullmatch(target)
     if found is None or (found["share"] and not 1 <= int(found["share"]) <= 100):
         raise UsageError(f"--fit {target}: expected a share such as 60%, or tokens such as 120000 or 120k")
     if found["tokens"]:
@@ -84,13 +84,13 @@ def _tokens(target: str, limit: int | None) -> int:
     return limit * int(found["share"]) // 100
 
 
-def _wishes(rung: dict[str, str], config: Config, protected: Sequence[str]) -> Wishes:
-    options: dict[str, Any] = {key: True if key in _FLAGS else value for key, value in rung.items()}
-    wishes = wanted(config, {**options, "protect": list(protected)})
+def _build_wishes(rung: dict[str, str], config: Config, protected: Sequence[str]) -> StripOptions:
+    options: dict[str, Any] = {key: True if key in _FLAG_KEYS else value for key, value in rung.items()}
+    wishes = parse_strip_options(config, {**options, "protect": list(protected)})
     assert wishes is not None
     return wishes if "preset" in rung else replace(wishes, preset="")
 
 
-def _options(rung: dict[str, str], protected: Sequence[str]) -> tuple[str, ...]:
+def _build_options(rung: dict[str, str], protected: Sequence[str]) -> tuple[str, ...]:
     words = [word for key, value in rung.items() for word in (f"--{key.replace('_', '-')}", value) if word]
     return (*words, *(word for tool in protected for word in ("--protect", tool)))

@@ -20,14 +20,14 @@ def tag(session: str, tag: str | None, remove: bool) -> None:
       turnlog tag last urgent
       turnlog tag bee7dbd3 --remove
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.edit.noted import tell
-    from turnlog.cli.edit.undoing import undo
-    from turnlog.cli.named import located
-    from turnlog.edit.tag import tag as give
+    from turnlog.cli.config import load_config
+    from turnlog.cli.edit.noted import print_appended
+    from turnlog.cli.edit.undoing import open_undo_store
+    from turnlog.cli.named import locate_session
+    from turnlog.edit.tag import tag_session as give
     from turnlog.errors import UsageError
 
     if remove is (tag is not None):
         raise UsageError("give a tag, or --remove")
-    done = give(located(session, load()), tag, undo())
-    tell(done, f"is now tagged #{done.value}" if done.value else "has no tag any more")
+    done = give(locate_session(session, load_config()), tag, open_undo_store())
+    print_appended(done, f"is now tagged #{done.value}" if done.value else "has no tag any more")

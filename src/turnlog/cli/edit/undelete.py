@@ -24,11 +24,11 @@ def undelete(session: str | None, last: bool, force: bool, listing: bool, as_jso
       turnlog undelete bee7dbd3
       turnlog undelete --last
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.edit.deleting import trash
-    from turnlog.cli.edit.undeleting import bring_back, document, table
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.terminal import screen
+    from turnlog.cli.config import load_config
+    from turnlog.cli.edit.deleting import open_trash
+    from turnlog.cli.edit.undeleting import render_trash_table, restore_deleted_session, to_trash_document
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError
 
     if sum((session is not None, last, listing)) > 1 or (as_json and (last or session is not None)):
@@ -36,10 +36,10 @@ def undelete(session: str | None, last: bool, force: bool, listing: bool, as_jso
     if force and session is None and not last:
         raise UsageError("--force goes with a session or --last")
     if session is not None or last:
-        return bring_back(session, trash(), force=force)
-    found = trash().listed()
+        return restore_deleted_session(session, open_trash(), force=force)
+    found = open_trash().list_entries()
     if as_json:
-        dump(document(found))
+        print_json(to_trash_document(found))
     else:
-        say(table(found, screen(load().color)))
+        print_lines(render_trash_table(found, detect_screen(load_config().color)))
     return 0

@@ -7,61 +7,69 @@ from datetime import datetime
 from typing import Any
 
 from turnlog.cli import when
-from turnlog.cli.output import remark, say
-from turnlog.cli.rows import titled_rows
-from turnlog.cli.terminal import Screen, line
-from turnlog.edit.trash.trash import Entry, Listed, Trash
-from turnlog.edit.trash.undelete import called, newest
-from turnlog.render.figures import count
-from turnlog.session.clock import iso
+from turnlog.cli.output import print_lines, print_remark
+from turnlog.cli.rows import render_titled_rows
+from turnlog.cli.terminal import TerminalScreen, to_visible_line
+from turnlog.edit.trash.trash import Trash, TrashEntry, TrashListing
+from turnlog.edit.trash.undelete import find_newest_entry, find_trash_entry
+from turnlog.render.figures import format_count
+from turnlog.session.clock import to_iso_time
 
-_LONGEST = 200
+_MAX_TITLE_CHARS = 200
 
 
-def bring_back(name: str | None, trash: Trash, *, force: bool = False) -> int:
+def restore_deleted_session(name: str | None, trash: Trash, *, force: bool = False) -> int:
     """Restore the session that a name means, or the one that was deleted last; 1 if not all of it was there."""
-    entries = trash.listed().entries
-    entry = newest(entries) if name is None else called(name, entries)
+    entries = trash.list_entries().entries
+    entry = find_newest_entry(entries) if name is None else find_trash_entry(name, entries)
     done = trash.restore(entry, force=force)
     for path in done.joined:
-        remark(f"{path}: a client went on with it; what it wrote since follows the original.")
+        print_remark(f"{path}: a client went on with it; what it wrote since follows the original.")
     for path in done.aside:
-        remark(f"{path}: stood in the way, and was set aside there.")
+        print_remark(f"{path}: stood in the way, and was set aside there.")
     for place in done.altered:
-        remark(f"{place}: changed while it was in the trash; brought back as it is now.")
+        print_remark(f"{place}: changed while it was in the trash; brought back as it is now.")
     for place in done.lost:
-        remark(f"{place}: is not in the trash any more.")
+        print_remark(f"{place}: is not in the trash any more.")
     files = len(entry.manifest.files) - len(done.lost)
-    say([line(f"Brought back {entry.manifest.session_id}  {_title(entry)}  ({count(files, 'file')})")])
+    print_lines(
+        [
+            to_visible_line(
+                f"Brought back {entry.manifest.session_id}  {_shorten_title(entry)}  ({format_count(files, 'file')})"
+            )
+        ]
+    )
     return 1 if done.lost else 0
 
 
-def table(found: Listed, screen: Screen) -> Iterator[str]:
+def render_trash_table(found: TrashListing, screen: TerminalScreen) -> Iterator[str]:
     """The deleted sessions as lines, the newest first."""
-    yield from titled_rows([_cells(entry) for entry in found.entries], screen, {3}, {2: 8}, spare=(3, 1))
+    yield from render_titled_rows([_build_cells(entry) for entry in found.entries], screen, {3}, {2: 8}, spare=(3, 1))
     for words in found.unreadable:
-        remark(f"Not listed: {words}")
+        print_remark(f"Not listed: {words}")
     if not found.entries:
-        remark("The trash is empty.")
+        print_remark("The trash is empty.")
 
 
-def _cells(entry: Entry) -> tuple[str, str, str, str, str]:
-    deleted = when.absolute(datetime.fromisoformat(entry.manifest.deleted).timestamp())
-    project = line((entry.manifest.project or "–").replace("\\", "/").rstrip("/").rsplit("/", 1)[-1])
-    title = line(_title(entry)) + ("" if entry.is_complete else "  [interrupted: some of it is still in its place]")
-    return line(entry.manifest.session_id), deleted, project, when.size(entry.manifest.size), title
+def _build_cells(entry: TrashEntry) -> tuple[str, str, str, str, str]:
+    deleted = when.format_epoch_time(datetime.fromisoformat(entry.manifest.deleted).timestamp())
+    project = to_visible_line((entry.manifest.project or "–").replace("\\", "/").rstrip("/").rsplit("/", 1)[-1])
+    title = to_visible_line(_shorten_title(entry)) + (
+        "" if entry.is_complete else "  [interrupted: some of it is still in its place]"
+    )
+    return to_visible_line(entry.manifest.session_id), deleted, project, when.format_size(entry.manifest.size), title
 
 
-def _title(entry: Entry) -> str:
-    return (entry.manifest.title or "(no title)")[:_LONGEST]
+def _shorten_title(entry: TrashEntry) -> str:
+    return (entry.manifest.title or "(no title)")[:_MAX_TITLE_CHARS]
 
 
-def document(found: Listed) -> dict[str, Any]:
+def to_trash_document(found: TrashListing) -> dict[str, Any]:
     """The deleted sessions as a JSON document."""
-    return {"deleted": [_described(entry) for entry in found.entries], "unreadable": found.unreadable}
+    return {"deleted": [_to_entry_document(entry) for entry in found.entries], "unreadable": found.unreadable}
 
 
-def _described(entry: Entry) -> dict[str, Any]:
+def _to_entry_document(entry: TrashEntry) -> dict[str, Any]:
     known = entry.manifest
     return {
         "name": entry.name,
@@ -69,7 +77,7 @@ def _described(entry: Entry) -> dict[str, Any]:
         "title": known.title,
         "project": known.project,
         "config_dir": known.config_dir,
-        "deleted": iso(datetime.fromisoformat(known.deleted)),
+        "deleted": to_iso_time(datetime.fromisoformat(known.deleted)),
         "files": len(known.files),
         "size": known.size,
         "history_lines": known.history_lines,

@@ -26,22 +26,22 @@ def undo(change: str | None, listing: bool, dry_run: bool, force: bool, prune: f
       turnlog undo bee7dbd3 --dry-run
       turnlog undo --prune 30
     """
-    from turnlog.cli.config import load
+    from turnlog.cli.config import load_config
     from turnlog.cli.edit import undoing
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.terminal import screen
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError
 
     if listing + (prune is not None) + (change is not None) > 1:
         raise UsageError("give a change, --list or --prune DAYS, only one of them")
     if as_json and not listing:
         raise UsageError("--json belongs to --list")
-    store = undoing.undo()
+    store = undoing.open_undo_store()
     if prune is not None:
-        undoing.prune(store, prune, dry_run=dry_run)
+        undoing.prune_changes(store, prune, dry_run=dry_run)
     elif as_json:
-        dump(undoing.document(store))
+        print_json(undoing.to_changes_document(store))
     elif listing:
-        say(undoing.table(store, screen(load().color)))
+        print_lines(undoing.render_change_table(store, detect_screen(load_config().color)))
     else:
-        undoing.take_back(store, change, dry_run=dry_run, force=force)
+        undoing.undo_change(store, change, dry_run=dry_run, force=force)

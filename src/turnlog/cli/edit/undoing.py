@@ -9,51 +9,51 @@ from typing import Any
 from turnlog.cli import when
 from turnlog.cli.config import data_dir
 from turnlog.cli.edit.doubts import agrees_to
-from turnlog.cli.output import remark, say
-from turnlog.cli.rows import titled_rows
-from turnlog.cli.terminal import Screen, line
-from turnlog.edit.undo.opened import doubts_of, targets_of
-from turnlog.edit.undo.record import BEGUN, UNDONE, Record
-from turnlog.edit.undo.stubs import ASIDE, JOINED, RETURNED, find_stubs, needs_force
+from turnlog.cli.output import print_lines, print_remark
+from turnlog.cli.rows import render_titled_rows
+from turnlog.cli.terminal import TerminalScreen, to_visible_line
+from turnlog.edit.undo.opened import find_touched_targets, list_doubts
+from turnlog.edit.undo.record import STATE_BEGUN, STATE_UNDONE, UndoRecord
+from turnlog.edit.undo.stubs import FATE_ASIDE, FATE_JOINED, FATE_RETURNED, find_stub_needing_force, find_stubs
 from turnlog.edit.undo.undo import Undo
-from turnlog.edit.undo.undoable import called, last
-from turnlog.render.figures import count
-from turnlog.session.clock import iso
+from turnlog.edit.undo.undoable import find_change, find_last_change
+from turnlog.render.figures import format_count
+from turnlog.session.clock import to_iso_time
 
-_LONGEST = 200
-_STATES = {BEGUN: "interrupted", UNDONE: "undone"}
-_STUBS = {
-    RETURNED: "was written there since, and stays",
-    JOINED: "a client went on with it; what it wrote since follows the original",
-    ASIDE: "was written there since, and is set aside with the change",
+_MAX_WORDS_CHARS = 200
+_STATE_WORDS = {STATE_BEGUN: "interrupted", STATE_UNDONE: "undone"}
+_STUB_WORDS = {
+    FATE_RETURNED: "was written there since, and stays",
+    FATE_JOINED: "a client went on with it; what it wrote since follows the original",
+    FATE_ASIDE: "was written there since, and is set aside with the change",
 }
 _DEFINITION = "kept: bytes of the originals that turnlog keeps for the change, or of its result once it was undone"
 
 
-def undo() -> Undo:
+def open_undo_store() -> Undo:
     """What was changed on this machine."""
     return Undo(data_dir() / "undo")
 
 
-def take_back(store: Undo, name: str | None, *, dry_run: bool, force: bool) -> None:
+def undo_change(store: Undo, name: str | None, *, dry_run: bool, force: bool) -> None:
     """Undo the change that a name means, or the last one."""
-    records = store.records()
-    record = last(records) if name is None else called(name, records)
+    records = store.list_records()
+    record = find_last_change(records) if name is None else find_change(name, records)
     if dry_run:
-        say(_plan(store, record))
+        print_lines(_describe_undo(store, record))
         return
-    asked = not force and agrees_to(doubts_of(targets_of(record.places)), "Undo it all the same?")
+    asked = not force and agrees_to(list_doubts(find_touched_targets(record.places)), "Undo it all the same?")
     stubs = find_stubs(record)
-    store.undo(record, force=force, asked=asked)
-    say([line(f"Undone: {_summary(record)}")])
+    store.undo_record(record, force=force, asked=asked)
+    print_lines([to_visible_line(f"Undone: {_format_summary(record)}")])
     for stub in stubs:
-        remark(line(f"{stub.path}: {_STUBS[stub.fate]}."))
+        print_remark(to_visible_line(f"{stub.path}: {_STUB_WORDS[stub.fate]}."))
     if force and store.folder.joinpath(record.name, "made").is_dir():
-        remark(f"What was there before is kept in {record.folder / 'made'}.")
+        print_remark(f"What was there before is kept in {record.folder / 'made'}.")
 
 
-def _plan(store: Undo, record: Record) -> Iterator[str]:
-    yield line(f"Would undo: {_summary(record)}")
+def _describe_undo(store: Undo, record: UndoRecord) -> Iterator[str]:
+    yield to_visible_line(f"Would undo: {_format_summary(record)}")
     for item in record.items:
         words = {
             "rewrite": f"{item.path}: the original comes back",
@@ -62,72 +62,72 @@ def _plan(store: Undo, record: Record) -> Iterator[str]:
             "rename": f"{item.to}: becomes {item.path}",
             "append": f"{item.path}: what was added to its end goes",
         }
-        yield "  " + line(words[item.kind])
+        yield "  " + to_visible_line(words[item.kind])
     for stub in find_stubs(record):
-        forced = " (--force)" if needs_force([stub]) else ""
-        yield "  " + line(f"{stub.path}: {_STUBS[stub.fate]}{forced}")
-    for trouble in store.trouble(record):
-        yield "  " + line(f"but {trouble.words}" + ("" if trouble.is_final else " (--force)"))
+        forced = " (--force)" if find_stub_needing_force([stub]) else ""
+        yield "  " + to_visible_line(f"{stub.path}: {_STUB_WORDS[stub.fate]}{forced}")
+    for trouble in store.list_troubles(record):
+        yield "  " + to_visible_line(f"but {trouble.words}" + ("" if trouble.is_final else " (--force)"))
 
 
-def prune(store: Undo, days: float, *, dry_run: bool) -> None:
+def prune_changes(store: Undo, days: float, *, dry_run: bool) -> None:
     """Free the space of old changes."""
     age = timedelta(days=min(days, 36500))
-    found = store.ripe(age)
-    amount = when.size(sum(store.kept_size(record) for record in found))
+    found = store.list_ripe(age)
+    amount = when.format_size(sum(store.measure_kept_size(record) for record in found))
     if not dry_run:
         found = store.prune(age)
     if not found:
-        remark("There is no change as old as that.")
+        print_remark("There is no change as old as that.")
         return
-    say(line(_summary(record)) for record in found)
+    print_lines(to_visible_line(_format_summary(record)) for record in found)
     verb = "Would free" if dry_run else "Freed"
-    remark(f"{verb} {amount}; {count(len(found), 'change')} can't be undone any more.")
+    print_remark(f"{verb} {amount}; {format_count(len(found), 'change')} can't be undone any more.")
 
 
-def _summary(record: Record) -> str:
-    return f"{record.name}  {record.words[:_LONGEST]}  ({count(len(record.items), 'file')})"
+def _format_summary(record: UndoRecord) -> str:
+    return f"{record.name}  {record.words[:_MAX_WORDS_CHARS]}  ({format_count(len(record.items), 'file')})"
 
 
-def table(store: Undo, screen: Screen) -> Iterator[str]:
+def render_change_table(store: Undo, screen: TerminalScreen) -> Iterator[str]:
     """The changes as lines, the newest first."""
-    found = store.listed()
-    rows = [_cells(store, record) for record in found.records]
-    yield from titled_rows(rows, screen, numbers={3, 4}, spare=(4, 3, 1))
+    found = store.list_all()
+    rows = [_build_cells(store, record) for record in found.records]
+    yield from render_titled_rows(rows, screen, numbers={3, 4}, spare=(4, 3, 1))
     if rows:
-        yield from screen.prose(_DEFINITION, "dim")
+        yield from screen.wrap_prose(_DEFINITION, "dim")
     else:
-        remark("turnlog has changed nothing that could be undone.")
+        print_remark("turnlog has changed nothing that could be undone.")
     for words in found.unreadable:
-        remark(f"Not listed: {words}")
+        print_remark(f"Not listed: {words}")
 
 
-def _cells(store: Undo, record: Record) -> tuple[str, str, str, str, str, str]:
+def _build_cells(store: Undo, record: UndoRecord) -> tuple[str, str, str, str, str, str]:
     return (
-        line(record.name),
-        when.absolute(record.moment.timestamp()),
-        _STATES.get(record.state, "done"),
-        count(len(record.items), "file"),
-        f"{when.size(store.kept_size(record))} kept",
-        line(record.words[:_LONGEST]),
+        to_visible_line(record.name),
+        when.format_epoch_time(record.moment.timestamp()),
+        _STATE_WORDS.get(record.state, "done"),
+        format_count(len(record.items), "file"),
+        f"{when.format_size(store.measure_kept_size(record))} kept",
+        to_visible_line(record.words[:_MAX_WORDS_CHARS]),
     )
 
 
-def document(store: Undo) -> dict[str, Any]:
+def to_changes_document(store: Undo) -> dict[str, Any]:
     """The changes as a JSON document."""
-    found = store.listed()
-    return {"changes": [_described(store, record) for record in found.records], "unreadable": found.unreadable}
+    found = store.list_all()
+    return {"changes": [_to_record_document(store, record) for record in found.records], "unreadable": found.unreadable}
 
 
-def _described(store: Undo, record: Record) -> dict[str, Any]:
+def _to_record_document(store: Undo, record: UndoRecord) -> dict[str, Any]:
     return {
         "name": record.name,
         "verb": record.verb,
         "words": record.words,
-        "when": iso(record.moment),
+        "when": to_iso_time(record.moment),
         "state": record.state,
-        "sessions": list(dict.fromkeys(target.session_id for target in targets_of(record.places))),
+        "sessions": list(dict.fromkeys(target.session_id for target in find_touched_targets(record.places))),
         "files": [{"kind": item.kind, "path": item.path, "to": item.to} for item in record.items],
-        "kept_size": store.kept_size(record),
+        "kept_size": store.measure_kept_size(record),
         "path": str(record.folder),
     }

@@ -36,12 +36,12 @@ def unpack(
       turnlog unpack shop.tar.zst --project ~/work/webshop
       turnlog unpack both.tar.zst --project /srv/a=~/a --project /srv/b=~/b
     """
-    from turnlog.cli.edit.packing import listed, put
+    from turnlog.cli.edit.packing import list_package, run_unpack
     from turnlog.errors import UsageError
 
     if listing and (projects or config_dir or dry_run or new_ids):
         raise UsageError("--list only reads what the package says; leave out what is for unpacking")
     if listing:
-        listed(file, as_json=as_json)
+        list_package(file, as_json=as_json)
     else:
-        put(file, projects, config_dir, new_ids=new_ids, dry_run=dry_run, as_json=as_json)
+        run_unpack(file, projects, config_dir, new_ids=new_ids, dry_run=dry_run, as_json=as_json)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-FORMATS = ("html", "md", "txt", "pdf", "json", "messages", "openai", "parquet")
+EXPORT_FORMATS = ("html", "md", "txt", "pdf", "json", "messages", "openai", "parquet")
 
 
 @click.command()
@@ -15,7 +15,7 @@ FORMATS = ("html", "md", "txt", "pdf", "json", "messages", "openai", "parquet")
     "-f",
     "--format",
     "form",
-    type=click.Choice(FORMATS),
+    type=click.Choice(EXPORT_FORMATS),
     help="How to write it; without it, by the ending of FILE, or html.",
 )
 @click.option(
@@ -61,7 +61,7 @@ def export(session: str | None, **words: Any) -> None:
       turnlog export --project . -o site
       turnlog export --all --format parquet -o tables
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.export.wish import Wish, run
+    from turnlog.cli.config import load_config
+    from turnlog.cli.export.wish import ExportOptions, run_export
 
-    run(session, Wish(**words), load())
+    run_export(session, ExportOptions(**words), load_config())

@@ -8,62 +8,70 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from turnlog.cli.branch import leaf_of
+from turnlog.cli.branch import find_leaf
 from turnlog.cli.config import Config
-from turnlog.cli.export.report import Exported, Skipped, Written
-from turnlog.cli.export.wish import Wish
-from turnlog.cli.named import folders, located
-from turnlog.cli.output import remark, write_raw
-from turnlog.cli.progress import progress
-from turnlog.cli.sessions.catalogue import catalogue
+from turnlog.cli.export.report import ExportedSession, ExportResult, SkippedSession
+from turnlog.cli.export.wish import ExportOptions
+from turnlog.cli.named import list_config_folders, locate_session
+from turnlog.cli.output import print_remark, write_raw
+from turnlog.cli.progress import show_progress
+from turnlog.cli.sessions.catalogue import load_catalogue
 from turnlog.errors import NotFound, TurnlogError
-from turnlog.export.formats import pieces
-from turnlog.export.goal import file_name, folder, must_be_free, sizes, write
-from turnlog.export.material import Material, Told
-from turnlog.export.redacted import Redaction
+from turnlog.export.formats import iter_exported_bytes
+from turnlog.export.goal import (
+    build_file_name,
+    check_destination,
+    measure_export_size,
+    open_export_folder,
+    write_export_file,
+)
+from turnlog.export.material import ExportMaterial, ItemProgress
+from turnlog.export.redacted import ExportRedaction
 from turnlog.session.session import Session
 
-_FOLDER = "turnlog-export"
+_DEFAULT_FOLDER = "turnlog-export"
 
 
-class Exports:
+class ExportRun:
     """One run of the command."""
 
-    def __init__(self, wish: Wish, config: Config) -> None:
+    def __init__(self, wish: ExportOptions, config: Config) -> None:
         self._wish = wish
         self._config = config
-        self._choice = wish.choice()
+        self._choice = wish.build_choice()
         self._form = wish.format
-        rules = wish.rules()
+        rules = wish.build_rules()
         self._redaction = (
-            Redaction(rules, progress("looking for secrets: {done:,} of {total:,} bytes …")) if rules else None
+            ExportRedaction(rules, show_progress("looking for secrets: {done:,} of {total:,} bytes …"))
+            if rules
+            else None
         )
 
     # -- one session
 
-    def one(self, name: str) -> Exported:
+    def export_one(self, name: str) -> ExportResult:
         """Export the session that a name means."""
-        path = located(name, self._config)
-        goal = self._named()
+        path = locate_session(name, self._config)
+        goal = self._find_goal()
         is_folder = goal is not None and self._is_folder(goal)
         if goal is not None and not is_folder:
-            must_be_free(goal, force=self._wish.force)
-        self._learn([path])
-        with self._opened(path) as session:
-            material = self._material(session, progress("exporting: {done:,} of {total:,} items …"))
-            if self._wish.to_pipe:
-                write_raw(self._stream(material))
-                return self._done(None, [Written(session.session_id, material.title, None)], [])
+            check_destination(goal, force=self._wish.force)
+        self._learn_secrets([path])
+        with self._open_session(path) as session:
+            material = self._build_material(session, show_progress("exporting: {done:,} of {total:,} items …"))
+            if self._wish.is_piped:
+                write_raw(self._stream_pieces(material))
+                return self._build_result(None, [ExportedSession(session.session_id, material.title, None)], [])
             if goal is None or is_folder:
-                own = file_name(material.title, session.session_id) + (self._wish.ending or "-parquet")
+                own = build_file_name(material.title, session.session_id) + (self._wish.file_ending or "-parquet")
                 goal = (goal or Path()) / own
-            self._write(material, goal)
-            return self._done(goal, [Written(session.session_id, material.title, goal)], [])
+            self._write_goal(material, goal)
+            return self._build_result(goal, [ExportedSession(session.session_id, material.title, goal)], [])
 
-    def _named(self) -> Path | None:
+    def _find_goal(self) -> Path | None:
         """Where the user wants it."""
         name = self._wish.output
-        return Path(os.path.expanduser(name)) if name and not self._wish.to_pipe else None  # noqa: PTH111 - Path raises for ~nobody
+        return Path(os.path.expanduser(name)) if name and not self._wish.is_piped else None  # noqa: PTH111 - Path raises for ~nobody
 
     def _is_folder(self, goal: Path) -> bool:
         """Whether the user named a folder to write into, and not what is written."""
@@ -71,98 +79,100 @@ class Exports:
             return True
         return self._form != "parquet" and goal.is_dir()
 
-    def _material(self, session: Session, told: Told | None = None) -> Material:
+    def _build_material(self, session: Session, told: ItemProgress | None = None) -> ExportMaterial:
         wanted = self._wish.branch
-        leaf = leaf_of(session, wanted) if wanted and wanted != "all" else None
-        return Material(session, self._choice._replace(leaf=leaf), told)
+        leaf = find_leaf(session, wanted) if wanted and wanted != "all" else None
+        return ExportMaterial(session, self._choice._replace(leaf=leaf), told)
 
-    def _stream(self, material: Material) -> Iterator[bytes]:
+    def _stream_pieces(self, material: ExportMaterial) -> Iterator[bytes]:
         if self._form not in ("html", "pdf"):
-            return pieces(self._form, material)
-        from turnlog.export.html import one_page
+            return iter_exported_bytes(self._form, material)
+        from turnlog.export.html import render_one_page
 
         if self._form == "html":
-            return one_page(material)
-        from turnlog.export.pdf import browser, printed
+            return render_one_page(material)
+        from turnlog.export.pdf import find_browser, print_pdf
 
-        program = browser(self._wish.browser)
-        return iter([printed(one_page(material, unfolded=True), program)])
+        program = find_browser(self._wish.browser)
+        return iter([print_pdf(render_one_page(material, unfolded=True), program)])
 
-    def _write(self, material: Material, goal: Path) -> None:
+    def _write_goal(self, material: ExportMaterial, goal: Path) -> None:
         force = self._wish.force
         if self._form == "parquet":
-            from turnlog.export.parquet import Tables
+            from turnlog.export.parquet import ParquetTables
 
-            with folder(goal, force=force) as place, Tables(place) as tables:
+            with open_export_folder(goal, force=force) as place, ParquetTables(place) as tables:
                 tables.add(material.session)
         elif self._form == "html" and not self._wish.one_file:
             from turnlog.export.html import write_pages
 
             write_pages(material, goal, force=force)
         else:
-            write(goal, self._stream(material), force=force)
+            write_export_file(goal, self._stream_pieces(material), force=force)
 
     # -- many sessions
 
-    def many(self) -> Exported:
+    def export_many(self) -> ExportResult:
         """Export the sessions of a project, or all."""
-        found = catalogue(folders(self._config), self._wish.project)
+        found = load_catalogue(list_config_folders(self._config), self._wish.project)
         if found.is_demo:
-            remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
+            print_remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
         if not found.rows:
             raise NotFound(f"no session of a project {self._wish.project!r}; `turnlog ls` lists all")
-        goal = self._named() or Path(_FOLDER)
-        must_be_free(goal, force=self._wish.force)
+        goal = self._find_goal() or Path(_DEFAULT_FOLDER)
+        check_destination(goal, force=self._wish.force)
         paths = [row.file.path for row in found.rows]
-        self._learn(paths)
-        with folder(goal, force=self._wish.force) as place:
-            written, skipped = self._all(paths, place)
+        self._learn_secrets(paths)
+        with open_export_folder(goal, force=self._wish.force) as place:
+            written, skipped = self._export_all(paths, place)
         named = [item._replace(file=goal / item.file if item.file else None) for item in written]
-        return self._done(goal, named, skipped)
+        return self._build_result(goal, named, skipped)
 
-    def _all(self, paths: list[Path], place: Path) -> tuple[list[Written], list[Skipped]]:
+    def _export_all(self, paths: list[Path], place: Path) -> tuple[list[ExportedSession], list[SkippedSession]]:
         match self._form:
             case "html":
-                return self._site(paths, place)
+                return self._export_site(paths, place)
             case "parquet":
-                return self._tables(paths, place)
-        return self._each(paths, lambda material: self._file(material, place))
+                return self._export_tables(paths, place)
+        return self._export_each(paths, lambda material: self._write_file(material, place))
 
-    def _site(self, paths: list[Path], place: Path) -> tuple[list[Written], list[Skipped]]:
+    def _export_site(self, paths: list[Path], place: Path) -> tuple[list[ExportedSession], list[SkippedSession]]:
         from turnlog.export.site import Site
 
         site = Site(place)
-        done = self._each(paths, site.add)
+        done = self._export_each(paths, site.add)
         site.finish("Sessions", redacted=self._wish.is_redacted)
         return done
 
-    def _tables(self, paths: list[Path], place: Path) -> tuple[list[Written], list[Skipped]]:
-        from turnlog.export.parquet import Tables
+    def _export_tables(self, paths: list[Path], place: Path) -> tuple[list[ExportedSession], list[SkippedSession]]:
+        from turnlog.export.parquet import ParquetTables
 
-        with Tables(place) as tables:
-            return self._each(paths, lambda material: tables.add(material.session))
+        with ParquetTables(place) as tables:
+            return self._export_each(paths, lambda material: tables.add(material.session))
 
-    def _file(self, material: Material, place: Path) -> Path:
-        name = file_name(material.title, material.session.session_id)
-        number, file = 1, Path(name + self._wish.ending)
+    def _write_file(self, material: ExportMaterial, place: Path) -> Path:
+        name = build_file_name(material.title, material.session.session_id)
+        number, file = 1, Path(name + self._wish.file_ending)
         while (place / file).exists():
             number += 1
-            file = Path(f"{name}-{number}{self._wish.ending}")
-        write(place / file, pieces(self._form, material))
+            file = Path(f"{name}-{number}{self._wish.file_ending}")
+        write_export_file(place / file, iter_exported_bytes(self._form, material))
         return file
 
-    def _each(self, paths: list[Path], do: Callable[[Material], Path | None]) -> tuple[list[Written], list[Skipped]]:
+    def _export_each(
+        self, paths: list[Path], do: Callable[[ExportMaterial], Path | None]
+    ) -> tuple[list[ExportedSession], list[SkippedSession]]:
         """Do something with each session; those that fail are noted, and the others go on."""
-        told = progress("exporting: {done:,} of {total:,} sessions …")
-        written: list[Written] = []
-        skipped: list[Skipped] = []
+        told = show_progress("exporting: {done:,} of {total:,} sessions …")
+        written: list[ExportedSession] = []
+        skipped: list[SkippedSession] = []
         for number, path in enumerate(paths, 1):
             try:
-                with self._opened(path) as session:
-                    material = self._material(session)
-                    written.append(Written(session.session_id, material.title, do(material)))
+                with self._open_session(path) as session:
+                    material = self._build_material(session)
+                    written.append(ExportedSession(session.session_id, material.title, do(material)))
             except (TurnlogError, OSError) as error:
-                skipped.append(Skipped(path, str(error)))
+                skipped.append(SkippedSession(path, str(error)))
             if told:
                 told(number, len(paths))
         return written, skipped
@@ -170,21 +180,23 @@ class Exports:
     # -- secrets
 
     @contextmanager
-    def _opened(self, path: Path) -> Iterator[Session]:
+    def _open_session(self, path: Path) -> Iterator[Session]:
         """A session, or its copy without secrets."""
         gap = timedelta(minutes=self._config.gap_minutes)
         if self._redaction is None:
             with Session.open(path, gap) as session:
                 yield session
             return
-        with self._redaction.copy(path) as copy, Session.open(copy, gap) as session:
+        with self._redaction.copy_redacted(path) as copy, Session.open(copy, gap) as session:
             yield session
 
-    def _learn(self, paths: list[Path]) -> None:
+    def _learn_secrets(self, paths: list[Path]) -> None:
         """Take note of the secrets of all sessions before the first is written."""
         if self._redaction is not None:
-            self._redaction.learn(paths)
+            self._redaction.learn_secrets(paths)
 
-    def _done(self, goal: Path | None, written: list[Written], skipped: list[Skipped]) -> Exported:
-        report = self._redaction.report() if self._redaction else None
-        return Exported(goal, sizes(goal) if goal else 0, written, skipped, report)
+    def _build_result(
+        self, goal: Path | None, written: list[ExportedSession], skipped: list[SkippedSession]
+    ) -> ExportResult:
+        report = self._redaction.build_report() if self._redaction else None
+        return ExportResult(goal, measure_export_size(goal) if goal else 0, written, skipped, report)

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnlog.cli.output import dump, remark, say
-from turnlog.cli.terminal import line
-from turnlog.cli.when import size
-from turnlog.render.figures import count
+from turnlog.cli.output import print_json, print_lines, print_remark
+from turnlog.cli.terminal import to_visible_line
+from turnlog.cli.when import format_size
+from turnlog.render.figures import format_count
 
 if TYPE_CHECKING:
-    from turnlog.cli.export.wish import Wish
-    from turnlog.redact.report import Report
+    from turnlog.cli.export.wish import ExportOptions
+    from turnlog.redact.report import RedactionReport
 
-_LISTED = 5
+_MAX_LISTED_SKIPS = 5
 
 
-class Written(NamedTuple):
+class ExportedSession(NamedTuple):
     """A session that was exported."""
 
     session_id: str | None
@@ -27,58 +27,58 @@ class Written(NamedTuple):
     """None where it has no file of its own."""
 
 
-class Skipped(NamedTuple):
+class SkippedSession(NamedTuple):
     """A session that could not be exported."""
 
     path: Path
     reason: str
 
 
-class Exported(NamedTuple):
+class ExportResult(NamedTuple):
     """What was done."""
 
     goal: Path | None
     """The file or folder; None for standard output."""
     bytes: int
-    sessions: list[Written]
-    skipped: list[Skipped]
-    report: Report | None
+    sessions: list[ExportedSession]
+    skipped: list[SkippedSession]
+    report: RedactionReport | None
     """What was redacted; None where nothing was looked for."""
 
 
-def tell(done: Exported, wish: Wish) -> None:
+def print_export_result(done: ExportResult, wish: ExportOptions) -> None:
     """Say it to people or to programs."""
     if wish.as_json:
-        dump(document(done, wish))
+        print_json(to_export_document(done, wish))
         return
-    for item in done.skipped[:_LISTED]:
-        remark(f"Left out: {item.reason}")
-    if len(done.skipped) > _LISTED:
-        remark(f"… and {len(done.skipped) - _LISTED:,} more sessions (--json lists them all)")
-    lines = list(_lines(done, wish))
-    if wish.to_pipe:
+    for item in done.skipped[:_MAX_LISTED_SKIPS]:
+        print_remark(f"Left out: {item.reason}")
+    if len(done.skipped) > _MAX_LISTED_SKIPS:
+        print_remark(f"… and {len(done.skipped) - _MAX_LISTED_SKIPS:,} more sessions (--json lists them all)")
+    lines = list(_render_result(done, wish))
+    if wish.is_piped:
         for text in lines:
-            remark(text)
+            print_remark(text)
     else:
-        say(map(line, lines))
+        print_lines(map(to_visible_line, lines))
 
 
-def _lines(done: Exported, wish: Wish) -> Iterator[str]:
+def _render_result(done: ExportResult, wish: ExportOptions) -> Iterator[str]:
     if done.goal is not None:
-        many = f"{count(len(done.sessions), 'session')}, " if wish.is_many else ""
-        yield f"Written to {done.goal} ({many}{size(done.bytes)})"
+        many = f"{format_count(len(done.sessions), 'session')}, " if wish.is_many else ""
+        yield f"Written to {done.goal} ({many}{format_size(done.bytes)})"
         pages = done.goal.with_name(f"{done.goal.stem}-pages")
         if wish.format == "html" and not wish.is_many and pages.is_dir():
             yield f"It is long: its other pages stand in {pages}; the two belong together (--one-file writes one)"
     if done.report is not None:
         rules = ", ".join(f"{name} {found.found:,}" for name, found in done.report.rules.items())
-        times = f"{count(done.report.found, 'time')} ({rules})" if rules else "never"
+        times = f"{format_count(done.report.replacement_count, 'time')} ({rules})" if rules else "never"
         yield f"Secrets replaced by marks: {times}. Rules know the forms of well-known secrets only; look yourself"
-        if wish.choice().wishes.pictures:
+        if wish.build_choice().wishes.pictures:
             yield "Images and documents were not looked into; --no-images leaves them out"
 
 
-def document(done: Exported, wish: Wish) -> dict[str, Any]:
+def to_export_document(done: ExportResult, wish: ExportOptions) -> dict[str, Any]:
     """The same for programs."""
     return {
         "format": wish.format,
@@ -89,10 +89,10 @@ def document(done: Exported, wish: Wish) -> dict[str, Any]:
             for item in done.sessions
         ],
         "skipped": [{"path": str(item.path), "reason": item.reason} for item in done.skipped],
-        "redaction": None if done.report is None else _redaction(done.report),
+        "redaction": None if done.report is None else _to_redaction_document(done.report),
     }
 
 
-def _redaction(report: Report) -> dict[str, Any]:
+def _to_redaction_document(report: RedactionReport) -> dict[str, Any]:
     rules = [{"rule": name, "times": found.found, "secrets": found.secrets} for name, found in report.rules.items()]
-    return {"found": report.found, "rules": rules}
+    return {"found": report.replacement_count, "rules": rules}

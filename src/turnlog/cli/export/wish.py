@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from turnlog.cli.config import Config
 from turnlog.errors import UsageError
-from turnlog.export.formats import FORMATS
-from turnlog.export.material import Choice
-from turnlog.redact.rules import Rules
-from turnlog.render.wishes import Wishes
+from turnlog.export.formats import EXPORT_FORMATS
+from turnlog.export.material import ExportChoice
+from turnlog.redact.rules import SecretRules
+from turnlog.render.wishes import RenderOptions
 
-_RANGE = re.compile(r"(\d{0,9})\.\.(\d{0,9})|(\d{1,9})")
-_CONVERSATIONS = frozenset({"messages", "openai"})
+_TURN_RANGE = re.compile(r"(\d{0,9})\.\.(\d{0,9})|(\d{1,9})")
+_CONVERSATION_FORMATS = frozenset({"messages", "openai"})
 
 
-class Wish(NamedTuple):
+class ExportOptions(NamedTuple):
     """The words of the call."""
 
     form: str | None = None
@@ -45,7 +45,7 @@ class Wish(NamedTuple):
         return self.everything or self.project is not None
 
     @property
-    def to_pipe(self) -> bool:
+    def is_piped(self) -> bool:
         """Whether the export goes to standard output."""
         return self.output == "-"
 
@@ -55,33 +55,33 @@ class Wish(NamedTuple):
         if self.form is not None:
             return self.form
         ending = Path(self.output or "").suffix.lower().removeprefix(".")
-        return ending if ending in FORMATS else "html"
+        return ending if ending in EXPORT_FORMATS else "html"
 
     @property
-    def ending(self) -> str:
+    def file_ending(self) -> str:
         """How files of the format end."""
-        return FORMATS[self.format].ending
+        return EXPORT_FORMATS[self.format].ending
 
     @property
     def is_redacted(self) -> bool:
         """Whether secrets are replaced."""
         return self.share if self.redact is None else self.redact
 
-    def rules(self) -> Rules | None:
+    def build_rules(self) -> SecretRules | None:
         """What is replaced; None for nothing."""
-        return Rules(emails=self.share, homes=self.share) if self.is_redacted else None
+        return SecretRules(emails=self.share, homes=self.share) if self.is_redacted else None
 
-    def choice(self) -> Choice:
+    def build_choice(self) -> ExportChoice:
         """What of each session is wanted."""
-        first, last = _turns(self.turns)
-        wishes = Wishes(
+        first, last = _parse_turn_range(self.turns)
+        wishes = RenderOptions(
             tools=not self.no_tools,
             thinking=not self.no_thinking,
             meta=self.meta,
             pictures=not self.share if self.images is None else self.images,
             details=self.details,
         )
-        return Choice(
+        return ExportChoice(
             wishes,
             first,
             last,
@@ -91,17 +91,17 @@ class Wish(NamedTuple):
         )
 
 
-def run(name: str | None, wish: Wish, config: Config) -> None:
+def run_export(name: str | None, wish: ExportOptions, config: Config) -> None:
     """Export what was asked for, and say what was written."""
-    from turnlog.cli.export.exporting import Exports
-    from turnlog.cli.export.report import tell
+    from turnlog.cli.export.exporting import ExportRun
+    from turnlog.cli.export.report import print_export_result
 
-    _must_fit(name, wish)
-    exports = Exports(wish, config)
-    tell(exports.many() if name is None else exports.one(name), wish)
+    _check_options(name, wish)
+    exports = ExportRun(wish, config)
+    print_export_result(exports.export_many() if name is None else exports.export_one(name), wish)
 
 
-def _must_fit(name: str | None, wish: Wish) -> None:
+def _check_options(name: str | None, wish: ExportOptions) -> None:
     """Refuse words that don't go together."""
     form = wish.format
     if wish.is_many == (name is not None):
@@ -110,23 +110,23 @@ def _must_fit(name: str | None, wish: Wish) -> None:
         raise UsageError("--turns and --branch belong to one SESSION")
     if wish.is_many and form == "pdf":
         raise UsageError("--format pdf is for one SESSION; export html and print that")
-    if wish.to_pipe and (wish.is_many or form == "parquet"):
+    if wish.is_piped and (wish.is_many or form == "parquet"):
         raise UsageError("--output - is for one SESSION in a format of one file; give the name of a folder")
-    if wish.to_pipe and wish.as_json:
+    if wish.is_piped and wish.as_json:
         raise UsageError("--json tells what was written and can't go where the export goes; leave out --output -")
     if wish.share and wish.meta:
         raise UsageError("--share leaves out the client's book-keeping; --meta does not go with it")
-    if form in _CONVERSATIONS and (wish.turns or wish.branch == "all"):
+    if form in _CONVERSATION_FORMATS and (wish.turns or wish.branch == "all"):
         raise UsageError(f"--format {form} is one conversation from its beginning on: choose it by --branch K")
     if form == "parquet" and (wish.turns or wish.branch):
         raise UsageError("--format parquet holds whole sessions; leave out --turns and --branch")
 
 
-def _turns(words: str | None) -> tuple[int | None, int | None]:
+def _parse_turn_range(words: str | None) -> tuple[int | None, int | None]:
     """The first and the last turn that a number or a range names."""
     if words is None:
         return None, None
-    found = _RANGE.fullmatch(words.strip())
+    found = _TURN_RANGE.fullmatch(words.strip())
     if found is None:
         raise UsageError(f"--turns {words}: give a number, as in 3, or a range, as in 2..5")
     first, last = found[3] or found[1], found[3] or found[2]

@@ -6,44 +6,50 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from turnlog.cli import when
-from turnlog.cli.files.touched import Wish, fits, inside
-from turnlog.cli.terminal import line
-from turnlog.session.files.contents import encoded
-from turnlog.session.files.edits import Step, steps
-from turnlog.session.files.patches import unified
+from turnlog.cli.files.touched import FileFilter, is_glob_match, to_session_path
+from turnlog.cli.terminal import to_visible_line
+from turnlog.session.files.contents import encode_file_text
+from turnlog.session.files.edits import FileStep, list_file_steps
+from turnlog.session.files.patches import format_unified_diff
 
 if TYPE_CHECKING:
     from turnlog.session.session import Session
 
 
-def changes(session: Session, wish: Wish) -> Iterator[Step]:
+def find_file_changes(session: Session, wish: FileFilter) -> Iterator[FileStep]:
     """What wrote and edited the wanted files, in order of time."""
-    return (step for step in steps(session, lambda path: fits(path, wish.glob)) if step.action in ("write", "edit"))
+    return (
+        step
+        for step in list_file_steps(session, lambda path: is_glob_match(path, wish.glob))
+        if step.action in ("write", "edit")
+    )
 
 
-def patch(session: Session, step: Step) -> Iterator[bytes]:
+def render_patch(session: Session, step: FileStep) -> Iterator[bytes]:
     """The lines of one change; those that begin with # are passed over by `patch` and `git apply`."""
-    yield encoded(f"# {line(_title(session, step))}\n")
-    for note in _notes(step):
-        yield encoded(f"# {line(note)}\n")
+    yield encode_file_text(f"# {to_visible_line(_describe_change(session, step))}\n")
+    for note in _list_notes(step):
+        yield encode_file_text(f"# {to_visible_line(note)}\n")
     if step.hunks:
-        place = relative(inside(step.path, session))
-        yield from (encoded(text + "\n") for text in unified(place, step.hunks, created=step.created))
+        place = to_patch_path(to_session_path(step.path, session))
+        yield from (
+            encode_file_text(text + "\n") for text in format_unified_diff(place, step.hunks, created=step.created)
+        )
     yield b"\n"
 
 
-def relative(path: str) -> str:
+def to_patch_path(path: str) -> str:
     """A path below the folder in which a patch is applied."""
     return path.replace("\\", "/").replace(":", "").lstrip("/")
 
 
-def _title(session: Session, step: Step) -> str:
+def _describe_change(session: Session, step: FileStep) -> str:
     turn = f"turn {step.turn.number}" if step.turn else "no turn"
     who = f" by {step.agent.type or step.agent.kind} {step.agent.agent_id}" if step.agent else ""
-    return f"{step.source}, {turn}{who}, {when.local(step.time)}: {inside(step.path, session)}"
+    return f"{step.source}, {turn}{who}, {when.format_client_time(step.time)}: {to_session_path(step.path, session)}"
 
 
-def _notes(step: Step) -> Iterator[str]:
+def _list_notes(step: FileStep) -> Iterator[str]:
     if step.user_modified:
         yield "A person changed what the model had proposed; this is what was written."
     if step.hunks is None:
@@ -54,10 +60,10 @@ def _notes(step: Step) -> Iterator[str]:
         yield "Nothing changed: an empty file was made." if step.created else "Nothing changed."
 
 
-def document(session: Session, step: Step) -> dict[str, Any]:
+def to_file_change_document(session: Session, step: FileStep) -> dict[str, Any]:
     """One change as JSON."""
-    place = relative(inside(step.path, session))
-    lines = unified(place, step.hunks, created=step.created) if step.hunks else ()
+    place = to_patch_path(to_session_path(step.path, session))
+    lines = format_unified_diff(place, step.hunks, created=step.created) if step.hunks else ()
     return {
         "path": step.path,
         "turn": step.turn.number if step.turn else None,

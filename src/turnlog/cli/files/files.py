@@ -8,7 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from turnlog.cli.config import Config
-    from turnlog.cli.files.touched import Wish
+    from turnlog.cli.files.touched import FileFilter
     from turnlog.session.session import Session
 
 
@@ -36,65 +36,67 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
       turnlog files bee7dbd3 --diff --path cart.py > cart.patch
       turnlog files --project webshop --written
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.files.touched import Wish
-    from turnlog.cli.named import opened
+    from turnlog.cli.config import load_config
+    from turnlog.cli.files.touched import FileFilter
+    from turnlog.cli.named import open_named_session
     from turnlog.errors import UsageError
 
     if (session is None) == (project is None):
         raise UsageError("give a SESSION or --project P; `turnlog files last` takes the newest session")
     if diff and session is None:
         raise UsageError("--diff needs a SESSION: changes are rebuilt one session at a time")
-    config, wish = load(), Wish(glob, written)
+    config, wish = load_config(), FileFilter(glob, written)
     if project is not None:
-        _of_project(project, wish, config, as_json)
+        _print_project_files(project, wish, config, as_json)
         return
-    with opened(session or "", config) as found:
+    with open_named_session(session or "", config) as found:
         if diff:
-            _diffs(found, wish, as_json)
+            _print_diffs(found, wish, as_json)
         else:
-            _of_session(found, wish, config, as_json)
+            _print_session_files(found, wish, config, as_json)
 
 
-def _of_session(session: Session, wish: Wish, config: Config, as_json: bool) -> None:
-    from turnlog.cli.files.touched import document, table, wanted
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.terminal import screen
+def _print_session_files(session: Session, wish: FileFilter, config: Config, as_json: bool) -> None:
+    from turnlog.cli.files.touched import render_file_table, select_touched_files, to_files_document
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.terminal import detect_screen
 
-    found = wanted(session, wish)
+    found = select_touched_files(session, wish)
     if as_json:
-        dump(document(session, found))
+        print_json(to_files_document(session, found))
     else:
-        say(table(session, found, screen(config.color)))
+        print_lines(render_file_table(session, found, detect_screen(config.color)))
 
 
-def _diffs(session: Session, wish: Wish, as_json: bool) -> None:
-    from turnlog.cli.files.diffs import changes, document, patch
-    from turnlog.cli.output import dump_list, remark, write_raw
+def _print_diffs(session: Session, wish: FileFilter, as_json: bool) -> None:
+    from turnlog.cli.files.diffs import find_file_changes, render_patch, to_file_change_document
+    from turnlog.cli.output import print_json_list, print_remark, write_raw
 
     if as_json:
-        dump_list("changes", (document(session, step) for step in changes(session, wish)))
+        print_json_list(
+            "changes", (to_file_change_document(session, step) for step in find_file_changes(session, wish))
+        )
         return
     missing = 0
-    for step in changes(session, wish):
-        write_raw(patch(session, step))
+    for step in find_file_changes(session, wish):
+        write_raw(render_patch(session, step))
         missing += step.hunks is None
     if missing:
-        remark(f"{missing} of the changes can't be rebuilt; lines that begin with # say why.")
+        print_remark(f"{missing} of the changes can't be rebuilt; lines that begin with # say why.")
 
 
-def _of_project(project: str, wish: Wish, config: Config, as_json: bool) -> None:
-    from turnlog.cli.files.touched import indexed_document, indexed_table, indexed_wanted
-    from turnlog.cli.indexed import sessions_of
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.stored import store
-    from turnlog.cli.terminal import screen
-    from turnlog.store.insight.touched import touched
+def _print_project_files(project: str, wish: FileFilter, config: Config, as_json: bool) -> None:
+    from turnlog.cli.files.touched import filter_indexed_files, render_indexed_table, to_indexed_files_document
+    from turnlog.cli.indexed import find_project_sessions
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.stored import open_index
+    from turnlog.cli.terminal import detect_screen
+    from turnlog.store.insight.touched import list_indexed_files
 
-    with store(config) as index:
-        ids = sessions_of(index.db, project)
-        found = indexed_wanted(touched(index.db, ids), wish)
+    with open_index(config) as index:
+        ids = find_project_sessions(index.db, project)
+        found = filter_indexed_files(list_indexed_files(index.db, ids), wish)
     if as_json:
-        dump(indexed_document(found))
+        print_json(to_indexed_files_document(found))
     else:
-        say(indexed_table(found, screen(config.color)))
+        print_lines(render_indexed_table(found, detect_screen(config.color)))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import to_builtins
 
 from turnlog.cli import when
-from turnlog.cli.named import opened
-from turnlog.cli.output import dump, remark, say
-from turnlog.cli.rows import rows
-from turnlog.cli.terminal import line, screen
+from turnlog.cli.named import open_named_session
+from turnlog.cli.output import print_json, print_lines, print_remark
+from turnlog.cli.rows import render_table_rows
+from turnlog.cli.terminal import detect_screen, to_visible_line
 from turnlog.errors import NotFound
-from turnlog.session.files.versions import Chosen, Version
+from turnlog.session.files.versions import ChosenVersion, FileVersion
 
 if TYPE_CHECKING:
     from turnlog.cli.config import Config
@@ -24,7 +24,7 @@ _DEFINITION = (
     " client shows them. rebuilt: changes applied to what was known. partial: some lines. unknown: changed, and nobody"
     " recorded to what. A version that only confirms the one before it is not listed."
 )
-_MADE = {
+_ACTION_WORDS = {
     "read": "shown by",
     "attach": "shown by the client:",
     "write": "written by",
@@ -35,80 +35,80 @@ _MADE = {
 }
 
 
-def names(file: str) -> list[str]:
+def list_name_spellings(file: str) -> list[str]:
     """Other spellings of a file's name: as seen from here, and where it leads."""
     expanded = os.path.expanduser(file)  # noqa: PTH111 - Path raises for ~nobody
     return [os.path.abspath(expanded), os.path.realpath(expanded)]  # noqa: PTH100
 
 
-def session_of(file: str, session: str | None, config: Config) -> Session:
+def open_touching_session(file: str, session: str | None, config: Config) -> Session:
     """The session that is named, or else the newest that touched a file."""
     if session is not None:
-        return opened(session, config)
-    from turnlog.cli.stored import store
-    from turnlog.store.insight.touched import touchers
+        return open_named_session(session, config)
+    from turnlog.cli.stored import open_index
+    from turnlog.store.insight.touched import find_touching_sessions
 
-    with store(config) as index:
-        found = [item for name in (*names(file), file) for item in touchers(index.db, name)]
+    with open_index(config) as index:
+        found = [item for name in (*list_name_spellings(file), file) for item in find_touching_sessions(index.db, name)]
     if not found:
         raise NotFound(f"{file}: no session touched such a file; `turnlog files` lists those of one session")
     newest = max(found, key=lambda item: item.last or "")
-    remark(f"From the newest session that touched it: {newest.path}")
-    return opened(newest.path, config)
+    print_remark(f"From the newest session that touched it: {newest.path}")
+    return open_named_session(newest.path, config)
 
 
-def told(chosen: Chosen) -> str:
+def describe_version(chosen: ChosenVersion) -> str:
     """What a version is, where it comes from, and how sure it is."""
     version = chosen.version
-    made = f"{_MADE[version.action]} {version.source}"
+    made = f"{_ACTION_WORDS[version.action]} {version.source}"
     turn = f" in turn {version.turn}" if version.turn else ""
     later = ", seen only later" if chosen.later else ""
     notes = f" ({version.note})" if version.note else ""
-    return f"{version.sure}, {made}{turn}{later}, {_size(version)}{_lines(version)}{notes}"
+    return f"{version.sure}, {made}{turn}{later}, {_format_size(version)}{_format_line_range(version)}{notes}"
 
 
-def _size(version: Version) -> str:
+def _format_size(version: FileVersion) -> str:
     if version.absent:
         return "no file"
-    return "?" if version.size is None else when.size(version.size)
+    return "?" if version.size is None else when.format_size(version.size)
 
 
-def _lines(version: Version) -> str:
+def _format_line_range(version: FileVersion) -> str:
     if version.lines is None:
         return ""
     first, last, total = version.lines
     return f", lines {first}–{last}" + (f" of {total}" if total else "")
 
 
-def listing(session: Session, path: str, known: list[Version], config: Config, *, as_json: bool) -> None:
+def print_versions(session: Session, path: str, known: list[FileVersion], config: Config, *, as_json: bool) -> None:
     """Print the versions of a file."""
     if as_json:
-        dump(document(session, path, known))
+        print_json(to_versions_document(session, path, known))
         return
-    show = screen(config.color)
+    show = detect_screen(config.color)
     head = ("version", "turn", "time", "size", "sha256", "how sure", "where from")
-    say([show.paint(line(path), "bold")])
-    say(rows(head, map(_cells, known), show, numbers=range(4)))
-    say(show.prose(_DEFINITION, "dim"))
+    print_lines([show.paint(to_visible_line(path), "bold")])
+    print_lines(render_table_rows(head, map(_build_cells, known), show, numbers=range(4)))
+    print_lines(show.wrap_prose(_DEFINITION, "dim"))
 
 
-def _cells(version: Version) -> tuple[str, ...]:
+def _build_cells(version: FileVersion) -> tuple[str, ...]:
     turn = f"{version.turn}" if version.turn else "–"
     agent = f" in sub-agent {version.agent_id}" if version.agent_id else ""
     note = f" ({version.note})" if version.note else ""
-    source = f"{_MADE[version.action]} {version.source}{agent}{_lines(version)}{note}"
+    source = f"{_ACTION_WORDS[version.action]} {version.source}{agent}{_format_line_range(version)}{note}"
     return (
         f"{version.number}",
         turn,
-        when.local(version.time),
-        _size(version),
+        when.format_client_time(version.time),
+        _format_size(version),
         (version.sha256 or "–")[:12],
         version.sure,
-        line(source),
+        to_visible_line(source),
     )
 
 
-def document(session: Session, path: str, known: list[Version]) -> dict[str, Any]:
+def to_versions_document(session: Session, path: str, known: list[FileVersion]) -> dict[str, Any]:
     """The versions of a file as a JSON document."""
     return {
         "session_id": session.session_id,

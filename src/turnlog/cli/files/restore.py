@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from turnlog.session.files.versions import Chosen, Version
+    from turnlog.session.files.versions import ChosenVersion, FileVersion
     from turnlog.session.session import Session
 
 
@@ -44,33 +44,37 @@ def restore(
       turnlog restore cart.py --before 3 -o cart-before.py
       turnlog restore src/shop/cart.py --at 2 --session bee7dbd3 -o - | diff - src/shop/cart.py
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.files.known import listing, names, session_of
+    from turnlog.cli.config import load_config
+    from turnlog.cli.files.known import list_name_spellings, open_touching_session, print_versions
     from turnlog.errors import UsageError
-    from turnlog.session.files.versions import the_path, versions
+    from turnlog.session.files.versions import find_file_path, list_file_versions
 
     if sum((at is not None, before is not None, listed)) != 1:
         raise UsageError("give one of --at TURN, --before TURN and --list")
     if not listed and output is None:
         raise UsageError("-o PLACE says where to write it; -o - writes to standard output")
-    config = load()
-    with session_of(file, session, config) as found:
-        path = the_path(found, file, names(file))
-        known = versions(found, path)
+    config = load_config()
+    with open_touching_session(file, session, config) as found:
+        path = find_file_path(found, file, list_name_spellings(file))
+        known = list_file_versions(found, path)
         if listed:
-            listing(found, path, known, config, as_json=as_json)
+            print_versions(found, path, known, config, as_json=as_json)
             return
-        _write(found, path, _chosen(found, known, path, at, before), output or "", force=force, partial=partial)
+        _write_version(
+            found, path, _choose_version(found, known, path, at, before), output or "", force=force, partial=partial
+        )
 
 
-def _chosen(session: Session, known: list[Version], path: str, at: int | None, before: int | None) -> Chosen:
+def _choose_version(
+    session: Session, known: list[FileVersion], path: str, at: int | None, before: int | None
+) -> ChosenVersion:
     from turnlog.errors import NotFound, UsageError
-    from turnlog.session.files.versions import after_turn, before_turn
+    from turnlog.session.files.versions import find_version_after_turn, find_version_before_turn
 
     turn = at or before or 0
     if turn > len(session.turns):
         raise UsageError(f"turn {turn}: the session has {len(session.turns)}")
-    chosen = after_turn(known, turn) if before is None else before_turn(known, turn)
+    chosen = find_version_after_turn(known, turn) if before is None else find_version_before_turn(known, turn)
     if chosen is None:
         raise NotFound(f"{path}: what it held then is not known; --list shows what is")
     if chosen.version.absent:
@@ -78,23 +82,25 @@ def _chosen(session: Session, known: list[Version], path: str, at: int | None, b
     return chosen
 
 
-def _write(session: Session, path: str, chosen: Chosen, output: str, *, force: bool, partial: bool) -> None:
+def _write_version(
+    session: Session, path: str, chosen: ChosenVersion, output: str, *, force: bool, partial: bool
+) -> None:
     from pathlib import Path
 
-    from turnlog.cli.files.known import told
-    from turnlog.cli.output import remark, write_raw
+    from turnlog.cli.files.known import describe_version
+    from turnlog.cli.output import print_remark, write_raw
     from turnlog.edit.restore_file import restore_file
     from turnlog.errors import UsageError
-    from turnlog.session.files.versions import recreate
+    from turnlog.session.files.versions import recreate_version
 
     version = chosen.version
     if not version.is_whole and not partial:
-        raise UsageError(f"{path}: {told(chosen)}; --partial writes that")
-    data = recreate(session, path, version)
+        raise UsageError(f"{path}: {describe_version(chosen)}; --partial writes that")
+    data = recreate_version(session, path, version)
     if output == "-":
         write_raw([data])
     else:
         written = restore_file(Path(output).expanduser(), data, force=force)
         kept = f"; what was there is kept in {written.kept.name}" if written.kept else ""
-        remark(f"Written: {written.place}{kept}.")
-    remark(f"{path}: {told(chosen)}.")
+        print_remark(f"Written: {written.place}{kept}.")
+    print_remark(f"{path}: {describe_version(chosen)}.")

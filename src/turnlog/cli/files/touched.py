@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.cli import when
-from turnlog.cli.rows import number, rows
-from turnlog.cli.terminal import Screen, line
-from turnlog.session.files.touches import FileTouches, Touch, by_file, touches
+from turnlog.cli.rows import format_table_number, render_table_rows
+from turnlog.cli.terminal import TerminalScreen, to_visible_line
+from turnlog.session.files.touches import FileTouches, Touch, group_touches_by_file, list_touches
 
 if TYPE_CHECKING:
     from turnlog.session.session import Session
@@ -20,20 +20,20 @@ _DEFINITION = (
     " client saw a command change; each call id once, sub-agents included. Shown: put into the conversation by the"
     " client (@-mentions, open files). Failed: failed, denied, interrupted or unanswered calls."
 )
-_INDEXED = (
+_INDEXED_DEFINITION = (
     "Read, written, edited: calls that succeeded, over all sessions of the project and their sub-agents; each call id"
     " once, in the session that has it first. Failed: failed, denied, interrupted or unanswered calls."
 )
 
 
-class Wish(NamedTuple):
+class FileFilter(NamedTuple):
     """Which files are wanted."""
 
     glob: str | None = None
     written: bool = False
 
 
-def fits(path: str, glob: str | None) -> bool:
+def is_glob_match(path: str, glob: str | None) -> bool:
     """Whether a path, or the end of it, fits a pattern."""
     if glob is None:
         return True
@@ -41,7 +41,7 @@ def fits(path: str, glob: str | None) -> bool:
     return fnmatchcase(plain, pattern) or fnmatchcase(plain, "*/" + pattern.lstrip("/"))
 
 
-def inside(path: str, session: Session) -> str:
+def to_session_path(path: str, session: Session) -> str:
     """A path as seen from the folder in which the session began."""
     cwd = session.folders[0] if session.folders else ""
     return path[len(cwd) + 1 :] if cwd and path.startswith((cwd + "/", cwd + "\\")) else path
@@ -50,62 +50,74 @@ def inside(path: str, session: Session) -> str:
 # -- one session
 
 
-def wanted(session: Session, wish: Wish) -> list[FileTouches]:
+def select_touched_files(session: Session, wish: FileFilter) -> list[FileTouches]:
     """The files of a session that are asked for."""
-    found = (item for item in by_file(touches(session)) if fits(item.path, wish.glob))
-    return [item for item in found if not wish.written or item.count("write", "edit")]
+    found = (item for item in group_touches_by_file(list_touches(session)) if is_glob_match(item.path, wish.glob))
+    return [item for item in found if not wish.written or item.count_touches("write", "edit")]
 
 
-def table(session: Session, found: list[FileTouches], screen: Screen) -> Iterator[str]:
+def render_file_table(session: Session, found: list[FileTouches], screen: TerminalScreen) -> Iterator[str]:
     """The files as lines, with the turns that touched them."""
     head = ("file", "read", "written", "edited", "shown", "failed", "turns", "last", "by")
-    yield from rows(head, (_cells(session, item) for item in found), screen, numbers=range(1, 6))
+    yield from render_table_rows(head, (_build_cells(session, item) for item in found), screen, numbers=range(1, 6))
     if not found:
         yield "No files."
-    yield from screen.prose(_DEFINITION, "dim")
+    yield from screen.wrap_prose(_DEFINITION, "dim")
 
 
-def _cells(session: Session, item: FileTouches) -> tuple[str, ...]:
-    counts = (item.count("read"), item.count("write"), item.count("edit"), item.count("attach"), len(item.failures))
+def _build_cells(session: Session, item: FileTouches) -> tuple[str, ...]:
+    counts = (
+        item.count_touches("read"),
+        item.count_touches("write"),
+        item.count_touches("edit"),
+        item.count_touches("attach"),
+        len(item.failures),
+    )
     turns = sorted({touch.turn.number for touch in item.touches if touch.turn})
-    who = dict.fromkeys(_called(touch) for touch in item.touches)
+    who = dict.fromkeys(_name_toucher(touch) for touch in item.touches)
     told = ", ".join(who) if any(touch.agent for touch in item.touches) else ""
-    foreign = " (changed by somebody else)" if item.count("change") else ""
-    last = when.local(item.touches[-1].time)
-    return (line(inside(item.path, session)), *map(number, counts), ranges(turns), last, line(told + foreign))
+    foreign = " (changed by somebody else)" if item.count_touches("change") else ""
+    last = when.format_client_time(item.touches[-1].time)
+    return (
+        to_visible_line(to_session_path(item.path, session)),
+        *map(format_table_number, counts),
+        format_number_ranges(turns),
+        last,
+        to_visible_line(told + foreign),
+    )
 
 
-def _called(touch: Touch) -> str:
+def _name_toucher(touch: Touch) -> str:
     return f"{touch.agent.type or touch.agent.kind} {touch.agent.agent_id}" if touch.agent else "session"
 
 
-def document(session: Session, found: Iterable[FileTouches]) -> dict[str, Any]:
+def to_files_document(session: Session, found: Iterable[FileTouches]) -> dict[str, Any]:
     """The files of a session as a JSON document."""
     return {
         "session_id": session.session_id,
         "path": str(session.path) if session.path else None,
-        "files": [_file(item) for item in found],
+        "files": [_to_file_document(item) for item in found],
     }
 
 
-def _file(item: FileTouches) -> dict[str, Any]:
+def _to_file_document(item: FileTouches) -> dict[str, Any]:
     return {
         "path": item.path,
-        "reads": item.count("read"),
-        "writes": item.count("write"),
-        "edits": item.count("edit"),
-        "shown": item.count("attach"),
-        "changed_elsewhere": item.count("change"),
+        "reads": item.count_touches("read"),
+        "writes": item.count_touches("write"),
+        "edits": item.count_touches("edit"),
+        "shown": item.count_touches("attach"),
+        "changed_elsewhere": item.count_touches("change"),
         "failures": len(item.failures),
         "first": item.touches[0].time,
         "last": item.touches[-1].time,
         "turns": sorted({touch.turn.number for touch in item.touches if touch.turn}),
         "agents": list(dict.fromkeys(touch.agent.agent_id for touch in item.touches if touch.agent)),
-        "touches": [_touch(touch) for touch in item.touches],
+        "touches": [_to_touch_document(touch) for touch in item.touches],
     }
 
 
-def _touch(touch: Touch) -> dict[str, Any]:
+def _to_touch_document(touch: Touch) -> dict[str, Any]:
     return {
         "time": touch.time,
         "turn": touch.turn.number if touch.turn else None,
@@ -120,33 +132,42 @@ def _touch(touch: Touch) -> dict[str, Any]:
 # -- a project
 
 
-def indexed_wanted(found: Iterable[IndexedFile], wish: Wish) -> list[IndexedFile]:
+def filter_indexed_files(found: Iterable[IndexedFile], wish: FileFilter) -> list[IndexedFile]:
     """The files of a project that are asked for."""
-    return [item for item in found if fits(item.path, wish.glob) and (not wish.written or item.writes or item.edits)]
+    return [
+        item
+        for item in found
+        if is_glob_match(item.path, wish.glob) and (not wish.written or item.writes or item.edits)
+    ]
 
 
-def indexed_table(found: list[IndexedFile], screen: Screen) -> Iterator[str]:
+def render_indexed_table(found: list[IndexedFile], screen: TerminalScreen) -> Iterator[str]:
     """The files of a project as lines, with the sessions that touched them."""
     head = ("file", "read", "written", "edited", "failed", "last", "sessions")
-    yield from rows(head, map(_indexed_cells, found), screen, numbers=range(1, 5))
+    yield from render_table_rows(head, map(_build_indexed_cells, found), screen, numbers=range(1, 5))
     if not found:
         yield "No files."
-    yield from screen.prose(_INDEXED, "dim")
+    yield from screen.wrap_prose(_INDEXED_DEFINITION, "dim")
 
 
-def _indexed_cells(item: IndexedFile) -> tuple[str, ...]:
+def _build_indexed_cells(item: IndexedFile) -> tuple[str, ...]:
     counts = (item.reads, item.writes, item.edits, item.failures)
-    shown = [line(name[:8]) for name in list(item.sessions)[-5:][::-1]]
+    shown = [to_visible_line(name[:8]) for name in list(item.sessions)[-5:][::-1]]
     more = f" and {len(item.sessions) - len(shown)} more" if len(item.sessions) > len(shown) else ""
-    return (line(item.path), *map(number, counts), when.local(item.last), " ".join(shown) + more)
+    return (
+        to_visible_line(item.path),
+        *map(format_table_number, counts),
+        when.format_client_time(item.last),
+        " ".join(shown) + more,
+    )
 
 
-def indexed_document(found: Iterable[IndexedFile]) -> dict[str, Any]:
+def to_indexed_files_document(found: Iterable[IndexedFile]) -> dict[str, Any]:
     """The files of a project as a JSON document."""
-    return {"files": [_indexed_file(item) for item in found]}
+    return {"files": [_to_indexed_file_document(item) for item in found]}
 
 
-def _indexed_file(item: IndexedFile) -> dict[str, Any]:
+def _to_indexed_file_document(item: IndexedFile) -> dict[str, Any]:
     return {
         "path": item.path,
         "reads": item.reads,
@@ -162,7 +183,7 @@ def _indexed_file(item: IndexedFile) -> dict[str, Any]:
 # -- lines
 
 
-def ranges(numbers: list[int]) -> str:
+def format_number_ranges(numbers: list[int]) -> str:
     """Ascending numbers in short: `1, 3–5`."""
     found: list[list[int]] = []
     for item in numbers:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turnlog.cli.config import Config
-    from turnlog.cli.health.findings import Checked
+    from turnlog.cli.health.findings import CheckedFile
 
 
 @click.command()
@@ -39,37 +39,37 @@ def check(names: tuple[str, ...], requests: bool, resumable: bool, as_json: bool
       turnlog check last --resumable
       turnlog check damaged.jsonl --json
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.health.findings import Report
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.terminal import screen
+    from turnlog.cli.config import load_config
+    from turnlog.cli.health.findings import CheckReport
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.terminal import detect_screen
 
-    config = load()
-    report = Report(list(_checked(list(_files(names, config)), requests, resumable)))
+    config = load_config()
+    report = CheckReport(list(_check_files(list(_find_files(names, config)), requests, resumable)))
     if as_json:
-        dump(report.document())
+        print_json(report.to_document())
     else:
-        say(report.lines(screen(config.color), requests))
-    return 1 if report.count("error") or any(file.is_refused for file in report.files) else 0
+        print_lines(report.render_lines(detect_screen(config.color), requests))
+    return 1 if report.count_findings("error") or any(file.is_refused for file in report.files) else 0
 
 
-def _files(names: Iterable[str], config: Config) -> Iterator[Path]:
+def _find_files(names: Iterable[str], config: Config) -> Iterator[Path]:
     """The files that the words of the call mean, each once."""
     from pathlib import Path
 
-    from turnlog.cli.named import located
+    from turnlog.cli.named import locate_session
 
     seen: set[Path] = set()
     for name in names:
         folder = Path(os.path.expanduser(name))  # noqa: PTH111 - Path raises for ~nobody
-        found = _below(folder) if folder.is_dir() else [located(name, config)]
+        found = _find_session_files(folder) if folder.is_dir() else [locate_session(name, config)]
         for path in found:
             if path not in seen:
                 seen.add(path)
                 yield path
 
 
-def _below(folder: Path) -> list[Path]:
+def _find_session_files(folder: Path) -> list[Path]:
     """The session files in a folder; what the client keeps of all prompts beside them is none."""
     found = sorted(path for path in folder.rglob("*.jsonl") if path.is_file() and path.name != "history.jsonl")
     if not found:
@@ -79,16 +79,16 @@ def _below(folder: Path) -> list[Path]:
     return found
 
 
-def _checked(paths: list[Path], requests: bool, resumable: bool) -> Iterator[Checked]:
+def _check_files(paths: list[Path], requests: bool, resumable: bool) -> Iterator[CheckedFile]:
     import sys
 
-    from turnlog.cli.health.findings import inspect
+    from turnlog.cli.health.findings import check_session_file
 
     watched = len(paths) > 1 and sys.stderr is not None and sys.stderr.isatty()
     for number, path in enumerate(paths, 1):
         if watched:
             sys.stderr.write(f"\rchecking {number} of {len(paths)} …")
             sys.stderr.flush()
-        yield inspect(path, requests, resumable)
+        yield check_session_file(path, requests, resumable)
     if watched:
         sys.stderr.write("\r\x1b[K")

@@ -10,28 +10,28 @@ from typing import Any
 
 import msgspec
 
-from turnlog.cli.named import short_ids
-from turnlog.cli.terminal import Screen, line, pad
+from turnlog.cli.named import shorten_ids
+from turnlog.cli.terminal import TerminalScreen, pad_to_cells, to_visible_line
 from turnlog.demo import is_demo
 from turnlog.entries.entry import Entry
 from turnlog.errors import TurnlogError
-from turnlog.render.figures import count
-from turnlog.session.health.check import PLACES, line_numbers
-from turnlog.session.health.diagnosis import examined
+from turnlog.render.figures import format_count
+from turnlog.session.health.check import MAX_NAMED_PLACES, map_line_numbers
+from turnlog.session.health.diagnosis import diagnose_resume_view
 from turnlog.session.health.illnesses import ILLNESSES
-from turnlog.session.health.leftovers import Leftover, leftovers
-from turnlog.session.health.statefile import state
-from turnlog.session.health.surroundings import around
-from turnlog.session.health.symptoms import SEVERITIES, Severity, Spot, Symptom
-from turnlog.session.resume.resumed import Resumed
+from turnlog.session.health.leftovers import Leftover, list_leftovers
+from turnlog.session.health.statefile import diagnose_state_file
+from turnlog.session.health.surroundings import diagnose_surroundings
+from turnlog.session.health.symptoms import SEVERITIES, Severity, Symptom, SymptomSpot
+from turnlog.session.resume.resumed import ResumeView
 from turnlog.session.session import Session
 
-_STYLES = {"error": "red", "warning": "yellow", "info": "dim"}
-_LONGEST = 200
-_LINES_NAMED = 5
+_SEVERITY_STYLES = {"error": "red", "warning": "yellow", "info": "dim"}
+_MAX_TITLE_CHARS = 200
+_MAX_LISTED_LINES = 5
 
 
-class Patient(msgspec.Struct, frozen=True):
+class ExaminedSession(msgspec.Struct, frozen=True):
     """One session and what ails it."""
 
     path: Path | None
@@ -51,105 +51,107 @@ class Patient(msgspec.Struct, frozen=True):
         is_found = self.path is None or self.path.parent.parent.name == "projects"
         return self.session_id if is_found else shlex.quote(str(self.path))
 
-    def count(self, severity: str) -> int:
+    def count_symptoms(self, severity: str) -> int:
         """How many symptoms of a severity it has."""
         return sum(symptom.severity == severity for symptom in self.symptoms)
 
     @property
     def is_healthy(self) -> bool:
         """Whether there is nothing but notes."""
-        return not self.count("error") and not self.count("warning")
+        return not self.count_symptoms("error") and not self.count_symptoms("warning")
 
 
-def visit(path: Path) -> Patient:
+def examine_session_file(path: Path) -> ExaminedSession:
     """Examine one session; one that can't be read is ill too."""
     try:
         with Session.open(path) as session:
-            view = Resumed(session)
-            found = examined(view) + ([] if is_demo(path) else around(session))
-            return Patient(
+            view = ResumeView(session)
+            found = diagnose_resume_view(view) + ([] if is_demo(path) else diagnose_surroundings(session))
+            return ExaminedSession(
                 path,
                 session.session_id or path.stem,
                 session.title,
                 sorted(found, key=lambda symptom: SEVERITIES.index(symptom.severity)),
-                line_numbers(session.file) if any(symptom.spots for symptom in found) else {},
+                map_line_numbers(session.file) if any(symptom.spots for symptom in found) else {},
                 len(session.file.entries),
                 len(session.calls),
                 len(view.thread),
             )
     except TurnlogError as error:
-        return Patient(path, path.stem, None, [Symptom("unreadable", "error", str(error))])
+        return ExaminedSession(path, path.stem, None, [Symptom("unreadable", "error", str(error))])
 
 
-def departed(item: Leftover) -> Patient:
+def examine_leftover(item: Leftover) -> ExaminedSession:
     """A session whose transcript is gone."""
-    text = f"{count(len(item.typed), 'prompt')} and {count(item.files, 'file')} are left of it"
+    text = f"{format_count(len(item.typed), 'prompt')} and {format_count(item.file_count, 'file')} are left of it"
     title = item.typed[0].text if item.typed else None
-    return Patient(None, item.session_id, title, [Symptom("transcript-gone", "error", text)])
+    return ExaminedSession(None, item.session_id, title, [Symptom("transcript-gone", "error", text)])
 
 
-def machine(config_dirs: Iterable[Path]) -> list[Symptom]:
+def find_machine_symptoms(config_dirs: Iterable[Path]) -> list[Symptom]:
     """What ails no single session."""
     found: list[Symptom] = []
     for folder in config_dirs:
-        found += state(folder)
-        gone = [item for item in leftovers(folder) if item.typed]
+        found += diagnose_state_file(folder)
+        gone = [item for item in list_leftovers(folder) if item.typed]
         if gone:
-            text = f"{folder}: of {count(len(gone), 'session')} the typed prompts are left, and no transcript"
+            text = f"{folder}: of {format_count(len(gone), 'session')} the typed prompts are left, and no transcript"
             found.append(Symptom("transcript-gone", "info", text))
     return found
 
 
-class Ward(msgspec.Struct, frozen=True):
+class DoctorReport(msgspec.Struct, frozen=True):
     """The sessions that were looked at."""
 
-    patients: list[Patient]
+    patients: list[ExaminedSession]
     machine: list[Symptom]
     junk: int = 0
     """Files without a conversation, which are not looked at."""
 
-    def count(self, severity: str) -> int:
+    def count_symptoms(self, severity: str) -> int:
         """How many symptoms of a severity there are."""
         own = sum(symptom.severity == severity for symptom in self.machine)
-        return own + sum(patient.count(severity) for patient in self.patients)
+        return own + sum(patient.count_symptoms(severity) for patient in self.patients)
 
-    def document(self) -> dict[str, Any]:
+    def to_document(self) -> dict[str, Any]:
         """The findings as a JSON document."""
         healthy = sum(patient.is_healthy for patient in self.patients)
         return {
-            "sessions": [_patient(patient) for patient in self.patients],
-            "machine": [_symptom(symptom, "", None, {}) for symptom in self.machine],
+            "sessions": [_to_session_document(patient) for patient in self.patients],
+            "machine": [_to_symptom_document(symptom, "", None, {}) for symptom in self.machine],
             "summary": {
                 "sessions": len(self.patients),
                 "healthy": healthy,
                 "sick": len(self.patients) - healthy,
                 "without_conversation": self.junk,
-                "errors": self.count("error"),
-                "warnings": self.count("warning"),
+                "errors": self.count_symptoms("error"),
+                "warnings": self.count_symptoms("warning"),
             },
         }
 
-    def lines(self, screen: Screen, *, alone: bool) -> Iterator[str]:
+    def render_lines(self, screen: TerminalScreen, *, alone: bool) -> Iterator[str]:
         """The findings for people: all about one session, or a line for each sick one."""
         if alone:
             for patient in self.patients:
-                yield from _told(patient, screen)
+                yield from _render_session(patient, screen)
             return
         for symptom in self.machine:
-            yield from _words(symptom, "ID", None, {}, screen)
+            yield from _render_symptom(symptom, "ID", None, {}, screen)
             yield ""
         sick = [patient for patient in self.patients if not patient.is_healthy]
-        yield from _table(sick, screen)
+        yield from _render_table(sick, screen)
         if sick:
             yield ""
-            yield from screen.prose(
+            yield from screen.wrap_prose(
                 "Each line: the session, how many errors and warnings, and the kinds of what ails it."
             )
             yield "`turnlog doctor SESSION` explains one."
-        yield from self._kinds()
-        yield from screen.prose(self._summed(len(sick)), "red" if self.count("error") else "green")
+        yield from self._count_kinds()
+        yield from screen.wrap_prose(
+            self._summarize_sessions(len(sick)), "red" if self.count_symptoms("error") else "green"
+        )
 
-    def _kinds(self) -> Iterator[str]:
+    def _count_kinds(self) -> Iterator[str]:
         """How many sessions have each kind, notes too."""
         found: Counter[tuple[str, Severity]] = Counter()
         for patient in self.patients:
@@ -164,68 +166,77 @@ class Ward(msgspec.Struct, frozen=True):
         if found:
             yield ""
 
-    def _summed(self, sick: int) -> str:
+    def _summarize_sessions(self, sick: int) -> str:
         total = len(self.patients)
-        junk = f"; {count(self.junk, 'file')} without a conversation not looked at" if self.junk else ""
-        return f"{count(total, 'session')} looked at: {sick:,} sick, {total - sick:,} healthy{junk}"
+        junk = f"; {format_count(self.junk, 'file')} without a conversation not looked at" if self.junk else ""
+        return f"{format_count(total, 'session')} looked at: {sick:,} sick, {total - sick:,} healthy{junk}"
 
 
-def _table(sick: list[Patient], screen: Screen) -> Iterator[str]:
-    ids = short_ids([patient.session_id for patient in sick])
+def _render_table(sick: list[ExaminedSession], screen: TerminalScreen) -> Iterator[str]:
+    ids = shorten_ids([patient.session_id for patient in sick])
     for patient in sick:
         kinds = dict.fromkeys(symptom.kind for symptom in patient.symptoms if symptom.severity != "info")
-        amount = f"{patient.count('error'):>3} {patient.count('warning'):>3}"
-        start = f"{line(ids[patient.session_id])}  {amount}  "
-        rest = f"{', '.join(kinds)}  {line((patient.title or '')[:_LONGEST])}".rstrip()
-        style = "red" if patient.count("error") else "yellow"
+        amount = f"{patient.count_symptoms('error'):>3} {patient.count_symptoms('warning'):>3}"
+        start = f"{to_visible_line(ids[patient.session_id])}  {amount}  "
+        rest = f"{', '.join(kinds)}  {to_visible_line((patient.title or '')[:_MAX_TITLE_CHARS])}".rstrip()
+        style = "red" if patient.count_symptoms("error") else "yellow"
         yield screen.paint(start, style) + screen.fit(rest, len(start))
 
 
-def _told(patient: Patient, screen: Screen) -> Iterator[str]:
-    title = line((patient.title or "(no title)")[:_LONGEST])
-    yield screen.paint(f"{line(patient.session_id)}  {title}", "bold")
+def _render_session(patient: ExaminedSession, screen: TerminalScreen) -> Iterator[str]:
+    title = to_visible_line((patient.title or "(no title)")[:_MAX_TITLE_CHARS])
+    yield screen.paint(f"{to_visible_line(patient.session_id)}  {title}", "bold")
     if patient.path is not None:
-        yield screen.paint(line(str(patient.path)), "dim")
+        yield screen.paint(to_visible_line(str(patient.path)), "dim")
     for symptom in patient.symptoms:
         yield ""
-        yield from _words(symptom, patient.name, patient.path, patient.lines, screen)
+        yield from _render_symptom(symptom, patient.name, patient.path, patient.lines, screen)
     yield ""
     if patient.is_healthy:
-        looked = f"looked at {patient.entries:,} entries and {count(patient.calls, 'call')}"
-        notes = patient.count("info")
-        none = f"{count(notes, 'note')} and nothing worse" if notes else f"none of the {len(ILLNESSES)} illnesses"
+        looked = f"looked at {patient.entries:,} entries and {format_count(patient.calls, 'call')}"
+        notes = patient.count_symptoms("info")
+        none = (
+            f"{format_count(notes, 'note')} and nothing worse" if notes else f"none of the {len(ILLNESSES)} illnesses"
+        )
         text = f"Healthy: {none}; {looked}, {patient.shown:,} entries would be resumed."
         yield screen.paint(text, "green")
     else:
-        errors, warnings = count(patient.count("error"), "error"), count(patient.count("warning"), "warning")
-        yield screen.paint(f"{errors}, {warnings}", "red" if patient.count("error") else "yellow")
+        errors, warnings = (
+            format_count(patient.count_symptoms("error"), "error"),
+            format_count(patient.count_symptoms("warning"), "warning"),
+        )
+        yield screen.paint(f"{errors}, {warnings}", "red" if patient.count_symptoms("error") else "yellow")
 
 
-def _words(symptom: Symptom, session: str, path: Path | None, lines: dict[int, int], screen: Screen) -> Iterator[str]:
+def _render_symptom(
+    symptom: Symptom, session: str, path: Path | None, lines: dict[int, int], screen: TerminalScreen
+) -> Iterator[str]:
     """One symptom in words: notice, case, cause, remedy."""
     illness = ILLNESSES[symptom.kind]
-    here = symptom.text + _where(symptom, lines)
-    told = {"cause": illness.cause, "remedy": _remedy(symptom, session, path)}
+    here = symptom.text + _format_places(symptom, lines)
+    told = {"cause": illness.cause, "remedy": _choose_remedy(symptom, session, path)}
     if symptom.severity == "info":  # nobody may have noticed anything
         head = here
     else:
         head, told = illness.notice, {"here": here, **told}
-    yield screen.paint(f"{symptom.severity}: {line(head)}  [{symptom.kind}]", _STYLES[symptom.severity])
+    yield screen.paint(
+        f"{symptom.severity}: {to_visible_line(head)}  [{symptom.kind}]", _SEVERITY_STYLES[symptom.severity]
+    )
     for name, text in told.items():
-        yield f"  {pad(name, 6)}  {line(text)}"
+        yield f"  {pad_to_cells(name, 6)}  {to_visible_line(text)}"
 
 
-def _where(symptom: Symptom, lines: dict[int, int]) -> str:
+def _format_places(symptom: Symptom, lines: dict[int, int]) -> str:
     numbers = list(dict.fromkeys(lines[spot.item.offset] for spot in symptom.spots))
     if not numbers:
         return ""
-    named = ", ".join(map(str, numbers[:_LINES_NAMED])) + (" …" if len(numbers) > _LINES_NAMED else "")
+    named = ", ".join(map(str, numbers[:_MAX_LISTED_LINES])) + (" …" if len(numbers) > _MAX_LISTED_LINES else "")
     times = f", {len(symptom.spots):,} times" if len(symptom.spots) > 1 else ""
     return f" ({'line' if len(numbers) == 1 else 'lines'} {named}{times})"
 
 
-def _remedy(symptom: Symptom, session: str, path: Path | None) -> str:
-    cure = _cure(symptom, session, path)
+def _choose_remedy(symptom: Symptom, session: str, path: Path | None) -> str:
+    cure = _build_cure(symptom, session, path)
     if symptom.severity != "info" or not cure.startswith("turnlog repair"):
         return cure
     if symptom.kind in ("several-roots", "hidden-tail"):
@@ -233,12 +244,12 @@ def _remedy(symptom: Symptom, session: str, path: Path | None) -> str:
     return f"none is needed; else: {cure}"
 
 
-def _cure(symptom: Symptom, session: str, path: Path | None) -> str:
+def _build_cure(symptom: Symptom, session: str, path: Path | None) -> str:
     illness = ILLNESSES[symptom.kind]
-    return illness.cure(symptom.kind, session or "SESSION", str(path or ""), str(path.parent) if path else "")
+    return illness.describe_cure(symptom.kind, session or "SESSION", str(path or ""), str(path.parent) if path else "")
 
 
-def _patient(patient: Patient) -> dict[str, Any]:
+def _to_session_document(patient: ExaminedSession) -> dict[str, Any]:
     return {
         "session_id": patient.session_id,
         "path": None if patient.path is None else str(patient.path),
@@ -247,11 +258,13 @@ def _patient(patient: Patient) -> dict[str, Any]:
         "entries": patient.entries,
         "calls": patient.calls,
         "resumed": patient.shown,
-        "symptoms": [_symptom(item, patient.name, patient.path, patient.lines) for item in patient.symptoms],
+        "symptoms": [
+            _to_symptom_document(item, patient.name, patient.path, patient.lines) for item in patient.symptoms
+        ],
     }
 
 
-def _symptom(symptom: Symptom, session: str, path: Path | None, lines: dict[int, int]) -> dict[str, Any]:
+def _to_symptom_document(symptom: Symptom, session: str, path: Path | None, lines: dict[int, int]) -> dict[str, Any]:
     illness = ILLNESSES[symptom.kind]
     return {
         "kind": symptom.kind,
@@ -259,13 +272,13 @@ def _symptom(symptom: Symptom, session: str, path: Path | None, lines: dict[int,
         "notice": illness.notice,
         "text": symptom.text,
         "cause": illness.cause,
-        "remedy": _remedy(symptom, session, path),
+        "remedy": _choose_remedy(symptom, session, path),
         "count": symptom.count,
-        "places": [_place(spot, lines) for spot in symptom.spots[:PLACES]],
+        "places": [_to_place_document(spot, lines) for spot in symptom.spots[:MAX_NAMED_PLACES]],
     }
 
 
-def _place(spot: Spot, lines: dict[int, int]) -> dict[str, Any]:
+def _to_place_document(spot: SymptomSpot, lines: dict[int, int]) -> dict[str, Any]:
     return {
         "line": lines[spot.item.offset],
         "offset": spot.item.offset,

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turnlog.cli.config import Config
-    from turnlog.cli.health.diagnoses import Patient, Ward
+    from turnlog.cli.health.diagnoses import DoctorReport, ExaminedSession
 
-_ENOUGH = 4
+_MIN_ID_CHARS = 4
 """So many letters of an id are enough to mean a session that is gone."""
 
 
@@ -35,67 +35,67 @@ def doctor(session: str | None, everyone: bool, as_json: bool) -> int:
       turnlog doctor bee7dbd3 --json
       turnlog doctor --all
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.terminal import screen
+    from turnlog.cli.config import load_config
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError
 
     if everyone and session is not None:
         raise UsageError("name a session, or say --all: not both")
-    config = load()
-    ward = _all(config) if session is None else _one(session, config)
+    config = load_config()
+    ward = _examine_all(config) if session is None else _examine_one(session, config)
     if as_json:
-        dump(ward.document())
+        print_json(ward.to_document())
     else:
-        say(ward.lines(screen(config.color), alone=session is not None))
-    return 1 if ward.count("error") else 0
+        print_lines(ward.render_lines(detect_screen(config.color), alone=session is not None))
+    return 1 if ward.count_symptoms("error") else 0
 
 
-def _one(name: str, config: Config) -> Ward:
+def _examine_one(name: str, config: Config) -> DoctorReport:
     """The session that a name means, be it one whose transcript is gone."""
-    from turnlog.cli.health.diagnoses import Ward, departed, visit
-    from turnlog.cli.named import folders, located
+    from turnlog.cli.health.diagnoses import DoctorReport, examine_leftover, examine_session_file
+    from turnlog.cli.named import list_config_folders, locate_session
     from turnlog.errors import NotFound
-    from turnlog.session.health.leftovers import leftovers
+    from turnlog.session.health.leftovers import list_leftovers
 
     try:
-        return Ward([visit(located(name, config))], [])
+        return DoctorReport([examine_session_file(locate_session(name, config))], [])
     except NotFound:
-        gone = [item for folder in folders(config) for item in leftovers(folder)]
-        meant = [item for item in gone if len(name) >= _ENOUGH and item.session_id.startswith(name.lower())]
+        gone = [item for folder in list_config_folders(config) for item in list_leftovers(folder)]
+        meant = [item for item in gone if len(name) >= _MIN_ID_CHARS and item.session_id.startswith(name.lower())]
         if len(meant) != 1:
             raise
-        return Ward([departed(meant[0])], [])
+        return DoctorReport([examine_leftover(meant[0])], [])
 
 
-def _all(config: Config) -> Ward:
-    from turnlog.cli.health.diagnoses import Ward, machine
-    from turnlog.cli.named import folders
-    from turnlog.cli.output import mention_unlisted, remark
-    from turnlog.entries.peeks import look_all
-    from turnlog.session.find import listing
+def _examine_all(config: Config) -> DoctorReport:
+    from turnlog.cli.health.diagnoses import DoctorReport, find_machine_symptoms
+    from turnlog.cli.named import list_config_folders
+    from turnlog.cli.output import mention_unlisted, print_remark
+    from turnlog.entries.peeks import peek_files
+    from turnlog.session.find import list_sessions_or_demo
 
-    places = folders(config)
-    files, is_demo, survey = listing(places)
+    places = list_config_folders(config)
+    files, is_demo, survey = list_sessions_or_demo(places)
     mention_unlisted(survey.unlisted)
     if is_demo:
-        remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
-    ends = look_all([item.file for item in files])
+        print_remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
+    ends = peek_files([item.file for item in files])
     talking = [item.path for item, end in zip(files, ends, strict=True) if end.junk in (None, "unreadable")]
-    return Ward(list(_visited(talking)), machine(places), len(files) - len(talking))
+    return DoctorReport(list(_examine_with_progress(talking)), find_machine_symptoms(places), len(files) - len(talking))
 
 
-def _visited(paths: list[Path]) -> Iterator[Patient]:
+def _examine_with_progress(paths: list[Path]) -> Iterator[ExaminedSession]:
     """Examine sessions, telling whoever watches how far it is."""
     import sys
 
-    from turnlog.cli.health.diagnoses import visit
+    from turnlog.cli.health.diagnoses import examine_session_file
 
     watched = sys.stderr is not None and sys.stderr.isatty()
     for number, path in enumerate(paths, 1):
         if watched:
             sys.stderr.write(f"\rlooking at {number} of {len(paths)} …")
             sys.stderr.flush()
-        yield visit(path)
+        yield examine_session_file(path)
     if watched:
         sys.stderr.write("\r\x1b[K")

@@ -31,12 +31,12 @@ def repair(
       turnlog repair bee7dbd3 --only missing-parent --only unanswered-call
       turnlog repair bee7dbd3 --in-place
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.health.repairing import Wish, run
+    from turnlog.cli.config import load_config
+    from turnlog.cli.health.repairing import RepairOptions, run_repair
     from turnlog.errors import UsageError
 
     if in_place and title is not None:
         raise UsageError("--title is for a new session; `turnlog rename` gives another one a title")
     if force and not in_place:
         raise UsageError("--force belongs to --in-place")
-    return run(session, Wish(only, in_place, dry_run, force, title), load(), as_json=as_json)
+    return run_repair(session, RepairOptions(only, in_place, dry_run, force, title), load_config(), as_json=as_json)

@@ -25,33 +25,33 @@ def salvage(session: str | None, output: str | None, as_session: bool, as_json: 
       turnlog salvage 0ddba11e -o lost.md
       turnlog salvage 0ddba11e --session
     """
-    from turnlog.cli.config import load
+    from turnlog.cli.config import load_config
     from turnlog.cli.health import salvaging
-    from turnlog.cli.named import folders
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.terminal import screen
+    from turnlog.cli.named import list_config_folders
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError
 
     if session is None and (output or as_session):
         raise UsageError("name the session that is gone; `turnlog salvage` lists them")
     if sum((bool(output), as_session, as_json)) > 1:
         raise UsageError("give one of -o, --session and --json")
-    config = load()
-    places = folders(config)
+    config = load_config()
+    places = list_config_folders(config)
     if session is None:
-        found = salvaging.everything(places)
+        found = salvaging.find_all_remains(places)
         if as_json:
-            dump(salvaging.list_document(found))
+            print_json(salvaging.to_salvage_list_document(found))
         else:
-            say(salvaging.table(found, screen(config.color)))
+            print_lines(salvaging.render_salvage_table(found, detect_screen(config.color)))
         return 0
-    remains = salvaging.remains(session, places)
+    remains = salvaging.find_remains(session, places)
     if as_json:
-        dump(salvaging.document(remains))
+        print_json(salvaging.to_remains_document(remains))
     elif output:
-        salvaging.write_markdown(remains, output)
+        salvaging.write_remains_markdown(remains, output)
     elif as_session:
-        salvaging.write_session(remains)
+        salvaging.write_salvaged_session(remains)
     else:
-        say(salvaging.shown(remains, screen(config.color)))
+        print_lines(salvaging.render_remains(remains, detect_screen(config.color)))
     return 0

@@ -9,61 +9,61 @@ from typing import Any, NamedTuple
 
 from turnlog.cli import when
 from turnlog.cli.config import data_dir
-from turnlog.cli.named import short_ids
-from turnlog.cli.output import encode, remark, say, write_raw
-from turnlog.cli.rows import titled_rows
-from turnlog.cli.terminal import Screen, line, pad
-from turnlog.edit.salvage import Origin, prompts, rebuilt
+from turnlog.cli.named import shorten_ids
+from turnlog.cli.output import encode_json, print_lines, print_remark, write_raw
+from turnlog.cli.rows import render_titled_rows
+from turnlog.cli.terminal import TerminalScreen, pad_to_cells, to_visible_line
+from turnlog.edit.salvage import SalvageOrigin, rebuild_session, select_prompts
 from turnlog.edit.trash.trash import Trash
-from turnlog.entries.layout import session_files
-from turnlog.entries.writer import create
+from turnlog.entries.layout import list_session_files
+from turnlog.entries.writer import create_file
 from turnlog.errors import Ambiguous, NotFound, TurnlogError
-from turnlog.render.figures import count
-from turnlog.session.clock import iso
-from turnlog.session.health.leftovers import Kin, Leftover, kin, leftovers
+from turnlog.render.figures import format_count
+from turnlog.session.clock import to_iso_time
+from turnlog.session.health.leftovers import KinSession, Leftover, find_kin_sessions, list_leftovers
 from turnlog.store.archive.archive import Archive
 
-_LONGEST = 300
+_MAX_PROMPT_CHARS = 300
 _DEFINITION = (
     "Newest first. Prompts: lines of history.jsonl; files: what else carries the session's id. trash, archive: the"
     " whole session is still there, and `turnlog undelete` or `turnlog archive restore` brings it back."
 )
 
 
-class Better(NamedTuple):
+class WholeCopies(NamedTuple):
     """Where whole sessions are still to be had."""
 
     trash: set[str]
     archive: set[str]
 
-    def place(self, session_id: str) -> str | None:
+    def find_place(self, session_id: str) -> str | None:
         """trash, archive or None."""
         return "trash" if session_id in self.trash else "archive" if session_id in self.archive else None
 
 
-class Remains(NamedTuple):
+class SessionRemains(NamedTuple):
     """All that is known of one session that is gone."""
 
     item: Leftover
     better: str | None
-    kin: list[Kin]
+    kin: list[KinSession]
 
 
-class Everything(NamedTuple):
+class AllRemains(NamedTuple):
     """All sessions that are gone."""
 
     items: list[Leftover]
-    better: Better
+    better: WholeCopies
 
 
-def everything(places: list[Path]) -> Everything:
+def find_all_remains(places: list[Path]) -> AllRemains:
     """The sessions of this machine of which something is left but the transcript."""
-    return Everything([item for folder in places for item in leftovers(folder)], _better())
+    return AllRemains([item for folder in places for item in list_leftovers(folder)], _find_whole_copies())
 
 
-def remains(name: str, places: list[Path]) -> Remains:
+def find_remains(name: str, places: list[Path]) -> SessionRemains:
     """What is left of the one session that the start of an id means."""
-    found, better = everything(places)
+    found, better = find_all_remains(places)
     meant = [item for item in found if name and item.session_id.startswith(name.lower())]
     if not meant:
         raise NotFound(f"nothing is left of a session {name!r} whose transcript is gone; `turnlog salvage` lists them")
@@ -71,64 +71,64 @@ def remains(name: str, places: list[Path]) -> Remains:
         ids = ", ".join(item.session_id for item in meant[:5])
         raise Ambiguous(f"{name!r} fits {len(meant)} sessions: {ids}; give more of the id")
     one = meant[0]
-    files = [item for folder in places for item in session_files(folder)]
-    return Remains(one, better.place(one.session_id), kin(one.session_id, files))
+    files = [item for folder in places for item in list_session_files(folder)]
+    return SessionRemains(one, better.find_place(one.session_id), find_kin_sessions(one.session_id, files))
 
 
-def _better() -> Better:
-    trash = {entry.manifest.session_id.lower() for entry in Trash(data_dir() / "trash").listed().entries}
-    return Better(trash, {identity.lower() for identity in Archive(data_dir()).ids()})
+def _find_whole_copies() -> WholeCopies:
+    trash = {entry.manifest.session_id.lower() for entry in Trash(data_dir() / "trash").list_entries().entries}
+    return WholeCopies(trash, {identity.lower() for identity in Archive(data_dir()).list_ids()})
 
 
 # -- for people
 
 
-def table(found: Everything, screen: Screen) -> Iterator[str]:
+def render_salvage_table(found: AllRemains, screen: TerminalScreen) -> Iterator[str]:
     """The sessions that are gone, one a line."""
-    ids = short_ids([item.session_id for item in found.items])
-    rows = [_cells(item, ids[item.session_id], found.better) for item in found.items]
-    yield from titled_rows(rows, screen, numbers={2, 3}, spare=(3, 4))
+    ids = shorten_ids([item.session_id for item in found.items])
+    rows = [_build_cells(item, ids[item.session_id], found.better) for item in found.items]
+    yield from render_titled_rows(rows, screen, numbers={2, 3}, spare=(3, 4))
     if rows:
         yield ""
-        yield from screen.prose(_DEFINITION)
+        yield from screen.wrap_prose(_DEFINITION)
     else:
-        remark("No session is gone that left anything behind.")
+        print_remark("No session is gone that left anything behind.")
 
 
-def _cells(item: Leftover, short: str, better: Better) -> tuple[str, str, str, str, str, str]:
-    time = when.absolute(item.last.timestamp()) if item.last else "–"
-    first = line(item.typed[0].text[:_LONGEST]) if item.typed else "(nothing that was typed)"
-    amounts = count(len(item.typed), "prompt"), count(item.files, "file")
-    return short, time, *amounts, better.place(item.session_id) or "", first
+def _build_cells(item: Leftover, short: str, better: WholeCopies) -> tuple[str, str, str, str, str, str]:
+    time = when.format_epoch_time(item.last_typed_at.timestamp()) if item.last_typed_at else "–"
+    first = to_visible_line(item.typed[0].text[:_MAX_PROMPT_CHARS]) if item.typed else "(nothing that was typed)"
+    amounts = format_count(len(item.typed), "prompt"), format_count(item.file_count, "file")
+    return short, time, *amounts, better.find_place(item.session_id) or "", first
 
 
-def shown(found: Remains, screen: Screen) -> Iterator[str]:
+def render_remains(found: SessionRemains, screen: TerminalScreen) -> Iterator[str]:
     """The parts of one session that is gone."""
     item = found.item
-    yield screen.paint(line(item.session_id), "bold")
-    yield line(f"project: {item.project or item.project_dir or 'not known'}")
-    if words := _advice(found):
-        yield screen.paint(line(words), "green")
+    yield screen.paint(to_visible_line(item.session_id), "bold")
+    yield to_visible_line(f"project: {item.project or item.project_dir or 'not known'}")
+    if words := _suggest_whole_copy(found):
+        yield screen.paint(to_visible_line(words), "green")
     for typed in item.typed:
-        time = when.absolute(typed.time.timestamp()) if typed.time else "–"
-        yield f"  {pad(time, 16)}  {line(typed.text[:_LONGEST])}"
-    for name, paths in _parts(item).items():
+        time = when.format_epoch_time(typed.time.timestamp()) if typed.time else "–"
+        yield f"  {pad_to_cells(time, 16)}  {to_visible_line(typed.text[:_MAX_PROMPT_CHARS])}"
+    for name, paths in _group_files(item).items():
         yield f"{name}: {len(paths):,}"
-        yield from (f"  {line(str(path))}" for path in paths)
+        yield from (f"  {to_visible_line(str(path))}" for path in paths)
     if found.kin:
         yield "sessions with entries of it:"
-        yield from (f"  {line(str(one.path))}  ({_entries(one)})" for one in found.kin)
-    can = len(prompts(item.typed))
-    too = f"; --session makes a session of {count(can, 'prompt')}" if can else ""
+        yield from (f"  {to_visible_line(str(one.path))}  ({_count_entries(one)})" for one in found.kin)
+    can = len(select_prompts(item.typed))
+    too = f"; --session makes a session of {format_count(can, 'prompt')}" if can else ""
     yield ""
     yield f"`turnlog salvage {item.session_id} -o FILE` writes this down{too}."
 
 
-def _entries(one: Kin) -> str:
+def _count_entries(one: KinSession) -> str:
     return "1 entry" if one.entries == 1 else f"{one.entries:,} entries"
 
 
-def _advice(found: Remains) -> str | None:
+def _suggest_whole_copy(found: SessionRemains) -> str | None:
     """What is better than salvaging."""
     name = found.item.session_id
     if found.better == "trash":
@@ -138,7 +138,7 @@ def _advice(found: Remains) -> str | None:
     return None
 
 
-def _parts(item: Leftover) -> dict[str, tuple[Path, ...]]:
+def _group_files(item: Leftover) -> dict[str, tuple[Path, ...]]:
     """The files that are left, by what they are."""
     rest = item.rest
     found = {
@@ -155,28 +155,28 @@ def _parts(item: Leftover) -> dict[str, tuple[Path, ...]]:
 # -- for programs
 
 
-def list_document(found: Everything) -> dict[str, Any]:
+def to_salvage_list_document(found: AllRemains) -> dict[str, Any]:
     """The sessions that are gone as a JSON document."""
-    return {"sessions": [_summary(item, found.better.place(item.session_id)) for item in found.items]}
+    return {"sessions": [_to_summary_document(item, found.better.find_place(item.session_id)) for item in found.items]}
 
 
-def document(found: Remains) -> dict[str, Any]:
+def to_remains_document(found: SessionRemains) -> dict[str, Any]:
     """One session that is gone as a JSON document."""
     item = found.item
-    typed = [{"text": one.text, "time": iso(one.time) if one.time else None} for one in item.typed]
-    parts = [{"kind": name, "path": str(path)} for name, paths in _parts(item).items() for path in paths]
+    typed = [{"text": one.text, "time": to_iso_time(one.time) if one.time else None} for one in item.typed]
+    parts = [{"kind": name, "path": str(path)} for name, paths in _group_files(item).items() for path in paths]
     related = [{"path": str(one.path), "entries": one.entries} for one in found.kin]
-    return {**_summary(item, found.better), "typed": typed, "parts": parts, "kin": related}
+    return {**_to_summary_document(item, found.better), "typed": typed, "parts": parts, "kin": related}
 
 
-def _summary(item: Leftover, better: str | None) -> dict[str, Any]:
+def _to_summary_document(item: Leftover, better: str | None) -> dict[str, Any]:
     return {
         "session_id": item.session_id,
         "config_dir": str(item.config_dir),
         "project": item.project,
-        "last": iso(item.last) if item.last else None,
+        "last": to_iso_time(item.last_typed_at) if item.last_typed_at else None,
         "prompts": len(item.typed),
-        "files": item.files,
+        "files": item.file_count,
         "better": better,
     }
 
@@ -184,9 +184,9 @@ def _summary(item: Leftover, better: str | None) -> dict[str, Any]:
 # -- writing
 
 
-def write_markdown(found: Remains, output: str) -> None:
+def write_remains_markdown(found: SessionRemains, output: str) -> None:
     """Write down what is left."""
-    text = "".join(f"{part}\n" for part in _markdown(found)).encode("utf-8", "replace")
+    text = "".join(f"{part}\n" for part in _render_markdown(found)).encode("utf-8", "replace")
     if output == "-":
         write_raw(text.splitlines(keepends=True))
         return
@@ -197,42 +197,44 @@ def write_markdown(found: Remains, output: str) -> None:
         raise TurnlogError(f"{output}: stands there already; nothing was written") from None
     except OSError as error:
         raise TurnlogError(f"{output}: {error.strerror or error}; nothing was written") from None
-    say([line(f"Wrote {output}: {count(len(found.item.typed), 'prompt')}")])
+    print_lines([to_visible_line(f"Wrote {output}: {format_count(len(found.item.typed), 'prompt')}")])
 
 
-def _markdown(found: Remains) -> Iterator[str]:
+def _render_markdown(found: SessionRemains) -> Iterator[str]:
     item = found.item
     yield f"# What is left of session {item.session_id}"
     yield ""
     project = item.project or item.project_dir or "not known"
     yield f"Project: {project}. The transcript is gone, and with it the answers."
     for number, typed in enumerate(item.typed, 1):
-        time = f" · {when.absolute(typed.time.timestamp())}" if typed.time else ""
+        time = f" · {when.format_epoch_time(typed.time.timestamp())}" if typed.time else ""
         yield f"\n## {number}{time}\n"
         yield from (f"> {part}" for part in typed.text.splitlines())
-    for name, paths in _parts(item).items():
+    for name, paths in _group_files(item).items():
         yield f"\n## {name.capitalize()}\n"
         yield from (f"- `{path}`" for path in paths)
     if found.kin:
         yield "\n## Sessions with entries of it\n"
-        yield from (f"- `{one.path}` ({_entries(one)})" for one in found.kin)
+        yield from (f"- `{one.path}` ({_count_entries(one)})" for one in found.kin)
 
 
-def write_session(found: Remains) -> None:
+def write_salvaged_session(found: SessionRemains) -> None:
     """Write a new session with what was typed."""
     item = found.item
-    if words := _advice(found):
+    if words := _suggest_whole_copy(found):
         raise TurnlogError(f"{words} Nothing was written.")
     if item.project_dir is None or item.project is None:
         raise TurnlogError(f"{item.session_id}: nothing says which project it was of; -o writes down what is left")
     name = str(uuid.uuid4())
-    rows = rebuilt(Origin(item.session_id, item.project), item.typed, name, lambda: str(uuid.uuid4()))
+    rows = rebuild_session(SalvageOrigin(item.session_id, item.project), item.typed, name, lambda: str(uuid.uuid4()))
     if not rows:
         raise TurnlogError(f"{item.session_id}: nothing that was said to the model is left; -o writes down the rest")
     item.project_dir.mkdir(parents=True, exist_ok=True)
     path = item.project_dir / f"{name}.jsonl"
-    create(path, b"".join(encode(row) + b"\n" for row in rows), root=item.config_dir / "projects")
-    said = len(prompts(item.typed))
+    create_file(path, b"".join(encode_json(row) + b"\n" for row in rows), root=item.config_dir / "projects")
+    said = len(select_prompts(item.typed))
     each = ", each" if said > 1 else ""
-    say([line(f"Wrote {path}: {count(said, 'prompt')}{each} with a note that its answer is lost.")])
-    say([line(f"Resume it with: claude --resume {name}")])
+    print_lines(
+        [to_visible_line(f"Wrote {path}: {format_count(said, 'prompt')}{each} with a note that its answer is lost.")]
+    )
+    print_lines([to_visible_line(f"Resume it with: claude --resume {name}")])

@@ -8,26 +8,28 @@ import time
 import apsw
 
 from turnlog.cli.config import data_dir
-from turnlog.store.search.needle import Needle
-from turnlog.store.search.query import Query
-from turnlog.store.search.scanning import LookedFor, Outcome
-from turnlog.store.search.scanning import scanned as scanned_files
-from turnlog.store.search.search import Wish
-from turnlog.store.search.source import Source
+from turnlog.store.search.needle import SearchNeedle
+from turnlog.store.search.query import SearchQuery
+from turnlog.store.search.scanning import ScanOutcome, ScanRequest
+from turnlog.store.search.scanning import scan_indexed_files as scanned_files
+from turnlog.store.search.search import SearchOptions
+from turnlog.store.search.source import IndexSource
 
-_PATIENCE = 0.4
+_BAR_DELAY_SECONDS = 0.4
 
 
-def scanned(db: apsw.Connection, needle: Needle, query: Query | None, wish: Wish) -> Outcome:
+def scan_with_progress(
+    db: apsw.Connection, needle: SearchNeedle, query: SearchQuery | None, wish: SearchOptions
+) -> ScanOutcome:
     """Look through the files that the filters of a query name."""
-    bar = _Bar()
+    bar = _ScanBar()
     try:
-        return scanned_files(db, Source(data_dir()), LookedFor(needle, query), wish, bar.show)
+        return scanned_files(db, IndexSource(data_dir()), ScanRequest(needle, query), wish, bar.show)
     finally:
         bar.clear()
 
 
-class _Bar:
+class _ScanBar:
     """How far the scan is, on a terminal."""
 
     def __init__(self) -> None:
@@ -35,7 +37,7 @@ class _Bar:
         self.is_shown = False
 
     def show(self, done: int, total: int) -> None:
-        if sys.stderr is None or not sys.stderr.isatty() or time.monotonic() - self.start < _PATIENCE:
+        if sys.stderr is None or not sys.stderr.isatty() or time.monotonic() - self.start < _BAR_DELAY_SECONDS:
             return
         words = f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB searched  (Ctrl-C shows what was found)"
         sys.stderr.write(f"\r\x1b[2K{words}")

@@ -8,7 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from turnlog.cli.config import Config
-    from turnlog.cli.search.hits import Page
+    from turnlog.cli.search.hits import SearchOutput
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
@@ -52,10 +52,10 @@ def search(
       turnlog search --substring '=> {' project:webshop
       turnlog search --regex 'TODO\\(\\w+\\)' --json
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.search.hits import Page, explain
+    from turnlog.cli.config import load_config
+    from turnlog.cli.search.hits import SearchOutput, explain_query_error
     from turnlog.errors import UsageError
-    from turnlog.store.search.search import Wish
+    from turnlog.store.search.search import SearchOptions
     from turnlog.store.search.syntax import QueryError
 
     if words == ("-h",):
@@ -65,42 +65,44 @@ def search(
         raise UsageError("nothing to search for; say it as in `turnlog search cent rounding`")
     if substring is not None and regex is not None:
         raise UsageError("--substring and --regex: one of them is enough")
-    wish = Wish(limit, hits, sort == "newest", context)
-    page = Page(" ".join(words), wish, as_json)
+    wish = SearchOptions(limit, hits, sort == "newest", context)
+    page = SearchOutput(" ".join(words), wish, as_json)
     try:
         if substring is None and regex is None:
-            return _search(page, load(), other)
-        return _scan(page, load(), substring, regex, other)
+            return _search_index(page, load_config(), other)
+        return _scan_files(page, load_config(), substring, regex, other)
     except QueryError as error:
-        explain(error)
+        explain_query_error(error)
         return error.exit_status
 
 
-def _search(page: Page, config: Config, other: bool) -> int:
+def _search_index(page: SearchOutput, config: Config, other: bool) -> int:
     from turnlog.cli.config import data_dir
-    from turnlog.cli.stored import opened, opened_others
+    from turnlog.cli.stored import open_refreshed_index, opened_others
     from turnlog.store.search.fallback import search_loosely
-    from turnlog.store.search.query import parse
-    from turnlog.store.search.source import Source
+    from turnlog.store.search.query import parse_query
+    from turnlog.store.search.source import IndexSource
 
-    query = parse(page.query)
-    with (opened_others if other else opened)(config) as (store, done):
-        page.searched(store.db, done, query)
-        found = search_loosely(store.db, query, page.wish_on(config), Source(data_dir()).at, page.trash)
-        page.show(found)
+    query = parse_query(page.query)
+    with (opened_others if other else open_refreshed_index)(config) as (store, done):
+        page.note_scope(store.db, done, query)
+        found = search_loosely(
+            store.db, query, page.fit_to_terminal(config), IndexSource(data_dir()).read_passage, page.trash
+        )
+        page.print_results(found)
     return 0
 
 
-def _scan(page: Page, config: Config, substring: str | None, regex: str | None, other: bool) -> int:
-    from turnlog.cli.search.scanning import scanned
-    from turnlog.cli.stored import opened, opened_others
+def _scan_files(page: SearchOutput, config: Config, substring: str | None, regex: str | None, other: bool) -> int:
+    from turnlog.cli.search.scanning import scan_with_progress
+    from turnlog.cli.stored import open_refreshed_index, opened_others
     from turnlog.store.search import needle
-    from turnlog.store.search.query import parse
+    from turnlog.store.search.query import parse_query
 
-    wanted = needle.substring(substring) if substring is not None else needle.regex(regex or "")
-    query = parse(page.query) if page.query.strip() else None
-    with (opened_others if other else opened)(config) as (store, done):
-        page.searched(store.db, done, query)
-        found, result = scanned(store.db, wanted, query, page.wish_on(config))
-        page.show(found, result)
+    wanted = needle.build_text_needle(substring) if substring is not None else needle.build_regex_needle(regex or "")
+    query = parse_query(page.query) if page.query.strip() else None
+    with (opened_others if other else open_refreshed_index)(config) as (store, done):
+        page.note_scope(store.db, done, query)
+        found, result = scan_with_progress(store.db, wanted, query, page.fit_to_terminal(config))
+        page.print_results(found, result)
     return 130 if result.is_interrupted else 0

@@ -8,20 +8,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.cli import when
 from turnlog.cli.config import data_dir
-from turnlog.cli.named import short_ids
-from turnlog.cli.sessions.catalogue import belongs
-from turnlog.cli.terminal import Screen, cut, line, width
-from turnlog.render.figures import count
-from turnlog.session.clock import moment
-from turnlog.store.insight.family import Node, Project, Row, rows, shared, tree
-from turnlog.store.insight.worktrees import worktrees
-from turnlog.store.scope import known_projects
+from turnlog.cli.named import shorten_ids
+from turnlog.cli.sessions.catalogue import is_in_project
+from turnlog.cli.terminal import TerminalScreen, cut_to_cells, measure_width, to_visible_line
+from turnlog.render.figures import format_count
+from turnlog.session.clock import parse_timestamp
+from turnlog.store.insight.family import (
+    FamilyNode,
+    FamilyRow,
+    ProjectTree,
+    build_project_trees,
+    iter_shared_messages,
+    list_family_rows,
+)
+from turnlog.store.insight.worktrees import find_worktrees
+from turnlog.store.scope import require_projects
 
 if TYPE_CHECKING:
     import apsw
 
-_LONGEST = 300
-_TITLE_CELLS = 12
+_MAX_TITLE_CHARS = 300
+_MIN_TITLE_CELLS = 12
 """A title has at least so many cells of a line."""
 _DEFINITION = (
     "Newest first. Prompts: entries that hold what a person typed. Below a session stands what came from it: a fork"
@@ -30,55 +37,57 @@ _DEFINITION = (
 )
 
 
-class Forest(NamedTuple):
+class ProjectForest(NamedTuple):
     """All projects that are to be shown."""
 
-    projects: list[Project]
+    projects: list[ProjectTree]
     hidden: int
     """How many files without a conversation were left out."""
 
 
-def forest(db: apsw.Connection, project: str | None = None, everything: bool = False) -> Forest:
+def build_project_forest(db: apsw.Connection, project: str | None = None, everything: bool = False) -> ProjectForest:
     """Projects with their sessions, out of the index; `UsageError` if no session has such a project."""
-    found = [row for row in rows(db) if project is None or _belongs(row, project)]
+    found = [row for row in list_family_rows(db) if project is None or _is_row_in_project(row, project)]
     if project is not None and not found:
-        known_projects(db, project)
+        require_projects(db, project)
     kept = [row for row in found if row.talks or everything]
-    homes = worktrees(row.cwd for row in kept if row.cwd)
-    return Forest(tree(kept, shared(db), homes, _archived()), len(found) - len(kept))
+    homes = find_worktrees(row.cwd for row in kept if row.cwd)
+    return ProjectForest(
+        build_project_trees(kept, iter_shared_messages(db), homes, _list_archived_ids()), len(found) - len(kept)
+    )
 
 
-def _belongs(row: Row, project: str) -> bool:
-    return belongs(row.cwd, project) or (row.cwd is None and project.casefold() in row.folder.casefold())
+def _is_row_in_project(row: FamilyRow, project: str) -> bool:
+    return is_in_project(row.cwd, project) or (row.cwd is None and project.casefold() in row.folder.casefold())
 
 
-def _archived() -> set[str]:
+def _list_archived_ids() -> set[str]:
     """The sessions that the archive holds."""
     from turnlog.store.archive.archive import Archive
 
-    return Archive(data_dir()).ids()
+    return Archive(data_dir()).list_ids()
 
 
-def lines(found: Forest, screen: Screen) -> Iterator[str]:
+def render_forest(found: ProjectForest, screen: TerminalScreen) -> Iterator[str]:
     """The tree as lines; on a terminal, cut to its width."""
     now = datetime.now(UTC)
-    ids = short_ids([node.row.session_id for project in found.projects for node, _ in _walk(project)])
+    ids = shorten_ids([node.row.session_id for project in found.projects for node, _ in _walk_sessions(project)])
     for project in found.projects:
-        head = screen.fit(line(project.path), 16)
-        yield screen.paint(head, "bold") + screen.paint(f"  {_amount(project)}", "dim")
-        for node, branch in _walk(project):
-            yield _node(node, branch, ids, screen, now)
+        head = screen.fit(to_visible_line(project.path), 16)
+        yield screen.paint(head, "bold") + screen.paint(f"  {_describe_amount(project)}", "dim")
+        for node, branch in _walk_sessions(project):
+            yield _render_node(node, branch, ids, screen, now)
         yield ""
     if found.projects:
-        yield from screen.prose(_DEFINITION, "dim")
+        yield from screen.wrap_prose(_DEFINITION, "dim")
 
 
-def _amount(project: Project) -> str:
-    trees = {node.worktree for node, _ in _walk(project) if node.worktree}
-    return count(project.total, "session") + (f", {count(len(trees), 'worktree')}" if trees else "")
+def _describe_amount(project: ProjectTree) -> str:
+    trees = {node.worktree for node, _ in _walk_sessions(project) if node.worktree}
+    return format_count(project.total, "session") + (f", {format_count(len(trees), 'worktree')}" if trees else "")
 
 
-def _walk(project: Project) -> Iterator[tuple[Node, str]]:
+def _walk_sessions(project: ProjectTree) -> Iterator[tuple[FamilyNode, str]]:
     """Each session of a project with the branches that lead to it."""
     stack = [(node, "", number == 1) for number, node in enumerate(reversed(project.sessions), 1)]
     while stack:
@@ -88,16 +97,19 @@ def _walk(project: Project) -> Iterator[tuple[Node, str]]:
         stack += [(child, deeper, number == 1) for number, child in enumerate(reversed(node.children), 1)]
 
 
-def _node(node: Node, branch: str, ids: dict[str, str], screen: Screen, now: datetime) -> str:
+def _render_node(node: FamilyNode, branch: str, ids: dict[str, str], screen: TerminalScreen, now: datetime) -> str:
     short = ids[node.row.session_id]
-    facts = f"  {_time(node.row, screen, now)}  {when.size(node.row.size)}, {count(node.row.prompts, 'prompt')}  "
-    notes = "".join(f"  [{note}]" for note in _notes(node, ids))
-    title = line((node.row.title or "")[:_LONGEST]) or "(no title)"
+    facts = (
+        f"  {_format_time(node.row, screen, now)}  {when.format_size(node.row.size)}, "
+        f"{format_count(node.row.prompts, 'prompt')}  "
+    )
+    notes = "".join(f"  [{note}]" for note in _list_notes(node, ids))
+    title = to_visible_line((node.row.title or "")[:_MAX_TITLE_CHARS]) or "(no title)"
     if screen.width is not None:
-        branch = _shallow(branch, screen.width // 3)
-        facts = cut(facts, max(screen.width - width(branch + short) - _TITLE_CELLS, 0))
-        notes = cut(notes, max(screen.width - width(branch + short + facts) - _TITLE_CELLS, 0))
-    taken = width(branch + short + facts + notes)
+        branch = _shorten_branch(branch, screen.width // 3)
+        facts = cut_to_cells(facts, max(screen.width - measure_width(branch + short) - _MIN_TITLE_CELLS, 0))
+        notes = cut_to_cells(notes, max(screen.width - measure_width(branch + short + facts) - _MIN_TITLE_CELLS, 0))
+    taken = measure_width(branch + short + facts + notes)
     return (
         screen.paint(branch, "dim")
         + screen.paint(short, "yellow")
@@ -107,37 +119,37 @@ def _node(node: Node, branch: str, ids: dict[str, str], screen: Screen, now: dat
     )
 
 
-def _shallow(branch: str, cells: int) -> str:
+def _shorten_branch(branch: str, cells: int) -> str:
     """The branches that lead to a session; of a deep one the last."""
-    return branch if width(branch) <= cells else "…" + branch[width(branch) - cells + 1 :]
+    return branch if measure_width(branch) <= cells else "…" + branch[measure_width(branch) - cells + 1 :]
 
 
-def _time(row: Row, screen: Screen, now: datetime) -> str:
-    found = moment(row.time)
+def _format_time(row: FamilyRow, screen: TerminalScreen, now: datetime) -> str:
+    found = parse_timestamp(row.time)
     if found is None:
         return "unknown time"
-    return when.ago(found.timestamp(), now) if screen.width else when.local(row.time)
+    return when.format_time_ago(found.timestamp(), now) if screen.width else when.format_client_time(row.time)
 
 
-def _notes(node: Node, ids: dict[str, str]) -> Iterator[str]:
+def _list_notes(node: FamilyNode, ids: dict[str, str]) -> Iterator[str]:
     row = node.row
     if node.origin is not None:
-        origin = line(node.origin.session_id[:_LONGEST])
+        origin = to_visible_line(node.origin.session_id[:_MAX_TITLE_CHARS])
         common = f", {node.origin.shared} shared" if node.origin.shared else ""
         yield f"{node.origin.relation} of {ids.get(origin, origin[:8])}{common}"
     if node.worktree:
-        yield f"worktree {line(node.worktree[:_LONGEST])}"
+        yield f"worktree {to_visible_line(node.worktree[:_MAX_TITLE_CHARS])}"
     if row.tag:
-        yield f"#{line(row.tag[:_LONGEST])}"
+        yield f"#{to_visible_line(row.tag[:_MAX_TITLE_CHARS])}"
     if row.agents:
-        yield count(row.agents, "sub-agent")
+        yield format_count(row.agents, "sub-agent")
     if row.is_gone:
         yield "deleted, archived" if node.is_archived else "deleted"
     elif node.is_archived:
         yield "archived"
 
 
-def document(found: Forest) -> dict[str, Any]:
+def to_forest_document(found: ProjectForest) -> dict[str, Any]:
     """The tree as a JSON document."""
     return {
         "projects": [
@@ -146,7 +158,7 @@ def document(found: Forest) -> dict[str, Any]:
                 "folders": project.folders,
                 "total": project.total,
                 "ended": project.ended,
-                "sessions": [_described(node) for node in project.sessions],
+                "sessions": [_to_node_document(node) for node in project.sessions],
             }
             for project in found.projects
         ],
@@ -154,7 +166,7 @@ def document(found: Forest) -> dict[str, Any]:
     }
 
 
-def _described(node: Node) -> dict[str, Any]:
+def _to_node_document(node: FamilyNode) -> dict[str, Any]:
     row, origin = node.row, node.origin
     return {
         "session_id": row.session_id,
@@ -178,5 +190,5 @@ def _described(node: Node) -> dict[str, Any]:
             "known": origin.file is not None,
             "shared": origin.shared,
         },
-        "children": [_described(child) for child in node.children],
+        "children": [_to_node_document(child) for child in node.children],
     }

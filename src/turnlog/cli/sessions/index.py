@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from turnlog.cli.config import Config
-    from turnlog.store.index.refresh import Refreshed
-    from turnlog.store.store import Status, Store
+    from turnlog.store.index.refresh import RefreshResult
+    from turnlog.store.store import IndexStatus, Store
 
-ACTIONS = ("status", "rebuild", "verify", "vacuum")
+INDEX_ACTIONS = ("status", "rebuild", "verify", "vacuum")
 
 
 @click.command()
-@click.argument("action", type=click.Choice(ACTIONS), required=False)
+@click.argument("action", type=click.Choice(INDEX_ACTIONS), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def index(action: str | None, as_json: bool) -> int:
     """Bring the index of all sessions up to date, and say what it holds.
@@ -39,99 +39,101 @@ def index(action: str | None, as_json: bool) -> int:
       turnlog index verify
       turnlog index status --json | jq .size
     """
-    from turnlog.cli.config import load
+    from turnlog.cli.config import load_config
 
-    config = load()
+    config = load_config()
     if action == "verify":
-        return _verify(config, as_json)
-    _report(config, action, as_json)
+        return _verify_index(config, as_json)
+    _print_report(config, action, as_json)
     return 0
 
 
-def _report(config: Config, action: str | None, as_json: bool) -> None:
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.stored import adopted, opened, refreshed
-    from turnlog.store.index.changes import read_others
+def _print_report(config: Config, action: str | None, as_json: bool) -> None:
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.stored import adopt_archived_sessions, open_refreshed_index, refresh_index_with_bar
+    from turnlog.store.index.changes import read_other_file_count
 
-    with opened(config, fresh=action is None) as (store, done):
+    with open_refreshed_index(config, fresh=action is None) as (store, done):
         if action == "rebuild":
             places = _places(config)
-            _emptied(store, places)
-            done = refreshed(store, places)
-            adopted(store, places)
+            _empty_index(store, places)
+            done = refresh_index_with_bar(store, places)
+            adopt_archived_sessions(store, places)
         elif action == "vacuum":
-            from turnlog.store.index.upkeep import tidy
+            from turnlog.store.index.upkeep import tidy_index
 
-            _without_others(store, lambda: tidy(store.db))
-        status, others = store.status(), read_others(store.db)
+            _run_locked(store, lambda: tidy_index(store.db))
+        status, others = store.status(), read_other_file_count(store.db)
     if as_json:
-        dump(_document(status, done))
+        print_json(_to_status_document(status, done))
     else:
-        say(_lines(status, done, others))
+        print_lines(_render_status(status, done, others))
 
 
 def _places(config: Config) -> list[Path]:
-    from turnlog.cli.named import folders
+    from turnlog.cli.named import list_config_folders
 
-    return [folder.absolute() for folder in folders(config)]
+    return [folder.absolute() for folder in list_config_folders(config)]
 
 
-def _emptied(store: Store, places: list[Path]) -> None:
+def _empty_index(store: Store, places: list[Path]) -> None:
     import apsw
 
-    from turnlog.store.index.upkeep import empty
+    from turnlog.store.index.upkeep import empty_index
 
     try:
-        _without_others(store, lambda: empty(store.db, places))
+        _run_locked(store, lambda: empty_index(store.db, places))
     except apsw.Error as error:
         if not store.shows_damage(error):
             raise
-        store.begin_again(error)
+        store.recreate_index(error)
 
 
-def _without_others(store: Store, act: Any) -> None:
+def _run_locked(store: Store, act: Any) -> None:
     from turnlog.errors import TurnlogError
-    from turnlog.store.lock import locked
+    from turnlog.store.lock import try_lock_file
 
-    with locked(store.lock) as is_ours:
+    with try_lock_file(store.lock) as is_ours:
         if not is_ours:
             raise TurnlogError(f"{store.path}: another turnlog is bringing the index up to date; try again later")
         act()
 
 
-def _verify(config: Config, as_json: bool) -> int:
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.stored import opened
-    from turnlog.cli.terminal import line
-    from turnlog.render.figures import count
-    from turnlog.store.damage import DAMAGED
-    from turnlog.store.index.upkeep import Difference, compare_with_disk, verify
+def _verify_index(config: Config, as_json: bool) -> int:
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.stored import open_refreshed_index
+    from turnlog.cli.terminal import to_visible_line
+    from turnlog.render.figures import format_count
+    from turnlog.store.damage import DAMAGE_ERRORS
+    from turnlog.store.index.upkeep import DiskDifference, compare_with_disk, verify_index
     from turnlog.store.index.write import count_cut_texts
 
-    with opened(config, fresh=False) as (store, _):
-        faults = list(verify(store.db))
-        path, disk, cut_texts = str(store.path), Difference([], [], 0), 0
-        with suppress(*DAMAGED):  # `verify` has said so
+    with open_refreshed_index(config, fresh=False) as (store, _):
+        faults = list(verify_index(store.db))
+        path, disk, cut_texts = str(store.path), DiskDifference([], [], 0), 0
+        with suppress(*DAMAGE_ERRORS):  # `verify` has said so
             disk, cut_texts = compare_with_disk(store.db, _places(config)), count_cut_texts(store.db)
     faults += disk.faults
     if as_json:
-        dump(
+        print_json(
             {"path": path, "faults": faults, "unlisted": disk.unlisted, "waiting": disk.waiting, "cut_texts": cut_texts}
         )
     else:
-        say(map(line, faults))
-        say(line(f"{place}; its files were not compared") for place in disk.unlisted)
+        print_lines(map(to_visible_line, faults))
+        print_lines(to_visible_line(f"{place}; its files were not compared") for place in disk.unlisted)
         if disk.waiting:
-            say([f"{disk.waiting:,} files came or went since the last command; the next one reads them."])
+            print_lines([f"{disk.waiting:,} files came or went since the last command; the next one reads them."])
         if cut_texts:
-            say([f"{count(cut_texts, 'text')} longer than 32 million characters: the index has the beginning."])
-        say(["`turnlog index rebuild` makes it again."] if faults else [])
+            print_lines(
+                [f"{format_count(cut_texts, 'text')} longer than 32 million characters: the index has the beginning."]
+            )
+        print_lines(["`turnlog index rebuild` makes it again."] if faults else [])
         if not faults and not disk.unlisted:
-            say([line(f"{path}: nothing wrong")])
+            print_lines([to_visible_line(f"{path}: nothing wrong")])
     return 1 if faults or disk.unlisted else 0
 
 
-def _document(status: Status, done: Refreshed) -> dict[str, Any]:
+def _to_status_document(status: IndexStatus, done: RefreshResult) -> dict[str, Any]:
     return status._asdict() | {
         "refreshed": {
             "files": done.files,
@@ -146,32 +148,38 @@ def _document(status: Status, done: Refreshed) -> dict[str, Any]:
     }
 
 
-def _lines(status: Status, done: Refreshed, others: int) -> list[str]:
+def _render_status(status: IndexStatus, done: RefreshResult, others: int) -> list[str]:
     from turnlog.cli import when
-    from turnlog.cli.terminal import line
-    from turnlog.render.figures import count
+    from turnlog.cli.terminal import to_visible_line
+    from turnlog.render.figures import format_count
 
     gone = f", {status.gone} of them deleted since" if status.gone else ""
     uncounted = []
     if status.without_conversation:
-        uncounted.append(f"{count(status.without_conversation, 'file')} without a conversation")
+        uncounted.append(f"{format_count(status.without_conversation, 'file')} without a conversation")
     if status.without_transcript:
-        uncounted.append(f"{count(status.without_transcript, 'session')} of which only sub-agents are there")
+        uncounted.append(f"{format_count(status.without_transcript, 'session')} of which only sub-agents are there")
     found = [
-        line(status.path),
-        f"{status.sessions:,} sessions in {status.files:,} files{gone}; {when.size(status.read)} of text and data",
+        to_visible_line(status.path),
+        (
+            f"{status.sessions:,} sessions in {status.files:,} files{gone}; {when.format_size(status.read)} of text "
+            f"and data"
+        ),
         f"{status.texts:,} texts, {status.messages:,} answers, {status.calls:,} calls",
-        f"{when.size(status.size)} on disk",
+        f"{when.format_size(status.size)} on disk",
     ]
     found[2:2] = [f"not counted: {words}" for words in uncounted]
     if not status.files:
         found.append("nothing is in it yet; `turnlog index` reads the sessions of this machine")
     elif status.unread and not done.left:
-        found.append(f"{count(status.unread, 'file')} not in it yet; `turnlog index` goes on with what is missing")
+        found.append(
+            f"{format_count(status.unread, 'file')} not in it yet; `turnlog index` goes on with what is missing"
+        )
     if others:
         found.append(
-            f"{count(others, '.jsonl file')} not in it: the name is not a session id; `turnlog ls --other` lists them"
+            f"{format_count(others, '.jsonl file')} not in it: the name is not a session id; `turnlog ls "
+            f"--other` lists them"
         )
     if done.files:
-        found.append(f"read {done.files:,} files, {when.size(done.bytes)}, in {done.seconds:.1f} s")
+        found.append(f"read {done.files:,} files, {when.format_size(done.bytes)}, in {done.seconds:.1f} s")
     return found

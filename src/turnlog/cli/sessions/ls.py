@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from turnlog.cli.sessions.catalogue import SessionPage
 
-TERMINAL_LIMIT = 50
+MAX_TERMINAL_SESSIONS = 50
 """How many sessions a terminal gets at a time unless the user says otherwise."""
 
 
@@ -37,37 +37,37 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, ot
       turnlog ls --project webshop      sessions of folders with such a name
       turnlog ls --json | jq -r '.sessions[0].path'
     """
-    from turnlog.cli.config import data_dir, load
-    from turnlog.cli.named import folders, short_ids, titles_in_index
-    from turnlog.cli.output import dump, mention_others, mention_unlisted, remark, say
-    from turnlog.cli.sessions.catalogue import catalogue, cut_page, document, table
-    from turnlog.cli.sessions.warning import warning
-    from turnlog.cli.terminal import screen
+    from turnlog.cli.config import data_dir, load_config
+    from turnlog.cli.named import list_config_folders, shorten_ids, titles_in_index
+    from turnlog.cli.output import mention_others, mention_unlisted, print_json, print_lines, print_remark
+    from turnlog.cli.sessions.catalogue import cut_page, load_catalogue, render_session_table, to_session_list_document
+    from turnlog.cli.sessions.warning import build_deletion_warning
+    from turnlog.cli.terminal import detect_screen
     from turnlog.entries.layout import is_session_id
 
-    config = load()
-    found = catalogue(folders(config), project, everything, other=other)
-    look = screen(config.color)
+    config = load_config()
+    found = load_catalogue(list_config_folders(config), project, everything, other=other)
+    look = detect_screen(config.color)
     if limit is None and look.width and not everything and not as_json:
-        limit = TERMINAL_LIMIT
+        limit = MAX_TERMINAL_SESSIONS
     page = cut_page(found, limit, number, titles_in_index(config))
     if found.is_demo:
-        remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
-    elif words := warning(found, data_dir()):
-        remark(words)
+        print_remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
+    elif words := build_deletion_warning(found, data_dir()):
+        print_remark(words)
     mention_unlisted(found.survey.unlisted)
     if as_json:
-        dump(document(page))
+        print_json(to_session_list_document(page))
         return
-    ids = short_ids([row.file.session_id for row in found.rows if is_session_id(row.file.session_id)])
-    say(table(page, ids, look))
-    for words in _remarks(page):
-        remark(words)
+    ids = shorten_ids([row.file.session_id for row in found.rows if is_session_id(row.file.session_id)])
+    print_lines(render_session_table(page, ids, look))
+    for words in _list_remarks(page):
+        print_remark(words)
     if not other:
         mention_others(len(page.survey.others))
 
 
-def _remarks(page: SessionPage) -> list[str]:
+def _list_remarks(page: SessionPage) -> list[str]:
     """What is not shown, and how to see it."""
     found = []
     if page.left:

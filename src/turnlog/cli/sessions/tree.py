@@ -22,21 +22,21 @@ def tree(project: str | None, everything: bool, as_json: bool) -> None:
       turnlog tree --project webshop
       turnlog tree --json | jq '.projects[].sessions[] | select(.children != [])'
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.output import dump, mention_others, remark, say
-    from turnlog.cli.sessions.forest import document, forest, lines
-    from turnlog.cli.stored import store
-    from turnlog.cli.terminal import screen
-    from turnlog.store.index.changes import read_others
+    from turnlog.cli.config import load_config
+    from turnlog.cli.output import mention_others, print_json, print_lines, print_remark
+    from turnlog.cli.sessions.forest import build_project_forest, render_forest, to_forest_document
+    from turnlog.cli.stored import open_index
+    from turnlog.cli.terminal import detect_screen
+    from turnlog.store.index.changes import read_other_file_count
 
-    config = load()
-    with store(config) as index:
-        found = forest(index.db, project, everything)
-        others = read_others(index.db)
+    config = load_config()
+    with open_index(config) as index:
+        found = build_project_forest(index.db, project, everything)
+        others = read_other_file_count(index.db)
     if as_json:
-        dump(document(found))
+        print_json(to_forest_document(found))
         return
-    say(lines(found, screen(config.color)))
+    print_lines(render_forest(found, detect_screen(config.color)))
     if found.hidden:
-        remark(f"{found.hidden} without a conversation not shown; --all shows them.")
+        print_remark(f"{found.hidden} without a conversation not shown; --all shows them.")
     mention_others(others)

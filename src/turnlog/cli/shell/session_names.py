@@ -34,22 +34,24 @@ def complete_sessions(command: click.Command) -> None:
 
 def offer_sessions(letters: str) -> list[CompletionItem]:
     """Short ids of the newest sessions whose id begins with some letters, or whose title holds them."""
-    from turnlog.cli.config import load
-    from turnlog.cli.named import folders, short_ids
-    from turnlog.cli.terminal import line
-    from turnlog.entries.peeks import look
-    from turnlog.session.find import LAST, listing
+    from turnlog.cli.config import load_config
+    from turnlog.cli.named import list_config_folders, shorten_ids
+    from turnlog.cli.terminal import to_visible_line
+    from turnlog.entries.peeks import peek_safely
+    from turnlog.session.find import LAST_SESSION_NAME, list_sessions_or_demo
 
-    files = sorted(listing(folders(load())).files, key=lambda item: -item.mtime_ns)
-    short = short_ids([item.session_id for item in files])
+    files = sorted(list_sessions_or_demo(list_config_folders(load_config())).files, key=lambda item: -item.mtime_ns)
+    short = shorten_ids([item.session_id for item in files])
     wanted = letters.casefold()
     by_id = [item for item in files if item.session_id.startswith(wanted)]
-    found = [CompletionItem(LAST, help="the newest session")] if LAST.startswith(wanted) else []
+    found = (
+        [CompletionItem(LAST_SESSION_NAME, help="the newest session")] if LAST_SESSION_NAME.startswith(wanted) else []
+    )
     for item in by_id or files[:MAX_TITLES_READ]:
         if len(found) >= MAX_OFFERED:
             break
-        ends = look(item.file)
-        title = line((ends.titles.best if ends.titles else None) or "")[:MAX_TITLE_CHARS]
+        ends = peek_safely(item.file)
+        title = to_visible_line((ends.titles.best if ends.titles else None) or "")[:MAX_TITLE_CHARS]
         if not ends.junk and (by_id or wanted in title.casefold()):
             found.append(CompletionItem(short[item.session_id], help=title or "(no title)"))
     return found

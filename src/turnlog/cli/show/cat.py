@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from turnlog.entries.reader import Piece
+    from turnlog.entries.reader import RawItem
 
 
 @click.command()
@@ -30,19 +30,19 @@ def cat(file: str, explain: bool) -> None:
       turnlog cat --explain session.jsonl
       zcat old.jsonl.gz | turnlog cat --explain -
     """
-    from turnlog.cli.output import say, write_raw
-    from turnlog.entries.reader import scan
+    from turnlog.cli.output import print_lines, write_raw
+    from turnlog.entries.reader import scan_lines
     from turnlog.entries.window import read_lines
 
-    with _source(file) as source:
-        pieces = scan(read_lines(source) if source.seekable() else source)
+    with _open_source(file) as source:
+        pieces = scan_lines(read_lines(source) if source.seekable() else source)
         if explain:
-            say(_explained(pieces))
+            print_lines(_explain_pieces(pieces))
         else:
             write_raw(piece.raw for piece in pieces)
 
 
-def _source(file: str) -> AbstractContextManager[BinaryIO]:
+def _open_source(file: str) -> AbstractContextManager[BinaryIO]:
     from turnlog.errors import Unreadable
 
     if file == "-":
@@ -55,10 +55,10 @@ def _source(file: str) -> AbstractContextManager[BinaryIO]:
         raise Unreadable(f"{file}: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _explained(pieces: Iterator[Piece]) -> Iterator[str]:
+def _explain_pieces(pieces: Iterator[RawItem]) -> Iterator[str]:
     """One line for each piece: line number, offset, size, what it is, and what is wrong with it."""
-    from turnlog.cli.terminal import line
-    from turnlog.entries.entry import FLAWS, Scrap
+    from turnlog.cli.terminal import to_visible_line
+    from turnlog.entries.entry import FLAW_DESCRIPTIONS, Scrap
 
     number = 1
     for item, raw in pieces:
@@ -67,6 +67,8 @@ def _explained(pieces: Iterator[Piece]) -> Iterator[str]:
         else:
             inner = item.kind or next((k.type for k in (item.attachment, item.data) if k and k.type), None)
             kind = f"{item.name}/{inner}" if inner else item.name
-            words = FLAWS[item.flaw] if item.flaw else ""
-        yield f"{number:>6}  {item.offset:>10}  {item.size:>8}  {line(kind)}  {line(words)}".rstrip()
+            words = FLAW_DESCRIPTIONS[item.flaw] if item.flaw else ""
+        yield (
+            f"{number:>6}  {item.offset:>10}  {item.size:>8}  {to_visible_line(kind)}  {to_visible_line(words)}"
+        ).rstrip()
         number += raw.endswith(b"\n")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from turnlog.cli.terminal import line
+from turnlog.cli.terminal import to_visible_line
 from turnlog.entries.entry import Entry
-from turnlog.entries.speakers import SENDERS
-from turnlog.render.events import Told, told
-from turnlog.render.figures import count
+from turnlog.entries.speakers import SENDING_SPEAKERS
+from turnlog.render.events import EventText, describe_entry_event
+from turnlog.render.figures import format_count
 from turnlog.session.session import Session
 
-_STYLES = {
+_KIND_STYLES = {
     "teammate": "magenta",
     "peer": "magenta",
     "other": "magenta",
@@ -20,11 +20,11 @@ _STYLES = {
     "api-error": "red",
     "microcompaction": "cyan",
 }
-_UNTOLD = frozenset({"orphan"})
-_QUIET = frozenset({"turn_duration", "stop_hook_summary"})
+_HIDDEN_KINDS = frozenset({"orphan"})
+_HIDDEN_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary"})
 
 
-class Event(NamedTuple):
+class EventLine(NamedTuple):
     """One thing to tell."""
 
     text: str
@@ -35,18 +35,18 @@ class Event(NamedTuple):
     """Whether a person typed it while a turn was at work."""
 
 
-def event(session: Session, entry: Entry) -> Event | None:
+def describe_side_event(session: Session, entry: Entry) -> EventLine | None:
     """What an entry beside the conversation tells; None if nothing worth a line."""
     if entry.subtype == "compact_boundary" and entry.type == "system":
-        return Event(_compaction(session, entry), ("cyan",))
-    found = told(session.file, entry)
-    if found is None or found.kind in _UNTOLD or entry.subtype in _QUIET:
+        return EventLine(_describe_compaction(session, entry), ("cyan",))
+    found = describe_entry_event(session.file, entry)
+    if found is None or found.kind in _HIDDEN_KINDS or entry.subtype in _HIDDEN_SUBTYPES:
         return None
-    is_long = found.kind == "output" or found.kind in SENDERS or entry.subtype == "local_command"
-    return Event(_worded(found), (_style(found),), is_long, found.kind == "typed")
+    is_long = found.kind == "output" or found.kind in SENDING_SPEAKERS or entry.subtype == "local_command"
+    return EventLine(_word_event(found), (_choose_style(found),), is_long, found.kind == "typed")
 
 
-def _worded(found: Told) -> str:
+def _word_event(found: EventText) -> str:
     match found.kind:
         case "output":
             return found.detail or found.text
@@ -59,23 +59,25 @@ def _worded(found: Told) -> str:
         case "microcompaction":
             return f"── {found.text}"
         case "api-error":
-            return line(found.text)
+            return to_visible_line(found.text)
     return found.text
 
 
-def _style(found: Told) -> str:
-    return _STYLES.get(found.kind, "yellow" if found.tone in ("warning", "error") else "dim")
+def _choose_style(found: EventText) -> str:
+    return _KIND_STYLES.get(found.kind, "yellow" if found.tone in ("warning", "error") else "dim")
 
 
-def _compaction(session: Session, entry: Entry) -> str:
+def _describe_compaction(session: Session, entry: Entry) -> str:
     found = next((item for item in session.compactions if item.boundary is entry), None)
     if found is None:
         return "── compaction"
     parts = [f"── compaction ({found.trigger})" if found.trigger else "── compaction"]
     if found.summarised:
-        parts.append(f"a summary stands for {count(len(found.summarised), 'entry')}".replace("entrys", "entries"))
+        parts.append(
+            f"a summary stands for {format_count(len(found.summarised), 'entry')}".replace("entrys", "entries")
+        )
     if found.preserved:
-        parts.append(f"{count(len(found.preserved), 'message')} kept word for word")
+        parts.append(f"{format_count(len(found.preserved), 'message')} kept word for word")
     if found.pre_tokens:
         after = f" to {found.post_tokens:,}" if found.post_tokens else ""
         parts.append(f"from {found.pre_tokens:,}{after} tokens")

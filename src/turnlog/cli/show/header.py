@@ -5,82 +5,86 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnlog.cli import when
-from turnlog.cli.terminal import Screen, line
+from turnlog.cli.terminal import TerminalScreen, to_visible_line
 from turnlog.demo import is_demo
-from turnlog.render.figures import count, list_price
+from turnlog.render.figures import format_count, list_price
 from turnlog.session.session import Session
 from turnlog.session.usage.usage import Usage
 
 
-def header(session: Session, screen: Screen) -> Iterator[str]:
+def render_session_header(session: Session, screen: TerminalScreen) -> Iterator[str]:
     """The lines above the turns."""
-    title = line((session.title or "")[:1000]) or "(no title)"
+    title = to_visible_line((session.title or "")[:1000]) or "(no title)"
     yield screen.paint(screen.fit(title), "bold")
-    yield _joined(session.session_id or "no id", _place(session), _demo(session))
-    yield _joined(_time(session), _client(session), ", ".join(line(model) for model in session.models))
-    yield _joined(*_numbers(session))
-    yield from usage_lines(session.usage)
+    yield _join_parts(session.session_id or "no id", _describe_place(session), _describe_demo(session))
+    yield _join_parts(
+        _describe_time(session),
+        _describe_client(session),
+        ", ".join(to_visible_line(model) for model in session.models),
+    )
+    yield _join_parts(*_list_counts(session))
+    yield from render_usage_lines(session.usage)
 
 
-def _joined(*parts: str) -> str:
-    return " · ".join(part for part in map(line, parts) if part)
+def _join_parts(*parts: str) -> str:
+    return " · ".join(part for part in map(to_visible_line, parts) if part)
 
 
-def _place(session: Session) -> str:
+def _describe_place(session: Session) -> str:
     folder = session.folders[0] if session.folders else ""
-    more = f" and {count(len(session.folders) - 1, 'other folder')}" if len(session.folders) > 1 else ""
+    more = f" and {format_count(len(session.folders) - 1, 'other folder')}" if len(session.folders) > 1 else ""
     branch = f" ({', '.join(session.git_branches)})" if session.git_branches else ""
     return folder + more + branch
 
 
-def _demo(session: Session) -> str:
+def _describe_demo(session: Session) -> str:
     return "demo" if session.path is not None and is_demo(session.path) else ""
 
 
-def _time(session: Session) -> str:
+def _describe_time(session: Session) -> str:
     started, ended = session.span
     if started is None:
         return ""
-    passed = when.between(started, ended)
-    length = f" ({when.lasted(passed.total_seconds() * 1000)})" if passed else ""
-    return when.span(started, ended) + length
+    passed = when.measure_time_between(started, ended)
+    length = f" ({when.format_milliseconds(passed.total_seconds() * 1000)})" if passed else ""
+    return when.format_time_span(started, ended) + length
 
 
-def _client(session: Session) -> str:
+def _describe_client(session: Session) -> str:
     return f"Claude Code {', '.join(session.versions)}" if session.versions else ""
 
 
-def _numbers(session: Session) -> Iterator[str]:
+def _list_counts(session: Session) -> Iterator[str]:
     """How much there is of everything that there is any of."""
     errors = sum(bool(call.is_error) for call in session.calls)
     unanswered = sum(call.result is None for call in session.calls)
     told = [f"{errors:,} failed"] * bool(errors) + [f"{unanswered:,} without result"] * bool(unanswered)
-    yield count(len(session.turns), "turn")
-    yield count(len(session.messages), "message")
-    yield count(len(session.calls), "call") + (f" ({', '.join(told)})" if told else "")
+    yield format_count(len(session.turns), "turn")
+    yield format_count(len(session.messages), "message")
+    yield format_count(len(session.calls), "call") + (f" ({', '.join(told)})" if told else "")
     for number, noun in ((len(session.agents), "sub-agent"), (len(session.compactions), "compaction")):
         if number:
-            yield count(number, noun)
+            yield format_count(number, noun)
     if session.graph.branches:
         yield f"{len(session.graph.leaves):,} branches"
 
 
-def usage_lines(usage: Usage) -> Iterator[str]:
+def render_usage_lines(usage: Usage) -> Iterator[str]:
     """Tokens, cost, and how far they can be believed."""
     messages = sum(usage.quality.values())
     if usage.quality["missing"] == messages:
         if messages:
-            yield f"Tokens: not recorded on any of {count(messages, 'message')}"
+            yield f"Tokens: not recorded on any of {format_count(messages, 'message')}"
         return
-    doubts = list(_doubts(usage))
-    yield f"Tokens: {tokens(usage)} · {list_price(usage.cost_usd, usage.unpriced_tokens)}" + (
+    doubts = list(_list_doubts(usage))
+    yield f"Tokens: {format_usage_tokens(usage)} · {list_price(usage.cost_usd, usage.unpriced_tokens)}" + (
         "" if doubts else " · all counts final"
     )
     if doubts:
-        yield f"Output tokens: {'; '.join(doubts)} (of {count(messages, 'message')})."
+        yield f"Output tokens: {'; '.join(doubts)} (of {format_count(messages, 'message')})."
 
 
-def tokens(usage: Usage) -> str:
+def format_usage_tokens(usage: Usage) -> str:
     """The tokens by kind."""
     parts = [f"{usage.input_tokens:,} in", f"{usage.output_tokens:,} out"]
     if usage.cache_read_input_tokens:
@@ -91,7 +95,7 @@ def tokens(usage: Usage) -> str:
     return ", ".join(parts)
 
 
-def _doubts(usage: Usage) -> Iterator[str]:
+def _list_doubts(usage: Usage) -> Iterator[str]:
     quality = usage.quality
     if number := quality["partial"]:
         yield f"{number:,} counted before the answer was complete, so too low"

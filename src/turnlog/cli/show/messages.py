@@ -23,21 +23,21 @@ def messages(session: str, leaf: str | None, as_sent: bool, as_json: bool) -> No
       turnlog messages last --json > body.json
       turnlog messages last --leaf 8a1f0c9e-93ba-4b2d-9f0d-1c6a1e0d2f11 --json
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.named import opened
-    from turnlog.cli.output import dump_list, say
-    from turnlog.cli.terminal import screen
+    from turnlog.cli.config import load_config
+    from turnlog.cli.named import open_named_session
+    from turnlog.cli.output import print_json_list, print_lines
+    from turnlog.cli.terminal import detect_screen
     from turnlog.errors import Refused
 
-    config = load()
-    with opened(session, config) as found:
+    config = load_config()
+    with open_named_session(session, config) as found:
         try:
             sent = found.conversation(leaf, as_sent=as_sent).messages
         except Refused as reason:
             raise Refused(f"{found.path}: {reason}") from None
         if as_json:
-            dump_list("messages", sent)
+            print_json_list("messages", sent)
         else:
-            from turnlog.cli.show.transcript import transcript
+            from turnlog.cli.show.transcript import render_api_messages
 
-            say(transcript(sent, screen(config.color)))
+            print_lines(render_api_messages(sent, detect_screen(config.color)))

@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from turnlog.cli.config import Config
-    from turnlog.cli.show.telling import Wish
+    from turnlog.cli.show.telling import ShowOptions
     from turnlog.session.session import Session
 
 
@@ -41,18 +41,18 @@ def show(
       turnlog show last --full --redact > for-a-colleague.txt
       turnlog show last --json | jq .usage
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.output import dump
-    from turnlog.cli.show.telling import Wish
+    from turnlog.cli.config import load_config
+    from turnlog.cli.output import print_json
+    from turnlog.cli.show.telling import ShowOptions
 
-    config = load()
+    config = load_config()
     with _open(session, config, redact) as (found, restore_paths):
         if as_json:
-            from turnlog.session.facts import facts
+            from turnlog.session.facts import to_session_document
 
-            dump(restore_paths(facts(found)))
+            print_json(restore_paths(to_session_document(found)))
         else:
-            _tell(found, Wish(turn, branch, thinking, full), config)
+            _print_session(found, ShowOptions(turn, branch, thinking, full), config)
 
 
 @contextmanager
@@ -60,20 +60,23 @@ def _open(name: str, config: Config, redact: bool) -> Iterator[tuple[Session, Ca
     """Open a session, or its copy without secrets, and give what puts the paths of the original into its facts."""
     from datetime import timedelta
 
-    from turnlog.cli.named import located, opened
+    from turnlog.cli.named import locate_session, open_named_session
 
     if not redact:
-        with opened(name, config) as session:
+        with open_named_session(name, config) as session:
             yield session, lambda value: value
         return
-    from turnlog.export.redacted import Redaction
-    from turnlog.redact.rules import Rules
+    from turnlog.export.redacted import ExportRedaction
+    from turnlog.redact.rules import SecretRules
     from turnlog.session.session import Session
 
-    path = located(name, config)
-    redaction = Redaction(Rules())
-    redaction.learn([path])
-    with redaction.copy(path) as copy, Session.open(copy, gap=timedelta(minutes=config.gap_minutes)) as session:
+    path = locate_session(name, config)
+    redaction = ExportRedaction(SecretRules())
+    redaction.learn_secrets([path])
+    with (
+        redaction.copy_redacted(path) as copy,
+        Session.open(copy, gap=timedelta(minutes=config.gap_minutes)) as session,
+    ):
         yield session, partial(_with_paths, str(copy.parent), redaction.text(str(path.parent)))
 
 
@@ -86,9 +89,9 @@ def _with_paths(copied: str, original: str, value: Any) -> Any:
     return [_with_paths(copied, original, item) for item in value] if isinstance(value, list) else value
 
 
-def _tell(session: Session, wish: Wish, config: Config) -> None:
-    from turnlog.cli.output import say
-    from turnlog.cli.show.telling import tell
-    from turnlog.cli.terminal import screen
+def _print_session(session: Session, wish: ShowOptions, config: Config) -> None:
+    from turnlog.cli.output import print_lines
+    from turnlog.cli.show.telling import render_session_lines
+    from turnlog.cli.terminal import detect_screen
 
-    say(tell(session, wish, screen(config.color)))
+    print_lines(render_session_lines(session, wish, detect_screen(config.color)))

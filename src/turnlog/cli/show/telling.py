@@ -6,23 +6,23 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnlog.cli.branch import leaf_of
-from turnlog.cli.show.header import header
-from turnlog.cli.show.story import Story
-from turnlog.cli.terminal import Screen
+from turnlog.cli.branch import find_leaf
+from turnlog.cli.show.header import render_session_header
+from turnlog.cli.show.story import SessionStory
+from turnlog.cli.terminal import TerminalScreen
 from turnlog.errors import UsageError
-from turnlog.render.figures import count
-from turnlog.session.lineage import current_leaf, turns_to
+from turnlog.render.figures import format_count
+from turnlog.session.lineage import find_current_leaf_uuid, list_turns_to
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
 
-ALL = "all"
-_NAMED = 10
+ALL_BRANCHES = "all"
+_MAX_NAMED_BRANCHES = 10
 """So many branches are named."""
-_RANGE = re.compile(r"(\d*)\.\.(\d*)|(\d+)")
+_TURN_RANGE = re.compile(r"(\d*)\.\.(\d*)|(\d+)")
 
 
-class Wish(NamedTuple):
+class ShowOptions(NamedTuple):
     """What of a session is to be shown."""
 
     turns: str | None = None
@@ -31,49 +31,51 @@ class Wish(NamedTuple):
     full: bool = False
 
 
-class Chosen(NamedTuple):
+class ChosenTurns(NamedTuple):
     """The turns to show, and what to say about the others."""
 
     turns: list[Turn]
     note: str | None
 
 
-def tell(session: Session, wish: Wish, screen: Screen) -> Iterator[str]:
+def render_session_lines(session: Session, wish: ShowOptions, screen: TerminalScreen) -> Iterator[str]:
     """The lines of a session; wrong wishes are refused before the first line."""
-    chosen = _chosen(session, wish)
-    story = Story(session, screen, thinking=wish.thinking, full=wish.full)
-    return _lines(session, chosen, story, screen, whole=wish.turns is None)
+    chosen = _choose_turns(session, wish)
+    story = SessionStory(session, screen, thinking=wish.thinking, full=wish.full)
+    return _render_lines(session, chosen, story, screen, whole=wish.turns is None)
 
 
-def _lines(session: Session, chosen: Chosen, story: Story, screen: Screen, *, whole: bool) -> Iterator[str]:
+def _render_lines(
+    session: Session, chosen: ChosenTurns, story: SessionStory, screen: TerminalScreen, *, whole: bool
+) -> Iterator[str]:
     if whole:
-        yield from header(session, screen)
+        yield from render_session_header(session, screen)
     if chosen.note:
         yield screen.paint(chosen.note, "yellow")
     for turn in chosen.turns:
         if whole:
-            yield from story.before(turn)
+            yield from story.render_before(turn)
         yield ""
-        yield from story.turn(turn)
+        yield from story.render_turn(turn)
     if whole:
-        yield from story.after(chosen.turns)
+        yield from story.render_after(chosen.turns)
 
 
-def _chosen(session: Session, wish: Wish) -> Chosen:
+def _choose_turns(session: Session, wish: ShowOptions) -> ChosenTurns:
     if wish.turns is not None:
-        return Chosen(_numbered(session.turns, wish.turns), None)
-    if wish.branch == ALL or (wish.branch is None and not session.graph.branches):
-        return Chosen(session.turns, None)
-    leaf = current_leaf(session) if wish.branch is None else leaf_of(session, wish.branch)
+        return ChosenTurns(_find_numbered_turns(session.turns, wish.turns), None)
+    if wish.branch == ALL_BRANCHES or (wish.branch is None and not session.graph.branches):
+        return ChosenTurns(session.turns, None)
+    leaf = find_current_leaf_uuid(session) if wish.branch is None else find_leaf(session, wish.branch)
     if leaf is None:
-        return Chosen(session.turns, None)
-    turns = turns_to(session, leaf)
-    return Chosen(turns, _others(session, turns))
+        return ChosenTurns(session.turns, None)
+    turns = list_turns_to(session, leaf)
+    return ChosenTurns(turns, _describe_other_turns(session, turns))
 
 
-def _numbered(turns: list[Turn], wanted: str) -> list[Turn]:
+def _find_numbered_turns(turns: list[Turn], wanted: str) -> list[Turn]:
     """The turns that a number or a range names."""
-    found = _RANGE.fullmatch(wanted.strip())
+    found = _TURN_RANGE.fullmatch(wanted.strip())
     if found is None:
         raise UsageError(f"--turn {wanted}: give a number, as in 3, or a range, as in 2..5")
     first = int(found[3] or found[1] or 1)
@@ -84,15 +86,15 @@ def _numbered(turns: list[Turn], wanted: str) -> list[Turn]:
     return turns[first - 1 : last]
 
 
-def _others(session: Session, shown: list[Turn]) -> str | None:
+def _describe_other_turns(session: Session, shown: list[Turn]) -> str | None:
     """How many turns lie elsewhere, and how to see them."""
     hidden = len(session.turns) - len(shown)
     if not hidden:
         return None
     here = [turn.index for turn in shown]
     branches: list[str] = []
-    for number, leaf in enumerate(session.graph.leaves[:_NAMED], 1):
-        turns = turns_to(session, leaf.uuid or "")
+    for number, leaf in enumerate(session.graph.leaves[:_MAX_NAMED_BRANCHES], 1):
+        turns = list_turns_to(session, leaf.uuid or "")
         if [turn.index for turn in turns] != here:
-            branches.append(f"--branch {number} ({count(len(turns), 'turn')})")
-    return f"{count(hidden, 'turn')} on other branches: {', '.join([*branches, '--branch all'])}"
+            branches.append(f"--branch {number} ({format_count(len(turns), 'turn')})")
+    return f"{format_count(hidden, 'turn')} on other branches: {', '.join([*branches, '--branch all'])}"

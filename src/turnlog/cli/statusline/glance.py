@@ -31,7 +31,7 @@ PLACEHOLDERS = {
 }
 """What a template may name in braces."""
 
-_USUAL = (
+_DEFAULT_PARTS = (
     ("model", "{model}"),
     ("folder", "{folder}"),
     ("branch", "({branch})"),
@@ -40,14 +40,14 @@ _USUAL = (
     ("today", "today {today}"),
     ("block", "block {block} left"),
 )
-_HELP = "turnlog statusline reads the client's JSON on standard input; see turnlog statusline --help"
-_HIGH, _FULL = 60, 80
+_HELP_TEXT = "turnlog statusline reads the client's JSON on standard input; see turnlog statusline --help"
+_YELLOW_PERCENT, _RED_PERCENT = 60, 80
 """From so many percent on, the fill is yellow, then red."""
 _RED, _YELLOW, _DIM, _PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
-_LONGEST = 60
+_MAX_NAME_CHARS = 60
 
 
-def run(words: list[str]) -> int | None:
+def run_statusline(words: list[str]) -> int | None:
     """Read standard input and print the line; None when the words are for the full program."""
     template: str | None = None
     if words:
@@ -56,25 +56,25 @@ def run(words: list[str]) -> int | None:
             return None
         template = value if equals else words[1]
     try:
-        shown = line(_given(), template, color=not os.environ.get("NO_COLOR"))
+        shown = render_status_line(_read_client_json(), template, color=not os.environ.get("NO_COLOR"))
     except Exception as error:  # noqa: BLE001 - a status line that fails is a blank line in somebody's editor
         shown = f"turnlog statusline: {type(error).__name__}"
-    _write(shown)
+    _write_line(shown)
     return 0
 
 
-def _given() -> object:
+def _read_client_json() -> object:
     """What the client wrote, or words for people why there is nothing."""
     if sys.stdin is None or sys.stdin.isatty():
-        return _HELP
+        return _HELP_TEXT
     try:
-        found = gauge.decode(sys.stdin.buffer.read().decode("utf-8", "replace"))
+        found = gauge.decode_status_json(sys.stdin.buffer.read().decode("utf-8", "replace"))
     except (OSError, ValueError):
         found = None
     return found if isinstance(found, dict) else "turnlog statusline: no JSON object on standard input"
 
 
-def _write(shown: str) -> None:
+def _write_line(shown: str) -> None:
     """Not through sys.stdout: a reader that went away would make the interpreter fail at its end."""
     try:  # noqa: SIM105 - contextlib costs more than this
         os.write(1, (shown + "\n").encode("utf-8", "backslashreplace"))
@@ -82,26 +82,26 @@ def _write(shown: str) -> None:
         pass
 
 
-def line(given: object, template: str | None = None, *, color: bool = False) -> str:
+def render_status_line(given: object, template: str | None = None, *, color: bool = False) -> str:
     """The line for what the client gave."""
     if not isinstance(given, dict):
         return str(given)
-    facts = _Facts(given, color)
+    facts = _StatusFacts(given, color)
     if template is not None:
-        return _filled(_harmless(template), facts)
-    parts = (_filled(shape, facts) for name, shape in _USUAL if facts[name])
+        return _fill_template(_make_harmless(template), facts)
+    parts = (_fill_template(shape, facts) for name, shape in _DEFAULT_PARTS if facts[name])
     separator = f"{_DIM} · {_PLAIN}" if color else " · "
     return separator.join(parts) or "turnlog: nothing known yet"
 
 
-def _filled(template: str, facts: _Facts) -> str:
+def _fill_template(template: str, facts: _StatusFacts) -> str:
     for name in PLACEHOLDERS:
         if "{" + name + "}" in template:
             template = template.replace("{" + name + "}", facts[name])
     return template
 
 
-class _Facts:
+class _StatusFacts:
     """The texts for the placeholders, each found out when it is asked for."""
 
     def __init__(self, given: dict[str, Any], color: bool) -> None:
@@ -116,73 +116,81 @@ class _Facts:
         return self._known[name]
 
     def _model(self) -> str:
-        model = gauge.inside(self._given, "model")
-        return _harmless(gauge.text(gauge.inside(model, "display_name")) or gauge.text(gauge.inside(model, "id")))
+        model = gauge.get_nested_value(self._given, "model")
+        return _make_harmless(
+            gauge.to_status_text(gauge.get_nested_value(model, "display_name"))
+            or gauge.to_status_text(gauge.get_nested_value(model, "id"))
+        )
 
-    def _path(self) -> str:
+    def _find_path(self) -> str:
         places = (("workspace", "current_dir"), ("cwd",), ("workspace", "project_dir"))
-        return next((path for names in places if (path := gauge.text(gauge.inside(self._given, *names)))), "")
+        return next(
+            (path for names in places if (path := gauge.to_status_text(gauge.get_nested_value(self._given, *names)))),
+            "",
+        )
 
     def _folder(self) -> str:
-        path = self._path().rstrip("/\\")
-        return _harmless(path.replace("\\", "/").rpartition("/")[2] or self._path()[:1])
+        path = self._find_path().rstrip("/\\")
+        return _make_harmless(path.replace("\\", "/").rpartition("/")[2] or self._find_path()[:1])
 
     def _branch(self) -> str:
-        path = self._path()
-        return _harmless(gauge.branch(path)) if os.path.isabs(path) and "\0" not in path else ""  # noqa: PTH117
+        path = self._find_path()
+        return _make_harmless(gauge.find_git_branch(path)) if os.path.isabs(path) and "\0" not in path else ""  # noqa: PTH117
 
-    def _fill(self) -> tuple[int | None, int | None]:
+    def _get_fill(self) -> tuple[int | None, int | None]:
         if self._filled is None:
-            self._filled = gauge.fill(self._given)
+            self._filled = gauge.measure_fill(self._given)
         return self._filled
 
     def _context(self) -> str:
         return " ".join(part for part in (self["percent"], self["tokens"]) if part)
 
     def _percent(self) -> str:
-        held, window = self._fill()
+        held, window = self._get_fill()
         if not held or not window:
             return ""
         share = round(held / window * 100)
-        return _painted(f"{share}%", share if self._color else 0)
+        return _paint_share(f"{share}%", share if self._color else 0)
 
     def _tokens(self) -> str:
-        held, _ = self._fill()
-        return _short(held) if held else ""
+        held, _ = self._get_fill()
+        return _format_tokens(held) if held else ""
 
     def _window(self) -> str:
-        _, window = self._fill()
-        return _short(window) if window else ""
+        _, window = self._get_fill()
+        return _format_tokens(window) if window else ""
 
     def _cost(self) -> str:
-        cost = gauge.number(gauge.inside(self._given, "cost", "total_cost_usd"))
+        cost = gauge.to_status_number(gauge.get_nested_value(self._given, "cost", "total_cost_usd"))
         return "" if cost is None else f"${cost:,.2f}"
 
     def _today(self) -> str:
-        found = gauge.today(gauge.text(self._given.get("transcript_path")))
+        found = gauge.read_cost_today(gauge.to_status_text(self._given.get("transcript_path")))
         return "" if found is None else f"{'' if found[1] else '≥'}${found[0]:,.2f}"
 
     def _block(self) -> str:
-        seconds = gauge.left(self._given)
+        seconds = gauge.count_seconds_left(self._given)
         return "" if seconds is None else f"{seconds // 3600}h{seconds // 60 % 60:02}m"
 
     def _limit(self) -> str:
-        used = gauge.number(gauge.inside(self._given, "rate_limits", "five_hour", "used_percentage"))
-        return "" if used is None else _painted(f"{round(used)}%", round(used) if self._color else 0)
+        used = gauge.to_status_number(
+            gauge.get_nested_value(self._given, "rate_limits", "five_hour", "used_percentage")
+        )
+        return "" if used is None else _paint_share(f"{round(used)}%", round(used) if self._color else 0)
 
     def _session(self) -> str:
-        return _harmless(gauge.text(self._given.get("session_id"))[:8])
+        return _make_harmless(gauge.to_status_text(self._given.get("session_id"))[:8])
 
     def _version(self) -> str:
-        return _harmless(gauge.text(self._given.get("version")))
+        return _make_harmless(gauge.to_status_text(self._given.get("version")))
 
 
-def _painted(text: str, share: int) -> str:
-    style = _RED if share >= _FULL else _YELLOW if share >= _HIGH else ""
+def _paint_share(text: str, share: int) -> str:
+    style = _RED if share >= _RED_PERCENT else _YELLOW if share >= _YELLOW_PERCENT else ""
     return f"{style}{text}{_PLAIN}" if style else text
 
 
-def _short(tokens: int) -> str:
+def _format_tokens(tokens: int) -> str:
     """A number of tokens: `950`, `8.4k`, `84k`, `1M`."""
     if tokens < 1000:
         return str(tokens)
@@ -191,12 +199,12 @@ def _short(tokens: int) -> str:
     return f"{round(tokens / 1000)}k" if tokens < 999_500 else f"{tokens / 1_000_000:.2f}".rstrip("0").rstrip(".") + "M"
 
 
-def _harmless(name: str) -> str:
+def _make_harmless(name: str) -> str:
     """A name of a stranger on one line, with what a terminal would act on spelled out."""
-    if len(name) > _LONGEST * 4:
-        name = name[: _LONGEST * 4]
+    if len(name) > _MAX_NAME_CHARS * 4:
+        name = name[: _MAX_NAME_CHARS * 4]
     if name.isascii() and name.isprintable():
         return name
-    from turnlog.cli.terminal import line as visible_line  # costs as much as the rest, and is seldom needed
+    from turnlog.cli.terminal import to_visible_line as visible_line  # costs as much as the rest, and is seldom needed
 
     return visible_line(name)

@@ -42,10 +42,10 @@ def statusline(template: str | None, install: bool) -> int | None:
       turnlog statusline --format "{model} {percent} of {window} {cost}" < status.json
     """
     if install:
-        from turnlog.cli.output import say
+        from turnlog.cli.output import print_lines
 
-        say([SNIPPET])
+        print_lines([SNIPPET])
         return None
-    from turnlog.cli.statusline.glance import run
+    from turnlog.cli.statusline.glance import run_statusline
 
-    return run([] if template is None else ["--format", template])
+    return run_statusline([] if template is None else ["--format", template])

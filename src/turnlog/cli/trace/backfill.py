@@ -35,7 +35,7 @@ def backfill(session: str | None, **words: Any) -> int:
       turnlog trace backfill --project . --target phoenix
       turnlog trace backfill --since 30d
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.trace.backfilling import Wish, run
+    from turnlog.cli.config import load_config
+    from turnlog.cli.trace.backfilling import BackfillOptions, run_backfill
 
-    return run(Wish(session, **words), load())
+    return run_backfill(BackfillOptions(session, **words), load_config())

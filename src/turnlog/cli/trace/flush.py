@@ -23,13 +23,13 @@ def flush(names: tuple[str, ...], quarantined: bool, wait: float, as_json: bool)
       turnlog trace flush --target phoenix --wait 60
       turnlog trace flush --quarantined      when the target's settings were wrong
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.trace.flushing import document, flushed, is_failed, lines
+    from turnlog.cli.config import load_config
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.trace.flushing import flush_targets, is_flush_failed, render_flush_results, to_flush_document
 
-    done = flushed(load(), names, wait, quarantined=quarantined)
+    done = flush_targets(load_config(), names, wait, quarantined=quarantined)
     if as_json:
-        dump(document(done))
+        print_json(to_flush_document(done))
     else:
-        say(lines(done))
-    return 1 if is_failed(done) else 0
+        print_lines(render_flush_results(done))
+    return 1 if is_flush_failed(done) else 0

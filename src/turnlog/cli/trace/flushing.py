@@ -7,60 +7,62 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from turnlog.cli.config import Config, trace_dir
-from turnlog.cli.output import remark
-from turnlog.cli.progress import progress
-from turnlog.cli.terminal import line
-from turnlog.render.figures import count
-from turnlog.trace.outbox.delivery import Delivered, deliver
-from turnlog.trace.outbox.outbox import FILE, Outbox
-from turnlog.trace.outbox.standing import Standing
-from turnlog.trace.targets.target import Target
-from turnlog.trace.targets.targets import needed
+from turnlog.cli.output import print_remark
+from turnlog.cli.progress import show_progress
+from turnlog.cli.terminal import to_visible_line
+from turnlog.render.figures import format_count
+from turnlog.trace.outbox.delivery import DeliveryResult, deliver_batches
+from turnlog.trace.outbox.outbox import OUTBOX_FILE_NAME, Outbox
+from turnlog.trace.outbox.standing import TargetStatus
+from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.targets.targets import require_targets
 from turnlog.trace.wire.post import Poster
 
 
-class Flushed(NamedTuple):
+class FlushResult(NamedTuple):
     """What was done for one target."""
 
-    target: Target
-    delivered: Delivered
-    standing: Standing
+    target: TraceTarget
+    delivered: DeliveryResult
+    standing: TargetStatus
 
 
-def flushed(config: Config, names: Sequence[str], patience: float, *, quarantined: bool) -> list[Flushed]:
+def flush_targets(config: Config, names: Sequence[str], patience: float, *, quarantined: bool) -> list[FlushResult]:
     """Send what waits for some targets, or for all."""
-    targets = needed(config.trace, os.environ, names)
-    path = trace_dir() / FILE
+    targets = require_targets(config.trace, os.environ, names)
+    path = trace_dir() / OUTBOX_FILE_NAME
     if not path.exists():
-        return [Flushed(target, Delivered(), Standing(target.key, target.shown)) for target in targets]
+        return [
+            FlushResult(target, DeliveryResult(), TargetStatus(target.key, target.display_name)) for target in targets
+        ]
     with Outbox.open(path) as outbox:
-        done = [_flushed(outbox, target, patience, quarantined) for target in targets]
+        done = [_flush_target(outbox, target, patience, quarantined) for target in targets]
         if not names:
             _mention_others(outbox, {target.key for target in targets})
     return done
 
 
-def _flushed(outbox: Outbox, target: Target, patience: float, quarantined: bool) -> Flushed:
+def _flush_target(outbox: Outbox, target: TraceTarget, patience: float, quarantined: bool) -> FlushResult:
     if quarantined:
         outbox.requeue(target.key)
-    outbox.ask_again(target.key)
-    tell = progress(f"sending to {line(target.name)}: {{done:,}} of {{total:,}} requests …")
+    outbox.end_pause(target.key)
+    tell = show_progress(f"sending to {to_visible_line(target.name)}: {{done:,}} of {{total:,}} requests …")
     with Poster(target) as poster:
         try:
-            delivered = deliver(outbox, poster, patience=patience, progress=tell)
+            delivered = deliver_batches(outbox, poster, patience=patience, progress=tell)
         finally:
             if tell:
                 tell(0, 0)  # the line goes, however far it was
-    return Flushed(target, delivered, outbox.standing(target.key))
+    return FlushResult(target, delivered, outbox.read_status(target.key))
 
 
 def _mention_others(outbox: Outbox, keys: set[str]) -> None:
-    for item in outbox.status():
+    for item in outbox.list_statuses():
         if item.key not in keys and item.pending_spans:
-            remark(f"{item.shown}: is not configured; {count(item.pending_spans, 'span')} wait for it")
+            print_remark(f"{item.shown}: is not configured; {format_count(item.pending_spans, 'span')} wait for it")
 
 
-def is_failed(done: Sequence[Flushed]) -> bool:
+def is_flush_failed(done: Sequence[FlushResult]) -> bool:
     """Whether something could not be sent, and nobody else is at it."""
     return any(
         item.delivered.refused or item.delivered.rejected or (item.delivered.left and not item.delivered.busy)
@@ -68,12 +70,12 @@ def is_failed(done: Sequence[Flushed]) -> bool:
     )
 
 
-def document(done: Sequence[Flushed]) -> dict[str, Any]:
+def to_flush_document(done: Sequence[FlushResult]) -> dict[str, Any]:
     """What was done as JSON."""
     return {
         "targets": [
             {
-                "target": item.target.shown,
+                "target": item.target.display_name,
                 "sent_spans": item.delivered.spans,
                 "sent_batches": item.delivered.batches,
                 "refused_batches": item.delivered.refused,
@@ -90,22 +92,24 @@ def document(done: Sequence[Flushed]) -> dict[str, Any]:
     }
 
 
-def lines(done: Sequence[Flushed]) -> Iterator[str]:
+def render_flush_results(done: Sequence[FlushResult]) -> Iterator[str]:
     """The same in words."""
     for target, delivered, standing in done:
-        sent = f"{count(delivered.spans, 'span')} sent in {count(delivered.batches, 'request')}"
+        sent = f"{format_count(delivered.spans, 'span')} sent in {format_count(delivered.batches, 'request')}"
         notes = [
-            f"{count(delivered.refused, 'request')} refused{_why(delivered.refusal)}" if delivered.refused else "",
-            f"{count(delivered.rejected, 'span')} dropped by the server{_why(delivered.rejection)}"
+            f"{format_count(delivered.refused, 'request')} refused{_format_reason(delivered.refusal)}"
+            if delivered.refused
+            else "",
+            f"{format_count(delivered.rejected, 'span')} dropped by the server{_format_reason(delivered.rejection)}"
             if delivered.rejected
             else "",
-            f"{count(standing.pending_spans, 'span')} still pending{_why(delivered.error)}"
+            f"{format_count(standing.pending_spans, 'span')} still pending{_format_reason(delivered.error)}"
             if standing.pending_spans
             else "",
             "another process is sending to it" if delivered.busy else "",
         ]
-        yield f"{line(target.shown)}: {', '.join([sent, *filter(None, notes)])}"
+        yield f"{to_visible_line(target.display_name)}: {', '.join([sent, *filter(None, notes)])}"
 
 
-def _why(words: str | None) -> str:
-    return f" ({line(words)})" if words else ""
+def _format_reason(words: str | None) -> str:
+    return f" ({to_visible_line(words)})" if words else ""

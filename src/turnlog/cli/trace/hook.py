@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from turnlog.trace.install import Plan
+    from turnlog.trace.install import SettingsPlan
 
-_USER = click.option("--user", "scope", flag_value="user", default=True,
+_USER_OPTION = click.option("--user", "scope", flag_value="user", default=True,
                      help="In your own settings: for all projects. The default.")  # fmt: skip
-_PROJECT = click.option("--project", "scope", flag_value="project",
+_PROJECT_OPTION = click.option("--project", "scope", flag_value="project",
                         help="In .claude/settings.json of this folder: for this project.")  # fmt: skip
-_LOCAL = click.option("--local", "scope", flag_value="local",
+_LOCAL_OPTION = click.option("--local", "scope", flag_value="local",
                       help="In .claude/settings.local.json of this folder: for you, in this project.")  # fmt: skip
-_DRY_RUN = click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
+_DRY_RUN_OPTION = click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 
 
 @click.group()
@@ -36,12 +36,12 @@ def hook() -> None:
 
 
 @hook.command()
-@_USER
-@_PROJECT
-@_LOCAL
+@_USER_OPTION
+@_PROJECT_OPTION
+@_LOCAL_OPTION
 @click.option("-t", "--target", "names", metavar="NAME", multiple=True,
               help="Only to this target; may be repeated. Without it: to all that are configured then.")  # fmt: skip
-@_DRY_RUN
+@_DRY_RUN_OPTION
 def install(scope: str, names: tuple[str, ...], dry_run: bool) -> None:
     """Put the hook into the client's settings.
 
@@ -56,19 +56,23 @@ def install(scope: str, names: tuple[str, ...], dry_run: bool) -> None:
     """
     import time
 
-    from turnlog.cli.output import say
-    from turnlog.cli.trace.hook_view import settings_file, targets_lines, wish
-    from turnlog.trace.install import installing
+    from turnlog.cli.output import print_lines
+    from turnlog.cli.trace.hook_view import build_hook_options, render_hook_targets, settings_file
+    from turnlog.trace.install import plan_hook_install
 
-    _do(installing(settings_file(scope), wish(names), time.time()), "the hook is installed", dry_run)
-    say(targets_lines(names))
+    _carry_out_plan(
+        plan_hook_install(settings_file(scope), build_hook_options(names), time.time()),
+        "the hook is installed",
+        dry_run,
+    )
+    print_lines(render_hook_targets(names))
 
 
 @hook.command()
-@_USER
-@_PROJECT
-@_LOCAL
-@_DRY_RUN
+@_USER_OPTION
+@_PROJECT_OPTION
+@_LOCAL_OPTION
+@_DRY_RUN_OPTION
 def uninstall(scope: str, dry_run: bool) -> None:
     """Take the hook out of the client's settings.
 
@@ -76,9 +80,9 @@ def uninstall(scope: str, dry_run: bool) -> None:
     outbox stays there.
     """
     from turnlog.cli.trace.hook_view import settings_file
-    from turnlog.trace.install import uninstalling
+    from turnlog.trace.install import plan_hook_removal
 
-    _do(uninstalling(settings_file(scope)), "the hook is taken out", dry_run)
+    _carry_out_plan(plan_hook_removal(settings_file(scope)), "the hook is taken out", dry_run)
 
 
 @hook.command()
@@ -88,38 +92,40 @@ def status(as_json: bool) -> None:
 
     Also: which targets there are as this shell has them, and whether something waits for a worker.
     """
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.trace.hook_view import status_document, status_lines
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.trace.hook_view import render_hook_status, to_hook_status_document
 
-    found = status_document()
+    found = to_hook_status_document()
     if as_json:
-        dump(found)
+        print_json(found)
     else:
-        say(status_lines(found))
+        print_lines(render_hook_status(found))
 
 
-def _do(plan: Plan, what: str, dry_run: bool) -> None:
-    from turnlog.cli.output import remark, say
-    from turnlog.cli.terminal import visible
-    from turnlog.trace.install import carry_out
+def _carry_out_plan(plan: SettingsPlan, what: str, dry_run: bool) -> None:
+    from turnlog.cli.output import print_lines, print_remark
+    from turnlog.cli.terminal import make_visible
+    from turnlog.trace.install import apply_settings_plan
 
     if plan.is_idle:
-        remark(f"{plan.path}: there is nothing to do.")
+        print_remark(f"{plan.path}: there is nothing to do.")
         return
     if dry_run:
-        say(_difference(plan))
-        remark("Nothing was done; without --dry-run it is.")
+        print_lines(_render_difference(plan))
+        print_remark("Nothing was done; without --dry-run it is.")
         return
-    carry_out(plan)
-    say([f"{visible(str(plan.path))}: {what}."])
+    apply_settings_plan(plan)
+    print_lines([f"{make_visible(str(plan.path))}: {what}."])
     if plan.backup.exists():
-        say([f"The settings as they were before are in {visible(str(plan.backup))}."])
+        print_lines([f"The settings as they were before are in {make_visible(str(plan.backup))}."])
 
 
-def _difference(plan: Plan) -> list[str]:
+def _render_difference(plan: SettingsPlan) -> list[str]:
     import difflib
 
-    from turnlog.cli.terminal import visible
+    from turnlog.cli.terminal import make_visible
 
     before, after = ((data or b"").decode(errors="replace").splitlines() for data in (plan.before, plan.after))
-    return [visible(text) for text in difflib.unified_diff(before, after, str(plan.path), str(plan.path), lineterm="")]
+    return [
+        make_visible(text) for text in difflib.unified_diff(before, after, str(plan.path), str(plan.path), lineterm="")
+    ]

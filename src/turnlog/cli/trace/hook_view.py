@@ -8,65 +8,68 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from turnlog.cli.config import config_file, load, trace_dir
-from turnlog.cli.terminal import line, visible
-from turnlog.cli.when import local, stamp
-from turnlog.entries.layout import config_candidates
+from turnlog.cli.config import config_file, load_config, trace_dir
+from turnlog.cli.terminal import make_visible, to_visible_line
+from turnlog.cli.when import format_client_time, to_json_time
+from turnlog.entries.layout import list_config_candidates
 from turnlog.errors import TurnlogError, UsageError
 from turnlog.trace import hook, trouble
-from turnlog.trace.install import EVENTS, Wish, installed
+from turnlog.trace.install import HOOK_EVENTS, HookOptions, read_installed_hooks
 from turnlog.trace.targets import variables
-from turnlog.trace.targets.targets import REMEDY, configured
-from turnlog.trace.wakes import count
+from turnlog.trace.targets.targets import NO_TARGET_REMEDY, list_configured_targets
+from turnlog.trace.wakes import count_wakes
 
-SCOPES = ("user", "project", "local")
+SETTINGS_SCOPES = ("user", "project", "local")
 
 
 def settings_file(scope: str) -> Path:
     """The file of the client's settings that a scope means."""
     if scope == "user":
-        return config_candidates()[0] / "settings.json"
+        return list_config_candidates()[0] / "settings.json"
     return Path.cwd() / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
 
 
-def wish(names: Sequence[str]) -> Wish:
+def build_hook_options(names: Sequence[str]) -> HookOptions:
     """How the hook is to be called: it finds this data folder and these settings, whatever the client's variables."""
     config = config_file().absolute() if os.environ.get("TURNLOG_CONFIG") else None
-    return Wish(trace_dir().absolute(), names, config)
+    return HookOptions(trace_dir().absolute(), names, config)
 
 
-def targets_lines(names: Sequence[str]) -> list[str]:
+def render_hook_targets(names: Sequence[str]) -> list[str]:
     """Where spans go, as far as it is known here; the client may have variables of its own."""
     try:
-        found = configured(load().trace, os.environ, names)
+        found = list_configured_targets(load_config().trace, os.environ, names)
     except UsageError as error:
-        return [f"As things are here, nothing would be sent: {line(str(error))}"]
+        return [f"As things are here, nothing would be sent: {to_visible_line(str(error))}"]
     if found:
-        return [f"Spans go to {', '.join(line(target.shown) for target in found)}.", *_kept_from_hooks()]
-    return [f"No target is configured yet: {REMEDY}."]
+        return [
+            f"Spans go to {', '.join(to_visible_line(target.display_name) for target in found)}.",
+            *_warn_hidden_variables(),
+        ]
+    return [f"No target is configured yet: {NO_TARGET_REMEDY}."]
 
 
-def _kept_from_hooks() -> list[str]:
+def _warn_hidden_variables() -> list[str]:
     said = "Newer clients keep OTEL_* variables from their hooks: name that target in config.toml; see docs/trace.md."
     return [said] if variables.has_otel(os.environ) else []
 
 
-def status_document() -> dict[str, Any]:
+def to_hook_status_document() -> dict[str, Any]:
     """Where the hook is installed, where it sends to, and what went wrong."""
     folder = trace_dir()
-    waiting, broken = count(folder)
-    last = trouble.last(folder)
-    targets, problem = _targets()
+    waiting, broken = count_wakes(folder)
+    last = trouble.read_last_trouble(folder)
+    targets, problem = _list_targets()
     return {
-        "settings": [_settings(scope) for scope in SCOPES],
+        "settings": [_to_settings_document(scope) for scope in SETTINGS_SCOPES],
         "targets": targets,
         "problem": problem,
         "wakes": {"waiting": waiting, "broken": broken},
-        "trouble": last and {"time": stamp(last.time), "words": last.words},
+        "trouble": last and {"time": to_json_time(last.time), "words": last.words},
     }
 
 
-def _settings(scope: str) -> dict[str, Any]:
+def _to_settings_document(scope: str) -> dict[str, Any]:
     path = settings_file(scope)
     found: dict[str, Any] = {"scope": scope, "path": str(path), "exists": path.exists(), "installed": False}
     empty: dict[str, Any] = {
@@ -78,7 +81,7 @@ def _settings(scope: str) -> dict[str, Any]:
         "disabled": False,
     }
     try:
-        there = installed(path)
+        there = read_installed_hooks(path)
     except TurnlogError as error:
         return {**found, **empty, "error": str(error)}
     here = {sys.executable, hook.__file__, str(trace_dir().absolute())}
@@ -87,47 +90,49 @@ def _settings(scope: str) -> dict[str, Any]:
         "installed": bool(there.events),
         "events": list(there.events),
         "command": there.commands[0] if there.commands else None,
-        "current": {*there.events} >= {*EVENTS} and len(there.commands) == 1 and _names_all(there.commands[0], here),
+        "current": {*there.events} >= {*HOOK_EVENTS}
+        and len(there.commands) == 1
+        and _is_own_command(there.commands[0], here),
         "targets": list(there.targets),
-        "since": stamp(there.since),
+        "since": to_json_time(there.since),
         "disabled": there.is_disabled,
         "error": None,
     }
 
 
-def _names_all(command: str, words: set[str]) -> bool:
+def _is_own_command(command: str, words: set[str]) -> bool:
     """Whether a command is one of this installation; a quote in a path is spelled differently in it."""
     plain = command.replace("'\"'\"'", "'")
     return all(word in plain for word in words)
 
 
-def _targets() -> tuple[list[str], str | None]:
+def _list_targets() -> tuple[list[str], str | None]:
     try:
-        return [target.shown for target in configured(load().trace, os.environ)], None
+        return [target.display_name for target in list_configured_targets(load_config().trace, os.environ)], None
     except UsageError as error:
         return [], str(error)
 
 
-def status_lines(found: dict[str, Any]) -> Iterator[str]:
+def render_hook_status(found: dict[str, Any]) -> Iterator[str]:
     """The same in words."""
     for item in found["settings"]:
-        yield f"{item['scope']:<8} {_state(item)}  {visible(item['path'])}"
+        yield f"{item['scope']:<8} {_describe_state(item)}  {make_visible(item['path'])}"
         if item["disabled"]:
             yield "         its disableAllHooks keeps the client from running any hook"
         if item["error"]:
-            yield f"         {line(item['error'])}"
-    targets = ", ".join(line(name) for name in found["targets"])
-    yield f"targets  {line(found['problem'] or '') or targets or f'none: {REMEDY}'}"
+            yield f"         {to_visible_line(item['error'])}"
+    targets = ", ".join(to_visible_line(name) for name in found["targets"])
+    yield f"targets  {to_visible_line(found['problem'] or '') or targets or f'none: {NO_TARGET_REMEDY}'}"
     wakes = found["wakes"]
     yield f"wakes    {wakes['waiting']} waiting, {wakes['broken']} broken (left by the hook, served by no worker yet)"
     if found["trouble"]:
-        yield f"trouble  {local(found['trouble']['time'])}: {line(found['trouble']['words'])}"
+        yield f"trouble  {format_client_time(found['trouble']['time'])}: {to_visible_line(found['trouble']['words'])}"
 
 
-def _state(item: dict[str, Any]) -> str:
+def _describe_state(item: dict[str, Any]) -> str:
     if not item["installed"]:
         return "not installed"
-    words = f"installed {local(item['since'])}" if item["since"] else "installed"
+    words = f"installed {format_client_time(item['since'])}" if item["since"] else "installed"
     if not item["current"]:
         words += ", but not by this turnlog or not for all events; `turnlog hook install` puts that right"
-    return words + (f", only to {', '.join(map(line, item['targets']))}" if item["targets"] else "")
+    return words + (f", only to {', '.join(map(to_visible_line, item['targets']))}" if item["targets"] else "")

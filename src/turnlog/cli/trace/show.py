@@ -29,23 +29,25 @@ def show(session: str, turn: int | None, nest: bool, content: str, as_json: bool
       turnlog trace show last --turn 3 --nest
       turnlog trace show last --json | jq '.traces[].spans[].name'
     """
-    from turnlog.cli.config import load
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.terminal import screen
-    from turnlog.cli.trace.span_tree import document, lines
+    from turnlog.cli.config import load_config
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.terminal import detect_screen
+    from turnlog.cli.trace.span_tree import render_span_trees, to_traces_document
     from turnlog.cli.trace.strays import find_traceable
     from turnlog.errors import NotFound
-    from turnlog.trace.reading import open_session
-    from turnlog.trace.spans.content import Policy
-    from turnlog.trace.spans.span import Told
-    from turnlog.trace.spans.spans import traces
+    from turnlog.trace.reading import open_traced_session
+    from turnlog.trace.spans.content import ContentPolicy
+    from turnlog.trace.spans.span import SessionSignals
+    from turnlog.trace.spans.spans import build_session_traces
 
-    config = load()
-    with open_session(find_traceable(session, config)) as found:
-        wanted = [trace for trace in traces(found, Told(over=True)) if turn in (None, trace.number)]
+    config = load_config()
+    with open_traced_session(find_traceable(session, config)) as found:
+        wanted = [
+            trace for trace in build_session_traces(found, SessionSignals(over=True)) if turn in (None, trace.number)
+        ]
         if turn is not None and not wanted:
             raise NotFound(f"turn {turn} has no trace; `turnlog trace show {session}` shows all")
         if as_json:
-            dump(document(wanted, Policy(content), nest=nest))  # type: ignore[arg-type]
+            print_json(to_traces_document(wanted, ContentPolicy(content), nest=nest))  # type: ignore[arg-type]
         else:
-            say(lines(wanted, screen(config.color), nest=nest))
+            print_lines(render_span_trees(wanted, detect_screen(config.color), nest=nest))

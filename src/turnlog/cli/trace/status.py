@@ -18,14 +18,14 @@ def status(as_json: bool) -> None:
       turnlog trace status
       turnlog trace status --json | jq '.targets[].pending_spans'
     """
-    from turnlog.cli.config import load, trace_dir
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.terminal import screen
-    from turnlog.cli.trace.standing import document, found, table
+    from turnlog.cli.config import load_config, trace_dir
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.terminal import detect_screen
+    from turnlog.cli.trace.standing import read_tracing_status, render_tracing_status, to_tracing_status_document
 
-    config = load()
-    state = found(trace_dir(), config.trace)
+    config = load_config()
+    state = read_tracing_status(trace_dir(), config.trace)
     if as_json:
-        dump(document(state))
+        print_json(to_tracing_status_document(state))
     else:
-        say(table(state, screen(config.color)))
+        print_lines(render_tracing_status(state, detect_screen(config.color)))

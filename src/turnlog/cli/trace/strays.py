@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.cli.config import Config
-from turnlog.cli.named import folders, located
-from turnlog.cli.sessions.catalogue import Row, belongs
-from turnlog.entries.agents import StraySession, agents_by_session, last_written_ns, stray_sessions
-from turnlog.entries.layout import projects
-from turnlog.entries.peeks import look
+from turnlog.cli.named import list_config_folders, locate_session
+from turnlog.cli.sessions.catalogue import CatalogueRow, is_in_project
+from turnlog.entries.agents import StraySession, list_agents_by_session, list_stray_sessions, read_last_write_ns
+from turnlog.entries.layout import list_project_folders
+from turnlog.entries.peeks import peek_safely
 from turnlog.errors import NotFound
 
 _WITHOUT_ANSWERS = frozenset({"empty", "summary-only", "metadata-only", "unreadable"})
@@ -31,38 +31,38 @@ class TraceableFile(NamedTuple):
 def find_traceable(name: str, config: Config) -> Path:
     """The file of the session that a name means, also where only files of its sub-agents are left."""
     try:
-        return located(name, config)
+        return locate_session(name, config)
     except NotFound:
-        found = [item.path for item in _strays(config) if name in (str(item.path), item.path.stem[: len(name)])]
+        found = [item.path for item in _find_strays(config) if name in (str(item.path), item.path.stem[: len(name)])]
         if len(found) != 1 or len(name) < _MIN_NAME_CHARS:
             raise
         return found[0]
 
 
-def traceable_files(rows: Iterable[Row], config: Config, project: str | None) -> list[TraceableFile]:
+def traceable_files(rows: Iterable[CatalogueRow], config: Config, project: str | None) -> list[TraceableFile]:
     """The sessions that may have spans, those written first before their copies."""
-    found = [TraceableFile(row.file.path, row.time, row.file.mtime_ns) for row in _with_answers(rows)]
-    for item in _strays(config):
-        if project is None or belongs(look(str(item.agents[0].path)).cwd, project):
-            written = max(last_written_ns(agent.path) or 0 for agent in item.agents)
+    found = [TraceableFile(row.file.path, row.time, row.file.mtime_ns) for row in _skip_unanswered(rows)]
+    for item in _find_strays(config):
+        if project is None or is_in_project(peek_safely(str(item.agents[0].path)).cwd, project):
+            written = max(read_last_write_ns(agent.path) or 0 for agent in item.agents)
             found.append(TraceableFile(item.path, written / 1e9, written))
     return sorted(found, key=lambda item: item.written_ns)
 
 
-def _with_answers(rows: Iterable[Row]) -> Iterator[Row]:
+def _skip_unanswered(rows: Iterable[CatalogueRow]) -> Iterator[CatalogueRow]:
     """Leave out files without an answer, unless a sub-agent of theirs has one."""
     owners: dict[Path, frozenset[str]] = {}
     for row in rows:
         if row.ends.junk in _WITHOUT_ANSWERS:
             folder = row.file.project_dir
             if folder not in owners:
-                owners[folder] = frozenset(agents_by_session(folder))
+                owners[folder] = frozenset(list_agents_by_session(folder))
             if row.file.session_id not in owners[folder]:
                 continue
         yield row
 
 
-def _strays(config: Config) -> Iterator[StraySession]:
-    for folder in folders(config):
-        for project in projects(folder):
-            yield from stray_sessions(project)
+def _find_strays(config: Config) -> Iterator[StraySession]:
+    for folder in list_config_folders(config):
+        for project in list_project_folders(folder):
+            yield from list_stray_sessions(project)

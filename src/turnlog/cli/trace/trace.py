@@ -5,24 +5,24 @@ from __future__ import annotations
 import click
 
 from turnlog.cli.group import LazyGroup
-from turnlog.cli.table import Row
+from turnlog.cli.table import CommandRow
 
-COMMANDS = {
-    "show": Row(".trace.show", "Draw the spans of a session, a tree for each turn."),
-    "backfill": Row(".trace.backfill", "Send sessions that are there already."),
-    "status": Row(".trace.status", "Say what was sent to each target, and what waits."),
-    "flush": Row(".trace.flush", "Send now what waits in the outbox."),
-    "work": Row(".trace.work", "What the hook starts in the background.", is_hidden=True),
+TRACE_COMMANDS = {
+    "show": CommandRow(".trace.show", "Draw the spans of a session, a tree for each turn."),
+    "backfill": CommandRow(".trace.backfill", "Send sessions that are there already."),
+    "status": CommandRow(".trace.status", "Say what was sent to each target, and what waits."),
+    "flush": CommandRow(".trace.flush", "Send now what waits in the outbox."),
+    "work": CommandRow(".trace.work", "What the hook starts in the background.", is_hidden=True),
 }
 
 
-class _Trace(LazyGroup):
+class _TraceGroup(LazyGroup):
     """The commands of tracing, each imported when it is used."""
 
-    rows = COMMANDS
+    rows = TRACE_COMMANDS
 
 
-@click.group(cls=_Trace)
+@click.group(cls=_TraceGroup)
 def trace() -> None:
     """Send sessions to tracing backends: Langfuse, Phoenix, MLflow, anything that takes OpenTelemetry.
 

@@ -13,21 +13,25 @@ def work() -> None:
     """
     import os
 
-    from turnlog.cli.config import load, trace_dir
+    from turnlog.cli.config import load_config, trace_dir
     from turnlog.trace import trouble
-    from turnlog.trace.hook import surroundings
-    from turnlog.trace.targets.targets import configured
-    from turnlog.trace.worker import Job
-    from turnlog.trace.worker import work as serve
+    from turnlog.trace.hook import hash_surroundings
+    from turnlog.trace.targets.targets import list_configured_targets
+    from turnlog.trace.worker import WorkerJob
+    from turnlog.trace.worker import run_worker as serve
 
     if hasattr(os, "nice"):
         os.nice(10)
     folder = trace_dir()
     try:
-        config = load()
-        job = Job(folder, surroundings(dict(os.environ)), lambda names: configured(config.trace, os.environ, names))
+        config = load_config()
+        job = WorkerJob(
+            folder,
+            hash_surroundings(dict(os.environ)),
+            lambda names: list_configured_targets(config.trace, os.environ, names),
+        )
         report = serve(job)
     except Exception as error:
-        trouble.note(folder, trouble.in_words(error))
+        trouble.write_trouble(folder, trouble.describe_error(error))
         raise
-    trouble.note(folder, report.troubles[-1] if report.troubles else None)
+    trouble.write_trouble(folder, report.troubles[-1] if report.troubles else None)

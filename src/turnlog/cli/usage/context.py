@@ -28,27 +28,27 @@ def context(session: str, branch: str | None, turn: int | None, as_json: bool) -
       turnlog context last --branch 2         another branch than the client would resume
       turnlog context last --json | jq .advice
     """
-    from turnlog.cli.branch import leaf_of
-    from turnlog.cli.config import load
-    from turnlog.cli.named import opened
-    from turnlog.cli.output import dump, say
+    from turnlog.cli.branch import find_leaf
+    from turnlog.cli.config import load_config
+    from turnlog.cli.named import open_named_session
+    from turnlog.cli.output import print_json, print_lines
     from turnlog.errors import Refused
-    from turnlog.session.window.advice import advice
-    from turnlog.session.window.filling import filling
-    from turnlog.session.window.presets import savings
+    from turnlog.session.window.advice import choose_advice
+    from turnlog.session.window.filling import compute_window_fill
+    from turnlog.session.window.presets import estimate_savings
 
-    config = load()
-    with opened(session, config) as found:
-        from turnlog.cli.terminal import screen
-        from turnlog.cli.usage.fullness import Report, document, lines
+    config = load_config()
+    with open_named_session(session, config) as found:
+        from turnlog.cli.terminal import detect_screen
+        from turnlog.cli.usage.fullness import ContextReport, render_context_report, to_context_report_document
 
         try:
-            filled = filling(found, leaf_of(found, branch) if branch is not None else None)
+            filled = compute_window_fill(found, find_leaf(found, branch) if branch is not None else None)
         except Refused as reason:
             raise Refused(f"{found.path}: {reason}") from None
-        saved = savings(filled, found.file.entries)
-        report = Report(found, filled, saved, advice(filled, saved), turn)
+        saved = estimate_savings(filled, found.file.entries)
+        report = ContextReport(found, filled, saved, choose_advice(filled, saved), turn)
         if as_json:
-            dump(document(report))
+            print_json(to_context_report_document(report))
         else:
-            say(lines(report, screen(config.color)))
+            print_lines(render_context_report(report, detect_screen(config.color)))

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from turnlog.cli.terminal import line
-from turnlog.store.usage.document import QUALITIES, Shown, all_calls, amounts, row_document, tool_document
-from turnlog.store.usage.sums import Sum
+from turnlog.cli.terminal import to_visible_line
+from turnlog.store.usage.document import (
+    USAGE_QUALITIES,
+    UsageReportDetails,
+    to_all_calls_document,
+    to_amounts_document,
+    to_tool_document,
+    to_usage_row_document,
+)
+from turnlog.store.usage.sums import UsageSum
 
-LABELS = {
+LABEL_COLUMNS = {
     "daily": ("day",),
     "weekly": ("week",),
     "monthly": ("month",),
@@ -21,25 +28,25 @@ LABELS = {
 }
 
 
-def csv_lines(shown: Shown) -> Iterator[bytes]:
+def render_usage_csv(shown: UsageReportDetails) -> Iterator[bytes]:
     """A report as CSV (RFC 4180), without the total."""
-    labels = LABELS[shown.request.kind]
+    labels = LABEL_COLUMNS[shown.request.kind]
     if shown.request.kind == "tool":
-        rows: Iterable[dict[str, Any]] = map(tool_document, shown.report.tools)
-        names = ["tool", *all_calls(shown)]
+        rows: Iterable[dict[str, Any]] = map(to_tool_document, shown.report.tools)
+        names = ["tool", *to_all_calls_document(shown)]
     else:
-        rows = ({**row_document(row), **row_document(row)["quality"]} for row in shown.report.rows)
-        names = [*labels, *(name for name in amounts(Sum()) if name != "quality"), *QUALITIES]
-    yield _record(names)
+        rows = ({**to_usage_row_document(row), **to_usage_row_document(row)["quality"]} for row in shown.report.rows)
+        names = [*labels, *(name for name in to_amounts_document(UsageSum()) if name != "quality"), *USAGE_QUALITIES]
+    yield _encode_record(names)
     for row in rows:
-        yield _record([row[name] for name in names])
+        yield _encode_record([row[name] for name in names])
 
 
-def _record(cells: list[Any]) -> bytes:
-    return (",".join(map(_cell, cells)) + "\r\n").encode("utf-8", "backslashreplace")
+def _encode_record(cells: list[Any]) -> bytes:
+    return (",".join(map(_format_cell, cells)) + "\r\n").encode("utf-8", "backslashreplace")
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -48,7 +55,7 @@ def _cell(value: Any) -> str:
         return f"{value:.12f}".rstrip("0").rstrip(".")
     if not isinstance(value, str):
         return str(value)
-    text = line(value)
+    text = to_visible_line(value)
     # A spreadsheet takes such a cell for a formula, and titles and paths are what strangers wrote.
     if text.startswith(("=", "+", "-", "@")):
         text = "'" + text

@@ -5,36 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from turnlog.cli.show.gist import asked, first_line
-from turnlog.cli.terminal import Screen, line, pad, width
-from turnlog.cli.when import size
+from turnlog.cli.show.gist import first_line, summarize_call_input
+from turnlog.cli.terminal import TerminalScreen, measure_width, pad_to_cells, to_visible_line
+from turnlog.cli.when import format_size
 from turnlog.errors import UsageError
-from turnlog.render.figures import count
+from turnlog.render.figures import format_count
 from turnlog.session.session import Session
 from turnlog.session.window.advice import Advice
-from turnlog.session.window.filling import UNSEEN, Filling, Heavy, TurnFill
-from turnlog.session.window.pieces import GROUPS, Piece, words
-from turnlog.session.window.presets import Saving
+from turnlog.session.window.filling import UNSEEN_GROUP, HeavyPiece, TurnFill, WindowFill
+from turnlog.session.window.pieces import PIECE_GROUPS, ContextPiece, read_piece_text
+from turnlog.session.window.presets import PresetSaving
 
-_TURNS = 20
+_MAX_LISTED_TURNS = 20
 """So many of the last turns are listed."""
-_WHAT = 200
-_SYSTEM = {"": "system prompt and tools", "later": "added later by the client"}
-_WORDS = {"system": "not in the file", "summary": "summary"}
+_MAX_GIST_CHARS = 200
+_UNSEEN_NAMES = {"": "system prompt and tools", "later": "added later by the client"}
+_GROUP_NAMES = {"system": "not in the file", "summary": "summary"}
 
 
-class Report(NamedTuple):
+class ContextReport(NamedTuple):
     """All that is told about a session's window."""
 
     session: Session
-    filling: Filling
-    savings: list[Saving]
+    filling: WindowFill
+    savings: list[PresetSaving]
     advice: Advice
     turn: int | None
 
-    def turns(self) -> list[TurnFill]:
+    def choose_turns(self) -> list[TurnFill]:
         """The turns to tell of; an unknown number is refused."""
-        found = self.filling.turns()
+        found = self.filling.list_turn_fills()
         if self.turn is None:
             return found
         chosen = [item for item in found if item.number == self.turn]
@@ -48,129 +48,146 @@ class Report(NamedTuple):
 # -- lines
 
 
-def lines(report: Report, screen: Screen) -> Iterator[str]:
+def render_context_report(report: ContextReport, screen: TerminalScreen) -> Iterator[str]:
     """The report for people; wrong wishes are refused before the first line."""
-    return _lines(report, report.turns(), screen)
+    return _render_lines(report, report.choose_turns(), screen)
 
 
-def _lines(report: Report, turns: list[TurnFill], screen: Screen) -> Iterator[str]:
+def _render_lines(report: ContextReport, turns: list[TurnFill], screen: TerminalScreen) -> Iterator[str]:
     session, filling = report.session, report.filling
-    yield screen.paint(screen.fit(line((session.title or "")[:1000]) or "(no title)"), "bold")
-    yield from _head(filling)
+    yield screen.paint(screen.fit(to_visible_line((session.title or "")[:1000]) or "(no title)"), "bold")
+    yield from _render_head(filling)
     if report.turn is None:
         yield ""
-        yield from _parts(filling, screen)
+        yield from _render_parts(filling, screen)
     yield ""
-    yield from _turns(turns, screen)
+    yield from _render_turns(turns, screen)
     yield ""
-    yield from _heaviest(report, screen)
+    yield from _render_heaviest(report, screen)
     if report.turn is None:
         yield ""
-        yield from _savings(report, screen)
+        yield from _render_savings(report, screen)
     yield ""
-    yield from _method(filling)
+    yield from _explain_method(filling)
 
 
-def _head(filling: Filling) -> Iterator[str]:
-    model = line(filling.model or "no model has answered yet")
+def _render_head(filling: WindowFill) -> Iterator[str]:
+    model = to_visible_line(filling.model or "no model has answered yet")
     if filling.window is None:
         yield f"{model} · the size of its window is not known"
     else:
         yield f"{model} · window {filling.window:,} tokens · the client compacts at about {filling.threshold or 0:,}"
-    if filling.measured is None:
+    if filling.measured_tokens is None:
         yield "measured   no request of this conversation states what it held"
     else:
-        yield f"measured   the last request held {filling.measured:,} tokens{_of(filling.measured, filling.window)}"
-    yield f"estimated  the next one would hold {filling.estimate:,} tokens{_of(filling.estimate, filling.window)}"
+        yield (
+            f"measured   the last request held {filling.measured_tokens:,} "
+            f"tokens{_format_window_share(filling.measured_tokens, filling.window)}"
+        )
+    yield (
+        f"estimated  the next one would hold {filling.estimate:,} "
+        f"tokens{_format_window_share(filling.estimate, filling.window)}"
+    )
 
 
-def _of(tokens: int, window: int | None) -> str:
+def _format_window_share(tokens: int, window: int | None) -> str:
     return f" ({tokens / window:.1%} of the window)" if window else ""
 
 
-def _parts(filling: Filling, screen: Screen) -> Iterator[str]:
+def _render_parts(filling: WindowFill, screen: TerminalScreen) -> Iterator[str]:
     """What fills the window by group, with the kinds below those that have several."""
-    parts, whole = filling.parts(), filling.estimate
+    parts, whole = filling.list_parts(), filling.estimate
     rows = [("filled with", "tokens", "share", "pieces")]
-    for group in (UNSEEN, *GROUPS):
+    for group in (UNSEEN_GROUP, *PIECE_GROUPS):
         own = [part for part in parts if part.group == group]
         if not own:
             continue
         tokens = sum(part.tokens for part in own)
-        rows.append((_WORDS.get(group, group), f"{tokens:,}", _share(tokens, whole), _some(sum(p.pieces for p in own))))
+        rows.append(
+            (
+                _GROUP_NAMES.get(group, group),
+                f"{tokens:,}",
+                _format_share(tokens, whole),
+                _format_count(sum(p.pieces for p in own)),
+            )
+        )
         for part in own if own[0].kind or len(own) > 1 else []:
-            name = _SYSTEM[part.kind] if group == UNSEEN else line(part.kind)[:60] or "other"
-            rows.append((f"  {name}", f"{part.tokens:,}", _share(part.tokens, whole), _some(part.pieces)))
-    yield from _table(rows, screen)
+            name = _UNSEEN_NAMES[part.kind] if group == UNSEEN_GROUP else to_visible_line(part.kind)[:60] or "other"
+            rows.append(
+                (f"  {name}", f"{part.tokens:,}", _format_share(part.tokens, whole), _format_count(part.pieces))
+            )
+    yield from _render_table(rows, screen)
 
 
-def _some(number: int) -> str:
+def _format_count(number: int) -> str:
     return f"{number:,}" if number else ""
 
 
-def _turns(turns: list[TurnFill], screen: Screen) -> Iterator[str]:
-    shown = turns[-_TURNS:]
-    used = [group for group in GROUPS if any(group in turn.added for turn in shown)]
+def _render_turns(turns: list[TurnFill], screen: TerminalScreen) -> Iterator[str]:
+    shown = turns[-_MAX_LISTED_TURNS:]
+    used = [group for group in PIECE_GROUPS if any(group in turn.added for turn in shown)]
     rows = [("turn", "measured", "growth", *(f"+{group}" for group in used))]
     for turn in shown:
         growth = "" if turn.growth is None else f"{turn.growth:+,}"
         measured = "" if turn.measured is None else f"{turn.measured:,}"
         added = (f"{turn.added[group]:,}" if group in turn.added else "" for group in used)
         rows.append((str(turn.number), measured, growth, *added))
-    yield from _table(rows, screen)
+    yield from _render_table(rows, screen)
     if len(turns) > len(shown):
-        yield f"({count(len(turns) - len(shown), 'earlier turn')}: --turn N shows one, --json all)"
+        yield f"({format_count(len(turns) - len(shown), 'earlier turn')}: --turn N shows one, --json all)"
 
 
-def _heaviest(report: Report, screen: Screen) -> Iterator[str]:
-    found, whole = report.filling.heaviest(report.turn), report.filling.estimate
+def _render_heaviest(report: ContextReport, screen: TerminalScreen) -> Iterator[str]:
+    found, whole = report.filling.list_heaviest(report.turn), report.filling.estimate
     rows = [("heaviest", "tokens", "share", "turn")]
-    rows += [(_kind(h.piece), f"{h.tokens:,}", _share(h.tokens, whole), str(h.piece.turn or "")) for h in found]
-    table = list(_table(rows, screen))
-    taken = max(map(width, table), default=0) + 2
+    rows += [
+        (_name_kind(h.piece), f"{h.tokens:,}", _format_share(h.tokens, whole), str(h.piece.turn or "")) for h in found
+    ]
+    table = list(_render_table(rows, screen))
+    taken = max(map(measure_width, table), default=0) + 2
     yield table[0]
     for text, heavy in zip(table[1:], found, strict=True):
-        yield f"{pad(text, taken)}{screen.fit(_what(report.session, heavy.piece), taken)}".rstrip()
+        yield f"{pad_to_cells(text, taken)}{screen.fit(_describe_piece(report.session, heavy.piece), taken)}".rstrip()
 
 
-def _kind(piece: Piece) -> str:
-    kind = line(piece.kind)[:40]
+def _name_kind(piece: ContextPiece) -> str:
+    kind = to_visible_line(piece.kind)[:40]
     return f"{piece.group} {kind}" if kind else piece.group
 
 
-def _what(session: Session, piece: Piece) -> str:
+def _describe_piece(session: Session, piece: ContextPiece) -> str:
     """What a piece is about, on one line; made visible."""
     call = next((call for call in session.calls if call.id == piece.call), None) if piece.call else None
     if call is not None:
-        return asked(session.detail(call).input, piece.row.cwd)[:_WHAT]
-    text = words(session, piece)
-    return first_line(text)[:_WHAT] if text.strip() else ""
+        return summarize_call_input(session.read_detail(call).input, piece.row.cwd)[:_MAX_GIST_CHARS]
+    text = read_piece_text(session, piece)
+    return first_line(text)[:_MAX_GIST_CHARS] if text.strip() else ""
 
 
-def _savings(report: Report, screen: Screen) -> Iterator[str]:
+def _render_savings(report: ContextReport, screen: TerminalScreen) -> Iterator[str]:
     limit = report.filling.window
     rows = [("stripped", "tokens", "saved", "of window", "in the file")]
     for item in report.savings:
-        share = _share(item.after, limit) if limit else ""
-        less = f"−{size(item.bytes)}" if item.bytes else "–"
-        rows.append((item.preset.name, f"{item.after:,}", f"{item.saved:,}", share, less))
-    table = list(_table(rows, screen))
+        share = _format_share(item.after, limit) if limit else ""
+        less = f"−{format_size(item.bytes)}" if item.bytes else "–"
+        rows.append((item.preset.name, f"{item.after:,}", f"{item.saved_tokens:,}", share, less))
+    table = list(_render_table(rows, screen))
     yield table[0]
     for text, item in zip(table[1:], report.savings, strict=True):
         yield f"{text}  {item.preset.about}"
     action = report.advice.action or "nothing to do"
     name = f" ({report.advice.preset.name})" if report.advice.preset else ""
-    yield screen.paint(f"Advice: {action}{name}.", "bold") + f" {line(report.advice.reason)}"
+    yield screen.paint(f"Advice: {action}{name}.", "bold") + f" {to_visible_line(report.advice.reason)}"
 
 
-def _method(filling: Filling) -> Iterator[str]:
+def _explain_method(filling: WindowFill) -> Iterator[str]:
     yield (
         "Measured: input, cache read and cache written of a request, as its answer states them; per turn, of its last"
         " request. Growth: against the turn before."
     )
     rate = f"{filling.rate:.3f} tokens per byte of text"
     if filling.steps:
-        rate += f", the median of {count(filling.steps, 'step')} between requests"
+        rate += f", the median of {format_count(filling.steps, 'step')} between requests"
     else:
         rate += ", the usual rate, because nothing in this conversation tells it"
     yield (
@@ -180,15 +197,18 @@ def _method(filling: Filling) -> Iterator[str]:
     )
 
 
-def _share(tokens: int, whole: int) -> str:
+def _format_share(tokens: int, whole: int) -> str:
     return f"{tokens / whole:.1%}" if whole else ""
 
 
-def _table(rows: Sequence[tuple[str, ...]], screen: Screen) -> Iterator[str]:
+def _render_table(rows: Sequence[tuple[str, ...]], screen: TerminalScreen) -> Iterator[str]:
     """Columns: the first to the left, numbers to the right; the first row is the head."""
-    widths = [max(width(row[at]) for row in rows) for at in range(len(rows[0]))]
+    widths = [max(measure_width(row[at]) for row in rows) for at in range(len(rows[0]))]
     for number, row in enumerate(rows):
-        cells = [pad(row[0], widths[0]), *(cell.rjust(wide) for cell, wide in zip(row[1:], widths[1:], strict=True))]
+        cells = [
+            pad_to_cells(row[0], widths[0]),
+            *(cell.rjust(wide) for cell, wide in zip(row[1:], widths[1:], strict=True)),
+        ]
         text = "  ".join(cells).rstrip()
         yield screen.paint(text, "dim") if number == 0 else text
 
@@ -196,9 +216,9 @@ def _table(rows: Sequence[tuple[str, ...]], screen: Screen) -> Iterator[str]:
 # -- JSON
 
 
-def document(report: Report) -> dict[str, Any]:
+def to_context_report_document(report: ContextReport) -> dict[str, Any]:
     """The report for programs."""
-    session, filling, turns = report.session, report.filling, report.turns()
+    session, filling, turns = report.session, report.filling, report.choose_turns()
     return {
         "session_id": session.session_id,
         "path": str(session.path) if session.path else None,
@@ -206,18 +226,18 @@ def document(report: Report) -> dict[str, Any]:
         "window": filling.window,
         "threshold": filling.threshold,
         "compacted": filling.compacted,
-        "measured": {"tokens": filling.measured, "requests": len(filling.requests)},
+        "measured": {"tokens": filling.measured_tokens, "requests": len(filling.requests)},
         "estimated": {
             "tokens": filling.estimate,
             "tokens_per_byte": round(filling.rate, 4),
             "steps": filling.steps,
             "not_in_file": filling.unseen,
             "not_in_file_later": filling.later,
-            "parts": [part._asdict() for part in filling.parts()],
+            "parts": [part._asdict() for part in filling.list_parts()],
         },
         "turns": [turn._asdict() for turn in turns],
-        "heaviest": [_heavy(report, item) for item in filling.heaviest(report.turn)],
-        "presets": [_saving(item) for item in report.savings],
+        "heaviest": [_to_piece_document(report, item) for item in filling.list_heaviest(report.turn)],
+        "presets": [_to_saving_document(item) for item in report.savings],
         "advice": {
             "action": report.advice.action,
             "preset": report.advice.preset.name if report.advice.preset else None,
@@ -226,7 +246,7 @@ def document(report: Report) -> dict[str, Any]:
     }
 
 
-def _heavy(report: Report, item: Heavy) -> dict[str, Any]:
+def _to_piece_document(report: ContextReport, item: HeavyPiece) -> dict[str, Any]:
     piece, whole = item.piece, report.filling.estimate
     return {
         "group": piece.group,
@@ -236,15 +256,15 @@ def _heavy(report: Report, item: Heavy) -> dict[str, Any]:
         "call_id": piece.call or None,
         "tokens": item.tokens,
         "share": round(item.tokens / whole, 4) if whole else None,
-        "what": _what(report.session, piece),
+        "what": _describe_piece(report.session, piece),
     }
 
 
-def _saving(item: Saving) -> dict[str, Any]:
+def _to_saving_document(item: PresetSaving) -> dict[str, Any]:
     return {
         "name": item.preset.name,
         "before": item.before,
         "after": item.after,
-        "saved": item.saved,
+        "saved": item.saved_tokens,
         "bytes": item.bytes,
     }

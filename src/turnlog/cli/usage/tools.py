@@ -30,48 +30,58 @@ def tools(session: str | None, project: str | None, since: str | None, only_fail
       turnlog tools last --failures
       turnlog tools --project webshop --since 7d --json
     """
-    from turnlog.cli.config import load
+    from turnlog.cli.config import load_config
     from turnlog.errors import UsageError
 
-    config = load()
+    config = load_config()
     if session is None:
-        _of_all(config, project, since, only_failures, as_json)
+        _print_all_tools(config, project, since, only_failures, as_json)
         return
     if project is not None or since is not None:
         raise UsageError("--project and --since choose among all sessions; leave SESSION out")
-    _of_session(session, config, only_failures, as_json)
+    _print_session_tools(session, config, only_failures, as_json)
 
 
-def _of_session(name: str, config: Config, only_failures: bool, as_json: bool) -> None:
-    from turnlog.cli.named import opened
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.terminal import screen
-    from turnlog.cli.usage.toolwork import document, messages, table
-    from turnlog.session.tallies import failures, tallies
+def _print_session_tools(name: str, config: Config, only_failures: bool, as_json: bool) -> None:
+    from turnlog.cli.named import open_named_session
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.terminal import detect_screen
+    from turnlog.cli.usage.toolwork import render_failure_messages, render_tool_table, to_tools_document
+    from turnlog.session.tallies import count_calls_by_tool, count_failure_messages
 
-    with opened(name, config) as session:
-        found = tallies(session)
-        said = failures(session) if only_failures or as_json else []
+    with open_named_session(name, config) as session:
+        found = count_calls_by_tool(session)
+        said = count_failure_messages(session) if only_failures or as_json else []
     if as_json:
-        dump(document(found, said))
+        print_json(to_tools_document(found, said))
     else:
-        say(messages(said, screen(config.color)) if only_failures else table(found, screen(config.color)))
+        print_lines(
+            render_failure_messages(said, detect_screen(config.color))
+            if only_failures
+            else render_tool_table(found, detect_screen(config.color))
+        )
 
 
-def _of_all(config: Config, project: str | None, since: str | None, only_failures: bool, as_json: bool) -> None:
-    from turnlog.cli.indexed import sessions_of
-    from turnlog.cli.output import dump, say
-    from turnlog.cli.stored import store
-    from turnlog.cli.terminal import screen
-    from turnlog.cli.usage.toolwork import document, failing, table
-    from turnlog.cli.when import beginning
-    from turnlog.store.insight.tools import tallies
+def _print_all_tools(
+    config: Config, project: str | None, since: str | None, only_failures: bool, as_json: bool
+) -> None:
+    from turnlog.cli.indexed import find_project_sessions
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.stored import open_index
+    from turnlog.cli.terminal import detect_screen
+    from turnlog.cli.usage.toolwork import render_failing_tools, render_tool_table, to_tools_document
+    from turnlog.cli.when import to_day_start
+    from turnlog.store.insight.tools import tally_tool_calls
 
-    start = beginning(since) if since is not None else None
-    with store(config) as index:
-        ids = None if project is None else sessions_of(index.db, project)
-        found = tallies(index.db, ids, start)
+    start = to_day_start(since) if since is not None else None
+    with open_index(config) as index:
+        ids = None if project is None else find_project_sessions(index.db, project)
+        found = tally_tool_calls(index.db, ids, start)
     if as_json:
-        dump(document(found, None))
+        print_json(to_tools_document(found, None))
     else:
-        say(failing(found, screen(config.color)) if only_failures else table(found, screen(config.color)))
+        print_lines(
+            render_failing_tools(found, detect_screen(config.color))
+            if only_failures
+            else render_tool_table(found, detect_screen(config.color))
+        )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-KINDS = ("daily", "weekly", "monthly", "session", "project", "model", "tool", "blocks")
+REPORT_KINDS = ("daily", "weekly", "monthly", "session", "project", "model", "tool", "blocks")
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(KINDS), default="daily")
+@click.argument("kind", type=click.Choice(REPORT_KINDS), default="daily")
 @click.option("--since", metavar="DAY", help="Only from this day on: 2026-11-03, yesterday, 30d.")
 @click.option("--until", metavar="DAY", help="Only up to this day, and with it.")
 @click.option("-p", "--project", metavar="P", help="Only sessions of this folder and those below it, or of that name.")
@@ -40,6 +40,6 @@ def usage(
       turnlog usage blocks --since today          the five-hour block that is open now
       turnlog usage model --json | jq .total
     """
-    from turnlog.cli.usage.report import Words, print_usage
+    from turnlog.cli.usage.report import UsageOptions, print_usage
 
-    print_usage(Words(kind, since, until, project, model, timezone, as_json, as_csv))
+    print_usage(UsageOptions(kind, since, until, project, model, timezone, as_json, as_csv))

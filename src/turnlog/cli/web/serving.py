@@ -10,62 +10,68 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from turnlog.cli.config import Config, data_dir, load
-from turnlog.cli.named import folders
-from turnlog.cli.output import remark, say
-from turnlog.cli.terminal import on_terminal
-from turnlog.store.place import index_name
-from turnlog.web.background.upkeep import Upkeep
-from turnlog.web.place import Place
-from turnlog.web.secret import secret
-from turnlog.web.security import Door
-from turnlog.web.serve import PORT, address, listening, serve
+from turnlog.cli.config import Config, data_dir, load_config
+from turnlog.cli.named import list_config_folders
+from turnlog.cli.output import print_lines, print_remark
+from turnlog.cli.terminal import is_on_terminal
+from turnlog.store.place import build_index_name
+from turnlog.web.background.upkeep import IndexUpkeep
+from turnlog.web.place import Machine
+from turnlog.web.secret import load_secret
+from turnlog.web.security import ServerKeys
+from turnlog.web.serve import DEFAULT_PORT, build_launch_address, open_listening_socket, serve_pages
 
 
-def run(port: int | None, opens: bool | None) -> None:
+def run_web(port: int | None, opens: bool | None) -> None:
     """Serve until somebody stops it."""
     os.environ["PYTHONSAFEPATH"] = "1"  # children run nothing of the folder that we were started in
-    opened = listening(port)
+    opened = open_listening_socket(port)
     if opened.is_fallback:
-        remark(f"Port {PORT} is taken, perhaps by another turnlog; this is {opened.port}.")
-    with opened.socket, place(load()) as found:
-        door = Door(opened.port, _secret())
-        start = address(door, opened.port)
+        print_remark(f"Port {DEFAULT_PORT} is taken, perhaps by another turnlog; this is {opened.port}.")
+    with opened.socket, open_machine(load_config()) as found:
+        door = ServerKeys(opened.port, _load_cookie_secret())
+        start = build_launch_address(door, opened.port)
 
         def started() -> None:
-            say([start])
-            _flush()
-            if on_terminal() if opens is None else opens:
-                threading.Thread(target=_browse, args=[start], daemon=True).start()
+            print_lines([start])
+            _flush_output()
+            if is_on_terminal() if opens is None else opens:
+                threading.Thread(target=_open_browser, args=[start], daemon=True).start()
 
-        with Upkeep(found, remark):
-            serve(found, opened, door, started, remark)
+        with IndexUpkeep(found, print_remark):
+            serve_pages(found, opened, door, started, print_remark)
 
 
 @contextmanager
-def place(config: Config) -> Iterator[Place]:
+def open_machine(config: Config) -> Iterator[Machine]:
     """The machine's sessions; where there are none, those of the demo, with an index for this one time."""
     gap = timedelta(minutes=config.gap_minutes)
-    found = Place(folders(config), data_dir(), index_name=index_name(config.config_dirs), gap=gap, tell=remark)
+    found = Machine(
+        list_config_folders(config),
+        data_dir(),
+        index_name=build_index_name(config.config_dirs),
+        gap=gap,
+        tell=print_remark,
+    )
     try:
         if not found.is_empty():
             yield found
             return
     finally:
         found.close()
-    with _demo(gap) as demo:
+    with _open_demo_machine(gap) as demo:
         yield demo
 
 
 @contextmanager
-def _demo(gap: timedelta) -> Iterator[Place]:
+def _open_demo_machine(gap: timedelta) -> Iterator[Machine]:
     from tempfile import TemporaryDirectory
 
     from turnlog.demo import config_dir
 
-    remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
+    print_remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
     with TemporaryDirectory(prefix="turnlog-demo-") as folder:
-        found = Place([config_dir()], Path(folder), gap=gap, is_demo=True)
+        found = Machine([config_dir()], Path(folder), gap=gap, is_demo=True)
         try:
             found.store.refresh(found.config_dirs)
             yield found
@@ -73,19 +79,19 @@ def _demo(gap: timedelta) -> Iterator[Place]:
             found.close()
 
 
-def _secret() -> bytes:
+def _load_cookie_secret() -> bytes:
     """What cookies are made from; where turnlog has no folder of its own, for this one time."""
     folder = data_dir()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
-            return secret(folder)
+            return load_secret(folder)
     except FileExistsError:  # a file of that name; the index has told of it
         pass
     return secrets.token_bytes(32)
 
 
-def _browse(start: str) -> None:
+def _open_browser(start: str) -> None:
     import webbrowser
 
     try:
@@ -93,10 +99,10 @@ def _browse(start: str) -> None:
     except (webbrowser.Error, OSError):
         is_open = False
     if not is_open:
-        remark("No browser could be opened; open the address above.")
+        print_remark("No browser could be opened; open the address above.")
 
 
-def _flush() -> None:
+def _flush_output() -> None:
     import sys
 
     if sys.stdout is not None:

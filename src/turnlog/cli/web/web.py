@@ -22,6 +22,6 @@ def web(port: int | None, opens: bool | None) -> None:
       turnlog web
       turnlog web --port 8080 --no-open
     """
-    from turnlog.cli.web.serving import run
+    from turnlog.cli.web.serving import run_web
 
-    run(port, opens)
+    run_web(port, opens)

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from turnlog.errors import UsageError
 
-_TURNS = re.compile(r"turns=(\d{1,9})(?:\.\.(\d{1,9}))?")
-_OLDEST = re.compile(r"oldest=(\d{1,6}(?:\.\d{1,6})?)%")
-_SHARE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)%?")
-OFFLINE, USUAL = "offline", "oldest=50%"
-_FORMS = "turns=A..B, turns=A, oldest=P% or offline"
+_TURNS_PATTERN = re.compile(r"turns=(\d{1,9})(?:\.\.(\d{1,9}))?")
+_OLDEST_PATTERN = re.compile(r"oldest=(\d{1,6}(?:\.\d{1,6})?)%")
+_SHARE_PATTERN = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)%?")
+OFFLINE_WORD, DEFAULT_BAND = "offline", "oldest=50%"
+_BAND_FORMS = "turns=A..B, turns=A, oldest=P% or offline"
 
 
-class Band(NamedTuple):
+class TurnBand(NamedTuple):
     """Some turns, as somebody named them."""
 
     words: str
@@ -24,7 +24,7 @@ class Band(NamedTuple):
     share: float | None = None
     """The oldest turns, as a part of all; then `first` and `last` mean nothing."""
 
-    def turns(self, count: int) -> range:
+    def list_turns(self, count: int) -> range:
         """The numbers of its turns in a session of so many; UsageError if it has none of these."""
         if self.share is not None:
             return range(1, max(1, int(count * self.share + 1e-9)) + 1)
@@ -34,39 +34,42 @@ class Band(NamedTuple):
         return range(self.first, self.last + 1)
 
 
-def band(words: str) -> Band:
+def parse_band(words: str) -> TurnBand:
     """The turns that words name; UsageError if they name none."""
-    if found := _TURNS.fullmatch(words.strip()):
+    if found := _TURNS_PATTERN.fullmatch(words.strip()):
         first = int(found[1])
-        return Band(words.strip(), first, int(found[2] or first))
-    if found := _OLDEST.fullmatch(words.strip()):
+        return TurnBand(words.strip(), first, int(found[2] or first))
+    if found := _OLDEST_PATTERN.fullmatch(words.strip()):
         share = float(found[1])
         if not 0 < share <= 100:
             raise UsageError(f"{words.strip()}: a part of the turns is more than 0% and at most 100%")
-        return Band(words.strip(), share=share / 100)
-    raise UsageError(f"{words!r} names no turns; it must be one of {_FORMS}")
+        return TurnBand(words.strip(), share=share / 100)
+    raise UsageError(f"{words!r} names no turns; it must be one of {_BAND_FORMS}")
 
 
-class Wanted(NamedTuple):
+class CompressSelection(NamedTuple):
     """What shall be compressed, and how."""
 
-    bands: list[Band]
+    bands: list[TurnBand]
     offline: bool
 
 
-def wanted(words: Iterable[str]) -> Wanted:
+def parse_compress_selection(words: Iterable[str]) -> CompressSelection:
     """What the words of an option say: bands and `offline`, several of them with commas between."""
     parts = [part.strip() for word in words for part in word.split(",")]
-    return Wanted([band(part) for part in parts if part != OFFLINE] or [band(USUAL)], OFFLINE in parts)
+    return CompressSelection(
+        [parse_band(part) for part in parts if part != OFFLINE_WORD] or [parse_band(DEFAULT_BAND)],
+        OFFLINE_WORD in parts,
+    )
 
 
-def chosen(bands: Iterable[Band], count: int) -> list[int]:
+def list_chosen_turns(bands: Iterable[TurnBand], count: int) -> list[int]:
     """The numbers of all turns that are named, in order; UsageError if one is named twice or is not there."""
     if not count:
         raise UsageError("the session has no turns")
-    named: dict[int, Band] = {}
+    named: dict[int, TurnBand] = {}
     for one in bands:
-        for number in one.turns(count):
+        for number in one.list_turns(count):
             if number in named:
                 both = f"{named[number].words} and {one.words}"
                 raise UsageError(f"{both} overlap at turn {number}; each turn of 1 to {count} may be named once")
@@ -74,9 +77,9 @@ def chosen(bands: Iterable[Band], count: int) -> list[int]:
     return sorted(named)
 
 
-def share(words: str) -> float:
+def parse_share(words: str) -> float:
     """A part of a text, as `35%` or `35`; UsageError if it is none."""
-    found = _SHARE.fullmatch(words.strip())
+    found = _SHARE_PATTERN.fullmatch(words.strip())
     if found is None or not 1 <= float(found[1]) <= 99:
         raise UsageError(f"{words!r} is no part of a text; it must be from 1% to 99%")
     return float(found[1]) / 100

@@ -18,48 +18,48 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.ending import going_on
+from turnlog.edit.ending import build_leaf_entry
 from turnlog.entries.entry import Body, Entry
 from turnlog.errors import UsageError
-from turnlog.session.clock import moment as parsed
+from turnlog.session.clock import parse_timestamp as parsed
 from turnlog.session.session import Session
-from turnlog.session.window.filling import Filling, estimated, filling
-from turnlog.session.window.pieces import weight
+from turnlog.session.window.filling import WindowFill, compute_window_fill, estimate_text_tokens
+from turnlog.session.window.pieces import count_text_bytes
 
-BEFORE = (
+SUMMARY_INTRODUCTION = (
     "This session is being continued from a previous conversation that ran out of context. "
     "The summary below covers the earlier portion of the conversation."
 )
-TOOLS = "<system-reminder>\n<tools-used-before-summary>{}</tools-used-before-summary>\n</system-reminder>"
-DETAILS = (
+TOOLS_USED_TEMPLATE = "<system-reminder>\n<tools-used-before-summary>{}</tools-used-before-summary>\n</system-reminder>"
+DETAILS_TEMPLATE = (
     "If you need specific details from before compaction (like exact code snippets, error messages, or content you "
     "generated), read the full transcript at: {}"
 )
-GO_ON = (
+CONTINUE_TEXT = (
     "Continue the conversation from where it left off without asking the user any further questions. Resume directly — "
     'do not acknowledge the summary, do not recap what was happening, do not preface with "I\'ll continue" or similar. '
     "Pick up the last task as if the break never happened."
 )
-KEPT = (
+KEPT_MESSAGES_TEXT = (
     "The messages after this summary are the most recent messages from before compaction, kept verbatim. The summary "
     "was written without seeing them, so something it says has not happened yet may already have happened in them."
 )
-LATER = timedelta(milliseconds=1)
+SUMMARY_DELAY = timedelta(milliseconds=1)
 """Old clients (2.1.29) go on from the row with the newest time; that must be the summary, not the boundary."""
-_ENVELOPE = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
+_ENVELOPE_KEYS = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 
-Summarise = Callable[[Session, Sequence[Entry]], str]
+Summariser = Callable[[Session, Sequence[Entry]], str]
 """Sums up some rows of a session: `recap`, or a model (`summary`)."""
 
 
-class Divided(NamedTuple):
+class DividedConversation(NamedTuple):
     """A conversation in two: what a summary will stand for, and what is kept."""
 
     summarised: list[Entry]
     kept: list[Entry]
 
 
-class Compacted(NamedTuple):
+class CompactedDraft(NamedTuple):
     """A draft with a compaction at its end."""
 
     draft: Draft
@@ -73,65 +73,67 @@ class Compacted(NamedTuple):
     after: int
 
 
-def divided(session: Session, keep: int) -> Divided:
+def divide_conversation(session: Session, keep: int) -> DividedConversation:
     """The conversation that would be resumed, divided before its last turns; UsageError if nothing is to sum up."""
-    rows = session.thread().rows
-    turns = list(dict.fromkeys(turn.number for row in rows if (turn := session.turn_of(row)) is not None))
+    rows = session.build_thread().rows
+    turns = list(dict.fromkeys(turn.number for row in rows if (turn := session.find_turn(row)) is not None))
     if not 0 <= keep < max(len(turns), 1):
         raise UsageError(
             f"{keep} turns can't be kept: the conversation has {len(turns)}, and one must be left to sum up"
         )
     wanted = frozenset(turns[len(turns) - keep :])
-    at = next((at for at, row in enumerate(rows) if _number(session, row) in wanted), len(rows))
-    return Divided(rows[:at], [row for row in rows[at:] if row.uuid])
+    at = next((at for at, row in enumerate(rows) if _find_turn_number(session, row) in wanted), len(rows))
+    return DividedConversation(rows[:at], [row for row in rows[at:] if row.uuid])
 
 
-def compact(
+def compact_draft(
     draft: Draft,
-    summarise: Summarise,
+    summarise: Summariser,
     *,
     keep: int = 0,
     transcript: Path | None = None,
     now: datetime | None = None,
     uuid: Callable[[], str] = lambda: str(uuid4()),
-) -> Compacted:
+) -> CompactedDraft:
     """Sum up a conversation but for its last turns; `transcript` is where the result will stand."""
-    session = Session(draft.transcript())
-    parts = divided(session, keep)
+    session = Session(draft.to_transcript())
+    parts = divide_conversation(session, keep)
     text = summarise(session, parts.summarised).strip()
     if not text:
         raise UsageError("the summary is empty; nothing was changed")
-    content = summary_text(text, _tools(session, parts.summarised), transcript, kept=bool(parts.kept))
+    content = render_summary_text(text, _list_tool_names(session, parts.summarised), transcript, kept=bool(parts.kept))
     boundary, anchor, last = uuid(), uuid(), [*parts.summarised, *parts.kept][-1]
-    fill = filling(session)
-    before, after = fill.measured or fill.estimate, _after(fill, parts.kept, content)
-    moment = _moment(session, now or datetime.now(UTC))
-    envelope = _envelope(session, last)
+    fill = compute_window_fill(session)
+    before, after = fill.measured_tokens or fill.estimate, _estimate_tokens_after(fill, parts.kept, content)
+    moment = _choose_time(session, now or datetime.now(UTC))
+    envelope = _copy_envelope(session, last)
     facts = {
         "trigger": "manual",
         "preTokens": before,
         "postTokens": after,
-        "cumulativeDroppedTokens": max(0, before - after) + _dropped(session),
-        **_preserved(anchor, [str(row.uuid) for row in parts.kept]),
+        "cumulativeDroppedTokens": max(0, before - after) + _count_dropped_tokens(session),
+        **_build_preserved_facts(anchor, [str(row.uuid) for row in parts.kept]),
     }
     rows = (
-        _boundary(boundary, last.uuid, facts, envelope, _time(moment)),
-        _summary(anchor, boundary, content, uuid(), envelope, _time(moment + LATER)),
-        going_on(str(parts.kept[-1].uuid) if parts.kept else anchor, _prompt(session), str(session.session_id)),
+        _build_boundary(boundary, last.uuid, facts, envelope, _format_time(moment)),
+        _build_summary(anchor, boundary, content, uuid(), envelope, _format_time(moment + SUMMARY_DELAY)),
+        build_leaf_entry(
+            str(parts.kept[-1].uuid) if parts.kept else anchor, _find_last_prompt(session), str(session.session_id)
+        ),
     )
-    numbers = {_number(session, row) for row in parts.summarised} - {None}
-    return Compacted(draft.adding(*rows), text, len(numbers), keep, before, after)
+    numbers = {_find_turn_number(session, row) for row in parts.summarised} - {None}
+    return CompactedDraft(draft.with_added_lines(*rows), text, len(numbers), keep, before, after)
 
 
-def summary_text(summary: str, tools: Sequence[str], transcript: Path | None, *, kept: bool) -> str:
+def render_summary_text(summary: str, tools: Sequence[str], transcript: Path | None, *, kept: bool) -> str:
     """A summary with what the client says around it."""
-    named = f"{TOOLS.format(', '.join(sorted(tools)))}\n" if tools else ""
-    details = f"{DETAILS.format(transcript)}\n" if transcript is not None else ""
-    behind = f"\n\n{KEPT}" if kept else ""
-    return f"{BEFORE}\n\n{named}Summary:\n{summary}\n\n{details}{GO_ON}{behind}"
+    named = f"{TOOLS_USED_TEMPLATE.format(', '.join(sorted(tools)))}\n" if tools else ""
+    details = f"{DETAILS_TEMPLATE.format(transcript)}\n" if transcript is not None else ""
+    behind = f"\n\n{KEPT_MESSAGES_TEXT}" if kept else ""
+    return f"{SUMMARY_INTRODUCTION}\n\n{named}Summary:\n{summary}\n\n{details}{CONTINUE_TEXT}{behind}"
 
 
-def _boundary(uuid: str, before: str | None, facts: Body, envelope: Body, time: str) -> Body:
+def _build_boundary(uuid: str, before: str | None, facts: Body, envelope: Body, time: str) -> Body:
     return {
         "parentUuid": None,
         "logicalParentUuid": before,
@@ -147,7 +149,7 @@ def _boundary(uuid: str, before: str | None, facts: Body, envelope: Body, time: 
     }
 
 
-def _summary(uuid: str, boundary: str, content: str, prompt_id: str, envelope: Body, time: str) -> Body:
+def _build_summary(uuid: str, boundary: str, content: str, prompt_id: str, envelope: Body, time: str) -> Body:
     return {
         "parentUuid": boundary,
         "isSidechain": False,
@@ -162,7 +164,7 @@ def _summary(uuid: str, boundary: str, content: str, prompt_id: str, envelope: B
     }
 
 
-def _preserved(anchor: str, uuids: Sequence[str]) -> Body:
+def _build_preserved_facts(anchor: str, uuids: Sequence[str]) -> Body:
     """How a boundary names the rows that are kept, in both of the client's ways."""
     if not uuids:
         return {}
@@ -172,48 +174,48 @@ def _preserved(anchor: str, uuids: Sequence[str]) -> Body:
     }
 
 
-def _envelope(session: Session, last: Entry) -> Body:
-    body = session.body(last)
-    found = {key: body[key] for key in _ENVELOPE if key in body}
+def _copy_envelope(session: Session, last: Entry) -> Body:
+    body = session.read_body(last)
+    found = {key: body[key] for key in _ENVELOPE_KEYS if key in body}
     return {**found, "sessionId": session.session_id}
 
 
-def _moment(session: Session, now: datetime) -> datetime:
+def _choose_time(session: Session, now: datetime) -> datetime:
     """Now, or just behind the newest row if that comes from a clock that is ahead."""
     newest = parsed(session.span[1])
-    return max(now, newest + LATER) if newest is not None and newest.year < 9000 else now
+    return max(now, newest + SUMMARY_DELAY) if newest is not None and newest.year < 9000 else now
 
 
-def _time(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _number(session: Session, row: Entry) -> int | None:
-    turn = session.turn_of(row)
+def _find_turn_number(session: Session, row: Entry) -> int | None:
+    turn = session.find_turn(row)
     return turn.number if turn is not None else None
 
 
-def _prompt(session: Session) -> str | None:
+def _find_last_prompt(session: Session) -> str | None:
     last = next((turn for turn in reversed(session.turns) if turn.kind == "prompt"), None)
     return " ".join(last.text.split())[:200] if last is not None else None
 
 
-def _tools(session: Session, rows: Sequence[Entry]) -> list[str]:
+def _list_tool_names(session: Session, rows: Sequence[Entry]) -> list[str]:
     lines = {row.index for row in rows}
     return sorted({call.name for call in session.calls if call.line.index in lines and call.name.isidentifier()})
 
 
-def _after(fill: Filling, kept: Sequence[Entry], content: str) -> int:
+def _estimate_tokens_after(fill: WindowFill, kept: Sequence[Entry], content: str) -> int:
     """What the conversation takes afterwards, estimated."""
     lines = {row.index for row in kept}
-    pieces = sum(fill.tokens(piece) for piece in fill.pieces if piece.row.index in lines)
-    return fill.unseen + pieces + estimated(weight(content), fill.rate)
+    pieces = sum(fill.estimate_tokens(piece) for piece in fill.pieces if piece.row.index in lines)
+    return fill.unseen + pieces + estimate_text_tokens(count_text_bytes(content), fill.rate)
 
 
-def _dropped(session: Session) -> int:
+def _count_dropped_tokens(session: Session) -> int:
     """Tokens that earlier compactions have dropped, as the last of them says."""
     if not session.compactions:
         return 0
-    facts = session.body(session.compactions[-1].boundary).get("compactMetadata")
+    facts = session.read_body(session.compactions[-1].boundary).get("compactMetadata")
     value = facts.get("cumulativeDroppedTokens") if isinstance(facts, dict) else None
     return round(value) if isinstance(value, int | float) and math.isfinite(value) and value > 0 else 0

@@ -13,35 +13,35 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from turnlog.edit.compress.band import Band, chosen
-from turnlog.edit.compress.extract import extract, is_extract
-from turnlog.edit.compress.shorten import Shortened, shorten
-from turnlog.edit.compress.units import units
+from turnlog.edit.compress.band import TurnBand, list_chosen_turns
+from turnlog.edit.compress.extract import extract_sentences, is_extracted_text
+from turnlog.edit.compress.shorten import ShortenedText, shorten_with_model
+from turnlog.edit.compress.units import split_units
 from turnlog.edit.draft import Draft
 from turnlog.entries.entry import Entry
-from turnlog.entries.marks import separated
+from turnlog.entries.marks import separate_context
 from turnlog.model.cancel import Cancel
-from turnlog.model.failures import Cancelled, ModelError, Unauthorised
-from turnlog.model.metered import Metered
+from turnlog.model.failures import KeyRejected, ModelError, RequestCancelled
+from turnlog.model.metered import MeteredModel
 from turnlog.model.model import Model
-from turnlog.session.prompts import understand
+from turnlog.session.prompts import parse_user_entry
 from turnlog.session.session import Session
-from turnlog.session.usage.prices import SYNTHETIC
+from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
 SMALL_MODEL = "claude-haiku-5-5"
 """The model that is asked when none is named."""
-SHORTEST = 240
+MIN_TEXT_CHARS = 240
 """Texts with fewer characters, code not counted, stay as they are."""
-JOBS = 4
+MAX_PARALLEL_REQUESTS = 4
 """So many requests at a time."""
 
-Message = Mapping[str, Any]
-Shorten = Callable[[str], Shortened]
-Progress = Callable[[int, int], object]
+MessageObject = Mapping[str, Any]
+Shortener = Callable[[str], ShortenedText]
+CompressProgress = Callable[[int, int], object]
 """Is told how many of how many texts are done."""
 
 
-class Slot(NamedTuple):
+class TextSlot(NamedTuple):
     """A place in a session where a text stands that may become shorter."""
 
     entry: int
@@ -53,27 +53,27 @@ class Slot(NamedTuple):
     text: str
 
 
-class Piece(NamedTuple):
+class CompressedText(NamedTuple):
     """What became of a text."""
 
-    slot: Slot
+    slot: TextSlot
     short: str | None
     reason: str | None
     """Why it stayed as it was."""
 
     @property
-    def after(self) -> str:
+    def text_after(self) -> str:
         """The text as it is now."""
         return self.slot.text if self.short is None else self.short
 
 
 @dataclass(frozen=True)
-class Compressed:
+class CompressionResult:
     """What compressing some turns comes to."""
 
     changes: dict[int, dict[str, Any]]
     """Entries by index, each with its new `message`."""
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CompressedText, ...]
     """All texts of these turns, in the order of the file."""
     turns: tuple[int, ...]
     to: float
@@ -84,117 +84,119 @@ class Compressed:
     """Tokens that its answers took, by the API's names."""
 
     @property
-    def shortened(self) -> list[Piece]:
+    def shortened_texts(self) -> list[CompressedText]:
         """The texts that became shorter."""
         return [piece for piece in self.pieces if piece.short is not None]
 
     @property
-    def kept(self) -> list[Piece]:
+    def unshortened_texts(self) -> list[CompressedText]:
         """The texts that should have become shorter and did not; short ones are not among them."""
-        return [piece for piece in self.pieces if piece.short is None and piece.reason != SHORT]
+        return [piece for piece in self.pieces if piece.short is None and piece.reason != SHORT_ALREADY_REASON]
 
     @property
-    def before(self) -> int:
+    def chars_before(self) -> int:
         """The characters of all texts of these turns."""
         return sum(len(piece.slot.text) for piece in self.pieces)
 
     @property
-    def after(self) -> int:
+    def chars_after(self) -> int:
         """The same, now."""
-        return sum(len(piece.after) for piece in self.pieces)
+        return sum(len(piece.text_after) for piece in self.pieces)
 
     @property
     def ratio(self) -> float:
         """The part that was reached, of all texts of these turns."""
-        return self.after / self.before if self.before else 1.0
+        return self.chars_after / self.chars_before if self.chars_before else 1.0
 
 
-SHORT = "short already"
-DONE = "was shortened without a model before"
+SHORT_ALREADY_REASON = "short already"
+SHORTENED_BEFORE_REASON = "was shortened without a model before"
 
 
-def compress(
+def compress_turns(
     session: Session,
-    bands: Sequence[Band],
+    bands: Sequence[TurnBand],
     to: float,
     model: Model | None = None,
     *,
     name: str = SMALL_MODEL,
     prompts: bool = False,
-    shortest: int = SHORTEST,
-    jobs: int = JOBS,
-    progress: Progress | None = None,
+    shortest: int = MIN_TEXT_CHARS,
+    jobs: int = MAX_PARALLEL_REQUESTS,
+    progress: CompressProgress | None = None,
     current: Callable[[Entry], Any] | None = None,
-) -> Compressed:
+) -> CompressionResult:
     """What becomes of the texts of some turns; without a model, sentences are left out.
 
     `current` gives the message that an entry has now, None if the entry is gone: other edits may have come before.
     A model that takes no key stops all; any other failure leaves a text as it was. An interrupt ends all requests.
     """
-    turns = chosen(bands, len(session.turns))
-    now = current or (lambda entry: session.body(entry).get("message"))
-    messages: dict[int, Message] = {}
-    slots = list(_slots(session, frozenset(turns), prompts, now, messages))
-    cancel, meter = Cancel(), Metered(model) if model else None
-    made = _made(slots, _shortener(meter, name, to, shortest, cancel), jobs if meter else 1, cancel, progress)
-    pieces = tuple(Piece(slot, *made[slot.text]) for slot in slots)
-    changes, used = _changes(pieces, messages), meter.used if meter else {}
-    return Compressed(changes, pieces, tuple(turns), to, name if meter else None, used)
+    turns = list_chosen_turns(bands, len(session.turns))
+    now = current or (lambda entry: session.read_body(entry).get("message"))
+    messages: dict[int, MessageObject] = {}
+    slots = list(_find_slots(session, frozenset(turns), prompts, now, messages))
+    cancel, meter = Cancel(), MeteredModel(model) if model else None
+    made = _shorten_slots(
+        slots, _build_shortener(meter, name, to, shortest, cancel), jobs if meter else 1, cancel, progress
+    )
+    pieces = tuple(CompressedText(slot, *made[slot.text]) for slot in slots)
+    changes, used = _build_message_changes(pieces, messages), meter.used_tokens if meter else {}
+    return CompressionResult(changes, pieces, tuple(turns), to, name if meter else None, used)
 
 
-def applied(draft: Draft, found: Compressed) -> Draft:
+def apply_compression(draft: Draft, found: CompressionResult) -> Draft:
     """A draft with the shorter texts."""
-    places = draft.places()
-    return draft.changing({places[index]: values for index, values in found.changes.items() if index in places})
+    places = draft.map_entry_places()
+    return draft.with_changes({places[index]: values for index, values in found.changes.items() if index in places})
 
 
-def current_in(draft: Draft) -> Callable[[Entry], Any]:
+def build_message_reader(draft: Draft) -> Callable[[Entry], Any]:
     """What entries say in a draft, for `compress`."""
-    places = draft.places()
-    return lambda entry: draft.value(draft.rows[places[entry.index]], "message") if entry.index in places else None
+    places = draft.map_entry_places()
+    return lambda entry: draft.get_value(draft.rows[places[entry.index]], "message") if entry.index in places else None
 
 
 # -- which texts
 
 
-def _slots(
+def _find_slots(
     session: Session,
     turns: frozenset[int],
     prompts: bool,
     now: Callable[[Entry], Any],
-    messages: dict[int, Message],
-) -> Iterator[Slot]:
+    messages: dict[int, MessageObject],
+) -> Iterator[TextSlot]:
     for entry in session.entries:
-        if not _is_meant(session, entry, prompts):
+        if not _is_compressible(session, entry, prompts):
             continue
-        turn = session.turn_of(entry)
+        turn = session.find_turn(entry)
         if turn is None or turn.number not in turns:
             continue
         message = now(entry)
         if isinstance(message, dict):
             messages[entry.index] = message
-            yield from _texts(entry, message, turn.number)
+            yield from _find_text_slots(entry, message, turn.number)
 
 
-def _is_meant(session: Session, entry: Entry, prompts: bool) -> bool:
+def _is_compressible(session: Session, entry: Entry, prompts: bool) -> bool:
     head = entry.message
-    if head is None or entry.lost or entry.is_api_error_message:
+    if head is None or entry.is_lost or entry.is_api_error_message:
         return False
     if entry.type == "assistant":
-        return head.model != SYNTHETIC
-    return prompts and entry.type == "user" and understand(session.file, entry).kind == "prompt"
+        return head.model != SYNTHETIC_MODEL
+    return prompts and entry.type == "user" and parse_user_entry(session.file, entry).kind == "prompt"
 
 
-def _texts(entry: Entry, message: Message, turn: int) -> Iterator[Slot]:
+def _find_text_slots(entry: Entry, message: MessageObject, turn: int) -> Iterator[TextSlot]:
     content, role = message.get("content"), "assistant" if entry.type == "assistant" else "user"
     blocks: list[tuple[int | None, Any]] = [*enumerate(content)] if isinstance(content, list) else [(None, content)]
     for at, block in blocks:
-        text = block if at is None else _plain(block)
-        if isinstance(text, str) and text.strip() and not (role == "user" and separated(text).context):
-            yield Slot(entry.index, at, turn, role, text)
+        text = block if at is None else _get_plain_text(block)
+        if isinstance(text, str) and text.strip() and not (role == "user" and separate_context(text).context):
+            yield TextSlot(entry.index, at, turn, role, text)
 
 
-def _plain(block: Any) -> str | None:
+def _get_plain_text(block: Any) -> str | None:
     """The text of a block; one with citations names places in itself and stays as it is."""
     if not isinstance(block, dict) or block.get("type") != "text" or block.get("citations"):
         return None
@@ -205,38 +207,38 @@ def _plain(block: Any) -> str | None:
 # -- making them shorter
 
 
-def _shortener(model: Model | None, name: str, to: float, shortest: int, cancel: Cancel) -> Shorten:
-    def one(text: str) -> Shortened:
-        prose = len(text) - sum(unit.end - unit.start for unit in units(text) if unit.kind == "code")
+def _build_shortener(model: Model | None, name: str, to: float, shortest: int, cancel: Cancel) -> Shortener:
+    def one(text: str) -> ShortenedText:
+        prose = len(text) - sum(unit.end - unit.start for unit in split_units(text) if unit.kind == "code")
         if prose < shortest:
-            return Shortened(None, SHORT)
+            return ShortenedText(None, SHORT_ALREADY_REASON)
         if model is None:
-            return _extracted(text, round(prose * to))
+            return _shorten_by_extract(text, round(prose * to))
         try:
-            return shorten(text, to, model, name, cancel)
-        except (Cancelled, Unauthorised):
+            return shorten_with_model(text, to, model, name, cancel)
+        except (RequestCancelled, KeyRejected):
             raise
         except ModelError as error:
-            return Shortened(None, f"the model failed: {error}")
+            return ShortenedText(None, f"the model failed: {error}")
 
     return one
 
 
-def _extracted(text: str, size: int) -> Shortened:
-    if is_extract(text):
-        return Shortened(None, DONE)
-    found = extract(text, size)
-    return Shortened(found.text) if found else Shortened(None, "leaving out sentences makes it no shorter")
+def _shorten_by_extract(text: str, size: int) -> ShortenedText:
+    if is_extracted_text(text):
+        return ShortenedText(None, SHORTENED_BEFORE_REASON)
+    found = extract_sentences(text, size)
+    return ShortenedText(found.text) if found else ShortenedText(None, "leaving out sentences makes it no shorter")
 
 
-def _made(
-    slots: Sequence[Slot], one: Shorten, jobs: int, cancel: Cancel, progress: Progress | None
-) -> dict[str, Shortened]:
+def _shorten_slots(
+    slots: Sequence[TextSlot], one: Shortener, jobs: int, cancel: Cancel, progress: CompressProgress | None
+) -> dict[str, ShortenedText]:
     """What becomes of each text; equal ones are asked for once."""
     wanted = list(dict.fromkeys(slot.text for slot in slots))
     pool = ThreadPoolExecutor(max(1, jobs), thread_name_prefix="compress")
     try:
-        futures: dict[Future[Shortened], str] = {pool.submit(one, text): text for text in wanted}
+        futures: dict[Future[ShortenedText], str] = {pool.submit(one, text): text for text in wanted}
         for done, future in enumerate(as_completed(futures), 1):
             future.result()
             if progress is not None:
@@ -249,7 +251,9 @@ def _made(
         pool.shutdown(cancel_futures=True)
 
 
-def _changes(pieces: Sequence[Piece], messages: Mapping[int, Message]) -> dict[int, dict[str, Any]]:
+def _build_message_changes(
+    pieces: Sequence[CompressedText], messages: Mapping[int, MessageObject]
+) -> dict[int, dict[str, Any]]:
     found: dict[int, dict[str, Any]] = {}
     for piece in pieces:
         index, at = piece.slot.entry, piece.slot.block

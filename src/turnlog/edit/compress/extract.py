@@ -14,21 +14,21 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
-from turnlog.edit.compress.marks import lost, marks
-from turnlog.edit.compress.units import Unit, joined, units
+from turnlog.edit.compress.marks import find_key_terms, find_lost_terms
+from turnlog.edit.compress.units import TextUnit, join_units, split_units
 
-_WORD = re.compile(r"[^\W\d_]{4,}")
-_IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
-_COMMON = frozenset(
+_WORD_PATTERN = re.compile(r"[^\W\d_]{4,}")
+_IDEOGRAPH_PATTERN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
+_COMMON_WORDS = frozenset(
     "that this with have from will would should could there their them then than when what which were been being also "
     "into only your about some more most such just here over these those does each very because after before".split()
 )
-_NOTE = re.compile(r"\[Shortened by turnlog without a model: \d+ of \d+ sentences left out\.[^\n]*\]\s*\Z")
-NOTE_SIZE = 80
+_NOTE_PATTERN = re.compile(r"\[Shortened by turnlog without a model: \d+ of \d+ sentences left out\.[^\n]*\]\s*\Z")
+NOTE_CHARS = 80
 """About how many characters the last line has without names."""
 
 
-class Extract(NamedTuple):
+class TextExtract(NamedTuple):
     """A text with fewer sentences."""
 
     text: str
@@ -36,66 +36,66 @@ class Extract(NamedTuple):
     sentences: int
 
 
-def is_extract(text: str) -> bool:
+def is_extracted_text(text: str) -> bool:
     """Whether sentences were left out of a text before."""
-    return _NOTE.search(text) is not None
+    return _NOTE_PATTERN.search(text) is not None
 
 
-def extract(text: str, size: int) -> Extract | None:
+def extract_sentences(text: str, size: int) -> TextExtract | None:
     """The text in about so many characters, code not counted; None if that makes it no shorter."""
-    every = units(text)
-    choice = _Choice(text, every, size)
-    kept = choice.made()
+    every = split_units(text)
+    choice = _UnitChoice(text, every, size)
+    kept = choice.choose_units()
     total = len(choice.prose)
     left_out = sum(1 for unit in choice.prose if unit not in kept)
     if not left_out:
         return None
-    body = joined(text, [unit for unit in every if unit in kept], every)
-    note = _note(left_out, total, lost(marks(text), body))
+    body = join_units(text, [unit for unit in every if unit in kept], every)
+    note = _build_note(left_out, total, find_lost_terms(find_key_terms(text), body))
     short = f"{body}\n\n{note}"
-    return Extract(short, left_out, total) if len(short) < len(text) else None
+    return TextExtract(short, left_out, total) if len(short) < len(text) else None
 
 
-def _note(left_out: int, total: int, names: Sequence[str]) -> str:
+def _build_note(left_out: int, total: int, names: Sequence[str]) -> str:
     named = f" They name: {', '.join(names)}" if names else ""
     return f"[Shortened by turnlog without a model: {left_out} of {total} sentences left out.{named}]"
 
 
-class _Choice:
+class _UnitChoice:
     """Chooses units until a size is reached."""
 
-    def __init__(self, text: str, every: Sequence[Unit], size: int) -> None:
+    def __init__(self, text: str, every: Sequence[TextUnit], size: int) -> None:
         self._text, self._every = text, every
-        self._headings = _headings(every)
+        self._headings = _map_headings(every)
         self.prose = [unit for unit in every if unit.kind not in ("code", "heading")]
-        self._words = {unit: _words(text[unit.start : unit.end]) for unit in self.prose}
+        self._words = {unit: _extract_words(text[unit.start : unit.end]) for unit in self.prose}
         counts = Counter(word for words in self._words.values() for word in words)
         total = sum(counts.values()) or 1
         self._weight = {word: count / total for word, count in counts.items()}
-        self._names = {unit: frozenset(marks(text[unit.start : unit.end])) for unit in every}
+        self._names = {unit: frozenset(find_key_terms(text[unit.start : unit.end])) for unit in every}
         self._kept = {unit for unit in every if unit.kind == "code"}
         self._held = frozenset[str]().union(*(self._names[unit] for unit in self._kept))
         open_names = frozenset[str]().union(*self._names.values()) - self._held
-        self._left = size - NOTE_SIZE - sum(len(name) + 2 for name in open_names)
-        self._bonus = self._bonuses()
+        self._left = size - NOTE_CHARS - sum(len(name) + 2 for name in open_names)
+        self._bonus = self._compute_bonuses()
 
-    def made(self) -> set[Unit]:
+    def choose_units(self) -> set[TextUnit]:
         """The units that stay."""
-        heap = [(-self._score(unit), unit.start, unit) for unit in self.prose]
+        heap = [(-self._score_unit(unit), unit.start, unit) for unit in self.prose]
         heapify(heap)
         while heap:
             _, start, unit = heap[0]
-            now = (-self._score(unit), start, unit)
+            now = (-self._score_unit(unit), start, unit)
             if len(heap) > 1 and now > min(heap[1:3]):
                 heapreplace(heap, now)  # words of others that were chosen since made it less central
                 continue
             heappop(heap)
-            cost = self._cost(unit)
+            cost = self._measure_cost(unit)
             if cost <= max(self._left, 0) or self._kept.isdisjoint(self.prose):
-                self._keep(unit, cost)
+                self._keep_unit(unit, cost)
         return self._kept
 
-    def _keep(self, unit: Unit, cost: int) -> None:
+    def _keep_unit(self, unit: TextUnit, cost: int) -> None:
         self._left -= cost
         for one in filter(None, (unit, self._headings.get(unit))):
             self._kept.add(one)
@@ -103,20 +103,20 @@ class _Choice:
         for word in self._words[unit]:
             self._weight[word] **= 2
 
-    def _cost(self, unit: Unit) -> int:
+    def _measure_cost(self, unit: TextUnit) -> int:
         """How many characters more the result has with a unit: its names need not be listed any more."""
         heading = self._headings.get(unit)
         parts = [unit] if heading is None or heading in self._kept else [heading, unit]
         names = frozenset[str]().union(*(self._names[part] for part in parts)) - self._held
         return sum(part.end - part.start + 1 for part in parts) - sum(len(name) + 2 for name in names)
 
-    def _score(self, unit: Unit) -> float:
+    def _score_unit(self, unit: TextUnit) -> float:
         words = self._words[unit]
         central = sum(self._weight[word] for word in words) / (len(words) + 2)
         return central * self._bonus[unit]
 
-    def _bonuses(self) -> dict[Unit, float]:
-        found: dict[Unit, float] = {}
+    def _compute_bonuses(self) -> dict[TextUnit, float]:
+        found: dict[TextUnit, float] = {}
         for at, unit in enumerate(self.prose):
             place = 2.0 if at == 0 else 1.0
             before = self._text[self.prose[at - 1].end : unit.start] if at else "\n\n"
@@ -125,10 +125,10 @@ class _Choice:
         return found
 
 
-def _headings(every: Sequence[Unit]) -> dict[Unit, Unit]:
+def _map_headings(every: Sequence[TextUnit]) -> dict[TextUnit, TextUnit]:
     """The heading above each unit."""
-    found: dict[Unit, Unit] = {}
-    heading: Unit | None = None
+    found: dict[TextUnit, TextUnit] = {}
+    heading: TextUnit | None = None
     for unit in every:
         if unit.kind == "heading":
             heading = unit
@@ -137,8 +137,8 @@ def _headings(every: Sequence[Unit]) -> dict[Unit, Unit]:
     return found
 
 
-def _words(text: str) -> frozenset[str]:
+def _extract_words(text: str) -> frozenset[str]:
     """What a text is about; of scripts without blanks, pairs of letters."""
-    pairs = (run[0][at : at + 2] for run in _IDEOGRAPHS.finditer(text) for at in range(len(run[0]) - 1))
-    words = (word.lower() for word in _WORD.findall(_IDEOGRAPHS.sub(" ", text)))
-    return frozenset(pairs) | (frozenset(words) - _COMMON)
+    pairs = (run[0][at : at + 2] for run in _IDEOGRAPH_PATTERN.finditer(text) for at in range(len(run[0]) - 1))
+    words = (word.lower() for word in _WORD_PATTERN.findall(_IDEOGRAPH_PATTERN.sub(" ", text)))
+    return frozenset(pairs) | (frozenset(words) - _COMMON_WORDS)

@@ -5,52 +5,53 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from turnlog.edit.compress.compress import Compressed, Piece
+from turnlog.edit.compress.compress import CompressedText, CompressionResult
 
-_RUN = re.compile(r"`{3,}")
-_SPEAKERS = {"assistant": "answer", "user": "prompt"}
+_BACKTICK_RUN_PATTERN = re.compile(r"`{3,}")
+_SPEAKER_LABELS = {"assistant": "answer", "user": "prompt"}
 
 
-def compress_log(found: Compressed, title: str = "") -> str:
+def render_compress_log(found: CompressionResult, title: str = "") -> str:
     """The document. What it quotes stands in code blocks, so that nothing in it becomes a part of the document."""
-    return "\n".join(_lines(found, " ".join(title.split()))) + "\n"
+    return "\n".join(_render_lines(found, " ".join(title.split()))) + "\n"
 
 
-def _lines(found: Compressed, title: str) -> Iterator[str]:
+def _render_lines(found: CompressionResult, title: str) -> Iterator[str]:
     how = f"with the model {found.model}" if found.model else "without a model: sentences were left out"
     yield f"# Compressed: {title}" if title else "# Compressed"
     yield ""
-    yield f"Turns {_turns(found.turns)}, {how}."
+    yield f"Turns {_format_turn_numbers(found.turns)}, {how}."
     yield (
-        f"{len(found.shortened)} of {len(found.pieces)} texts are shorter: {found.before:,} characters before, "
-        f"{found.after:,} after, {found.ratio:.0%}; wanted: {found.to:.0%}."
+        f"{len(found.shortened_texts)} of {len(found.pieces)} texts are shorter: {found.chars_before:,} "
+        f"characters before, "
+        f"{found.chars_after:,} after, {found.ratio:.0%}; wanted: {found.to:.0%}."
     )
     if found.used:
         asked, said = found.used.get("input_tokens", 0), found.used.get("output_tokens", 0)
         yield f"The model took {asked:,} tokens of input and gave {said:,}."
-    for piece in found.shortened:
-        yield from _changed(piece)
-    if found.kept:
+    for piece in found.shortened_texts:
+        yield from _render_change(piece)
+    if found.unshortened_texts:
         yield from ("", "## Kept as they were", "")
-        for piece in found.kept:
-            yield f"- {_place(piece)}, {len(piece.slot.text):,} characters: {_one_line(piece.reason or '')}"
+        for piece in found.unshortened_texts:
+            yield f"- {_describe_place(piece)}, {len(piece.slot.text):,} characters: {_to_one_line(piece.reason or '')}"
 
 
-def _changed(piece: Piece) -> Iterator[str]:
-    before, after = piece.slot.text, piece.after
-    yield from ("", f"## {_place(piece)}: {len(before):,} → {len(after):,} characters")
+def _render_change(piece: CompressedText) -> Iterator[str]:
+    before, after = piece.slot.text, piece.text_after
+    yield from ("", f"## {_describe_place(piece)}: {len(before):,} → {len(after):,} characters")
     for name, text in (("Before", before), ("After", after)):
-        fence = "`" * max(4, max((len(run) for run in _RUN.findall(text)), default=0) + 1)
+        fence = "`" * max(4, max((len(run) for run in _BACKTICK_RUN_PATTERN.findall(text)), default=0) + 1)
         yield from ("", f"{name}:", "", f"{fence}text", text, fence)
 
 
-def _place(piece: Piece) -> str:
+def _describe_place(piece: CompressedText) -> str:
     slot = piece.slot
     block = "" if slot.block is None else f", block {slot.block + 1}"
-    return f"Turn {slot.turn}, {_SPEAKERS[slot.role]} (entry {slot.entry}{block})"
+    return f"Turn {slot.turn}, {_SPEAKER_LABELS[slot.role]} (entry {slot.entry}{block})"
 
 
-def _turns(numbers: tuple[int, ...]) -> str:
+def _format_turn_numbers(numbers: tuple[int, ...]) -> str:
     """Numbers with runs put together: 1–3, 7."""
     runs: list[list[int]] = []
     for number in numbers:
@@ -61,5 +62,5 @@ def _turns(numbers: tuple[int, ...]) -> str:
     return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def _one_line(text: str) -> str:
+def _to_one_line(text: str) -> str:
     return " ".join(text.split()).replace("`", "'")

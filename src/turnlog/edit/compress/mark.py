@@ -7,54 +7,54 @@ follows these turns, or an answer hangs beside what follows, it is a line of tur
 
 from __future__ import annotations
 
-from turnlog.edit.compress.compress import Compressed
-from turnlog.edit.draft import Draft, Row
-from turnlog.edit.identity import new_id
+from turnlog.edit.compress.compress import CompressionResult
+from turnlog.edit.draft import Draft, DraftRow
+from turnlog.edit.identity import create_uuid
 from turnlog.entries.entry import Body
 from turnlog.session.session import Session
 
-_SHARED = ("cwd", "sessionId", "version", "gitBranch", "userType", "entrypoint")
+_SHARED_KEYS = ("cwd", "sessionId", "version", "gitBranch", "userType", "entrypoint")
 
 
-def mark_compression(session: Session, draft: Draft, found: Compressed) -> Draft:
+def mark_compression(session: Session, draft: Draft, found: CompressionResult) -> Draft:
     """A compressed draft with the mark that says so; the same draft if no text became shorter."""
-    if not found.shortened:
+    if not found.shortened_texts:
         return draft
-    words = describe(found)
-    facts: Body = {"turns": list(found.turns), "texts": len(found.shortened), "model": found.model}
-    facts |= {"charactersBefore": found.before, "charactersAfter": found.after}
-    place = _place_behind(session, draft, max(found.turns))
+    words = describe_compression(found)
+    facts: Body = {"turns": list(found.turns), "texts": len(found.shortened_texts), "model": found.model}
+    facts |= {"charactersBefore": found.chars_before, "charactersAfter": found.chars_after}
+    place = _find_place_behind(session, draft, max(found.turns))
     if place is None:
-        return draft.adding({"type": "turnlog", "verb": "compress", "content": words, "compressed": facts})
-    return _insert(draft, place, words, facts)
+        return draft.with_added_lines({"type": "turnlog", "verb": "compress", "content": words, "compressed": facts})
+    return _insert_mark(draft, place, words, facts)
 
 
-def describe(found: Compressed) -> str:
+def describe_compression(found: CompressionResult) -> str:
     """What was done, for people."""
-    amount = f"{len(found.shortened):,} texts of turns {min(found.turns)} to {max(found.turns)}"
+    amount = f"{len(found.shortened_texts):,} texts of turns {min(found.turns)} to {max(found.turns)}"
     how = f"shortened by {found.model}" if found.model else "shortened by leaving sentences out"
-    size = f"{found.before:,} to {found.after:,} characters"
+    size = f"{found.chars_before:,} to {found.chars_after:,} characters"
     return f"turnlog compressed the conversation above: {amount}, {size}, {how}. The source has the whole texts."
 
 
-def _place_behind(session: Session, draft: Draft, last: int) -> int | None:
+def _find_place_behind(session: Session, draft: Draft, last: int) -> int | None:
     """The place of the row that begins the turn behind the compressed ones, if a line can be put before it."""
     if last >= len(session.turns):
         return None
     start = session.turns[last].start
-    at = draft.places().get(start.index)
-    if at is None or start.parent < 0 or draft.parent(draft.rows[at]) != start.parent_uuid:
+    at = draft.map_entry_places().get(start.index)
+    if at is None or start.parent < 0 or draft.get_parent_uuid(draft.rows[at]) != start.parent_uuid:
         return None
-    beside = (session.file.entries[index] for index in session.graph.children(start.parent))
+    beside = (session.file.entries[index] for index in session.graph.list_children(start.parent))
     return None if any(entry.type == "assistant" for entry in beside) else at
 
 
-def _insert(draft: Draft, at: int, words: str, facts: Body) -> Draft:
+def _insert_mark(draft: Draft, at: int, words: str, facts: Body) -> Draft:
     row = draft.rows[at]
-    body, uuid = draft.body(row), new_id()
-    shared = {key: body[key] for key in _SHARED if key in body}
+    body, uuid = draft.get_body(row), create_uuid()
+    shared = {key: body[key] for key in _SHARED_KEYS if key in body}
     mark: Body = {
-        "parentUuid": draft.parent(row),
+        "parentUuid": draft.get_parent_uuid(row),
         "isSidechain": False,
         **shared,
         "type": "system",
@@ -66,5 +66,5 @@ def _insert(draft: Draft, at: int, words: str, facts: Body) -> Draft:
         "uuid": uuid,
         "compressed": facts,
     }
-    rows = draft.changing({at: {"parentUuid": uuid}}).rows
-    return draft._replace(rows=(*rows[:at], Row(None, mark), *rows[at:]))
+    rows = draft.with_changes({at: {"parentUuid": uuid}}).rows
+    return draft._replace(rows=(*rows[:at], DraftRow(None, mark), *rows[at:]))

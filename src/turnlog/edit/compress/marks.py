@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_MARK = re.compile(
+_KEY_TERM_PATTERN = re.compile(
     r"""
     (?P<code>`[^`\n]+`)
     | (?P<url>\b[a-z][a-z0-9+.-]{0,20}://[^\s<>()\[\]"'`]+[^\s<>()\[\]"'`.,;:!?。，；：！？])
@@ -32,42 +32,42 @@ _MARK = re.compile(
 )
 # Runs are bounded where others may follow that begin with the same characters: else a long text of the wrong kind would
 # be walked through again from each of its places.
-_NUMBERING = re.compile(r"^[ \t]*\d{1,4}[.)](?=\s)", re.MULTILINE)
+_NUMBERING_PATTERN = re.compile(r"^[ \t]*\d{1,4}[.)](?=\s)", re.MULTILINE)
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "z.B", "d.h", "u.a", "a.m", "p.m"})
 
 
-def marks(text: str) -> list[str]:
+def find_key_terms(text: str) -> list[str]:
     """The marks of a text, each once, in order, without backticks."""
-    bare = _NUMBERING.sub(lambda found: " " * len(found[0]), text)
-    names = (found[0].strip("`").strip() for found in _MARK.finditer(bare))
+    bare = _NUMBERING_PATTERN.sub(lambda found: " " * len(found[0]), text)
+    names = (found[0].strip("`").strip() for found in _KEY_TERM_PATTERN.finditer(bare))
     return [name for name in dict.fromkeys(names) if name and name not in _ABBREVIATIONS]
 
 
-def lost(names: Iterable[str], text: str) -> list[str]:
+def find_lost_terms(names: Iterable[str], text: str) -> list[str]:
     """Those of some marks that a text does not hold."""
-    there = frozenset(marks(text))  # most are found like this, without looking through the text for each
-    return [name for name in names if name not in there and not holds(text, name)]
+    there = frozenset(find_key_terms(text))  # most are found like this, without looking through the text for each
+    return [name for name in names if name not in there and not has_term(text, name)]
 
 
-def holds(text: str, name: str) -> bool:
+def has_term(text: str, name: str) -> bool:
     """Whether a text holds a mark, and not only as a part of something longer."""
     start = text.find(name)
     while start >= 0:
         end = start + len(name)
-        if not (_joined(text, start) or _joined(text, end) or _number_goes_on(text, end)):
+        if not (_is_inside_word(text, start) or _is_inside_word(text, end) or _continues_number(text, end)):
             return True
         start = text.find(name, start + 1)
     return False
 
 
-def _joined(text: str, at: int) -> bool:
+def _is_inside_word(text: str, at: int) -> bool:
     """Whether the characters before and at a place belong to one word."""
-    return 0 < at < len(text) and _is_word(text[at - 1]) and _is_word(text[at])
+    return 0 < at < len(text) and _is_word_character(text[at - 1]) and _is_word_character(text[at])
 
 
-def _is_word(character: str) -> bool:
+def _is_word_character(character: str) -> bool:
     return character == "_" or (character.isalnum() and character < "\u2e80")
 
 
-def _number_goes_on(text: str, end: int) -> bool:
+def _continues_number(text: str, end: int) -> bool:
     return text[end - 1 : end].isdigit() and text[end : end + 1] in (".", ",") and text[end + 1 : end + 2].isdigit()

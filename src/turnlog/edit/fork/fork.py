@@ -12,41 +12,41 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.ending import going_on
-from turnlog.edit.fork.points import Point
+from turnlog.edit.ending import build_leaf_entry
+from turnlog.edit.fork.points import ForkPoint
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused, UsageError
-from turnlog.session.clock import iso, moment
-from turnlog.session.health.resumable import verdict
-from turnlog.session.lineage import turns_to
-from turnlog.session.resume.rows import GRAPH_TYPES, Key, Rows, is_boundary
-from turnlog.session.resume.weave import woven
+from turnlog.session.clock import parse_timestamp, to_iso_time
+from turnlog.session.health.resumable import judge_session
+from turnlog.session.lineage import list_turns_to
+from turnlog.session.resume.rows import GRAPH_TYPES, ResumeRows, RowKey, is_boundary
+from turnlog.session.resume.weave import add_side_rows
 from turnlog.session.session import Session
 
-STATES = frozenset(
+LAST_WINS_TYPES = frozenset(
     "custom-title ai-title agent-name agent-color agent-setting tag mode permission-mode cost-state atis-latch"
     " worktree-state pr-link".split()
 )
 """Metadata of which the last one counts."""
-_SAYING = ("queued_command", "local_command")
-_OWNED = ("file-history-snapshot", "file-history-delta")
-_LONGEST_PROMPT = 200
+_SPEAKING_KINDS = ("queued_command", "local_command")
+_FILE_HISTORY_TYPES = ("file-history-snapshot", "file-history-delta")
+_MAX_PROMPT_CHARS = 200
 
 
-class Line(Rows):
+class UncompactedRows(ResumeRows):
     """The rows of a file as if no compaction had dropped any of them, and the line of descent through them."""
 
-    def _compact(self) -> None:
+    def _apply_compaction(self) -> None:
         """Drop nothing."""
 
-    def segments(self, leaf: str) -> Iterator[list[Entry]]:
+    def iterate_segments(self, leaf: str) -> Iterator[list[Entry]]:
         """The chains that lead to a row, from one compaction to the next, the last first; each with its boundary."""
-        seen: set[Key] = set()
-        key: Key = leaf
+        seen: set[RowKey] = set()
+        key: RowKey = leaf
         while key is not None and key not in seen:
             chain: list[Entry] = []
-            for above in self._upwards(key):
+            for above in self._walk_up(key):
                 if above in seen:
                     break
                 seen.add(above)
@@ -56,43 +56,45 @@ class Line(Rows):
             if not chain:
                 return
             yield chain[::-1]
-            key = self._before(chain[-1]) if is_boundary(chain[-1]) else None
+            key = self._find_continued_key(chain[-1]) if is_boundary(chain[-1]) else None
 
-    def _before(self, boundary: Entry) -> Key:
+    def _find_continued_key(self, boundary: Entry) -> RowKey:
         """What a compaction continues: what it names or, if that is not there, what was written just before it."""
-        named = self.file.body(boundary).get("logicalParentUuid")
+        named = self.file.read_body(boundary).get("logicalParentUuid")
         if isinstance(named, str) and named in self.up:
             return named
         earlier = [key for key in self.up if self.place[key] < self.place[boundary.uuid]]
         return earlier[-1] if earlier else None
 
 
-def fork(session: Session, draft: Draft, at: Point) -> Draft:
+def fork_session(session: Session, draft: Draft, at: ForkPoint) -> Draft:
     """A session that ends with a point."""
-    line = Line(session.file)
+    line = UncompactedRows(session.file)
     if at.leaf not in line.up:
         raise UsageError(f"{at.leaf}: the client can't read this entry; `turnlog doctor` says why")
     if line.rows[at.leaf].is_sidechain:
         raise UsageError(f"{at.leaf}: belongs to a sub-agent; a session goes on from an entry of its own")
-    segments = list(line.segments(at.leaf))
+    segments = list(line.iterate_segments(at.leaf))
     chain = [row for part in reversed(segments) for row in part]
-    whole = woven(line, [row for row in chain if not is_boundary(row)])
+    whole = add_side_rows(line, [row for row in chain if not is_boundary(row)])
     kept = {row.index for rows in (chain, whole) for row in rows}
-    kept |= {row.index for part in segments for row in _preserved(line, part[0])}
-    parents = {**dict(_attached(line, whole, kept)), **dict(_repaired(line, segments))}
+    kept |= {row.index for part in segments for row in _list_preserved_rows(line, part[0])}
+    parents = {**dict(_attach_rows(line, whole, kept)), **dict(_repair_parents(line, segments))}
     last = max(kept)
-    kept |= _companions(session, kept, last)
-    places = draft.places()
+    kept |= _find_companions(session, kept, last)
+    places = draft.map_entry_places()
     staying = {places[index] for index in kept if index in places}
     gone = set(range(len(draft.rows))) - staying
     mended = {places[index]: {"parentUuid": parent} for index, parent in parents.items()}
-    ended = draft.changing(mended).changing(_newest(line, places, kept, at.leaf)).without(gone)
-    return ended.adding(going_on(at.leaf, last_prompt(session, at.leaf), session.session_id or ""))
+    ended = draft.with_changes(mended).with_changes(_make_leaf_newest(line, places, kept, at.leaf)).without_rows(gone)
+    return ended.with_added_lines(
+        build_leaf_entry(at.leaf, find_last_prompt(session, at.leaf), session.session_id or "")
+    )
 
 
-def must_go_on(session: Session, forked: Transcript) -> None:
+def check_fork_resumes(session: Session, forked: Transcript) -> None:
     """Refuse a fork that the client would not resume, or that breaks a rule which its session keeps."""
-    before, after = verdict(session), verdict(Session(forked))
+    before, after = judge_session(session), judge_session(Session(forked))
     if not after.resumes:
         raise Refused(f"{session.path}: the client would not resume it from there; nothing was written")
     known = {rule.name for rule in before.broken}
@@ -101,11 +103,11 @@ def must_go_on(session: Session, forked: Transcript) -> None:
             raise Refused(f"{session.path}: from there {rule.text} [{rule.name}]; nothing was written")
 
 
-def _preserved(line: Line, boundary: Entry) -> list[Entry]:
+def _list_preserved_rows(line: UncompactedRows, boundary: Entry) -> list[Entry]:
     """The rows that a compaction kept word for word."""
     if not is_boundary(boundary):
         return []
-    facts = line.file.body(boundary).get("compactMetadata")
+    facts = line.file.read_body(boundary).get("compactMetadata")
     messages = facts.get("preservedMessages") if isinstance(facts, dict) else None
     if not isinstance(messages, dict):
         return []
@@ -113,21 +115,23 @@ def _preserved(line: Line, boundary: Entry) -> list[Entry]:
     return [line.rows[uuid] for uuid in named if isinstance(uuid, str) and uuid in line.rows]
 
 
-def _companions(session: Session, kept: set[int], last: int) -> set[int]:
+def _find_companions(session: Session, kept: set[int], last: int) -> set[int]:
     """What belongs to the kept rows and says nothing, and the metadata of the session as it was at that point."""
     entries = session.file.entries
     uuids = {entries[index].uuid for index in kept} - {None}
-    sides = _side_chains(session, kept)
+    sides = _find_side_chains(session, kept)
     found: set[int] = set()
     states: dict[str, list[int]] = {}
     for entry in entries:
-        if entry.index in kept or entry.lost:
+        if entry.index in kept or entry.is_lost:
             continue
-        if entry.type in STATES:
+        if entry.type in LAST_WINS_TYPES:
             states.setdefault(entry.type or "", []).append(entry.index)
         elif entry.uuid in uuids and entry.uuid is not None:  # written twice
             found.add(entry.index)
-        elif entry.index < last and (entry.index in sides if entry.is_sidechain else _belongs(session, entry, uuids)):
+        elif entry.index < last and (
+            entry.index in sides if entry.is_sidechain else _belongs_to_rows(session, entry, uuids)
+        ):
             found.add(entry.index)
             uuids |= {entry.uuid} - {None}
     for indexes in states.values():  # a state that was first told later is better than none
@@ -135,18 +139,18 @@ def _companions(session: Session, kept: set[int], last: int) -> set[int]:
     return found
 
 
-def _belongs(session: Session, entry: Entry, uuids: set[Key]) -> bool:
+def _belongs_to_rows(session: Session, entry: Entry, uuids: set[RowKey]) -> bool:
     """Whether an entry outside the line of descent is about kept rows."""
     if entry.type in ("user", "assistant", "last-prompt") or is_boundary(entry):
         return False
-    if entry.type in _OWNED:
-        return session.body(entry).get("messageId") in uuids
+    if entry.type in _FILE_HISTORY_TYPES:
+        return session.read_body(entry).get("messageId") in uuids
     if entry.type in GRAPH_TYPES or entry.uuid is not None:
-        return entry.parent_uuid in uuids and not {entry.kind, entry.subtype} & {*_SAYING}
+        return entry.parent_uuid in uuids and not {entry.kind, entry.subtype} & {*_SPEAKING_KINDS}
     return True
 
 
-def _side_chains(session: Session, kept: set[int]) -> set[int]:
+def _find_side_chains(session: Session, kept: set[int]) -> set[int]:
     """The entries of sub-agents inside the file, of those that a kept call started."""
     calls = {call.id: call for call in session.calls}
     found: set[int] = set()
@@ -157,7 +161,7 @@ def _side_chains(session: Session, kept: set[int]) -> set[int]:
     return found
 
 
-def _repaired(line: Line, segments: list[list[Entry]]) -> Iterator[tuple[int, str | None]]:
+def _repair_parents(line: UncompactedRows, segments: list[list[Entry]]) -> Iterator[tuple[int, str | None]]:
     """Rows with the parent that the client takes: where a ring begins, and for one that is not in the file.
 
     That one it finds by time, so it could be another when rows go.
@@ -170,7 +174,7 @@ def _repaired(line: Line, segments: list[list[Entry]]) -> Iterator[tuple[int, st
                 yield row.index, above.uuid
 
 
-def _attached(line: Line, whole: list[Entry], kept: set[int]) -> Iterator[tuple[int, str | None]]:
+def _attach_rows(line: UncompactedRows, whole: list[Entry], kept: set[int]) -> Iterator[tuple[int, str | None]]:
     """Rows that hang on none that stays, with the row before them: a root could be taken for the leaf."""
     for before, row in pairwise(whole):
         above = line.rows.get(line.up[row.uuid])
@@ -178,20 +182,24 @@ def _attached(line: Line, whole: list[Entry], kept: set[int]) -> Iterator[tuple[
             yield row.index, before.uuid
 
 
-def _newest(line: Line, places: dict[int, int], kept: set[int], leaf: str) -> dict[int, dict[str, str]]:
+def _make_leaf_newest(
+    line: UncompactedRows, places: dict[int, int], kept: set[int], leaf: str
+) -> dict[int, dict[str, str]]:
     """A later time for the last row where another has a later one: old clients go on from the newest."""
-    below = line.below([leaf])
+    below = line.find_descendants([leaf])
     times = [
-        time for key, row in line.rows.items() if row.index in kept and key not in below and (time := line.time(row))
+        time
+        for key, row in line.rows.items()
+        if row.index in kept and key not in below and (time := line.read_time_ms(row))
     ]
-    own, end = line.time(line.rows[leaf]), max(times, default=0)
+    own, end = line.read_time_ms(line.rows[leaf]), max(times, default=0)
     if own is None or own >= end:
         return {}
-    return {places[line.rows[leaf].index]: {"timestamp": iso(moment(end + 1)) or ""}}
+    return {places[line.rows[leaf].index]: {"timestamp": to_iso_time(parse_timestamp(end + 1)) or ""}}
 
 
-def last_prompt(session: Session, leaf: str | None) -> str | None:
+def find_last_prompt(session: Session, leaf: str | None) -> str | None:
     """What was asked last before an entry, as the client words it in its list."""
-    typed = [turn.text for turn in turns_to(session, leaf or "") if turn.prompt.is_typed and turn.text.strip()]
+    typed = [turn.text for turn in list_turns_to(session, leaf or "") if turn.prompt.is_typed and turn.text.strip()]
     text = " ".join(typed[-1].split()) if typed else ""
-    return (text if len(text) <= _LONGEST_PROMPT else text[:_LONGEST_PROMPT].rstrip() + "…") or None
+    return (text if len(text) <= _MAX_PROMPT_CHARS else text[:_MAX_PROMPT_CHARS].rstrip() + "…") or None

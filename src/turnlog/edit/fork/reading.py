@@ -9,7 +9,7 @@ from turnlog.edit.draft import Draft
 from turnlog.entries.reader import Transcript
 
 
-class Reading(NamedTuple):
+class DraftReading(NamedTuple):
     """A transcript of a draft."""
 
     file: Transcript
@@ -17,14 +17,14 @@ class Reading(NamedTuple):
     """The place of the row that an entry comes from, by the index of the entry."""
 
 
-def read_again(draft: Draft) -> Reading:
+def reread_draft(draft: Draft) -> DraftReading:
     """Read a draft; one without any change is the file that it was made from."""
     if [row.item for row in draft.rows] == draft.file.items and not any(row.changed for row in draft.rows):
-        return Reading(draft.file, draft.places())
-    lines = list(draft.lines())
+        return DraftReading(draft.file, draft.map_entry_places())
+    lines = list(draft.iterate_lines())
     starts, end = [], 0
     for line in lines:
         starts.append(end)
         end += len(line)
-    file = Transcript.of(b"".join(lines))
-    return Reading(file, {entry.index: bisect_right(starts, entry.offset) - 1 for entry in file.entries})
+    file = Transcript.from_bytes(b"".join(lines))
+    return DraftReading(file, {entry.index: bisect_right(starts, entry.offset) - 1 for entry in file.entries})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_STRANGE = re.compile(r"[^a-zA-Z0-9_-]")
-_LONGEST_ID = 64
+_UNSUPPORTED_CHARACTER_PATTERN = re.compile(r"[^a-zA-Z0-9_-]")
+_MAX_ID_CHARS = 64
 
 
-class Names:
+class ApiNames:
     """Gives what does not fit another name, and never the same one to two."""
 
     def __init__(self, longest: int) -> None:
@@ -17,25 +17,25 @@ class Names:
         self._ids: dict[str, str] = {}
         self._tools: dict[str, str] = {}
 
-    def take(self, given: object) -> None:
+    def reserve_id(self, given: object) -> None:
         """Know an id, so that no other is changed into it."""
-        if isinstance(given, str) and given == _fitted(given, _LONGEST_ID):
+        if isinstance(given, str) and given == _fit_characters(given, _MAX_ID_CHARS):
             self._ids.setdefault(given, given)
 
-    def id(self, given: Any) -> Any:
+    def convert_id(self, given: Any) -> Any:
         """The id of a call as it can be sent."""
-        return _renamed(given, self._ids, _LONGEST_ID)
+        return _assign_name(given, self._ids, _MAX_ID_CHARS)
 
-    def tool(self, given: Any) -> Any:
+    def convert_tool_name(self, given: Any) -> Any:
         """The name of a tool as it can be sent."""
-        return _renamed(given, self._tools, self._longest)
+        return _assign_name(given, self._tools, self._longest)
 
 
-def _renamed(given: Any, known: dict[str, str], longest: int) -> Any:
+def _assign_name(given: Any, known: dict[str, str], longest: int) -> Any:
     if not isinstance(given, str):
         return given
     if given not in known:
-        fitted, taken = _fitted(given, longest), set(known.values())
+        fitted, taken = _fit_characters(given, longest), set(known.values())
         new, number = fitted, 2
         while new in taken and new != given:
             ending = f"_{number}"
@@ -44,5 +44,5 @@ def _renamed(given: Any, known: dict[str, str], longest: int) -> Any:
     return known[given]
 
 
-def _fitted(given: str, longest: int) -> str:
-    return _STRANGE.sub("_", given)[:longest] or "_"
+def _fit_characters(given: str, longest: int) -> str:
+    return _UNSUPPORTED_CHARACTER_PATTERN.sub("_", given)[:longest] or "_"

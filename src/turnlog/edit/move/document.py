@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from turnlog.entries.patch import encoded
+from turnlog.entries.patch import encode_json_line
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
+_JSON_TOKEN_PATTERN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
 
 
-class Text(NamedTuple):
+class JsonString(NamedTuple):
     """A string in a document."""
 
     value: str
@@ -26,15 +26,15 @@ class Text(NamedTuple):
     end: int
 
 
-def strings(raw: bytes) -> Iterator[Text]:
+def iterate_json_strings(raw: bytes) -> Iterator[JsonString]:
     """All strings of a document, in their order."""
     frames: list[str | None] = []  # of each open object or list the key that it stands at
-    pending: Text | None = None
-    for token in _TOKEN.finditer(raw):
+    pending: JsonString | None = None
+    for token in _JSON_TOKEN_PATTERN.finditer(raw):
         mark = token[0]
         if mark[:1] == b'"':
             keys = tuple(key for key in frames if key is not None)
-            pending = Text(_decoded(mark), keys, False, token.start(), token.end())
+            pending = JsonString(_decode_token(mark), keys, False, token.start(), token.end())
             continue
         if pending is not None:
             yield pending._replace(is_key=mark == b":")
@@ -51,22 +51,22 @@ def strings(raw: bytes) -> Iterator[Text]:
         yield pending
 
 
-def spliced(raw: bytes, change: Callable[[Text], str]) -> bytes:
+def replace_json_strings(raw: bytes, change: Callable[[JsonString], str]) -> bytes:
     """A document with some strings changed; what is no JSON stays as it is."""
     try:
         json.loads(raw.decode("utf-8", "replace").lstrip("\ufeff"), strict=False)
     except (ValueError, RecursionError):
         return raw
     parts, done = [], 0
-    for text in strings(raw):
+    for text in iterate_json_strings(raw):
         new = change(text)
         if new != text.value:
-            parts += [raw[done : text.start], encoded(new)]
+            parts += [raw[done : text.start], encode_json_line(new)]
             done = text.end
     return b"".join([*parts, raw[done:]])
 
 
-def _decoded(token: bytes) -> str:
+def _decode_token(token: bytes) -> str:
     try:
         return str(json.loads(token.decode("utf-8", "replace"), strict=False))
     except ValueError:

@@ -12,113 +12,117 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from turnlog.edit.move.document import Text, spliced
-from turnlog.edit.move.paths import TEXTS, Translation
-from turnlog.entries.reader import scan
+from turnlog.edit.move.document import JsonString, replace_json_strings
+from turnlog.edit.move.paths import TEXT_KEYS, PathTranslation
+from turnlog.entries.reader import scan_lines
 
-_STATE = ".claude.json"
-_PROJECTS, _REPOSITORIES = "projects", "githubRepoPaths"
-Tell = Callable[[bytes, bytes], None]
+_STATE_FILE_NAME = ".claude.json"
+_PROJECTS_KEY, _REPOSITORIES_KEY = "projects", "githubRepoPaths"
+LineReporter = Callable[[bytes, bytes], None]
 """Is told of each line as it was and as it is."""
 
 
-def translated(
-    path: Path, translation: Translation, *, text: bool = False, tell: Tell | None = None
+def translate_file(
+    path: Path, translation: PathTranslation, *, text: bool = False, tell: LineReporter | None = None
 ) -> Iterator[bytes]:
     """A file with the paths that it has now."""
     if path.suffix == ".jsonl":
         with path.open("rb") as file:
-            for _, raw in scan(file):
-                new = translation.line(raw, text=text)
+            for _, raw in scan_lines(file):
+                new = translation.translate_line(raw, text=text)
                 if tell is not None:
                     tell(raw, new)
                 yield new
         return
     raw = path.read_bytes()
-    new = state(raw, translation) if path.name == _STATE else _document(raw, translation, text=text)
+    new = (
+        translate_state(raw, translation)
+        if path.name == _STATE_FILE_NAME
+        else _translate_document(raw, translation, text=text)
+    )
     if tell is not None:
         tell(raw, new)
     yield new
 
 
-def _document(raw: bytes, translation: Translation, *, text: bool) -> bytes:
-    return spliced(raw, lambda found: _path(found, translation, text=text))
+def _translate_document(raw: bytes, translation: PathTranslation, *, text: bool) -> bytes:
+    return replace_json_strings(raw, lambda found: _translate_string(found, translation, text=text))
 
 
-def _path(found: Text, translation: Translation, *, text: bool) -> str:
-    is_text = not found.is_key and bool(found.keys) and found.keys[-1] in TEXTS
+def _translate_string(found: JsonString, translation: PathTranslation, *, text: bool) -> str:
+    is_text = not found.is_key and bool(found.keys) and found.keys[-1] in TEXT_KEYS
     if is_text:
-        return translation.text(found.value) if text else found.value
-    return translation.path(found.value)
+        return translation.translate_text(found.value) if text else found.value
+    return translation.translate_path(found.value)
 
 
-class _Differs(Exception):
+class _LineDiffers(Exception):
     """A line is not what it was."""
 
 
-def differs(path: Path, translation: Translation, *, text: bool = False) -> bool:
+def needs_translation(path: Path, translation: PathTranslation, *, text: bool = False) -> bool:
     """Whether a file has to be rewritten; reads only up to the first line that changes."""
 
     def tell(old: bytes, new: bytes) -> None:
         if old != new:
-            raise _Differs
+            raise _LineDiffers
 
     try:
-        for _ in translated(path, translation, text=text, tell=tell):
+        for _ in translate_file(path, translation, text=text, tell=tell):
             pass
-    except _Differs:
+    except _LineDiffers:
         return True
     return False
 
 
-def state(raw: bytes, translation: Translation) -> bytes:
+def translate_state(raw: bytes, translation: PathTranslation) -> bytes:
     """The client's state with the projects under their new paths."""
-    known = _decoded(raw)
-    names = known.get(_PROJECTS)
+    known = _decode_object(raw)
+    names = known.get(_PROJECTS_KEY)
     if isinstance(names, dict) and any(
-        translation.path(name) != name and translation.path(name) in names for name in names
+        translation.translate_path(name) != name and translation.translate_path(name) in names for name in names
     ):
-        return _merged(known, names, translation)
+        return _merge_projects(known, names, translation)
 
-    def change(found: Text) -> str:
-        of_project = found.is_key and found.keys == (_PROJECTS,)
-        of_repository = not found.is_key and found.keys[:1] == (_REPOSITORIES,)
-        return translation.path(found.value) if of_project or of_repository else found.value
+    def change(found: JsonString) -> str:
+        of_project = found.is_key and found.keys == (_PROJECTS_KEY,)
+        of_repository = not found.is_key and found.keys[:1] == (_REPOSITORIES_KEY,)
+        return translation.translate_path(found.value) if of_project or of_repository else found.value
 
-    return spliced(raw, change)
+    return replace_json_strings(raw, change)
 
 
-def _merged(known: dict[str, Any], names: dict[str, Any], translation: Translation) -> bytes:
+def _merge_projects(known: dict[str, Any], names: dict[str, Any], translation: PathTranslation) -> bytes:
     """Where the client knows the new path already: what it knows of it stays, and is filled up from the old one."""
     projects: dict[str, Any] = {}
     for name, value in names.items():
-        goal = translation.path(name)
+        goal = translation.translate_path(name)
         there = projects.get(goal)
         if there is None:
             projects[goal] = value
         elif goal == name:
-            projects[goal] = _filled(value, there)
+            projects[goal] = _fill_up(value, there)
         else:
-            projects[goal] = _filled(there, value)
-    return json.dumps({**known, _PROJECTS: projects}, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            projects[goal] = _fill_up(there, value)
+    return json.dumps({**known, _PROJECTS_KEY: projects}, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _filled(new: Any, old: Any) -> Any:
+def _fill_up(new: Any, old: Any) -> Any:
     if not isinstance(new, dict) or not isinstance(old, dict):
         return new
     return {**old, **{key: value for key, value in new.items() if value or key not in old}}
 
 
-def joined_index(ours: bytes, theirs: bytes) -> bytes | None:
+def join_session_indexes(ours: bytes, theirs: bytes) -> bytes | None:
     """One list of sessions out of two; None if one of them is none."""
-    one, other = _decoded(ours), _decoded(theirs)
+    one, other = _decode_object(ours), _decode_object(theirs)
     first, second = one.get("entries"), other.get("entries")
     if not isinstance(first, list) or not isinstance(second, list):
         return None
     return json.dumps({**one, "entries": first + second}, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _decoded(raw: bytes) -> dict[str, Any]:
+def _decode_object(raw: bytes) -> dict[str, Any]:
     try:
         found = json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -126,10 +130,10 @@ def _decoded(raw: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def state_files(config_dirs: Iterable[Path]) -> list[Path]:
+def list_state_files(config_dirs: Iterable[Path]) -> list[Path]:
     """The state files of the client that belong to some config folders: in them, or beside `~/.claude`."""
     found: dict[Path, None] = {}
     for folder in config_dirs:
-        places = [folder / _STATE, *([folder.parent / _STATE] if folder.name == ".claude" else [])]
+        places = [folder / _STATE_FILE_NAME, *([folder.parent / _STATE_FILE_NAME] if folder.name == ".claude" else [])]
         found.update(dict.fromkeys(place for place in places if place.is_file()))
     return list(found)

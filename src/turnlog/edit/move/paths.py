@@ -15,38 +15,45 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Raw
 
-from turnlog.edit.move.prefix import Prefix
-from turnlog.entries.decode import FAILURES
-from turnlog.entries.patch import Values, blank_before, blank_behind, encoded, joined, values
+from turnlog.edit.move.prefix import PathPrefix
+from turnlog.entries.decode import DECODE_ERRORS
+from turnlog.entries.patch import (
+    RawValues,
+    encode_json_line,
+    get_blank_before,
+    get_blank_behind,
+    join_raw_values,
+    read_raw_values,
+)
 
-_SAID = frozenset({"message"})
+_TEXT_OBJECT_KEYS = frozenset({"message"})
 """Values that are texts with everything in them."""
-TEXTS = frozenset(
+TEXT_KEYS = frozenset(
     "content text prompt lastPrompt firstPrompt summary rendered renderedInHumanTurn customTitle aiTitle display stdout"
     " stderr originalFile originalFileContents oldString newString old_string new_string plan result description"
     " command query pattern lines toolUseResult resultDisplay title planContent thinking error banner".split()
 )
 """Keys of strings that are texts, also when they look like a path."""
-_SEALED = frozenset({"signature", "data", "encrypted_content", "requestDigest", "shapeHash", "hash"})
+_SEALED_KEYS = frozenset({"signature", "data", "encrypted_content", "requestDigest", "shapeHash", "hash"})
 """Keys of what is not to be read, only to be kept."""
-_SIGNED = frozenset({"thinking", "redacted_thinking"})
-_REQUESTS = (b'"api-request', b'"fork-context-ref')
+_SIGNED_BLOCK_TYPES = frozenset({"thinking", "redacted_thinking"})
+_HASHED_ENTRY_MARKS = (b'"api-request', b'"fork-context-ref')
 """Entries that hold a hash of the text beside it."""
-_WORD = re.compile(r"[A-Za-z0-9]+")
-_SURE = 200
+_WORD_PATTERN = re.compile(r"[A-Za-z0-9]+")
+_MAX_SLUG_CHARS = 200
 """So many characters of a path are in the name of its project folder."""
-_DEEPEST = 60
+_MAX_NESTING = 60
 _split_list = msgspec.json.Decoder(list[Raw]).decode
-_object = msgspec.json.Decoder(Values).decode
-_string = msgspec.json.Decoder(str).decode
+_decode_object = msgspec.json.Decoder(RawValues).decode
+_decode_string = msgspec.json.Decoder(str).decode
 
 
-class Translation:
+class PathTranslation:
     """Rewrites the paths of one folder, which was renamed, in lines and in texts."""
 
     def __init__(self, old: str, new: str, slugs: Mapping[str, str] | None = None) -> None:
-        self.prefix = Prefix(old, new, slugs)
-        words = _WORD.findall(self.prefix.old[:_SURE])
+        self.prefix = PathPrefix(old, new, slugs)
+        words = _WORD_PATTERN.findall(self.prefix.old[:_MAX_SLUG_CHARS])
         self._hint = max(words, key=len, default="").encode()
         """What every mention of the folder holds, however it is escaped."""
         self._is_cased = not self.prefix.is_windows
@@ -61,43 +68,43 @@ class Translation:
         """The new path."""
         return self.prefix.new
 
-    def path(self, text: str) -> str:
+    def translate_path(self, text: str) -> str:
         """A path as it is now; one that lies elsewhere stays as it is."""
-        return self.prefix.path(text)
+        return self.prefix.replace_in_path(text)
 
-    def text(self, text: str) -> str:
+    def translate_text(self, text: str) -> str:
         """A text with all paths in it as they are now."""
-        return self.prefix.text(text)
+        return self.prefix.replace_in_text(text)
 
-    def line(self, raw: bytes, *, text: bool = False) -> bytes:
+    def translate_line(self, raw: bytes, *, text: bool = False) -> bytes:
         """A line of a session's files with its paths as they are now; with `text` also in what was said."""
-        if not self.mentions(raw):
+        if not self.may_mention_folder(raw):
             return raw
-        parts = _whole(raw)
-        is_text = text and not any(mark in raw[:200] for mark in _REQUESTS)
-        if not parts or not self._fix(parts, is_text, 0):
+        parts = _decode_whole_line(raw)
+        is_text = text and not any(mark in raw[:200] for mark in _HASHED_ENTRY_MARKS)
+        if not parts or not self._fix_object(parts, is_text, 0):
             return raw
-        return blank_before(raw) + joined(parts) + blank_behind(raw)
+        return get_blank_before(raw) + join_raw_values(parts) + get_blank_behind(raw)
 
-    def mentions(self, raw: bytes) -> bool:
+    def may_mention_folder(self, raw: bytes) -> bool:
         """Whether some bytes may name the folder; if not, there is nothing to rewrite in them."""
         return self._hint in raw if self._is_cased else self._hint.lower() in raw.lower()
 
-    def _fix(self, parts: Values, text: bool, depth: int) -> bool:
+    def _fix_object(self, parts: RawValues, text: bool, depth: int) -> bool:
         """Rewrite the values and the keys of an object; whether there was anything to rewrite."""
         is_changed = False
-        is_signed = text and _kind(parts) in _SIGNED
+        is_signed = text and _read_type(parts) in _SIGNED_BLOCK_TYPES
         for key, raw in list(parts.items()):
             value = bytes(raw)
-            if not self.mentions(value) or is_signed or (key in _SEALED and value[:1] == b'"'):
+            if not self.may_mention_folder(value) or is_signed or (key in _SEALED_KEYS and value[:1] == b'"'):
                 continue
-            new = self._value(key, value, text, depth)
+            new = self._fix_value(key, value, text, depth)
             if new is not value:
                 parts[key], is_changed = Raw(new), True
         return self._fix_keys(parts) or is_changed
 
-    def _fix_keys(self, parts: Values) -> bool:
-        renamed = {key: self.path(key) for key in parts}
+    def _fix_keys(self, parts: RawValues) -> bool:
+        renamed = {key: self.translate_path(key) for key in parts}
         if all(key == new for key, new in renamed.items()):
             return False
         fixed = {renamed[key]: value for key, value in parts.items()}
@@ -107,54 +114,56 @@ class Translation:
         parts.update(fixed)
         return True
 
-    def _value(self, key: str, value: bytes, text: bool, depth: int) -> bytes:
+    def _fix_value(self, key: str, value: bytes, text: bool, depth: int) -> bytes:
         first = value[:1]
-        if (key in _SAID and not text) or depth > _DEEPEST:
+        if (key in _TEXT_OBJECT_KEYS and not text) or depth > _MAX_NESTING:
             return value
         if first == b'"':
-            return self._said(key, value, text)
+            return self._fix_string(key, value, text)
         if first == b"[":
-            return self._list(key, value, text, depth)
+            return self._fix_list(key, value, text, depth)
         if first == b"{":
-            parts = values(value)
-            return joined(parts) if self._fix(parts, text, depth + 1) else value
+            parts = read_raw_values(value)
+            return join_raw_values(parts) if self._fix_object(parts, text, depth + 1) else value
         return value
 
-    def _said(self, key: str, value: bytes, text: bool) -> bytes:
-        if key in TEXTS and not text:
+    def _fix_string(self, key: str, value: bytes, text: bool) -> bytes:
+        if key in TEXT_KEYS and not text:
             return value
         try:
-            old = _string(value)
-        except FAILURES:
+            old = _decode_string(value)
+        except DECODE_ERRORS:
             return value
-        new = self.text(old) if text else self.path(old)
+        new = self.translate_text(old) if text else self.translate_path(old)
         if text and new == old:
-            new = self.path(old)
-        return value if new == old else encoded(new)
+            new = self.translate_path(old)
+        return value if new == old else encode_json_line(new)
 
-    def _list(self, key: str, value: bytes, text: bool, depth: int) -> bytes:
+    def _fix_list(self, key: str, value: bytes, text: bool, depth: int) -> bytes:
         try:
             items = [bytes(item) for item in _split_list(value)]
-        except FAILURES:
+        except DECODE_ERRORS:
             return value
-        fixed = [self._value(key, item, text, depth + 1) if self.mentions(item) else item for item in items]
+        fixed = [
+            self._fix_value(key, item, text, depth + 1) if self.may_mention_folder(item) else item for item in items
+        ]
         is_changed = any(new is not old for new, old in zip(fixed, items, strict=True))
         return b"[" + b",".join(fixed) + b"]" if is_changed else value
 
 
-def _whole(raw: bytes) -> Values | None:
+def _decode_whole_line(raw: bytes) -> RawValues | None:
     """The values of a line that is one object; None for all else, which must stay as it is."""
     try:
-        return _object(raw)
-    except FAILURES:
+        return _decode_object(raw)
+    except DECODE_ERRORS:
         pass
     try:
         found = json.loads(raw.decode("utf-8", "replace").lstrip("\ufeff"), strict=False)
     except (ValueError, RecursionError):
         return None
-    return values(raw) if isinstance(found, dict) else None
+    return read_raw_values(raw) if isinstance(found, dict) else None
 
 
-def _kind(parts: Values) -> str:
+def _read_type(parts: RawValues) -> str:
     raw = bytes(parts.get("type", b""))
     return raw[1:-1].decode("utf-8", "replace") if raw[:1] == b'"' else ""

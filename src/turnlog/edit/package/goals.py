@@ -13,17 +13,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.identity import Identity
-from turnlog.edit.move.paths import Translation
-from turnlog.edit.package.lines import lines
+from turnlog.edit.identity import IdRenewer
+from turnlog.edit.move.paths import PathTranslation
+from turnlog.edit.package.lines import split_byte_lines
 from turnlog.edit.package.package import PackedFile, PackedSession
-from turnlog.entries.patch import encoded
-from turnlog.entries.slug import slug
-from turnlog.entries.spelling import unescaped
+from turnlog.entries.patch import encode_json_line
+from turnlog.entries.slug import make_slug
+from turnlog.entries.spelling import unescape_path
 from turnlog.errors import UsageError
 
 
-class Arrival(NamedTuple):
+class ArrivingSession(NamedTuple):
     """A session that is to be unpacked."""
 
     session: PackedSession
@@ -31,23 +31,23 @@ class Arrival(NamedTuple):
     """The one that it has here."""
     project: str
     """The working folder here."""
-    translations: tuple[tuple[bytes, Translation], ...]
+    translations: tuple[tuple[bytes, PathTranslation], ...]
     """Each with what a line must hold to be worth it."""
-    identity: Identity | None
+    identity: IdRenewer | None
 
     @property
     def folder(self) -> str:
         """The name of its folder below `projects`."""
-        return slug(self.project)
+        return make_slug(self.project)
 
     @property
     def main(self) -> str:
         """Where its transcript goes, below the config folder."""
         return f"projects/{self.folder}/{self.session_id}.jsonl"
 
-    def place(self, file: PackedFile) -> str:
+    def get_place(self, file: PackedFile) -> str:
         """Where a file goes, below the config folder."""
-        top, *rest = unescaped(file.place or "").split("/")
+        top, *rest = unescape_path(file.place or "").split("/")
         old = self.session.session_id
         if top == "projects":
             rest[0] = self.folder
@@ -58,54 +58,54 @@ class Arrival(NamedTuple):
             rest[at] = rest[at].replace(old, self.session_id)
         return "/".join([top, *rest])
 
-    def content(self, file: PackedFile, pieces: Iterable[bytes]) -> Iterable[bytes]:
+    def translate_content(self, file: PackedFile, pieces: Iterable[bytes]) -> Iterable[bytes]:
         """The bytes of a file as they are here."""
-        if not self._names_paths_or_ids(file):
+        if not self._may_name_paths_or_ids(file):
             return pieces
         if file.name.endswith(".jsonl"):
-            return map(self.line, lines(pieces))
-        return self._whole(pieces)
+            return map(self.translate_line, split_byte_lines(pieces))
+        return self._translate_whole(pieces)
 
-    def line(self, raw: bytes) -> bytes:
+    def translate_line(self, raw: bytes) -> bytes:
         """A line with the ids and paths that it has here."""
         if self.identity:
-            raw = self.identity.line(raw)
-        return self._translated(raw)
+            raw = self.identity.renew_line(raw)
+        return self._translate_paths(raw)
 
-    def _translated(self, raw: bytes) -> bytes:
+    def _translate_paths(self, raw: bytes) -> bytes:
         for mark, translation in self.translations:
             if mark in raw:
-                raw = translation.line(raw)
+                raw = translation.translate_line(raw)
         return raw
 
-    def _names_paths_or_ids(self, file: PackedFile) -> bool:
+    def _may_name_paths_or_ids(self, file: PackedFile) -> bool:
         place = file.place
         is_text = place is not None and not place.startswith("projects/")
         return bool(self.identity or self.translations) and not is_text and file.name.endswith((".jsonl", ".json"))
 
-    def _whole(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    def _translate_whole(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """A small file that is one JSON object: what a sub-agent or workflow is."""
         raw = b"".join(pieces)
         if self.identity:
-            raw = self.identity.text(raw)
-        yield self._translated(raw)
+            raw = self.identity.renew_text(raw)
+        yield self._translate_paths(raw)
 
 
-def arrival(session: PackedSession, config_dir: Path, project: str, session_id: str) -> Arrival:
+def plan_arrival(session: PackedSession, config_dir: Path, project: str, session_id: str) -> ArrivingSession:
     """A session that is to be unpacked into a config folder, for a project, under an id."""
-    identity = Identity(session.session_id, session_id) if session_id != session.session_id else None
-    then, now = unescaped(session.config_dir), str(config_dir)
-    mark = encoded(then)[1:-1]
+    identity = IdRenewer(session.session_id, session_id) if session_id != session.session_id else None
+    then, now = unescape_path(session.config_dir), str(config_dir)
+    mark = encode_json_line(then)[1:-1]
     moved = [
-        (mark, f"{then}/projects/{unescaped(session.folder)}", f"{now}/projects/{slug(project)}"),
+        (mark, f"{then}/projects/{unescape_path(session.folder)}", f"{now}/projects/{make_slug(project)}"),
         (mark, f"{then}/plans", f"{now}/plans"),
         (b"", session.project or "", project),
     ]
-    return Arrival(session, session_id, project, tuple(_translations(moved)), identity)
+    return ArrivingSession(session, session_id, project, tuple(_build_translations(moved)), identity)
 
 
-def _translations(moved: list[tuple[bytes, str, str]]) -> Iterator[tuple[bytes, Translation]]:
+def _build_translations(moved: list[tuple[bytes, str, str]]) -> Iterator[tuple[bytes, PathTranslation]]:
     for mark, old, new in moved:
         with contextlib.suppress(UsageError):  # what is no whole path can't be told from other texts
             if old != new:
-                yield mark, Translation(old, new)
+                yield mark, PathTranslation(old, new)

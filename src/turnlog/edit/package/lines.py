@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterable, Iterator
 
 
-def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+def split_byte_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Cut bytes into lines, each with its line end; the last may have none."""
     rest: list[bytes] = []
     for piece in pieces:

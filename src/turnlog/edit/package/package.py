@@ -17,20 +17,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from turnlog.edit.package.places import CONFIG, HISTORY, colliding, is_of_session
+from turnlog.edit.package.places import CONFIG_NAME_PREFIX, HISTORY_NAME_PREFIX, find_colliding_name, is_session_place
 from turnlog.entries.layout import is_session_id
-from turnlog.entries.spelling import is_safe
+from turnlog.entries.spelling import is_safe_path
 from turnlog.errors import Unreadable
 
-FORMAT = "turnlog-pack"
-VERSION = 1
-MANIFEST = "manifest.json"
-LONGEST_MANIFEST = 64 << 20
+PACKAGE_FORMAT = "turnlog-pack"
+PACKAGE_VERSION = 1
+MANIFEST_NAME = "manifest.json"
+MAX_MANIFEST_BYTES = 64 << 20
 """No manifest is longer, compressed or not."""
-_SKIPPED = 0x184D2A5C
+_SKIPPABLE_FRAME_MAGIC = 0x184D2A5C
 """How a frame begins that zstd passes over."""
-_TRAILER = struct.Struct("<II12sQQ32s")
-TRAILER_SIZE = _TRAILER.size
+_TRAILER_STRUCT = struct.Struct("<II12sQQ32s")
+TRAILER_BYTES = _TRAILER_STRUCT.size
 
 
 class PackedFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -50,7 +50,7 @@ class PackedFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def place(self) -> str | None:
         """Where it lies below a config folder; None for lines of the history."""
-        return self.name[len(CONFIG) :] if self.name.startswith(CONFIG) else None
+        return self.name[len(CONFIG_NAME_PREFIX) :] if self.name.startswith(CONFIG_NAME_PREFIX) else None
 
 
 class PackedSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,14 +69,14 @@ class PackedSession(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def main(self) -> str:
         """The name of its transcript."""
-        return f"{CONFIG}projects/{self.folder}/{self.session_id}.jsonl"
+        return f"{CONFIG_NAME_PREFIX}projects/{self.folder}/{self.session_id}.jsonl"
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class PackageManifest(msgspec.Struct, frozen=True, kw_only=True):
     """What is in a package."""
 
-    format: str = FORMAT
-    version: int = VERSION
+    format: str = PACKAGE_FORMAT
+    version: int = PACKAGE_VERSION
     redacted: bool = False
     """Whether secrets were replaced by marks."""
     sessions: tuple[PackedSession, ...]
@@ -88,7 +88,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         """How many bytes its files have."""
         return sum(file.size for file in self.files)
 
-    def by_session(self) -> dict[str, list[PackedFile]]:
+    def group_by_session(self) -> dict[str, list[PackedFile]]:
         """The files of each session, by its id."""
         found: dict[str, list[PackedFile]] = {session.session_id: [] for session in self.sessions}
         for file in self.files:
@@ -96,7 +96,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-class Trailer(NamedTuple):
+class PackageTrailer(NamedTuple):
     """What the end of a package tells."""
 
     manifest: int
@@ -107,72 +107,72 @@ class Trailer(NamedTuple):
     """Of both."""
 
 
-def encoded(manifest: Manifest) -> bytes:
+def encode_package_manifest(manifest: PackageManifest) -> bytes:
     """A manifest as JSON."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
 
 
-def decoded(data: bytes) -> Manifest:
+def decode_package_manifest(data: bytes) -> PackageManifest:
     """Read a manifest; `Unreadable` if it is none, or names what no package of turnlog's would hold."""
     try:
-        found = msgspec.json.decode(data, type=_Head)
-        if found.format != FORMAT:
+        found = msgspec.json.decode(data, type=_ManifestHead)
+        if found.format != PACKAGE_FORMAT:
             raise Unreadable("no package of turnlog's")
-        if found.version != VERSION:
+        if found.version != PACKAGE_VERSION:
             raise Unreadable(f"written by another version of turnlog (format {found.version}); use that one")
-        manifest = msgspec.json.decode(data, type=Manifest)
+        manifest = msgspec.json.decode(data, type=PackageManifest)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise Unreadable(f"damaged: no manifest ({error})") from error
-    must_be_sound(manifest)
+    check_package_manifest(manifest)
     return manifest
 
 
-class _Head(msgspec.Struct):
+class _ManifestHead(msgspec.Struct):
     format: str
     version: int
 
 
-def must_be_sound(manifest: Manifest) -> None:
+def check_package_manifest(manifest: PackageManifest) -> None:
     """Refuse a manifest with names that lead astray, or with sessions that are not whole."""
     sessions = {session.session_id: session for session in manifest.sessions}
     if not sessions or len(sessions) < len(manifest.sessions):
         raise Unreadable("its manifest names no session, or one of them twice")
     names = {file.name for file in manifest.files}
     for session in manifest.sessions:
-        plain = is_safe(session.folder) and "/" not in session.folder
+        plain = is_safe_path(session.folder) and "/" not in session.folder
         if not is_session_id(session.session_id) or not plain:
             raise Unreadable(f"names the session {session.session_id!r} in {session.folder!r}, which no client would")
         if session.main not in names:
             raise Unreadable(f"holds no transcript of the session {session.session_id}")
     for file in manifest.files:
         owner = sessions.get(file.session)
-        if owner is None or not is_safe(file.name) or not _is_its_own(file, owner):
+        if owner is None or not is_safe_path(file.name) or not _belongs_to_owner(file, owner):
             raise Unreadable(f"names {file.name!r}, which is no place of a session's")
         if file.size < 0 or file.left_out < 0 or not 0 <= file.mode <= 0o7777:
             raise Unreadable(f"tells what can't be of {file.name!r}")
-    if (name := colliding(file.name for file in manifest.files)) is not None:
+    if (name := find_colliding_name(file.name for file in manifest.files)) is not None:
         raise Unreadable(f"holds {name!r} twice, or two names that differ only in capitals")
 
 
-def _is_its_own(file: PackedFile, owner: PackedSession) -> bool:
+def _belongs_to_owner(file: PackedFile, owner: PackedSession) -> bool:
     if file.place is None:
-        return file.name == f"{HISTORY}{owner.session_id}.jsonl"
-    return is_of_session(file.place, owner.session_id, owner.folder)
+        return file.name == f"{HISTORY_NAME_PREFIX}{owner.session_id}.jsonl"
+    return is_session_place(file.place, owner.session_id, owner.folder)
 
 
-def trailer(told: Trailer) -> bytes:
+def encode_trailer(told: PackageTrailer) -> bytes:
     """The end of a package."""
-    return _TRAILER.pack(_SKIPPED, TRAILER_SIZE - 8, FORMAT.encode(), *told)
+    return _TRAILER_STRUCT.pack(_SKIPPABLE_FRAME_MAGIC, TRAILER_BYTES - 8, PACKAGE_FORMAT.encode(), *told)
 
 
-def read_trailer(data: bytes, size: int) -> Trailer:
+def read_trailer(data: bytes, size: int) -> PackageTrailer:
     """What the last bytes of a file of that size tell; `Unreadable` if it is no package, or not a whole one."""
-    if len(data) != TRAILER_SIZE:
+    if len(data) != TRAILER_BYTES:
         raise Unreadable("no package of turnlog's, or cut off")
-    magic, length, form, *rest = _TRAILER.unpack(data)
-    told = Trailer(*rest)
-    if (magic, length, form) != (_SKIPPED, TRAILER_SIZE - 8, FORMAT.encode()):
+    magic, length, form, *rest = _TRAILER_STRUCT.unpack(data)
+    told = PackageTrailer(*rest)
+    if (magic, length, form) != (_SKIPPABLE_FRAME_MAGIC, TRAILER_BYTES - 8, PACKAGE_FORMAT.encode()):
         raise Unreadable("no package of turnlog's, or cut off")
-    if told.manifest + told.files + TRAILER_SIZE != size or told.manifest > LONGEST_MANIFEST:
+    if told.manifest + told.files + TRAILER_BYTES != size or told.manifest > MAX_MANIFEST_BYTES:
         raise Unreadable("damaged: it is not as long as its end says")
     return told

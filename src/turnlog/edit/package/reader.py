@@ -17,25 +17,25 @@ from typing import IO, NamedTuple
 import zstandard
 
 from turnlog.edit.package.package import (
-    LONGEST_MANIFEST,
-    MANIFEST,
-    TRAILER_SIZE,
-    Manifest,
+    MANIFEST_NAME,
+    MAX_MANIFEST_BYTES,
+    TRAILER_BYTES,
+    PackageManifest,
+    PackageTrailer,
     PackedFile,
-    Trailer,
-    decoded,
+    decode_package_manifest,
     read_trailer,
 )
-from turnlog.edit.package.tar import BLOCK, END, declared_size, header, padding
-from turnlog.entries.window import open_regular
+from turnlog.edit.package.tar import TAR_BLOCK_BYTES, TAR_END, build_tar_header, build_tar_padding, read_declared_size
+from turnlog.entries.window import open_regular_file
 from turnlog.errors import Unreadable
 
-_PIECE = 1 << 20
-_WINDOW = 128 << 20
+_PIECE_BYTES = 1 << 20
+_MAX_WINDOW_BYTES = 128 << 20
 """How much memory unpacking may ask for; a stranger's file could ask for gigabytes."""
 
 
-class Member(NamedTuple):
+class PackageMember(NamedTuple):
     """A file of a package, about to be read."""
 
     file: PackedFile
@@ -48,8 +48,8 @@ class Package:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._told():
-            fd, status = open_regular(path)
+        with self._name_file_in_errors():
+            fd, status = open_regular_file(path)
             self._file = os.fdopen(fd, "rb")
             self.size = status.st_size
             try:
@@ -67,72 +67,74 @@ class Package:
 
     def verify(self) -> str:
         """Read everything and compare it with its checksums; gives the SHA-256 of the whole file."""
-        whole = self._hashed()
-        for member in self.members():
+        whole = self._hash_file()
+        for member in self.iterate_members():
             for _ in member.pieces:
                 pass
         return whole
 
-    def members(self) -> Iterator[Member]:
+    def iterate_members(self) -> Iterator[PackageMember]:
         """The files in their order; each must be read before the next one."""
-        with self._told():
+        with self._name_file_in_errors():
             self._file.seek(self._trailer.manifest)
-            stream = _stream(_Part(self._file, self._trailer.files))
+            stream = _open_stream(_FileStretch(self._file, self._trailer.files))
             for file in self.manifest.files:
-                self._expect(stream, header(file.name, file.size, file.mode, file.mtime_ns // 10**9), file.name)
-                yield Member(file, self._pieces(stream, file))
-            self._expect(stream, END, "its end")
+                self._expect_bytes(
+                    stream, build_tar_header(file.name, file.size, file.mode, file.mtime_ns // 10**9), file.name
+                )
+                yield PackageMember(file, self._read_pieces(stream, file))
+            self._expect_bytes(stream, TAR_END, "its end")
             if stream.read(1):
                 raise Unreadable("holds more than its manifest says")
 
-    def _pieces(self, stream: IO[bytes], file: PackedFile) -> Iterator[bytes]:
+    def _read_pieces(self, stream: IO[bytes], file: PackedFile) -> Iterator[bytes]:
         running, left = sha256(), file.size
-        with self._told():
+        with self._name_file_in_errors():
             while left:
-                piece = stream.read(min(_PIECE, left))
+                piece = stream.read(min(_PIECE_BYTES, left))
                 if not piece:
                     raise Unreadable(f"damaged: {file.name!r} ends too early")
                 running.update(piece)
                 left -= len(piece)
                 yield piece
-            self._expect(stream, padding(file.size), file.name)
+            self._expect_bytes(stream, build_tar_padding(file.size), file.name)
             if running.hexdigest() != file.sha256:
                 raise Unreadable(f"damaged: {file.name!r} has another hash than when it was packed")
 
-    def _expect(self, stream: IO[bytes], data: bytes, name: str) -> None:
-        if _exactly(stream, len(data)) != data:
+    def _expect_bytes(self, stream: IO[bytes], data: bytes, name: str) -> None:
+        if _read_exactly(stream, len(data)) != data:
             raise Unreadable(f"damaged, or not packed by turnlog: something else stands in the place of {name!r}")
 
-    def _read_trailer(self) -> Trailer:
-        self._file.seek(max(self.size - TRAILER_SIZE, 0))
-        return read_trailer(self._file.read(TRAILER_SIZE), self.size)
+    def _read_trailer(self) -> PackageTrailer:
+        self._file.seek(max(self.size - TRAILER_BYTES, 0))
+        return read_trailer(self._file.read(TRAILER_BYTES), self.size)
 
-    def _read_manifest(self) -> Manifest:
+    def _read_manifest(self) -> PackageManifest:
         self._file.seek(0)
-        stream = _stream(_Part(self._file, self._trailer.manifest))
-        size = declared_size(_exactly(stream, BLOCK), MANIFEST)
-        if size > LONGEST_MANIFEST:
+        stream = _open_stream(_FileStretch(self._file, self._trailer.manifest))
+        size = read_declared_size(_read_exactly(stream, TAR_BLOCK_BYTES), MANIFEST_NAME)
+        if size > MAX_MANIFEST_BYTES:
             raise Unreadable("damaged: its manifest is too long")
-        data = _exactly(stream, size)
-        if len(data) < size or _exactly(stream, BLOCK) != padding(size):
+        data = _read_exactly(stream, size)
+        if len(data) < size or _read_exactly(stream, TAR_BLOCK_BYTES) != build_tar_padding(size):
             raise Unreadable("damaged: its manifest is not whole")
-        return decoded(data)
+        return decode_package_manifest(data)
 
-    def _hashed(self) -> str:
+    def _hash_file(self) -> str:
         """The hash of the whole file, of which the trailer tells that of all before it."""
-        running, left = sha256(), self.size - TRAILER_SIZE
-        with self._told():
+        running, left = sha256(), self.size - TRAILER_BYTES
+        with self._name_file_in_errors():
             self._file.seek(0)
-            while left and (piece := self._file.read(min(_PIECE, left))):
+            while left and (piece := self._file.read(min(_PIECE_BYTES, left))):
                 running.update(piece)
                 left -= len(piece)
             if running.digest() != self._trailer.sha256:
                 raise Unreadable("damaged: its checksum is another")
-            running.update(self._file.read(TRAILER_SIZE))
+            running.update(self._file.read(TRAILER_BYTES))
         return running.hexdigest()
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _name_file_in_errors(self) -> Iterator[None]:
         """Tell every failure as one of this file."""
         try:
             yield
@@ -147,7 +149,7 @@ class Package:
             raise Unreadable(f"{self.path}: {error.strerror or error}") from error
 
 
-class _Part:
+class _FileStretch:
     """A stretch of a file as a file of its own."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
@@ -161,15 +163,15 @@ class _Part:
         return data
 
 
-def _stream(part: _Part) -> IO[bytes]:
-    unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+def _open_stream(part: _FileStretch) -> IO[bytes]:
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
     return unpacker.stream_reader(part, closefd=False)  # type: ignore[arg-type] # it only reads
 
 
-def _exactly(stream: IO[bytes], size: int) -> bytes:
+def _read_exactly(stream: IO[bytes], size: int) -> bytes:
     """So many bytes; fewer only at the end."""
     parts = []
-    while size and (part := stream.read(min(size, _PIECE))):
+    while size and (part := stream.read(min(size, _PIECE_BYTES))):
         parts.append(part)
         size -= len(part)
     return b"".join(parts)

@@ -13,82 +13,82 @@ from typing import IO
 
 from turnlog.edit import redaction
 from turnlog.edit.draft import Draft
-from turnlog.edit.package.contents import Contents
-from turnlog.edit.package.lines import lines
-from turnlog.edit.package.source import Source, source
+from turnlog.edit.package.contents import SessionContents
+from turnlog.edit.package.lines import split_byte_lines
+from turnlog.edit.package.source import PackSource, inspect_source
 from turnlog.entries.reader import Transcript
 from turnlog.redact.redactor import Redactor
-from turnlog.redact.report import Report
+from turnlog.redact.report import RedactionReport
 
-_MEMORY = 8 << 20
-_PIECE = 1 << 20
+_MAX_MEMORY_BYTES = 8 << 20
+_PIECE_BYTES = 1 << 20
 
 
-class Redaction:
+class PackageRedaction:
     """Redacts the files of one package; the same secret gets the same mark in all of them."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._mains: set[str] = set()
 
-    def report(self) -> Report:
+    def build_report(self) -> RedactionReport:
         """What was replaced."""
-        return self._redactor.report()
+        return self._redactor.build_report()
 
-    def text(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """A short text, such as a title."""
-        return self._redactor.rehearsal().text(text)
+        return self._redactor.make_rehearsal().redact_text(text)
 
-    def learn(self, chosen: list[Contents]) -> None:
+    def learn_secrets(self, chosen: list[SessionContents]) -> None:
         """Take note of the secrets in all files."""
-        first = self._redactor.rehearsal()
+        first = self._redactor.make_rehearsal()
         for item in chosen:
             self._mains.add(item.main_name)
-            with _draft(item.main) as draft:
-                redaction.learn(draft, (), first)
+            with _open_draft(item.main) as draft:
+                redaction.learn_session_secrets(draft, (), first)
             for name, path in item.files.items():
-                _drain(_redacted(first, name, source(path).pieces()))
-            _drain(_redacted(first, "history.jsonl", [item.history]))
+                _drain_pieces(_redact_pieces(first, name, inspect_source(path).read_pieces()))
+            _drain_pieces(_redact_pieces(first, "history.jsonl", [item.history]))
 
     @contextlib.contextmanager
-    def spooled(self, name: str, looked: Source | bytes) -> Iterator[tuple[int, Iterator[bytes]]]:
+    def spool_redacted(self, name: str, looked: PackSource | bytes) -> Iterator[tuple[int, Iterator[bytes]]]:
         """The redacted bytes of a file, and how many they are: that must be known before the first is packed."""
-        with tempfile.SpooledTemporaryFile(_MEMORY) as file:
-            if isinstance(looked, Source) and name in self._mains:
-                with _draft(looked) as draft:
-                    file.writelines(redaction.redacted(draft, self._redactor).without_torn_end().lines())
+        with tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES) as file:
+            if isinstance(looked, PackSource) and name in self._mains:
+                with _open_draft(looked) as draft:
+                    file.writelines(redaction.redact_draft(draft, self._redactor).without_torn_end().iterate_lines())
             else:
-                pieces = [looked] if isinstance(looked, bytes) else looked.pieces()
-                file.writelines(_redacted(self._redactor, name, pieces))
+                pieces = [looked] if isinstance(looked, bytes) else looked.read_pieces()
+                file.writelines(_redact_pieces(self._redactor, name, pieces))
             size = file.tell()
             file.seek(0)
-            yield size, _read(file)
+            yield size, _read_pieces(file)
 
 
 @contextlib.contextmanager
-def _draft(main: Source) -> Iterator[Draft]:
+def _open_draft(main: PackSource) -> Iterator[Draft]:
     """A transcript as far as it is packed."""
     file = Transcript.open(main.path)
     try:
-        draft = Draft.of(file)
+        draft = Draft.from_transcript(file)
         yield draft._replace(rows=tuple(row for row in draft.rows if row.item and row.item.end <= main.size))
-        main.must_hold()
+        main.check_unchanged()
     finally:
         file.close()
 
 
-def _redacted(redactor: Redactor, name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _redact_pieces(redactor: Redactor, name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
     if name.endswith(".jsonl"):
-        yield from (redaction.redacted_line(line, redactor) for line in lines(pieces))
+        yield from (redaction.redact_line(line, redactor) for line in split_byte_lines(pieces))
     else:
-        yield redactor.plain(b"".join(pieces), name.rsplit("/", 1)[-1])
+        yield redactor.redact_file_data(b"".join(pieces), name.rsplit("/", 1)[-1])
 
 
-def _read(file: IO[bytes]) -> Iterator[bytes]:
-    while piece := file.read(_PIECE):
+def _read_pieces(file: IO[bytes]) -> Iterator[bytes]:
+    while piece := file.read(_PIECE_BYTES):
         yield piece
 
 
-def _drain(pieces: Iterable[bytes]) -> None:
+def _drain_pieces(pieces: Iterable[bytes]) -> None:
     for _ in pieces:
         pass

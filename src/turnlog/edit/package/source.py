@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.busy import FRESH
+from turnlog.edit.busy import RECENT_WRITE_SECONDS
 from turnlog.entries.layout import is_session_id
-from turnlog.entries.tail import Checkpoint, mark, stale
-from turnlog.entries.window import open_regular, read_at
+from turnlog.entries.tail import Checkpoint, find_stale_reason, make_checkpoint
+from turnlog.entries.window import open_regular_file, read_at
 from turnlog.errors import Changed, Unreadable
 
-_PIECE = 1 << 20
-_LOOK = 64 << 10
+_PIECE_BYTES = 1 << 20
+_TAIL_BYTES = 64 << 10
 
 
-class Source(NamedTuple):
+class PackSource(NamedTuple):
     """A file as it was at one moment."""
 
     path: Path
@@ -34,13 +34,13 @@ class Source(NamedTuple):
     mtime_ns: int
     checkpoint: Checkpoint
 
-    def pieces(self) -> Iterator[bytes]:
+    def read_pieces(self) -> Iterator[bytes]:
         """The bytes; `Changed` if they are no longer how the file begins."""
         done = 0
         try:
-            fd, _ = open_regular(self.path)
+            fd, _ = open_regular_file(self.path)
             try:
-                while done < self.size and (piece := read_at(fd, done, min(_PIECE, self.size - done))):
+                while done < self.size and (piece := read_at(fd, done, min(_PIECE_BYTES, self.size - done))):
                     done += len(piece)
                     yield piece
             finally:
@@ -51,12 +51,12 @@ class Source(NamedTuple):
             raise Unreadable(f"{self.path}: {error.strerror}; it can't be packed") from error
         if done < self.size:
             raise Changed(f"{self.path}: was rewritten while it was packed; try again")
-        self.must_hold()
+        self.check_unchanged()
 
-    def must_hold(self) -> None:
+    def check_unchanged(self) -> None:
         """See that the file only grew, as transcripts do; of others nothing may have changed."""
-        if _is_transcript(self.path):
-            holds = stale(self.path, self.checkpoint) is None
+        if _is_transcript_file(self.path):
+            holds = find_stale_reason(self.path, self.checkpoint) is None
         else:
             now = self.path.stat()
             holds = (now.st_size, now.st_mtime_ns) == (self.size, self.mtime_ns)
@@ -64,34 +64,34 @@ class Source(NamedTuple):
             raise Changed(f"{self.path}: was rewritten while it was packed; try again")
 
 
-def source(path: Path, now: float | None = None) -> Source:
+def inspect_source(path: Path, now: float | None = None) -> PackSource:
     """Look at a file that is to be packed."""
     try:
-        fd, status = open_regular(path)
+        fd, status = open_regular_file(path)
         try:
             size = status.st_size
-            if _is_transcript(path) and abs((now or time.time()) - status.st_mtime) < FRESH:
-                size = _whole_lines(fd, size)
-            checkpoint = mark(fd, size)
+            if _is_transcript_file(path) and abs((now or time.time()) - status.st_mtime) < RECENT_WRITE_SECONDS:
+                size = _find_whole_lines_end(fd, size)
+            checkpoint = make_checkpoint(fd, size)
         finally:
             os.close(fd)
     except FileNotFoundError:
         raise Changed(f"{path}: is gone; try again") from None
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}; it can't be packed") from error
-    return Source(path, size, status.st_size - size, status.st_mode & 0o7777, status.st_mtime_ns, checkpoint)
+    return PackSource(path, size, status.st_size - size, status.st_mode & 0o7777, status.st_mtime_ns, checkpoint)
 
 
-def _is_transcript(path: Path) -> bool:
+def _is_transcript_file(path: Path) -> bool:
     """Whether the client writes a file by adding lines to it."""
     own = is_session_id(path.stem) or path.stem.startswith("agent-") or path.stem == "journal"
     return path.suffix == ".jsonl" and own
 
 
-def _whole_lines(fd: int, size: int) -> int:
+def _find_whole_lines_end(fd: int, size: int) -> int:
     """Where the last whole line ends."""
     while size:
-        start = max(size - _LOOK, 0)
+        start = max(size - _TAIL_BYTES, 0)
         end = read_at(fd, start, size - start).rfind(b"\n") + 1
         if end:
             return start + end

@@ -8,45 +8,47 @@ from __future__ import annotations
 
 from turnlog.errors import Unreadable
 
-BLOCK = 512
-END = bytes(2 * BLOCK)
+TAR_BLOCK_BYTES = 512
+TAR_END = bytes(2 * TAR_BLOCK_BYTES)
 """What stands behind the last file."""
-_LONGEST = 100
-_LARGEST = 8**11 - 1
+_MAX_NAME_BYTES = 100
+_MAX_OCTAL_SIZE = 8**11 - 1
 
 
-def header(name: str, size: int, mode: int, mtime: int) -> bytes:
+def build_tar_header(name: str, size: int, mode: int, mtime: int) -> bytes:
     """What stands before a file."""
     raw = name.encode()
     further = {}
-    if len(raw) > _LONGEST or not name.isascii():
+    if len(raw) > _MAX_NAME_BYTES or not name.isascii():
         further["path"] = raw
-    if size > _LARGEST:
+    if size > _MAX_OCTAL_SIZE:
         further["size"] = str(size).encode()
     before = b""
     if further:
-        data = b"".join(_record(key.encode(), value) for key, value in further.items())
-        before = _block(b"PaxHeader", len(data), 0o644, 0, b"x") + data + padding(len(data))
-    short = raw if "path" not in further else raw[-_LONGEST:].lstrip(b"/")
-    return before + _block(short, min(size, _LARGEST), mode, min(max(mtime, 0), _LARGEST), b"0")
+        data = b"".join(_build_pax_record(key.encode(), value) for key, value in further.items())
+        before = _build_header_block(b"PaxHeader", len(data), 0o644, 0, b"x") + data + build_tar_padding(len(data))
+    short = raw if "path" not in further else raw[-_MAX_NAME_BYTES:].lstrip(b"/")
+    return before + _build_header_block(
+        short, min(size, _MAX_OCTAL_SIZE), mode, min(max(mtime, 0), _MAX_OCTAL_SIZE), b"0"
+    )
 
 
-def padding(size: int) -> bytes:
+def build_tar_padding(size: int) -> bytes:
     """What stands behind a file of that size."""
-    return bytes(-size % BLOCK)
+    return bytes(-size % TAR_BLOCK_BYTES)
 
 
-def declared_size(block: bytes, name: str) -> int:
+def read_declared_size(block: bytes, name: str) -> int:
     """The size that the first header of a package tells; `Unreadable` unless it is a header of that name."""
     digits = block[124:135]
-    is_ours = block[:_LONGEST].rstrip(b"\0") == name.encode() and digits.isdigit()
+    is_ours = block[:_MAX_NAME_BYTES].rstrip(b"\0") == name.encode() and digits.isdigit()
     size = int(digits, 8) if is_ours and not set(digits) & set(b"89") else -1
-    if size < 0 or block != header(name, size, 0o644, 0):
+    if size < 0 or block != build_tar_header(name, size, 0o644, 0):
         raise Unreadable("no package of turnlog's")
     return size
 
 
-def _record(key: bytes, value: bytes) -> bytes:
+def _build_pax_record(key: bytes, value: bytes) -> bytes:
     """`<length> <key>=<value>` and a line end, where the length counts itself."""
     rest = len(key) + len(value) + 3
     length = rest + len(str(rest))
@@ -54,9 +56,9 @@ def _record(key: bytes, value: bytes) -> bytes:
     return str(length).encode() + b" " + key + b"=" + value + b"\n"
 
 
-def _block(name: bytes, size: int, mode: int, mtime: int, kind: bytes) -> bytes:
+def _build_header_block(name: bytes, size: int, mode: int, mtime: int, kind: bytes) -> bytes:
     fields = (
-        name.ljust(_LONGEST, b"\0"),
+        name.ljust(_MAX_NAME_BYTES, b"\0"),
         b"%07o\0" % mode,
         b"%07o\0" % 0,
         b"%07o\0" % 0,
@@ -67,5 +69,5 @@ def _block(name: bytes, size: int, mode: int, mtime: int, kind: bytes) -> bytes:
         bytes(100),
         b"ustar\x0000",
     )
-    block = b"".join(fields).ljust(BLOCK, b"\0")
+    block = b"".join(fields).ljust(TAR_BLOCK_BYTES, b"\0")
     return block[:148] + b"%06o\0 " % sum(block) + block[156:]

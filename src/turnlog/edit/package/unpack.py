@@ -15,26 +15,26 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.identity import new_id
-from turnlog.edit.package.goals import Arrival, arrival
+from turnlog.edit.identity import create_uuid
+from turnlog.edit.package.goals import ArrivingSession, plan_arrival
 from turnlog.edit.package.package import PackedFile, PackedSession
-from turnlog.edit.package.places import colliding
+from turnlog.edit.package.places import find_colliding_name
 from turnlog.edit.package.reader import Package
-from turnlog.edit.package.staging import Staging, locked, settle
+from turnlog.edit.package.staging import StagingArea, lock_unpacking, settle_unpacking
 from turnlog.edit.trash import moving
-from turnlog.entries.layout import projects
-from turnlog.entries.writer import inside
+from turnlog.entries.layout import list_project_folders
+from turnlog.entries.writer import resolve_inside
 from turnlog.errors import Changed, TurnlogError, UsageError
 
-NEW, SAME, KEPT, DIFFERS = "new", "same", "kept", "differs"
+STATE_NEW, STATE_SAME, STATE_KEPT, STATE_DIFFERS = "new", "same", "kept", "differs"
 """What a file of a package meets in its place: nothing, its equal, another plan (which stays), another file."""
-_REMEDY = "nothing was unpacked; --new-ids unpacks it as a session of its own"
-_APART = "nothing was unpacked; give each project a folder of its own with --project OLD=NEW"
-_MODE = 0o755
+_NEW_IDS_REMEDY = "nothing was unpacked; --new-ids unpacks it as a session of its own"
+_PROJECT_REMEDY = "nothing was unpacked; give each project a folder of its own with --project OLD=NEW"
+_MODE_MASK = 0o755
 """A stranger's package lets nobody but the owner write."""
 
 
-class Goal(NamedTuple):
+class UnpackGoal(NamedTuple):
     """A file of a package, and where it goes."""
 
     file: PackedFile
@@ -42,49 +42,51 @@ class Goal(NamedTuple):
     state: str
 
 
-class Unpacked(NamedTuple):
+class UnpackedSession(NamedTuple):
     """A session that was unpacked, or would be."""
 
-    arrival: Arrival
+    arrival: ArrivingSession
     path: Path
     """Its transcript."""
-    goals: tuple[Goal, ...]
+    goals: tuple[UnpackGoal, ...]
 
     @property
     def is_here(self) -> bool:
         """Whether all of it was here already."""
-        return all(goal.state in (SAME, KEPT) for goal in self.goals)
+        return all(goal.state in (STATE_SAME, STATE_KEPT) for goal in self.goals)
 
 
-def unpack(
+def unpack_package(
     package: Package,
     config_dir: Path,
     *,
     given: Mapping[str | None, Path] | None = None,
     new_ids: bool = False,
     dry_run: bool = False,
-) -> list[Unpacked]:
+) -> list[UnpackedSession]:
     """Unpack all sessions of a package; `given` are the folders for its projects, where they are not those it names."""
     config = Path(os.path.realpath(config_dir))
-    _must_have_room(package, config)
+    _check_disk_space(package, config)
     arrivals = [
-        arrival(session, config, _project(session, given or {}), new_id() if new_ids else session.session_id)
+        plan_arrival(
+            session, config, _choose_project(session, given or {}), create_uuid() if new_ids else session.session_id
+        )
         for session in package.manifest.sessions
     ]
     package.verify()
     if dry_run:
-        return _looked(package, config, arrivals)
-    with _existing(config), locked(config):
-        settle(config)
-        found = _looked(package, config, arrivals)
+        return _plan_sessions(package, config, arrivals)
+    with _ensure_config_folder(config), lock_unpacking(config):
+        settle_unpacking(config)
+        found = _plan_sessions(package, config, arrivals)
         try:
-            _write(package, config, found)
+            _write_sessions(package, config, found)
         except OSError as error:
             raise TurnlogError(f"{config}: {error.strerror or error}; nothing was unpacked") from error
     return found
 
 
-def _project(session: PackedSession, given: Mapping[str | None, Path]) -> str:
+def _choose_project(session: PackedSession, given: Mapping[str | None, Path]) -> str:
     """The working folder here."""
     old, named = session.project, given.get(session.project)
     if named is not None:
@@ -97,7 +99,7 @@ def _project(session: PackedSession, given: Mapping[str | None, Path]) -> str:
     return old
 
 
-def _must_have_room(package: Package, config: Path) -> None:
+def _check_disk_space(package: Package, config: Path) -> None:
     """Refuse what the disk can't hold, before hours are spent with a file that claims to be endless."""
     folder = next(path for path in (config, *config.parents) if path.exists())
     free = shutil.disk_usage(folder).free
@@ -107,7 +109,7 @@ def _must_have_room(package: Package, config: Path) -> None:
 
 
 @contextlib.contextmanager
-def _existing(config: Path) -> Iterator[None]:
+def _ensure_config_folder(config: Path) -> Iterator[None]:
     """See that there is a config folder; one that was made for nothing goes again."""
     made = not config.exists()
     config.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -120,101 +122,101 @@ def _existing(config: Path) -> Iterator[None]:
         raise
 
 
-def _looked(package: Package, config: Path, arrivals: list[Arrival]) -> list[Unpacked]:
+def _plan_sessions(package: Package, config: Path, arrivals: list[ArrivingSession]) -> list[UnpackedSession]:
     """What would go where; refuses (`Changed`) if anything of it were to be overwritten."""
     by_id = {coming.session.session_id: coming for coming in arrivals}
-    below = {file.name: by_id[file.session].place(file) for file in package.manifest.files if file.place}
-    if (twice := colliding(below.values())) is not None:
-        raise Changed(f"{package.path}: two of its files would come to lie at {twice}; {_APART}")
+    below = {file.name: by_id[file.session].get_place(file) for file in package.manifest.files if file.place}
+    if (twice := find_colliding_name(below.values())) is not None:
+        raise Changed(f"{package.path}: two of its files would come to lie at {twice}; {_PROJECT_REMEDY}")
     places = {name: config / place for name, place in below.items()}
     for path in places.values():
-        inside(path, config)
-    states = _states(package, by_id, places)
+        resolve_inside(path, config)
+    states = _compare_files(package, by_id, places)
     found = []
-    packed = package.manifest.by_session()
+    packed = package.manifest.group_by_session()
     for coming in arrivals:
         files = [file for file in packed[coming.session.session_id] if file.place]
-        goals = tuple(Goal(file, places[file.name], states[file.name]) for file in files)
-        found.append(Unpacked(coming, config / coming.main, goals))
-        _must_not_overwrite(found[-1], config)
+        goals = tuple(UnpackGoal(file, places[file.name], states[file.name]) for file in files)
+        found.append(UnpackedSession(coming, config / coming.main, goals))
+        _refuse_overwrite(found[-1], config)
     return found
 
 
-def _states(package: Package, by_id: dict[str, Arrival], places: dict[str, Path]) -> dict[str, str]:
+def _compare_files(package: Package, by_id: dict[str, ArrivingSession], places: dict[str, Path]) -> dict[str, str]:
     taken = {name for name, path in places.items() if os.path.lexists(path)}
-    found = dict.fromkeys(places, NEW)
-    for member in package.members() if taken else ():
+    found = dict.fromkeys(places, STATE_NEW)
+    for member in package.iterate_members() if taken else ():
         if member.file.name not in taken:
-            _drain(member.pieces)
+            _drain_pieces(member.pieces)
             continue
         running = sha256()
-        for piece in by_id[member.file.session].content(member.file, member.pieces):
+        for piece in by_id[member.file.session].translate_content(member.file, member.pieces):
             running.update(piece)
-        found[member.file.name] = _state(member.file, places[member.file.name], running.hexdigest())
+        found[member.file.name] = _compare_file(member.file, places[member.file.name], running.hexdigest())
     return found
 
 
-def _state(file: PackedFile, path: Path, digest: str) -> str:
+def _compare_file(file: PackedFile, path: Path, digest: str) -> str:
     is_file = path.is_file() and not path.is_symlink()
-    if is_file and moving.sha256(path) == digest:
-        return SAME
-    return KEPT if is_file and (file.place or "").startswith("plans/") else DIFFERS
+    if is_file and moving.hash_file_content(path) == digest:
+        return STATE_SAME
+    return STATE_KEPT if is_file and (file.place or "").startswith("plans/") else STATE_DIFFERS
 
 
-def _must_not_overwrite(found: Unpacked, config: Path) -> None:
+def _refuse_overwrite(found: UnpackedSession, config: Path) -> None:
     name = found.arrival.session_id
-    for folder in projects(config):
+    for folder in list_project_folders(config):
         other = folder / f"{name}.jsonl"
         if os.path.lexists(other) and os.path.realpath(other) != os.path.realpath(found.path):
-            raise Changed(f"{other}: the session is here already, in another project; {_REMEDY}")
-    differing = [goal.path for goal in found.goals if goal.state == DIFFERS]
+            raise Changed(f"{other}: the session is here already, in another project; {_NEW_IDS_REMEDY}")
+    differing = [goal.path for goal in found.goals if goal.state == STATE_DIFFERS]
     if found.path in differing:
-        raise Changed(f"{found.path}: the session is here already, with other content; {_REMEDY}")
+        raise Changed(f"{found.path}: the session is here already, with other content; {_NEW_IDS_REMEDY}")
     if differing:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
-        raise Changed(f"{differing[0]}{more}: is here with other content; {_REMEDY}")
+        raise Changed(f"{differing[0]}{more}: is here with other content; {_NEW_IDS_REMEDY}")
 
 
-def _write(package: Package, config: Path, found: list[Unpacked]) -> None:
+def _write_sessions(package: Package, config: Path, found: list[UnpackedSession]) -> None:
     for is_last in (False, True):
-        staging = Staging(config)
+        staging = StagingArea(config)
         try:
-            history = _stage(package, staging, found)
+            history = _stage_files(package, staging, found)
             if is_last or all(item.arrival.identity is None or item.arrival.identity.is_complete for item in found):
-                _appear(staging, history)
+                _publish_staged(staging, history)
                 return
         finally:
             staging.discard()
         for item in found:  # an id stood in a file before the one that it is an entry of
             if item.arrival.identity:
-                item.arrival.identity.again()
+                item.arrival.identity.reset_mistakes()
 
 
-def _stage(package: Package, staging: Staging, found: list[Unpacked]) -> bytes:
+def _stage_files(package: Package, staging: StagingArea, found: list[UnpackedSession]) -> bytes:
     """Write all that is new; gives the lines for the history."""
     goals = {goal.file.name: goal for item in found for goal in item.goals}
     mains = {item.path for item in found}
     arrivals = {item.arrival.session.session_id: item.arrival for item in found}
     history: list[bytes] = []
-    for member in package.members():
-        pieces = arrivals[member.file.session].content(member.file, member.pieces)
+    for member in package.iterate_members():
+        pieces = arrivals[member.file.session].translate_content(member.file, member.pieces)
         goal = goals.get(member.file.name)
         if goal is None:
             history += pieces
-        elif goal.state == NEW:
-            mode = member.file.mode & _MODE | 0o600
-            staging.add(goal.path, pieces, mode, is_last=goal.path in mains)
+        elif goal.state == STATE_NEW:
+            mode = member.file.mode & _MODE_MASK | 0o600
+            staging.add_file(goal.path, pieces, mode, is_last=goal.path in mains)
         else:
-            _drain(member.pieces)
+            _drain_pieces(member.pieces)
     return b"".join(history)
 
 
-def _appear(staging: Staging, history: bytes) -> None:
+def _publish_staged(staging: StagingArea, history: bytes) -> None:
     if history:
         staging.add_history(history)
-    staging.appear()
+    staging.publish_files()
 
 
-def _drain(pieces: Iterable[bytes]) -> None:
+def _drain_pieces(pieces: Iterable[bytes]) -> None:
     for _ in pieces:
         pass

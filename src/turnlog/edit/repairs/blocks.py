@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.edit.fork.tool_names import Names
-from turnlog.edit.repairs.case import Case, Repaired
-from turnlog.edit.repairs.emptied import without_blocks
+from turnlog.edit.fork.tool_names import ApiNames
+from turnlog.edit.repairs.case import RepairAttempt, RepairCase
+from turnlog.edit.repairs.emptied import drop_blocks
 from turnlog.entries.entry import Entry
-from turnlog.session.resume.refusals import LONGEST_NAME, THINKING, name_fault
-from turnlog.session.resume.rows import message_id
-from turnlog.session.window.pieces import CUT
+from turnlog.session.resume.refusals import MAX_TOOL_NAME_CHARS, THINKING_TYPES, find_tool_name_fault
+from turnlog.session.resume.rows import get_message_id
+from turnlog.session.window.pieces import CUT_MARK
 
 Json = dict[str, Any]
 
 
-def thinking(case: Case) -> Repaired:
+def repair_thinking(case: RepairCase) -> RepairAttempt:
     """Without the thinking of answers of which some is refused: it is signed as a whole."""
-    ill = {_answer(entry) for entry in case.entries}
-    entries = [entry for entry in case.session.entries if _answer(entry) in ill and _thinks(entry)]
-    made = without_blocks(case, entries, lambda _, block: block.get("type") in THINKING)
+    ill = {_get_answer_key(entry) for entry in case.entries}
+    entries = [entry for entry in case.session.entries if _get_answer_key(entry) in ill and _has_thinking(entry)]
+    made = drop_blocks(case, entries, lambda _, block: block.get("type") in THINKING_TYPES)
     words = f"the thinking of {len(ill):,} answers went: its signature can't be made again"
-    return Repaired(made.draft, made.blocks, words)
+    return RepairAttempt(made.draft, made.blocks, words)
 
 
-def _thinks(entry: Entry) -> bool:
+def _has_thinking(entry: Entry) -> bool:
     return entry.type == "assistant" and any(
-        b.type in THINKING for b in (entry.message.blocks if entry.message else [])
+        b.type in THINKING_TYPES for b in (entry.message.blocks if entry.message else [])
     )
 
 
-def _answer(entry: Entry) -> str:
-    return message_id(entry) or f"@{entry.offset}"
+def _get_answer_key(entry: Entry) -> str:
+    return get_message_id(entry) or f"@{entry.offset}"
 
 
-def images(case: Case) -> Repaired:
+def repair_images(case: RepairCase) -> RepairAttempt:
     """A text in the place of each image that is refused."""
     reasons = {
         (spot.item.index, spot.blocks): symptom.text
@@ -44,42 +44,50 @@ def images(case: Case) -> Repaired:
     }
     changes: dict[int, Json] = {}
     for entry in case.entries:
-        message = case.session.body(entry)["message"]
+        message = case.session.read_body(entry)["message"]
         content = [
-            _replaced(block, (number,), {path: why for (index, path), why in reasons.items() if index == entry.index})
+            _replace_images(
+                block, (number,), {path: why for (index, path), why in reasons.items() if index == entry.index}
+            )
             for number, block in enumerate(message["content"])
         ]
         changes[case.places[entry.index]] = {"message": {**message, "content": content}}
-    return Repaired(case.draft.changing(changes), len(reasons), "a text that says what was there stands in its place")
+    return RepairAttempt(
+        case.draft.with_changes(changes), len(reasons), "a text that says what was there stands in its place"
+    )
 
 
-def _replaced(block: Any, path: tuple[int, ...], reasons: dict[tuple[int, ...], str]) -> Any:
+def _replace_images(block: Any, path: tuple[int, ...], reasons: dict[tuple[int, ...], str]) -> Any:
     if path in reasons:
-        return {"type": "text", "text": f"{CUT}{reasons[path]}{_size(block)}, was removed]"}
+        return {"type": "text", "text": f"{CUT_MARK}{reasons[path]}{_format_data_size(block)}, was removed]"}
     if isinstance(block, dict) and isinstance(block.get("content"), list):
-        inner = [_replaced(part, (*path, number), reasons) for number, part in enumerate(block["content"])]
+        inner = [_replace_images(part, (*path, number), reasons) for number, part in enumerate(block["content"])]
         return {**block, "content": inner}
     return block
 
 
-def _size(block: Any) -> str:
+def _format_data_size(block: Any) -> str:
     source = block.get("source") if isinstance(block, dict) else None
     data = source.get("data") if isinstance(source, dict) else None
     return f", {len(data) * 3 // 4:,} bytes" if isinstance(data, str) else ""
 
 
-def names(case: Case) -> Repaired:
+def repair_tool_names(case: RepairCase) -> RepairAttempt:
     """Shorter names for tools, the same for all calls of one."""
-    short = Names(LONGEST_NAME)
+    short = ApiNames(MAX_TOOL_NAME_CHARS)
     changes: dict[int, Json] = {}
     for entry in case.entries:
-        message = case.session.body(entry)["message"]
-        content = [_named(block, short) for block in message["content"]]
+        message = case.session.read_body(entry)["message"]
+        content = [_rename_tool(block, short) for block in message["content"]]
         changes[case.places[entry.index]] = {"message": {**message, "content": content}}
-    return Repaired(case.draft.changing(changes), len(case.spots), "renamed in letters that the API takes")
+    return RepairAttempt(case.draft.with_changes(changes), len(case.spots), "renamed in letters that the API takes")
 
 
-def _named(block: Any, short: Names) -> Any:
-    if not isinstance(block, dict) or block.get("type") != "tool_use" or name_fault(block.get("name")) is None:
+def _rename_tool(block: Any, short: ApiNames) -> Any:
+    if (
+        not isinstance(block, dict)
+        or block.get("type") != "tool_use"
+        or find_tool_name_fault(block.get("name")) is None
+    ):
         return block
-    return {**block, "name": short.tool(block["name"])}
+    return {**block, "name": short.convert_tool_name(block["name"])}

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from turnlog.edit.draft import Draft
 from turnlog.entries.entry import Entry, Scrap
-from turnlog.session.health.symptoms import Spot, Symptom
-from turnlog.session.resume.resumed import Resumed
+from turnlog.session.health.symptoms import Symptom, SymptomSpot
+from turnlog.session.resume.resumed import ResumeView
 from turnlog.session.session import Session
 
 
-class Case:
+class RepairCase:
     """A session with one kind of illness."""
 
     def __init__(self, session: Session, symptoms: tuple[Symptom, ...], *, is_named: bool = False) -> None:
@@ -24,20 +24,20 @@ class Case:
     @cached_property
     def draft(self) -> Draft:
         """The session as it stands."""
-        return Draft.of(self.session.file)
+        return Draft.from_transcript(self.session.file)
 
     @cached_property
-    def view(self) -> Resumed:
+    def view(self) -> ResumeView:
         """What would be resumed of it."""
-        return Resumed(self.session)
+        return ResumeView(self.session)
 
     @cached_property
     def places(self) -> dict[int, int]:
         """The place of each entry's row, by the index of the entry."""
-        return self.draft.places()
+        return self.draft.map_entry_places()
 
     @property
-    def spots(self) -> list[Spot]:
+    def spots(self) -> list[SymptomSpot]:
         """All places of the illness."""
         return [spot for symptom in self.symptoms for spot in symptom.spots]
 
@@ -47,7 +47,7 @@ class Case:
         found = {entry.index: entry for symptom in self.symptoms for entry in symptom.entries}
         return [found[index] for index in sorted(found)]
 
-    def twins(self, entry: Entry) -> list[int]:
+    def list_twin_places(self, entry: Entry) -> list[int]:
         """The places of an entry and of its copies, which say the same of their parent."""
         file, uuid = self.session.file, entry.uuid or ""
         same = [entry.index, file.by_uuid.get(uuid, entry.index), *file.repeated.get(uuid, [])]
@@ -59,7 +59,7 @@ class Case:
         return {spot.item for spot in self.spots if isinstance(spot.item, Scrap)}
 
 
-class Repaired(NamedTuple):
+class RepairAttempt(NamedTuple):
     """What came of a repair."""
 
     draft: Draft

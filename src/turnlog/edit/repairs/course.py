@@ -10,22 +10,30 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.repairs.case import Case, Repaired
-from turnlog.edit.repairs.sent import Sent, count_sent, find_loss
-from turnlog.edit.repairs.table import ELSEWHERE, REPAIRS
+from turnlog.edit.repairs.case import RepairAttempt, RepairCase
+from turnlog.edit.repairs.sent import SentBlocks, count_sent_blocks, find_sent_loss
+from turnlog.edit.repairs.table import REMEDIES_BY_KIND, REPAIRS_BY_KIND
 from turnlog.entries.reader import BytesSource, Transcript
-from turnlog.session.health.diagnosis import diagnose
-from turnlog.session.health.resumable import Verdict, verdict, worse
-from turnlog.session.health.surroundings import around
+from turnlog.session.health.diagnosis import diagnose_session
+from turnlog.session.health.resumable import Verdict, judge_session, list_regressions
+from turnlog.session.health.surroundings import diagnose_surroundings
 from turnlog.session.health.symptoms import Symptom
-from turnlog.session.resume.apishape import RULES
+from turnlog.session.resume.apishape import SHAPE_RULES
 from turnlog.session.session import Session
 
-_ROUNDS = 4
-_OF_LINES = ("torn-line", "glued-line", "control-bytes", "broken-line")
-_OF_BLOCKS = (*RULES, "no-time", "unanswered-call", "orphan-result", "late-result", "bad-thinking", "bad-image")
+_MAX_ROUNDS = 4
+_LINE_ILLNESSES = ("torn-line", "glued-line", "control-bytes", "broken-line")
+_BLOCK_ILLNESSES = (
+    *SHAPE_RULES,
+    "no-time",
+    "unanswered-call",
+    "orphan-result",
+    "late-result",
+    "bad-thinking",
+    "bad-image",
+)
 """What may ail a part of the conversation that is shown again."""
-REVEALED = (*REPAIRS, *RULES, "no-time")
+REVEALED_ILLNESSES = (*REPAIRS_BY_KIND, *SHAPE_RULES, "no-time")
 """What a further repair may cure."""
 
 
@@ -43,7 +51,7 @@ class Treatment(Struct, frozen=True):
     """What was done, or why nothing was, and what to do instead."""
 
 
-class Outcome(NamedTuple):
+class RepairOutcome(NamedTuple):
     """A session after its repair."""
 
     treatments: list[Treatment]
@@ -59,7 +67,7 @@ class Outcome(NamedTuple):
         return not any(treatment.left for treatment in self.treatments)
 
 
-class Course:
+class RepairCourse:
     """The course of the repairs of one session."""
 
     def __init__(self, session: Session, only: Collection[str], passing: Collection[str]) -> None:
@@ -68,18 +76,18 @@ class Course:
         """What may become worse on the way."""
         self._session = session
         self._data: bytes | None = None
-        self._symptoms = [*diagnose(session), *around(session)]
-        self._first = self._sick(self._symptoms)
-        self._before = _counts(self._symptoms)
+        self._symptoms = [*diagnose_session(session), *diagnose_surroundings(session)]
+        self._first = self._select_repairable(self._symptoms)
+        self._before = _count_by_kind(self._symptoms)
         self._source: Verdict | None = None
         self._verdict: Verdict | None = None
-        self._sent: Sent | None = None
+        self._sent: SentBlocks | None = None
         self._told: dict[str, Treatment] = {}
         self._told_left: dict[str, int] = {}
         """How many places of a kind a repair itself has left."""
         self._given_up: set[str] = set()
 
-    def _sick(self, symptoms: list[Symptom]) -> dict[str, tuple[Symptom, ...]]:
+    def _select_repairable(self, symptoms: list[Symptom]) -> dict[str, tuple[Symptom, ...]]:
         """What of some symptoms is to be repaired, by kind."""
         found: dict[str, tuple[Symptom, ...]] = {}
         for symptom in symptoms:
@@ -89,54 +97,54 @@ class Course:
             found |= {symptom.kind: (symptom,) for symptom in symptoms if symptom.kind == "torn-line"}
         return found
 
-    def run(self) -> Outcome:
+    def run(self) -> RepairOutcome:
         """Treat all kinds, as often as there is something to do."""
-        for _ in range(_ROUNDS):
-            if not self._round():
+        for _ in range(_MAX_ROUNDS):
+            if not self._run_round():
                 break
-        return self._outcome()
+        return self._build_outcome()
 
     @property
     def is_no_worse(self) -> bool:
         """Whether the result is no worse than the source."""
-        return self._source is None or self._verdict is None or not worse(self._source, self._verdict)
+        return self._source is None or self._verdict is None or not list_regressions(self._source, self._verdict)
 
-    def _round(self) -> bool:
+    def _run_round(self) -> bool:
         """Treat each kind that is there once; whether anything was done."""
         done = False
-        for kind in REPAIRS:
-            if kind not in self._given_up and (symptoms := self._sick(self._symptoms).get(kind)):
-                done = self._treat(kind, symptoms) or done
+        for kind in REPAIRS_BY_KIND:
+            if kind not in self._given_up and (symptoms := self._select_repairable(self._symptoms).get(kind)):
+                done = self._treat_kind(kind, symptoms) or done
         return done
 
-    def _treat(self, kind: str, symptoms: tuple[Symptom, ...]) -> bool:
-        before = _places(symptoms)
-        made = REPAIRS[kind](Case(self._session, symptoms, is_named=kind in self._only))
-        reason = self._take(kind, before, made) if made.done else made.words
+    def _treat_kind(self, kind: str, symptoms: tuple[Symptom, ...]) -> bool:
+        before = _count_places(symptoms)
+        made = REPAIRS_BY_KIND[kind](RepairCase(self._session, symptoms, is_named=kind in self._only))
+        reason = self._accept_result(kind, before, made) if made.done else made.words
         if reason is not None:
             self._given_up.add(kind)
-            self._tell(Treatment(kind, before, 0, before, reason))
+            self._note_treatment(Treatment(kind, before, 0, before, reason))
             return False
         if made.left is not None:
             self._given_up.add(kind)
             self._told_left[kind] = made.left
-        self._tell(Treatment(kind, before, made.done, 0, made.words))
+        self._note_treatment(Treatment(kind, before, made.done, 0, made.words))
         return True
 
-    def _take(self, kind: str, before: int, made: Repaired) -> str | None:
+    def _accept_result(self, kind: str, before: int, made: RepairAttempt) -> str | None:
         """Go on with the result of a repair; what speaks against that, in words."""
         if self._verdict is None:
-            self._source = self._verdict = verdict(self._session)
+            self._source = self._verdict = judge_session(self._session)
         if self._sent is None:
-            self._sent = count_sent(self._session)
-        data = b"".join(made.draft.lines())
+            self._sent = count_sent_blocks(self._session)
+        data = b"".join(made.draft.iterate_lines())
         after = Session(Transcript(BytesSource(data), self._session.path))
-        judged, symptoms = verdict(after), [*diagnose(after), *around(after)]
+        judged, symptoms = judge_session(after), [*diagnose_session(after), *diagnose_surroundings(after)]
         shows_more = judged.messages > self._verdict.messages
-        reasons = worse(self._verdict, judged, apart_from=self._may_be_worse(kind, shows_more))
-        left = _places(self._sick(symptoms).get(kind, ())) if made.left is None else made.left
-        sent = count_sent(after)
-        if kind not in self._only and (loss := find_loss(self._sent, sent, kind)) is not None:
+        reasons = list_regressions(self._verdict, judged, apart_from=self._list_tolerated_kinds(kind, shows_more))
+        left = _count_places(self._select_repairable(symptoms).get(kind, ())) if made.left is None else made.left
+        sent = count_sent_blocks(after)
+        if kind not in self._only and (loss := find_sent_loss(self._sent, sent, kind)) is not None:
             reasons.append(loss)
         if reasons or (left >= before and not shows_more):
             after.close()
@@ -147,43 +155,43 @@ class Course:
         self._sent = sent
         return None
 
-    def _may_be_worse(self, kind: str, shows_more: bool) -> Collection[str]:
+    def _list_tolerated_kinds(self, kind: str, shows_more: bool) -> Collection[str]:
         """Entries that can be read, or are shown, again bring their own illnesses with them."""
-        if kind in _OF_LINES:
-            return REVEALED
-        return {*self._passing, *_OF_BLOCKS} if shows_more else self._passing
+        if kind in _LINE_ILLNESSES:
+            return REVEALED_ILLNESSES
+        return {*self._passing, *_BLOCK_ILLNESSES} if shows_more else self._passing
 
-    def _tell(self, found: Treatment) -> None:
+    def _note_treatment(self, found: Treatment) -> None:
         told = self._told.get(found.kind)
         if told is not None:
             words = told.words if found.words in told.words else f"{told.words}; {found.words}"
             found = Treatment(found.kind, max(told.found, found.found), told.done + found.done, found.left, words)
         self._told[found.kind] = found
 
-    def _outcome(self) -> Outcome:
+    def _build_outcome(self) -> RepairOutcome:
         """What came of it."""
-        sick, after = self._sick(self._symptoms), _counts(self._symptoms)
+        sick, after = self._select_repairable(self._symptoms), _count_by_kind(self._symptoms)
         for kind, symptoms in self._first.items():
             if kind not in self._told:
-                words = ELSEWHERE.get(kind, "gone with the other repairs")
-                self._told[kind] = Treatment(kind, _places(symptoms), 0, 0, words)
-        order = [*REPAIRS, *ELSEWHERE]
+                words = REMEDIES_BY_KIND.get(kind, "gone with the other repairs")
+                self._told[kind] = Treatment(kind, _count_places(symptoms), 0, 0, words)
+        order = [*REPAIRS_BY_KIND, *REMEDIES_BY_KIND]
         treatments = [
-            msgspec.structs.replace(told, left=self._told_left.get(told.kind, _places(sick.get(told.kind, ()))))
+            msgspec.structs.replace(told, left=self._told_left.get(told.kind, _count_places(sick.get(told.kind, ()))))
             for told in sorted(self._told.values(), key=lambda told: order.index(told.kind))
         ]
         revealed = [kind for kind in after if after[kind] > self._before[kind] and kind not in self._told]
         if self._data is None:
-            return Outcome(treatments, None, [])
+            return RepairOutcome(treatments, None, [])
         self._session.close()
-        return Outcome(treatments, Draft.of(Transcript.of(self._data)), revealed)
+        return RepairOutcome(treatments, Draft.from_transcript(Transcript.from_bytes(self._data)), revealed)
 
 
-def _places(symptoms: Iterable[Symptom]) -> int:
+def _count_places(symptoms: Iterable[Symptom]) -> int:
     return sum(symptom.count for symptom in symptoms)
 
 
-def _counts(symptoms: Iterable[Symptom]) -> Counter[str]:
+def _count_by_kind(symptoms: Iterable[Symptom]) -> Counter[str]:
     """How many places have each kind, notes aside."""
     found: Counter[str] = Counter()
     for symptom in symptoms:

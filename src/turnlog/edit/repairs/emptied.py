@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.repairs.case import Case
-from turnlog.edit.strip.rehang import rehung
+from turnlog.edit.repairs.case import RepairCase
+from turnlog.edit.strip.rehang import rehang_rows
 from turnlog.entries.entry import Body, Entry
-from turnlog.entries.patch import GONE
+from turnlog.entries.patch import REMOVE_KEY
 
 
-class Emptied(NamedTuple):
+class EmptiedDraft(NamedTuple):
     """A draft without some blocks."""
 
     draft: Draft
@@ -20,25 +20,27 @@ class Emptied(NamedTuple):
     """How many went."""
 
 
-def without_blocks(case: Case, entries: Iterable[Entry], goes: Callable[[Entry, Body], bool]) -> Emptied:
+def drop_blocks(case: RepairCase, entries: Iterable[Entry], goes: Callable[[Entry, Body], bool]) -> EmptiedDraft:
     """Without the blocks of some entries that `goes` names."""
     changes: dict[int, dict[str, Any]] = {}
     emptied: set[int] = set()
     count = 0
     for entry in entries:
-        at, body = case.places[entry.index], case.session.body(entry)
+        at, body = case.places[entry.index], case.session.read_body(entry)
         content = body["message"]["content"]
         left = [block for block in content if not (isinstance(block, dict) and goes(entry, block))]
         count += len(content) - len(left)
         if not left:
             emptied.add(at)
         elif len(left) < len(content):
-            changes[at] = {"message": {**body["message"], "content": left}, **_copy(body, left)}
-    draft, leaf = case.draft.changing(changes), case.view.chain[-1] if case.view.chain else None
-    return Emptied(draft.changing(rehung(draft, emptied, case.view.thread, leaf)).without(emptied), count)
+            changes[at] = {"message": {**body["message"], "content": left}, **_drop_result_copy(body, left)}
+    draft, leaf = case.draft.with_changes(changes), case.view.chain[-1] if case.view.chain else None
+    return EmptiedDraft(
+        draft.with_changes(rehang_rows(draft, emptied, case.view.thread, leaf)).without_rows(emptied), count
+    )
 
 
-def _copy(body: Body, left: list[Any]) -> dict[str, Any]:
+def _drop_result_copy(body: Body, left: list[Any]) -> dict[str, Any]:
     """The client's own copy of a result goes with the last one."""
     has_result = any(isinstance(block, dict) and block.get("type") == "tool_result" for block in left)
-    return {"toolUseResult": GONE} if "toolUseResult" in body and not has_result else {}
+    return {"toolUseResult": REMOVE_KEY} if "toolUseResult" in body and not has_result else {}

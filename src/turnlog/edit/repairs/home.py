@@ -14,44 +14,44 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from turnlog.edit.repairs.case import Case
+from turnlog.edit.repairs.case import RepairCase
 from turnlog.entries.entry import Entry
-from turnlog.session.resume.rows import GRAPH_TYPES, message_id
+from turnlog.session.resume.rows import GRAPH_TYPES, get_message_id
 
-_HOMES = GRAPH_TYPES - {"progress"}
+_PARENT_TYPES = GRAPH_TYPES - {"progress"}
 
 
-class Homes:
+class ParentFinder:
     """Finds parents for entries of one session; what was given a parent keeps it."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: RepairCase) -> None:
         self._calls = {call.id: call.line for call in case.session.calls}
         self._bridged = {row.index: above for above, row in pairwise(case.view.chain) if row.parent < 0}
         self._entries, self._first = case.session.file.entries, case.session.file.by_uuid
-        self._rows = [row for row in case.session.graph.rows if row.type in _HOMES and not row.lost]
-        time = case.view.rows.time
+        self._rows = [row for row in case.session.graph.rows if row.type in _PARENT_TYPES and not row.is_lost]
+        time = case.view.rows.read_time_ms
         self._time = {row.index: found for row in self._rows if (found := time(row)) is not None}
         self._timed = sorted((found, index) for index, found in self._time.items())
         self._answers: dict[str, list[Entry]] = {}
         for row in self._rows:
-            if identity := message_id(row):
+            if identity := get_message_id(row):
                 self._answers.setdefault(identity, []).append(row)
         self._given: dict[int, int] = {}
-        self._may_turn = not case.session.file.in_order
+        self._may_turn = not case.session.file.is_in_order
         """Whether a way up may lead to a later entry, so that it has to be walked before something hangs on it."""
 
-    def of(self, row: Entry, since: int = 0) -> Entry | None:
+    def find_parent(self, row: Entry, since: int = 0) -> Entry | None:
         """The entry that one should hang on, among those from a place in the file on; None if there is none."""
         row = self._entries[self._first.get(row.uuid or "", row.index)]  # copies of it stand behind what hangs on it
-        for home in self._candidates(row):
+        for home in self._list_candidates(row):
             if home.index >= since and home.uuid is not None and not self._is_below(home, row):
                 self._given[row.index] = home.index
                 self._may_turn = self._may_turn or home.index > row.index
                 return home
         return None
 
-    def _candidates(self, row: Entry) -> Iterator[Entry]:
-        yield from self._own(row)
+    def _list_candidates(self, row: Entry) -> Iterator[Entry]:
+        yield from self._list_own_candidates(row)
         if row.index in self._bridged:
             yield self._bridged[row.index]
         own = self._time.get(row.index)
@@ -61,12 +61,12 @@ class Homes:
                     yield self._entries[index]
         yield from reversed(self._rows[: bisect_left(self._rows, row.index, key=lambda other: other.index)])
 
-    def _own(self, row: Entry) -> Iterator[Entry]:
+    def _list_own_candidates(self, row: Entry) -> Iterator[Entry]:
         """The call that a result answers, or the lines before of the same answer."""
         if row.type == "user" and row.message:
             calls = (self._calls.get(block.tool_use_id or "") for block in row.message.blocks)
             yield from (call for call in calls if call is not None)
-        before = self._answers.get(message_id(row) or "", [])
+        before = self._answers.get(get_message_id(row) or "", [])
         yield from (other for other in reversed(before) if other.index < row.index)
 
     def _is_below(self, one: Entry, other: Entry) -> bool:

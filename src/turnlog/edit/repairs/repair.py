@@ -12,24 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from turnlog.edit.repairs.course import REVEALED, Course, Outcome, Treatment
-from turnlog.edit.repairs.table import ELSEWHERE, REPAIRS
+from turnlog.edit.repairs.course import REVEALED_ILLNESSES, RepairCourse, RepairOutcome, Treatment
+from turnlog.edit.repairs.table import REMEDIES_BY_KIND, REPAIRS_BY_KIND
 from turnlog.errors import UsageError
 from turnlog.session.health.illnesses import ILLNESSES
 from turnlog.session.session import Session
 
-__all__ = ["ELSEWHERE", "REPAIRS", "Outcome", "Treatment", "must_be_known", "repair"]
+__all__ = ["REMEDIES_BY_KIND", "REPAIRS_BY_KIND", "RepairOutcome", "Treatment", "check_illness_kinds", "repair_session"]
 
 
-def must_be_known(kinds: Iterable[str]) -> None:
+def check_illness_kinds(kinds: Iterable[str]) -> None:
     """Refuse names that are no kind of illness."""
     if unknown := [kind for kind in kinds if kind not in ILLNESSES]:
         raise UsageError(f"--only {unknown[0]}: there is no such kind; the kinds are {', '.join(ILLNESSES)}")
 
 
-def repair(session: Session, only: Collection[str] = ()) -> Outcome:
+def repair_session(session: Session, only: Collection[str] = ()) -> RepairOutcome:
     """Repair a session as far as that can be done; of some kinds only, if they are named."""
-    must_be_known(only)
-    bold = Course(session, only, REVEALED)
+    check_illness_kinds(only)
+    bold = RepairCourse(session, only, REVEALED_ILLNESSES)
     found = bold.run()
-    return found if bold.is_no_worse else Course(session, only, ()).run()
+    return found if bold.is_no_worse else RepairCourse(session, only, ()).run()

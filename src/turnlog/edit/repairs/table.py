@@ -5,41 +5,41 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turnlog.edit.repairs import agents, blocks, bulk, copies, leaf, lines, parents, picker, results, strangers
-from turnlog.edit.repairs.case import Case, Repaired
+from turnlog.edit.repairs.case import RepairAttempt, RepairCase
 
-REPAIRS: dict[str, Callable[[Case], Repaired]] = {
-    "torn-line": lines.torn,
-    "glued-line": lines.glued,
-    "control-bytes": lines.mended,
-    "broken-line": lines.mended,
-    "other-session": strangers.strangers,
-    "duplicate-uuid": copies.copies,
-    "cycle": parents.rings,
-    "parent-in-agent": agents.brought,
-    "snapshot-id": parents.hung,
-    "missing-parent": parents.hung,
-    "several-roots": parents.hung,
-    "hidden-tail": parents.hung,
-    "lost-preserved": leaf.preserved,
-    "stale-parent": parents.stale,
-    "hidden-answer": parents.answers,
-    "refused": leaf.refusal,
-    "hidden-end": leaf.end,
-    "lost-leaf": leaf.mark,
-    "late-result": results.late,
-    "unanswered-call": results.unanswered,
-    "orphan-result": results.orphans,
-    "bad-thinking": blocks.thinking,
-    "bad-image": blocks.images,
-    "long-tool-name": blocks.names,
-    "giant-result": bulk.results,
-    "progress-bloat": bulk.progress,
-    "not-in-picker": picker.listed,
-    "title-not-in-tail": picker.title,
+REPAIRS_BY_KIND: dict[str, Callable[[RepairCase], RepairAttempt]] = {
+    "torn-line": lines.drop_torn_line,
+    "glued-line": lines.split_glued_lines,
+    "control-bytes": lines.mend_broken_lines,
+    "broken-line": lines.mend_broken_lines,
+    "other-session": strangers.drop_strangers,
+    "duplicate-uuid": copies.separate_copies,
+    "cycle": parents.cut_rings,
+    "parent-in-agent": agents.bring_in_agent_entries,
+    "snapshot-id": parents.hang_orphans,
+    "missing-parent": parents.hang_orphans,
+    "several-roots": parents.hang_orphans,
+    "hidden-tail": parents.hang_orphans,
+    "lost-preserved": leaf.repair_preserved,
+    "stale-parent": parents.repair_stale_parents,
+    "hidden-answer": parents.move_behind_answers,
+    "refused": leaf.repair_refusal,
+    "hidden-end": leaf.repair_end,
+    "lost-leaf": leaf.repair_leaf_mark,
+    "late-result": results.move_late_results,
+    "unanswered-call": results.answer_open_calls,
+    "orphan-result": results.drop_orphan_results,
+    "bad-thinking": blocks.repair_thinking,
+    "bad-image": blocks.repair_images,
+    "long-tool-name": blocks.repair_tool_names,
+    "giant-result": bulk.shorten_giant_results,
+    "progress-bloat": bulk.drop_progress,
+    "not-in-picker": picker.make_listable,
+    "title-not-in-tail": picker.repeat_title,
 }
 """The kinds that can be repaired, in the order in which they are: lines, links, the end, calls, blocks, size, list."""
 
-ELSEWHERE: dict[str, str] = {
+REMEDIES_BY_KIND: dict[str, str] = {
     "two-writers": "both halves are real; `turnlog fork SESSION --at leaf:K` makes a session of each",
     "unreadable": "see to it that the file can be read",
     "no-session": "another program wrote the file",

@@ -8,79 +8,81 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from turnlog.entries.patch import encoded
-from turnlog.session.window.pieces import CUT, LONG
-from turnlog.session.window.presets import MARK, shortened
+from turnlog.entries.patch import encode_json_line
+from turnlog.session.window.pieces import CUT_MARK, MIN_CUTTABLE_CHARS
+from turnlog.session.window.presets import MAX_MARK_CHARS, cut_text_middle
 
 Json = dict[str, Any]
 
-PICTURES = frozenset({"image", "document"})
-_ENCODED = re.compile(
+PICTURE_TYPES = frozenset({"image", "document"})
+_BASE64_PATTERN = re.compile(
     r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{60,}+(?:\r?\n[A-Za-z0-9+/]{60,}+)*+(?:\r?\n[A-Za-z0-9+/]+)?={0,2}"
 )
-_LEAST_ENCODED = 256
+_MIN_BASE64_CHARS = 256
 """A shorter run of letters is no base64 worth the name."""
-_NAMES = frozenset({"file_path", "notebook_path", "path", "filePath"})
+_PATH_KEYS = frozenset({"file_path", "notebook_path", "path", "filePath"})
 """Names are worth nothing when they are cut."""
-_DEEPEST = 100
+_MAX_NESTING = 100
 """What is nested deeper stays as it is."""
 
 
-def text(value: str, longest: int) -> str:
+def cut_text(value: str, longest: int) -> str:
     """The head and the tail of a text; what is base64 in it goes as a whole."""
-    return value if len(value) <= longest + MARK else shortened(without_encoded(value), longest)
+    return value if len(value) <= longest + MAX_MARK_CHARS else cut_text_middle(drop_base64(value), longest)
 
 
-def without_encoded(value: str) -> str:
+def drop_base64(value: str) -> str:
     """A text without the base64 in it."""
-    return _ENCODED.sub(_mark, value) if len(value) >= _LEAST_ENCODED else value
+    return _BASE64_PATTERN.sub(_mark_base64, value) if len(value) >= _MIN_BASE64_CHARS else value
 
 
-def _mark(run: re.Match[str]) -> str:
+def _mark_base64(run: re.Match[str]) -> str:
     size = len(run[0])
-    return run[0] if size < _LEAST_ENCODED else f"{CUT}{size:,} characters of base64 cut]"
+    return run[0] if size < _MIN_BASE64_CHARS else f"{CUT_MARK}{size:,} characters of base64 cut]"
 
 
-def given(value: Any, longest: int) -> Any:
+def cut_input(value: Any, longest: int) -> Any:
     """The input of a call in its own shape, with its long texts shortened."""
-    return _value(value, lambda found: text(found, longest) if len(found) > LONG else found)
+    return _map_value(value, lambda found: cut_text(found, longest) if len(found) > MIN_CUTTABLE_CHARS else found)
 
 
-def copied(value: Any, longest: int) -> Any:
+def cut_copy(value: Any, longest: int) -> Any:
     """The client's own copy of a result, in its own shape."""
-    return _value(value, lambda found: text(found, longest), longest)
+    return _map_value(value, lambda found: cut_text(found, longest), longest)
 
 
-def without_pictures(value: Any) -> Any:
+def drop_pictures(value: Any) -> Any:
     """The client's own copy of a result without the images in it."""
-    return _value(value, without_encoded)
+    return _map_value(value, drop_base64)
 
 
-def _value(value: Any, change: Any, longest: int | None = None, depth: int = 0) -> Any:
+def _map_value(value: Any, change: Any, longest: int | None = None, depth: int = 0) -> Any:
     if isinstance(value, str):
         return change(value)
-    if not isinstance(value, dict | list) or depth == _DEEPEST:
+    if not isinstance(value, dict | list) or depth == _MAX_NESTING:
         return value
     if isinstance(value, dict):
         return {
-            key: inner if key in _NAMES and isinstance(inner, str) else _value(inner, change, longest, depth + 1)
+            key: inner
+            if key in _PATH_KEYS and isinstance(inner, str)
+            else _map_value(inner, change, longest, depth + 1)
             for key, inner in value.items()
         }
-    items = [_value(inner, change, longest, depth + 1) for inner in value]
-    return items if longest is None else _fewer(items, longest)
+    items = [_map_value(inner, change, longest, depth + 1) for inner in value]
+    return items if longest is None else _cut_list(items, longest)
 
 
-def _fewer(items: list[Any], longest: int) -> list[Any]:
+def _cut_list(items: list[Any], longest: int) -> list[Any]:
     """The head and the tail of a long list of texts."""
-    if not all(isinstance(item, str) for item in items) or sum(map(len, items)) <= longest + MARK:
+    if not all(isinstance(item, str) for item in items) or sum(map(len, items)) <= longest + MAX_MARK_CHARS:
         return items
-    head = _fitting(items, longest - longest // 3)
-    tail = _fitting(items[head:][::-1], longest // 3)
+    head = _count_fitting(items, longest - longest // 3)
+    tail = _count_fitting(items[head:][::-1], longest // 3)
     cut = len(items) - head - tail
-    return [*items[:head], f"{CUT}{cut:,} lines cut]", *items[len(items) - tail :]]
+    return [*items[:head], f"{CUT_MARK}{cut:,} lines cut]", *items[len(items) - tail :]]
 
 
-def _fitting(items: list[str], room: int) -> int:
+def _count_fitting(items: list[str], room: int) -> int:
     """How many of some texts have so many characters together."""
     count = 0
     for item in items:
@@ -91,39 +93,39 @@ def _fitting(items: list[str], room: int) -> int:
     return count
 
 
-def content(value: Any, longest: int) -> Any:
+def cut_content(value: Any, longest: int) -> Any:
     """The content of a result: a text, or blocks."""
     if isinstance(value, str):
-        return text(value, longest)
+        return cut_text(value, longest)
     if not isinstance(value, list):
         return value
-    return [_block(block, longest) for block in value]
+    return [_cut_block(block, longest) for block in value]
 
 
-def _block(block: Any, longest: int) -> Any:
+def _cut_block(block: Any, longest: int) -> Any:
     if not isinstance(block, dict):
         return block
-    if block.get("type") in PICTURES:
-        return picture(block) if len(encoded(block)) > longest else block
+    if block.get("type") in PICTURE_TYPES:
+        return replace_picture(block) if len(encode_json_line(block)) > longest else block
     if block.get("type") == "text" and isinstance(block.get("text"), str):
-        return {**block, "text": text(block["text"], longest)}
+        return {**block, "text": cut_text(block["text"], longest)}
     return block
 
 
-def picture(block: Json) -> Json:
+def replace_picture(block: Json) -> Json:
     """What stands in the place of an image or a document."""
     source = block.get("source")
     fields = source if isinstance(source, dict) else {}
     data, kind = fields.get("data"), fields.get("media_type")
     size = f", {len(data) * 3 // 4:,} bytes" if isinstance(data, str) else ""
-    name = kind if isinstance(kind, str) and len(kind) < MARK // 2 else block["type"]
-    instead = {"type": "text", "text": f"{CUT}{name}{size}, was removed]"}
-    return instead if len(encoded(instead)) < len(encoded(block)) else block
+    name = kind if isinstance(kind, str) and len(kind) < MAX_MARK_CHARS // 2 else block["type"]
+    instead = {"type": "text", "text": f"{CUT_MARK}{name}{size}, was removed]"}
+    return instead if len(encode_json_line(instead)) < len(encode_json_line(block)) else block
 
 
-def placeholder(value: Any, words: str) -> Any:
+def build_placeholder(value: Any, words: str) -> Any:
     """What stands in the place of a whole content, if it is shorter."""
-    instead = f"{CUT}{words}]"
-    if isinstance(value, str) and value.startswith(CUT) and len(value) <= MARK:
+    instead = f"{CUT_MARK}{words}]"
+    if isinstance(value, str) and value.startswith(CUT_MARK) and len(value) <= MAX_MARK_CHARS:
         return value
-    return instead if len(encoded(instead)) < len(encoded(value)) else value
+    return instead if len(encode_json_line(instead)) < len(encode_json_line(value)) else value

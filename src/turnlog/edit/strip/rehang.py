@@ -19,32 +19,32 @@ from typing import Any
 
 from turnlog.edit.draft import Draft
 from turnlog.entries.entry import Entry
-from turnlog.session.resume.rows import is_boundary, message_id
+from turnlog.session.resume.rows import get_message_id, is_boundary
 
 
-def rehung(
+def rehang_rows(
     draft: Draft, gone: Collection[int], thread: Sequence[Entry], leaf: Entry | None
 ) -> dict[int, dict[str, Any]]:
     """New parents for rows whose parent goes, by their place; for all others the ancestor is right.
 
     Nothing is hung on the leaf: the client would go on from there.
     """
-    return _Rehang(draft, gone, thread, leaf).changes() if gone else {}
+    return _RowRehanger(draft, gone, thread, leaf).list_changes() if gone else {}
 
 
-class _Rehang:
+class _RowRehanger:
     def __init__(self, draft: Draft, gone: Collection[int], thread: Sequence[Entry], leaf: Entry | None) -> None:
         self._draft, self._gone = draft, gone
-        self._leaf = draft.places().get(leaf.index, -1) if leaf else -1
-        self._uuid = [draft.uuid(row) for row in draft.rows]
+        self._leaf = draft.map_entry_places().get(leaf.index, -1) if leaf else -1
+        self._uuid = [draft.get_uuid(row) for row in draft.rows]
         self._place: dict[str, int] = {}
         for at, uuid in enumerate(self._uuid):
             if uuid is not None:
                 self._place.setdefault(uuid, at)
-        self._up = [self._place.get(draft.parent(row) or "", -1) for row in draft.rows]
+        self._up = [self._place.get(draft.get_parent_uuid(row) or "", -1) for row in draft.rows]
         self._now = list(self._up)
         """The parents with what was hung anew so far."""
-        self._group = self._groups()
+        self._group = self._group_rows()
         self._members: dict[str, list[int]] = {}
         for at, group in enumerate(self._group):
             is_there = at not in gone and at != self._leaf and self._uuid[at] is not None
@@ -52,39 +52,39 @@ class _Rehang:
                 self._members.setdefault(group, []).append(at)
         self._lost: set[int] = set()
         """Rows whose parent is not in the file, and that would be found no more."""
-        self._before = self._said_before(thread)
+        self._before = self._map_said_before(thread)
 
-    def _groups(self) -> list[str | None]:
+    def _group_rows(self) -> list[str | None]:
         """For each row the message that it is part of, or whose call it answers."""
         owner: dict[str, str] = {}
         heads = [row.entry for row in self._draft.rows]
         for entry in heads:
-            if entry is not None and (identity := message_id(entry)) and entry.message:
+            if entry is not None and (identity := get_message_id(entry)) and entry.message:
                 owner.update({block.id: identity for block in entry.message.blocks if block.id})
-        return [_group(entry, owner) for entry in heads]
+        return [_find_group(entry, owner) for entry in heads]
 
-    def _said_before(self, thread: Sequence[Entry]) -> Mapping[int, int]:
+    def _map_said_before(self, thread: Sequence[Entry]) -> Mapping[int, int]:
         """For each row of the resumed conversation the one that stays before it, within the same compaction."""
-        places = self._draft.places()
+        places = self._draft.map_entry_places()
         boundaries = [at for at, row in enumerate(self._draft.rows) if row.entry and is_boundary(row.entry)]
         found, last, previous = {}, -1, -1
         for entry in thread:
             at = places.get(entry.index, -1)
             if last >= 0 and last < at and not any(last < boundary < at for boundary in boundaries):
                 found[at] = last
-                if self._up[at] < 0 and previous in self._gone and self._draft.parent(self._draft.rows[at]):
+                if self._up[at] < 0 and previous in self._gone and self._draft.get_parent_uuid(self._draft.rows[at]):
                     self._lost.add(at)
             if at >= 0 and at not in self._gone and at != self._leaf and self._uuid[at] is not None:
                 last = at
             previous = at
         return found
 
-    def changes(self) -> dict[int, dict[str, Any]]:
+    def list_changes(self) -> dict[int, dict[str, Any]]:
         found = {}
         for at in range(len(self._up)):
-            if at in self._gone or (self._real_parent(at) not in self._gone and at not in self._lost):
+            if at in self._gone or (self._find_real_parent(at) not in self._gone and at not in self._lost):
                 continue
-            new = self._same_message(at)
+            new = self._find_same_message(at)
             if new is None and self._goes_behind(at):
                 new = self._before[at]
             if new is not None:
@@ -97,13 +97,13 @@ class _Rehang:
         before = self._before.get(at)
         if before is None or _is_below(before, at, self._now):
             return False
-        above, seen = self._real_parent(at), set()
+        above, seen = self._find_real_parent(at), set()
         while above in self._gone and above not in seen:
             seen.add(above)
             above = self._up[above]
         return at in self._lost or above < 0 or _is_below(before, above, self._up)
 
-    def _real_parent(self, at: int) -> int:
+    def _find_real_parent(self, at: int) -> int:
         """The parent, looking through reports of progress, as the client does."""
         above, seen = self._up[at], set()
         while above >= 0 and above not in self._gone and above not in seen and self._is_progress(above):
@@ -115,24 +115,24 @@ class _Rehang:
         entry = self._draft.rows[at].entry
         return entry is not None and entry.type == "progress"
 
-    def _same_message(self, at: int) -> int | None:
-        above, seen = self._real_parent(at), set()
+    def _find_same_message(self, at: int) -> int | None:
+        above, seen = self._find_real_parent(at), set()
         while above in self._gone and above not in seen:
             seen.add(above)
             group = self._group[above]
             if group is not None and group != self._group[at]:
-                top = self._top(above, group)
+                top = self._find_top(above, group)
                 fitting = [
                     one
                     for one in self._members.get(group, ())
-                    if self._top(one, group) == top and not _is_below(one, at, self._now)
+                    if self._find_top(one, group) == top and not _is_below(one, at, self._now)
                 ]
                 if fitting:
                     return max(fitting, key=lambda one: (one < at, one))
             above = self._up[above]
         return None
 
-    def _top(self, at: int, group: str) -> int:
+    def _find_top(self, at: int, group: str) -> int:
         """The first row above one that does not belong to the same message."""
         seen = set()
         while at >= 0 and self._group[at] == group and at not in seen:
@@ -156,10 +156,10 @@ def _has_tools(entry: Entry | None) -> bool:
     return any(block.type in ("tool_use", "tool_result") for block in blocks)
 
 
-def _group(entry: Entry | None, owner: Mapping[str, str]) -> str | None:
+def _find_group(entry: Entry | None, owner: Mapping[str, str]) -> str | None:
     if entry is None or entry.message is None:
         return None
     if entry.type != "user":
-        return message_id(entry)
+        return get_message_id(entry)
     found = (owner.get(block.tool_use_id or "") for block in entry.message.blocks)
     return next((identity for identity in found if identity), None)

@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.strip.plan import Plan, plan
-from turnlog.edit.strip.rehang import rehung
-from turnlog.edit.strip.rows import left_of, rule_of
-from turnlog.edit.strip.tally import COUNTED, RULES, Tally
+from turnlog.edit.strip.plan import StripPlan, plan_strip
+from turnlog.edit.strip.rehang import rehang_rows
+from turnlog.edit.strip.rows import get_rule_name, strip_row
+from turnlog.edit.strip.tally import COUNTED_KINDS, STRIP_RULES, StripTally
 from turnlog.entries.entry import Entry
 from turnlog.errors import Refused
 from turnlog.session.session import Session
-from turnlog.session.window.fates import fates
-from turnlog.session.window.filling import Filling, estimated, filling
-from turnlog.session.window.noise import noise
-from turnlog.session.window.presets import kept, spared
-from turnlog.session.window.wishes import Wishes
+from turnlog.session.window.fates import decide_fates
+from turnlog.session.window.filling import WindowFill, compute_window_fill, estimate_text_tokens
+from turnlog.session.window.noise import list_noise_entries
+from turnlog.session.window.presets import estimate_remaining, estimate_strip_effect
+from turnlog.session.window.wishes import StripOptions
 
 
-class Saved(NamedTuple):
+class RuleSavings(NamedTuple):
     """What one rule has stripped."""
 
     rule: str
@@ -46,10 +46,10 @@ class Saved(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Report:
+class StripReport:
     """What stripping did to a session."""
 
-    rules: tuple[Saved, ...]
+    rules: tuple[RuleSavings, ...]
     """The rules that found something."""
     bytes_before: int
     bytes_after: int
@@ -61,39 +61,41 @@ class Report:
     rows_after: int
 
 
-class Stripped(NamedTuple):
+class StripResult(NamedTuple):
     """A session without what was not wanted."""
 
     draft: Draft
-    report: Report
+    report: StripReport
 
 
-def strip(session: Session, draft: Draft, wishes: Wishes, leaf: str | None = None) -> Stripped:
+def strip_session(session: Session, draft: Draft, wishes: StripOptions, leaf: str | None = None) -> StripResult:
     """Strip a session; `leaf` is the entry that it goes on from, if not the one that the client would choose."""
-    tally = Tally()
-    chosen = plan(session, wishes, leaf)
-    changes, gone = _edited(session, draft, chosen, tally)
+    tally = StripTally()
+    chosen = plan_strip(session, wishes, leaf)
+    changes, gone = _edit_rows(session, draft, chosen, tally)
     if wishes.noise:
-        gone |= _noise(session, draft, chosen, tally)
-    after = draft.changing(changes).changing(_named_anew(session, draft, gone))
-    after = after.changing(rehung(after, gone, chosen.thread, chosen.leaf)).without(gone)
-    return Stripped(after, _report(session, draft, after, wishes, leaf, tally))
+        gone |= _find_noise(session, draft, chosen, tally)
+    after = draft.with_changes(changes).with_changes(_rename_leaf(session, draft, gone))
+    after = after.with_changes(rehang_rows(after, gone, chosen.thread, chosen.leaf)).without_rows(gone)
+    return StripResult(after, _build_report(session, draft, after, wishes, leaf, tally))
 
 
-def _edited(session: Session, draft: Draft, chosen: Plan, tally: Tally) -> tuple[dict[int, dict[str, Any]], set[int]]:
+def _edit_rows(
+    session: Session, draft: Draft, chosen: StripPlan, tally: StripTally
+) -> tuple[dict[int, dict[str, Any]], set[int]]:
     """New values for rows, and the rows of which nothing is left, by their place."""
     changes: dict[int, dict[str, Any]] = {}
     gone: set[int] = set()
-    places = draft.places()
+    places = draft.map_entry_places()
     for entry in session.entries:
         at = places.get(entry.index)
-        if at is None or entry.flaw is not None or not _may_change(entry):
+        if at is None or entry.flaw is not None or not _can_change(entry):
             continue
-        own = Tally()
-        left = left_of(entry, draft.body(draft.rows[at]), chosen, own)
+        own = StripTally()
+        left = strip_row(entry, draft.get_body(draft.rows[at]), chosen, own)
         if left.is_gone and chosen.leaf is entry:
             continue
-        tally.add(own)
+        tally.add_tally(own)
         if left.is_gone:
             gone.add(at)
         elif left.changes:
@@ -101,40 +103,40 @@ def _edited(session: Session, draft: Draft, chosen: Plan, tally: Tally) -> tuple
     return changes, gone
 
 
-def _may_change(entry: Entry) -> bool:
+def _can_change(entry: Entry) -> bool:
     return entry.type in ("user", "assistant") and entry.message is not None and isinstance(entry.message.content, list)
 
 
-def _noise(session: Session, draft: Draft, chosen: Plan, tally: Tally) -> set[int]:
+def _find_noise(session: Session, draft: Draft, chosen: StripPlan, tally: StripTally) -> set[int]:
     """The places of noise; where the session goes on is always known afterwards as it was before."""
-    places, gone = draft.places(), set()
-    needed = {entry.index for entry in (_naming(session), chosen.leaf) if entry}
-    for entry in noise(session.file.entries):
+    places, gone = draft.map_entry_places(), set()
+    needed = {entry.index for entry in (_find_leaf_entry(session), chosen.leaf) if entry}
+    for entry in list_noise_entries(session.file.entries):
         if entry.index in places and entry.index not in needed:
             gone.add(places[entry.index])
-            tally.row("noise", entry.size)
+            tally.count_row("noise", entry.size)
     return gone
 
 
-def _naming(session: Session) -> Entry | None:
+def _find_leaf_entry(session: Session) -> Entry | None:
     """The last entry that names where to go on; later ones of its type may name nothing."""
-    prompts = (entry for entry in reversed(session.file.entries) if entry.type == "last-prompt" and not entry.lost)
-    return next((entry for entry in prompts if session.body(entry).get("leafUuid")), None)
+    prompts = (entry for entry in reversed(session.file.entries) if entry.type == "last-prompt" and not entry.is_lost)
+    return next((entry for entry in prompts if session.read_body(entry).get("leafUuid")), None)
 
 
-def _named_anew(session: Session, draft: Draft, gone: set[int]) -> dict[int, dict[str, Any]]:
+def _rename_leaf(session: Session, draft: Draft, gone: set[int]) -> dict[int, dict[str, Any]]:
     """Where to go on, if the row that is named goes: the client goes on from a later one below it.
 
     From its ancestor the client would go on to what is later below that, and this may be another branch.
     """
-    naming, places = _naming(session), draft.places()
+    naming, places = _find_leaf_entry(session), draft.map_entry_places()
     if naming is None or naming.index not in places:
         return {}
-    named = session.file.by_uuid.get(str(session.body(naming)["leafUuid"]), -1)
+    named = session.file.by_uuid.get(str(session.read_body(naming)["leafUuid"]), -1)
     if places.get(named, -1) not in gone:
         return {}
     try:
-        return {places[naming.index]: {"leafUuid": session.leaf().uuid}}
+        return {places[naming.index]: {"leafUuid": session.find_leaf().uuid}}
     except Refused:
         return {}
 
@@ -142,33 +144,39 @@ def _named_anew(session: Session, draft: Draft, gone: set[int]) -> dict[int, dic
 # -- the report
 
 
-def _report(session: Session, before: Draft, after: Draft, wishes: Wishes, leaf: str | None, tally: Tally) -> Report:
+def _build_report(
+    session: Session, before: Draft, after: Draft, wishes: StripOptions, leaf: str | None, tally: StripTally
+) -> StripReport:
     try:
-        found = filling(session, leaf)
+        found = compute_window_fill(session, leaf)
     except Refused:
         found = None
-    tokens = _tokens(found, wishes) if found else Counter[str]()
-    rules = (_saved(rule, tally, tokens[rule]) for rule in RULES)
-    return Report(
+    tokens = _estimate_tokens_by_rule(found, wishes) if found else Counter[str]()
+    rules = (_build_savings(rule, tally, tokens[rule]) for rule in STRIP_RULES)
+    return StripReport(
         tuple(saved for saved in rules if any(saved[1:])),
-        sum(map(len, before.lines())),
-        sum(map(len, after.lines())),
+        sum(map(len, before.iterate_lines())),
+        sum(map(len, after.iterate_lines())),
         found.estimate if found else None,
-        spared(wishes, found, session.file.entries).after if found else None,
+        estimate_strip_effect(wishes, found, session.file.entries).after if found else None,
         len(before.rows),
         len(after.rows),
     )
 
 
-def _saved(rule: str, tally: Tally, tokens: int) -> Saved:
-    calls, results, copies, images, thinking, rows, size = (tally.counts[rule, what] for what in COUNTED)
-    return Saved(rule, calls, results, copies, images, thinking, rows, size, tokens)
+def _build_savings(rule: str, tally: StripTally, tokens: int) -> RuleSavings:
+    calls, results, copies, images, thinking, rows, size = (tally.counts[rule, what] for what in COUNTED_KINDS)
+    return RuleSavings(rule, calls, results, copies, images, thinking, rows, size, tokens)
 
 
-def _tokens(found: Filling, wishes: Wishes) -> Counter[str]:
+def _estimate_tokens_by_rule(found: WindowFill, wishes: StripOptions) -> Counter[str]:
     """Estimated tokens by rule."""
     saved: Counter[str] = Counter()
-    for piece, fate, left in zip(found.pieces, fates(found.pieces, wishes), kept(found.pieces, wishes), strict=True):
+    for piece, fate, left in zip(
+        found.pieces, decide_fates(found.pieces, wishes), estimate_remaining(found.pieces, wishes), strict=True
+    ):
         if fate.degree:
-            saved[rule_of(fate)] += found.tokens(piece) - estimated(left.size, found.rate) - left.fixed
+            saved[get_rule_name(fate)] += (
+                found.estimate_tokens(piece) - estimate_text_tokens(left.size, found.rate) - left.fixed
+            )
     return saved

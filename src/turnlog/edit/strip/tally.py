@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-RULES = {
+STRIP_RULES = {
     "duplicates": "results that a later call has again",
     "stale_reads": "reads that are out of date",
     "removed": "calls and results removed",
@@ -15,30 +15,30 @@ RULES = {
     "noise": "noise",
 }
 """Each rule with its words, in the order in which they are told."""
-COUNTED = ("calls", "results", "copies", "images", "thinking", "rows", "bytes")
+COUNTED_KINDS = ("calls", "results", "copies", "images", "thinking", "rows", "bytes")
 
 
-class Tally:
+class StripTally:
     """What was stripped so far."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         """By rule and what was counted; `bytes` among it."""
 
-    def block(self, rule: str, what: str, saved: int) -> None:
+    def count_block(self, rule: str, what: str, saved: int) -> None:
         """A block was shortened or went."""
         self.counts[rule, what] += 1
         self.counts[rule, "bytes"] += saved
 
-    def row(self, rule: str, size: int) -> None:
+    def count_row(self, rule: str, size: int) -> None:
         """A row went as a whole; `size` is what of it was not counted yet."""
         self.counts[rule, "rows"] += 1
         self.counts[rule, "bytes"] += size
 
-    def saved(self) -> int:
+    def count_saved_bytes(self) -> int:
         """All bytes that were counted."""
         return sum(size for (_, what), size in self.counts.items() if what == "bytes")
 
-    def add(self, other: Tally) -> None:
+    def add_tally(self, other: StripTally) -> None:
         """What another one has counted too."""
         self.counts.update(other.counts)

@@ -14,9 +14,9 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.stub import begins_with, goes_on_from, joined_lines
-from turnlog.edit.trash.moving import move, sha256
-from turnlog.entries.writer import read_whole, replace
+from turnlog.edit.stub import begins_with_file, is_continuation, join_stub_lines
+from turnlog.edit.trash.moving import hash_file_content, move_file
+from turnlog.entries.writer import read_whole_file, replace_file
 
 
 class Collision(NamedTuple):
@@ -33,33 +33,33 @@ def find_collision(home: Path, place: Path) -> Collision | None:
     """What stands at the home of a deleted file; None if nothing does, or the same."""
     if not os.path.lexists(home) or not os.path.lexists(place) or _are_equal(home, place):
         return None
-    return Collision(home, place, goes_on_from(home, place) or _is_joined_already(home, place))
+    return Collision(home, place, is_continuation(home, place) or _is_joined_already(home, place))
 
 
 def _is_joined_already(home: Path, place: Path) -> bool:
     """Whether an attempt that was stopped has joined both, and not yet cleared the trash."""
-    return place.suffix == ".jsonl" and begins_with(home, place)
+    return place.suffix == ".jsonl" and begins_with_file(home, place)
 
 
-def join(found: Collision, mode: int) -> None:
+def join_collision(found: Collision, mode: int) -> None:
     """Put the original before what was written in its place since; what is written meanwhile stays behind it."""
-    if not begins_with(found.home, found.place):
-        data, checkpoint = read_whole(found.home)
-        lines = joined_lines(found.place, data)
-        replace(found.home, lines, root=found.home.parent, expected=checkpoint)
+    if not begins_with_file(found.home, found.place):
+        data, checkpoint = read_whole_file(found.home)
+        lines = join_stub_lines(found.place, data)
+        replace_file(found.home, lines, root=found.home.parent, expected=checkpoint)
     found.home.chmod(mode)
     found.place.unlink()
 
 
-def set_aside(found: Collision, folder: Path) -> Path:
+def set_collision_aside(found: Collision, folder: Path) -> Path:
     """Move what stands in the way into a folder, where nothing else has its name; gives its new place."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     number, goal = 1, folder / found.home.name
     while os.path.lexists(goal):
         number += 1
         goal = folder / f"{number}-{found.home.name}"
-    move(found.home, goal)
-    move(found.place, found.home)
+    move_file(found.home, goal)
+    move_file(found.place, found.home)
     return goal
 
 
@@ -68,4 +68,4 @@ def _are_equal(one: Path, other: Path) -> bool:
         return False
     if one.is_symlink():
         return one.readlink() == other.readlink()
-    return one.is_file() and sha256(one) == sha256(other)
+    return one.is_file() and hash_file_content(one) == hash_file_content(other)

@@ -12,24 +12,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.busy import Sign, blocking, signs
-from turnlog.edit.target import Target, must_be_changeable, target
-from turnlog.edit.trash.manifest import Item, Manifest, item
-from turnlog.edit.trash.trash import HISTORY, Entry, Trash
-from turnlog.entries.agents import loose_agents
-from turnlog.entries.belongings import belongings
-from turnlog.entries.history import without
-from turnlog.entries.layout import Survey, session_files
-from turnlog.entries.peeks import complete_titles, look
-from turnlog.entries.plans import named_in, plan_names
-from turnlog.entries.writer import read_whole, replace
+from turnlog.edit.busy import OpenSign, find_open_signs, select_blocking_signs
+from turnlog.edit.target import SessionTarget, check_changeable, find_target
+from turnlog.edit.trash.manifest import TrashItem, TrashManifest, describe_item
+from turnlog.edit.trash.trash import HISTORY_FILE_NAME, Trash, TrashEntry
+from turnlog.entries.agents import list_loose_agents
+from turnlog.entries.belongings import list_belongings
+from turnlog.entries.history import split_history
+from turnlog.entries.layout import Survey, list_session_files
+from turnlog.entries.peeks import complete_titles, peek_safely
+from turnlog.entries.plans import find_plans_in_use, read_plan_names
+from turnlog.entries.writer import read_whole_file, replace_file
 from turnlog.errors import Busy
 
 
-class Doomed(NamedTuple):
+class DeletionPlan(NamedTuple):
     """A session that is to be deleted."""
 
-    target: Target
+    target: SessionTarget
     config_dir: Path
     title: str | None
     project: str | None
@@ -41,108 +41,113 @@ class Doomed(NamedTuple):
     """How many lines of the history are the session's."""
 
 
-def doomed(path: Path) -> Doomed:
+def plan_deletion(path: Path) -> DeletionPlan:
     """List what would go with a session."""
-    found = target(path)
-    must_be_changeable(found)
+    found = find_target(path)
+    check_changeable(found)
     config_dir = found.config_dir or Path()
-    ends = look(str(path))
-    plans, shared = _plans(found, config_dir)
-    return Doomed(
+    ends = peek_safely(str(path))
+    plans, shared = _find_plans(found, config_dir)
+    return DeletionPlan(
         found,
         config_dir,
         complete_titles(str(path), ends).best,
         ends.cwd,
-        (*_below([*_roots(found, config_dir), *plans]), found.path),
+        (*_list_below([*_list_roots(found, config_dir), *plans]), found.path),
         shared,
-        without(_history(config_dir), found.session_id).lines,
+        split_history(_read_history(config_dir), found.session_id).lines,
     )
 
 
-def refuse_busy(found: Doomed, *, force: bool = False, asked: bool = False) -> list[Sign]:
+def refuse_busy_deletion(found: DeletionPlan, *, force: bool = False, asked: bool = False) -> list[OpenSign]:
     """Refuse a session that is open elsewhere; `force` and `asked` put doubts aside (`busy.blocking`).
 
     Gives the doubts of which only the user can know, and was asked.
     """
-    seen = signs(found.target)
-    told = blocking(seen, force=force, asked=asked)
+    seen = find_open_signs(found.target)
+    told = select_blocking_signs(seen, force=force, asked=asked)
     if told:
         raise Busy(f"{found.target.session_id}: {told[0].words}; {told[0].remedy}")
     return [sign for sign in seen if sign.is_question]
 
 
-def delete(path: Path, trash: Trash, *, history: bool = False, force: bool = False, asked: bool = False) -> Entry:
+def delete_session(
+    path: Path, trash: Trash, *, history: bool = False, force: bool = False, asked: bool = False
+) -> TrashEntry:
     """Move a session into the trash, and with `history` take its lines out of what was typed; all or nothing."""
-    with trash.locked():
-        return _deleted(path, trash, history=history, force=force, asked=asked)
+    with trash.lock_trash():
+        return _move_to_trash(path, trash, history=history, force=force, asked=asked)
 
 
-def _deleted(path: Path, trash: Trash, *, history: bool, force: bool, asked: bool) -> Entry:
-    _settle(target(path), trash)
-    found = doomed(path)
-    refuse_busy(found, force=force, asked=asked)
-    whole = read_whole(found.config_dir / HISTORY) if history and found.history_lines else None
-    manifest = Manifest(
+def _move_to_trash(path: Path, trash: Trash, *, history: bool, force: bool, asked: bool) -> TrashEntry:
+    _settle_interrupted(find_target(path), trash)
+    found = plan_deletion(path)
+    refuse_busy_deletion(found, force=force, asked=asked)
+    whole = read_whole_file(found.config_dir / HISTORY_FILE_NAME) if history and found.history_lines else None
+    manifest = TrashManifest(
         session_id=found.target.session_id,
         title=found.title,
         project=found.project,
         config_dir=str(found.config_dir),
         deleted=datetime.now(UTC).isoformat(),
-        items=tuple(_items(found)),
+        items=tuple(_list_items(found)),
         history_lines=found.history_lines if whole else 0,
-        links=_links(found),
+        links=_list_folder_links(found),
     )
-    entry = trash.put(manifest, whole.data if whole else None)
+    entry = trash.put_session(manifest, whole.data if whole else None)
     if whole:
-        kept = without(whole.data, found.target.session_id).kept
+        kept = split_history(whole.data, found.target.session_id).kept
         try:
-            replace(found.config_dir / HISTORY, kept, root=found.config_dir, expected=whole.checkpoint)
+            replace_file(found.config_dir / HISTORY_FILE_NAME, kept, root=found.config_dir, expected=whole.checkpoint)
         except BaseException:
             trash.restore(entry)
             raise
     return entry
 
 
-def _settle(found: Target, trash: Trash) -> None:
+def _settle_interrupted(found: SessionTarget, trash: Trash) -> None:
     """Put back what an interrupted deletion of the same session has moved already, so that it goes as a whole."""
-    for entry in trash.listed().entries:
+    for entry in trash.list_entries().entries:
         same = entry.manifest.session_id, entry.manifest.config_dir
         if same == (found.session_id, str(found.config_dir)) and not entry.is_complete:
             trash.restore(entry)
 
 
-def _links(found: Doomed) -> dict[str, str]:
+def _list_folder_links(found: DeletionPlan) -> dict[str, str]:
     """The folders of the config folder, among those that something goes from, that are links."""
     tops = {path.relative_to(found.config_dir).parts[0] for path in found.paths}
     places = {top: found.config_dir / top for top in sorted(tops)}
     return {top: os.path.realpath(path) for top, path in places.items() if path.is_symlink() and path.is_dir()}
 
 
-def _items(found: Doomed) -> Iterator[Item]:
-    return (item(path, found.config_dir) for path in found.paths)
+def _list_items(found: DeletionPlan) -> Iterator[TrashItem]:
+    return (describe_item(path, found.config_dir) for path in found.paths)
 
 
-def _roots(found: Target, config_dir: Path) -> Iterator[Path]:
+def _list_roots(found: SessionTarget, config_dir: Path) -> Iterator[Path]:
     """The files and folders that belong to a session, whatever is in them."""
     own = found.session_id
-    loose = loose_agents(found.path.parent)
-    mine = belongings(config_dir, found.path.parent, own, loose=loose)
+    loose = list_loose_agents(found.path.parent)
+    mine = list_belongings(config_dir, found.path.parent, own, loose=loose)
     yield from (found.session_dir, config_dir / "file-history" / own, config_dir / "tasks" / own)
     yield from (*mine.loose_agents, *(agent.meta_path for agent in loose.get(own, []) if agent.meta_path))
     yield from (*mine.todos, *mine.other, *filter(None, (mine.session_env, mine.debug)))
 
 
-def _plans(found: Target, config_dir: Path) -> tuple[list[Path], tuple[Path, ...]]:
+def _find_plans(found: SessionTarget, config_dir: Path) -> tuple[list[Path], tuple[Path, ...]]:
     """The plans of a session alone, and those it shares."""
-    names = {path: path.stem for path in belongings(config_dir, found.path.parent, "", plan_names(found.path)).plans}
+    names = {
+        path: path.stem
+        for path in list_belongings(config_dir, found.path.parent, "", read_plan_names(found.path)).plans
+    }
     survey = Survey()
-    others = [file.path for file in session_files(config_dir, survey) if file.path != found.path]
+    others = [file.path for file in list_session_files(config_dir, survey) if file.path != found.path]
     # A session that can't be looked at may have them too.
-    shared = set(names.values()) if survey.unlisted else named_in(names.values(), others)
+    shared = set(names.values()) if survey.unlisted else find_plans_in_use(names.values(), others)
     return [path for path in names if names[path] not in shared], tuple(p for p in names if names[p] in shared)
 
 
-def _below(roots: Iterable[Path]) -> list[Path]:
+def _list_below(roots: Iterable[Path]) -> list[Path]:
     """Everything at and below some paths, each once; links are not followed."""
     found: dict[Path, None] = {}
     for root in roots:
@@ -155,8 +160,8 @@ def _below(roots: Iterable[Path]) -> list[Path]:
     return list(found)
 
 
-def _history(config_dir: Path) -> bytes:
+def _read_history(config_dir: Path) -> bytes:
     try:
-        return read_whole(config_dir / HISTORY).data
+        return read_whole_file(config_dir / HISTORY_FILE_NAME).data
     except OSError:
         return b""

@@ -13,18 +13,18 @@ import shutil
 import stat
 from pathlib import Path
 
-from turnlog.entries.writer import sync_folder
+from turnlog.entries.writer import flush_folder
 from turnlog.errors import Changed, TurnlogError
 
-_BLOCK = 1 << 20
-PART = ".turnlog-part"
+_BLOCK_BYTES = 1 << 20
+PART_SUFFIX = ".turnlog-part"
 """How the name of an unfinished copy ends; it is made anew by the next attempt."""
 
 
-def move(source: Path, goal: Path) -> None:
+def move_file(source: Path, goal: Path) -> None:
     """Move a file or link; `FileExistsError` if something stands in the new place."""
     try:
-        _name_also(source, goal)
+        _link_file(source, goal)
     except FileExistsError:
         raise
     except OSError:
@@ -33,7 +33,7 @@ def move(source: Path, goal: Path) -> None:
         source.unlink()
 
 
-def _name_also(source: Path, goal: Path) -> None:
+def _link_file(source: Path, goal: Path) -> None:
     if os.link in os.supports_follow_symlinks:
         os.link(source, goal, follow_symlinks=False)
     else:
@@ -43,7 +43,7 @@ def _name_also(source: Path, goal: Path) -> None:
 def _rename_or_copy(source: Path, goal: Path) -> None:
     """Move where files can't have two names, or to another file system."""
     status = source.lstat()
-    _must_be_free(goal)
+    _check_free(goal)
     if status.st_dev == goal.parent.stat().st_dev:
         source.rename(goal)
     elif stat.S_ISLNK(status.st_mode):
@@ -51,42 +51,42 @@ def _rename_or_copy(source: Path, goal: Path) -> None:
         shutil.copystat(source, goal, follow_symlinks=False)
         source.unlink()
     elif stat.S_ISREG(status.st_mode):
-        _copy(source, goal, status)
+        _copy_file(source, goal, status)
     else:
         raise TurnlogError(f"{source}: is neither file nor link, and can't be moved to {goal}")
 
 
-def _copy(source: Path, goal: Path, before: os.stat_result) -> None:
-    part = _part(goal)
+def _copy_file(source: Path, goal: Path, before: os.stat_result) -> None:
+    part = _get_part_path(goal)
     with source.open("rb") as taken, part.open("wb") as made:
-        shutil.copyfileobj(taken, made, _BLOCK)
+        shutil.copyfileobj(taken, made, _BLOCK_BYTES)
         made.flush()
         os.fsync(made.fileno())
     shutil.copystat(source, part)
-    if sha256(part) != sha256(source) or not same_state(source.lstat(), before):
+    if hash_file_content(part) != hash_file_content(source) or not is_same_state(source.lstat(), before):
         part.unlink()
         raise Changed(f"{source}: changed while it was copied; try again")
-    _must_be_free(goal)
+    _check_free(goal)
     part.rename(goal)
-    sync_folder(goal.parent)
+    flush_folder(goal.parent)
     source.unlink()
 
 
-def _part(goal: Path) -> Path:
-    return goal.with_name(hashlib.sha256(os.fsencode(goal.name)).hexdigest()[:16] + PART)
+def _get_part_path(goal: Path) -> Path:
+    return goal.with_name(hashlib.sha256(os.fsencode(goal.name)).hexdigest()[:16] + PART_SUFFIX)
 
 
-def _must_be_free(goal: Path) -> None:
+def _check_free(goal: Path) -> None:
     if os.path.lexists(goal):
         raise FileExistsError(17, "stands there already", str(goal))
 
 
-def same_state(one: os.stat_result, other: os.stat_result) -> bool:
+def is_same_state(one: os.stat_result, other: os.stat_result) -> bool:
     """Whether nothing was written between two looks at a file."""
     return (one.st_size, one.st_mtime_ns) == (other.st_size, other.st_mtime_ns)
 
 
-def sha256(path: Path) -> str:
+def hash_file_content(path: Path) -> str:
     """The hash of a file's content."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,23 +6,23 @@ import hashlib
 import os
 from pathlib import Path
 
-from turnlog.edit.undo.keeping import written
-from turnlog.edit.undo.record import Item, State
-from turnlog.entries.window import open_regular, read_at
-from turnlog.entries.writer import lock
+from turnlog.edit.undo.keeping import write_new_file
+from turnlog.edit.undo.record import FileState, UndoItem
+from turnlog.entries.window import open_regular_file, read_at
+from turnlog.entries.writer import lock_file
 from turnlog.errors import Changed
 
 
-def is_cut(item: Item, path: Path) -> bool:
+def is_cut_off(item: UndoItem, path: Path) -> bool:
     """Whether a file is as long as it was before."""
     return item.before is not None and path.exists() and path.stat().st_size == item.before.size
 
 
-def is_at_end(item: Item, path: Path) -> bool:
+def is_appended_at_end(item: UndoItem, path: Path) -> bool:
     """Whether what was appended is still the end of the file."""
     if item.after is None or item.before is None or not path.exists():
         return False
-    fd, status = open_regular(path)
+    fd, status = open_regular_file(path)
     try:
         tail = read_at(fd, max(status.st_size - item.after.size, 0), item.after.size)
     finally:
@@ -31,17 +31,17 @@ def is_at_end(item: Item, path: Path) -> bool:
     return grown >= item.after.size and hashlib.sha256(tail).hexdigest() == item.after.sha256
 
 
-def cut(item: Item, path: Path, made: Path) -> None:
+def cut_appended(item: UndoItem, path: Path, made: Path) -> None:
     """Take off the end of a file what was appended to it; with the line end that it needed before."""
     if item.after is None or item.before is None:
         return
     fd = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0))
     try:
-        lock(fd)
+        lock_file(fd)
         size = os.fstat(fd).st_size
         start = size - item.after.size
         is_whole = start - item.before.size <= 1
-        written(_made(made), [read_at(fd, start, item.after.size)], 0o600, None)
+        write_new_file(_make_parent_folder(made), [read_at(fd, start, item.after.size)], 0o600, None)
         if os.fstat(fd).st_size != size:
             raise Changed(f"{path}: was written meanwhile; nothing was cut off, try again")
         os.ftruncate(fd, item.before.size if is_whole else start)
@@ -50,12 +50,12 @@ def cut(item: Item, path: Path, made: Path) -> None:
         os.close(fd)
 
 
-def date(path: Path, before: State | None) -> None:
+def restore_times(path: Path, before: FileState | None) -> None:
     """Give a file or folder the time that it had."""
     if before is not None:
         os.utime(path, ns=(path.stat().st_atime_ns, before.mtime_ns))
 
 
-def _made(made: Path) -> Path:
+def _make_parent_folder(made: Path) -> Path:
     made.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     return made

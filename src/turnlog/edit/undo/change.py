@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 from turnlog.entries.tail import Checkpoint
 
-Lines = Callable[[], Iterable[bytes]]
+ContentSource = Callable[[], Iterable[bytes]]
 """Gives the bytes of a file, piece by piece."""
 
 
-class Rewrite(NamedTuple):
+class RewriteChange(NamedTuple):
     """Another content for a file; it keeps its mode and its times."""
 
     path: Path
-    lines: Lines
+    lines: ContentSource
     root: Path
     """The folder that no link may lead out of."""
     expected: Checkpoint | None = None
@@ -28,16 +28,16 @@ class Rewrite(NamedTuple):
     keep_times: bool = True
 
 
-class Create(NamedTuple):
+class CreateChange(NamedTuple):
     """A file where there is none."""
 
     path: Path
-    lines: Lines
+    lines: ContentSource
     root: Path
     mode: int = 0o600
 
 
-class Rename(NamedTuple):
+class RenameChange(NamedTuple):
     """Another name for a file or folder; nothing may stand there."""
 
     old: Path
@@ -45,14 +45,14 @@ class Rename(NamedTuple):
     root: Path
 
 
-class Remove(NamedTuple):
+class RemoveChange(NamedTuple):
     """A file, or an empty folder, that goes."""
 
     path: Path
     root: Path
 
 
-class Append(NamedTuple):
+class AppendChange(NamedTuple):
     """Whole lines for the end of a file."""
 
     path: Path
@@ -62,4 +62,4 @@ class Append(NamedTuple):
     """Whether a last line without its end gets one first; else it is refused."""
 
 
-Change = Rewrite | Create | Rename | Remove | Append
+FileChange = RewriteChange | CreateChange | RenameChange | RemoveChange | AppendChange

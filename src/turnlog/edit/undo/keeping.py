@@ -14,17 +14,17 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from turnlog.edit.trash.moving import sha256
-from turnlog.edit.undo.record import State
-from turnlog.entries.writer import sync_folder
+from turnlog.edit.trash.moving import hash_file_content
+from turnlog.edit.undo.record import FileState
+from turnlog.entries.writer import flush_folder
 from turnlog.errors import Changed
 
-_BLOCK = 1 << 20
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-_PART = ".turnlog-part"
+_BLOCK_BYTES = 1 << 20
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_PART_SUFFIX = ".turnlog-part"
 
 
-def seen(path: Path) -> State | None:
+def inspect_path(path: Path) -> FileState | None:
     """What stands at a place; None for nothing."""
     try:
         status = path.lstat()
@@ -32,17 +32,17 @@ def seen(path: Path) -> State | None:
         return None
     mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISDIR(status.st_mode):
-        return State(0, mode, status.st_mtime_ns, is_folder=True)
+        return FileState(0, mode, status.st_mtime_ns, is_folder=True)
     if stat.S_ISLNK(status.st_mode):
         digest = hashlib.sha256(os.fsencode(path.readlink())).hexdigest()
     elif stat.S_ISREG(status.st_mode):
-        digest = sha256(path)
+        digest = hash_file_content(path)
     else:
         digest = "special"
-    return State(status.st_size, mode, status.st_mtime_ns, digest)
+    return FileState(status.st_size, mode, status.st_mtime_ns, digest)
 
 
-def holds(path: Path, known: State | None) -> bool:
+def has_known_content(path: Path, known: FileState | None) -> bool:
     """Whether the content that is known stands at a place."""
     try:
         status = path.lstat()
@@ -52,11 +52,11 @@ def holds(path: Path, known: State | None) -> bool:
         return known is not None and stat.S_ISDIR(status.st_mode)
     if stat.S_ISDIR(status.st_mode) or status.st_size != known.size:
         return False
-    found = seen(path)
+    found = inspect_path(path)
     return found is not None and found.sha256 == known.sha256
 
 
-def is_untouched(path: Path, known: State) -> bool:
+def is_untouched(path: Path, known: FileState) -> bool:
     """Whether a file was not written since it was looked at, as far as size and time tell."""
     try:
         status = path.lstat()
@@ -65,7 +65,7 @@ def is_untouched(path: Path, known: State) -> bool:
     return (status.st_size, status.st_mtime_ns) == (known.size, known.mtime_ns)
 
 
-def same_file(one: Path, other: Path) -> bool:
+def is_same_file(one: Path, other: Path) -> bool:
     """Whether two names lead to one file."""
     try:
         return os.path.samestat(one.lstat(), other.lstat())
@@ -73,40 +73,42 @@ def same_file(one: Path, other: Path) -> bool:
         return False
 
 
-def keep(source: Path, goal: Path) -> None:
+def keep_file(source: Path, goal: Path) -> None:
     """Give a file a second name, or copy it where that can't be; what an interrupted attempt left there goes."""
     goal.unlink(missing_ok=True)
     goal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         os.link(source, goal)
     except OSError:
-        copy(source, goal)
+        copy_file(source, goal)
 
 
-def copy(source: Path, goal: Path) -> None:
+def copy_file(source: Path, goal: Path) -> None:
     """Copy a file with mode and times, flushed and compared, so that it appears whole."""
-    part = goal.with_name(goal.name[:200] + _PART)
+    part = goal.with_name(goal.name[:200] + _PART_SUFFIX)
     part.unlink(missing_ok=True)
     before = source.lstat()
     try:
         with source.open("rb") as taken, part.open("xb") as made:
-            shutil.copyfileobj(taken, made, _BLOCK)
+            shutil.copyfileobj(taken, made, _BLOCK_BYTES)
             made.flush()
             os.fsync(made.fileno())
         shutil.copystat(source, part)
         now = source.lstat()
-        if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns) or sha256(part) != sha256(source):
+        if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns) or hash_file_content(
+            part
+        ) != hash_file_content(source):
             raise Changed(f"{source}: changed while it was copied; nothing was changed, try again")
         part.replace(goal)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    sync_folder(goal.parent)
+    flush_folder(goal.parent)
 
 
-def put(kept: Path, place: Path) -> None:
+def put_kept_file(kept: Path, place: Path) -> None:
     """Put a kept file in the place of whatever stands there, at once; then it is kept no longer."""
-    if same_file(kept, place):  # renaming would leave both names
+    if is_same_file(kept, place):  # renaming would leave both names
         kept.unlink()
         return
     try:
@@ -114,17 +116,17 @@ def put(kept: Path, place: Path) -> None:
     except OSError:
         if not kept.exists():
             raise
-        copy(kept, place)
+        copy_file(kept, place)
         kept.unlink()
-    sync_folder(place.parent)
+    flush_folder(place.parent)
 
 
-def written(path: Path, lines: Iterable[bytes], mode: int, times: tuple[int, int] | None) -> State:
+def write_new_file(path: Path, lines: Iterable[bytes], mode: int, times: tuple[int, int] | None) -> FileState:
     """Write a new file, flushed to the disk; what an interrupted attempt left there goes."""
     path.unlink(missing_ok=True)
     digest = hashlib.sha256()
     try:
-        with os.fdopen(os.open(path, _NEW, 0o600), "wb", _BLOCK) as file:
+        with os.fdopen(os.open(path, _CREATE_FLAGS, 0o600), "wb", _BLOCK_BYTES) as file:
             for piece in lines:
                 digest.update(piece)
                 file.write(piece)
@@ -138,4 +140,4 @@ def written(path: Path, lines: Iterable[bytes], mode: int, times: tuple[int, int
         with contextlib.suppress(OSError):
             path.unlink()
         raise
-    return State(status.st_size, stat.S_IMODE(status.st_mode), status.st_mtime_ns, digest.hexdigest())
+    return FileState(status.st_size, stat.S_IMODE(status.st_mode), status.st_mtime_ns, digest.hexdigest())

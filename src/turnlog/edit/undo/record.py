@@ -21,16 +21,16 @@ import msgspec
 
 from turnlog.errors import Unreadable
 
-VERSION = 1
-NAME = "record.json"
-BEGUN, DONE, UNDONE = "begun", "done", "undone"
-NEW, OLD, LATE = "new", "old", "late"
+RECORD_VERSION = 1
+RECORD_FILE_NAME = "record.json"
+STATE_BEGUN, STATE_DONE, STATE_UNDONE = "begun", "done", "undone"
+NEW_SUFFIX, OLD_SUFFIX, LATE_SUFFIX = "new", "old", "late"
 """How the names of files end that help beside a place: the new content, and second names of the old and the new one."""
-KINDS = frozenset({"rewrite", "create", "rename", "remove", "append"})
+CHANGE_KINDS = frozenset({"rewrite", "create", "rename", "remove", "append"})
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class FileState:
     """What stood at a place."""
 
     size: int
@@ -42,7 +42,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class UndoItem:
     """One change of one file."""
 
     kind: str
@@ -52,15 +52,15 @@ class Item:
     """The folder that the path must not lead out of."""
     to: str | None = None
     """The new name, when renamed."""
-    before: State | None = None
-    after: State | None = None
+    before: FileState | None = None
+    after: FileState | None = None
     """Of an append: of what was appended alone."""
     folders: tuple[str, ...] = ()
     """Folders that had to be made first, the outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class UndoRecord:
     """A change that was carried out, as it was planned or as it went."""
 
     folder: Path
@@ -70,10 +70,10 @@ class Record:
     """What it did, for people."""
     when: str
     """In UTC."""
-    items: tuple[Item, ...]
+    items: tuple[UndoItem, ...]
     is_ready: bool = False
     """Whether all that is new was written beside; before that, nothing of the user's was touched."""
-    state: str = BEGUN
+    state: str = STATE_BEGUN
 
     @property
     def name(self) -> str:
@@ -90,49 +90,51 @@ class Record:
         """All places that it touches."""
         return [Path(place) for item in self.items for place in (item.path, item.to) if place is not None]
 
-    def kept(self, number: int) -> Path:
+    def get_kept_path(self, number: int) -> Path:
         """Where the original of an item is kept."""
         return self.folder / "kept" / str(number)
 
-    def made(self, number: int) -> Path:
+    def get_undone_path(self, number: int) -> Path:
         """Where that which was undone is kept."""
         return self.folder / "made" / str(number)
 
-    def beside(self, number: int, ending: str) -> str:
+    def make_beside_name(self, number: int, ending: str) -> str:
         """The name of a file that helps beside the place of an item while it is changed."""
         return f".turnlog-{self.name}-{number}.{ending}"
 
-    def with_items(self, items: Iterable[Item], **others: Any) -> Record:
+    def with_items(self, items: Iterable[UndoItem], **others: Any) -> UndoRecord:
         """The same with other items."""
         return replace(self, items=tuple(items), **others)
 
 
-def encoded(record: Record) -> bytes:
+def encode_record(record: UndoRecord) -> bytes:
     """A record as JSON; names that are no UTF-8 are kept as escapes."""
     known = asdict(record)
     del known["folder"], known["state"]
-    return json.dumps({"version": VERSION, **known}, indent=1).encode() + b"\n"
+    return json.dumps({"version": RECORD_VERSION, **known}, indent=1).encode() + b"\n"
 
 
-def decoded(data: bytes, folder: Path, state: str) -> Record:
+def decode_record(data: bytes, folder: Path, state: str) -> UndoRecord:
     """Read a record back; `Unreadable` if it is none or names places that are not its business."""
-    path = folder / NAME
+    path = folder / RECORD_FILE_NAME
     try:
         known: Any = json.loads(data)
         version = known.pop("version", None)
-        if version != VERSION:
+        if version != RECORD_VERSION:
             raise Unreadable(f"{path}: written by another version of turnlog; use that one")
-        record = msgspec.convert({**known, "folder": folder, "state": state}, Record)
+        record = msgspec.convert({**known, "folder": folder, "state": state}, UndoRecord)
         is_timed = record.moment.tzinfo is not None
     except (ValueError, RecursionError, TypeError, AttributeError, msgspec.ValidationError) as error:
         raise Unreadable(f"{path}: no record of a change ({error}); what was kept lies beside it") from error
-    if not is_timed or not all(map(_is_sound, record.items)):
+    if not is_timed or not all(map(_is_sound_item, record.items)):
         raise Unreadable(f"{path}: names a time or a place that no change of turnlog's has; nothing was changed")
     return record
 
 
-def _is_sound(item: Item) -> bool:
+def _is_sound_item(item: UndoItem) -> bool:
     places = [Path(place) for place in (item.path, item.to, *item.folders) if place is not None]
     root = Path(item.root)
     inside = all(place.is_relative_to(root) and ".." not in place.parts for place in places)
-    return item.kind in KINDS and root.is_absolute() and inside and (item.kind == "rename") is (item.to is not None)
+    return (
+        item.kind in CHANGE_KINDS and root.is_absolute() and inside and (item.kind == "rename") is (item.to is not None)
+    )

@@ -18,58 +18,60 @@ from turnlog.entries.types.blocks import Block, ToolResult
 from turnlog.entries.types.conversation import Assistant, User
 from turnlog.entries.types.envelope import Envelope
 from turnlog.entries.types.metadata import Aside
-from turnlog.entries.types.part import NEWEST, Part, Seen, kinds
-from turnlog.entries.types.progress import Progress, ProgressReport
+from turnlog.entries.types.part import NEWEST_CLIENT_VERSION, FormatObject, SeenVersions, collect_kinds
+from turnlog.entries.types.progress import ProgressEntry, ProgressReport
 from turnlog.entries.types.system import SystemEntry
 
 __all__ = [
-    "ATTACHMENTS",
-    "BLOCKS",
-    "ENTRIES",
-    "NEWEST",
-    "PROGRESS",
-    "SEEN",
-    "SYSTEM",
+    "ATTACHMENT_CLASSES",
+    "BLOCK_CLASSES",
+    "ENTRY_CLASSES",
+    "NEWEST_CLIENT_VERSION",
+    "PROGRESS_CLASSES",
+    "SEEN_VERSIONS",
+    "SYSTEM_CLASSES",
     "Aside",
     "Attachment",
     "Block",
     "Envelope",
-    "Part",
+    "FormatObject",
     "ProgressReport",
-    "Seen",
+    "SeenVersions",
     "SystemEntry",
-    "block",
-    "class_of",
     "context",
+    "convert_block",
+    "convert_entry",
+    "find_entry_class",
     "hooks",
     "rare",
     "records",
-    "typed",
 ]
 
-SYSTEM = kinds(SystemEntry)
+SYSTEM_CLASSES = collect_kinds(SystemEntry)
 """System entries by subtype."""
 
-ENTRIES = {tag: cls for base in (Envelope, Aside) for tag, cls in kinds(base).items() if tag not in SYSTEM}
+ENTRY_CLASSES = {
+    tag: cls for base in (Envelope, Aside) for tag, cls in collect_kinds(base).items() if tag not in SYSTEM_CLASSES
+}
 """Entries by type; `system` is the old one without a subtype."""
 
-ATTACHMENTS = kinds(Attachment)
+ATTACHMENT_CLASSES = collect_kinds(Attachment)
 """Attachments by the type inside `attachment`."""
 
-PROGRESS = kinds(ProgressReport)
+PROGRESS_CLASSES = collect_kinds(ProgressReport)
 """Progress reports by the type inside `data`."""
 
-BLOCKS = kinds(Block)
+BLOCK_CLASSES = collect_kinds(Block)
 """Content blocks by type."""
 
-SEEN: dict[str, Seen] = {
+SEEN_VERSIONS: dict[str, SeenVersions] = {
     prefix + tag: cls.seen
     for prefix, classes in (
-        ("", ENTRIES),
-        ("system/", SYSTEM),
-        ("attachment/", ATTACHMENTS),
-        ("progress/", PROGRESS),
-        ("block/", BLOCKS),
+        ("", ENTRY_CLASSES),
+        ("system/", SYSTEM_CLASSES),
+        ("attachment/", ATTACHMENT_CLASSES),
+        ("progress/", PROGRESS_CLASSES),
+        ("block/", BLOCK_CLASSES),
     )
     for tag, cls in classes.items()
     if cls.seen
@@ -77,58 +79,58 @@ SEEN: dict[str, Seen] = {
 """The first and the last version in which each kind was seen; what was never seen in a file is missing."""
 
 # What msgspec raises for data that does not fit, strings that are no Unicode, and nesting without end.
-_MISFITS = (ValueError, RecursionError)
+_MISFIT_ERRORS = (ValueError, RecursionError)
 
 
-def class_of(body: dict[str, Any]) -> type[Part] | None:
+def find_entry_class(body: dict[str, Any]) -> type[FormatObject] | None:
     """The class of an entry, by its type and, for system entries, its subtype."""
     kind, subtype = body.get("type"), body.get("subtype")
     if kind == "system" and subtype is not None:
-        return _by_tag(SYSTEM, subtype)
-    return _by_tag(ENTRIES, kind)
+        return _find_class(SYSTEM_CLASSES, subtype)
+    return _find_class(ENTRY_CLASSES, kind)
 
 
-def typed(body: dict[str, Any]) -> Part | None:
+def convert_entry(body: dict[str, Any]) -> FormatObject | None:
     """An entry as its class; None when the type is unknown or a field does not fit."""
-    entry = _convert(body, class_of(body))
+    entry = _convert_body(body, find_entry_class(body))
     if isinstance(entry, User | Assistant) and entry.message is not None:
-        entry.message.content = _blocks(entry.message.content)
+        entry.message.content = _convert_blocks(entry.message.content)
     elif isinstance(entry, AttachmentEntry):
-        entry.attachment = _inner(entry.attachment, ATTACHMENTS)
-    elif isinstance(entry, Progress):
-        entry.data = _inner(entry.data, PROGRESS)
+        entry.attachment = _convert_inner(entry.attachment, ATTACHMENT_CLASSES)
+    elif isinstance(entry, ProgressEntry):
+        entry.data = _convert_inner(entry.data, PROGRESS_CLASSES)
     return entry
 
 
-def block(body: dict[str, Any]) -> Part | None:
+def convert_block(body: dict[str, Any]) -> FormatObject | None:
     """A content block as its class; None when the type is unknown or a field does not fit."""
-    found = _convert(body, _by_tag(BLOCKS, body.get("type")))
+    found = _convert_body(body, _find_class(BLOCK_CLASSES, body.get("type")))
     if isinstance(found, ToolResult) and isinstance(found.content, list):
         # Results hold no results, so one step down is all there is.
-        found.content = [_inner(part, BLOCKS) for part in found.content]
+        found.content = [_convert_inner(part, BLOCK_CLASSES) for part in found.content]
     return found
 
 
-def _by_tag(classes: dict[str, type[Part]], tag: object) -> type[Part] | None:
+def _find_class(classes: dict[str, type[FormatObject]], tag: object) -> type[FormatObject] | None:
     return classes.get(tag) if isinstance(tag, str) else None
 
 
-def _convert(body: dict[str, Any], cls: type[Part] | None) -> Part | None:
+def _convert_body(body: dict[str, Any], cls: type[FormatObject] | None) -> FormatObject | None:
     if cls is None:
         return None
     try:
         return msgspec.convert(body, cls)
-    except _MISFITS:
+    except _MISFIT_ERRORS:
         return None
 
 
-def _inner(body: Any, classes: dict[str, type[Part]]) -> Any:
+def _convert_inner(body: Any, classes: dict[str, type[FormatObject]]) -> Any:
     if not isinstance(body, dict):
         return body
-    return _convert(body, _by_tag(classes, body.get("type"))) or body
+    return _convert_body(body, _find_class(classes, body.get("type"))) or body
 
 
-def _blocks(content: str | list[Any] | None) -> str | list[Any] | None:
+def _convert_blocks(content: str | list[Any] | None) -> str | list[Any] | None:
     if not isinstance(content, list):
         return content
-    return [(block(part) or part) if isinstance(part, dict) else part for part in content]
+    return [(convert_block(part) or part) if isinstance(part, dict) else part for part in content]

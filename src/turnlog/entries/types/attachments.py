@@ -10,14 +10,14 @@ from typing import Annotated, Any
 from msgspec import field
 
 from turnlog.entries.types.envelope import Envelope
-from turnlog.entries.types.part import UNSEEN, Part, holds
+from turnlog.entries.types.part import UNSEEN, FormatObject, mark_kind
 
 
 class AttachmentEntry(Envelope, tag_field="type", tag="attachment"):
     """Something that the client adds to the conversation. A link of the graph."""
 
     seen = ("2.1.90", None)
-    attachment: Annotated[Any, holds("attachment")] = None
+    attachment: Annotated[Any, mark_kind("attachment")] = None
     """Its `type` gives the kind."""
     rendered: Any = None
     """[2.1.325+] The exact content that is sent for it."""
@@ -29,7 +29,7 @@ class AttachmentEntry(Envelope, tag_field="type", tag="attachment"):
     """[2.1.325+]"""
 
 
-class Attachment(Part, rename="camel", tag_field="type"):
+class Attachment(FormatObject, rename="camel", tag_field="type"):
     """The `attachment` of such an entry."""
 
 
@@ -69,7 +69,7 @@ class FileAttachment(Attachment):
     display_path: str | None = None
 
 
-class File(FileAttachment, tag="file"):
+class AttachedFile(FileAttachment, tag="file"):
     """A file named with @, or read again after a compaction."""
 
     seen = ("2.1.104", None)

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from turnlog.entries.types.part import UNSEEN, Part, holds
+from turnlog.entries.types.part import UNSEEN, FormatObject, mark_kind
 
-Content = Annotated[str | list[Any] | None, holds("blocks")]
+Content = Annotated[str | list[Any] | None, mark_kind("blocks")]
 
 
-class Block(Part, tag_field="type"):
+class Block(FormatObject, tag_field="type"):
     """What every block may have."""
 
     cache_control: Any = None
     """Part of the API, not seen in a file: the client puts it on when it sends."""
 
 
-class Text(Block, tag="text"):
+class TextBlock(Block, tag="text"):
     """Text."""
 
     seen = ("1.0.17", None)
@@ -76,7 +76,7 @@ class Image(Block, tag="image"):
     """`{"type": "base64", "media_type", "data"}`."""
 
 
-class Document(Block, tag="document"):
+class DocumentBlock(Block, tag="document"):
     """A PDF in a prompt."""
 
     seen = ("2.0.5", "2.0.5")
@@ -191,14 +191,14 @@ class SearchResult(Block, tag="search_result"):
     citations: Any = None
 
 
-class CacheCreation(Part):
+class CacheCreation(FormatObject):
     """Tokens written to the prompt cache, by how long they live."""
 
     ephemeral_5m_input_tokens: int | None = None
     ephemeral_1h_input_tokens: int | None = None
 
 
-class ServerToolCount(Part):
+class ServerToolCount(FormatObject):
     """How often the API's own tools ran."""
 
     web_search_requests: int | None = None
@@ -207,13 +207,13 @@ class ServerToolCount(Part):
     """[2.0.76+]"""
 
 
-class OutputTokensDetails(Part):
+class OutputTokensDetails(FormatObject):
     """What the output tokens were spent on."""
 
     thinking_tokens: int | None = None
 
 
-class TokenCounts(Part):
+class TokenCounts(FormatObject):
     """The four counts that are paid for."""
 
     input_tokens: int | None = None
@@ -234,7 +234,7 @@ class Iteration(TokenCounts):
     """[2.1.231+] Where another model took part."""
 
 
-class Usage(TokenCounts):
+class MessageUsage(TokenCounts):
     """Token counts of one answer, repeated on all of its lines: count once per `message.id`."""
 
     service_tier: str | None = None

@@ -34,7 +34,7 @@ class Environment(Attachment, tag="environment"):
     snapshot: Any = None
 
 
-class Model(Attachment, tag="model"):
+class ModelAttachment(Attachment, tag="model"):
     """Which model is asked."""
 
     seen = ("2.1.325", None)

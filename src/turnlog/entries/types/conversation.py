@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from msgspec import field
 
-from turnlog.entries.types.blocks import Content, Usage
+from turnlog.entries.types.blocks import Content, MessageUsage
 from turnlog.entries.types.envelope import Envelope
-from turnlog.entries.types.part import Number, Part, known
+from turnlog.entries.types.part import FormatObject, Number, mark_values
 
 
-class UserMessage(Part):
+class UserMessage(FormatObject):
     """A message of the user's side; tool results too."""
 
     role: str | None = None
@@ -19,7 +19,7 @@ class UserMessage(Part):
     """A string or a list of blocks; neither tells whether a person typed it."""
 
 
-class Origin(Part, rename="camel"):
+class PromptOrigin(FormatObject, rename="camel"):
     """Who is behind a user entry."""
 
     kind: str | None = None
@@ -34,14 +34,14 @@ class Origin(Part, rename="camel"):
     """[2.1.325+]"""
 
 
-class TurnPosition(Part, rename="camel"):
+class TurnPosition(FormatObject, rename="camel"):
     """Where in the session a prompt stands."""
 
     prompt_index: int | None = None
     turn_index: int | None = None
 
 
-class PermissionDecision(Part, rename="camel"):
+class PermissionDecision(FormatObject, rename="camel"):
     """How it was decided whether a call may run."""
 
     decision: str | None = None
@@ -57,7 +57,7 @@ class PermissionDecision(Part, rename="camel"):
     """`once` or `session`."""
 
 
-class ThinkingMetadata(Part, rename="camel"):
+class ThinkingMetadata(FormatObject, rename="camel"):
     """How much thinking was asked for."""
 
     level: str | None = None
@@ -97,7 +97,7 @@ class User(Envelope, tag_field="type", tag="user"):
     """[2.1.76+] The same on all user entries of one turn, results included."""
     prompt_source: str | None = None
     """[2.1.169+] `typed`, `sdk`, `system`, `queued`, `suggestion_accepted`."""
-    origin: Origin | None = None
+    origin: PromptOrigin | None = None
     """[2.1.112+]"""
     turn_origin: str | None = None
     """[2.1.325+] `human`, `sdk`, `task_notification`."""
@@ -135,7 +135,7 @@ class User(Envelope, tag_field="type", tag="user"):
     """[2.1.211–2.1.235] Meaning not established."""
 
 
-class AssistantMessage(Part):
+class AssistantMessage(FormatObject):
     """The API's answer, or the part of it that this line holds."""
 
     id: str | None = None
@@ -147,7 +147,7 @@ class AssistantMessage(Part):
     content: Content = None
     stop_reason: Annotated[
         str | None,
-        known(
+        mark_values(
             "end_turn",
             "tool_use",
             "stop_sequence",
@@ -161,7 +161,7 @@ class AssistantMessage(Part):
     stop_sequence: str | None = None
     stop_details: Any = None
     """[2.1.77+] Null so far."""
-    usage: Usage | None = None
+    usage: MessageUsage | None = None
     container: Any = None
     """[1.0.127+] Null so far; on synthetic messages."""
     context_management: Any = None

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from msgspec import field
 
-from turnlog.entries.types.part import Part
+from turnlog.entries.types.part import FormatObject
 
 
-class ForkedFrom(Part, rename="camel"):
+class ForkedFrom(FormatObject, rename="camel"):
     """Where a copied entry comes from."""
 
     session_id: str | None = None
     message_uuid: str | None = None
 
 
-class Envelope(Part, rename="camel"):
+class Envelope(FormatObject, rename="camel"):
     """The fields of every link of the graph: user, assistant, system, attachment and progress entries."""
 
     uuid: str | None = None

@@ -10,10 +10,10 @@ from typing import Any
 from msgspec import field
 
 from turnlog.entries.types.envelope import ForkedFrom
-from turnlog.entries.types.part import UNSEEN, Number, Part
+from turnlog.entries.types.part import UNSEEN, FormatObject, Number
 
 
-class Aside(Part, rename="camel", tag_field="type"):
+class Aside(FormatObject, rename="camel", tag_field="type"):
     """An entry outside the graph: nothing hangs on it, and it has no uuid."""
 
 
@@ -159,7 +159,7 @@ class ToolsUsed(Metadata, tag="tools-used"):
     tools: Any = None
 
 
-class ModelUsage(Part, rename="camel"):
+class ModelUsage(FormatObject, rename="camel"):
     """Totals of one model."""
 
     input_tokens: int | None = None

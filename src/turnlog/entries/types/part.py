@@ -11,10 +11,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from msgspec import Meta, Struct
 
-NEWEST = "2.1.325"
+NEWEST_CLIENT_VERSION = "2.1.325"
 """The newest version of the client that this registry was checked against."""
 
-Seen = tuple[str, str | None]
+SeenVersions = tuple[str, str | None]
 """The first and the last version that something was seen in; None = NEWEST writes it."""
 
 UNSEEN: None = None
@@ -23,40 +23,40 @@ UNSEEN: None = None
 Number = int | float
 
 
-class Holds(NamedTuple):
+class KindMark(NamedTuple):
     """Marks a field whose objects have a class of their own, chosen by their `type`."""
 
     what: str
 
 
-class Known(NamedTuple):
+class ValuesMark(NamedTuple):
     """Marks a field whose values are a known set; another value is no error, but news."""
 
     values: frozenset[str]
 
 
-def holds(what: str) -> Meta:
+def mark_kind(what: str) -> Meta:
     """Mark a field that holds `blocks`, an `attachment` or a `progress` report."""
-    return Meta(extra={"mark": Holds(what)})
+    return Meta(extra={"mark": KindMark(what)})
 
 
-def known(*values: str) -> Meta:
+def mark_values(*values: str) -> Meta:
     """Mark a field by the values it is known to have."""
-    return Meta(extra={"mark": Known(frozenset(values))})
+    return Meta(extra={"mark": ValuesMark(frozenset(values))})
 
 
-class Part(Struct):
+class FormatObject(Struct):
     """An object. A class that has `seen` is a kind of its own; others are bases or inner parts."""
 
-    seen: ClassVar[Seen | None]
+    seen: ClassVar[SeenVersions | None]
 
 
-def kinds(base: type[Part]) -> dict[str, type[Part]]:
+def collect_kinds(base: type[FormatObject]) -> dict[str, type[FormatObject]]:
     """All kinds below a base, by their tag."""
-    found: dict[str, type[Part]] = {}
+    found: dict[str, type[FormatObject]] = {}
     for cls in base.__subclasses__():
         tag: Any = cls.__struct_config__.tag
         if "seen" in vars(cls) and isinstance(tag, str):
             found[tag] = cls
-        found |= kinds(cls)
+        found |= collect_kinds(cls)
     return found

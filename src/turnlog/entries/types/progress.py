@@ -7,21 +7,21 @@ from typing import Annotated, Any
 from msgspec import field
 
 from turnlog.entries.types.envelope import Envelope
-from turnlog.entries.types.part import UNSEEN, Number, Part, holds
+from turnlog.entries.types.part import UNSEEN, FormatObject, Number, mark_kind
 
 
-class Progress(Envelope, tag_field="type", tag="progress"):
+class ProgressEntry(Envelope, tag_field="type", tag="progress"):
     """News of a running tool or hook. A link of the graph: entries may hang below it."""
 
     seen = ("2.1.11", "2.1.81")
-    data: Annotated[Any, holds("progress")] = None
+    data: Annotated[Any, mark_kind("progress")] = None
     """Its `type` gives the kind."""
     tool_use_id: str | None = field(default=None, name="toolUseID")
     parent_tool_use_id: str | None = field(default=None, name="parentToolUseID")
     """The call that the news is about."""
 
 
-class ProgressReport(Part, rename="camel", tag_field="type"):
+class ProgressReport(FormatObject, rename="camel", tag_field="type"):
     """The `data` of a progress entry."""
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from turnlog.entries.types.metadata import Aside, Metadata
-from turnlog.entries.types.part import Part, known
+from turnlog.entries.types.part import FormatObject, mark_values
 
 
 class QueueOperation(Metadata, tag="queue-operation"):
     """Something was put into or taken from the queue of things to say."""
 
     seen = ("2.0.50", None)
-    operation: Annotated[str | None, known("enqueue", "dequeue", "remove", "popAll")] = None
+    operation: Annotated[str | None, mark_values("enqueue", "dequeue", "remove", "popAll")] = None
     content: str | None = None
     """What was said: typed text, a notification, or JSON about a task. Not on every operation."""
     timestamp: str | None = None
@@ -24,7 +24,7 @@ class QueueOperation(Metadata, tag="queue-operation"):
     """[2.1.325+]"""
 
 
-class Backup(Part, rename="camel"):
+class Backup(FormatObject, rename="camel"):
     """One version of a file."""
 
     backup_file_name: str | None = None
@@ -35,7 +35,7 @@ class Backup(Part, rename="camel"):
     """[2.1.220+]"""
 
 
-class Snapshot(Part, rename="camel"):
+class Snapshot(FormatObject, rename="camel"):
     """The files the session changed, at one moment."""
 
     message_id: str | None = None

@@ -6,7 +6,7 @@ fields come and go. `tests/entries/test_types.py` holds this table against the c
 
 from __future__ import annotations
 
-_PATCH = {
+_PATCH_FIELDS = {
     "filePath": "",
     "structuredPatch": "Hunks of a unified diff: `{oldStart, oldLines, newStart, newLines, lines}`.",
     "originalFile": "The file before; null when it is new or too large. For Write from 2.0.50 on.",
@@ -14,7 +14,7 @@ _PATCH = {
     "memdirStamped": "[2.1.215–2.1.237]",
 }
 
-_SHELL = {
+_SHELL_FIELDS = {
     "stdout": "",
     "stderr": "",
     "interrupted": "",
@@ -33,7 +33,7 @@ _SHELL = {
     "bashEditDiff": "[2.1.325+] Files that the command changed.",
 }
 
-_AGENT = {
+_AGENT_FIELDS = {
     "content": "The report, as blocks.",
     "usage": "Of the agent's last message.",
     "totalTokens": "",
@@ -57,8 +57,8 @@ _AGENT = {
     "harnessSectionHash": "[2.1.325+]",
 }
 
-RESULTS: dict[str, dict[str, str]] = {
-    "Agent": _AGENT
+RESULT_FIELDS: dict[str, dict[str, str]] = {
+    "Agent": _AGENT_FIELDS
     | dict.fromkeys(
         (
             "agent_id",
@@ -76,15 +76,15 @@ RESULTS: dict[str, dict[str, str]] = {
         ),
         "[2.1.177–2.1.232] Of a member of a team.",
     ),
-    "Task": _AGENT,
+    "Task": _AGENT_FIELDS,
     "AskUserQuestion": {
         "questions": "",
         "answers": "By question.",
         "annotations": "[2.1.172+]",
         "afkTimeoutMs": "[2.1.199–2.1.232]",
     },
-    "Bash": _SHELL,
-    "PowerShell": _SHELL,
+    "Bash": _SHELL_FIELDS,
+    "PowerShell": _SHELL_FIELDS,
     "BashOutput": dict.fromkeys(
         (
             "shellId",
@@ -99,9 +99,9 @@ RESULTS: dict[str, dict[str, str]] = {
         ),
         "",
     ),
-    "Edit": _PATCH | {"oldString": "", "newString": "", "replaceAll": "", "staleRecovered": "[2.1.215–2.1.233]"},
-    "MultiEdit": _PATCH | {"edits": "", "originalFileContents": ""},
-    "Write": _PATCH | {"content": "", "type": "`create` or `update`."},
+    "Edit": _PATCH_FIELDS | {"oldString": "", "newString": "", "replaceAll": "", "staleRecovered": "[2.1.215–2.1.233]"},
+    "MultiEdit": _PATCH_FIELDS | {"edits": "", "originalFileContents": ""},
+    "Write": _PATCH_FIELDS | {"content": "", "type": "`create` or `update`."},
     "NotebookEdit": dict.fromkeys(("cell_number", "cell_type", "edit_mode", "error", "language", "new_source"), ""),
     "EnterPlanMode": {"message": ""},
     "ExitPlanMode": {

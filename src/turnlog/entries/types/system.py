@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import field
 
 from turnlog.entries.types.envelope import Envelope
-from turnlog.entries.types.part import Number, Part
+from turnlog.entries.types.part import FormatObject, Number
 
 
 class SystemEntry(Envelope, tag_field="subtype"):
@@ -30,7 +30,7 @@ class PlainSystem(Envelope, tag_field="type", tag="system"):
     content: str | None = None
 
 
-class PreservedSegment(Part, rename="camel"):
+class PreservedSegment(FormatObject, rename="camel"):
     """The messages kept by a compaction, as a piece of the chain."""
 
     head_uuid: str | None = None
@@ -39,7 +39,7 @@ class PreservedSegment(Part, rename="camel"):
     """The entry that they follow from now on."""
 
 
-class PreservedMessages(Part, rename="camel"):
+class PreservedMessages(FormatObject, rename="camel"):
     """The messages kept by a compaction, as a list."""
 
     anchor_uuid: str | None = None
@@ -48,7 +48,7 @@ class PreservedMessages(Part, rename="camel"):
     all_uuids: list[str] | None = None
 
 
-class CompactMetadata(Part, rename="camel"):
+class CompactMetadata(FormatObject, rename="camel"):
     """What a compaction did."""
 
     trigger: str | None = None
@@ -83,7 +83,7 @@ class CompactBoundary(SystemEntry, tag="compact_boundary"):
     compact_metadata: CompactMetadata | None = None
 
 
-class MicrocompactMetadata(Part, rename="camel"):
+class MicrocompactMetadata(FormatObject, rename="camel"):
     """What was cleared."""
 
     trigger: str | None = None
@@ -130,7 +130,7 @@ class StopHookSummary(SystemEntry, tag="stop_hook_summary"):
     """[2.1.170+]"""
 
 
-class RetryError(Part, rename="camel"):
+class RetryError(FormatObject, rename="camel"):
     """Why a request failed; empty or only `cause` in old versions."""
 
     message: str | None = None
@@ -164,7 +164,7 @@ class ApiError(SystemEntry, tag="api_error"):
     """[2.1.325+] `request_retry` or `connection_retry`."""
 
 
-class CommandRun(Part, rename="camel"):
+class CommandRun(FormatObject, rename="camel"):
     """A slash command."""
 
     command: str | None = None

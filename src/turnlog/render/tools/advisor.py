@@ -4,37 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnlog.render.card import Plain, Text
-from turnlog.render.figures import dollars
-from turnlog.render.tools.anything import results
-from turnlog.render.tools.work import Parts, Sections, Work
-from turnlog.render.values import fields, line, text
+from turnlog.render.card import PlainSection, TextSection
+from turnlog.render.figures import format_cost_usd
+from turnlog.render.tools.anything import show_result
+from turnlog.render.tools.work import CardParts, CardSource, SectionList
+from turnlog.render.values import pick_text, to_dict, to_short_line
 from turnlog.session.messages import Message
-from turnlog.session.usage.usage import context_of, separate_requests
+from turnlog.session.usage.usage import list_separate_requests, sum_context_tokens
 
-_SEALED = "The advice is encrypted: only the API can read it."
+_SEALED_TEXT = "The advice is encrypted: only the API can read it."
 
 
-def advisor(work: Work) -> Parts:
+def build_advisor_parts(work: CardSource) -> CardParts:
     """What the advisor said, who it is and what it cost."""
-    return Parts(work.name, (), _advice(work), work.request_figures)
+    return CardParts(work.name, (), _show_advice(work), work.request_figures)
 
 
-def _advice(work: Work) -> Sections:
+def _show_advice(work: CardSource) -> SectionList:
     if work.outcome == "unanswered":
         return ()
-    said = fields(work.detail.result)
-    if code := text(said.get("error_code")):
-        return (Plain(code, "", "error"),)
-    if advice := text(said.get("text")):
-        return (Text(advice),)
-    return (Plain(_SEALED, "", "note"),) if "encrypted_content" in said else results(work)
+    said = to_dict(work.detail.result)
+    if code := pick_text(said.get("error_code")):
+        return (PlainSection(code, "", "error"),)
+    if advice := pick_text(said.get("text")):
+        return (TextSection(advice),)
+    return (PlainSection(_SEALED_TEXT, "", "note"),) if "encrypted_content" in said else show_result(work)
 
 
-def advisor_figures(message: Message) -> Iterator[tuple[str, ...]]:
+def iter_advisor_figures(message: Message) -> Iterator[tuple[str, ...]]:
     """Model, tokens and cost of the advisor's answers, in the order in which it was asked."""
-    for request in separate_requests(message):
+    for request in list_separate_requests(message):
         if request.kind == "advisor_message":
-            used, usd = request.tokens, request.cost(message.started).usd
-            figures = (f"{context_of(used):,} in", f"{used.output:,} out", dollars(usd))
-            yield line(request.model or "", 40), *figures
+            used, usd = request.tokens, request.compute_cost(message.started_at).usd
+            figures = (f"{sum_context_tokens(used):,} in", f"{used.output:,} out", format_cost_usd(usd))
+            yield to_short_line(request.model or "", 40), *figures

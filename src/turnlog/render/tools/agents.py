@@ -6,128 +6,142 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from turnlog.render.card import Agent, Code, Fields, Plain, Section, Text, Tree
-from turnlog.render.tools.anything import asked as asked_anyhow
-from turnlog.render.tools.anything import results, worded
-from turnlog.render.tools.work import Parts, Sections, Work, settled
-from turnlog.render.values import fields, line, number, objects, parsed, text
-from turnlog.session.clock import milliseconds
+from turnlog.render.card import (
+    AgentSection,
+    CodeSection,
+    FieldsSection,
+    PlainSection,
+    Section,
+    TextSection,
+    TreeSection,
+)
+from turnlog.render.tools.anything import guess_text_section, show_result
+from turnlog.render.tools.anything import show_input as asked_anyhow
+from turnlog.render.tools.work import CardParts, CardSource, SectionList, show_outcome
+from turnlog.render.values import parse_json_value, pick_text, to_count, to_dict, to_dict_list, to_short_line
+from turnlog.session.clock import to_epoch_milliseconds
 
-_ID = re.compile(r"\bagent(?:Id|_id): ?([\w@.-]{1,80})")
-_OWN = re.compile(r"\A\s*(?:agentId: |<usage>|<tools-used-before-summary>)")
-_LAUNCHED = re.compile(r"\A\s*(?:Async agent launched|Spawned successfully)")
+_AGENT_ID = re.compile(r"\bagent(?:Id|_id): ?([\w@.-]{1,80})")
+_CLIENT_NOTE = re.compile(r"\A\s*(?:agentId: |<usage>|<tools-used-before-summary>)")
+_LAUNCHED_TEXT = re.compile(r"\A\s*(?:Async agent launched|Spawned successfully)")
 
 
-def agent(work: Work) -> Parts:
+def build_agent_parts(work: CardSource) -> CardParts:
     """Task and Agent."""
-    given, record = work.given, work.record
-    agent_id = _agent_id(work)
-    prompt = text(given.get("prompt"), record.get("prompt"))
-    kind = text(given.get("subagent_type"), record.get("agentType"), work.helper.type if work.helper else "")
-    description = text(given.get("description"), record.get("description"))
-    asked: list[Section] = [_prose(prompt, "Prompt")] if prompt else list(asked_anyhow(work.detail.input))
-    who = [_who(work, agent_id, kind, description)] if agent_id else []
-    badges = [line(kind, 40)] if kind else []
+    given, record = work.input_fields, work.record
+    agent_id = _find_agent_id(work)
+    prompt = pick_text(given.get("prompt"), record.get("prompt"))
+    kind = pick_text(given.get("subagent_type"), record.get("agentType"), work.helper.type if work.helper else "")
+    description = pick_text(given.get("description"), record.get("description"))
+    asked: list[Section] = [_to_text_section(prompt, "Prompt")] if prompt else list(asked_anyhow(work.detail.input))
+    who = [_build_agent_section(work, agent_id, kind, description)] if agent_id else []
+    badges = [to_short_line(kind, 40)] if kind else []
     if work.outcome == "launched" or given.get("run_in_background") is True:
         badges.append("in background")
-    if model := text(given.get("model"), record.get("resolvedModel")):
-        badges.append(line(model, 40))
-    title = line(description or prompt or kind)
-    return Parts(title, asked, [*who, *settled(work, _reported)], badges, agent_id)
+    if model := pick_text(given.get("model"), record.get("resolvedModel")):
+        badges.append(to_short_line(model, 40))
+    title = to_short_line(description or prompt or kind)
+    return CardParts(title, asked, [*who, *show_outcome(work, _show_report)], badges, agent_id)
 
 
-def _agent_id(work: Work) -> str | None:
-    recorded = text(work.record.get("agentId"), work.record.get("agent_id"))
+def _find_agent_id(work: CardSource) -> str | None:
+    recorded = pick_text(work.record.get("agentId"), work.record.get("agent_id"))
     if recorded or work.helper:
         return recorded or (work.helper.agent_id if work.helper else None)
-    told = _ID.search(work.words)
+    told = _AGENT_ID.search(work.words)
     return told[1] if told else None
 
 
-def _who(work: Work, agent_id: str, kind: str, description: str) -> Agent:
+def _build_agent_section(work: CardSource, agent_id: str, kind: str, description: str) -> AgentSection:
     record, helper = work.record, work.helper
-    calls, tokens = number(record.get("totalToolUseCount")), number(record.get("totalTokens"))
-    duration = number(record.get("totalDurationMs"))
+    calls, tokens = to_count(record.get("totalToolUseCount")), to_count(record.get("totalTokens"))
+    duration = to_count(record.get("totalDurationMs"))
     if helper is not None:
         calls = helper.calls if calls is None else calls
         tokens = helper.input + helper.output if tokens is None else tokens
-        began, ended = milliseconds(helper.started), milliseconds(helper.ended)
+        began, ended = to_epoch_milliseconds(helper.started), to_epoch_milliseconds(helper.ended)
         if duration is None and began is not None and ended is not None:
-            duration = number(ended - began)
-    return Agent(agent_id, line(kind), line(description), calls, tokens, duration)
+            duration = to_count(ended - began)
+    return AgentSection(agent_id, to_short_line(kind), to_short_line(description), calls, tokens, duration)
 
 
-def _reported(work: Work) -> Sections:
+def _show_report(work: CardSource) -> SectionList:
     """The report without what the client adds for the model."""
     content = work.record.get("content") or work.detail.result
-    texts = [content] if isinstance(content, str) else [text(block.get("text")) for block in objects(content)]
-    report = "\n\n".join(words.strip() for words in texts if words.strip() and not _OWN.match(words))
+    texts = [content] if isinstance(content, str) else [pick_text(block.get("text")) for block in to_dict_list(content)]
+    report = "\n\n".join(words.strip() for words in texts if words.strip() and not _CLIENT_NOTE.match(words))
     if not report:
-        return () if texts else results(work)
-    if work.outcome == "launched" or _LAUNCHED.match(report):
-        path = text(work.record.get("outputFile"))
-        return (Plain(f"It works on in the background{f'; its output goes to {path}' if path else ''}.", "", "note"),)
-    return (_prose(report, "Report"),)
+        return () if texts else show_result(work)
+    if work.outcome == "launched" or _LAUNCHED_TEXT.match(report):
+        path = pick_text(work.record.get("outputFile"))
+        return (
+            PlainSection(f"It works on in the background{f'; its output goes to {path}' if path else ''}.", "", "note"),
+        )
+    return (_to_text_section(report, "Report"),)
 
 
-def _prose(words: str, title: str) -> Section:
-    found = parsed(words)
-    return Text(words, title) if found is None else Tree(found, title)
+def _to_text_section(words: str, title: str) -> Section:
+    found = parse_json_value(words)
+    return TextSection(words, title) if found is None else TreeSection(found, title)
 
 
 # -- between agents
 
 
-def message(work: Work) -> Parts:
+def build_message_parts(work: CardSource) -> CardParts:
     """SendMessage."""
-    given = work.given
-    receiver = text(given.get("to"), given.get("recipient"), given.get("agentId"))
+    given = work.input_fields
+    receiver = pick_text(given.get("to"), given.get("recipient"), given.get("agentId"))
     raw = given.get("message", given.get("content"))
-    words = text(raw, given.get("content"))
-    summary = text(given.get("summary")) or words
-    asked: list[Section] = [_prose(words, "Message")] if words else list(asked_anyhow(given))
-    title = f"to {receiver}: {summary}" if receiver else summary or text(given.get("type"))
-    return Parts(line(title), asked, settled(work, said))
+    words = pick_text(raw, given.get("content"))
+    summary = pick_text(given.get("summary")) or words
+    asked: list[Section] = [_to_text_section(words, "Message")] if words else list(asked_anyhow(given))
+    title = f"to {receiver}: {summary}" if receiver else summary or pick_text(given.get("type"))
+    return CardParts(to_short_line(title), asked, show_outcome(work, show_sentence))
 
 
-def said(work: Work) -> Sections:
+def show_sentence(work: CardSource) -> SectionList:
     """A result that is one sentence in a record."""
-    told = fields(work.detail.structured) or fields(parsed(work.words))
-    words = text(told.get("message"), told.get("summary"))
-    return (worded(words),) if words else results(work)
+    told = to_dict(work.detail.structured) or to_dict(parse_json_value(work.words))
+    words = pick_text(told.get("message"), told.get("summary"))
+    return (guess_text_section(words),) if words else show_result(work)
 
 
-def workflow(work: Work) -> Parts:
+def build_workflow_parts(work: CardSource) -> CardParts:
     """Workflow: a script that starts agents."""
-    given, record = work.given, work.record
-    script = text(given.get("script"))
-    asked: list[Section] = [Code(script, "javascript")] if script else []
+    given, record = work.input_fields, work.record
+    script = pick_text(given.get("script"))
+    asked: list[Section] = [CodeSection(script, "javascript")] if script else []
     rest: Any = {name: value for name, value in given.items() if name != "script"}
     asked += asked_anyhow(rest)
-    title = text(given.get("title"), given.get("name"), record.get("workflowName"), given.get("description"), script)
-    return Parts(line(title), asked, settled(work, lambda work: list(_run(work))), _status(work))
+    title = pick_text(
+        given.get("title"), given.get("name"), record.get("workflowName"), given.get("description"), script
+    )
+    return CardParts(
+        to_short_line(title), asked, show_outcome(work, lambda work: list(_show_run(work))), _list_status_badges(work)
+    )
 
 
-def _run(work: Work) -> Iterator[Section]:
+def _show_run(work: CardSource) -> Iterator[Section]:
     names = ("summary", "runId", "taskId", "scriptPath", "transcriptDir", "warning", "error")
-    found = tuple((name, text(work.record.get(name))) for name in names if text(work.record.get(name)))
+    found = tuple((name, pick_text(work.record.get(name))) for name in names if pick_text(work.record.get(name)))
     if found:
-        yield Fields(found)
+        yield FieldsSection(found)
     else:
-        yield from results(work)
+        yield from show_result(work)
 
 
-def _status(work: Work) -> list[str]:
-    launched = "launched" in text(work.record.get("status")) or work.outcome == "launched"
+def _list_status_badges(work: CardSource) -> list[str]:
+    launched = "launched" in pick_text(work.record.get("status")) or work.outcome == "launched"
     return ["in background"] if launched else []
 
 
-def skill(work: Work) -> Parts:
+def build_skill_parts(work: CardSource) -> CardParts:
     """Skill and SlashCommand."""
-    given = work.given
-    name = text(given.get("skill"), given.get("command"), given.get("name"))
-    words = text(given.get("args"))
-    asked = [worded(words, "Arguments")] if words else []
+    given = work.input_fields
+    name = pick_text(given.get("skill"), given.get("command"), given.get("name"))
+    words = pick_text(given.get("args"))
+    asked = [guess_text_section(words, "Arguments")] if words else []
     if not name:
         asked = list(asked_anyhow(work.detail.input))
-    return Parts(line(f"{name} {words}"), asked, settled(work, results))
+    return CardParts(to_short_line(f"{name} {words}"), asked, show_outcome(work, show_result))

@@ -5,132 +5,158 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from turnlog.render.card import Code, Fields, Link, Picture, Plain, Section, Text, Tree
-from turnlog.render.pictures import pictured
-from turnlog.render.tools.work import Parts, Sections, Work, settled
-from turnlog.render.values import SHORT, fields, is_markdown, line, parsed, rows, scalar, text
+from turnlog.render.card import (
+    CodeSection,
+    FieldsSection,
+    LinkSection,
+    Picture,
+    PlainSection,
+    Section,
+    TextSection,
+    TreeSection,
+)
+from turnlog.render.pictures import to_picture
+from turnlog.render.tools.work import CardParts, CardSource, SectionList, show_outcome
+from turnlog.render.values import (
+    MAX_LINE_CHARS,
+    format_scalar,
+    is_markdown,
+    parse_json_value,
+    pick_text,
+    to_dict,
+    to_list,
+    to_short_line,
+)
 
-_MOST_FIELDS = 40
+_MAX_FIELDS = 40
 # The fields that say best what a call is about, in this order.
-_TELLING = (
+_TELLING_FIELDS = (
     "command", "file_path", "notebook_path", "pattern", "url", "uri", "query", "subject", "title", "description",
     "skill", "plan", "message", "prompt", "name", "path", "reason", "text",
 )  # fmt: skip
 
 
-def anything(work: Work) -> Parts:
+def build_generic_parts(work: CardSource) -> CardParts:
     """Any tool."""
-    return Parts(gist(work.detail.input), asked(work.detail.input), settled(work, results))
+    return CardParts(describe_input(work.detail.input), show_input(work.detail.input), show_outcome(work, show_result))
 
 
-def mcp(work: Work) -> Parts:
+def build_mcp_parts(work: CardSource) -> CardParts:
     """A tool of an MCP server: `mcp__server__tool`."""
     _, _, rest = work.name.partition("__")
     server, _, tool = rest.rpartition("__")
     words = f"{server} › {tool}" if server else rest
-    about = gist(work.detail.input)
-    title = line(f"{words}: {about}" if about else words)
-    return Parts(title, asked(work.detail.input), settled(work, results))
+    about = describe_input(work.detail.input)
+    title = to_short_line(f"{words}: {about}" if about else words)
+    return CardParts(title, show_input(work.detail.input), show_outcome(work, show_result))
 
 
-def gist(given: Any) -> str:
+def describe_input(given: Any) -> str:
     """What a call was about, on one line: its most telling field, else all that are short."""
-    known = fields(given)
+    known = to_dict(given)
     if not known:
-        return line(scalar(given)) if given and not isinstance(given, dict | list) else ""
-    if found := text(*(known.get(name) for name in _TELLING)):
-        return line(found)
+        return to_short_line(format_scalar(given)) if given and not isinstance(given, dict | list) else ""
+    if found := pick_text(*(known.get(name) for name in _TELLING_FIELDS)):
+        return to_short_line(found)
     short = [(name, value) for name, value in known.items() if not isinstance(value, dict | list)]
-    return line(", ".join(f"{line(name, 40)} {line(scalar(value), 60)}" for name, value in short[:8]))
+    return to_short_line(
+        ", ".join(f"{to_short_line(name, 40)} {to_short_line(format_scalar(value), 60)}" for name, value in short[:8])
+    )
 
 
-def asked(given: Any) -> Sections:
+def show_input(given: Any) -> SectionList:
     """What a tool was given."""
     if given is None or given == {}:
         return ()
-    if not isinstance(given, dict) or len(given) > _MOST_FIELDS:
-        return (Tree(given),)
-    short = tuple((name, scalar(value)) for name, value in given.items() if _is_short(value))
+    if not isinstance(given, dict) or len(given) > _MAX_FIELDS:
+        return (TreeSection(given),)
+    short = tuple((name, format_scalar(value)) for name, value in given.items() if _is_short(value))
     long = [(name, value) for name, value in given.items() if isinstance(value, str) and not _is_short(value)]
     deep = {name: value for name, value in given.items() if isinstance(value, dict | list)}
-    found: list[Section] = [Fields(short)] if short else []
-    found += [worded(value, name) for name, value in long]
-    return [*found, Tree(deep)] if deep else found
+    found: list[Section] = [FieldsSection(short)] if short else []
+    found += [guess_text_section(value, name) for name, value in long]
+    return [*found, TreeSection(deep)] if deep else found
 
 
 def _is_short(value: object) -> bool:
     if isinstance(value, str):
-        return len(value) <= SHORT and "\n" not in value
+        return len(value) <= MAX_LINE_CHARS and "\n" not in value
     return not isinstance(value, dict | list)
 
 
-def worded(words: str, title: str = "") -> Section:
+def guess_text_section(words: str, title: str = "") -> Section:
     """A text of unknown form: JSON as a tree, Markdown as such, anything else as it is."""
-    found = parsed(words)
+    found = parse_json_value(words)
     if found is not None:
-        return Tree(found, title)
-    return Text(words, title) if is_markdown(words) else Plain(words, title)
+        return TreeSection(found, title)
+    return TextSection(words, title) if is_markdown(words) else PlainSection(words, title)
 
 
-def results(work: Work) -> Sections:
+def show_result(work: CardSource) -> SectionList:
     """A result of unknown form, block by block."""
     result = work.detail.result
     if isinstance(result, str):
-        found = [worded(work.words)] if work.words.strip() else []
+        found = [guess_text_section(work.words)] if work.words.strip() else []
     elif isinstance(result, list):
-        found = list(_blocks(result, list(work.pictures)))
+        found = list(_show_blocks(result, list(work.pictures)))
     else:
-        found = [Tree(result)] if result is not None else []
+        found = [TreeSection(result)] if result is not None else []
     found += [picture for picture in work.pictures if picture not in found]
     if not found and isinstance(work.detail.structured, dict | list) and work.detail.structured:
-        found = [Tree(work.detail.structured)]
+        found = [TreeSection(work.detail.structured)]
     return found
 
 
-def _blocks(blocks: list[Any], pictures: list[Picture]) -> Iterator[Section]:
+def _show_blocks(blocks: list[Any], pictures: list[Picture]) -> Iterator[Section]:
     for block in blocks:
-        words = text(fields(block).get("text"))
-        kind = fields(block).get("type")
+        words = pick_text(to_dict(block).get("text"))
+        kind = to_dict(block).get("type")
         if kind == "text" and words:
-            yield worded(words)
-        elif pictured(block) is not None:
-            yield pictures.pop(0) if pictures else Plain(f"[{kind}]", tone="note")
-        elif kind == "resource" and (resource := fields(fields(block).get("resource"))):
-            yield from _resource(resource)
+            yield guess_text_section(words)
+        elif to_picture(block) is not None:
+            yield pictures.pop(0) if pictures else PlainSection(f"[{kind}]", tone="note")
+        elif kind == "resource" and (resource := to_dict(to_dict(block).get("resource"))):
+            yield from _show_resource(resource)
         elif kind == "resource_link":
-            yield Link(text(block.get("uri")), text(block.get("title"), block.get("name")))
+            yield LinkSection(pick_text(block.get("uri")), pick_text(block.get("title"), block.get("name")))
         elif kind != "text":
-            yield Tree(block)
+            yield TreeSection(block)
 
 
-def _resource(resource: dict[str, Any]) -> Iterator[Section]:
-    uri = text(resource.get("uri"))
+def _show_resource(resource: dict[str, Any]) -> Iterator[Section]:
+    uri = pick_text(resource.get("uri"))
     if uri:
-        yield Link(uri, text(resource.get("name")))
-    if words := text(resource.get("text")):
-        yield worded(words) if parsed(words) is not None else Code(words, uri)
+        yield LinkSection(uri, pick_text(resource.get("name")))
+    if words := pick_text(resource.get("text")):
+        yield guess_text_section(words) if parse_json_value(words) is not None else CodeSection(words, uri)
 
 
-def resources(work: Work) -> Parts:
+def build_resource_list_parts(work: CardSource) -> CardParts:
     """ListMcpResourcesTool: what servers have to offer."""
 
-    def shown(work: Work) -> Sections:
-        found = [fields(item) for item in rows(work.detail.structured)]
+    def shown(work: CardSource) -> SectionList:
+        found = [to_dict(item) for item in to_list(work.detail.structured)]
         links = [
-            Link(text(item.get("uri")), text(item.get("name")), text(item.get("description")))
+            LinkSection(pick_text(item.get("uri")), pick_text(item.get("name")), pick_text(item.get("description")))
             for item in found
-            if text(item.get("uri"))
+            if pick_text(item.get("uri"))
         ]
-        return links or results(work)
+        return links or show_result(work)
 
-    return Parts(line(text(work.given.get("server")) or "all servers"), (), settled(work, shown))
+    return CardParts(
+        to_short_line(pick_text(work.input_fields.get("server")) or "all servers"), (), show_outcome(work, shown)
+    )
 
 
-def resource(work: Work) -> Parts:
+def build_resource_parts(work: CardSource) -> CardParts:
     """ReadMcpResourceTool: one resource of a server."""
 
-    def shown(work: Work) -> Sections:
-        contents = [fields(item) for item in rows(work.record.get("contents"))]
-        return [section for item in contents for section in _resource(item)] or results(work)
+    def shown(work: CardSource) -> SectionList:
+        contents = [to_dict(item) for item in to_list(work.record.get("contents"))]
+        return [section for item in contents for section in _show_resource(item)] or show_result(work)
 
-    return Parts(line(f"{text(work.given.get('server'))} › {text(work.given.get('uri'))}"), (), settled(work, shown))
+    return CardParts(
+        to_short_line(f"{pick_text(work.input_fields.get('server'))} › {pick_text(work.input_fields.get('uri'))}"),
+        (),
+        show_outcome(work, shown),
+    )

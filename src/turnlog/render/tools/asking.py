@@ -5,84 +5,87 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from turnlog.render.card import Choice, Fields, Plain, Questions, Section, Tree
-from turnlog.render.tools.anything import asked as asked_anyhow
-from turnlog.render.tools.anything import results
-from turnlog.render.tools.work import Parts, Sections, Work, settled
-from turnlog.render.values import Json, fields, line, objects, scalar, strings, text
+from turnlog.render.card import FieldsSection, PlainSection, QuestionChoice, QuestionsSection, Section, TreeSection
+from turnlog.render.tools.anything import show_input as asked_anyhow
+from turnlog.render.tools.anything import show_result
+from turnlog.render.tools.work import CardParts, CardSource, SectionList, show_outcome
+from turnlog.render.values import Json, format_scalar, pick_text, to_dict, to_dict_list, to_short_line, to_string_list
 
-_PAIR = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
+_ANSWER_PAIR = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
 
 
-def questions(work: Work) -> Parts:
+def build_question_parts(work: CardSource) -> CardParts:
     """AskUserQuestion: what was asked, what there was to choose from, what was chosen."""
-    asked = objects(work.given.get("questions")) or objects(work.record.get("questions"))
-    if not asked and text(work.given.get("question")):
-        asked = [work.given]
-    answers = _answers(work)
-    choices = tuple(_choice(item, answers) for item in asked)
+    asked = to_dict_list(work.input_fields.get("questions")) or to_dict_list(work.record.get("questions"))
+    if not asked and pick_text(work.input_fields.get("question")):
+        asked = [work.input_fields]
+    answers = _read_answers(work)
+    choices = tuple(_build_choice(item, answers) for item in asked)
     title = choices[0].question if choices else ""
     if not choices:
-        return Parts(line(title), asked_anyhow(work.detail.input), settled(work, results))
+        return CardParts(to_short_line(title), asked_anyhow(work.detail.input), show_outcome(work, show_result))
     chosen = any(choice.answers for choice in choices)
-    notes = list(_notes(work.record.get("annotations")))
-    return Parts(
-        line(title),
-        (Questions(choices),),
-        settled(work, lambda work: notes if chosen else results(work)),
-        [line(", ".join(choices[0].answers), 60)] if len(choices) == 1 and choices[0].answers else [],
+    notes = list(_show_notes(work.record.get("annotations")))
+    return CardParts(
+        to_short_line(title),
+        (QuestionsSection(choices),),
+        show_outcome(work, lambda work: notes if chosen else show_result(work)),
+        [to_short_line(", ".join(choices[0].answers), 60)] if len(choices) == 1 and choices[0].answers else [],
     )
 
 
-def _answers(work: Work) -> Json:
+def _read_answers(work: CardSource) -> Json:
     """What was answered, by question."""
-    if recorded := fields(work.record.get("answers")):
+    if recorded := to_dict(work.record.get("answers")):
         return recorded
-    return dict(_PAIR.findall(work.words)) if work.outcome == "answered" else {}
+    return dict(_ANSWER_PAIR.findall(work.words)) if work.outcome == "answered" else {}
 
 
-def _choice(item: Json, answers: Json) -> Choice:
-    question = text(item.get("question"), item.get("header")) or "(no question)"
+def _build_choice(item: Json, answers: Json) -> QuestionChoice:
+    question = pick_text(item.get("question"), item.get("header")) or "(no question)"
     options = [
-        (text(option.get("label"), option.get("value")), text(option.get("description")))
-        for option in objects(item.get("options"))
+        (pick_text(option.get("label"), option.get("value")), pick_text(option.get("description")))
+        for option in to_dict_list(item.get("options"))
     ]
-    options += [(option, "") for option in strings(item.get("options"))]
-    told = answers.get(question, answers.get(text(item.get("header"))))
+    options += [(option, "") for option in to_string_list(item.get("options"))]
+    told = answers.get(question, answers.get(pick_text(item.get("header"))))
     labels = {label for label, _ in options}
-    return Choice(question, tuple(options), tuple(_chosen(told, labels)))
+    return QuestionChoice(question, tuple(options), tuple(_split_choices(told, labels)))
 
 
-def _chosen(told: Any, labels: set[str]) -> list[str]:
+def _split_choices(told: Any, labels: set[str]) -> list[str]:
     """Several choices stand as a list, or in one text between commas."""
     if isinstance(told, list):
-        return [scalar(item) for item in told if scalar(item)]
-    words = scalar(told) if told is not None else ""
+        return [format_scalar(item) for item in told if format_scalar(item)]
+    words = format_scalar(told) if told is not None else ""
     parts = [part.strip() for part in words.split(", ")]
     return parts if len(parts) > 1 and labels.issuperset(parts) else [words] if words else []
 
 
-def _notes(annotations: Any) -> list[Section]:
-    found = [(line(question), text(fields(note).get("notes"))) for question, note in fields(annotations).items()]
+def _show_notes(annotations: Any) -> list[Section]:
+    found = [
+        (to_short_line(question), pick_text(to_dict(note).get("notes")))
+        for question, note in to_dict(annotations).items()
+    ]
     rows = tuple((question, note) for question, note in found if note)
-    return [Fields(rows)] if rows else []
+    return [FieldsSection(rows)] if rows else []
 
 
-def files(work: Work) -> Parts:
+def build_user_file_parts(work: CardSource) -> CardParts:
     """SendUserFile: files for the person."""
-    names = strings(work.given.get("files")) or strings(work.given.get("attachments"))
-    title = text(work.given.get("caption")) or ", ".join(names)
-    asked = asked_anyhow({name: value for name, value in work.given.items() if name != "files"})
-    sent = (Fields(tuple(("file", name) for name in names)),) if names else ()
-    return Parts(line(title), (*sent, *asked), settled(work, results))
+    names = to_string_list(work.input_fields.get("files")) or to_string_list(work.input_fields.get("attachments"))
+    title = pick_text(work.input_fields.get("caption")) or ", ".join(names)
+    asked = asked_anyhow({name: value for name, value in work.input_fields.items() if name != "files"})
+    sent = (FieldsSection(tuple(("file", name) for name in names)),) if names else ()
+    return CardParts(to_short_line(title), (*sent, *asked), show_outcome(work, show_result))
 
 
-def structured(work: Work) -> Parts:
+def build_structured_parts(work: CardSource) -> CardParts:
     """StructuredOutput: the answer as data."""
     given = work.detail.input
-    asked: Sections = (Tree(given),) if isinstance(given, dict | list) else asked_anyhow(given)
-    return Parts("an answer as data", asked, settled(work, _short))
+    asked: SectionList = (TreeSection(given),) if isinstance(given, dict | list) else asked_anyhow(given)
+    return CardParts("an answer as data", asked, show_outcome(work, _show_short_result))
 
 
-def _short(work: Work) -> Sections:
-    return (Plain(line(work.words), "", "note"),) if work.words else ()
+def _show_short_result(work: CardSource) -> SectionList:
+    return (PlainSection(to_short_line(work.words), "", "note"),) if work.words else ()

@@ -7,69 +7,75 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from turnlog.render.card import Code, Plain, Section, Terminal, Text
-from turnlog.render.figures import count, size
-from turnlog.render.tools.anything import results
-from turnlog.render.tools.work import Parts, Sections, Work, settled
-from turnlog.render.values import Json, fields, line, number, objects, strings, text
-from turnlog.session.files.shown import Shown, shown_by_read
+from turnlog.render.card import CodeSection, PlainSection, Section, TerminalSection, TextSection
+from turnlog.render.figures import format_count, format_size
+from turnlog.render.tools.anything import show_result
+from turnlog.render.tools.work import CardParts, CardSource, SectionList, show_outcome
+from turnlog.render.values import Json, pick_text, to_count, to_dict, to_dict_list, to_short_line, to_string_list
+from turnlog.session.files.shown import ShownLines, parse_read_call
 
-_SAVED = "Its pages were saved as images"
+_SAVED_PAGES_TEXT = "Its pages were saved as images"
 
 
-def read(work: Work) -> Parts:
+def build_read_parts(work: CardSource) -> CardParts:
     """Read and NotebookRead."""
-    path = work.path("file_path", "notebook_path", "path")
-    found = shown_by_read(work.detail) if work.outcome == "answered" else None
-    file = fields(work.record.get("file"))
-    answered = settled(work, lambda work: _shown(work, found, file, path))
-    return Parts(work.titled(path), (), answered, list(_badges(work, found, file)))
+    path = work.find_path("file_path", "notebook_path", "path")
+    found = parse_read_call(work.detail) if work.outcome == "answered" else None
+    file = to_dict(work.record.get("file"))
+    answered = show_outcome(work, lambda work: _show_file(work, found, file, path))
+    return CardParts(work.to_title(path), (), answered, list(_iter_badges(work, found, file)))
 
 
-def _shown(work: Work, found: Shown | None, file: Json, path: str) -> Sections:
-    name = path or text(file.get("filePath"))
+def _show_file(work: CardSource, found: ShownLines | None, file: Json, path: str) -> SectionList:
+    name = path or pick_text(file.get("filePath"))
     if found is not None:
-        return (Code(found.text, name, "", found.first),) if found.text else (Plain("The file is empty.", "", "note"),)
+        return (
+            (CodeSection(found.text, name, "", found.first),)
+            if found.text
+            else (PlainSection("The file is empty.", "", "note"),)
+        )
     if work.record.get("type") == "notebook":
-        return list(_cells(objects(file.get("cells")))) or results(work)
+        return list(_iter_cells(to_dict_list(file.get("cells")))) or show_result(work)
     if work.pictures:
         return [replace(picture, name=picture.name or name) for picture in work.pictures]
     if work.record.get("type") == "parts":
-        return (Plain(f"{_SAVED} in {text(file.get('outputDir'))}", "", "note"),)
+        return (PlainSection(f"{_SAVED_PAGES_TEXT} in {pick_text(file.get('outputDir'))}", "", "note"),)
     if work.record or not isinstance(work.detail.result, str) or not work.words:
-        return results(work)
-    return (Code(work.words, name),)
+        return show_result(work)
+    return (CodeSection(work.words, name),)
 
 
-def _badges(work: Work, found: Shown | None, file: Json) -> Iterator[str]:
+def _iter_badges(work: CardSource, found: ShownLines | None, file: Json) -> Iterator[str]:
     if found is not None and found.text:
         lines = found.text.removesuffix("\n").count("\n") + 1
         partly = found.total is not None and not found.is_whole and lines < found.total
         yield (
-            f"lines {found.first:,}–{found.first + lines - 1:,} of {found.total:,}" if partly else count(lines, "line")
+            f"lines {found.first:,}–{found.first + lines - 1:,} of {found.total:,}"
+            if partly
+            else format_count(lines, "line")
         )
     if work.record.get("type") == "notebook":
-        yield count(len(objects(file.get("cells"))), "cell")
-    if octets := number(file.get("originalSize")):
-        yield size(octets)
-    if pages := text(work.given.get("pages")):
-        yield line(f"pages {pages}", 40)
+        yield format_count(len(to_dict_list(file.get("cells"))), "cell")
+    if octets := to_count(file.get("originalSize")):
+        yield format_size(octets)
+    if pages := pick_text(work.input_fields.get("pages")):
+        yield to_short_line(f"pages {pages}", 40)
 
 
-def _cells(cells: list[Json]) -> Iterator[Section]:
+def _iter_cells(cells: list[Json]) -> Iterator[Section]:
     """The cells of a notebook with what they printed."""
     for place, cell in enumerate(cells):
-        source = joined(cell.get("source"))
-        name = line(text(cell.get("cell_id"), cell.get("id")) or f"cell {place + 1}", 60)
-        if text(cell.get("cellType"), cell.get("cell_type")) == "markdown":
-            yield Text(source, name)
+        source = join_cell_source(cell.get("source"))
+        name = to_short_line(pick_text(cell.get("cell_id"), cell.get("id")) or f"cell {place + 1}", 60)
+        if pick_text(cell.get("cellType"), cell.get("cell_type")) == "markdown":
+            yield TextSection(source, name)
         else:
-            yield Code(source, line(text(cell.get("language")) or "python", 40), name)
-        for output in objects(cell.get("outputs")):
-            if words := joined(output.get("text")):
-                yield Terminal(words, "error" if output.get("output_type") == "error" else "output")
+            yield CodeSection(source, to_short_line(pick_text(cell.get("language")) or "python", 40), name)
+        for output in to_dict_list(cell.get("outputs")):
+            if words := join_cell_source(output.get("text")):
+                yield TerminalSection(words, "error" if output.get("output_type") == "error" else "output")
 
 
-def joined(source: Any) -> str:
+def join_cell_source(source: Any) -> str:
     """The text of a cell, which may stand there as a list of lines."""
-    return "".join(strings(source)) if isinstance(source, list) else text(source)
+    return "".join(to_string_list(source)) if isinstance(source, list) else pick_text(source)

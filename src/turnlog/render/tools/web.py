@@ -6,94 +6,114 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from turnlog.render.card import Fields, Link, Plain, Section, Text, Tree
-from turnlog.render.figures import count, size
-from turnlog.render.tools.anything import results
-from turnlog.render.tools.work import Parts, Sections, Work, settled
-from turnlog.render.values import Json, fields, line, number, objects, parsed, rows, scalar, strings, text
+from turnlog.render.card import FieldsSection, LinkSection, PlainSection, Section, TextSection, TreeSection
+from turnlog.render.figures import format_count, format_size
+from turnlog.render.tools.anything import show_result
+from turnlog.render.tools.work import CardParts, CardSource, SectionList, show_outcome
+from turnlog.render.values import (
+    Json,
+    format_scalar,
+    parse_json_value,
+    pick_text,
+    to_count,
+    to_dict,
+    to_dict_list,
+    to_list,
+    to_short_line,
+    to_string_list,
+)
 
-_LINKS = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
-_HEAD = re.compile(r'\AWeb search results for query: ".*?"\n*', re.DOTALL)
-_REMINDER = "REMINDER: You MUST include the sources above"
+_LINKS_LINE = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
+_RESULTS_HEAD = re.compile(r'\AWeb search results for query: ".*?"\n*', re.DOTALL)
+_REMINDER_TEXT = "REMINDER: You MUST include the sources above"
 
 
-def fetch(work: Work) -> Parts:
+def build_web_fetch_parts(work: CardSource) -> CardParts:
     """WebFetch: an address, and what a model made of the page."""
-    url, prompt = text(work.given.get("url")), text(work.given.get("prompt"))
-    asked: list[Section] = [Link(url)] if url else []
+    url, prompt = pick_text(work.input_fields.get("url")), pick_text(work.input_fields.get("prompt"))
+    asked: list[Section] = [LinkSection(url)] if url else []
     if prompt:
-        asked.append(Plain(prompt, "Question") if parsed(prompt) is None else Tree(parsed(prompt), "Question"))
-    return Parts(line(url), asked, settled(work, _page), list(_badges(work.record)))
+        asked.append(
+            PlainSection(prompt, "Question")
+            if parse_json_value(prompt) is None
+            else TreeSection(parse_json_value(prompt), "Question")
+        )
+    return CardParts(to_short_line(url), asked, show_outcome(work, _show_page), list(_iter_badges(work.record)))
 
 
-def _page(work: Work) -> Sections:
-    words = text(work.record.get("result"), work.words)
-    if not words or parsed(words) is not None:
-        return results(work)
-    return (Text(words),)
+def _show_page(work: CardSource) -> SectionList:
+    words = pick_text(work.record.get("result"), work.words)
+    if not words or parse_json_value(words) is not None:
+        return show_result(work)
+    return (TextSection(words),)
 
 
-def _badges(record: Json) -> Iterator[str]:
-    if (code := number(record.get("code"))) is not None:
-        yield line(f"{code} {text(record.get('codeText'))}", 40)
-    if octets := number(record.get("bytes")):
-        yield size(octets)
+def _iter_badges(record: Json) -> Iterator[str]:
+    if (code := to_count(record.get("code"))) is not None:
+        yield to_short_line(f"{code} {pick_text(record.get('codeText'))}", 40)
+    if octets := to_count(record.get("bytes")):
+        yield format_size(octets)
 
 
-def search(work: Work) -> Parts:
+def build_web_search_parts(work: CardSource) -> CardParts:
     """WebSearch: a query, the pages that were found, and what a model says about them."""
-    given = work.given
-    limits = [(name, ", ".join(strings(given.get(name)))) for name in ("allowed_domains", "blocked_domains")]
-    asked = [Fields(tuple((name.replace("_", " "), line(value)) for name, value in limits if value))]
-    found = settled(work, _found)
-    pages = sum(isinstance(section, Link) for section in found)
-    badges = [count(pages, "page")] if pages else []
-    return Parts(line(text(given.get("query"))), asked if asked[0].rows else (), found, badges)
+    given = work.input_fields
+    limits = [(name, ", ".join(to_string_list(given.get(name)))) for name in ("allowed_domains", "blocked_domains")]
+    asked = [FieldsSection(tuple((name.replace("_", " "), to_short_line(value)) for name, value in limits if value))]
+    found = show_outcome(work, _show_found_pages)
+    pages = sum(isinstance(section, LinkSection) for section in found)
+    badges = [format_count(pages, "page")] if pages else []
+    return CardParts(to_short_line(pick_text(given.get("query"))), asked if asked[0].rows else (), found, badges)
 
 
-def _found(work: Work) -> Sections:
-    recorded = rows(work.record.get("results"))
-    found = [section for item in recorded for section in _results(item)] or list(_told(work.words))
-    return found or results(work)
+def _show_found_pages(work: CardSource) -> SectionList:
+    recorded = to_list(work.record.get("results"))
+    found = [section for item in recorded for section in _show_results(item)] or list(_show_text_results(work.words))
+    return found or show_result(work)
 
 
-def _results(item: Any) -> Iterator[Section]:
+def _show_results(item: Any) -> Iterator[Section]:
     if isinstance(item, str) and item.strip():
-        found = parsed(item)
-        yield Text(item.strip()) if found is None else Tree(found)
-    for page in objects(fields(item).get("content")):
-        if url := text(page.get("url")):
-            yield Link(url, text(page.get("title")), text(page.get("snippet")))
+        found = parse_json_value(item)
+        yield TextSection(item.strip()) if found is None else TreeSection(found)
+    for page in to_dict_list(to_dict(item).get("content")):
+        if url := pick_text(page.get("url")):
+            yield LinkSection(url, pick_text(page.get("title")), pick_text(page.get("snippet")))
 
 
-def _told(words: str) -> Iterator[Section]:
+def _show_text_results(words: str) -> Iterator[Section]:
     """The same from the text of the result, where links stand as JSON on a line."""
-    links = [page for found in _LINKS.findall(words) for page in objects(parsed(found))]
+    links = [page for found in _LINKS_LINE.findall(words) for page in to_dict_list(parse_json_value(found))]
     for page in links:
-        if url := text(page.get("url")):
-            yield Link(url, text(page.get("title")))
+        if url := pick_text(page.get("url")):
+            yield LinkSection(url, pick_text(page.get("title")))
     if links:
-        rest = _LINKS.sub("", _HEAD.sub("", words)).partition(_REMINDER)[0].strip()
+        rest = _LINKS_LINE.sub("", _RESULTS_HEAD.sub("", words)).partition(_REMINDER_TEXT)[0].strip()
         if rest:
-            yield Text(rest)
+            yield TextSection(rest)
 
 
-def _unsealed(work: Work) -> Sections:
+def _show_unsealed_result(work: CardSource) -> SectionList:
     """A result without what only the API can read."""
-    known = fields(work.detail.result)
+    known = to_dict(work.detail.result)
     if "encrypted_content" not in known:
-        return results(work)
-    return (Plain("The result is encrypted: only the API can read it.", text(known.get("type")), "note"),)
+        return show_result(work)
+    return (PlainSection("The result is encrypted: only the API can read it.", pick_text(known.get("type")), "note"),)
 
 
-def served(work: Work) -> Parts:
+def build_served_parts(work: CardSource) -> CardParts:
     """A tool that the API itself carries out: web_search, web_fetch, code_execution and others."""
-    title = text(*(work.given.get(name) for name in ("query", "url", "code", "command"))) or work.name
-    pages = [page for page in objects(work.detail.result) if text(page.get("url"))]
+    title = pick_text(*(work.input_fields.get(name) for name in ("query", "url", "code", "command"))) or work.name
+    pages = [page for page in to_dict_list(work.detail.result) if pick_text(page.get("url"))]
     if pages:
-        links = [Link(text(page.get("url")), text(page.get("title")), text(page.get("page_age"))) for page in pages]
-        return Parts(line(title), (), links, [count(len(links), "page")])
-    code = text(fields(work.detail.result).get("error_code"))
-    answered: Sections = (Plain(code, "", "error"),) if code else settled(work, _unsealed)
-    short = tuple((name, line(scalar(value))) for name, value in work.given.items() if scalar(value))
-    return Parts(line(title), (Fields(short),) if short else (), answered)
+        links = [
+            LinkSection(pick_text(page.get("url")), pick_text(page.get("title")), pick_text(page.get("page_age")))
+            for page in pages
+        ]
+        return CardParts(to_short_line(title), (), links, [format_count(len(links), "page")])
+    code = pick_text(to_dict(work.detail.result).get("error_code"))
+    answered: SectionList = (PlainSection(code, "", "error"),) if code else show_outcome(work, _show_unsealed_result)
+    short = tuple(
+        (name, to_short_line(format_scalar(value))) for name, value in work.input_fields.items() if format_scalar(value)
+    )
+    return CardParts(to_short_line(title), (FieldsSection(short),) if short else (), answered)

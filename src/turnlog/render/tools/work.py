@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from turnlog.render.card import Picture, Plain, Section, Tree
-from turnlog.render.values import Json, fields, inside, line, parsed, text
-from turnlog.session.calls import Detail
-from turnlog.session.failures import plain
-from turnlog.session.timeline.timeline import Helper
+from turnlog.render.card import Picture, PlainSection, Section, TreeSection
+from turnlog.render.values import Json, parse_json_value, pick_text, strip_working_folder, to_dict, to_short_line
+from turnlog.session.calls import CallDetail
+from turnlog.session.failures import to_result_text
+from turnlog.session.timeline.timeline import TimelineAgent
 
-Sections: TypeAlias = Sequence[Section]
-_TAGS = re.compile(r"</?(?:tool_use_error|error)>")
+SectionList: TypeAlias = Sequence[Section]
+_ERROR_TAGS = re.compile(r"</?(?:tool_use_error|error)>")
 _USER_SAID = "the user said:"
-_ADDED = "\n\nNote: The user's next message may contain"
-_REJECTED = ("The user doesn't want to", "User rejected")
-_INTERRUPTED = re.compile(r"\[Request interrupted by user(?: for tool use)?\]")
+_CLIENT_NOTE = "\n\nNote: The user's next message may contain"
+_REJECTION_STARTS = ("The user doesn't want to", "User rejected")
+_INTERRUPTION_MARK = re.compile(r"\[Request interrupted by user(?: for tool use)?\]")
 
 
 @dataclass
-class Earlier:
+class EarlierCalls:
     """What earlier calls have told, as far as it helps to tell of later ones."""
 
     todos: list[Json] | None = None
@@ -33,29 +33,29 @@ class Earlier:
 
 
 @dataclass(frozen=True)
-class Work:
+class CardSource:
     """A call with its result."""
 
     name: str
-    detail: Detail
+    detail: CallDetail
     cwd: str | None = None
     pictures: tuple[Picture, ...] = ()
     """Those of the result."""
-    helper: Helper | None = None
+    helper: TimelineAgent | None = None
     """The sub-agent that the call started, as the session's head knows it."""
-    earlier: Earlier = field(default_factory=Earlier)
+    earlier: EarlierCalls = field(default_factory=EarlierCalls)
     request_figures: tuple[str, ...] = ()
     """Model, tokens and cost of the request that the API made for the call."""
 
     @property
-    def given(self) -> Json:
+    def input_fields(self) -> Json:
         """What the tool was given."""
-        return fields(self.detail.input)
+        return to_dict(self.detail.input)
 
     @property
     def record(self) -> Json:
         """The client's own record of the result."""
-        return fields(self.detail.structured)
+        return to_dict(self.detail.structured)
 
     @property
     def outcome(self) -> str:
@@ -65,56 +65,56 @@ class Work:
     @cached_property
     def words(self) -> str:
         """The result as a text, without the client's tags."""
-        return _TAGS.sub("", plain(self.detail.result)).strip("\r\n")
+        return _ERROR_TAGS.sub("", to_result_text(self.detail.result)).strip("\r\n")
 
-    def path(self, *names: str) -> str:
+    def find_path(self, *names: str) -> str:
         """The first of some fields that names a file."""
-        return text(*(self.given.get(name) for name in names))
+        return pick_text(*(self.input_fields.get(name) for name in names))
 
-    def titled(self, words: str) -> str:
+    def to_title(self, words: str) -> str:
         """A path or other text for the head of a card."""
-        return line(inside(words, self.cwd))
+        return to_short_line(strip_working_folder(words, self.cwd))
 
 
 @dataclass(frozen=True)
-class Parts:
+class CardParts:
     """What a tool contributes to its card."""
 
     title: str
-    asked: Sections = ()
-    answered: Sections = ()
+    asked: SectionList = ()
+    answered: SectionList = ()
     badges: Sequence[str] = ()
     agent_id: str | None = None
 
 
-def settled(work: Work, shown: Callable[[Work], Sections]) -> Sections:
+def show_outcome(work: CardSource, shown: Callable[[CardSource], SectionList]) -> SectionList:
     """What came of a call: what the tool shows of its result, or why there is none."""
     if work.outcome == "unanswered":
         return ()
-    return failure(work) if work.outcome in ("error", "denied", "interrupted") else shown(work)
+    return show_failure(work) if work.outcome in ("error", "denied", "interrupted") else shown(work)
 
 
-def failure(work: Work) -> Sections:
+def show_failure(work: CardSource) -> SectionList:
     """Why a call came to nothing, in the words of the client, a hook or the person."""
     if work.outcome == "denied":
-        said = objection(work.words)
-        return (Plain(said or "The person did not allow it.", "Denied", "warning"),)
+        said = read_objection(work.words)
+        return (PlainSection(said or "The person did not allow it.", "Denied", "warning"),)
     if work.outcome == "interrupted":
-        rest = _INTERRUPTED.sub("", work.words).strip()
-        return (Plain(rest or "The person stopped it.", "Interrupted", "warning"),)
-    found = parsed(work.words)
+        rest = _INTERRUPTION_MARK.sub("", work.words).strip()
+        return (PlainSection(rest or "The person stopped it.", "Interrupted", "warning"),)
+    found = parse_json_value(work.words)
     if found is not None:
-        return (Tree(found, "Error"),)
-    return (Plain(work.words or "It failed without a word.", "", "error"),)
+        return (TreeSection(found, "Error"),)
+    return (PlainSection(work.words or "It failed without a word.", "", "error"),)
 
 
-def objection(words: str) -> str:
+def read_objection(words: str) -> str:
     """What a person, a rule or a hook had against a call, without the client's own sentences around it."""
     if (at := words.find(_USER_SAID)) >= 0:
-        return words[at + len(_USER_SAID) :].partition(_ADDED)[0].strip()
-    return "" if words.startswith(_REJECTED) else words
+        return words[at + len(_USER_SAID) :].partition(_CLIENT_NOTE)[0].strip()
+    return "" if words.startswith(_REJECTION_STARTS) else words
 
 
-def uninterrupted(words: str) -> str:
+def remove_interruption(words: str) -> str:
     """A text without the mark of an interruption."""
-    return _INTERRUPTED.sub("", words).strip("\n")
+    return _INTERRUPTION_MARK.sub("", words).strip("\n")

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from turnlog.entries.layout import is_session_id
-from turnlog.session.clock import milliseconds
-from turnlog.session.files.touches import resolved, turn_at
+from turnlog.session.clock import to_epoch_milliseconds
+from turnlog.session.files.touches import find_turn_at, resolve_touched_path
 from turnlog.session.turns import Turn
 
 if TYPE_CHECKING:
     from turnlog.session.session import Session
 
-_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}@v[0-9]{1,9}")
+_BACKUP_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}@v[0-9]{1,9}")
 """Names come out of a transcript: they must not lead anywhere else."""
 
 
-class Backup(Struct):
+class FileBackup(Struct):
     """One copy of a file."""
 
     path: str
@@ -48,31 +48,33 @@ class Backup(Struct):
     def read(self) -> bytes | None:
         """The copy's bytes, or None when it is not there."""
         name = self.name or ""
-        copies = (_plain_file(folder / name) for folder in self.folders) if _NAME.fullmatch(name) else iter(())
+        copies = (
+            (_read_plain_file(folder / name) for folder in self.folders) if _BACKUP_NAME.fullmatch(name) else iter(())
+        )
         return next((data for data in copies if data is not None), None)
 
 
-def backups(session: Session) -> list[Backup]:
+def list_file_backups(session: Session) -> list[FileBackup]:
     """All copies that a session tells of, each version of a file once, in order of time."""
-    folders = tuple(_folders(session))
-    found: dict[tuple[str, str | None, str], Backup] = {}
+    folders = tuple(_list_folders(session))
+    found: dict[tuple[str, str | None, str], FileBackup] = {}
     latest, cwd = 0.0, next((entry.cwd for entry in session.entries if entry.cwd), None)
     for entry in session.entries:
-        latest, cwd = max(latest, milliseconds(entry.timestamp) or 0), entry.cwd or cwd
+        latest, cwd = max(latest, to_epoch_milliseconds(entry.timestamp) or 0), entry.cwd or cwd
         if entry.type not in ("file-history-snapshot", "file-history-delta"):
             continue
-        body = session.body(entry)
-        for path, copy in _named(body):
+        body = session.read_body(entry)
+        for path, copy in _list_named_backups(body):
             name, time = copy.get("backupFileName"), copy.get("backupTime")
-            key = resolved(path, cwd), name if isinstance(name, str) else None, str(copy.get("version"))
+            key = resolve_touched_path(path, cwd), name if isinstance(name, str) else None, str(copy.get("version"))
             if key not in found:
-                taken = milliseconds(time) or latest
-                turn = _turn(session, body) or turn_at(session, taken)
-                found[key] = Backup(*key[:2], turn, time if isinstance(time, str) else None, taken, folders)
+                taken = to_epoch_milliseconds(time) or latest
+                turn = _find_turn(session, body) or find_turn_at(session, taken)
+                found[key] = FileBackup(*key[:2], turn, time if isinstance(time, str) else None, taken, folders)
     return sorted(found.values(), key=lambda backup: backup.place)
 
 
-def _named(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _list_named_backups(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The copies that one entry names, by path."""
     snapshot = body.get("snapshot")
     tracked = snapshot.get("trackedFileBackups") if isinstance(snapshot, dict) else None
@@ -82,15 +84,15 @@ def _named(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield from ((path, copy) for path, copy in pairs if path and isinstance(copy, dict))
 
 
-def _turn(session: Session, body: dict[str, Any]) -> Turn | None:
+def _find_turn(session: Session, body: dict[str, Any]) -> Turn | None:
     """The turn of the prompt that a copy belongs to."""
     snapshot = body.get("snapshot")
     uuid = body.get("snapshotMessageId") or (snapshot.get("messageId") if isinstance(snapshot, dict) else None)
     place = session.file.by_uuid.get(uuid) if isinstance(uuid, str) else None
-    return None if place is None else session.turn_of(session.file.entries[place])
+    return None if place is None else session.find_turn(session.file.entries[place])
 
 
-def _folders(session: Session) -> Iterator[Path]:
+def _list_folders(session: Session) -> Iterator[Path]:
     """Where a session's copies lie: under its id, or under those that its entries carry since they were copied."""
     if session.path is None or session.path.parent.parent.name != "projects":
         return
@@ -99,7 +101,7 @@ def _folders(session: Session) -> Iterator[Path]:
     yield from (history / name for name in ids if name and is_session_id(name))
 
 
-def _plain_file(path: Path) -> bytes | None:
+def _read_plain_file(path: Path) -> bytes | None:
     """The bytes of a file that is one, and no link that leads elsewhere."""
     try:
         if path.parent.is_symlink() or not stat.S_ISREG(os.lstat(path).st_mode):

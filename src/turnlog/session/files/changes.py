@@ -10,31 +10,31 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
-from turnlog.session.files.contents import Content, content, formed
-from turnlog.session.files.patches import Hunk, applied, compared, recorded
+from turnlog.session.files.contents import FileContent, restore_file_form, to_file_content
+from turnlog.session.files.patches import Hunk, apply_hunks, compare_texts, read_recorded_hunks
 
 Json = dict[str, Any]
-Source = Literal["patch", "texts", "none"]
+ChangeSource = Literal["patch", "texts", "none"]
 """Where a difference comes from: the client's own patch, the texts before and after, or nowhere."""
 
-UNKNOWN_BEFORE = "what the file held before is not in the session"
-NO_TEXT = "the call does not say what was written"
-NOT_FOUND = "the text to be replaced is not in what is known of the file"
-TABS = "the client wrote leading tabs as spaces; the context lines are a guess"
-NOTEBOOK = "the notebook before and after is not in the result"
-_TABS = re.compile(r"^\t+", re.MULTILINE)
-_PAIRS = re.compile(r"^(?:  )+")
+UNKNOWN_BEFORE_NOTE = "what the file held before is not in the session"
+NO_TEXT_NOTE = "the call does not say what was written"
+TEXT_NOT_FOUND_NOTE = "the text to be replaced is not in what is known of the file"
+GUESSED_TABS_NOTE = "the client wrote leading tabs as spaces; the context lines are a guess"
+NOTEBOOK_NOTE = "the notebook before and after is not in the result"
+_LEADING_TABS = re.compile(r"^\t+", re.MULTILINE)
+_LEADING_SPACE_PAIRS = re.compile(r"^(?:  )+")
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """What a call changed."""
 
-    before: Content | None
+    before: FileContent | None
     """None: not known, or there was no file."""
-    after: Content | None
+    after: FileContent | None
     hunks: tuple[Hunk, ...] | None
     """None: can't be rebuilt."""
-    source: Source
+    source: ChangeSource
     created: bool = False
     note: str | None = None
 
@@ -47,25 +47,25 @@ class Replacement(NamedTuple):
     everywhere: bool
 
 
-def written(given: Any, structured: Any, known: Content | None) -> Change:
+def build_write_change(given: Any, structured: Any, known: FileContent | None) -> FileChange:
     """What a Write changed."""
-    result = _fields(structured)
-    text = _text(result.get("content"), _fields(given).get("content"))
-    original = _text(result.get("originalFile"))
+    result = _to_fields(structured)
+    text = _find_first_text(result.get("content"), _to_fields(given).get("content"))
+    original = _find_first_text(result.get("originalFile"))
     created = result.get("type") == "create" and original is None
-    hunks = recorded(result.get("structuredPatch"))
-    before = None if created else _before(original, known, hunks)
+    hunks = read_recorded_hunks(result.get("structuredPatch"))
+    before = None if created else _find_text_before(original, known, hunks)
     if text is None:
-        return Change(before, None, None, "none", created, NO_TEXT)
-    after = content(_with_ends(text, original or ""))
+        return FileChange(before, None, None, "none", created, NO_TEXT_NOTE)
+    after = to_file_content(_restore_line_ends(text, original or ""))
     if created or before is not None:
-        return _between(before, after)
+        return _compare_contents(before, after)
     if not hunks:
-        return Change(None, after, None, "none", note=UNKNOWN_BEFORE)
-    return Change(None, after, hunks, "patch", note=TABS if _TABS.search(text) else None)
+        return FileChange(None, after, None, "none", note=UNKNOWN_BEFORE_NOTE)
+    return FileChange(None, after, hunks, "patch", note=GUESSED_TABS_NOTE if _LEADING_TABS.search(text) else None)
 
 
-def _with_ends(text: str, original: str) -> str:
+def _restore_line_ends(text: str, original: str) -> str:
     """A text with the line ends that it was written with.
 
     Clients that record a file with its `\\r` (2.1.29 is one) also give a text that is written over it such line ends,
@@ -75,88 +75,92 @@ def _with_ends(text: str, original: str) -> str:
     return text.replace("\n", "\r\n") if crlf > original.count("\n") - crlf else text
 
 
-def edited(given: Any, structured: Any, known: Content | None, *, absent: bool) -> Change:
+def build_edit_change(given: Any, structured: Any, known: FileContent | None, *, absent: bool) -> FileChange:
     """What an Edit or MultiEdit changed; `absent`: there was no such file, as far as is known."""
-    result = _fields(structured)
-    original = _text(result.get("originalFile"), result.get("originalFileContents"))
-    hunks = recorded(result.get("structuredPatch"))
-    before = _before(original, known, hunks)
-    replaced = _replacements(result) or _replacements(_fields(given))
-    if _creates(replaced, before, absent):
-        return _between(None, content(replaced[0].new))
+    result = _to_fields(structured)
+    original = _find_first_text(result.get("originalFile"), result.get("originalFileContents"))
+    hunks = read_recorded_hunks(result.get("structuredPatch"))
+    before = _find_text_before(original, known, hunks)
+    replaced = _list_replacements(result) or _list_replacements(_to_fields(given))
+    if _creates_file(replaced, before, absent):
+        return _compare_contents(None, to_file_content(replaced[0].new))
     if before is None:
         if not hunks:
-            return Change(None, None, None, "none", note=UNKNOWN_BEFORE)
-        return _patch_alone(hunks, replaced)
-    patched = applied(before.text, hunks) if hunks else None
-    text = _after(_replace(before.text, replaced), patched)
+            return FileChange(None, None, None, "none", note=UNKNOWN_BEFORE_NOTE)
+        return _build_patch_change(hunks, replaced)
+    patched = apply_hunks(before.text, hunks) if hunks else None
+    text = _choose_text_after(_apply_replacements(before.text, replaced), patched)
     if text is None:
-        return Change(before, None, hunks or None, "patch" if hunks else "none", note=NOT_FOUND)
-    after = Content(text, before.form)
+        return FileChange(before, None, hunks or None, "patch" if hunks else "none", note=TEXT_NOT_FOUND_NOTE)
+    after = FileContent(text, before.form)
     if hunks and text == patched and not before.form.crlf and not before.form.mark:
-        return Change(before, after, hunks, "patch")
-    return _between(before, after)
+        return FileChange(before, after, hunks, "patch")
+    return _compare_contents(before, after)
 
 
-def _before(original: str | None, known: Content | None, hunks: tuple[Hunk, ...] | None) -> Content | None:
+def _find_text_before(
+    original: str | None, known: FileContent | None, hunks: tuple[Hunk, ...] | None
+) -> FileContent | None:
     """What a change found: what the result says, else what was known, unless the recorded patch does not fit that."""
     if original is not None:
-        return formed(original, known)
-    is_stale = known is not None and hunks and applied(_spaced(known.text), hunks) is None
+        return restore_file_form(original, known)
+    is_stale = known is not None and hunks and apply_hunks(_expand_tabs(known.text), hunks) is None
     return None if is_stale else known
 
 
-def noted(structured: Any, known: Content | None) -> Change:
+def build_notebook_change(structured: Any, known: FileContent | None) -> FileChange:
     """What a NotebookEdit changed."""
-    result = _fields(structured)
-    before, after = _text(result.get("original_file")), _text(result.get("updated_file"))
+    result = _to_fields(structured)
+    before, after = _find_first_text(result.get("original_file")), _find_first_text(result.get("updated_file"))
     if before is None or after is None:
-        return Change(known, None, None, "none", note=NOTEBOOK)
-    old = formed(before, known)
-    return _between(old, Content(content(after).text, old.form))
+        return FileChange(known, None, None, "none", note=NOTEBOOK_NOTE)
+    old = restore_file_form(before, known)
+    return _compare_contents(old, FileContent(to_file_content(after).text, old.form))
 
 
-def commanded(item: Json, known: Content | None) -> Change:
+def build_command_change(item: Json, known: FileContent | None) -> FileChange:
     """What a command changed, as far as the client watched it."""
-    hunks, created = recorded(item.get("hunks")), item.get("created") is True
+    hunks, created = read_recorded_hunks(item.get("hunks")), item.get("created") is True
     before = None if created else known
     if not hunks:
-        return Change(before, None, None, "none", created, "what the command wrote is not in the session")
-    text = applied("" if created else before.text if before else "", hunks) if created or before else None
+        return FileChange(before, None, None, "none", created, "what the command wrote is not in the session")
+    text = apply_hunks("" if created else before.text if before else "", hunks) if created or before else None
     if text is None:
-        return Change(before, None, hunks, "patch", created)
-    return Change(before, Content(text, before.form) if before else content(text), hunks, "patch", created)
+        return FileChange(before, None, hunks, "patch", created)
+    return FileChange(
+        before, FileContent(text, before.form) if before else to_file_content(text), hunks, "patch", created
+    )
 
 
-def _between(before: Content | None, after: Content) -> Change:
-    hunks = compared(before.written if before else "", after.written)
-    return Change(before, after, hunks, "texts", before is None)
+def _compare_contents(before: FileContent | None, after: FileContent) -> FileChange:
+    hunks = compare_texts(before.file_text if before else "", after.file_text)
+    return FileChange(before, after, hunks, "texts", before is None)
 
 
-def _creates(replaced: list[Replacement], before: Content | None, absent: bool) -> bool:
+def _creates_file(replaced: list[Replacement], before: FileContent | None, absent: bool) -> bool:
     """Whether an edit made the file: it replaces nothing, where nothing was."""
     return bool(replaced) and replaced[0].old == "" and (absent or before is None or before.text == "")
 
 
-def _replacements(fields: Json) -> list[Replacement]:
+def _list_replacements(fields: Json) -> list[Replacement]:
     """The strings that were replaced, from a result or an input."""
     edits = fields.get("edits")
-    found = [_replacement(item) for item in (edits if isinstance(edits, list) else [fields])]
+    found = [_read_replacement(item) for item in (edits if isinstance(edits, list) else [fields])]
     return [item for item in found if item is not None]
 
 
-def _replacement(item: Any) -> Replacement | None:
-    fields = _fields(item)
-    old, new = _text(fields.get("oldString"), fields.get("old_string")), None
+def _read_replacement(item: Any) -> Replacement | None:
+    fields = _to_fields(item)
+    old, new = _find_first_text(fields.get("oldString"), fields.get("old_string")), None
     if old is not None:
-        new = _text(fields.get("newString"), fields.get("new_string"))
+        new = _find_first_text(fields.get("newString"), fields.get("new_string"))
     if old is None or new is None:
         return None
     everywhere = fields.get("replaceAll", fields.get("replace_all")) is True
     return Replacement(old.replace("\r\n", "\n"), new.replace("\r\n", "\n"), everywhere)
 
 
-def _replace(text: str, replaced: Iterable[Replacement]) -> str | None:
+def _apply_replacements(text: str, replaced: Iterable[Replacement]) -> str | None:
     """A text with strings replaced the way the client does it; None when one of them is not there."""
     done = False
     for old, new, everywhere in replaced:
@@ -169,35 +173,35 @@ def _replace(text: str, replaced: Iterable[Replacement]) -> str | None:
     return text if done else None
 
 
-def _after(text: str | None, patched: str | None) -> str | None:
+def _choose_text_after(text: str | None, patched: str | None) -> str | None:
     """The text after an edit, from the strings that were replaced and from the patch, either of which may not fit."""
     if text is None or patched is None:
         return patched if text is None else text
-    return text if _spaced(text) == _spaced(patched) else patched
+    return text if _expand_tabs(text) == _expand_tabs(patched) else patched
 
 
-def _patch_alone(hunks: tuple[Hunk, ...], replaced: list[Replacement]) -> Change:
+def _build_patch_change(hunks: tuple[Hunk, ...], replaced: list[Replacement]) -> FileChange:
     """The recorded patch of a file that is not known otherwise."""
-    tabbed = {_spaced(line): line for item in replaced for line in f"{item.old}\n{item.new}".split("\n")}
+    tabbed = {_expand_tabs(line): line for item in replaced for line in f"{item.old}\n{item.new}".split("\n")}
     if all(spaced == line for spaced, line in tabbed.items()):
-        return Change(None, None, hunks, "patch")
-    fixed = tuple(hunk._replace(lines=tuple(_tabbed(line, tabbed) for line in hunk.lines)) for hunk in hunks)
-    return Change(None, None, fixed, "patch", note=TABS)
+        return FileChange(None, None, hunks, "patch")
+    fixed = tuple(hunk._replace(lines=tuple(_restore_tabs(line, tabbed) for line in hunk.lines)) for hunk in hunks)
+    return FileChange(None, None, fixed, "patch", note=GUESSED_TABS_NOTE)
 
 
-def _tabbed(line: str, tabbed: dict[str, str]) -> str:
+def _restore_tabs(line: str, tabbed: dict[str, str]) -> str:
     body = line[1:]
-    return line[0] + (tabbed.get(body) or _PAIRS.sub(lambda pairs: "\t" * (len(pairs[0]) // 2), body))
+    return line[0] + (tabbed.get(body) or _LEADING_SPACE_PAIRS.sub(lambda pairs: "\t" * (len(pairs[0]) // 2), body))
 
 
-def _spaced(text: str) -> str:
+def _expand_tabs(text: str) -> str:
     """A text with leading tabs as the client's patch has them."""
-    return _TABS.sub(lambda tabs: "  " * len(tabs[0]), text)
+    return _LEADING_TABS.sub(lambda tabs: "  " * len(tabs[0]), text)
 
 
-def _fields(value: Any) -> Json:
+def _to_fields(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def _text(*values: object) -> str | None:
+def _find_first_text(*values: object) -> str | None:
     return next((value for value in values if isinstance(value, str)), None)

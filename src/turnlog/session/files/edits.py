@@ -11,33 +11,45 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from turnlog.session.agents import Agent
-from turnlog.session.calls import Detail, detail
-from turnlog.session.files.backups import Backup, backups
-from turnlog.session.files.changes import Change, commanded, edited, noted, written
-from turnlog.session.files.contents import Content, bare, decoded, formed, is_damaged
+from turnlog.session.agents import SubAgent
+from turnlog.session.calls import CallDetail, read_call_detail
+from turnlog.session.files.backups import FileBackup, list_file_backups
+from turnlog.session.files.changes import (
+    FileChange,
+    build_command_change,
+    build_edit_change,
+    build_notebook_change,
+    build_write_change,
+)
+from turnlog.session.files.contents import (
+    FileContent,
+    decode_file_content,
+    is_damaged_text,
+    restore_file_form,
+    strip_file_form,
+)
 from turnlog.session.files.patches import Hunk
-from turnlog.session.files.shown import Shown, shown, shown_by_read
-from turnlog.session.files.touches import Touch, changed_files, resolved, touches
+from turnlog.session.files.shown import ShownLines, parse_read_call, parse_shown_file
+from turnlog.session.files.touches import Touch, list_touches, read_changed_files, resolve_touched_path
 from turnlog.session.turns import Turn
 
 if TYPE_CHECKING:
     from turnlog.session.session import Session
 
-Sure = Literal["exact", "text", "rebuilt", "partial", "unknown"]
+Sureness = Literal["exact", "text", "rebuilt", "partial", "unknown"]
 """How well the content after a step is known.
 
 exact: a copy, or a text that was written whole; text: shown whole, with line ends and byte order mark as the client
 shows them; rebuilt: a change applied to what was known; partial: some lines, or bytes that are no text; unknown.
 """
-COPY = "file-history"
-DAMAGED = "bytes that are no UTF-8 were lost"
-ENCODING = "the encoding of the file is not known; this is UTF-8"
-GONE = "the copy is no longer there"
-ELSEWHERE = "changed by somebody else meanwhile"
+COPY_SOURCE = "file-history"
+DAMAGED_NOTE = "bytes that are no UTF-8 were lost"
+ENCODING_NOTE = "the encoding of the file is not known; this is UTF-8"
+COPY_GONE_NOTE = "the copy is no longer there"
+CHANGED_ELSEWHERE_NOTE = "changed by somebody else meanwhile"
 
 
-class Step(Struct):
+class FileStep(Struct):
     """What one touch or copy tells of a file."""
 
     path: str
@@ -48,17 +60,17 @@ class Step(Struct):
     place: float
     time: str | None
     turn: Turn | None
-    agent: Agent | None = None
+    agent: SubAgent | None = None
     call_id: str | None = None
-    before: Content | None = None
+    before: FileContent | None = None
     """What a write or an edit found."""
-    after: Content | None = None
+    after: FileContent | None = None
     """What the file holds after it, as far as that is known as a whole."""
     data: bytes | None = None
     """The bytes of a copy."""
-    part: Shown | None = None
+    part: ShownLines | None = None
     """The lines that were shown, when that was not the whole file."""
-    sure: Sure = "unknown"
+    sure: Sureness = "unknown"
     absent: bool = False
     """There is no such file."""
     created: bool = False
@@ -72,128 +84,128 @@ class Step(Struct):
     note: str | None = None
 
     @property
-    def changes(self) -> bool:
+    def changes_file(self) -> bool:
         """Whether the file is another one after it."""
         return self.action in ("write", "edit", "change")
 
 
-def steps(session: Session, wanted: Callable[[str], bool] = bool) -> Iterator[Step]:
+def list_file_steps(session: Session, wanted: Callable[[str], bool] = bool) -> Iterator[FileStep]:
     """What a session tells of its files' contents, in order of time; only of files whose path is wanted."""
-    events: list[Touch | Backup] = [item for item in backups(session) if wanted(item.path)]
-    events += [item for item in touches(session) if item.outcome == "done" and wanted(item.path)]
-    ledger = _Ledger()
+    events: list[Touch | FileBackup] = [item for item in list_file_backups(session) if wanted(item.path)]
+    events += [item for item in list_touches(session) if item.outcome == "done" and wanted(item.path)]
+    ledger = _KnownFiles()
     for event in sorted(events, key=lambda event: event.place):
-        yield ledger.backup(event) if isinstance(event, Backup) else ledger.touch(event)
+        yield ledger.add_backup(event) if isinstance(event, FileBackup) else ledger.add_touch(event)
 
 
-class _Ledger:
+class _KnownFiles:
     """What every file is known to hold at the moment."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Content] = {}
-        self._form: dict[str, Content] = {}
+        self._known: dict[str, FileContent] = {}
+        self._form: dict[str, FileContent] = {}
         """The last content, even if it is no longer the file's: line ends and encoding stay."""
         self._absent: set[str] = set()
         self._strange: set[str] = set()
         """Files whose encoding is not known."""
 
-    def backup(self, copy: Backup) -> Step:
+    def add_backup(self, copy: FileBackup) -> FileStep:
         """A copy that the client took."""
-        step = Step(copy.path, "copy", COPY, copy.place, copy.time, copy.turn)
+        step = FileStep(copy.path, "copy", COPY_SOURCE, copy.place, copy.time, copy.turn)
         if copy.name is None:
             step.absent, step.sure = True, "exact"
-            self._forget(copy.path)
+            self._forget_content(copy.path)
             self._absent.add(copy.path)
             return step
         step.data = copy.read()
         if step.data is None:
-            step.note = GONE
+            step.note = COPY_GONE_NOTE
             return step
-        step.sure, step.after = "exact", decoded(step.data)
+        step.sure, step.after = "exact", decode_file_content(step.data)
         if step.after is not None and "\ufffd" in step.after.text:  # some versions copy files as if all were UTF-8
-            self._odd(step, step.after.text)
+            self._note_odd_text(step, step.after.text)
             step.after = None
-        self._learn(copy.path, step.after)
+        self._learn_content(copy.path, step.after)
         return step
 
-    def touch(self, touch: Touch) -> Step:
+    def add_touch(self, touch: Touch) -> FileStep:
         """A call or an attachment."""
-        step = Step(touch.path, touch.action, touch.tool, touch.place, touch.time, touch.turn, touch.agent)
+        step = FileStep(touch.path, touch.action, touch.tool, touch.place, touch.time, touch.turn, touch.agent)
         step.call_id = touch.call.id if touch.call else None
         if touch.call is None:
-            self._attached(step, touch.holder.body(touch.entry).get("attachment"))
+            self._take_attachment(step, touch.holder.read_body(touch.entry).get("attachment"))
         elif touch.action == "read":
-            self._seen(step, shown_by_read(detail(touch.holder.file, touch.call)))
+            self._take_shown_lines(step, parse_read_call(read_call_detail(touch.holder.file, touch.call)))
         else:
-            self._changed(step, self._change(touch, detail(touch.holder.file, touch.call), step))
+            self._take_change(step, self._build_change(touch, read_call_detail(touch.holder.file, touch.call), step))
         return step
 
-    def _attached(self, step: Step, attachment: Any) -> None:
+    def _take_attachment(self, step: FileStep, attachment: Any) -> None:
         if step.action == "change":
-            step.note = ELSEWHERE
-            self._forget(step.path)
+            step.note = CHANGED_ELSEWHERE_NOTE
+            self._forget_content(step.path)
             return
         fields = attachment if isinstance(attachment, dict) else {}
-        self._seen(step, shown(fields.get("content"), truncated=fields.get("truncated") is True))
+        self._take_shown_lines(step, parse_shown_file(fields.get("content"), truncated=fields.get("truncated") is True))
 
-    def _seen(self, step: Step, found: Shown | None) -> None:
+    def _take_shown_lines(self, step: FileStep, found: ShownLines | None) -> None:
         if found is None:
             step.note = "no text was shown"
-        elif is_damaged(found.text):
+        elif is_damaged_text(found.text):
             step.part = found
-            self._odd(step, found.text)
+            self._note_odd_text(step, found.text)
         elif not found.is_whole:
             step.part, step.sure = found, "partial"
         else:
             known = self._known.get(step.path)
-            same = known is not None and bare(known.text) == bare(found.text)
-            step.after = known if same else formed(found.text, self._form.get(step.path))
+            same = known is not None and strip_file_form(known.text) == strip_file_form(found.text)
+            step.after = known if same else restore_file_form(found.text, self._form.get(step.path))
             step.sure = "text"
-            self._learn(step.path, step.after)
+            self._learn_content(step.path, step.after)
 
-    def _change(self, touch: Touch, found: Detail, step: Step) -> Change:
+    def _build_change(self, touch: Touch, found: CallDetail, step: FileStep) -> FileChange:
         path = touch.path
         result = found.structured if isinstance(found.structured, dict) else {}
         step.user_modified = result.get("userModified") is True
-        known = self._known.get(path) or self._like(path, result)
+        known = self._known.get(path) or self._find_known_form(path, result)
         if touch.tool == "Write":
-            return written(found.input, result, known)
+            return build_write_change(found.input, result, known)
         if touch.tool == "NotebookEdit":
-            return noted(result, known)
+            return build_notebook_change(result, known)
         if touch.tool in ("Edit", "MultiEdit"):
-            return edited(found.input, result, known, absent=path in self._absent)
-        items = changed_files(touch.holder.body(touch.entry)).items()
-        item = next((item for name, item in items if resolved(name, touch.entry.cwd) == path), {})
-        return commanded(item, known)
+            return build_edit_change(found.input, result, known, absent=path in self._absent)
+        items = read_changed_files(touch.holder.read_body(touch.entry)).items()
+        item = next((item for name, item in items if resolve_touched_path(name, touch.entry.cwd) == path), {})
+        return build_command_change(item, known)
 
-    def _like(self, path: str, result: dict[str, Any]) -> Content | None:
+    def _find_known_form(self, path: str, result: dict[str, Any]) -> FileContent | None:
         """The form of a file that is no longer known, where the result itself tells what it held."""
         tells = (isinstance(result.get(name), str) for name in ("originalFile", "originalFileContents"))
         return self._form.get(path) if any(tells) else None
 
-    def _changed(self, step: Step, change: Change) -> None:
+    def _take_change(self, step: FileStep, change: FileChange) -> None:
         step.before, step.after, step.hunks = change.before, change.after, change.hunks
         step.created, step.note, step.rebuilt_from = change.created, change.note, change.source
         if change.after is None:
-            self._forget(step.path)
+            self._forget_content(step.path)
             return
         step.sure = "exact" if step.action == "write" else "rebuilt"
         if step.path in self._strange:
-            step.note = ENCODING
-        self._learn(step.path, change.after)
+            step.note = ENCODING_NOTE
+        self._learn_content(step.path, change.after)
 
-    def _odd(self, step: Step, text: str) -> None:
+    def _note_odd_text(self, step: FileStep, text: str) -> None:
         """Take note of a text that is not all of its file."""
-        step.sure, step.note = "partial", DAMAGED
+        step.sure, step.note = "partial", DAMAGED_NOTE
         if "\0" in text:  # most likely UTF-16 that was taken for UTF-8
             self._strange.add(step.path)
 
-    def _learn(self, path: str, found: Content | None) -> None:
+    def _learn_content(self, path: str, found: FileContent | None) -> None:
         self._absent.discard(path)
         if found is None:
-            self._forget(path)
+            self._forget_content(path)
         else:
             self._known[path] = self._form[path] = found
 
-    def _forget(self, path: str) -> None:
+    def _forget_content(self, path: str) -> None:
         self._known.pop(path, None)

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from turnlog.entries.reader import Transcript
-from turnlog.session.calls import Call, inputs
+from turnlog.session.calls import Call, read_call_inputs
 
 PATH_FIELDS = {
     "Read": "file_path",
@@ -19,7 +19,7 @@ PATH_FIELDS = {
     "NotebookRead": "notebook_path",
 }
 """The field that names the file, by tool."""
-READS = frozenset({"Read", "NotebookRead"})
+READ_TOOLS = frozenset({"Read", "NotebookRead"})
 
 
 class TouchedFile(Struct):
@@ -34,26 +34,26 @@ class TouchedFile(Struct):
     last: str | None = None
 
 
-def touched(file: Transcript, calls: Iterable[Call]) -> list[TouchedFile]:
+def list_touched_files(file: Transcript, calls: Iterable[Call]) -> list[TouchedFile]:
     """The files that were read or written, in the order of the first touch."""
     found: dict[str, TouchedFile] = {}
     wanted = [call for call in calls if call.name in PATH_FIELDS]
-    for call, given in zip(wanted, inputs(file, wanted), strict=True):
-        path = named_path(given, call.name)
+    for call, given in zip(wanted, read_call_inputs(file, wanted), strict=True):
+        path = find_named_path(given, call.name)
         if path is None:
             continue
-        item = found.setdefault(path, TouchedFile(path, first=call.started))
-        item.last = call.started
+        item = found.setdefault(path, TouchedFile(path, first=call.started_at))
+        item.last = call.started_at
         if call.is_error is not False:
             item.failures += 1
-        elif call.name in READS:
+        elif call.name in READ_TOOLS:
             item.reads += 1
         else:
             item.writes += 1
     return list(found.values())
 
 
-def named_path(given: Any, tool: str) -> str | None:
+def find_named_path(given: Any, tool: str) -> str | None:
     """The file that a call was about; None if its input names none."""
     path = given.get(PATH_FIELDS[tool]) if isinstance(given, dict) else None
     return path if isinstance(path, str) and path else None

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-CONTEXT = 3
-NO_END = "\\ No newline at end of file"
-_SIGNS = frozenset({" ", "-", "+", "\\"})
-_LARGE = 1_000_000
+CONTEXT_LINES = 3
+NO_NEWLINE_MARK = "\\ No newline at end of file"
+_LINE_SIGNS = frozenset({" ", "-", "+", "\\"})
+_MAX_COMPARED_PAIRS = 1_000_000
 """So many pairs of lines are compared at most; a larger change is told as one block, which is no less true."""
-_MANY = 1 << 40
+_MAX_LINE_NUMBER = 1 << 40
 
 
 class Hunk(NamedTuple):
@@ -39,49 +39,49 @@ class Hunk(NamedTuple):
     @property
     def title(self) -> str:
         """Its place, as a unified diff tells it."""
-        old = _span(self.old_start, self.old_count)
-        return f"@@ -{old} +{_span(self.new_start, self.new_count)} @@"
+        old = _format_range(self.old_start, self.old_count)
+        return f"@@ -{old} +{_format_range(self.new_start, self.new_count)} @@"
 
 
-def _span(start: int, count: int) -> str:
+def _format_range(start: int, count: int) -> str:
     return f"{start}" if count == 1 else f"{start},{count}"
 
 
 # -- what the client recorded
 
 
-def recorded(patch: object) -> tuple[Hunk, ...] | None:
+def read_recorded_hunks(patch: object) -> tuple[Hunk, ...] | None:
     """The hunks of a `structuredPatch`; None when it is no list of hunks."""
     if not isinstance(patch, list):
         return None
-    hunks = [_recorded(item) for item in patch]
+    hunks = [_read_recorded_hunk(item) for item in patch]
     found = tuple(hunk for hunk in hunks if hunk is not None)
     return found if len(found) == len(hunks) else None
 
 
-def _recorded(item: Any) -> Hunk | None:
+def _read_recorded_hunk(item: Any) -> Hunk | None:
     if not isinstance(item, dict) or not isinstance(lines := item.get("lines"), list):
         return None
-    if not all(isinstance(line, str) and line[:1] in _SIGNS and "\n" not in line for line in lines):
+    if not all(isinstance(line, str) and line[:1] in _LINE_SIGNS and "\n" not in line for line in lines):
         return None  # a line end inside of a line would let a transcript write headers of its own into a patch
-    hunk = Hunk(_place(item.get("oldStart")), _place(item.get("newStart")), tuple(lines))
+    hunk = Hunk(_to_line_number(item.get("oldStart")), _to_line_number(item.get("newStart")), tuple(lines))
     # The client counts from 1 where nothing is; a unified diff names the line before.
     old = hunk.old_start - 1 if hunk.old_count == 0 and hunk.old_start else hunk.old_start
     new = hunk.new_start - 1 if hunk.new_count == 0 and hunk.new_start else hunk.new_start
     return hunk._replace(old_start=old, new_start=new)
 
 
-def _place(value: object) -> int:
-    return value if isinstance(value, int) and 0 <= value < _MANY else 0
+def _to_line_number(value: object) -> int:
+    return value if isinstance(value, int) and 0 <= value < _MAX_LINE_NUMBER else 0
 
 
-def applied(text: str, hunks: Iterable[Hunk]) -> str | None:
+def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
     """A text with hunks applied to it, or None when they don't fit."""
-    lines = split(text)
+    lines = split_text_lines(text)
     done: list[str] = []
     at = 0
     for hunk in hunks:
-        old, new = _sides(hunk)
+        old, new = _split_sides(hunk)
         start = hunk.old_start - 1 if old else hunk.old_start
         if start < at or lines[start : start + len(old)] != old or start > len(lines):
             return None
@@ -91,7 +91,7 @@ def applied(text: str, hunks: Iterable[Hunk]) -> str | None:
     return "".join([*done, *lines[at:]])
 
 
-def _sides(hunk: Hunk) -> tuple[list[str], list[str]]:
+def _split_sides(hunk: Hunk) -> tuple[list[str], list[str]]:
     """What a hunk has in the old text, and in the new one."""
     old: list[str] = []
     new: list[str] = []
@@ -107,22 +107,22 @@ def _sides(hunk: Hunk) -> tuple[list[str], list[str]]:
 # -- made here
 
 
-def split(text: str) -> list[str]:
+def split_text_lines(text: str) -> list[str]:
     """The lines of a text with their ends; the last one may have none."""
     lines = [line + "\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
-def compared(before: str, after: str) -> tuple[Hunk, ...]:
+def compare_texts(before: str, after: str) -> tuple[Hunk, ...]:
     """The hunks that lead from one text to another."""
-    old, new = split(before), split(after)
-    head = _common(old, new)
-    tail = _common(old[head:][::-1], new[head:][::-1])
-    return hunks(old, new, _changes(old, new, head, tail))
+    old, new = split_text_lines(before), split_text_lines(after)
+    head = _count_common_lines(old, new)
+    tail = _count_common_lines(old[head:][::-1], new[head:][::-1])
+    return build_hunks(old, new, _find_changes(old, new, head, tail))
 
 
-class Change(NamedTuple):
+class ChangedLines(NamedTuple):
     """Lines of the old text that give way to lines of the new one: where they begin, and where they end."""
 
     old: int
@@ -131,27 +131,29 @@ class Change(NamedTuple):
     new_end: int
 
 
-def hunks(old: list[str], new: list[str], changes: Iterable[Change], context: int = CONTEXT) -> tuple[Hunk, ...]:
+def build_hunks(
+    old: list[str], new: list[str], changes: Iterable[ChangedLines], context: int = CONTEXT_LINES
+) -> tuple[Hunk, ...]:
     """Changes with some lines around them."""
-    return tuple(_hunk(old, new, group, context) for group in _grouped(changes, context))
+    return tuple(_build_hunk(old, new, group, context) for group in _group_changes(changes, context))
 
 
-def _common(old: list[str], new: list[str]) -> int:
+def _count_common_lines(old: list[str], new: list[str]) -> int:
     """How many lines two lists have in common at their start."""
     return next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
 
 
-def _changes(old: list[str], new: list[str], head: int, tail: int) -> list[Change]:
+def _find_changes(old: list[str], new: list[str], head: int, tail: int) -> list[ChangedLines]:
     old_end, new_end = len(old) - tail, len(new) - tail
-    if (old_end - head) * (new_end - head) > _LARGE:
-        return [Change(head, old_end, head, new_end)]
+    if (old_end - head) * (new_end - head) > _MAX_COMPARED_PAIRS:
+        return [ChangedLines(head, old_end, head, new_end)]
     codes = SequenceMatcher(None, old[head:old_end], new[head:new_end], autojunk=False).get_opcodes()
-    return [Change(head + a, head + b, head + c, head + d) for tag, a, b, c, d in codes if tag != "equal"]
+    return [ChangedLines(head + a, head + b, head + c, head + d) for tag, a, b, c, d in codes if tag != "equal"]
 
 
-def _grouped(changes: Iterable[Change], context: int) -> Iterator[list[Change]]:
+def _group_changes(changes: Iterable[ChangedLines], context: int) -> Iterator[list[ChangedLines]]:
     """Changes so near to each other that they share their context."""
-    group: list[Change] = []
+    group: list[ChangedLines] = []
     for change in changes:
         if group and change.old - group[-1].old_end > 2 * context:
             yield group
@@ -161,41 +163,41 @@ def _grouped(changes: Iterable[Change], context: int) -> Iterator[list[Change]]:
         yield group
 
 
-def _hunk(old: list[str], new: list[str], group: list[Change], context: int) -> Hunk:
+def _build_hunk(old: list[str], new: list[str], group: list[ChangedLines], context: int) -> Hunk:
     begin, end = max(group[0].old - context, 0), min(group[-1].old_end + context, len(old))
     lines: list[str] = []
     at = begin
     for change in group:
-        lines += _signed(" ", old[at : change.old])
-        lines += _signed("-", old[change.old : change.old_end])
-        lines += _signed("+", new[change.new : change.new_end])
+        lines += _sign_lines(" ", old[at : change.old])
+        lines += _sign_lines("-", old[change.old : change.old_end])
+        lines += _sign_lines("+", new[change.new : change.new_end])
         at = change.old_end
-    lines += _signed(" ", old[at:end])
+    lines += _sign_lines(" ", old[at:end])
     new_begin = begin + group[0].new - group[0].old
     hunk = Hunk(begin, new_begin, tuple(lines))
     return hunk._replace(old_start=begin + bool(hunk.old_count), new_start=new_begin + bool(hunk.new_count))
 
 
-def _signed(sign: str, lines: list[str]) -> Iterator[str]:
+def _sign_lines(sign: str, lines: list[str]) -> Iterator[str]:
     for line in lines:
         yield sign + line.removesuffix("\n")
         if not line.endswith("\n"):
-            yield NO_END
+            yield NO_NEWLINE_MARK
 
 
 # -- as a patch
 
 
-def unified(path: str, hunks: Iterable[Hunk], *, created: bool = False) -> Iterator[str]:
+def format_unified_diff(path: str, hunks: Iterable[Hunk], *, created: bool = False) -> Iterator[str]:
     """A unified diff of one file, line by line, as `patch` and `git apply` take it."""
-    yield "--- /dev/null" if created else f"--- {_quoted('a/' + path)}"
-    yield f"+++ {_quoted('b/' + path)}"
+    yield "--- /dev/null" if created else f"--- {_quote_path('a/' + path)}"
+    yield f"+++ {_quote_path('b/' + path)}"
     for hunk in hunks:
         yield hunk.title
         yield from hunk.lines
 
 
-def _quoted(path: str) -> str:
+def _quote_path(path: str) -> str:
     """A path as git writes it into a diff: one that could be misread stands in quotation marks."""
     if path.isprintable() and not set(path) & {'"', "\\"}:
         return path + "\t" * (" " in path)  # or the name would end at the space

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from turnlog.entries.entry import Entry
-from turnlog.session.agents import Agent
-from turnlog.session.calls import Call, detail, inputs
-from turnlog.session.clock import milliseconds
-from turnlog.session.files.files import PATH_FIELDS, READS, named_path
+from turnlog.session.agents import SubAgent
+from turnlog.session.calls import Call, read_call_detail, read_call_inputs
+from turnlog.session.clock import to_epoch_milliseconds
+from turnlog.session.files.files import PATH_FIELDS, READ_TOOLS, find_named_path
 from turnlog.session.turns import Turn
 
 if TYPE_CHECKING:
     from turnlog.session.session import Session
 
-Action = Literal["read", "write", "edit", "attach", "change"]
-ACTIONS: tuple[Action, ...] = ("read", "write", "edit", "attach", "change")
+TouchAction = Literal["read", "write", "edit", "attach", "change"]
+TOUCH_ACTIONS: tuple[TouchAction, ...] = ("read", "write", "edit", "attach", "change")
 """attach: the client itself put the file into the conversation; change: it told that somebody else changed the file."""
-Outcome = Literal["done", "failed", "denied", "interrupted", "unanswered"]
+TouchOutcome = Literal["done", "failed", "denied", "interrupted", "unanswered"]
 
-_ATTACHED: dict[str, Action] = {
+_ATTACHMENT_ACTIONS: dict[str, TouchAction] = {
     "file": "attach",
     "already_read_file": "attach",
     "compact_file_reference": "attach",
@@ -37,10 +37,14 @@ _ATTACHED: dict[str, Action] = {
     "selected_lines_in_ide": "attach",
     "edited_text_file": "change",
 }
-_SHELLS = frozenset({"Bash", "PowerShell"})
-_OUTCOMES: dict[str, Outcome] = {"denied": "denied", "interrupted": "interrupted", "unanswered": "unanswered"}
-_ABSOLUTE = re.compile(r"[/~]|[A-Za-z]:[\\/]|\\\\")
-_DEEPEST = 50
+_SHELL_TOOLS = frozenset({"Bash", "PowerShell"})
+_TOUCH_OUTCOMES: dict[str, TouchOutcome] = {
+    "denied": "denied",
+    "interrupted": "interrupted",
+    "unanswered": "unanswered",
+}
+_ABSOLUTE_PATH = re.compile(r"[/~]|[A-Za-z]:[\\/]|\\\\")
+_MAX_AGENT_DEPTH = 50
 
 
 class Touch(Struct):
@@ -48,7 +52,7 @@ class Touch(Struct):
 
     path: str
     """Absolute, as far as the session tells the working folder."""
-    action: Action
+    action: TouchAction
     tool: str
     """The tool, or the kind of the attachment."""
     holder: Session
@@ -56,10 +60,10 @@ class Touch(Struct):
     entry: Entry
     """The attachment, or what answers the call, or else the call itself."""
     call: Call | None = None
-    agent: Agent | None = None
+    agent: SubAgent | None = None
     """The sub-agent that did it."""
     turn: Turn | None = None
-    outcome: Outcome = "done"
+    outcome: TouchOutcome = "done"
     place: float = 0
     """When it took effect, in milliseconds since 1970; never before what stands above it in its file."""
 
@@ -69,23 +73,23 @@ class Touch(Struct):
         return self.entry.timestamp
 
 
-def touches(session: Session) -> list[Touch]:
+def list_touches(session: Session) -> list[Touch]:
     """All touches of a session and its sub-agents, in order of time."""
     seen: set[str] = set()
-    found = list(_own(session, seen))
+    found = list(_list_own_touches(session, seen))
     for touch in found:
-        touch.turn = session.turn_of(touch.entry)
-    turns = TurnsOfAgents(session)
+        touch.turn = session.find_turn(touch.entry)
+    turns = AgentTurns(session)
     for agent in session.agents:
-        turn = turns.of(agent)
-        for touch in _own(session.agent_session(agent), seen):
+        turn = turns.find_turn(agent)
+        for touch in _list_own_touches(session.open_agent_session(agent), seen):
             touch.agent = agent
-            touch.turn = turn or turn_at(session, touch.place)
+            touch.turn = turn or find_turn_at(session, touch.place)
             found.append(touch)
     return sorted(found, key=attrgetter("place"))
 
 
-class TurnsOfAgents:
+class AgentTurns:
     """Finds the turn whose call started a sub-agent, or the one that this one was started by."""
 
     def __init__(self, session: Session) -> None:
@@ -93,11 +97,11 @@ class TurnsOfAgents:
         self._agents = {item.agent_id: item for item in session.agents}
         self._calls = {call.id: call for call in session.calls}
 
-    def of(self, agent: Agent) -> Turn | None:
+    def find_turn(self, agent: SubAgent) -> Turn | None:
         """The turn; None where nothing leads to it."""
-        for _ in range(_DEEPEST):
+        for _ in range(_MAX_AGENT_DEPTH):
             if call := self._calls.get(agent.call_id or ""):
-                return self._session.turn_of(call.line)
+                return self._session.find_turn(call.line)
             above = self._agents.get(agent.parent_agent_id or "")
             if above is None:
                 break
@@ -105,63 +109,67 @@ class TurnsOfAgents:
         return None
 
 
-def turn_at(session: Session, time: float) -> Turn | None:
+def find_turn_at(session: Session, time: float) -> Turn | None:
     """The turn that was at work at a time: the last one that had begun."""
-    begun = [turn for turn in session.turns if (start := milliseconds(turn.started)) is not None and start <= time]
+    begun = [
+        turn
+        for turn in session.turns
+        if (start := to_epoch_milliseconds(turn.started_at)) is not None and start <= time
+    ]
     return begun[-1] if begun else None
 
 
-def _own(session: Session, seen: set[str]) -> Iterator[Touch]:
+def _list_own_touches(session: Session, seen: set[str]) -> Iterator[Touch]:
     """The touches that one file holds, each with its place in time."""
-    found = [*_by_calls(session, seen), *_by_attachments(session)]
+    found = [*_list_call_touches(session, seen), *_list_attachment_touches(session)]
     latest = 0.0
     for touch in sorted(found, key=lambda touch: touch.entry.index):
-        latest = touch.place = max(latest, milliseconds(touch.entry.timestamp) or 0)
+        latest = touch.place = max(latest, to_epoch_milliseconds(touch.entry.timestamp) or 0)
         yield touch
 
 
-def _by_calls(session: Session, seen: set[str]) -> Iterator[Touch]:
+def _list_call_touches(session: Session, seen: set[str]) -> Iterator[Touch]:
     wanted = [call for call in session.calls if call.name in PATH_FIELDS and call.id not in seen]
-    for call, given in zip(wanted, inputs(session.file, wanted), strict=True):
-        path = named_path(given, call.name)
+    for call, given in zip(wanted, read_call_inputs(session.file, wanted), strict=True):
+        path = find_named_path(given, call.name)
         if path is not None:
-            action: Action = "read" if call.name in READS else "write" if call.name == "Write" else "edit"
+            action: TouchAction = "read" if call.name in READ_TOOLS else "write" if call.name == "Write" else "edit"
             seen.add(call.id)
             yield Touch(
-                resolved(path, call.line.cwd),
+                resolve_touched_path(path, call.line.cwd),
                 action,
                 call.name,
                 session,
                 call.result or call.line,
                 call,
-                outcome=_outcome(session, call),
+                outcome=_judge_outcome(session, call),
             )
-    yield from _by_commands(session, seen)
+    yield from _list_command_touches(session, seen)
 
 
-def _outcome(session: Session, call: Call) -> Outcome:
+def _judge_outcome(session: Session, call: Call) -> TouchOutcome:
     if call.is_error is False:
         return "done"
-    return _OUTCOMES.get(detail(session.file, call).outcome, "failed")
+    return _TOUCH_OUTCOMES.get(read_call_detail(session.file, call).outcome, "failed")
 
 
-def _by_commands(session: Session, seen: set[str]) -> Iterator[Touch]:
+def _list_command_touches(session: Session, seen: set[str]) -> Iterator[Touch]:
     """The files that commands changed, where the client watched that."""
     for call in session.calls:
-        if call.name in _SHELLS and call.result is not None and call.id not in seen:
-            if b'"bashEditDiff"' not in session.file.raw(call.result):
+        if call.name in _SHELL_TOOLS and call.result is not None and call.id not in seen:
+            if b'"bashEditDiff"' not in session.file.read_raw(call.result):
                 continue
             seen.add(call.id)
-            for path in changed_files(session.body(call.result)):
-                yield Touch(resolved(path, call.line.cwd), "edit", call.name, session, call.result, call)
+            for path in read_changed_files(session.read_body(call.result)):
+                yield Touch(resolve_touched_path(path, call.line.cwd), "edit", call.name, session, call.result, call)
 
 
-def changed_files(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def read_changed_files(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The files that a command changed, with what the client tells of each."""
     structured = body.get("toolUseResult")
     diff = structured.get("bashEditDiff") if isinstance(structured, dict) else None
     fields = diff if isinstance(diff, dict) else {}
-    found: dict[str, dict[str, Any]] = {path: {} for path in _strings(fields.get("changedFiles"))}
+    found: dict[str, dict[str, Any]] = {path: {} for path in _keep_strings(fields.get("changedFiles"))}
     files = fields.get("files")
     for item in files if isinstance(files, list) else ():
         if isinstance(item, dict) and isinstance(path := item.get("filePath"), str) and path:
@@ -169,23 +177,23 @@ def changed_files(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _strings(value: object) -> list[str]:
+def _keep_strings(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str) and item] if isinstance(value, list) else []
 
 
-def _by_attachments(session: Session) -> Iterator[Touch]:
+def _list_attachment_touches(session: Session) -> Iterator[Touch]:
     for entry in session.entries:
-        if entry.type == "attachment" and (action := _ATTACHED.get(entry.kind or "")):
-            attachment = session.body(entry).get("attachment")
+        if entry.type == "attachment" and (action := _ATTACHMENT_ACTIONS.get(entry.kind or "")):
+            attachment = session.read_body(entry).get("attachment")
             fields = attachment if isinstance(attachment, dict) else {}
-            path = next(iter(_strings([fields.get("filename"), fields.get("path")])), None)
+            path = next(iter(_keep_strings([fields.get("filename"), fields.get("path")])), None)
             if path is not None:
-                yield Touch(resolved(path, entry.cwd), action, entry.kind or "", session, entry)
+                yield Touch(resolve_touched_path(path, entry.cwd), action, entry.kind or "", session, entry)
 
 
-def resolved(path: str, cwd: str | None) -> str:
+def resolve_touched_path(path: str, cwd: str | None) -> str:
     """A path as seen from a working folder; one that is absolute already stays as it is written."""
-    if _ABSOLUTE.match(path) or not cwd:
+    if _ABSOLUTE_PATH.match(path) or not cwd:
         return path
     if "\\" in cwd and "/" not in cwd:
         return cwd.rstrip("\\") + "\\" + path
@@ -198,7 +206,7 @@ class FileTouches(Struct):
     path: str
     touches: list[Touch]
 
-    def count(self, *actions: Action) -> int:
+    def count_touches(self, *actions: TouchAction) -> int:
         """How often it was touched in these ways; what failed is not counted."""
         return sum(touch.action in actions and touch.outcome == "done" for touch in self.touches)
 
@@ -208,7 +216,7 @@ class FileTouches(Struct):
         return [touch for touch in self.touches if touch.outcome != "done"]
 
 
-def by_file(found: Iterable[Touch]) -> list[FileTouches]:
+def group_touches_by_file(found: Iterable[Touch]) -> list[FileTouches]:
     """Touches by file, in the order of the first one."""
     files: dict[str, FileTouches] = {}
     for touch in found:

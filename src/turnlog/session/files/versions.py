@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 
 from turnlog.errors import NotFound, UsageError
-from turnlog.session.files.backups import backups
-from turnlog.session.files.contents import encoded, is_damaged
-from turnlog.session.files.edits import DAMAGED, Step, Sure, steps
-from turnlog.session.files.touches import touches
+from turnlog.session.files.backups import list_file_backups
+from turnlog.session.files.contents import encode_file_text, is_damaged_text
+from turnlog.session.files.edits import DAMAGED_NOTE, FileStep, Sureness, list_file_steps
+from turnlog.session.files.touches import list_touches
 
 if TYPE_CHECKING:
     from turnlog.session.session import Session
 
-FOUND = "found"
+FOUND_ACTION = "found"
 """The action of a version that an edit came upon: something else had changed the file."""
-_LISTED = 8
+_MAX_LISTED_PATHS = 8
 
 
-class Version(Struct):
+class FileVersion(Struct):
     """What a file held from some moment on."""
 
     number: int
@@ -39,7 +39,7 @@ class Version(Struct):
     """read, write, edit, attach, change, copy, or FOUND."""
     source: str
     """The tool, the kind of the attachment, or `file-history`."""
-    sure: Sure
+    sure: Sureness
     absent: bool = False
     """There is no such file."""
     size: int | None = None
@@ -51,7 +51,7 @@ class Version(Struct):
     note: str | None = None
 
     @property
-    def changes(self) -> bool:
+    def is_change(self) -> bool:
         """Whether a call, a command or a person made it, and it was not merely seen."""
         return self.action in ("write", "edit", "change")
 
@@ -61,23 +61,23 @@ class Version(Struct):
         return self.absent or self.sure in ("exact", "text", "rebuilt")
 
 
-class Chosen(NamedTuple):
+class ChosenVersion(NamedTuple):
     """The version that was asked for."""
 
-    version: Version
+    version: FileVersion
     later: bool
     """It was only seen later; nothing that the session knows of changed the file in between."""
 
 
-def paths(session: Session) -> list[str]:
+def list_file_paths(session: Session) -> list[str]:
     """The files whose content a session may tell something of."""
-    known = [touch.path for touch in touches(session) if touch.outcome == "done"]
-    return list(dict.fromkeys([*known, *(copy.path for copy in backups(session))]))
+    known = [touch.path for touch in list_touches(session) if touch.outcome == "done"]
+    return list(dict.fromkeys([*known, *(copy.path for copy in list_file_backups(session))]))
 
 
-def the_path(session: Session, name: str, others: Sequence[str] = ()) -> str:
+def find_file_path(session: Session, name: str, others: Sequence[str] = ()) -> str:
     """The one file that a name means: a path, the end of one, or a file's name; `others` are further spellings."""
-    known = paths(session)
+    known = list_file_paths(session)
     for wanted in (name, *others):
         if wanted in known:
             return wanted
@@ -86,17 +86,19 @@ def the_path(session: Session, name: str, others: Sequence[str] = ()) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        more = " …" if len(found) > _LISTED else ""
-        raise UsageError(f"{name!r} fits {len(found)} files: {', '.join(found[:_LISTED])}{more}; give more of the path")
+        more = " …" if len(found) > _MAX_LISTED_PATHS else ""
+        raise UsageError(
+            f"{name!r} fits {len(found)} files: {', '.join(found[:_MAX_LISTED_PATHS])}{more}; give more of the path"
+        )
     raise NotFound(f"{name}: the session touched no such file; `turnlog files` lists those that it did")
 
 
-def versions(session: Session, path: str) -> list[Version]:
+def list_file_versions(session: Session, path: str) -> list[FileVersion]:
     """The versions of a file in order of time; looks that showed nothing new are left out."""
-    found: list[Version] = []
-    for version, _ in _all(session, path):
-        last = next((item for item in reversed(found) if item.is_whole or item.changes), None)
-        if last is not None and _same(last, version):
+    found: list[FileVersion] = []
+    for version, _ in _list_all_versions(session, path):
+        last = next((item for item in reversed(found) if item.is_whole or item.is_change), None)
+        if last is not None and _is_same_version(last, version):
             if version.sure == "exact" and last.sure != "exact":
                 last.sure, last.note = "exact", f"a copy of turn {version.turn} is the same" if version.turn else None
             continue
@@ -106,60 +108,60 @@ def versions(session: Session, path: str) -> list[Version]:
     return found
 
 
-def recreate(session: Session, path: str, version: Version) -> bytes:
+def recreate_version(session: Session, path: str, version: FileVersion) -> bytes:
     """The bytes of a version."""
-    for candidate, data in _all(session, path):
+    for candidate, data in _list_all_versions(session, path):
         same = (candidate.action, candidate.sha256, candidate.call_id, candidate.time)
         if data is not None and same == (version.action, version.sha256, version.call_id, version.time):
             return data
     raise NotFound(f"{path}: what it held then is not known")
 
 
-def _same(last: Version, version: Version) -> bool:
+def _is_same_version(last: FileVersion, version: FileVersion) -> bool:
     """Whether a version only confirms the one before it."""
-    if version.changes:
+    if version.is_change:
         return False
     return (version.absent and last.absent) or (version.is_whole and version.sha256 == last.sha256 is not None)
 
 
-class _Told(NamedTuple):
-    version: Version
+class _VersionData(NamedTuple):
+    version: FileVersion
     data: bytes | None
 
 
-def _all(session: Session, path: str) -> Iterator[_Told]:
+def _list_all_versions(session: Session, path: str) -> Iterator[_VersionData]:
     """What every step tells, with the bytes."""
     held: bytes | None = None
-    for step in steps(session, path.__eq__):
+    for step in list_file_steps(session, path.__eq__):
         before = step.before.data if step.before else None
         if before is not None and before != held:
-            yield _Told(_found(step, before), before)
-        after = _data(step)
-        yield _Told(_version(step, step.action, step.sure, after), after)
-        if step.after is not None or step.changes:
+            yield _VersionData(_build_found_version(step, before), before)
+        after = _read_step_data(step)
+        yield _VersionData(_build_version(step, step.action, step.sure, after), after)
+        if step.after is not None or step.changes_file:
             held = after
 
 
-def _data(step: Step) -> bytes | None:
+def _read_step_data(step: FileStep) -> bytes | None:
     """What a step tells that the file holds."""
     if step.data is not None:
         return step.data
     if step.part is not None:
-        return encoded(step.part.text)
+        return encode_file_text(step.part.text)
     return step.after.data if step.after else None
 
 
-def _found(step: Step, data: bytes) -> Version:
+def _build_found_version(step: FileStep, data: bytes) -> FileVersion:
     """What an edit came upon."""
-    damaged = step.before is not None and is_damaged(step.before.text)
-    version = _version(step, FOUND, "partial" if damaged else "text", data)
-    version.note = DAMAGED if damaged else None
+    damaged = step.before is not None and is_damaged_text(step.before.text)
+    version = _build_version(step, FOUND_ACTION, "partial" if damaged else "text", data)
+    version.note = DAMAGED_NOTE if damaged else None
     return version
 
 
-def _version(step: Step, action: str, sure: Sure, data: bytes | None) -> Version:
+def _build_version(step: FileStep, action: str, sure: Sureness, data: bytes | None) -> FileVersion:
     part = step.part
-    return Version(
+    return FileVersion(
         0,
         step.turn.number if step.turn else None,
         step.time,
@@ -176,27 +178,27 @@ def _version(step: Step, action: str, sure: Sure, data: bytes | None) -> Version
     )
 
 
-def after_turn(known: Sequence[Version], turn: int) -> Chosen | None:
+def find_version_after_turn(known: Sequence[FileVersion], turn: int) -> ChosenVersion | None:
     """What was there after a turn, or None if nothing is known of it."""
-    return _chosen(known, [item for item in known if (item.turn or 0) <= turn])
+    return _choose_version(known, [item for item in known if (item.turn or 0) <= turn])
 
 
-def before_turn(known: Sequence[Version], turn: int) -> Chosen | None:
+def find_version_before_turn(known: Sequence[FileVersion], turn: int) -> ChosenVersion | None:
     """What was there before a turn changed anything."""
-    within = takewhile(lambda item: not item.changes, [item for item in known if item.turn == turn])
-    return _chosen(known, [item for item in known if (item.turn or 0) < turn] + list(within))
+    within = takewhile(lambda item: not item.is_change, [item for item in known if item.turn == turn])
+    return _choose_version(known, [item for item in known if (item.turn or 0) < turn] + list(within))
 
 
-def _chosen(known: Sequence[Version], past: list[Version]) -> Chosen | None:
-    part: Version | None = None
+def _choose_version(known: Sequence[FileVersion], past: list[FileVersion]) -> ChosenVersion | None:
+    part: FileVersion | None = None
     for item in reversed(past):
         if item.is_whole:
-            return Chosen(item, False)
-        if item.changes:
+            return ChosenVersion(item, False)
+        if item.is_change:
             break
         part = part or (item if item.sure == "partial" else None)
     start = known.index(past[-1]) + 1 if past else 0
-    for item in takewhile(lambda item: not item.changes, known[start:]):
+    for item in takewhile(lambda item: not item.is_change, known[start:]):
         if item.is_whole:
-            return Chosen(item, True)
-    return Chosen(part, False) if part else None
+            return ChosenVersion(item, True)
+    return ChosenVersion(part, False) if part else None

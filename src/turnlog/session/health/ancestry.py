@@ -8,21 +8,21 @@ from itertools import pairwise
 from turnlog.entries.entry import Entry
 from turnlog.session.graph import Branch, is_said
 from turnlog.session.health.symptoms import Severity, Symptoms
-from turnlog.session.resume.resumed import Resumed
-from turnlog.session.resume.rows import is_boundary, message_id
+from turnlog.session.resume.resumed import ResumeView
+from turnlog.session.resume.rows import get_message_id, is_boundary
 from turnlog.session.session import Session
 
-_SWITCHES = 3
+_MIN_BRANCH_SWITCHES = 3
 """So often two branches must take turns in the file: a rewind is one change, a late answer of the old branch two."""
 
 
-def parents(view: Resumed, found: Symptoms) -> None:
+def detect_missing_parents(view: ResumeView, found: Symptoms) -> None:
     """Parents that are not in the file."""
     session = view.session
-    elsewhere = session.found_elsewhere()
-    snapshots = _snapshots(session) if session.graph.missing else set()
-    for row in session.graph.missing:
-        is_cut = view.ending == "missing" and row.parent_uuid == view.rows.up[view.chain[0].uuid]
+    elsewhere = session.find_parents_elsewhere()
+    snapshots = _list_snapshot_ids(session) if session.graph.rows_missing_parent else set()
+    for row in session.graph.rows_missing_parent:
+        is_cut = view.walk_end == "missing" and row.parent_uuid == view.rows.up[view.chain[0].uuid]
         severity: Severity = "error" if is_cut and view.hidden_before else "warning"
         if row is session.graph.rows[0]:  # nothing stands before it that could be lost
             severity = "info"
@@ -34,14 +34,14 @@ def parents(view: Resumed, found: Symptoms) -> None:
             found.add_items("missing-parent", severity, "the parent of an entry is not in the file", [row])
 
 
-def _snapshots(session: Session) -> set[str]:
+def _list_snapshot_ids(session: Session) -> set[str]:
     """The messages that snapshots of files belong to."""
     kinds = ("file-history-snapshot", "file-history-delta")
-    named = (session.body(entry).get("messageId") for entry in session.file.entries if entry.type in kinds)
+    named = (session.read_body(entry).get("messageId") for entry in session.file.entries if entry.type in kinds)
     return {uuid for uuid in named if isinstance(uuid, str)}
 
 
-def copies(session: Session, found: Symptoms) -> None:
+def detect_copies(session: Session, found: Symptoms) -> None:
     """Uuids that are written more than once; equal copies harm nobody."""
     file = session.file
     for row in session.graph.duplicates:
@@ -52,16 +52,16 @@ def copies(session: Session, found: Symptoms) -> None:
             found.add_items("duplicate-uuid", "warning", "two different entries have one uuid", [first, row])
 
 
-def rings(session: Session, found: Symptoms) -> None:
+def detect_rings(session: Session, found: Symptoms) -> None:
     """Entries that are their own ancestors."""
     for ring in session.graph.cycles:
         found.add_items("cycle", "error", "entries are their own ancestors", ring)
 
 
-def roots(view: Resumed, found: Symptoms) -> None:
+def detect_extra_roots(view: ResumeView, found: Symptoms) -> None:
     """Beginnings beyond the first one that are no compaction."""
     graph = view.session.graph
-    begun = [(row, _first_said(view.session, row)) for row in graph.roots if not is_boundary(row)]
+    begun = [(row, _find_first_said(view.session, row)) for row in graph.roots if not is_boundary(row)]
     for row, said in [(row, said) for row, said in begun if said is not None][1:]:
         if said.type == "user":
             text = "a further prompt begins anew: a rewind to the beginning, a cleared context, or a lost link"
@@ -70,13 +70,15 @@ def roots(view: Resumed, found: Symptoms) -> None:
             found.add_items("several-roots", "warning", "an entry in the middle has no parent", [row])
 
 
-def _first_said(session: Session, root: Entry) -> Entry | None:
+def _find_first_said(session: Session, root: Entry) -> Entry | None:
     """What is said first at or below a root."""
     rows = session.file.entries
-    return next((rows[index] for index in sorted(session.graph.below(root.index)) if is_said(rows[index])), None)
+    return next(
+        (rows[index] for index in sorted(session.graph.list_descendants(root.index)) if is_said(rows[index])), None
+    )
 
 
-def strangers(session: Session, found: Symptoms) -> None:
+def detect_strangers(session: Session, found: Symptoms) -> None:
     """Entries of another session among its own. What its own entries go on from was copied when it was forked."""
     own = session.session_id
     kept = {entry.index for entry in session.entries if entry.session_id == own and entry.uuid}
@@ -91,25 +93,25 @@ def strangers(session: Session, found: Symptoms) -> None:
     found.add_items("other-session", "warning", "an entry of another session stands among its own", others)
 
 
-def writers(session: Session, found: Symptoms) -> None:
+def detect_parallel_writers(session: Session, found: Symptoms) -> None:
     """Branches that grew at the same time."""
     for branch in session.graph.branches:
-        rows = list(_taking_turns(session, branch))
+        rows = list(_list_said_by_branch(session, branch))
         switches = [later for earlier, later in pairwise(rows) if earlier[0] != later[0]]
-        if len(switches) >= _SWITCHES:
+        if len(switches) >= _MIN_BRANCH_SWITCHES:
             text = "two branches grew at the same time"
             found.add_items("two-writers", "warning", text, [branch.fork, *(row for _, row in switches)])
 
 
-def _taking_turns(session: Session, branch: Branch) -> Iterator[tuple[int, Entry]]:
+def _list_said_by_branch(session: Session, branch: Branch) -> Iterator[tuple[int, Entry]]:
     """What was said below a fork in the order of the file, each with the number of its branch."""
-    fork, rows = message_id(branch.fork), session.file.entries
+    fork, rows = get_message_id(branch.fork), session.file.entries
     starts = {start.index for start in branch.starts}
     below = [
         (index, number)
         for number, start in enumerate(branch.starts)
-        for index in session.graph.below(start.index, starts - {start.index})
+        for index in session.graph.list_descendants(start.index, starts - {start.index})
     ]
     for index, number in sorted(below):
-        if is_said(rows[index]) and (fork is None or message_id(rows[index]) != fork):
+        if is_said(rows[index]) and (fork is None or get_message_id(rows[index]) != fork):
             yield number, rows[index]

@@ -8,20 +8,21 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.entries.drift import Drift, Unknown
-from turnlog.entries.entry import FLAWS, Entry, Item, Scrap
+from turnlog.entries.drift import Drift, UnknownItem
+from turnlog.entries.entry import FLAW_DESCRIPTIONS, Entry, EntryOrScrap, Scrap
+from turnlog.entries.old_names import OldName
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused
-from turnlog.session.foreign import foreign
+from turnlog.session.foreign import explain_foreign_file
 from turnlog.session.health.symptoms import Severity
-from turnlog.session.resume.requests import Proof, prove
+from turnlog.session.resume.requests import RequestProof, prove_requests
 from turnlog.session.session import Session
 
-PLACES = 20
+MAX_NAMED_PLACES = 20
 """So many places of one finding are named; all are counted."""
 
 
-class Place(Struct, frozen=True):
+class FindingPlace(Struct, frozen=True):
     """Where something stands."""
 
     line: int
@@ -36,15 +37,17 @@ class Finding(Struct):
     severity: Severity
     text: str
     count: int = 0
-    places: list[Place] = []
-    unknown: Unknown | None = None
+    places: list[FindingPlace] = []
+    unknown: UnknownItem | None = None
     """Of a finding of kind `drift`: what the registry does not know."""
 
-    def add(self, place: Place) -> None:
+    def add_place(self, place: FindingPlace) -> None:
         """Count one more place."""
         self.count += 1
-        if len(self.places) < PLACES:
+        if len(self.places) < MAX_NAMED_PLACES:
             self.places.append(place)
+
+    add = OldName("add_place")
 
 
 class Findings:
@@ -52,30 +55,32 @@ class Findings:
 
     def __init__(self, file: Transcript) -> None:
         self._found: dict[tuple[str, str], Finding] = {}
-        self._lines = line_numbers(file)
+        self._lines = map_line_numbers(file)
 
-    def add(self, kind: str, severity: Severity, text: str, items: Iterable[Item]) -> None:
+    def add(self, kind: str, severity: Severity, text: str, items: Iterable[EntryOrScrap]) -> None:
         """Note something about entries or scraps."""
         for item in items:
             finding = self._found.setdefault((kind, text), Finding(kind, severity, text))
             uuid = item.uuid if isinstance(item, Entry) else None
-            finding.add(Place(self._lines.get(item.offset, 0), item.offset, uuid))
+            finding.add_place(FindingPlace(self._lines.get(item.offset, 0), item.offset, uuid))
 
-    def note(self, kind: str, severity: Severity, text: str, count: int = 1, places: Iterable[Place] = ()) -> Finding:
+    def note(
+        self, kind: str, severity: Severity, text: str, count: int = 1, places: Iterable[FindingPlace] = ()
+    ) -> Finding:
         """Note something about the session as a whole."""
         finding = self._found[kind, text] = Finding(kind, severity, text, count, list(places))
         return finding
 
-    def line(self, offset: int) -> int:
+    def find_line_number(self, offset: int) -> int:
         """The number of the line that begins at an offset."""
         return self._lines.get(offset, 0)
 
-    def all(self) -> list[Finding]:
+    def list_findings(self) -> list[Finding]:
         """The findings, the gravest first."""
         return sorted(self._found.values(), key=lambda finding: ("error", "warning", "info").index(finding.severity))
 
 
-def line_numbers(file: Transcript) -> dict[int, int]:
+def map_line_numbers(file: Transcript) -> dict[int, int]:
     """For the offset of each entry and scrap the number of its line."""
     numbers, line = {}, 1
     for item in file.items:
@@ -95,32 +100,32 @@ SEVERITY_OF_SCRAP: dict[str, Severity] = {
 def check(session: Session, *, requests: bool = False) -> list[Finding]:
     """Everything that is worth knowing about the soundness of a session."""
     found = Findings(session.file)
-    if reason := foreign(session.file):
+    if reason := explain_foreign_file(session.file):
         found.note("foreign", "error", f"this is no session of Claude Code: {reason}")
-        return found.all()
-    _lines(session.file, found)
+        return found.list_findings()
+    _check_lines(session.file, found)
     if not session.file.entries:
         found.note("empty", "warning", "the file holds no entry, as old clients leave them behind")
-        return found.all()
-    _graph(session, found)
-    _calls(session, found)
-    _resume(session, found)
-    _content(session, found)
+        return found.list_findings()
+    _check_graph(session, found)
+    _check_calls(session, found)
+    _check_resume(session, found)
+    _check_content(session, found)
     if requests:
-        _requests(session, found)
-    return found.all()
+        _check_requests(session, found)
+    return found.list_findings()
 
 
-def _lines(file: Transcript, found: Findings) -> None:
+def _check_lines(file: Transcript, found: Findings) -> None:
     for scrap in file.scraps:
-        found.add(f"{scrap.kind}-line", SEVERITY_OF_SCRAP.get(scrap.kind, "info"), _words(scrap), [scrap])
+        found.add(f"{scrap.kind}-line", SEVERITY_OF_SCRAP.get(scrap.kind, "info"), _describe_scrap(scrap), [scrap])
     for entry in file.entries:
         if entry.flaw is not None:
-            severity: Severity = "error" if entry.lost else "warning"
-            found.add(f"flaw-{entry.flaw}", severity, FLAWS[entry.flaw], [entry])
+            severity: Severity = "error" if entry.is_lost else "warning"
+            found.add(f"flaw-{entry.flaw}", severity, FLAW_DESCRIPTIONS[entry.flaw], [entry])
 
 
-def _words(scrap: Scrap) -> str:
+def _describe_scrap(scrap: Scrap) -> str:
     return {
         "broken": f"a line is no JSON: {scrap.reason}",
         "torn": "the last line is cut off; the client skips it, and old clients glue their next line to it",
@@ -132,11 +137,11 @@ def _words(scrap: Scrap) -> str:
     }[scrap.kind]
 
 
-def _graph(session: Session, found: Findings) -> None:
+def _check_graph(session: Session, found: Findings) -> None:
     graph = session.graph
-    elsewhere = session.found_elsewhere()
-    lost = [row for row in graph.missing if row.parent_uuid not in elsewhere]
-    moved = [row for row in graph.missing if row.parent_uuid in elsewhere]
+    elsewhere = session.find_parents_elsewhere()
+    lost = [row for row in graph.rows_missing_parent if row.parent_uuid not in elsewhere]
+    moved = [row for row in graph.rows_missing_parent if row.parent_uuid in elsewhere]
     found.add("missing-parent", "warning", "the parent of an entry is not in the file", lost)
     found.add("parent-in-agent", "warning", "the parent of an entry stands in a sub-agent's file", moved)
     found.add("duplicate-uuid", "warning", "a uuid is written more than once", graph.duplicates)
@@ -148,7 +153,7 @@ def _graph(session: Session, found: Findings) -> None:
         found.add("other-session", "warning", "an entry names another session than most", others)
 
 
-def _calls(session: Session, found: Findings) -> None:
+def _check_calls(session: Session, found: Findings) -> None:
     last = session.messages[-1].key if session.messages else None
     open_calls = [call.line for call in session.calls if call.result is None and call.message == last]
     unanswered = [call.line for call in session.calls if call.result is None and call.message != last]
@@ -157,21 +162,21 @@ def _calls(session: Session, found: Findings) -> None:
     found.add("orphan-result", "warning", "a result answers no call; the client leaves it out", session.orphans)
 
 
-def _resume(session: Session, found: Findings) -> None:
+def _check_resume(session: Session, found: Findings) -> None:
     """Whether the client would resume it; of a sub-agent's file or mere titles nobody expects that."""
     talks = any(entry.type in ("user", "assistant") and not entry.is_sidechain for entry in session.file.entries)
     try:
-        session.thread()
+        session.build_thread()
     except Refused as reason:
         found.note("refused", "error" if talks else "info", f"the client would not resume it: {reason}")
 
 
-def _content(session: Session, found: Findings) -> None:
+def _check_content(session: Session, found: Findings) -> None:
     """What only the whole text of each entry tells: repeated keys, and news of the format."""
     drift = Drift()
     for entry in session.file.entries:
-        drift.add(session.body(entry), entry.version, entry.offset)
-        if keys := repeated_keys(session.file.raw(entry)):
+        drift.add_entry(session.read_body(entry), entry.version, entry.offset)
+        if keys := find_repeated_keys(session.file.read_raw(entry)):
             found.add(
                 "repeated-key",
                 "warning",
@@ -181,12 +186,12 @@ def _content(session: Session, found: Findings) -> None:
     for unknown in drift:
         since = f", first seen in {unknown.version}" if unknown.version else ""
         offset = unknown.place or 0
-        places = [Place(found.line(offset), offset)]
+        places = [FindingPlace(found.find_line_number(offset), offset)]
         text = f"unknown {unknown.kind} {unknown.path}{since}"
         found.note("drift", "info", text, unknown.count, places).unknown = unknown
 
 
-def repeated_keys(raw: bytes) -> list[str]:
+def find_repeated_keys(raw: bytes) -> list[str]:
     """Keys that an object of a JSON text has more than once."""
     found: list[str] = []
 
@@ -202,8 +207,8 @@ def repeated_keys(raw: bytes) -> list[str]:
     return found
 
 
-def _requests(session: Session, found: Findings) -> None:
-    proof = proof_of(session)
+def _check_requests(session: Session, found: Findings) -> None:
+    proof = prove_session_requests(session)
     if not proof.requests:
         found.note("requests", "info", "the file records no requests; only the newest clients write them down", 0)
         return
@@ -214,16 +219,16 @@ def _requests(session: Session, found: Findings) -> None:
             f"request {request}: message {digest[:12]} is not in our reconstruction",
         )
     changed = f", {proof.altered} changed since" if proof.altered else ""
-    text = f"{proof.resolved} of {proof.total} recorded messages found"
+    text = f"{proof.resolved_count} of {proof.total} recorded messages found"
     words = f"{text}: {proof.rebuilt} rebuilt, {proof.blobs} written whole{changed}"
     found.note("requests", "info", words, proof.requests)
 
 
-def proof_of(session: Session) -> Proof:
+def prove_session_requests(session: Session) -> RequestProof:
     """Find the recorded messages of the session's requests in our reconstruction."""
-    return prove(session.file, session.messages, session.calls)
+    return prove_requests(session.file, session.messages, session.calls)
 
 
-def worst(findings: Iterable[Finding]) -> Iterator[Finding]:
+def filter_error_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings that are errors."""
     return (finding for finding in findings if finding.severity == "error")

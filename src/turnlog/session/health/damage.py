@@ -8,16 +8,16 @@ from turnlog.entries.entry import Scrap
 from turnlog.entries.reader import Transcript
 from turnlog.session.health.symptoms import Symptoms
 
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
-def lines(file: Transcript, found: Symptoms) -> None:
+def detect_broken_lines(file: Transcript, found: Symptoms) -> None:
     """Lines that are no entry, and entries that share a line."""
     for scrap in file.scraps:
         if scrap.kind == "torn":
             found.add_items("torn-line", "warning", "the last line is cut off", [scrap])
         elif scrap.kind == "broken":
-            _broken(file, scrap, found)
+            _detect_broken_line(file, scrap, found)
         elif scrap.kind == "padding":
             found.add_items("control-bytes", "warning", "NUL bytes stand in the file", [scrap])
         elif scrap.kind == "value":
@@ -28,8 +28,8 @@ def lines(file: Transcript, found: Symptoms) -> None:
     )
 
 
-def _broken(file: Transcript, scrap: Scrap, found: Symptoms) -> None:
-    if _CONTROL.search(file.raw(scrap)):
+def _detect_broken_line(file: Transcript, scrap: Scrap, found: Symptoms) -> None:
+    if _CONTROL_BYTES.search(file.read_raw(scrap)):
         found.add_items("control-bytes", "error", "control bytes make a line unreadable", [scrap])
     else:
         found.add_items("broken-line", "error", "a line is no JSON; no client reads it", [scrap])

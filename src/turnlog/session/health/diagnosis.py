@@ -2,31 +2,50 @@
 
 from __future__ import annotations
 
-from turnlog.session.foreign import foreign
+from turnlog.session.foreign import explain_foreign_file
 from turnlog.session.health import ancestry, bulk, damage, exchange, hidden
 from turnlog.session.health.symptoms import Symptom, Symptoms
-from turnlog.session.resume.resumed import Resumed
+from turnlog.session.resume.resumed import ResumeView
 from turnlog.session.session import Session
 
 
-def diagnose(session: Session) -> list[Symptom]:
+def diagnose_session(session: Session) -> list[Symptom]:
     """The symptoms of a session, the gravest first."""
-    return examined(Resumed(session))
+    return diagnose_resume_view(ResumeView(session))
 
 
-def examined(view: Resumed) -> list[Symptom]:
+def diagnose_resume_view(view: ResumeView) -> list[Symptom]:
     """The same, where what would be resumed is known already."""
     session, found = view.session, Symptoms()
-    if reason := foreign(session.file):
+    if reason := explain_foreign_file(session.file):
         found.note("no-session", "error", reason)
-        return found.all()
-    damage.lines(session.file, found)
-    for look in (hidden.refusal, hidden.beginning, hidden.end, hidden.answers, hidden.stale, hidden.preserved):
+        return found.list_symptoms()
+    damage.detect_broken_lines(session.file, found)
+    for look in (
+        hidden.detect_refusal,
+        hidden.detect_hidden_beginning,
+        hidden.detect_hidden_end,
+        hidden.detect_hidden_answers,
+        hidden.detect_stale_parent,
+        hidden.detect_lost_preserved,
+    ):
         look(view, found)
-    for look in (hidden.last_prompt, ancestry.parents, ancestry.roots):
+    for look in (hidden.detect_bad_last_prompt, ancestry.detect_missing_parents, ancestry.detect_extra_roots):
         look(view, found)
-    for own in (ancestry.copies, ancestry.rings, ancestry.strangers, ancestry.writers, bulk.results, bulk.progress):
+    for own in (
+        ancestry.detect_copies,
+        ancestry.detect_rings,
+        ancestry.detect_strangers,
+        ancestry.detect_parallel_writers,
+        bulk.detect_giant_results,
+        bulk.detect_progress_bloat,
+    ):
         own(session, found)
-    for look in (exchange.calls, exchange.names, exchange.thinking, exchange.images):
+    for look in (
+        exchange.detect_unmatched_calls,
+        exchange.detect_bad_tool_names,
+        exchange.detect_bad_thinking,
+        exchange.detect_bad_images,
+    ):
         look(view, found)
-    return found.all()
+    return found.list_symptoms()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-REPAIR = "turnlog repair {session} --only {kind}"
+REPAIR_COMMAND = "turnlog repair {session} --only {kind}"
 
 
 class Illness(NamedTuple):
@@ -18,16 +18,16 @@ class Illness(NamedTuple):
     """What you would notice."""
     cause: str
     """Where it comes from, as far as that is known."""
-    remedy: str = REPAIR
+    remedy: str = REPAIR_COMMAND
     """A command, or what to do; {session}, {kind}, {project} and {path} are filled in."""
 
-    def cure(self, kind: str, session: str, path: str = "", project: str = "") -> str:
+    def describe_cure(self, kind: str, session: str, path: str = "", project: str = "") -> str:
         """The remedy for one session."""
         named = {"session": session, "kind": kind, "path": path, "project": project}
         return self.remedy.format(**named)
 
 
-_LOST_LINK = "the client named an entry that it never wrote, or a tool removed it (#21617, #22526, #46603)"
+_LOST_LINK_CAUSE = "the client named an entry that it never wrote, or a tool removed it (#21617, #22526, #46603)"
 
 ILLNESSES: dict[str, Illness] = {
     # -- lines
@@ -50,7 +50,7 @@ ILLNESSES: dict[str, Illness] = {
     # -- links
     "missing-parent": Illness(
         "Resume shows only the last few messages though the file is whole.",
-        _LOST_LINK,
+        _LOST_LINK_CAUSE,
     ),
     "parent-in-agent": Illness(
         "Resume shows only the last few messages though the file is whole.",
@@ -97,7 +97,7 @@ ILLNESSES: dict[str, Illness] = {
     ),
     "hidden-tail": Illness(
         "Resume shows only the tail of the conversation though the file is whole.",
-        _LOST_LINK,
+        _LOST_LINK_CAUSE,
     ),
     "hidden-end": Illness(
         "Resume goes back: what was said last is not shown.",

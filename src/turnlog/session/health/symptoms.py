@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-from turnlog.entries.entry import Entry, Item
+from turnlog.entries.entry import Entry, EntryOrScrap
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -15,10 +15,10 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 warning: some clients do, or it costs time and space; info: good to know."""
 
 
-class Spot(NamedTuple):
+class SymptomSpot(NamedTuple):
     """One place that a symptom concerns."""
 
-    item: Item
+    item: EntryOrScrap
     """The entry or scrap."""
     blocks: tuple[int, ...] = ()
     """Which block of its message: the place in the content, and that inside a result."""
@@ -33,7 +33,7 @@ class Symptom(Struct, frozen=True):
     severity: Severity
     text: str
     """What is the case here, in plain words."""
-    spots: tuple[Spot, ...] = ()
+    spots: tuple[SymptomSpot, ...] = ()
     """All places; none where it concerns the session as a whole."""
 
     @property
@@ -52,22 +52,22 @@ class Symptoms:
     """Collects symptoms: places with the same kind and words are one."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, Severity, str], list[Spot]] = {}
+        self._found: dict[tuple[str, Severity, str], list[SymptomSpot]] = {}
 
-    def add(self, kind: str, severity: Severity, text: str, spots: Iterable[Spot]) -> None:
+    def add(self, kind: str, severity: Severity, text: str, spots: Iterable[SymptomSpot]) -> None:
         """Note places, if there are any."""
         for spot in spots:
             self._found.setdefault((kind, severity, text), []).append(spot)
 
-    def add_items(self, kind: str, severity: Severity, text: str, items: Iterable[Item]) -> None:
+    def add_items(self, kind: str, severity: Severity, text: str, items: Iterable[EntryOrScrap]) -> None:
         """Note whole entries or scraps, if there are any."""
-        self.add(kind, severity, text, (Spot(item) for item in items))
+        self.add(kind, severity, text, (SymptomSpot(item) for item in items))
 
     def note(self, kind: str, severity: Severity, text: str) -> None:
         """Note something about the session as a whole."""
         self._found.setdefault((kind, severity, text), [])
 
-    def all(self) -> list[Symptom]:
+    def list_symptoms(self) -> list[Symptom]:
         """The symptoms, the gravest first."""
         found = [Symptom(*key, tuple(spots)) for key, spots in self._found.items()]
         return sorted(found, key=lambda symptom: SEVERITIES.index(symptom.severity))

@@ -13,36 +13,36 @@ from turnlog.entries.entry import Body
 
 Json = dict[str, Any]
 
-FILLER = "No response requested."
-INTERRUPTED = (
+FILLER_TEXT = "No response requested."
+INTERRUPTED_RESULT_TEXT = (
     "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. "
     "Check whether it took effect before relying on it or running it again.]"
 )
-MISSING = "[Tool result missing due to internal error]"
-EMPTY = "(no content)"
-_TAG, _END = "<system-reminder>\n", "\n</system-reminder>"
+MISSING_RESULT_TEXT = "[Tool result missing due to internal error]"
+EMPTY_CONTENT_TEXT = "(no content)"
+_REMINDER_START, _REMINDER_END = "<system-reminder>\n", "\n</system-reminder>"
 
 
-class Added(Json):
+class AddedBlock(Json):
     """A block that the client puts before what a person said."""
 
 
-def rendered(body: Body) -> tuple[str, list[Json]]:
+def read_rendered_attachment(body: Body) -> tuple[str, list[Json]]:
     """The role and the texts that an attachment was sent as, if the file says so."""
     found = body.get("rendered")
     role = "system" if body.get("renderedRole") == "system" else "user"
-    texts = [text for item in found if (text := _text(item))] if isinstance(found, list) else []
+    texts = [text for item in found if (text := _read_text(item))] if isinstance(found, list) else []
     if role == "system":
-        texts = [text.removeprefix(_TAG).removesuffix(_END) for text in texts]
-    return role, [Added(type="text", text=text) for text in texts]
+        texts = [text.removeprefix(_REMINDER_START).removesuffix(_REMINDER_END) for text in texts]
+    return role, [AddedBlock(type="text", text=text) for text in texts]
 
 
-def _text(item: object) -> str | None:
+def _read_text(item: object) -> str | None:
     text = item.get("content") if isinstance(item, dict) else item
     return text if isinstance(text, str) else None
 
 
-def made_up(call: Json, *, at_end: bool) -> Json:
+def make_up_result(call: Json, *, at_end: bool) -> Json:
     """The result that the client makes up for a call without one."""
-    text = INTERRUPTED if at_end else MISSING
+    text = INTERRUPTED_RESULT_TEXT if at_end else MISSING_RESULT_TEXT
     return {"type": "tool_result", "tool_use_id": call.get("id"), "content": text, "is_error": True}

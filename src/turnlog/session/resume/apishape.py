@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from turnlog.session.resume.refusals import THINKING
+from turnlog.session.resume.refusals import THINKING_TYPES
 
 Json = dict[str, Any]
 
-RULES: dict[str, str] = {
+SHAPE_RULES: dict[str, str] = {
     "api-first": "the first message is not the user's",
     "api-empty": "a message has no content, or a text that is empty",
     "api-unanswered": "a call has no result directly behind it",
@@ -31,7 +31,7 @@ class Breach(NamedTuple):
     """Which message, counted from 0."""
 
 
-def breaches(messages: list[Json]) -> list[Breach]:
+def find_breaches(messages: list[Json]) -> list[Breach]:
     """What the API would not take as it is, in the order of the messages; what the system says is passed over."""
     spoken = [(number, message) for number, message in enumerate(messages) if message["role"] != "system"]
     found: list[Breach] = []
@@ -39,47 +39,49 @@ def breaches(messages: list[Json]) -> list[Breach]:
         found.append(Breach("api-first", spoken[0][0]))
     before: Json | None = None
     for number, message in spoken:
-        found += [Breach(rule, number) for rule in _pair(before, message)]
-        found += [Breach(rule, number) for rule in _alone(message)]
+        found += [Breach(rule, number) for rule in _check_pair(before, message)]
+        found += [Breach(rule, number) for rule in _check_message(message)]
         before = message
-    counts = Counter(identity for _, message in spoken for identity in _ids(message, "tool_use"))
-    found += [Breach("api-ids", n) for n, message in spoken if any(counts[i] > 1 for i in _ids(message, "tool_use"))]
+    counts = Counter(identity for _, message in spoken for identity in _list_ids(message, "tool_use"))
+    found += [
+        Breach("api-ids", n) for n, message in spoken if any(counts[i] > 1 for i in _list_ids(message, "tool_use"))
+    ]
     return found
 
 
-def _pair(before: Json | None, message: Json) -> Iterator[str]:
+def _check_pair(before: Json | None, message: Json) -> Iterator[str]:
     """What is wrong with how a message follows another."""
-    calls = _ids(before, "tool_use") if before and before["role"] == "assistant" else []
-    results = _ids(message, "tool_result") if message["role"] == "user" else []
+    calls = _list_ids(before, "tool_use") if before and before["role"] == "assistant" else []
+    results = _list_ids(message, "tool_result") if message["role"] == "user" else []
     if before is not None and before["role"] == message["role"]:
         yield "api-same-role"
     yield from ("api-unanswered" for identity in calls if identity not in results)
     yield from ("api-orphan" for identity in results if identity not in calls)
 
 
-def _alone(message: Json) -> Iterator[str]:
+def _check_message(message: Json) -> Iterator[str]:
     """What is wrong with a message by itself."""
     kinds = [block["type"] for block in message["content"]]
-    if not kinds or any(kind == "text" and not _text(block) for kind, block in _with(kinds, message)):
+    if not kinds or any(kind == "text" and not _read_text(block) for kind, block in _pair_with_kinds(kinds, message)):
         yield "api-empty"
     if message["role"] == "assistant" and kinds:
-        if kinds[-1] in THINKING:
+        if kinds[-1] in THINKING_TYPES:
             yield "api-last-thinking"
         first_call = kinds.index("tool_use") if "tool_use" in kinds else len(kinds)
-        if any(kind in THINKING for kind in kinds[first_call:-1]):
+        if any(kind in THINKING_TYPES for kind in kinds[first_call:-1]):
             yield "api-late-thinking"
 
 
-def _with(kinds: list[str], message: Json) -> Iterator[tuple[str, Json]]:
+def _pair_with_kinds(kinds: list[str], message: Json) -> Iterator[tuple[str, Json]]:
     return zip(kinds, message["content"], strict=True)
 
 
-def _text(block: Json) -> str:
+def _read_text(block: Json) -> str:
     text = block.get("text")
     return text.strip() if isinstance(text, str) else ""
 
 
-def _ids(message: Json, kind: str) -> list[str]:
+def _list_ids(message: Json, kind: str) -> list[str]:
     """The ids of a message's calls, or of those that its results answer."""
     key = "id" if kind == "tool_use" else "tool_use_id"
     return [str(block.get(key)) for block in message["content"] if block["type"] == kind]

@@ -9,21 +9,21 @@ import json
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from turnlog.entries.decode import TOO_DEEP
+from turnlog.entries.decode import TOO_DEEP_TEXT
 from turnlog.entries.entry import Body, Entry
-from turnlog.session.resume.additions import rendered
+from turnlog.session.resume.additions import read_rendered_attachment
 from turnlog.session.resume.frames import frame_entry, frame_queued, is_human_turn
-from turnlog.session.usage.prices import SYNTHETIC
+from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
 Json = dict[str, Any]
-_NOT_SENT = "advisor_tool_result"
-_RENAMED = {"Task": "Agent"}
-_DEPTH = 600
+_UNSENT_BLOCK_TYPE = "advisor_tool_result"
+_RENAMED_TOOLS = {"Task": "Agent"}
+_MAX_NESTING = 600
 """How deep values are followed; what lies deeper is cut off, because encoding it again could exhaust the stack."""
-_SENT_INPUT = {"SendMessage": ("to", "summary", "message")}
+_SENT_INPUT_FIELDS = {"SendMessage": ("to", "summary", "message")}
 
 
-class Part(NamedTuple):
+class MessagePart(NamedTuple):
     """What one row, or several that belong together, say."""
 
     role: str
@@ -32,105 +32,107 @@ class Part(NamedTuple):
     """What joins the rows of one assistant message."""
 
 
-def part(row: Entry, body: Body, *, as_sent: bool) -> Part | None:
+def build_message_part(row: Entry, body: Body, *, as_sent: bool) -> MessagePart | None:
     """What a row says, or None when it says nothing [18-20]."""
     if row.type == "attachment":
-        return _attachment(body, as_sent)
+        return _build_attachment_part(body, as_sent)
     if row.type == "system":
         shown = row.subtype == "local_command" and not body.get("isDisplayOnly")
-        return Part("user", _texts(body.get("content"))) if shown else None
+        return MessagePart("user", _to_text_blocks(body.get("content"))) if shown else None
     message = body.get("message")
     if not isinstance(message, dict):
         return None
-    blocks = [block for block in _blocks(message.get("content")) if block["type"] != _NOT_SENT]
+    blocks = [block for block in _to_blocks(message.get("content")) if block["type"] != _UNSENT_BLOCK_TYPE]
     if row.type == "user":
-        return Part("user", frame_entry(blocks, body) if as_sent else blocks)
-    if body.get("isApiErrorMessage") and message.get("model") == SYNTHETIC:
+        return MessagePart("user", frame_entry(blocks, body) if as_sent else blocks)
+    if body.get("isApiErrorMessage") and message.get("model") == SYNTHETIC_MODEL:
         return None
-    return Part(
+    return MessagePart(
         "assistant",
-        [_call(block) for block in blocks if block["type"] != "tool_result"],
-        _identity(body, message),
+        [_to_client_call(block) for block in blocks if block["type"] != "tool_result"],
+        _find_message_identity(body, message),
     )
 
 
-def _attachment(body: Body, as_sent: bool) -> Part | None:
+def _build_attachment_part(body: Body, as_sent: bool) -> MessagePart | None:
     """A prompt or notification that came while the model was working; other attachments are reminders [19]."""
     attachment = body.get("attachment")
     if not isinstance(attachment, dict):
         return None
-    queued = _blocks(attachment.get("prompt")) if attachment.get("type") == "queued_command" else []
+    queued = _to_blocks(attachment.get("prompt")) if attachment.get("type") == "queued_command" else []
     if not as_sent:
-        return Part("user", queued)
-    role, blocks = rendered(body)
+        return MessagePart("user", queued)
+    role, blocks = read_rendered_attachment(body)
     if blocks and not (queued and is_human_turn(attachment)):
-        return Part(role, blocks)
-    return Part("user", frame_queued(queued, attachment))
+        return MessagePart(role, blocks)
+    return MessagePart("user", frame_queued(queued, attachment))
 
 
-def _texts(content: object) -> list[Json]:
-    return [{"type": "text", "text": as_client_writes(content)}] if isinstance(content, str) and content.strip() else []
+def _to_text_blocks(content: object) -> list[Json]:
+    return [{"type": "text", "text": to_client_json(content)}] if isinstance(content, str) and content.strip() else []
 
 
-def _blocks(content: object) -> list[Json]:
+def _to_blocks(content: object) -> list[Json]:
     """The blocks of a content; texts that are empty or blank say nothing [20]."""
     if not isinstance(content, list):
-        return _texts(content)
-    blocks = [_result(block) for block in content if isinstance(block, dict) and isinstance(block.get("type"), str)]
-    return [as_client_writes(block) for block in blocks if block["type"] != "text" or _texts(block.get("text"))]
+        return _to_text_blocks(content)
+    blocks = [
+        _to_client_result(block) for block in content if isinstance(block, dict) and isinstance(block.get("type"), str)
+    ]
+    return [to_client_json(block) for block in blocks if block["type"] != "text" or _to_text_blocks(block.get("text"))]
 
 
-def _result(block: Json) -> Json:
+def _to_client_result(block: Json) -> Json:
     """A result as the newest client words it: of an error only the texts, as one; anything odd as JSON."""
     content = block.get("content")
     if block["type"] != "tool_result" or content is None or isinstance(content, str):
         return block
     if not isinstance(content, list):
-        return {**block, "content": json.dumps(as_client_writes(content), ensure_ascii=False, separators=(",", ":"))}
+        return {**block, "content": json.dumps(to_client_json(content), ensure_ascii=False, separators=(",", ":"))}
     if not block.get("is_error"):
         return block
     texts = [inner["text"] for inner in content if isinstance(inner, dict) and isinstance(inner.get("text"), str)]
     return {**block, "content": [{"type": "text", "text": "\n\n".join(texts)}] if texts else []}
 
 
-def _identity(body: Body, message: Json) -> str | None:
+def _find_message_identity(body: Body, message: Json) -> str | None:
     """Rows without message id but with any request id are joined with each other; with neither, never [23]."""
     identity = message.get("id")
     return identity if isinstance(identity, str) and identity else ("no id" if body.get("requestId") else None)
 
 
-def _call(block: Json) -> Json:
+def _to_client_call(block: Json) -> Json:
     """A call as the newest client words it [27]."""
     if block["type"] != "tool_use":
         return block
     name, given, sent = str(block.get("name")), block.get("input"), dict(block)
-    if name in _SENT_INPUT and isinstance(given, dict):
-        sent["input"] = {key: value for key, value in given.items() if key in _SENT_INPUT[name]}
-    if name in _RENAMED:
-        sent["name"] = _RENAMED[name]
+    if name in _SENT_INPUT_FIELDS and isinstance(given, dict):
+        sent["input"] = {key: value for key, value in given.items() if key in _SENT_INPUT_FIELDS[name]}
+    if name in _RENAMED_TOOLS:
+        sent["name"] = _RENAMED_TOOLS[name]
     return sent
 
 
-def as_client_writes(value: Any, depth: int = 0) -> Any:
+def to_client_json(value: Any, depth: int = 0) -> Any:
     """A JSON value after the client's own decoding and encoding: numbers are doubles, half surrogates become U+FFFD."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if not isinstance(value, dict | list):
-        return _double(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-    if depth == _DEPTH:
-        return TOO_DEEP
+        return _to_double(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if depth == _MAX_NESTING:
+        return TOO_DEEP_TEXT
     if isinstance(value, list):
         items = []
         for inner in value:  # no comprehension: it would need a second frame for each level
-            items.append(as_client_writes(inner, depth + 1))  # noqa: PERF401
+            items.append(to_client_json(inner, depth + 1))  # noqa: PERF401
         return items
     fields = {}
     for key, inner in value.items():
-        fields[as_client_writes(key)] = as_client_writes(inner, depth + 1)
+        fields[to_client_json(key)] = to_client_json(inner, depth + 1)
     return fields
 
 
-def _double(value: int | float) -> int | float | None:
+def _to_double(value: int | float) -> int | float | None:
     try:
         number = float(value)
     except OverflowError:

@@ -7,31 +7,31 @@ import binascii
 import re
 from typing import Any
 
-from turnlog.session.pictures import dimensions
+from turnlog.session.pictures import read_image_size
 
 Json = dict[str, Any]
 
-LONGEST_NAME = 200
-WIDEST = 8000
+MAX_TOOL_NAME_CHARS = 200
+MAX_IMAGE_SIDE_PIXELS = 8000
 """Pixels that a side of an image may have."""
-WIDEST_OF_MANY = 2000
-MANY = 20
+MAX_SIDE_PIXELS_OF_MANY = 2000
+MANY_IMAGES = 20
 """With more images than this in one request, each must be smaller."""
-HEAVIEST = 5 * 1024 * 1024
+MAX_IMAGE_BASE64_CHARS = 5 * 1024 * 1024
 """Letters of base64 that an image may take."""
-_MAGIC = {
+_MAGIC_BYTES = {
     "image/png": (b"\x89PNG\r\n\x1a\n",),
     "image/jpeg": (b"\xff\xd8\xff",),
     "image/gif": (b"GIF87a", b"GIF89a"),
     "image/webp": (b"RIFF",),
 }
-_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{LONGEST_NAME}}}")
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-_HEAD = 64 * 1024
-THINKING = ("thinking", "redacted_thinking")
+_TOOL_NAME = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_TOOL_NAME_CHARS}}}")
+_BASE64_TEXT = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_HEAD_SIZE = 64 * 1024
+THINKING_TYPES = ("thinking", "redacted_thinking")
 
 
-def thinking_fault(block: Json) -> str | None:
+def find_thinking_fault(block: Json) -> str | None:
     """What is wrong with a thinking block; its text may be empty, as the newest models leave it, its signature not."""
     if block.get("type") == "redacted_thinking":
         data = block.get("data")
@@ -39,19 +39,19 @@ def thinking_fault(block: Json) -> str | None:
     signature = block.get("signature")
     if not isinstance(signature, str) or not signature:
         return "thinking without a signature"
-    return None if _BASE64.fullmatch(signature) else "thinking with a signature that is none"
+    return None if _BASE64_TEXT.fullmatch(signature) else "thinking with a signature that is none"
 
 
-def name_fault(name: str | None) -> str | None:
+def find_tool_name_fault(name: str | None) -> str | None:
     """What is wrong with the name of a tool."""
-    if name is None or _NAME.fullmatch(name):
+    if name is None or _TOOL_NAME.fullmatch(name):
         return None
-    if len(name) > LONGEST_NAME:
+    if len(name) > MAX_TOOL_NAME_CHARS:
         return f"a tool's name of {len(name):,} letters"
     return "a tool's name with letters that the API does not take" if name else "a call without a tool's name"
 
 
-def image_fault(block: Json, *, of_many: bool = False) -> str | None:
+def find_image_fault(block: Json, *, of_many: bool = False) -> str | None:
     """What is wrong with an image block; one that is only named by its address or file is not looked at."""
     source = block.get("source")
     if not isinstance(source, dict):
@@ -59,26 +59,30 @@ def image_fault(block: Json, *, of_many: bool = False) -> str | None:
     if source.get("type") != "base64":
         return None
     kind, data = source.get("media_type"), source.get("data")
-    if not isinstance(kind, str) or kind not in _MAGIC:
+    if not isinstance(kind, str) or kind not in _MAGIC_BYTES:
         return f"an image of the kind {str(kind)[:40]!r}"
     if not isinstance(data, str) or not data:
         return "an image without data"
-    return _data_fault(data, kind) or _size_fault(data, WIDEST_OF_MANY if of_many else WIDEST)
+    return _find_data_fault(data, kind) or _find_size_fault(
+        data, MAX_SIDE_PIXELS_OF_MANY if of_many else MAX_IMAGE_SIDE_PIXELS
+    )
 
 
-def _data_fault(data: str, kind: str) -> str | None:
+def _find_data_fault(data: str, kind: str) -> str | None:
     try:
-        head = base64.b64decode(data.encode("ascii"), validate=True)[:_HEAD]
+        head = base64.b64decode(data.encode("ascii"), validate=True)[:_HEAD_SIZE]
     except (binascii.Error, ValueError):
         return "an image whose data is damaged"
-    return None if head.startswith(_MAGIC[kind]) else f"an image that is no {kind.removeprefix('image/')}"
+    return None if head.startswith(_MAGIC_BYTES[kind]) else f"an image that is no {kind.removeprefix('image/')}"
 
 
-def _size_fault(data: str, widest: int) -> str | None:
-    if len(data) > HEAVIEST:
+def _find_size_fault(data: str, widest: int) -> str | None:
+    if len(data) > MAX_IMAGE_BASE64_CHARS:
         return f"an image of {len(data) / 1024 / 1024:.1f} MB, more than 5 MB"
-    sides = dimensions(base64.b64decode(data[:_HEAD]))
+    sides = read_image_size(base64.b64decode(data[:_HEAD_SIZE]))
     if max(sides) <= widest:
         return None
-    limit = f"{widest:,} pixels" + (f", the limit with more than {MANY} images" if widest == WIDEST_OF_MANY else "")
+    limit = f"{widest:,} pixels" + (
+        f", the limit with more than {MANY_IMAGES} images" if widest == MAX_SIDE_PIXELS_OF_MANY else ""
+    )
     return f"an image of {sides[0]:,} × {sides[1]:,} pixels, more than {limit}"

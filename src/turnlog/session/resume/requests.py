@@ -17,12 +17,12 @@ from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused
 from turnlog.session.calls import Call
-from turnlog.session.messages import Message, content
-from turnlog.session.resume.conversation import conversation
-from turnlog.session.resume.parts import as_client_writes
+from turnlog.session.messages import Message, read_message_content
+from turnlog.session.resume.conversation import build_conversation
+from turnlog.session.resume.parts import to_client_json
 
 
-class Proof(NamedTuple):
+class RequestProof(NamedTuple):
     """How the recorded messages of a session's requests were found."""
 
     requests: int
@@ -41,19 +41,19 @@ class Proof(NamedTuple):
         return self.rebuilt + self.blobs + self.altered + len(self.unresolved)
 
     @property
-    def resolved(self) -> int:
+    def resolved_count(self) -> int:
         """How many of them were found."""
         return self.rebuilt + self.blobs
 
 
-def prove(file: Transcript, messages: list[Message], calls: list[Call]) -> Proof:
+def prove_requests(file: Transcript, messages: list[Message], calls: list[Call]) -> RequestProof:
     """Find every recorded message of a session's requests in our reconstruction of it."""
-    known = {digest(message) for message in _reconstructed(file, messages, calls)}
-    blobs = dict(_blobs(file))
-    requests = [file.body(entry) for entry in file.entries if entry.type == "api-request"]
+    known = {hash_message(message) for message in _rebuild_messages(file, messages, calls)}
+    blobs = dict(_list_blobs(file))
+    requests = [file.read_body(entry) for entry in file.entries if entry.type == "api-request"]
     rebuilt, whole, altered, unresolved = 0, 0, 0, []
     for request in requests:
-        for found in _tail(request):
+        for found in _list_tail_hashes(request):
             if found in known:
                 rebuilt += 1
             elif blobs.get(found):
@@ -62,42 +62,42 @@ def prove(file: Transcript, messages: list[Message], calls: list[Call]) -> Proof
                 altered += 1
             else:
                 unresolved.append((str(request.get("id")), found))
-    return Proof(len(requests), rebuilt, whole, altered, unresolved)
+    return RequestProof(len(requests), rebuilt, whole, altered, unresolved)
 
 
-def _blobs(file: Transcript) -> Iterator[tuple[str, bool]]:
+def _list_blobs(file: Transcript) -> Iterator[tuple[str, bool]]:
     """The hashes of messages that are written whole, and whether the text still is the one that was hashed."""
     for entry in file.entries:
         if entry.type == "api-request-blob":
-            body = file.body(entry)
+            body = file.read_body(entry)
             name, message = str(body.get("hash")), body.get("message")
-            yield name, isinstance(message, dict) and digest(message) == name
+            yield name, isinstance(message, dict) and hash_message(message) == name
 
 
-def _tail(request: dict[str, Any]) -> list[str]:
+def _list_tail_hashes(request: dict[str, Any]) -> list[str]:
     tail = request.get("tail")
     return [item for item in tail if isinstance(item, str)] if isinstance(tail, list) else []
 
 
-def _reconstructed(file: Transcript, messages: list[Message], calls: list[Call]) -> Iterator[dict[str, Any]]:
+def _rebuild_messages(file: Transcript, messages: list[Message], calls: list[Call]) -> Iterator[dict[str, Any]]:
     """The messages as they were sent: answers, prompts, and the results of each answer's calls as they came."""
     for message in messages:
-        yield {"role": "assistant", "content": content(file, message)}
+        yield {"role": "assistant", "content": read_message_content(file, message)}
     with suppress(Refused):  # neighbouring user entries make one message, for example a picture and where it came from
-        yield from conversation(file).messages
+        yield from build_conversation(file).messages
     for entry in file.entries:
         if entry.type == "user":
-            found = file.body(entry).get("message")
+            found = file.read_body(entry).get("message")
             if isinstance(found, dict):
                 yield {"role": "user", "content": found.get("content")}
-    for results in _results(calls):
+    for results in _group_results(calls):
         blocks: list[Any] = []
         for entry in results:
-            blocks += _result_blocks(file, entry)
+            blocks += _list_result_blocks(file, entry)
             yield {"role": "user", "content": list(blocks)}
 
 
-def _results(calls: list[Call]) -> Iterator[list[Entry]]:
+def _group_results(calls: list[Call]) -> Iterator[list[Entry]]:
     groups: dict[str, dict[int, Entry]] = {}
     for call in calls:
         if call.result is not None:
@@ -106,22 +106,22 @@ def _results(calls: list[Call]) -> Iterator[list[Entry]]:
         yield [entry for _, entry in sorted(group.items())]
 
 
-def _result_blocks(file: Transcript, entry: Entry) -> list[Any]:
-    message = file.body(entry).get("message")
+def _list_result_blocks(file: Transcript, entry: Entry) -> list[Any]:
+    message = file.read_body(entry).get("message")
     found = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in found if isinstance(block, dict)] if isinstance(found, list) else []
     return [block for block in blocks if block.get("type") == "tool_result"]
 
 
-def digest(message: dict[str, Any]) -> str:
+def hash_message(message: dict[str, Any]) -> str:
     """The hash by which the client names a message."""
     blocks = message.get("content")
     if isinstance(blocks, str):
         blocks = [{"type": "text", "text": blocks}]
     if isinstance(blocks, list):
-        blocks = [_plain(block) for block in blocks]
+        blocks = [_drop_cache_control(block) for block in blocks]
     text = json.dumps(
-        {**message, "content": as_client_writes(blocks)},
+        {**message, "content": to_client_json(blocks)},
         sort_keys=True,
         ensure_ascii=False,
         separators=(",", ":"),
@@ -129,5 +129,5 @@ def digest(message: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _plain(block: Any) -> Any:
+def _drop_cache_control(block: Any) -> Any:
     return {key: value for key, value in block.items() if key != "cache_control"} if isinstance(block, dict) else block

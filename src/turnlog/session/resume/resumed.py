@@ -7,18 +7,18 @@ from functools import cached_property
 from turnlog.entries.entry import Entry
 from turnlog.errors import Refused
 from turnlog.session.graph import is_said
-from turnlog.session.resume.resume import current_leaf, thread
-from turnlog.session.resume.rows import Rows, is_boundary, message_id
-from turnlog.session.resume.weave import woven
+from turnlog.session.resume.resume import build_resume_thread, find_current_leaf
+from turnlog.session.resume.rows import ResumeRows, get_message_id, is_boundary
+from turnlog.session.resume.weave import add_side_rows
 from turnlog.session.session import Session
 
 
-class Resumed:
+class ResumeView:
     """A session beside what the newest client would show of it."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.rows = Rows(session.file)
+        self.rows = ResumeRows(session.file)
         self.refusal: str | None = None
         """Why the client would not resume it."""
         self.chain: list[Entry] = []
@@ -26,16 +26,16 @@ class Resumed:
         self.thread: list[Entry] = []
         """The entries that would be resumed, in order."""
         try:
-            self._resume()
+            self._fill_thread()
         except Refused as reason:
             self.refusal = str(reason)
 
-    def _resume(self) -> None:
+    def _fill_thread(self) -> None:
         """The same as `resume.thread`, with rows that are wanted for more than that."""
-        chain = self.rows.chain(current_leaf(self.rows).uuid)
-        rows = woven(self.rows, chain)
+        chain = self.rows.build_chain(find_current_leaf(self.rows).uuid)
+        rows = add_side_rows(self.rows, chain)
         if not any(row.message and row.message.content for row in rows):
-            thread(self.session.file)  # says whether anything of it counts
+            build_resume_thread(self.session.file)  # says whether anything of it counts
         self.chain, self.thread = chain, rows
 
     @cached_property
@@ -44,7 +44,7 @@ class Resumed:
         return frozenset(row.index for row in self.thread)
 
     @cached_property
-    def ending(self) -> str:
+    def walk_end(self) -> str:
         """What the walk upwards ended at: root, compaction, missing (the parent is nowhere), cycle or nothing."""
         if not self.chain:
             return "nothing"
@@ -59,28 +59,28 @@ class Resumed:
     @cached_property
     def hidden_before(self) -> list[Entry]:
         """What was said before the first entry that is shown, since the last compaction, and is not shown."""
-        if self.ending not in ("root", "missing"):
+        if self.walk_end not in ("root", "missing"):
             return []
         top = self.chain[0]
         since = max((row.index for row in self.session.graph.compactions if row.index < top.index), default=-1)
-        return [row for row in self._unseen if since < row.index < top.index]
+        return [row for row in self._hidden_rows if since < row.index < top.index]
 
     @cached_property
     def hidden_after(self) -> list[Entry]:
         """What was said behind the entry that a resume goes on from, and is not shown."""
         last = max(self.members, default=-1)
-        return [row for row in self._unseen if row.index > last >= 0]
+        return [row for row in self._hidden_rows if row.index > last >= 0]
 
     @cached_property
-    def _unseen(self) -> list[Entry]:
+    def _hidden_rows(self) -> list[Entry]:
         """Prompts and answers that are not shown, without other lines of messages that are."""
-        shown = {message_id(row) for row in self.thread} - {None}
+        shown = {get_message_id(row) for row in self.thread} - {None}
         return [
             row
             for row in self.session.graph.rows
             if row.index not in self.members
-            and not row.lost
+            and not row.is_lost
             and is_said(row)
             and not row.is_api_error_message
-            and message_id(row) not in shown
+            and get_message_id(row) not in shown
         ]

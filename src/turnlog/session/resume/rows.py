@@ -12,35 +12,35 @@ from functools import cached_property
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.clock import milliseconds
+from turnlog.session.clock import to_epoch_milliseconds
 
 GRAPH_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
-BOUNDARY = "compact_boundary"
-REACH = 5000
+BOUNDARY_SUBTYPE = "compact_boundary"
+MAX_ATTACH_GAP_MS = 5000
 """How many milliseconds a row may be younger than the row it is attached to when its parent is missing [15]."""
-LARGE = 5 << 20
+LARGE_FILE_BYTES = 5 << 20
 """Of a larger file the client reads nothing before the last compaction but what that preserved [9]."""
 
-Key = str | None
+RowKey = str | None
 """A uuid; rows without one share the key None, and only the last of them survives [3]."""
 
 
-class Rows:
+class ResumeRows:
     """The rows by uuid, with the parent of each after compaction."""
 
     def __init__(self, file: Transcript) -> None:
         self.file = file
-        self.rows: dict[Key, Entry] = {}
+        self.rows: dict[RowKey, Entry] = {}
         for entry in file.entries:
-            if entry.type in GRAPH_TYPES and not entry.lost:
+            if entry.type in GRAPH_TYPES and not entry.is_lost:
                 self.rows[entry.uuid] = (
                     entry  # a uuid written twice: the place of the first, the content of the last [3]
                 )
-        self.up = {key: self._real_parent(row) for key, row in self.rows.items() if row.type != "progress"}
-        self._compact()
+        self.up = {key: self._find_real_parent(row) for key, row in self.rows.items() if row.type != "progress"}
+        self._apply_compaction()
 
     @cached_property
-    def place(self) -> dict[Key, int]:
+    def place(self) -> dict[RowKey, int]:
         """The place of each row in the order of the file."""
         return {key: number for number, key in enumerate(self.rows)}
 
@@ -50,17 +50,17 @@ class Rows:
         return max((place for key, place in self.place.items() if is_boundary(self.rows[key])), default=-1)
 
     @cached_property
-    def children(self) -> dict[Key, list[Key]]:
+    def children(self) -> dict[RowKey, list[RowKey]]:
         """The rows below each row, in the order of the file."""
-        found: dict[Key, list[Key]] = {}
+        found: dict[RowKey, list[RowKey]] = {}
         for key, parent in self.up.items():
             if parent is not None:
                 found.setdefault(parent, []).append(key)
         return found
 
-    def below(self, keys: Iterable[Key]) -> set[Key]:
+    def find_descendants(self, keys: Iterable[RowKey]) -> set[RowKey]:
         """These rows and all rows that descend from them."""
-        found: set[Key] = set()
+        found: set[RowKey] = set()
         todo = list(keys)
         while todo:
             key = todo.pop()
@@ -69,23 +69,25 @@ class Rows:
                 todo += self.children.get(key, [])
         return found
 
-    def chain(self, key: Key) -> list[Entry]:
+    def build_chain(self, key: RowKey) -> list[Entry]:
         """The rows from the top down to one; the walk up ends at a compaction [6]."""
         rows = []
-        for above in self._upwards(key):
+        for above in self._walk_up(key):
             row = self.rows[above]
             if is_boundary(row):
                 break
             rows.append(row)
         return rows[::-1]
 
-    def time(self, row: Entry) -> float | None:
+    def read_time_ms(self, row: Entry) -> float | None:
         """When a row was written, in milliseconds."""
-        return milliseconds(row.timestamp if row.timestamp is not None else self.file.body(row).get("timestamp"))
+        return to_epoch_milliseconds(
+            row.timestamp if row.timestamp is not None else self.file.read_body(row).get("timestamp")
+        )
 
-    def _upwards(self, key: Key) -> Iterator[Key]:
+    def _walk_up(self, key: RowKey) -> Iterator[RowKey]:
         """A row, its parent and so on; a cycle ends at the first repeated row [14]."""
-        seen: set[Key] = set()
+        seen: set[RowKey] = set()
         while key in self.up and key not in seen:
             yield key
             seen.add(key)
@@ -94,10 +96,10 @@ class Rows:
                 return
             if parent in self.rows:
                 key = parent
-            elif (key := self._nearest(self.rows[key], seen)) is None:
+            elif (key := self._find_nearest(self.rows[key], seen)) is None:
                 return
 
-    def _real_parent(self, row: Entry) -> Key:
+    def _find_real_parent(self, row: Entry) -> RowKey:
         """The parent, looking through progress rows [5]."""
         parent, seen = row.parent_uuid or None, set()
         while parent is not None and parent not in seen:
@@ -108,16 +110,16 @@ class Rows:
             parent = above.parent_uuid or None
         return None
 
-    def _compact(self) -> None:
+    def _apply_compaction(self) -> None:
         """Move the rows that the last compaction preserved behind its anchor and drop the rest before it [6-9]."""
         boundary = next((row for row in reversed(self.rows.values()) if is_boundary(row)), None)
         if boundary is None:
             return
-        metadata = self.file.body(boundary).get("compactMetadata")
-        anchor, kept = self._preserved(metadata if isinstance(metadata, dict) else {})
+        metadata = self.file.read_body(boundary).get("compactMetadata")
+        anchor, kept = self._read_preserved(metadata if isinstance(metadata, dict) else {})
         if not all(key in self.up for key in kept):
             kept = []
-        if not kept and self.file.entries[-1].end <= LARGE:
+        if not kept and self.file.entries[-1].end <= LARGE_FILE_BYTES:
             return
         limit = self.place[boundary.uuid]
         dropped = {key for key in self.rows if self.place[key] < limit} - set(kept)
@@ -131,33 +133,33 @@ class Rows:
         self.__dict__.pop("_timed", None)
         del self.place
 
-    def _preserved(self, metadata: dict[str, object]) -> tuple[Key, list[str]]:
+    def _read_preserved(self, metadata: dict[str, object]) -> tuple[RowKey, list[str]]:
         """The anchor and the preserved rows in the order in which they are sent [7]."""
         messages, segment = metadata.get("preservedMessages"), metadata.get("preservedSegment")
         if isinstance(messages, dict) and isinstance(messages.get("uuids"), list):
-            return _text(messages.get("anchorUuid")), [str(uuid) for uuid in messages["uuids"]]
+            return _to_text(messages.get("anchorUuid")), [str(uuid) for uuid in messages["uuids"]]
         if isinstance(segment, dict):
-            head, tail = _text(segment.get("headUuid")), _text(segment.get("tailUuid"))
-            upwards = [key for key in self._upwards(tail) if key is not None]
+            head, tail = _to_text(segment.get("headUuid")), _to_text(segment.get("tailUuid"))
+            upwards = [key for key in self._walk_up(tail) if key is not None]
             kept = upwards[: upwards.index(head) + 1] if head in upwards else []
-            return _text(segment.get("anchorUuid")), kept[::-1]
+            return _to_text(segment.get("anchorUuid")), kept[::-1]
         return None, []
 
     @cached_property
-    def _timed(self) -> list[tuple[float, int, Key]]:
+    def _timed(self) -> list[tuple[float, int, RowKey]]:
         """The rows that others may be attached to, oldest first, of equal times the first in the file last."""
         real = ((key, row) for key, row in self.rows.items() if key in self.up and not row.is_sidechain)
-        timed = [(time, -self.place[key], key) for key, row in real if (time := self.time(row)) is not None]
+        timed = [(time, -self.place[key], key) for key, row in real if (time := self.read_time_ms(row)) is not None]
         return sorted(timed, key=lambda found: found[:2])
 
-    def _nearest(self, row: Entry, seen: set[Key]) -> Key:
+    def _find_nearest(self, row: Entry, seen: set[RowKey]) -> RowKey:
         """What a row without its parent is attached to: the newest row that is at most a few seconds older [15]."""
-        own = self.time(row)
+        own = self.read_time_ms(row)
         if own is None:
             return None
         at = bisect_right(self._timed, own, key=lambda found: found[0])
         for time, _, key in reversed(self._timed[:at]):
-            if time < own - REACH:
+            if time < own - MAX_ATTACH_GAP_MS:
                 return None
             if key not in seen:
                 return key
@@ -166,13 +168,13 @@ class Rows:
 
 def is_boundary(row: Entry) -> bool:
     """Whether a row marks a compaction."""
-    return row.type == "system" and row.subtype == BOUNDARY
+    return row.type == "system" and row.subtype == BOUNDARY_SUBTYPE
 
 
-def message_id(row: Entry) -> str | None:
+def get_message_id(row: Entry) -> str | None:
     """The id of the assistant message that a row is a part of."""
     return (row.message.id or None) if row.type == "assistant" and row.message else None
 
 
-def _text(value: object) -> str | None:
+def _to_text(value: object) -> str | None:
     return value if isinstance(value, str) else None

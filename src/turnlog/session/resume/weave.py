@@ -10,50 +10,50 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnlog.entries.entry import Entry
-from turnlog.session.resume.rows import Key, Rows, message_id
+from turnlog.session.resume.rows import ResumeRows, RowKey, get_message_id
 
 
-def woven(rows: Rows, chain: list[Entry]) -> list[Entry]:
+def add_side_rows(rows: ResumeRows, chain: list[Entry]) -> list[Entry]:
     """The chain with all that belongs to its messages put back."""
-    weave = Weave(rows, chain)
-    for row in weave.missing_parts():
-        weave.insert(row, weave.answered(row))
-    for row, identity in weave.notes():
-        weave.insert(row, identity)
-    return weave.rows()
+    weave = RowChain(rows, chain)
+    for row in weave.find_missing_parts():
+        weave.insert_row(row, weave.find_message_id(row))
+    for row, identity in weave.find_notes():
+        weave.insert_row(row, identity)
+    return weave.list_rows()
 
 
-class Weave:
+class RowChain:
     """A chain as a linked list, with its rows grouped by the message that they are part of or answer."""
 
-    def __init__(self, rows: Rows, chain: list[Entry]) -> None:
+    def __init__(self, rows: ResumeRows, chain: list[Entry]) -> None:
         self._all = rows
         self._first = chain[0] if chain else None
-        self._next: dict[Key, Entry | None] = {
+        self._next: dict[RowKey, Entry | None] = {
             row.uuid: after for row, after in zip(chain, [*chain[1:], None], strict=False)
         }
-        self._message_of_call = self._calls({message_id(row) for row in chain} - {None})
+        self._message_of_call = self._map_calls({get_message_id(row) for row in chain} - {None})
         self._groups: dict[str, list[Entry]] = {}
         for row in chain:
-            if identity := self.answered(row):
+            if identity := self.find_message_id(row):
                 self._groups.setdefault(identity, []).append(row)
 
-    def _calls(self, ids: set[str | None]) -> dict[str, str]:
+    def _map_calls(self, ids: set[str | None]) -> dict[str, str]:
         found = {}
         for row in self._all.rows.values():
-            identity = message_id(row)
+            identity = get_message_id(row)
             if identity in ids and identity and row.message:
                 found.update({b.id: identity for b in row.message.blocks if b.type == "tool_use" and b.id})
         return found
 
-    def answered(self, row: Entry) -> str | None:
+    def find_message_id(self, row: Entry) -> str | None:
         """The id of the message that a row is part of, or whose call it answers."""
         if row.type != "user" or not row.message:
-            return message_id(row)
+            return get_message_id(row)
         found = (self._message_of_call.get(b.tool_use_id or "") for b in row.message.blocks)
         return next((identity for identity in found if identity), None)
 
-    def rows(self) -> list[Entry]:
+    def list_rows(self) -> list[Entry]:
         """All rows in order."""
         found, row = [], self._first
         while row is not None:
@@ -61,12 +61,12 @@ class Weave:
             row = self._next[row.uuid]
         return found
 
-    def missing_parts(self) -> list[Entry]:
+    def find_missing_parts(self) -> list[Entry]:
         """Rows of the chain's messages, and results of their calls, that are not in the chain [16]."""
         rest = (row for key, row in self._all.rows.items() if key in self._all.up and key not in self._next)
-        return [row for row in rest if self.answered(row) in self._groups]
+        return [row for row in rest if self.find_message_id(row) in self._groups]
 
-    def insert(self, row: Entry, identity: str | None) -> None:
+    def insert_row(self, row: Entry, identity: str | None) -> None:
         """Put a row behind the last row of its group that stands earlier in the file, or else behind the first."""
         group, place = self._groups[identity or ""], self._all.place
         earlier = 1
@@ -76,23 +76,23 @@ class Weave:
         group.insert(earlier, row)
         self._next[row.uuid], self._next[before.uuid] = self._next[before.uuid], row
 
-    def notes(self) -> list[tuple[Entry, str]]:
+    def find_notes(self) -> list[tuple[Entry, str]]:
         """Side branches below calls and results that hold nothing but notes, with the message they go to [17]."""
         found = []
-        for row, identity in self._anchors():
+        for row, identity in self._list_anchors():
             for key in self._all.children.get(row.uuid, []):
                 if key not in self._next:
-                    branch = [self._all.rows[below] for below in self._all.below([key])]
+                    branch = [self._all.rows[below] for below in self._all.find_descendants([key])]
                     if all(map(_is_note, branch)):
                         found += [(note, identity) for note in branch if note.uuid not in self._next]
         return sorted(found, key=lambda pair: self._all.place[pair[0].uuid])
 
-    def _anchors(self) -> Iterator[tuple[Entry, str]]:
+    def _list_anchors(self) -> Iterator[tuple[Entry, str]]:
         """Calls and results, and the system and attachment rows that follow them."""
         identity: str | None = None
-        for row in self.rows():
+        for row in self.list_rows():
             if row.type in ("user", "assistant"):
-                identity = self.answered(row) if _has_tools(row) else None
+                identity = self.find_message_id(row) if _has_tools(row) else None
             if identity in self._groups:
                 yield row, identity
 

@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from turnlog.entries.decode import FAILURES, NO_FIT, body, fit, may_be_terse, salvage
-from turnlog.entries.entry import Body, Entry, Usage
+from turnlog.entries.decode import CONVERSION_ERRORS, DECODE_ERRORS, decode_body, fit_struct, may_be_terse, salvage_line
+from turnlog.entries.entry import Body, Entry, LineUsage
 
 
-class Block(Struct, gc=False):
+class LineBlock(Struct, gc=False):
     """A content block. Of kinds that are not known here only the type is kept."""
 
     type: str = ""
@@ -31,17 +31,17 @@ class Block(Struct, gc=False):
     citations: Any = None
 
 
-class Said(Struct, gc=False):
+class LineMessage(Struct, gc=False):
     """The `message` of a user or assistant entry."""
 
     model: str | None = None
     id: str | None = None
-    content: str | list[Block] | None = None
+    content: str | list[LineBlock] | None = None
     stop_reason: str | None = None
-    usage: Usage | None = None
+    usage: LineUsage | None = None
 
 
-class Line(Struct, gc=False, rename="camel"):
+class TextLine(Struct, gc=False, rename="camel"):
     """One entry with its texts; the fields stand in the order in which the client writes them."""
 
     is_sidechain: bool | None = None
@@ -50,7 +50,7 @@ class Line(Struct, gc=False, rename="camel"):
     version: str | None = None
     git_branch: str | None = None
     agent_id: str | None = None
-    message: Said | None = None
+    message: LineMessage | None = None
     type: str | None = None
     uuid: str | None = None
     timestamp: str | None = None
@@ -74,10 +74,10 @@ class Line(Struct, gc=False, rename="camel"):
         return []
 
 
-class Placed(Struct, gc=False):
+class PlacedLine(Struct, gc=False):
     """A line, where it stands, and its bytes."""
 
-    line: Line
+    line: TextLine
     offset: int
     raw: bytes
     _body: Body | None = None
@@ -88,45 +88,45 @@ class Placed(Struct, gc=False):
     def body(self) -> Body:
         """The whole object, decoded when it is first asked for."""
         if self._body is None:
-            self._body = body(self.raw)
+            self._body = decode_body(self.raw)
         return self._body
 
 
-_decode = msgspec.json.Decoder(Line).decode
+_decode_line = msgspec.json.Decoder(TextLine).decode
 
 
-def lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[Placed | None]:
+def read_text_lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLine | None]:
     """The entries on some lines of a file; None for a line, or a part of one, that should be an entry and is broken."""
     for line in raw:
         try:
-            found = _decode(line)
+            found = _decode_line(line)
             if may_be_terse(found.type, found.message, found.timestamp):
-                whole = body(line)
-                yield Placed(_fitted(whole), offset, line, whole)
+                whole = decode_body(line)
+                yield PlacedLine(_fit_line(whole), offset, line, whole)
             else:
-                yield Placed(found, offset, line)
-        except FAILURES:
-            for item in salvage(line, offset):
+                yield PlacedLine(found, offset, line)
+        except DECODE_ERRORS:
+            for item in salvage_line(line, offset):
                 if isinstance(item, Entry):
                     piece = line[item.offset - offset : item.end - offset]
-                    whole = sound(body(piece))
-                    yield Placed(_fitted(whole), item.offset, piece, whole, is_flawed=True)
+                    whole = replace_lone_surrogates(decode_body(piece))
+                    yield PlacedLine(_fit_line(whole), item.offset, piece, whole, is_flawed=True)
                 elif item.kind in ("broken", "torn", "value"):
                     yield None
         offset += len(line)
 
 
-def sound(value: Any) -> Any:
+def replace_lone_surrogates(value: Any) -> Any:
     """A JSON value whose texts can be written anywhere: half of a surrogate pair becomes U+FFFD."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {sound(key): sound(inner) for key, inner in value.items()}
-    return [sound(inner) for inner in value] if isinstance(value, list) else value
+        return {replace_lone_surrogates(key): replace_lone_surrogates(inner) for key, inner in value.items()}
+    return [replace_lone_surrogates(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _fitted(found: Body) -> Line:
+def _fit_line(found: Body) -> TextLine:
     try:
-        return msgspec.convert(found, Line)
-    except NO_FIT:
-        return fit(Line, found)
+        return msgspec.convert(found, TextLine)
+    except CONVERSION_ERRORS:
+        return fit_struct(TextLine, found)

@@ -5,14 +5,14 @@ Folding a tail onto what was folded before gives what folding the whole gives.
 
 from __future__ import annotations
 
-from turnlog.entries.titles import TITLE_FIELDS, Titles, as_title
+from turnlog.entries.titles import TITLE_FIELDS, SessionTitles, to_title
 from turnlog.session.prompts import holds_typed_text
-from turnlog.session.texts.lines import Line, Placed
+from turnlog.session.texts.lines import PlacedLine, TextLine
 
-_SPEAKERS = ("user", "assistant")
+_SPEAKER_FIELDS = ("user", "assistant")
 
 
-class Outline(Titles):
+class TranscriptOutline(SessionTitles):
     """What the entries of a file say of it as a whole."""
 
     entries: int = 0
@@ -40,7 +40,7 @@ class Outline(Titles):
     """How turnlog made it from that one: clone, fork, repair; None: it did not."""
     tag: str | None = None
 
-    def add(self, placed: Placed) -> None:
+    def add_placed_line(self, placed: PlacedLine) -> None:
         """Fold the next entry."""
         line = placed.line
         self.entries += 1
@@ -56,14 +56,14 @@ class Outline(Titles):
         if line.forked_from is not None and self.forked_from is None and isinstance(line.forked_from, dict):
             origin = line.forked_from.get("sessionId")
             self.forked_from = origin if isinstance(origin, str) else None
-        if line.type in _SPEAKERS and not line.is_sidechain:
+        if line.type in _SPEAKER_FIELDS and not line.is_sidechain:
             self.talks = 1
         if line.type == "user":
-            self._prompted(placed)
+            self._take_prompt(placed)
         elif line.type != "assistant":
-            self._noted(placed)
+            self._take_note(placed)
 
-    def moved(self, line: Line) -> str | None:
+    def find_move(self, line: TextLine) -> str | None:
         """Where the work went on from here, if that is another folder or branch than before."""
         if line.cwd == self.last_cwd and line.git_branch == self.git_branch:
             return None
@@ -73,7 +73,7 @@ class Outline(Titles):
         self.cwd = self.cwd or self.last_cwd
         return "\n".join(found) or None
 
-    def _prompted(self, placed: Placed) -> None:
+    def _take_prompt(self, placed: PlacedLine) -> None:
         said = placed.line.message
         content = said.content if said is not None else None
         kinds = {block.type for block in content} if isinstance(content, list) else {"text"} if content else set()
@@ -82,7 +82,7 @@ class Outline(Titles):
         if kinds and "tool_result" not in kinds and not placed.line.is_sidechain:
             self.prompts += holds_typed_text("user", placed.body)
 
-    def _noted(self, placed: Placed) -> None:
+    def _take_note(self, placed: PlacedLine) -> None:
         kind = placed.line.type or ""
         if kind in TITLE_FIELDS:
             self.add_title(kind, placed.body)
@@ -90,7 +90,7 @@ class Outline(Titles):
             if b'"queued_command"' in placed.raw and not placed.line.is_sidechain:
                 self.prompts += holds_typed_text(kind, placed.body)
         elif kind == "tag":  # an empty one takes it away
-            self.tag = as_title(placed.body.get("tag"))
+            self.tag = to_title(placed.body.get("tag"))
         elif kind == "turnlog":
             verb = placed.body.get("verb")
             self.made_by = verb if isinstance(verb, str) and verb.isalpha() and len(verb) < 20 else None

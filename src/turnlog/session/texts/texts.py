@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from turnlog.entries.entry import Body
-from turnlog.entries.marks import tagged
-from turnlog.entries.speakers import SENDERS, TYPED_BY, identify_speaker
-from turnlog.session.failures import has_failed, plain
-from turnlog.session.prompts import read_queued
-from turnlog.session.resume.additions import FILLER
-from turnlog.session.texts.lines import Block, Line, Placed
-from turnlog.session.usage.prices import SYNTHETIC
+from turnlog.entries.marks import classify_by_mark
+from turnlog.entries.speakers import SENDING_SPEAKERS, TYPING_SPEAKERS, identify_speaker
+from turnlog.session.failures import has_failed, to_result_text
+from turnlog.session.prompts import parse_queued_prompt
+from turnlog.session.resume.additions import FILLER_TEXT
+from turnlog.session.texts.lines import LineBlock, PlacedLine, TextLine
+from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
-KINDS = {
+TEXT_KINDS = {
     "title": "the name of a session: given by a person or a model; a tag, an agent's name",
     "prompt": "typed by a person: a prompt, a slash command, a `!` command",
     "answer": "what the model said",
@@ -37,45 +37,45 @@ KINDS = {
     "other": "everything else",
 }
 """The kinds of texts."""
-SAID = ("title", "prompt", "answer", "peer", "summary")
+SAID_KINDS = ("title", "prompt", "answer", "peer", "summary")
 """What people mean when they remember a session; the other kinds are what was done."""
 
-_TITLES = {
+_TITLE_FIELDS = {
     "summary": "summary",
     "custom-title": "customTitle",
     "ai-title": "aiTitle",
     "tag": "tag",
     "agent-name": "agentName",
 }
-_PATHS = frozenset({"file_path", "filePath", "notebook_path", "path", "filename", "displayPath"})
-_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-_ASKED = frozenset({"oldString", "newString", "edits", "prompt"})
+_PATH_FIELDS = frozenset({"file_path", "filePath", "notebook_path", "path", "filename", "displayPath"})
+_CALL_TYPES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_REPEATED_FIELDS = frozenset({"oldString", "newString", "edits", "prompt"})
 """What a structured result repeats of the input of its call."""
-_ASKED_TO_WRITE = _ASKED | {"content"}
-_WRITTEN = ("create", "update")
-_KNOWN = frozenset({"text", "thinking", "tool_use", "tool_result"})
+_REPEATED_WRITE_FIELDS = _REPEATED_FIELDS | {"content"}
+_WRITE_RESULT_TYPES = ("create", "update")
+_KNOWN_BLOCK_TYPES = frozenset({"text", "thinking", "tool_use", "tool_result"})
 # Fields of an entry that say what it is and where it belongs.
-_ENVELOPE = frozenset(
+_ENVELOPE_FIELDS = frozenset(
     "type uuid parentUuid logicalParentUuid sessionId session_id timestamp version requestId userType entrypoint"
     " isSidechain cwd gitBranch slug promptId messageId leafUuid toolUseID parentToolUseID sourceToolAssistantUUID"
     " sourceToolUseID interruptedMessageId agentId permissionMode forkedFrom apiBlockIndex headUuid anchorUuid tailUuid"
     " level id model".split()
 )
 # Fields inside of it that hold what nobody can read.
-_OPAQUE = frozenset(
+_OPAQUE_FIELDS = frozenset(
     "type uuid parentUuid sessionId messageId tool_use_id toolUseID timestamp signature media_type base64"
     " encrypted_content encrypted_index encryptedContent backupFileName digests service_tier".split()
 )
-_UNREADABLE = ("base64", "redacted_thinking")
-_DATA = frozenset({"data"})
-_NOTHING_OPAQUE: frozenset[str] = frozenset()
-_ENCODED_SIZE = 256
-_ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_ENCODED_SIZE}}}")
-_FEW = 6
+_UNREADABLE_TYPES = ("base64", "redacted_thinking")
+_DATA_FIELDS = frozenset({"data"})
+_NO_OPAQUE_FIELDS: frozenset[str] = frozenset()
+_MIN_ENCODED_CHARS = 256
+_ENCODED_START = re.compile(rf"[A-Za-z0-9+/_-]{{{_MIN_ENCODED_CHARS}}}")
+_MAX_RULER_LETTERS = 6
 """A word with so few different letters is a ruler."""
 
 
-class Familiar(NamedTuple):
+class ShownEarlier(NamedTuple):
     """What earlier entries of a transcript have shown: results repeat much of it."""
 
     calls: Container[str] = ()
@@ -84,7 +84,7 @@ class Familiar(NamedTuple):
     """The paths of files that were shown or written whole, and since then only changed by edits that were shown."""
 
 
-class Text(Struct, gc=False):
+class SearchText(Struct, gc=False):
     """One text of an entry."""
 
     kind: str
@@ -102,126 +102,134 @@ class Text(Struct, gc=False):
     """How many characters the model saw, where that is more than the text: a file with its lines numbered."""
 
 
-_NOTHING = Familiar()
+_NOTHING_SHOWN = ShownEarlier()
 
 
-def texts(placed: Placed, familiar: Familiar = _NOTHING) -> list[Text]:
+def list_search_texts(placed: PlacedLine, familiar: ShownEarlier = _NOTHING_SHOWN) -> list[SearchText]:
     """The texts of an entry, without what its structured result repeats of earlier entries."""
     line = placed.line
     kind, said = line.type, line.message
     if said is None or kind not in ("user", "assistant"):
-        return _other(kind or "", placed.body)
+        return _list_other_texts(kind or "", placed.body)
     content = said.content
     if isinstance(content, str):
-        found = [_plain(line, content)]
+        found = [_build_text(line, content)]
     else:
         blocks = content or []
-        found = [text for block in blocks if block.type in _KNOWN and (text := _block(line, block))]
+        found = [
+            text for block in blocks if block.type in _KNOWN_BLOCK_TYPES and (text := _read_block_text(line, block))
+        ]
         if placed.is_flawed or len(found) < len(blocks):
-            found += _strange(line, placed.body)
+            found += _list_unusual_texts(line, placed.body)
         if len(found) > 1 and found[0].kind == "peer":
             _give_to_peer(found)
     if asides := line.asides:
-        found.append(Text("meta", "\n".join(strings(asides))))
+        found.append(SearchText("meta", "\n".join(list_readable_strings(asides))))
     if (structure := line.tool_use_result) is not None:
         if type(structure) is dict and "file" in structure:
-            _unnumber(structure, found)
-        if extra := _structured(structure, found, familiar):
+            _replace_numbered_text(structure, found)
+        if extra := _read_structured_result(structure, found, familiar):
             found.append(extra)
     return found
 
 
-def _plain(line: Line, text: str) -> Text:
+def _build_text(line: TextLine, text: str) -> SearchText:
     if line.type == "assistant":
         is_error = bool(line.is_api_error_message)
-        is_filler = text == FILLER and not is_error and line.message is not None and line.message.model == SYNTHETIC
-        return Text("meta" if is_filler else "answer", text, (), None, None, is_error)
+        is_filler = (
+            text == FILLER_TEXT and not is_error and line.message is not None and line.message.model == SYNTHETIC_MODEL
+        )
+        return SearchText("meta" if is_filler else "answer", text, (), None, None, is_error)
     if line.is_compact_summary:
-        return Text("summary", text)
+        return SearchText("summary", text)
     speaker = identify_speaker(text, line.origin, is_meta=line.is_meta).kind
-    if speaker == "client" and not line.is_meta and tagged(text) == "summary":
-        return Text("summary", text)
-    return Text(_kind_said_by(speaker), text)
+    if speaker == "client" and not line.is_meta and classify_by_mark(text) == "summary":
+        return SearchText("summary", text)
+    return SearchText(_classify_speaker(speaker), text)
 
 
-def _give_to_peer(found: list[Text]) -> None:
+def _give_to_peer(found: list[SearchText]) -> None:
     """What follows a message of another agent in the same entry is not a person's."""
     for text in found:
         if text.kind == "prompt":
             text.kind = "peer"
 
 
-def _kind_said_by(speaker: str) -> str:
-    return "prompt" if speaker in TYPED_BY else "peer" if speaker in SENDERS else "meta"
+def _classify_speaker(speaker: str) -> str:
+    return "prompt" if speaker in TYPING_SPEAKERS else "peer" if speaker in SENDING_SPEAKERS else "meta"
 
 
-def _block(line: Line, block: Block) -> Text | None:
+def _read_block_text(line: TextLine, block: LineBlock) -> SearchText | None:
     """The text of a block; None for one that must be looked at in full."""
     if block.type == "text" and block.text is not None:
-        return _plain(line, "\n".join([block.text, *strings(block.citations)]) if block.citations else block.text)
+        return _build_text(
+            line, "\n".join([block.text, *list_readable_strings(block.citations)]) if block.citations else block.text
+        )
     if block.type == "thinking" and block.thinking is not None:
-        return Text("thinking", block.thinking)
+        return SearchText("thinking", block.thinking)
     if block.type == "tool_use":
         name = block.name or ""
-        words = "\n".join([name, *strings(block.input, _NOTHING_OPAQUE)])
-        return Text("call", words, _paths(block.input), name, block.id)
+        words = "\n".join([name, *list_readable_strings(block.input, _NO_OPAQUE_FIELDS)])
+        return SearchText("call", words, _list_paths(block.input), name, block.id)
     if block.type == "tool_result":
         content = block.content
-        words = content if isinstance(content, str) else "\n".join(strings(content))
-        failed = has_failed(block.is_error, plain(content), line.tool_use_result)
-        return Text("result", words, (), None, block.tool_use_id, failed)
+        words = content if isinstance(content, str) else "\n".join(list_readable_strings(content))
+        failed = has_failed(block.is_error, to_result_text(content), line.tool_use_result)
+        return SearchText("result", words, (), None, block.tool_use_id, failed)
     return None
 
 
-def _strange(line: Line, body: Body) -> Iterator[Text]:
+def _list_unusual_texts(line: TextLine, body: Body) -> Iterator[SearchText]:
     """The texts of blocks that are not among the usual ones."""
     message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     for block in content if isinstance(content, list) else []:
         if not isinstance(block, dict):
-            kind, words = "other", "\n".join(strings(block))
-        elif _usual(block):
+            kind, words = "other", "\n".join(list_readable_strings(block))
+        elif _is_usual_block(block):
             continue
         else:
-            kind = _kind_of(block, line)
-            words = "\n".join(_document(block) if block.get("type") == "document" else strings(block))
+            kind = _classify_block(block, line)
+            words = "\n".join(
+                _list_document_texts(block) if block.get("type") == "document" else list_readable_strings(block)
+            )
         if words:
-            yield Text(kind, words)
+            yield SearchText(kind, words)
 
 
-def _kind_of(block: Body, line: Line) -> str:
+def _classify_block(block: Body, line: TextLine) -> str:
     name = str(block.get("type"))
-    if name in _CALLS:
+    if name in _CALL_TYPES:
         return "call"
     return "result" if name.endswith("tool_result") else "other" if line.type == "assistant" else "attachment"
 
 
-def _usual(block: Body) -> bool:
+def _is_usual_block(block: Body) -> bool:
     """Whether `_block` took a block."""
     kind = block.get("type")
     return kind in ("tool_use", "tool_result") or (kind in ("text", "thinking") and isinstance(block.get(kind), str))
 
 
-def _document(block: Body) -> Iterator[str]:
+def _list_document_texts(block: Body) -> Iterator[str]:
     source = block.get("source")
     if isinstance(source, dict) and source.get("type") == "text" and isinstance(source.get("data"), str):
         yield source["data"]
-    yield from strings(block)
+    yield from list_readable_strings(block)
 
 
-def _unnumber(found: Body, said: list[Text]) -> None:
+def _replace_numbered_text(found: Body, said: list[SearchText]) -> None:
     """Take a file that was read as it is, not with its lines numbered: then phrases go on over the ends of lines."""
     read = found["file"]
     content = read.get("content") if isinstance(read, dict) else None
     if not said or not isinstance(read, dict) or not isinstance(content, str):
         return
     told = said[-1].words
-    end = _end_of_file(read, content, told)
-    if end is not None and _is_told(content, told):
+    end = _find_end_of_file(read, content, told)
+    if end is not None and _is_shown_numbered(content, told):
         said[-1].words, said[-1].seen = content + told[end:], len(told)
 
 
-def _end_of_file(read: Body, content: str, told: str) -> int | None:
+def _find_end_of_file(read: Body, content: str, told: str) -> int | None:
     """Where the numbered lines of a file end in what the model saw; behind them may stand what the client added."""
     start = read.get("startLine")
     if not isinstance(start, int):
@@ -234,39 +242,43 @@ def _end_of_file(read: Body, content: str, told: str) -> int | None:
     return None
 
 
-def _structured(found: Any, said: list[Text], familiar: Familiar) -> Text | None:
+def _read_structured_result(found: Any, said: list[SearchText], familiar: ShownEarlier) -> SearchText | None:
     """What the client's own structure of a result holds beyond what the model saw of it."""
     told, call = (said[-1].words, said[-1].call) if said else ("", None)
     paths: tuple[str, ...] = ()
     if isinstance(found, dict):
-        kept = _beyond(found, told, _repeated(found, call, familiar))
-        paths = _paths(found) or _paths(found.get("file"))
+        kept = _list_additional_texts(found, told, _list_repeated_fields(found, call, familiar))
+        paths = _list_paths(found) or _list_paths(found.get("file"))
     else:
-        kept = [text for text in strings(found) if text not in told and text.removeprefix("Error: ") not in told]
-    return Text("result", "\n".join(kept), paths, call=call) if kept or paths else None
+        kept = [
+            text
+            for text in list_readable_strings(found)
+            if text not in told and text.removeprefix("Error: ") not in told
+        ]
+    return SearchText("result", "\n".join(kept), paths, call=call) if kept or paths else None
 
 
-def _beyond(found: Body, told: str, repeated: Container[str]) -> list[str]:
+def _list_additional_texts(found: Body, told: str, repeated: Container[str]) -> list[str]:
     kept: list[str] = []
     for key, value in found.items():
-        if key in repeated or key in _OPAQUE:
+        if key in repeated or key in _OPAQUE_FIELDS:
             continue
         shape = type(value)
         if shape is str:
             if value and value not in told and not _is_encoded(value):
                 kept.append(value)
         elif shape is dict and key == "file":
-            kept += _file(value, told)
+            kept += _list_file_texts(value, told)
         elif shape is dict or shape is list:
-            kept += [text for text in strings(value) if text not in told]
+            kept += [text for text in list_readable_strings(value) if text not in told]
     return kept
 
 
-def _repeated(found: Body, call: str | None, familiar: Familiar) -> Container[str]:
+def _list_repeated_fields(found: Body, call: str | None, familiar: ShownEarlier) -> Container[str]:
     """The fields of a structured result that repeat the call, or a file that was shown before."""
-    asked = _NOTHING_OPAQUE
+    asked = _NO_OPAQUE_FIELDS
     if call is not None and call in familiar.calls and not found.get("userModified"):
-        asked = _ASKED if found.get("type") not in _WRITTEN else _ASKED_TO_WRITE
+        asked = _REPEATED_FIELDS if found.get("type") not in _WRITE_RESULT_TYPES else _REPEATED_WRITE_FIELDS
     if not isinstance(found.get("originalFile"), str):
         return asked
     fields = set(asked)
@@ -277,13 +289,13 @@ def _repeated(found: Body, call: str | None, familiar: Familiar) -> Container[st
     return fields
 
 
-def shown_whole(found: Any) -> str | None:
+def find_whole_file_path(found: Any) -> str | None:
     """The path of the file that a structured result (`toolUseResult`) holds whole, as it was before or is now."""
     if not isinstance(found, dict):
         return None
     path, read = found.get("filePath"), found.get("file")
     if isinstance(path, str):
-        written = found.get("type") in _WRITTEN and isinstance(found.get("content"), str)
+        written = found.get("type") in _WRITE_RESULT_TYPES and isinstance(found.get("content"), str)
         return path if written or isinstance(found.get("originalFile"), str) else None
     if isinstance(read, dict) and read.get("startLine") == 1 and read.get("numLines") == read.get("totalLines"):
         path = read.get("filePath")
@@ -291,16 +303,16 @@ def shown_whole(found: Any) -> str | None:
     return None
 
 
-def _file(value: Body, told: str) -> list[str]:
+def _list_file_texts(value: Body, told: str) -> list[str]:
     """What a reading of a file holds beyond what the model saw: that is the same text with the lines numbered."""
-    kept = [inner for key, inner in value.items() if key != "content" and key not in _OPAQUE]
+    kept = [inner for key, inner in value.items() if key != "content" and key not in _OPAQUE_FIELDS]
     content = value.get("content")
-    if not (isinstance(content, str) and _is_told(content, told)):
+    if not (isinstance(content, str) and _is_shown_numbered(content, told)):
         kept.append(content)
-    return [text for text in strings(kept) if text not in told]
+    return [text for text in list_readable_strings(kept) if text not in told]
 
 
-def _is_told(content: str, told: str) -> bool:
+def _is_shown_numbered(content: str, told: str) -> bool:
     """Whether a text is, with numbers before its lines, another one; some of its lines are looked for."""
     if len(content) > len(told):
         return False
@@ -314,47 +326,47 @@ def _is_told(content: str, told: str) -> bool:
     return True
 
 
-def _paths(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, dict) or _PATHS.isdisjoint(given):
+def _list_paths(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, dict) or _PATH_FIELDS.isdisjoint(given):
         return ()
-    return tuple(path for key, path in given.items() if key in _PATHS and isinstance(path, str) and path)
+    return tuple(path for key, path in given.items() if key in _PATH_FIELDS and isinstance(path, str) and path)
 
 
-def _other(kind: str, body: Body) -> list[Text]:
+def _list_other_texts(kind: str, body: Body) -> list[SearchText]:
     """The texts of an entry that is no message."""
-    if field := _TITLES.get(kind):
+    if field := _TITLE_FIELDS.get(kind):
         title = body.get(field)
-        return [Text("title", title)] if isinstance(title, str) and title else []
+        return [SearchText("title", title)] if isinstance(title, str) and title else []
     name = kind if kind in ("attachment", "system") else "other"
     inner = body.get("attachment")
-    paths = _paths(inner) if isinstance(inner, dict) else _tracked(body)
-    inside = [value for key, value in body.items() if key not in _ENVELOPE]
-    found = list(dict.fromkeys(strings(inside)))
-    said = _queued(inner) if kind == "attachment" and isinstance(inner, dict) else None
+    paths = _list_paths(inner) if isinstance(inner, dict) else _list_tracked_files(body)
+    inside = [value for key, value in body.items() if key not in _ENVELOPE_FIELDS]
+    found = list(dict.fromkeys(list_readable_strings(inside)))
+    said = _read_queued_text(inner) if kind == "attachment" and isinstance(inner, dict) else None
     if said is not None:
         found = [text for text in found if said.words not in text and text not in said.words]
     words = "\n".join(found)
     failed = kind == "system" and body.get("subtype") == "api_error"
-    rest = [Text(name, words, paths, None, None, failed)] if words or paths else []
+    rest = [SearchText(name, words, paths, None, None, failed)] if words or paths else []
     return [said, *rest] if said is not None else rest
 
 
-def _queued(attachment: Body) -> Text | None:
+def _read_queued_text(attachment: Body) -> SearchText | None:
     """What was typed, or arrived, while the model was working; the client attaches it to the running turn."""
     if attachment.get("type") != "queued_command":
         return None
-    words = "\n".join(strings(attachment.get("prompt")))
-    return Text(_kind_said_by(read_queued(attachment).speaker.kind), words) if words else None
+    words = "\n".join(list_readable_strings(attachment.get("prompt")))
+    return SearchText(_classify_speaker(parse_queued_prompt(attachment).speaker.kind), words) if words else None
 
 
-def _tracked(body: Body) -> tuple[str, ...]:
+def _list_tracked_files(body: Body) -> tuple[str, ...]:
     """The files that a snapshot of the file history lists: their names are keys."""
     snapshot = body.get("snapshot")
     files = snapshot.get("trackedFileBackups") if isinstance(snapshot, dict) else None
     return tuple(files) if isinstance(files, dict) else ()
 
 
-def strings(value: Any, opaque: frozenset[str] = _OPAQUE) -> list[str]:
+def list_readable_strings(value: Any, opaque: frozenset[str] = _OPAQUE_FIELDS) -> list[str]:
     """The texts inside a JSON value, in order, without fields that are not for people, and without encoded files."""
     found: list[str] = []
     waiting = [iter((value,))]
@@ -362,10 +374,12 @@ def strings(value: Any, opaque: frozenset[str] = _OPAQUE) -> list[str]:
         for item in waiting[-1]:
             kind = type(item)  # exact: it is what a decoder gave, and much of it
             if kind is str:
-                if item and (len(item) <= _ENCODED_SIZE or not _is_encoded(item)):
+                if item and (len(item) <= _MIN_ENCODED_CHARS or not _is_encoded(item)):
                     found.append(item)
             elif kind is dict:
-                hidden = opaque | _DATA if "media_type" in item or item.get("type") in _UNREADABLE else opaque
+                hidden = (
+                    opaque | _DATA_FIELDS if "media_type" in item or item.get("type") in _UNREADABLE_TYPES else opaque
+                )
                 waiting.append(iter([inner for key, inner in item.items() if key not in hidden]))
                 break
             elif kind is list:
@@ -378,4 +392,8 @@ def strings(value: Any, opaque: frozenset[str] = _OPAQUE) -> list[str]:
 
 def _is_encoded(text: str) -> bool:
     """Whether a text begins like a file in base64: with a word that no text has."""
-    return len(text) > _ENCODED_SIZE and _ENCODED.match(text) is not None and len(set(text[:_ENCODED_SIZE])) > _FEW
+    return (
+        len(text) > _MIN_ENCODED_CHARS
+        and _ENCODED_START.match(text) is not None
+        and len(set(text[:_MIN_ENCODED_CHARS])) > _MAX_RULER_LETTERS
+    )

@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from turnlog.entries.entry import Entry, Scrap
-from turnlog.entries.reader import Source
+from turnlog.entries.reader import TranscriptSource
 from turnlog.session.session import Session
-from turnlog.session.timeline.timeline import Item, Place
+from turnlog.session.timeline.timeline import LinePlace, TimelineItem
 
 
 class Excerpt:
@@ -20,34 +20,34 @@ class Excerpt:
         """Where each line begins in the excerpt, and …"""
         self._places = places
         """… in the file."""
-        self._at = {self.offset(item): item for item in session.file.items}
+        self._at = {self.find_offset(item): item for item in session.file.items}
 
     @classmethod
-    def whole(cls, session: Session) -> Excerpt:
+    def from_session(cls, session: Session) -> Excerpt:
         """A session that was opened whole."""
         return cls(session, [0], [0])
 
     @classmethod
-    def read(cls, source: Source, items: Iterable[Item]) -> Excerpt:
+    def read(cls, source: TranscriptSource, items: Iterable[TimelineItem]) -> Excerpt:
         """The lines of some items of a timeline, and those with the results of their calls."""
-        wanted = sorted({Place(*place) for item in items for place in (*item.lines, *item.results)})
+        wanted = sorted({LinePlace(*place) for item in items for place in (*item.lines, *item.results)})
         starts, places, data = [], [], bytearray()
         for offset, size in wanted:
             starts.append(len(data))
             places.append(offset)
             data += source.read(offset, size).rstrip(b"\r\n") + b"\n"
-        return cls(Session.of(bytes(data)), starts, places)
+        return cls(Session.from_bytes(bytes(data)), starts, places)
 
-    def offset(self, item: Entry | Scrap) -> int:
+    def find_offset(self, item: Entry | Scrap) -> int:
         """Where an entry begins in the file."""
         place = bisect_right(self._starts, item.offset) - 1
         return self._places[place] + item.offset - self._starts[place]
 
-    def at(self, offset: int) -> Entry | Scrap | None:
+    def find_item_at(self, offset: int) -> Entry | Scrap | None:
         """What begins at a place in the file."""
         return self._at.get(offset)
 
-    def entry(self, place: Place) -> Entry | None:
+    def find_entry(self, place: LinePlace) -> Entry | None:
         """The entry at a place of a timeline; None for a broken line."""
         found = self._at.get(place[0])
         return found if isinstance(found, Entry) else None

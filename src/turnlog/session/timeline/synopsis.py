@@ -4,41 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnlog.session.agents import Agent
-from turnlog.session.calls import pair
-from turnlog.session.files.touches import TurnsOfAgents, by_file, touches
-from turnlog.session.lineage import Descent, current_leaf
+from turnlog.session.agents import SubAgent
+from turnlog.session.calls import pair_calls
+from turnlog.session.files.touches import AgentTurns, group_touches_by_file, list_touches
+from turnlog.session.lineage import Descent, find_current_leaf_uuid
 from turnlog.session.session import Session
-from turnlog.session.timeline.sequence import Sequence, title
-from turnlog.session.timeline.timeline import Chapter, Compacted, Fork, Head, Helper, Line, Step, Timeline, Use, Way
+from turnlog.session.timeline.sequence import ItemSequence, shorten_title
+from turnlog.session.timeline.timeline import (
+    Chapter,
+    FillStep,
+    Fork,
+    ForkPath,
+    Timeline,
+    TimelineAgent,
+    TimelineBranch,
+    TimelineCompaction,
+    TimelineFile,
+    TimelineHead,
+)
 from turnlog.session.turns import Turn
-from turnlog.session.usage.usage import context_tokens, cost_of, total
+from turnlog.session.usage.usage import compute_message_cost, count_context_tokens, sum_usage
 
 
-def timeline(session: Session) -> Timeline:
+def build_timeline(session: Session) -> Timeline:
     """The timeline of a session, all branches."""
-    sequence = Sequence(session)
-    chapters = list(sequence.chapters())
+    sequence = ItemSequence(session)
+    chapters = list(sequence.build_chapters())
     places = {item.key: number for number, item in enumerate(sequence.items)}
-    return Timeline(_head(session, chapters, len(sequence.items)), sequence.items, list(_steps(session, places)))
+    return Timeline(
+        _build_head(session, chapters, len(sequence.items)), sequence.items, list(_list_fill_steps(session, places))
+    )
 
 
-def _head(session: Session, chapters: list[Chapter], items: int) -> Head:
+def _build_head(session: Session, chapters: list[Chapter], items: int) -> TimelineHead:
     started, ended = session.span
-    branches = _branches(session, chapters)
-    turns = TurnsOfAgents(session)
-    helpers = [_helper(session, agent, turns.of(agent)) for agent in session.agents]
+    branches = _list_branches(session, chapters)
+    turns = AgentTurns(session)
+    helpers = [_build_agent(session, agent, turns.find_turn(agent)) for agent in session.agents]
     usage = session.usage
-    return Head(
+    return TimelineHead(
         session.session_id,
-        title(session.title) if session.title else None,
+        shorten_title(session.title) if session.title else None,
         items,
         chapters,
         branches,
-        list(_forks(session, branches)),
+        list(_list_forks(session, branches)),
         helpers,
-        list(_compactions(session)),
-        list(_files(session)),
+        list(_list_compactions(session)),
+        list(_list_file_uses(session)),
         session.models,
         session.folders,
         session.versions,
@@ -53,44 +66,46 @@ def _head(session: Session, chapters: list[Chapter], items: int) -> Head:
     )
 
 
-def _branches(session: Session, chapters: list[Chapter]) -> list[Line]:
+def _list_branches(session: Session, chapters: list[Chapter]) -> list[TimelineBranch]:
     """The lines of descent that end in a leaf of their own, the current one first."""
-    current = current_leaf(session)
+    current = find_current_leaf_uuid(session)
     if not session.graph.branches:
-        return [Line(current or "", list(range(len(chapters))), is_current=True)]
+        return [TimelineBranch(current or "", list(range(len(chapters))), is_current=True)]
     leaves = [leaf.uuid for leaf in session.graph.leaves if leaf.uuid]
     ordered = dict.fromkeys([*([current] if current else []), *reversed(leaves)])
     descent = Descent(session)
-    found: dict[tuple[int, ...], Line] = {}
+    found: dict[tuple[int, ...], TimelineBranch] = {}
     for leaf in ordered:
-        numbers = {turn.number for turn in descent.turns_to(leaf)}
+        numbers = {turn.number for turn in descent.list_turns_to(leaf)}
         own = [place for place, chapter in enumerate(chapters) if not chapter.turn or chapter.turn in numbers]
-        found.setdefault(tuple(own), Line(leaf, own, is_current=leaf == current))
+        found.setdefault(tuple(own), TimelineBranch(leaf, own, is_current=leaf == current))
     return list(found.values())
 
 
-def _forks(session: Session, branches: list[Line]) -> Iterator[Fork]:
+def _list_forks(session: Session, branches: list[TimelineBranch]) -> Iterator[Fork]:
     if not session.graph.branches:
         return
-    leaf_of = Descent(session).first_to_reach(line.leaf for line in branches)
+    leaf_of = Descent(session).map_first_leaves(line.leaf for line in branches)
     for branch in session.graph.branches:
         ways = []
         for start in branch.starts:
             if (leaf := leaf_of.get(start.index)) is not None:
-                turn = session.turn_of(start)
+                turn = session.find_turn(start)
                 words = turn.text if turn and turn.start is start else ""
-                ways.append(Way(start.uuid or "", leaf, turn.number if turn else 0, start.timestamp, title(words)))
+                ways.append(
+                    ForkPath(start.uuid or "", leaf, turn.number if turn else 0, start.timestamp, shorten_title(words))
+                )
         if len({way.leaf for way in ways}) > 1:
             yield Fork(branch.fork.uuid or "", ways)
 
 
-def _helper(session: Session, agent: Agent, turn: Turn | None) -> Helper:
-    inner = session.agent_session(agent)
+def _build_agent(session: Session, agent: SubAgent, turn: Turn | None) -> TimelineAgent:
+    inner = session.open_agent_session(agent)
     # Not `inner.calls`: whether it has sub-agents of its own is the session's to know.
-    calls = pair(inner.entries, inner.file).all
-    usage = total(inner.messages)
+    calls = pair_calls(inner.entries, inner.file).all
+    usage = sum_usage(inner.messages)
     started, ended = inner.span
-    return Helper(
+    return TimelineAgent(
         agent.agent_id,
         agent.kind,
         agent.type,
@@ -109,29 +124,36 @@ def _helper(session: Session, agent: Agent, turn: Turn | None) -> Helper:
     )
 
 
-def _compactions(session: Session) -> Iterator[Compacted]:
+def _list_compactions(session: Session) -> Iterator[TimelineCompaction]:
     for found in session.compactions:
         key = found.boundary.uuid or f"@{found.boundary.offset}"
         kept = len(found.preserved)
-        yield Compacted(key, found.trigger, found.pre_tokens, found.post_tokens, len(found.summarised), kept)
+        yield TimelineCompaction(key, found.trigger, found.pre_tokens, found.post_tokens, len(found.summarised), kept)
 
 
-def _files(session: Session) -> Iterator[Use]:
+def _list_file_uses(session: Session) -> Iterator[TimelineFile]:
     """The files that were touched, sub-agents included, with the turns in which that was done."""
-    for file in by_file(touches(session)):
+    for file in group_touches_by_file(list_touches(session)):
         done = [touch for touch in file.touches if touch.outcome == "done"]
-        reads = {touch.turn.number for touch in done if touch.turn and touch.action in _READS}
-        writes = {touch.turn.number for touch in done if touch.turn and touch.action not in _READS}
-        yield Use(file.path, sorted(reads), sorted(writes))
+        reads = {touch.turn.number for touch in done if touch.turn and touch.action in _READ_ACTIONS}
+        writes = {touch.turn.number for touch in done if touch.turn and touch.action not in _READ_ACTIONS}
+        yield TimelineFile(file.path, sorted(reads), sorted(writes))
 
 
-_READS = frozenset({"read", "attach", "found"})
+_READ_ACTIONS = frozenset({"read", "attach", "found"})
 
 
-def _steps(session: Session, places: dict[str, int]) -> Iterator[Step]:
+def _list_fill_steps(session: Session, places: dict[str, int]) -> Iterator[FillStep]:
     for message in session.messages:
         tokens = message.tokens
-        if tokens is not None and (filled := context_tokens(message)):
+        if tokens is not None and (filled := count_context_tokens(message)):
             line = message.lines[0]
             place = places.get(line.uuid or "", places.get(f"@{line.offset}", 0))
-            yield Step(place, message.started, filled, tokens.cache_read, tokens.output, cost_of(message).usd or 0.0)
+            yield FillStep(
+                place,
+                message.started_at,
+                filled,
+                tokens.cache_read,
+                tokens.output,
+                compute_message_cost(message).usd or 0.0,
+            )

@@ -12,28 +12,28 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
-Kind = Literal["prompt", "typed", "answer", "event", "compaction", "meta"]
+ItemKind = Literal["prompt", "typed", "answer", "event", "compaction", "meta"]
 """What an item is: what set off a turn, what was typed while it worked, a message of the model, something else that
 happened, a compaction, or the client's book-keeping."""
 
 
-class Place(NamedTuple):
+class LinePlace(NamedTuple):
     """Where a line stands in the file."""
 
     offset: int
     size: int
 
 
-class Item(Struct, array_like=True, gc=False):
+class TimelineItem(Struct, array_like=True, gc=False):
     """Something that stands by itself in a timeline."""
 
     key: str
     """The uuid of its first line, else `@` and the line's offset."""
-    kind: Kind
+    kind: ItemKind
     time: str | None
-    lines: list[Place]
+    lines: list[LinePlace]
     """Its own lines in the order of the file."""
-    results: list[Place] = []
+    results: list[LinePlace] = []
     """The lines with the results of its calls."""
     turn: int = 0
     """The number of its turn; 0: of none."""
@@ -67,7 +67,7 @@ class Chapter(Struct, array_like=True, gc=False):
     """Whether something in it has no known price."""
 
 
-class Line(Struct, array_like=True, gc=False):
+class TimelineBranch(Struct, array_like=True, gc=False):
     """A branch: the chapters that lead to a leaf."""
 
     leaf: str
@@ -76,7 +76,7 @@ class Line(Struct, array_like=True, gc=False):
     """Whether the client would go on from it."""
 
 
-class Way(Struct, array_like=True, gc=False):
+class ForkPath(Struct, array_like=True, gc=False):
     """One of the ways that a conversation went on from a fork."""
 
     key: str
@@ -93,10 +93,10 @@ class Fork(Struct, array_like=True, gc=False):
 
     after: str
     """The uuid of the entry behind which it forks."""
-    ways: list[Way]
+    ways: list[ForkPath]
 
 
-class Helper(Struct, array_like=True, gc=False):
+class TimelineAgent(Struct, array_like=True, gc=False):
     """A sub-agent and what it used."""
 
     agent_id: str
@@ -117,7 +117,7 @@ class Helper(Struct, array_like=True, gc=False):
     """Its own file is missing: only what the session's file repeats of it is known."""
 
 
-class Compacted(Struct, array_like=True, gc=False):
+class TimelineCompaction(Struct, array_like=True, gc=False):
     """A compaction."""
 
     key: str
@@ -128,7 +128,7 @@ class Compacted(Struct, array_like=True, gc=False):
     preserved: int
 
 
-class Step(Struct, array_like=True, gc=False):
+class FillStep(Struct, array_like=True, gc=False):
     """How full the window was at one message."""
 
     item: int
@@ -139,7 +139,7 @@ class Step(Struct, array_like=True, gc=False):
     cost_usd: float
 
 
-class Use(Struct, array_like=True, gc=False):
+class TimelineFile(Struct, array_like=True, gc=False):
     """A file, and the turns in which it was read and changed."""
 
     path: str
@@ -147,19 +147,19 @@ class Use(Struct, array_like=True, gc=False):
     writes: list[int]
 
 
-class Head(Struct, array_like=True):
+class TimelineHead(Struct, array_like=True):
     """Everything but the items."""
 
     session_id: str | None
     title: str | None
     items: int
     chapters: list[Chapter]
-    branches: list[Line]
+    branches: list[TimelineBranch]
     """The current one first; a session without a fork has one."""
     forks: list[Fork]
-    agents: list[Helper]
-    compactions: list[Compacted]
-    files: list[Use]
+    agents: list[TimelineAgent]
+    compactions: list[TimelineCompaction]
+    files: list[TimelineFile]
     models: list[str]
     folders: list[str]
     versions: list[str]
@@ -178,6 +178,6 @@ class Head(Struct, array_like=True):
 class Timeline(Struct):
     """A session's timeline."""
 
-    head: Head
-    items: list[Item]
-    steps: list[Step]
+    head: TimelineHead
+    items: list[TimelineItem]
+    steps: list[FillStep]

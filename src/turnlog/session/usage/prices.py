@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PICO = 10**12
-SYNTHETIC = "<synthetic>"
-MILLION_WINDOW = 1_000_000
+PICO_PER_DOLLAR = 10**12
+SYNTHETIC_MODEL = "<synthetic>"
+MILLION_TOKEN_WINDOW = 1_000_000
 
 
-class Tokens(NamedTuple):
+class PricedTokens(NamedTuple):
     """Tokens of one request by the price they have; cache writes of unknown lifetime are 5-minute writes."""
 
     input: int = 0
@@ -43,7 +43,7 @@ class Tokens(NamedTuple):
     web_searches: int = 0
 
 
-class Parts(NamedTuple):
+class CostParts(NamedTuple):
     """A cost by kind, in pico-dollars."""
 
     input: int = 0
@@ -58,16 +58,16 @@ class Cost(NamedTuple):
     """What some tokens cost; `pico` is None when they are unpriced."""
 
     pico: int | None
-    parts: Parts = Parts()
+    parts: CostParts = CostParts()
 
     @property
     def usd(self) -> float | None:
         """The cost in US dollars, None when unpriced."""
-        return None if self.pico is None else self.pico / PICO
+        return None if self.pico is None else self.pico / PICO_PER_DOLLAR
 
 
-UNPRICED = Cost(None)
-FREE = Cost(0)
+UNPRICED_COST = Cost(None)
+FREE_COST = Cost(0)
 
 
 class Rates(NamedTuple):
@@ -88,7 +88,7 @@ class LongContext(NamedTuple):
     rates: Rates
 
 
-class Source(NamedTuple):
+class PriceSource(NamedTuple):
     """A published table that figures were taken from; `sha256` is that of the table as it was read."""
 
     name: str
@@ -121,7 +121,7 @@ class PriceTable(NamedTuple):
     """All prices, with the day they were collected and a digest of the content."""
 
     date: str
-    sources: tuple[Source, ...]
+    sources: tuple[PriceSource, ...]
     models: Mapping[str, Price]
     text: str
     """The content itself."""
@@ -129,7 +129,7 @@ class PriceTable(NamedTuple):
     @property
     def digest(self) -> str:
         """The SHA-256 of the content."""
-        return digest(self.text)
+        return hash_price_table(self.text)
 
 
 class ModelName(NamedTuple):
@@ -141,38 +141,38 @@ class ModelName(NamedTuple):
     fast: bool = False
 
 
-_TAG = re.compile(r"\s*\[([^\]]*)\]$")
-_HOST = re.compile(r"^(?:(?P<region>[a-z-]+)\.)?anthropic\.|^(?:databricks-|anthropic-+)")
-_SUFFIX = re.compile(r"-(?:think(?:ing)?|latest|v\d+|\d{8}|\d{4}-\d\d-\d\d)$")
+_MODEL_TAG = re.compile(r"\s*\[([^\]]*)\]$")
+_HOST_PREFIX = re.compile(r"^(?:(?P<region>[a-z-]+)\.)?anthropic\.|^(?:databricks-|anthropic-+)")
+_MODEL_SUFFIX = re.compile(r"-(?:think(?:ing)?|latest|v\d+|\d{8}|\d{4}-\d\d-\d\d)$")
 _VERSION_FIRST = re.compile(r"^claude-([4-9]|\d\d)(-\d+)?-([a-z]+)$")
 _FAMILY_FIRST_3 = re.compile(r"^claude-([a-z]+)-(3(?:-\d)?)$")
 _POINT_ZERO = re.compile(r"^(claude-[a-z]+-\d+)-0$")
 
 
 @lru_cache(maxsize=4096)
-def name(model: str) -> ModelName:
+def parse_model_name(model: str) -> ModelName:
     """Takes a model id apart, whichever provider spelled it."""
     text = model.strip().lower()
-    tag = _TAG.search(text)
+    tag = _MODEL_TAG.search(text)
     if tag:
         text = text[: tag.start()]
     million = tag is not None and tag[1] == "1m"
     last = text.rpartition("/")[2]
     if "claude-" not in last:
         return ModelName(text, million=million)
-    host = _HOST.match(last)
+    host = _HOST_PREFIX.match(last)
     if host:
         last = last[host.end() :]
-    key, fast = _claude_key(last)
+    key, fast = _find_claude_key(last)
     return ModelName(key, host["region"] if host else None, million, fast)
 
 
-def _claude_key(text: str) -> tuple[str, bool]:
+def _find_claude_key(text: str) -> tuple[str, bool]:
     """The table's key for a Claude model named without its host, and whether the name asks for fast mode."""
     text = text.partition("@")[0].partition(":")[0].replace(".", "-")
     fast = text.endswith("-fast")
     text = text.removesuffix("-fast")
-    while (shorter := _SUFFIX.sub("", text)) != text:
+    while (shorter := _MODEL_SUFFIX.sub("", text)) != text:
         text = shorter
     text = _VERSION_FIRST.sub(r"claude-\3-\1\2", text)
     text = _FAMILY_FIRST_3.sub(r"claude-\2-\1", text)
@@ -180,29 +180,29 @@ def _claude_key(text: str) -> tuple[str, bool]:
 
 
 @cache
-def table() -> PriceTable:
+def load_price_table() -> PriceTable:
     """The price table that this version of turnlog carries."""
     text = Path(__file__).with_name("prices.json").read_text(encoding="utf-8")
     data = json.loads(text, parse_float=Decimal, parse_int=Decimal)
-    models = {key: _price(key, entry) for key, entry in data["models"].items()}
-    sources = tuple(Source(s["name"], s["version"], s["date"], s["sha256"]) for s in data["sources"])
+    models = {key: _build_price(key, entry) for key, entry in data["models"].items()}
+    sources = tuple(PriceSource(s["name"], s["version"], s["date"], s["sha256"]) for s in data["sources"])
     return PriceTable(data["date"], sources, MappingProxyType(models), text)
 
 
-def digest(text: str) -> str:
+def hash_price_table(text: str) -> str:
     """The SHA-256 of a price table's content, whatever its layout and the order of its keys."""
     canonical = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return sha256(canonical.encode()).hexdigest()
 
 
-def _price(key: str, entry: Mapping[str, Any]) -> Price:
+def _build_price(key: str, entry: Mapping[str, Any]) -> Price:
     long = entry["long_context"]
     limit = entry["max_output"]
     return Price(
         model=key,
         vendor=entry["vendor"],
-        rates=_rates(entry),
-        long_context=long and LongContext(int(long["above"]), long["until"], _rates(long)),
+        rates=_build_rates(entry),
+        long_context=long and LongContext(int(long["above"]), long["until"], _build_rates(long)),
         fast=entry["fast"],
         batch=entry["batch"],
         us=entry["us"],
@@ -217,27 +217,27 @@ def _price(key: str, entry: Mapping[str, Any]) -> Price:
     )
 
 
-def _rates(entry: Mapping[str, Any]) -> Rates:
+def _build_rates(entry: Mapping[str, Any]) -> Rates:
     return Rates(*(entry[kind] for kind in Rates._fields))
 
 
-def lookup(model: str | None) -> Price | None:
+def find_price(model: str | None) -> Price | None:
     """The price of a model under any of its names, None when the table does not have it."""
     if not model:
         return None
-    key = name(model).key
-    models = table().models
+    key = parse_model_name(model).key
+    models = load_price_table().models
     vendor, slash, rest = key.rpartition("/")
     price = models.get(rest)
     # Another host's price for an open model is its own; only the vendor's own prefix may be dropped.
     return price if price and (not slash or price.vendor == vendor) else None
 
 
-def window(model: str | None, prompt: int = 0) -> int | None:
+def find_context_window(model: str | None, prompt: int = 0) -> int | None:
     """The context window of a model; of two the larger, if the prompt does not fit the smaller."""
-    if model and name(model).million:
-        return MILLION_WINDOW
-    price = lookup(model)
+    if model and parse_model_name(model).million:
+        return MILLION_TOKEN_WINDOW
+    price = find_price(model)
     if price is None:
         return None
     return price.context_window if prompt <= price.context_window else price.max_window
@@ -255,9 +255,9 @@ class _Tariff(NamedTuple):
     has_search: bool
 
 
-def cost(
+def compute_cost(
     model: str | None,
-    tokens: Tokens,
+    tokens: PricedTokens,
     *,
     speed: str | None = None,
     service_tier: str | None = None,
@@ -265,20 +265,25 @@ def cost(
     at: str | None = None,
 ) -> Cost:
     """What one request's tokens cost; `at` is its ISO time, for tiers that were given up since."""
-    if model == SYNTHETIC:
-        return FREE
-    rates = pico_rates(model, tokens, speed, service_tier, geo, at)
+    if model == SYNTHETIC_MODEL:
+        return FREE_COST
+    rates = find_pico_rates(model, tokens, speed, service_tier, geo, at)
     if rates is None:
-        return UNPRICED
-    parts = Parts(*map(mul, tokens, rates))
+        return UNPRICED_COST
+    parts = CostParts(*map(mul, tokens, rates))
     return Cost(sum(parts), parts)
 
 
-def pico_rates(
-    model: str | None, tokens: Tokens, speed: str | None, service_tier: str | None, geo: str | None, at: str | None
+def find_pico_rates(
+    model: str | None,
+    tokens: PricedTokens,
+    speed: str | None,
+    service_tier: str | None,
+    geo: str | None,
+    at: str | None,
 ) -> PicoRates | None:
     """The rates at which one request is billed, None when they are not known."""
-    tariff = _tariff(model, speed, service_tier, geo)
+    tariff = _find_tariff(model, speed, service_tier, geo)
     if tariff is None or (tokens.web_searches and not tariff.has_search):
         return None
     # The tier is a property of the whole request, output included, not of the tokens above the limit.
@@ -289,25 +294,25 @@ def pico_rates(
 
 
 @lru_cache(maxsize=4096)
-def _tariff(model: str | None, speed: str | None, service_tier: str | None, geo: str | None) -> _Tariff | None:
-    price = lookup(model)
+def _find_tariff(model: str | None, speed: str | None, service_tier: str | None, geo: str | None) -> _Tariff | None:
+    price = find_price(model)
     if model is None or price is None:
         return None
-    factor = _factor(name(model), price, speed, service_tier, geo)
+    factor = _compute_factor(parse_model_name(model), price, speed, service_tier, geo)
     if factor is None:
         return None
     long = price.long_context
-    search = round((price.web_search_per_1000 or 0) * PICO / 1000)
+    search = round((price.web_search_per_1000 or 0) * PICO_PER_DOLLAR / 1000)
     return _Tariff(
-        base=(*_pico(price.rates, factor), search),
-        long=(*_pico(long.rates if long else price.rates, factor), search),
+        base=(*_to_pico_rates(price.rates, factor), search),
+        long=(*_to_pico_rates(long.rates if long else price.rates, factor), search),
         above=long.above if long else inf,
         until=long.until if long else None,
         has_search=price.web_search_per_1000 is not None,
     )
 
 
-def _factor(
+def _compute_factor(
     model: ModelName, price: Price, speed: str | None, service_tier: str | None, geo: str | None
 ) -> Decimal | None:
     """The product of all multipliers that apply to the tokens, None if one of them has no published value."""
@@ -326,5 +331,5 @@ def _factor(
     return factor * (price.us or 1) if geo == "us" else factor
 
 
-def _pico(rates: Rates, factor: Decimal) -> tuple[int, ...]:
-    return tuple(round(rate * factor * PICO / 1_000_000) for rate in rates)
+def _to_pico_rates(rates: Rates, factor: Decimal) -> tuple[int, ...]:
+    return tuple(round(rate * factor * PICO_PER_DOLLAR / 1_000_000) for rate in rates)

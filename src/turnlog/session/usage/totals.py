@@ -21,48 +21,66 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from turnlog.entries.decode import FAILURES, body, fit, salvage
+from turnlog.entries.decode import DECODE_ERRORS, decode_body, fit_struct, salvage_line
 from turnlog.entries.entry import Entry
-from turnlog.entries.spread import by_size, cores, file_size, spread
+from turnlog.entries.spread import count_cores, group_by_size, read_file_size, spread_work
 from turnlog.errors import Unreadable
-from turnlog.session.clock import moment
-from turnlog.session.usage.counting import ECHO, Best, Echo, Head, count, count_echo, merge
+from turnlog.session.clock import parse_timestamp
+from turnlog.session.usage.counting import (
+    ECHO_SIDE,
+    CountedHead,
+    EchoLine,
+    MessageCounts,
+    count_echo,
+    count_line,
+    merge_counts,
+)
 
-__all__ = ["Best", "Row", "by_day_and_model", "by_file", "count", "count_echo", "merge", "once", "scan"]
+__all__ = [
+    "DayAndModel",
+    "MessageCounts",
+    "count_echo",
+    "count_line",
+    "count_usage",
+    "count_usage_by_file",
+    "merge_copies",
+    "merge_counts",
+    "sum_by_day_and_model",
+]
 
-ENOUGH = 64 << 20
+MIN_BYTES_PER_PROCESS = 64 << 20
 """So many bytes are worth a process of their own."""
-MARKER = b'"assistant"'
+LINE_MARKER = b'"assistant"'
 """What every line that counts holds. Unlike `"usage":{` it misses no JSON that is written with spaces."""
-BUFFER = 1 << 20
+READ_BUFFER_BYTES = 1 << 20
 
 
-class _Data(Struct, gc=False):
-    message: Echo | None = None
+class _ProgressData(Struct, gc=False):
+    message: EchoLine | None = None
 
 
-class _Line(Struct, gc=False):
+class _UsageLine(Struct, gc=False):
     is_sidechain: bool | None = msgspec.field(default=None, name="isSidechain")
     version: str | None = None
-    message: Head | None = None
-    data: _Data | None = None
+    message: CountedHead | None = None
+    data: _ProgressData | None = None
     type: str | None = None
     uuid: str | None = None
     timestamp: str | None = None
 
 
-class Row(NamedTuple):
+class DayAndModel(NamedTuple):
     """Where usage is added up."""
 
     day: str
     model: str
 
 
-def by_day_and_model(found: Mapping[str, Best], zone: tzinfo = UTC) -> dict[Row, list[int]]:
+def sum_by_day_and_model(found: Mapping[str, MessageCounts], zone: tzinfo = UTC) -> dict[DayAndModel, list[int]]:
     """Input, output, cache writes, cache reads and number of messages, by the day on which each ended."""
-    rows: dict[Row, list[int]] = {}
+    rows: dict[DayAndModel, list[int]] = {}
     for best in found.values():
-        row = rows.setdefault(Row(_day(best.last, zone), best.model or ""), [0] * 5)
+        row = rows.setdefault(DayAndModel(_find_day(best.last, zone), best.model or ""), [0] * 5)
         row[0] += best.input_tokens
         row[1] += best.output_tokens
         row[2] += best.cache_creation_input_tokens
@@ -71,50 +89,50 @@ def by_day_and_model(found: Mapping[str, Best], zone: tzinfo = UTC) -> dict[Row,
     return rows
 
 
-def _day(timestamp: str, zone: tzinfo) -> str:
+def _find_day(timestamp: str, zone: tzinfo) -> str:
     if zone is UTC and timestamp.endswith("Z"):
         return timestamp[:10]
-    time = moment(timestamp)
+    time = parse_timestamp(timestamp)
     return time.astimezone(zone).date().isoformat() if time else ""
 
 
-Files = dict[str, dict[str, Best]]
+CountsByFile = dict[str, dict[str, MessageCounts]]
 """The messages of some files, by path and message id."""
 
 
-def scan(paths: Iterable[Path], processes: int | None = None) -> dict[str, Best]:
+def count_usage(paths: Iterable[Path], processes: int | None = None) -> dict[str, MessageCounts]:
     """The usage of every message in some files, by message id; files that are gone by now are left out."""
-    return once(by_file(paths, processes))
+    return merge_copies(count_usage_by_file(paths, processes))
 
 
-def by_file(paths: Iterable[Path], processes: int | None = None) -> Files:
+def count_usage_by_file(paths: Iterable[Path], processes: int | None = None) -> CountsByFile:
     """The messages that each of some files has; files that are gone by now are left out."""
-    found: Files = {}
+    found: CountsByFile = {}
     files = list(paths)
-    count = processes or max(1, min(cores(), sum(map(file_size, files)) // ENOUGH))
-    for share in spread(_scan, Files, by_size(files, count)):
+    count = processes or max(1, min(count_cores(), sum(map(read_file_size, files)) // MIN_BYTES_PER_PROCESS))
+    for share in spread_work(_count_share, CountsByFile, group_by_size(files, count)):
         found |= share
     return found
 
 
-def once(files: Files) -> dict[str, Best]:
+def merge_copies(files: CountsByFile) -> dict[str, MessageCounts]:
     """Every message once, whichever files it stands in."""
-    found: dict[str, Best] = {}
-    copies: dict[str, list[Best]] = {}
+    found: dict[str, MessageCounts] = {}
+    copies: dict[str, list[MessageCounts]] = {}
     for _, more in sorted(files.items()):
         for key in found.keys() & more.keys():
             copies.setdefault(key, [found[key]]).append(more[key])
         found |= more
-    return found | {key: merge(parts) for key, parts in copies.items()}
+    return found | {key: merge_counts(parts) for key, parts in copies.items()}
 
 
-def _scan(paths: Sequence[Path]) -> Files:
-    found: Files = {}
-    lines = _finder()
+def _count_share(paths: Sequence[Path]) -> CountsByFile:
+    found: CountsByFile = {}
+    lines = _choose_finder()
     for path in paths:
         try:
-            with BufferedReader(FileIO(path), BUFFER) as file:
-                found[str(path)] = _read(lines(file), str(path))
+            with BufferedReader(FileIO(path), READ_BUFFER_BYTES) as file:
+                found[str(path)] = _count_lines(lines(file), str(path))
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -122,28 +140,30 @@ def _scan(paths: Sequence[Path]) -> Files:
     return found
 
 
-Found = Iterator[tuple[bytes, int]]
+FoundLines = Iterator[tuple[bytes, int]]
 """Lines, and where they begin."""
 
 
-def _finder() -> Callable[[BufferedReader[FileIO]], Found]:
+def _choose_finder() -> Callable[[BufferedReader[FileIO]], FoundLines]:
     """The quickest way to find lines with the marker that is installed."""
     try:
         find = import_module("stringzilla").find
     except ImportError:
-        return _by_line
-    return lambda file: _by_jumps(file, find)
+        return _find_by_line
+    return lambda file: _find_by_jumps(file, find)
 
 
-def _by_line(file: BufferedReader[FileIO]) -> Found:
+def _find_by_line(file: BufferedReader[FileIO]) -> FoundLines:
     offset = 0
     for line in file:
-        if MARKER in line:
+        if LINE_MARKER in line:
             yield line, offset
         offset += len(line)
 
 
-def _by_jumps(file: BufferedReader[FileIO], find: Callable[[bytes, bytes, int], int], size: int = BUFFER) -> Found:
+def _find_by_jumps(
+    file: BufferedReader[FileIO], find: Callable[[bytes, bytes, int], int], size: int = READ_BUFFER_BYTES
+) -> FoundLines:
     """Look at the ends of those lines only that hold the marker; that needs a search faster than Python's own."""
     offset, held = 0, b""
     while chunk := file.raw.read(size):
@@ -151,30 +171,30 @@ def _by_jumps(file: BufferedReader[FileIO], find: Callable[[bytes, bytes, int], 
         if not head:
             held += chunk
             continue
-        if MARKER in (line := held + chunk[:head]):
+        if LINE_MARKER in (line := held + chunk[:head]):
             yield line, offset
         offset += len(line)
         tail, done = chunk.rfind(b"\n") + 1, head
-        while done < tail and 0 <= (at := find(chunk, MARKER, done)) < tail:
+        while done < tail and 0 <= (at := find(chunk, LINE_MARKER, done)) < tail:
             start, done = chunk.rfind(b"\n", done, at) + 1 or done, chunk.find(b"\n", at) + 1
             yield chunk[start:done], offset + start - head
         held = chunk[tail:]
         offset += tail - head
-    if MARKER in held:
+    if LINE_MARKER in held:
         yield held, offset
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+_decode_line = msgspec.json.Decoder(_UsageLine).decode
 
 
-def _read(lines: Found, name: str) -> dict[str, Best]:
+def _count_lines(lines: FoundLines, name: str) -> dict[str, MessageCounts]:
     """The messages of one file."""
-    found: dict[str, Best] = {}
+    found: dict[str, MessageCounts] = {}
     for raw, offset in lines:
         try:
-            line = _decode(raw)
-        except FAILURES:
-            for item in salvage(raw, offset):
+            line = _decode_line(raw)
+        except DECODE_ERRORS:
+            for item in salvage_line(raw, offset):
                 if isinstance(item, Entry):
                     at = item.offset - offset
                     _count_salvaged(found, item, raw[at : at + item.size], name)
@@ -182,20 +202,20 @@ def _read(lines: Found, name: str) -> dict[str, Best]:
         if line.message is not None and (line.type is None or line.timestamp is None):
             line = _complete_line(raw)
         if line.data is None or line.type != "progress":
-            count(found, line, name, offset)
+            count_line(found, line, name, offset)
         elif (echo := line.data.message) is not None:
             echo.version = line.version
-            count(found, echo, name, offset, ECHO)
+            count_line(found, echo, name, offset, ECHO_SIDE)
     return found
 
 
-def _complete_line(raw: bytes) -> _Line:
+def _complete_line(raw: bytes) -> _UsageLine:
     """The line that a row without a type or a time of its own stands for."""
-    return fit(_Line, body(raw))
+    return fit_struct(_UsageLine, decode_body(raw))
 
 
-def _count_salvaged(found: dict[str, Best], entry: Entry, raw: bytes, name: str) -> None:
+def _count_salvaged(found: dict[str, MessageCounts], entry: Entry, raw: bytes, name: str) -> None:
     if entry.type == "progress":
-        count_echo(found, body(raw), name, entry.offset)
+        count_echo(found, decode_body(raw), name, entry.offset)
     else:
-        count(found, entry, name, entry.offset)
+        count_line(found, entry, name, entry.offset)

@@ -8,24 +8,24 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from turnlog.entries.reader import collector_off
-from turnlog.session.messages import Message, Quality, Terms
-from turnlog.session.usage.iterations import divide
+from turnlog.entries.reader import pause_garbage_collector
+from turnlog.session.messages import Message, PriceTerms, Quality
+from turnlog.session.usage.iterations import divide_tokens
 from turnlog.session.usage.prices import (
-    PICO,
-    SYNTHETIC,
-    UNPRICED,
+    PICO_PER_DOLLAR,
+    SYNTHETIC_MODEL,
+    UNPRICED_COST,
     Cost,
-    Parts,
+    CostParts,
     PicoRates,
-    Tokens,
-    cost,
-    pico_rates,
-    window,
+    PricedTokens,
+    compute_cost,
+    find_context_window,
+    find_pico_rates,
 )
 
 QUALITIES: tuple[Quality, ...] = ("final", "partial", "placeholder", "missing")
-_USUAL = Terms(None, None, None)
+_USUAL_TERMS = PriceTerms(None, None, None)
 
 
 class Usage(Struct):
@@ -47,7 +47,7 @@ class Usage(Struct):
     @property
     def cost_usd(self) -> float:
         """The cost of what can be priced, in US dollars."""
-        return self._pico / PICO
+        return self._pico / PICO_PER_DOLLAR
 
 
 class BilledRequest(NamedTuple):
@@ -56,55 +56,55 @@ class BilledRequest(NamedTuple):
     kind: str
     """`message`, or what the list of requests calls it: `advisor_message`, `compaction` …"""
     model: str | None
-    tokens: Tokens
-    terms: Terms
+    tokens: PricedTokens
+    terms: PriceTerms
 
-    def cost(self, at: str | None) -> Cost:
+    def compute_cost(self, at: str | None) -> Cost:
         """What it cost; `at` is when it was sent."""
         speed, tier, geo = self.terms
-        return cost(self.model, self.tokens, speed=speed, service_tier=tier, geo=geo, at=at)
+        return compute_cost(self.model, self.tokens, speed=speed, service_tier=tier, geo=geo, at=at)
 
 
-def billed_requests(message: Message) -> Iterator[BilledRequest]:
+def list_billed_requests(message: Message) -> Iterator[BilledRequest]:
     """The requests behind a message: those of its own model first, then an advisor's and the like."""
     if message.tokens is not None:
-        yield from _own_requests(message, message.tokens)
-        yield from separate_requests(message)
+        yield from _list_own_requests(message, message.tokens)
+        yield from list_separate_requests(message)
 
 
-def _own_requests(message: Message, tokens: Tokens) -> Iterator[BilledRequest]:
-    terms = message.terms or _USUAL
-    for part in divide(tokens, message.own_requests) if message.own_requests else (tokens,):
+def _list_own_requests(message: Message, tokens: PricedTokens) -> Iterator[BilledRequest]:
+    terms = message.terms or _USUAL_TERMS
+    for part in divide_tokens(tokens, message.own_requests) if message.own_requests else (tokens,):
         yield BilledRequest("message", message.model, part, terms)
 
 
-def separate_requests(message: Message) -> Iterator[BilledRequest]:
+def list_separate_requests(message: Message) -> Iterator[BilledRequest]:
     """The requests that are billed beside the message's own tokens."""
     if message.separate_requests:
-        terms = (message.terms or _USUAL)._replace(speed=None)  # only the model that was asked for answers fast
+        terms = (message.terms or _USUAL_TERMS)._replace(speed=None)  # only the model that was asked for answers fast
         for _, kind, model, tokens in message.separate_requests:
             yield BilledRequest(kind, model, tokens, terms)
 
 
-@collector_off()
-def total(messages: Iterable[Message]) -> Usage:
+@pause_garbage_collector()
+def sum_usage(messages: Iterable[Message]) -> Usage:
     """The usage of some messages; a message that is given twice counts once, synthetic ones not at all."""
     quality: dict[str, int] = dict.fromkeys(QUALITIES, 0)
-    billed: dict[PicoRates | None, list[Tokens]] = {}
+    billed: dict[PicoRates | None, list[PricedTokens]] = {}
     seen: set[str] = set()
     for message in messages:
-        if message.model == SYNTHETIC or message.key in seen:
+        if message.model == SYNTHETIC_MODEL or message.key in seen:
             continue
         seen.add(message.key)
         quality[message.quality] += 1
         quality["final"] += len(message.separate_requests)
-        for _, model, tokens, terms in billed_requests(message):
-            rates = pico_rates(model, tokens, *terms, message.started)
+        for _, model, tokens, terms in list_billed_requests(message):
+            rates = find_pico_rates(model, tokens, *terms, message.started_at)
             billed.setdefault(rates, []).append(tokens)
     # What one rate applies to is added up first: a sum of products is a product of sums, and few rates occur.
-    sums = {rates: _sum(group) for rates, group in billed.items()}
-    unpriced = sums.get(None, Tokens())
-    every = _sum(sums.values())
+    sums = {rates: _sum_tokens(group) for rates, group in billed.items()}
+    unpriced = sums.get(None, PricedTokens())
+    every = _sum_tokens(sums.values())
     return Usage(
         every.input,
         every.output,
@@ -113,52 +113,60 @@ def total(messages: Iterable[Message]) -> Usage:
         every.cache_write_5m,
         every.cache_write_1h,
         every.web_searches,
-        context_of(unpriced) + unpriced.output,
+        sum_context_tokens(unpriced) + unpriced.output,
         quality,
         sum(sum(map(mul, tokens, rates)) for rates, tokens in sums.items() if rates),
     )
 
 
-def _sum(tokens: Iterable[Tokens]) -> Tokens:
-    return Tokens(*map(sum, zip(*tokens, strict=True)))
+def _sum_tokens(tokens: Iterable[PricedTokens]) -> PricedTokens:
+    return PricedTokens(*map(sum, zip(*tokens, strict=True)))
 
 
-def cost_of(message: Message) -> Cost:
+def compute_message_cost(message: Message) -> Cost:
     """What all requests behind a message cost; unpriced when the model of one has no known price."""
     return _sum_costs(
-        [own_cost_of(message), *(request.cost(message.started) for request in separate_requests(message))]
+        [
+            compute_own_cost(message),
+            *(request.compute_cost(message.started_at) for request in list_separate_requests(message)),
+        ]
     )
 
 
-def own_cost_of(message: Message) -> Cost:
+def compute_own_cost(message: Message) -> Cost:
     """What a message's own tokens cost, without what is billed beside it."""
-    return _sum_costs([request.cost(message.started) for request in _own_requests(message, message.tokens or Tokens())])
+    return _sum_costs(
+        [
+            request.compute_cost(message.started_at)
+            for request in _list_own_requests(message, message.tokens or PricedTokens())
+        ]
+    )
 
 
 def _sum_costs(costs: list[Cost]) -> Cost:
     if len(costs) == 1:
         return costs[0]
     if any(item.pico is None for item in costs):
-        return UNPRICED
-    parts = Parts(*map(sum, zip(*(item.parts for item in costs), strict=True)))
+        return UNPRICED_COST
+    parts = CostParts(*map(sum, zip(*(item.parts for item in costs), strict=True)))
     return Cost(sum(parts), parts)
 
 
-def context_of(tokens: Tokens) -> int:
+def sum_context_tokens(tokens: PricedTokens) -> int:
     """How much of the context window a request filled."""
     return tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h
 
 
-def context_tokens(message: Message) -> int:
+def count_context_tokens(message: Message) -> int:
     """How much of the context window the last request of a message filled; 0 where nothing is known."""
     if message.tokens is None or message.is_synthetic:
         return 0
     # Sums over several requests count the same prompt again and again.
-    last = context_of(message.own_requests[-1]) if message.own_requests else 0
-    return last or context_of(message.tokens)
+    last = sum_context_tokens(message.own_requests[-1]) if message.own_requests else 0
+    return last or sum_context_tokens(message.tokens)
 
 
-class Fill(NamedTuple):
+class MessageFill(NamedTuple):
     """How full the context window was when a message was asked for."""
 
     message: str
@@ -168,10 +176,10 @@ class Fill(NamedTuple):
     """The size of the model's window; None for a model that is not known."""
 
 
-def fills(messages: Iterable[Message]) -> list[Fill]:
+def list_message_fills(messages: Iterable[Message]) -> list[MessageFill]:
     """The filling of the context window at each message that states its usage."""
     return [
-        Fill(message.key, message.started, filled, window(message.model, filled))
+        MessageFill(message.key, message.started_at, filled, find_context_window(message.model, filled))
         for message in messages
-        if (filled := context_tokens(message))
+        if (filled := count_context_tokens(message))
     ]

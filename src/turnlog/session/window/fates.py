@@ -14,21 +14,21 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from turnlog.entries.entry import Entry
-from turnlog.session.window.noise import HOOK_OUTPUT
-from turnlog.session.window.pieces import Piece
-from turnlog.session.window.wishes import Wishes
+from turnlog.session.window.noise import HOOK_OUTPUT_TYPES
+from turnlog.session.window.pieces import ContextPiece
+from turnlog.session.window.wishes import StripOptions
 
-STAYS, SHORTENED, REPLACED, GONE = range(4)
+FATE_STAYS, FATE_SHORTENED, FATE_REPLACED, FATE_GONE = range(4)
 MAX_CALLS_OF_ONE_AGE = 25
 """So many calls of one turn have the same age."""
-_READING = frozenset({"Read", "NotebookRead"})
-_WRITING = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+_READ_TOOLS = frozenset({"Read", "NotebookRead"})
+_WRITE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
 
 class Fate(NamedTuple):
     """What becomes of a piece."""
 
-    degree: int = STAYS
+    degree: int = FATE_STAYS
     """STAYS, SHORTENED (of an image: a placeholder), REPLACED by a placeholder, or GONE."""
     longest: int = 0
     """How many characters of each shortened text stay."""
@@ -41,108 +41,118 @@ class Fate(NamedTuple):
         return self.degree, -self.longest
 
 
-WHOLE = Fate()
+WHOLE_FATE = Fate()
 
 
-def fates(found: Sequence[Piece], wishes: Wishes) -> list[Fate]:
+def decide_fates(found: Sequence[ContextPiece], wishes: StripOptions) -> list[Fate]:
     """What becomes of each piece of one conversation; `found` is in its order."""
-    judge = _Judge(found, wishes)
-    given = [judge.fate(at, piece) for at, piece in enumerate(found)]
-    speaking = {_message(piece.row) for piece, fate in zip(found, given, strict=True) if _speaks(piece, fate)}
-    emptied = {_message(piece.row) for piece in found if piece.group == "calls"} - speaking
+    judge = _FateJudge(found, wishes)
+    given = [judge.decide_fate(at, piece) for at, piece in enumerate(found)]
+    speaking = {
+        _get_message_key(piece.row) for piece, fate in zip(found, given, strict=True) if _is_spoken(piece, fate)
+    }
+    emptied = {_get_message_key(piece.row) for piece in found if piece.group == "calls"} - speaking
     return [
-        Fate(GONE, 0, fate.why or "tools") if piece.group == "thinking" and _message(piece.row) in emptied else fate
+        Fate(FATE_GONE, 0, fate.why or "tools")
+        if piece.group == "thinking" and _get_message_key(piece.row) in emptied
+        else fate
         for piece, fate in zip(found, given, strict=True)
     ]
 
 
-def without_copy(found: Sequence[Piece], wishes: Wishes) -> set[str]:
+def find_calls_without_copy(found: Sequence[ContextPiece], wishes: StripOptions) -> set[str]:
     """The calls whose result loses the client's own copy because of its age."""
     if wishes.copies is None:
         return set()
-    ages, held = Ages(found), _Held(found)
-    own = (call for call in held.answered if wishes.rule(held.names[call]) is not None)
-    return {call for call in own if ages.of_call(call) >= wishes.copies}
+    ages, held = PieceAges(found), _ProtectedPieces(found)
+    own = (call for call in held.answered if wishes.find_rule(held.names[call]) is not None)
+    return {call for call in own if ages.get_call_age(call) >= wishes.copies}
 
 
-def _speaks(piece: Piece, fate: Fate) -> bool:
-    return piece.row.type == "assistant" and piece.group != "thinking" and fate.degree != GONE
+def _is_spoken(piece: ContextPiece, fate: Fate) -> bool:
+    return piece.row.type == "assistant" and piece.group != "thinking" and fate.degree != FATE_GONE
 
 
-def _message(row: Entry) -> str:
+def _get_message_key(row: Entry) -> str:
     """What tells a message from others."""
     return (row.message.id if row.message else None) or f"@{row.index}"
 
 
-class _Judge:
+class _FateJudge:
     """All that must be known of a conversation to decide about one of its pieces."""
 
-    def __init__(self, found: Sequence[Piece], wishes: Wishes) -> None:
+    def __init__(self, found: Sequence[ContextPiece], wishes: StripOptions) -> None:
         self._wishes = wishes
-        self._ages = Ages(found)
-        self._held = _Held(found)
-        self._repeated = _duplicates(found) if wishes.duplicates else set()
-        self._replaced = self._repeated | (_stale(found) if wishes.stale_reads else set())
-        self._rules = {name: wishes.rule(name) for name in set(self._held.names.values())}
+        self._ages = PieceAges(found)
+        self._held = _ProtectedPieces(found)
+        self._repeated = _find_duplicates(found) if wishes.duplicates else set()
+        self._replaced = self._repeated | (_find_stale_reads(found) if wishes.stale_reads else set())
+        self._rules = {name: wishes.find_rule(name) for name in set(self._held.names.values())}
         images = [at for at, piece in enumerate(found) if piece.group == "images"]
         self._old = set() if wishes.images is None else set(images[: max(0, len(images) - wishes.images)])
 
-    def fate(self, at: int, piece: Piece) -> Fate:
+    def decide_fate(self, at: int, piece: ContextPiece) -> Fate:
         if piece.group == "thinking":
-            return self._thinking(piece)
-        if piece.group == "attachments" and self._wishes.noise and piece.kind in HOOK_OUTPUT:
-            return Fate(GONE, 0, "noise")
-        found = Fate(SHORTENED, 0, "images") if at in self._old else WHOLE
-        return max(found, self._call(piece), key=lambda fate: fate.hardness) if piece.call else found
+            return self._decide_thinking(piece)
+        if piece.group == "attachments" and self._wishes.noise and piece.kind in HOOK_OUTPUT_TYPES:
+            return Fate(FATE_GONE, 0, "noise")
+        found = Fate(FATE_SHORTENED, 0, "images") if at in self._old else WHOLE_FATE
+        return max(found, self._decide_call(piece), key=lambda fate: fate.hardness) if piece.call else found
 
-    def _thinking(self, piece: Piece) -> Fate:
-        stays = self._wishes.thinking is None or self._ages.turn(piece) < self._wishes.thinking
-        return WHOLE if stays or _message(piece.row) == self._held.working else Fate(GONE, 0, "thinking")
+    def _decide_thinking(self, piece: ContextPiece) -> Fate:
+        stays = self._wishes.thinking is None or self._ages.get_turn_age(piece) < self._wishes.thinking
+        return (
+            WHOLE_FATE if stays or _get_message_key(piece.row) == self._held.working else Fate(FATE_GONE, 0, "thinking")
+        )
 
-    def _call(self, piece: Piece) -> Fate:
+    def _decide_call(self, piece: ContextPiece) -> Fate:
         """What becomes of a call, its result, or an image in that."""
         if piece.call not in self._held.answered or (rule := self._rules[self._held.names[piece.call]]) is None:
-            return WHOLE
-        age = self._ages.of_call(piece.call)
+            return WHOLE_FATE
+        age = self._ages.get_call_age(piece.call)
         is_too_old = rule.gone is not None and age >= rule.gone
         if is_too_old and piece.call not in self._held.calls:
-            return Fate(GONE, 0, "tools")
+            return Fate(FATE_GONE, 0, "tools")
         if piece.group != "calls" and piece.call in self._replaced:
-            return Fate(REPLACED, 0, "duplicates" if piece.call in self._repeated else "stale_reads")
+            return Fate(FATE_REPLACED, 0, "duplicates" if piece.call in self._repeated else "stale_reads")
         if is_too_old or (age >= rule.whole and rule.longest is not None):
-            return self._shortened(piece, rule.max_chars(age) or 0)
-        return WHOLE
+            return self._shorten_piece(piece, rule.get_max_chars(age) or 0)
+        return WHOLE_FATE
 
-    def _shortened(self, piece: Piece, longest: int) -> Fate:
+    def _shorten_piece(self, piece: ContextPiece, longest: int) -> Fate:
         """Shortened, if there is anything to shorten; an image as a whole or not at all."""
-        return WHOLE if piece.group == "images" and piece.stored <= longest else Fate(SHORTENED, longest, "tools")
+        return (
+            WHOLE_FATE
+            if piece.group == "images" and piece.stored <= longest
+            else Fate(FATE_SHORTENED, longest, "tools")
+        )
 
 
-class Ages:
+class PieceAges:
     """How many turns ago a piece was said: 0 in the last turn.
 
     An agent may work for hundreds of calls on one prompt. Of such a turn the last `MAX_CALLS_OF_ONE_AGE` calls have
     the turn's own age, those before them count as the turn before, and so on; else nothing in it would ever be old.
     """
 
-    def __init__(self, found: Iterable[Piece]) -> None:
+    def __init__(self, found: Iterable[ContextPiece]) -> None:
         found = list(found)
         turns = sorted({piece.turn for piece in found}, reverse=True)
         self._all = {number: age for age, number in enumerate(turns)}
-        self._of_call = _call_ages(found)
+        self._of_call = _compute_call_ages(found)
 
-    def turn(self, piece: Piece) -> int:
+    def get_turn_age(self, piece: ContextPiece) -> int:
         """Among all turns."""
         return self._all[piece.turn]
 
-    def of_call(self, call: str) -> int:
+    def get_call_age(self, call: str) -> int:
         """Among the turns that have calls; a result is as old as its call."""
         return self._of_call[call]
 
 
-def _call_ages(found: Sequence[Piece]) -> dict[str, int]:
+def _compute_call_ages(found: Sequence[ContextPiece]) -> dict[str, int]:
     """The age of each call; parallel calls, which one message makes, have the same age."""
-    latest: dict[str, Piece] = {}
+    latest: dict[str, ContextPiece] = {}
     for piece in found:
         if piece.group == "calls" and piece.turn >= (latest[piece.call].turn if piece.call in latest else 0):
             latest[piece.call] = piece
@@ -150,7 +160,7 @@ def _call_ages(found: Sequence[Piece]) -> dict[str, int]:
     ages: dict[str, int] = {}
     age, count, before = -1, 0, None
     for piece in newest_first:
-        is_same_message = before is not None and _message(before.row) == _message(piece.row)
+        is_same_message = before is not None and _get_message_key(before.row) == _get_message_key(piece.row)
         if before is None or before.turn != piece.turn or (count >= MAX_CALLS_OF_ONE_AGE and not is_same_message):
             age, count = age + 1, 0
         ages[piece.call] = age
@@ -158,11 +168,11 @@ def _call_ages(found: Sequence[Piece]) -> dict[str, int]:
     return ages
 
 
-class _Held:
+class _ProtectedPieces:
     """What must stay, whatever is wished."""
 
-    def __init__(self, found: Sequence[Piece]) -> None:
-        rows: dict[int, list[Piece]] = {}
+    def __init__(self, found: Sequence[ContextPiece]) -> None:
+        rows: dict[int, list[ContextPiece]] = {}
         for piece in found:
             rows.setdefault(piece.row.index, []).append(piece)
         self.names = {piece.call: piece.kind for piece in found if piece.group == "calls"}
@@ -176,24 +186,24 @@ class _Held:
             is_mixed = any(piece.group == "results" for piece in row) and any(not piece.call for piece in row)
             if is_mixed or not calls <= self.answered:
                 self.calls |= calls
-        self.working = self._end(found)
+        self.working = self._protect_end(found)
         """The answer that is not finished when the session ends: it only thinks, or its calls are being worked on."""
 
-    def _end(self, found: Sequence[Piece]) -> str | None:
+    def _protect_end(self, found: Sequence[ContextPiece]) -> str | None:
         last = next((piece for piece in reversed(found) if piece.row.type == "assistant"), None)
         if last is None:
             return None
-        message = [piece for piece in found if _message(piece.row) == _message(last.row)]
+        message = [piece for piece in found if _get_message_key(piece.row) == _get_message_key(last.row)]
         calls = {piece.call for piece in message if piece.group == "calls"}
         if not any(piece.group == "answers" for piece in message):
             self.calls |= calls
         if found[-1].call:
             self.calls |= {piece.call for piece in found if piece.row.index == found[-1].row.index}
         is_at_work = found[-1].call in calls or not calls <= self.answered or {p.group for p in message} == {"thinking"}
-        return _message(last.row) if is_at_work else None
+        return _get_message_key(last.row) if is_at_work else None
 
 
-def _duplicates(found: Sequence[Piece]) -> set[str]:
+def _find_duplicates(found: Sequence[ContextPiece]) -> set[str]:
     """The calls whose result a later call with the same input has again."""
     last: dict[int, str] = {}
     gone = set()
@@ -205,15 +215,15 @@ def _duplicates(found: Sequence[Piece]) -> set[str]:
     return gone
 
 
-def _stale(found: Sequence[Piece]) -> set[str]:
+def _find_stale_reads(found: Sequence[ContextPiece]) -> set[str]:
     """The calls that have read a file that was written, or read as a whole, later."""
     reads: dict[str, set[str]] = {}
     gone: set[str] = set()
     for piece in found:
         if piece.group != "results" or piece.failed or not piece.path:
             continue
-        if piece.kind in _WRITING or (piece.kind in _READING and not piece.partial):
+        if piece.kind in _WRITE_TOOLS or (piece.kind in _READ_TOOLS and not piece.partial):
             gone |= reads.pop(piece.path, set()) - {piece.call}
-        if piece.kind in _READING:
+        if piece.kind in _READ_TOOLS:
             reads.setdefault(piece.path, set()).add(piece.call)
     return gone

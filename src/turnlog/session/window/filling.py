@@ -15,28 +15,28 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from turnlog.session.session import Session
-from turnlog.session.usage.prices import lookup, window
-from turnlog.session.usage.usage import context_tokens
-from turnlog.session.window.pieces import GROUPS, Piece, pieces, pieces_of
+from turnlog.session.usage.prices import find_context_window, find_price
+from turnlog.session.usage.usage import count_context_tokens
+from turnlog.session.window.pieces import PIECE_GROUPS, ContextPiece, build_context_pieces, list_pieces_of_rows
 
-USUAL_RATE = 0.4
+USUAL_TOKENS_PER_BYTE = 0.4
 """Tokens per byte where nothing was measured: the middle of what sessions of the current models show."""
-MIN_RATE, MAX_RATE = 0.2, 0.6
+MIN_TOKENS_PER_BYTE, MAX_TOKENS_PER_BYTE = 0.2, 0.6
 """What tokens per byte can be believed to be: genuine sessions with ten steps or more show 0.30 to 0.49."""
-MIN_FITTED_RATE = 0.1
+MIN_FITTED_TOKENS_PER_BYTE = 0.1
 """A request that states fewer tokens than its texts have at this rate did not hold them, or states nothing real."""
-HEAVIEST = 20
-_STEP = 400
+MAX_HEAVIEST_PIECES = 20
+_MIN_STEP_BYTES = 400
 """Growth by fewer bytes of known text than this tells nothing about the rate: what is not in the file outweighs it."""
-_ENOUGH = 4_000
+_MIN_TOTAL_BYTES = 4_000
 """And so do all steps together where they have fewer bytes than this."""
-RESERVE, BUFFER = 20_000, 13_000
+SUMMARY_RESERVE_TOKENS, SAFETY_BUFFER_TOKENS = 20_000, 13_000
 """The client compacts so many tokens before the window's end: for the summary that is then written, and to be safe."""
-UNSEEN = "system"
+UNSEEN_GROUP = "system"
 """What is sent and not in the file: the system prompt, the definitions of the tools, the client's own notes."""
 
 
-class Request(NamedTuple):
+class MeasuredRequest(NamedTuple):
     """An answer of the conversation, and what its request held."""
 
     before: int
@@ -46,7 +46,7 @@ class Request(NamedTuple):
     model: str | None
 
 
-class Sum(NamedTuple):
+class FillPart(NamedTuple):
     """What some pieces take together, estimated."""
 
     group: str
@@ -67,19 +67,19 @@ class TurnFill(NamedTuple):
     """What it added, by group: estimated."""
 
 
-class Heavy(NamedTuple):
+class HeavyPiece(NamedTuple):
     """A piece with its estimated tokens."""
 
-    piece: Piece
+    piece: ContextPiece
     tokens: int
 
 
 @dataclass(frozen=True)
-class Filling:
+class WindowFill:
     """A conversation by what it takes of the window."""
 
-    pieces: Sequence[Piece]
-    requests: Sequence[Request]
+    pieces: Sequence[ContextPiece]
+    requests: Sequence[MeasuredRequest]
     rate: float
     """Tokens per byte of text."""
     steps: int
@@ -97,85 +97,95 @@ class Filling:
         return self.requests[-1].model if self.requests else None
 
     @property
-    def measured(self) -> int | None:
+    def measured_tokens(self) -> int | None:
         """What the last request held."""
         return self.requests[-1].tokens if self.requests else None
 
     @property
     def estimate(self) -> int:
         """What the next request would hold, without a new prompt: the sum of all parts."""
-        return self.unseen + self.later + sum(map(self.tokens, self.pieces))
+        return self.unseen + self.later + sum(map(self.estimate_tokens, self.pieces))
 
     @property
     def window(self) -> int | None:
         """The model's window."""
-        return window(self.model, self.measured or 0)
+        return find_context_window(self.model, self.measured_tokens or 0)
 
     @property
     def threshold(self) -> int | None:
         """Where the client compacts by itself."""
-        size, price = self.window, lookup(self.model)
+        size, price = self.window, find_price(self.model)
         if size is None:
             return None
-        return size - min(RESERVE, price.max_output or RESERVE if price else RESERVE) - BUFFER
+        return (
+            size
+            - min(
+                SUMMARY_RESERVE_TOKENS, price.max_output or SUMMARY_RESERVE_TOKENS if price else SUMMARY_RESERVE_TOKENS
+            )
+            - SAFETY_BUFFER_TOKENS
+        )
 
-    def tokens(self, piece: Piece) -> int:
+    def estimate_tokens(self, piece: ContextPiece) -> int:
         """About how many tokens a piece takes."""
-        return estimated(piece.size, self.rate) + piece.fixed
+        return estimate_text_tokens(piece.size, self.rate) + piece.fixed
 
-    def parts(self) -> list[Sum]:
+    def list_parts(self) -> list[FillPart]:
         """What the window is filled with, by group and kind, the largest first; together the estimate."""
         tokens: Counter[tuple[str, str]] = Counter()
         number: Counter[tuple[str, str]] = Counter()
         for piece in self.pieces:
-            tokens[piece.group, piece.kind] += self.tokens(piece)
+            tokens[piece.group, piece.kind] += self.estimate_tokens(piece)
             number[piece.group, piece.kind] += 1
-        found = [Sum(group, kind, tokens[group, kind], count) for (group, kind), count in number.items()]
-        unseen = [Sum(UNSEEN, "", self.unseen, 0)] + [Sum(UNSEEN, "later", self.later, 0)] * bool(self.later)
+        found = [FillPart(group, kind, tokens[group, kind], count) for (group, kind), count in number.items()]
+        unseen = [FillPart(UNSEEN_GROUP, "", self.unseen, 0)] + [FillPart(UNSEEN_GROUP, "later", self.later, 0)] * bool(
+            self.later
+        )
         return unseen + sorted(found, key=lambda item: (-item.tokens, item.group, item.kind))
 
-    def heaviest(self, turn: int | None = None, count: int = HEAVIEST) -> list[Heavy]:
+    def list_heaviest(self, turn: int | None = None, count: int = MAX_HEAVIEST_PIECES) -> list[HeavyPiece]:
         """The pieces that take most, of the whole conversation or of one turn."""
         chosen = (piece for piece in self.pieces if turn is None or piece.turn == turn)
-        found = nlargest(count, ((self.tokens(piece), -at, piece) for at, piece in enumerate(chosen)), key=_by_tokens)
-        return [Heavy(piece, tokens) for tokens, _, piece in found]
+        found = nlargest(
+            count, ((self.estimate_tokens(piece), -at, piece) for at, piece in enumerate(chosen)), key=_get_token_order
+        )
+        return [HeavyPiece(piece, tokens) for tokens, _, piece in found]
 
-    def turns(self) -> list[TurnFill]:
+    def list_turn_fills(self) -> list[TurnFill]:
         """What each turn of the conversation measured and added."""
         added: dict[int, Counter[str]] = {}
         for piece in self.pieces:
             if piece.turn:
-                added.setdefault(piece.turn, Counter())[piece.group] += self.tokens(piece)
+                added.setdefault(piece.turn, Counter())[piece.group] += self.estimate_tokens(piece)
         found: list[TurnFill] = []
         before: int | None = None
         for number in sorted(added):
             own = [request.tokens for request in self.requests if request.turn == number]
             last = own[-1] if own else None
             growth = last - (own[0] if before is None else before) if last is not None else None
-            groups = {group: added[number][group] for group in GROUPS if added[number][group]}
+            groups = {group: added[number][group] for group in PIECE_GROUPS if added[number][group]}
             found.append(TurnFill(number, last, growth, groups))
             before = last if last is not None else before
         return found
 
 
-def _by_tokens(item: tuple[int, int, Piece]) -> tuple[int, int]:
+def _get_token_order(item: tuple[int, int, ContextPiece]) -> tuple[int, int]:
     return item[:2]
 
 
-def estimated(size: int, rate: float) -> int:
+def estimate_text_tokens(size: int, rate: float) -> int:
     """About how many tokens a text of so many bytes has."""
     return int(size * rate)
 
 
-def filling(session: Session, leaf: str | None = None) -> Filling:
+def compute_window_fill(session: Session, leaf: str | None = None) -> WindowFill:
     """What fills the window of the conversation that would be resumed now, or of another leaf's."""
-    found = pieces(session, leaf)
-    requests = _requests(session, found.all)
-    rate, steps = _rate(found.all, requests)
+    found = build_context_pieces(session, leaf)
+    requests = _list_requests(session, found.all)
+    rate, steps = _measure_rate(found.all, requests)
     if requests:
-        rate = _fitting(found.all[: requests[-1].before], requests[-1].tokens, rate)
-    unseen, later = _unseen(session, found.all, requests, rate)
-    return Filling(
+        rate = _fit_rate(found.all[: requests[-1].before], requests[-1].tokens, rate)
+    unseen, later = _estimate_unseen(session, found.all, requests, rate)
+    return WindowFill(
         found.all,
         requests,
         rate,
@@ -187,63 +197,67 @@ def filling(session: Session, leaf: str | None = None) -> Filling:
     )
 
 
-def _requests(session: Session, found: Sequence[Piece]) -> list[Request]:
+def _list_requests(session: Session, found: Sequence[ContextPiece]) -> list[MeasuredRequest]:
     """The answers that state what their request held; of preserved messages, that was before the compaction."""
     messages = {line.index: message for message in session.messages for line in message.lines}
     start = max((piece.row.index for piece in found if piece.group == "summary"), default=-1)
-    requests: list[Request] = []
+    requests: list[MeasuredRequest] = []
     seen: set[str] = set()
     for at, piece in enumerate(found):
         message = messages.get(piece.row.index)
         if message is None or message.key in seen or piece.row.index < start:
             continue
         seen.add(message.key)
-        if held := context_tokens(message):
-            requests.append(Request(at, held, piece.turn, message.model))
+        if held := count_context_tokens(message):
+            requests.append(MeasuredRequest(at, held, piece.turn, message.model))
     return requests
 
 
-def _rate(found: Sequence[Piece], requests: Sequence[Request]) -> tuple[float, int]:
+def _measure_rate(found: Sequence[ContextPiece], requests: Sequence[MeasuredRequest]) -> tuple[float, int]:
     """Tokens per byte: the median of what the steps from request to request show, each by its bytes."""
     steps: list[tuple[float, int]] = []
     for one, other in pairwise(requests):
         between = found[one.before : other.before]
         size = sum(piece.size for piece in between)
-        if size >= _STEP and one.model == other.model:
+        if size >= _MIN_STEP_BYTES and one.model == other.model:
             growth = other.tokens - one.tokens - sum(piece.fixed for piece in between)
             steps.append((growth / size, size))
     steps.sort()
     half = sum(size for _, size in steps) / 2
-    if half * 2 < _ENOUGH:
-        return USUAL_RATE, 0
+    if half * 2 < _MIN_TOTAL_BYTES:
+        return USUAL_TOKENS_PER_BYTE, 0
     middle = (
         rate for (rate, _), sofar in zip(steps, accumulate(size for _, size in steps), strict=True) if sofar >= half
     )
-    return min(MAX_RATE, max(MIN_RATE, next(middle, USUAL_RATE))), len(steps)
+    return min(MAX_TOKENS_PER_BYTE, max(MIN_TOKENS_PER_BYTE, next(middle, USUAL_TOKENS_PER_BYTE))), len(steps)
 
 
-def _fitting(held: Sequence[Piece], measured: int, rate: float) -> float:
+def _fit_rate(held: Sequence[ContextPiece], measured: int, rate: float) -> float:
     """The rate, or the highest one at which the pieces of a request are no more than was measured, within reason."""
     size, fixed = sum(piece.size for piece in held), sum(piece.fixed for piece in held)
-    return min(rate, max(MIN_FITTED_RATE, (measured - fixed) / size)) if size else rate
+    return min(rate, max(MIN_FITTED_TOKENS_PER_BYTE, (measured - fixed) / size)) if size else rate
 
 
-def _unseen(session: Session, found: Sequence[Piece], requests: Sequence[Request], rate: float) -> tuple[int, int]:
+def _estimate_unseen(
+    session: Session, found: Sequence[ContextPiece], requests: Sequence[MeasuredRequest], rate: float
+) -> tuple[int, int]:
     """What was measured and is not in the file: at the first request, and what came since."""
     if not requests:
-        return _unseen_at_start(session, rate), 0
-    first, last = (max(0, item.tokens - _total(found[: item.before], rate)) for item in (requests[0], requests[-1]))
+        return _estimate_unseen_at_start(session, rate), 0
+    first, last = (
+        max(0, item.tokens - _sum_tokens(found[: item.before], rate)) for item in (requests[0], requests[-1])
+    )
     return min(first, last), last - min(first, last)
 
 
-def _unseen_at_start(session: Session, rate: float) -> int:
+def _estimate_unseen_at_start(session: Session, rate: float) -> int:
     """The same from the first request of the whole session: no answer followed on the last compaction yet."""
-    first = next((message for message in session.messages if context_tokens(message)), None)
+    first = next((message for message in session.messages if count_context_tokens(message)), None)
     if first is None:
         return 0
     before = [row for row in session.entries if row.index < first.lines[0].index]
-    return max(0, context_tokens(first) - _total(pieces_of(session, before), rate))
+    return max(0, count_context_tokens(first) - _sum_tokens(list_pieces_of_rows(session, before), rate))
 
 
-def _total(found: Iterable[Piece], rate: float) -> int:
-    return sum(estimated(piece.size, rate) + piece.fixed for piece in found)
+def _sum_tokens(found: Iterable[ContextPiece], rate: float) -> int:
+    return sum(estimate_text_tokens(piece.size, rate) + piece.fixed for piece in found)

@@ -11,22 +11,29 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from turnlog.entries.entry import Entry
-from turnlog.session.window.fates import GONE, REPLACED, SHORTENED, Fate, fates, without_copy
-from turnlog.session.window.filling import Filling, estimated
-from turnlog.session.window.noise import noise
-from turnlog.session.window.pieces import CUT, Piece
-from turnlog.session.window.wishes import Rule, Wishes
+from turnlog.session.window.fates import (
+    FATE_GONE,
+    FATE_REPLACED,
+    FATE_SHORTENED,
+    Fate,
+    decide_fates,
+    find_calls_without_copy,
+)
+from turnlog.session.window.filling import WindowFill, estimate_text_tokens
+from turnlog.session.window.noise import list_noise_entries
+from turnlog.session.window.pieces import CUT_MARK, ContextPiece
+from turnlog.session.window.wishes import StripOptions, StripRule
 
-MARK = 60
+MAX_MARK_CHARS = 60
 """The mark in the place of what was cut is never longer."""
-PLACEHOLDER = 40
+PLACEHOLDER_BYTES = 40
 """What stands for a result that was taken out has so many bytes …"""
 PLACEHOLDER_TOKENS = 15
 """… and what stands for an image so many tokens."""
 
-_TALK = frozenset({"AskUserQuestion", "ExitPlanMode"})
-_LISTS = frozenset("TodoWrite TaskCreate TaskUpdate TaskList TaskGet".split())
-_HIRED = frozenset({"Task", "Agent", "Skill"})
+_TALK_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
+_LIST_TOOLS = frozenset("TodoWrite TaskCreate TaskUpdate TaskList TaskGet".split())
+_AGENT_TOOLS = frozenset({"Task", "Agent", "Skill"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +66,11 @@ class Preset:
     """From this age on, what is shortened gets shorter with its age (`Rule.fade_from`)."""
 
     @property
-    def wishes(self) -> Wishes:
+    def strip_options(self) -> StripOptions:
         """What it asks for."""
         gone = None if self.shortened is None else self.whole + self.shortened
-        return Wishes(
-            Rule(self.whole, self.longest, gone, self.fade_from),
+        return StripOptions(
+            StripRule(self.whole, self.longest, gone, self.fade_from),
             protected=self.protected,
             duplicates=self.duplicates,
             stale_reads=self.stale_reads,
@@ -80,31 +87,32 @@ PRESETS: tuple[Preset, ...] = (
         "light",
         "long outputs of old calls shortened, repeated results and noise dropped",
         whole=10, shortened=None, longest=2_000, thinking=None, images=20,
-        noise=True, duplicates=True, stale_reads=False, protected=_TALK | _LISTS | _HIRED,
+        noise=True, duplicates=True, stale_reads=False, protected=_TALK_TOOLS | _LIST_TOOLS | _AGENT_TOOLS,
     ),
     Preset(
         "standard",
         "also reads that are out of date, the thinking of old turns, and more of an output the older it is",
         whole=3, shortened=None, longest=800, thinking=1, images=5,
-        noise=True, duplicates=True, stale_reads=True, protected=_TALK | _LISTS | _HIRED, copies=1, fade_from=10,
+        noise=True, duplicates=True, stale_reads=True, protected=_TALK_TOOLS | _LIST_TOOLS | _AGENT_TOOLS,
+        copies=1, fade_from=10,
     ),
     Preset(
         "heavy",
         "calls of old turns removed, those of the recent ones shortened to a few lines",
         whole=2, shortened=8, longest=300, thinking=1, images=2,
-        noise=True, duplicates=True, stale_reads=True, protected=_TALK | _LISTS, copies=1,
+        noise=True, duplicates=True, stale_reads=True, protected=_TALK_TOOLS | _LIST_TOOLS, copies=1,
     ),
     Preset(
         "extreme",
         "only what was said: no calls, no results, no thinking, no images",
         whole=0, shortened=0, longest=0, thinking=0, images=0,
-        noise=True, duplicates=True, stale_reads=True, protected=_TALK, copies=0,
+        noise=True, duplicates=True, stale_reads=True, protected=_TALK_TOOLS, copies=0,
     ),
 )  # fmt: skip
 """From the mildest to the strongest."""
 
 
-class Saving(NamedTuple):
+class PresetSaving(NamedTuple):
     """What a preset would do to a conversation."""
 
     preset: Preset
@@ -115,80 +123,86 @@ class Saving(NamedTuple):
     """Bytes of the file that would go: of the conversation's entries, and of noise anywhere."""
 
     @property
-    def saved(self) -> int:
+    def saved_tokens(self) -> int:
         """Tokens that would be sent no more."""
         return self.before - self.after
 
 
-def shortened(text: str, longest: int) -> str:
+def cut_text_middle(text: str, longest: int) -> str:
     """The head and the tail of a text with a mark between them; the text itself where that would not be shorter."""
-    if len(text) <= longest + MARK:
+    if len(text) <= longest + MAX_MARK_CHARS:
         return text
     head = longest - longest // 3
-    return f"{text[:head]}\n{CUT}{len(text) - longest:,} characters cut]\n{text[len(text) - longest // 3 :]}"
+    return f"{text[:head]}\n{CUT_MARK}{len(text) - longest:,} characters cut]\n{text[len(text) - longest // 3 :]}"
 
 
-def savings(found: Filling, entries: Iterable[Entry]) -> list[Saving]:
+def estimate_savings(found: WindowFill, entries: Iterable[Entry]) -> list[PresetSaving]:
     """What each preset would save of a conversation; `entries` are those of the whole file."""
     rows = list(entries)
-    return [saving(preset, found, rows) for preset in PRESETS]
+    return [estimate_saving(preset, found, rows) for preset in PRESETS]
 
 
-def saving(preset: Preset, found: Filling, entries: Iterable[Entry]) -> Saving:
+def estimate_saving(preset: Preset, found: WindowFill, entries: Iterable[Entry]) -> PresetSaving:
     """What one preset would save."""
-    after, stored = spared(preset.wishes, found, entries)
-    return Saving(preset, found.estimate, after, stored)
+    after, stored = estimate_strip_effect(preset.strip_options, found, entries)
+    return PresetSaving(preset, found.estimate, after, stored)
 
 
-class Spared(NamedTuple):
+class StripEffect(NamedTuple):
     """What some wishes would leave of the next request, and take from the file."""
 
     after: int
     bytes: int
 
 
-def spared(wishes: Wishes, found: Filling, entries: Iterable[Entry]) -> Spared:
+def estimate_strip_effect(wishes: StripOptions, found: WindowFill, entries: Iterable[Entry]) -> StripEffect:
     """What some wishes would do: tokens that the next request would then hold, and bytes of the file that go."""
-    bare = without_copy(found.pieces, wishes)
-    tokens, stored = 0, sum(entry.size for entry in noise(entries)) if wishes.noise else 0
-    for piece, (size, fixed) in zip(found.pieces, kept(found.pieces, wishes), strict=True):
-        tokens += found.tokens(piece) - estimated(size, found.rate) - fixed
+    bare = find_calls_without_copy(found.pieces, wishes)
+    tokens, stored = 0, sum(entry.size for entry in list_noise_entries(entries)) if wishes.noise else 0
+    for piece, (size, fixed) in zip(found.pieces, estimate_remaining(found.pieces, wishes), strict=True):
+        tokens += found.estimate_tokens(piece) - estimate_text_tokens(size, found.rate) - fixed
         is_bare = piece.group == "results" and piece.call in bare
-        stored += piece.stored - size if is_bare else _freed(piece, size, fixed)
-    return Spared(found.estimate - tokens, stored)
+        stored += piece.stored - size if is_bare else _count_freed_bytes(piece, size, fixed)
+    return StripEffect(found.estimate - tokens, stored)
 
 
-def _freed(piece: Piece, size: int, fixed: int) -> int:
+def _count_freed_bytes(piece: ContextPiece, size: int, fixed: int) -> int:
     """The bytes of the file that go with a part of a piece; the client's own copies are cut in the same way."""
     if size < piece.size:
         return piece.stored - piece.stored * size // piece.size
     return piece.stored if fixed < piece.fixed else 0
 
 
-class Kept(NamedTuple):
+class RemainingSize(NamedTuple):
     """What is left of a piece."""
 
     size: int
     fixed: int
 
 
-def kept(found: Sequence[Piece], wanted: Preset | Wishes) -> list[Kept]:
+def estimate_remaining(found: Sequence[ContextPiece], wanted: Preset | StripOptions) -> list[RemainingSize]:
     """What a preset or other wishes leave of each piece."""
-    wishes = wanted.wishes if isinstance(wanted, Preset) else wanted
-    return [_left(piece, fate) for piece, fate in zip(found, fates(found, wishes), strict=True)]
+    wishes = wanted.strip_options if isinstance(wanted, Preset) else wanted
+    return [_measure_remaining(piece, fate) for piece, fate in zip(found, decide_fates(found, wishes), strict=True)]
 
 
-def _left(piece: Piece, fate: Fate) -> Kept:
-    if fate.degree == GONE:
-        return Kept(0, 0)
+def _measure_remaining(piece: ContextPiece, fate: Fate) -> RemainingSize:
+    if fate.degree == FATE_GONE:
+        return RemainingSize(0, 0)
     if piece.group == "images":
-        return Kept(0, (piece.fixed, min(piece.fixed, PLACEHOLDER_TOKENS), 0)[fate.degree])
-    if fate.degree == REPLACED:
-        return Kept(min(piece.size, PLACEHOLDER), piece.fixed)
-    return Kept(_cut(piece, fate.longest) if fate.degree == SHORTENED else piece.size, piece.fixed)
+        return RemainingSize(0, (piece.fixed, min(piece.fixed, PLACEHOLDER_TOKENS), 0)[fate.degree])
+    if fate.degree == FATE_REPLACED:
+        return RemainingSize(min(piece.size, PLACEHOLDER_BYTES), piece.fixed)
+    return RemainingSize(
+        _count_bytes_after_cut(piece, fate.longest) if fate.degree == FATE_SHORTENED else piece.size, piece.fixed
+    )
 
 
-def _cut(piece: Piece, longest: int) -> int:
+def _count_bytes_after_cut(piece: ContextPiece, longest: int) -> int:
     """The bytes that are left of a piece when its texts are shortened."""
-    cut = (size - size * longest // chars - MARK for chars, size in piece.texts if chars > longest + MARK)
+    cut = (
+        size - size * longest // chars - MAX_MARK_CHARS
+        for chars, size in piece.texts
+        if chars > longest + MAX_MARK_CHARS
+    )
     return piece.size - sum(cut)

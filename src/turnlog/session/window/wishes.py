@@ -7,12 +7,12 @@ from fnmatch import fnmatchcase
 
 MIN_FADED_CHARS = 100
 """However old it is, a text that is only shortened keeps this much."""
-_FORMER = {"Agent": ("Task",)}
+_FORMER_TOOL_NAMES = {"Agent": ("Task",)}
 """What tools were called before: calls in a file have the name of their time, and are sent with the new one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class StripRule:
     """What becomes of calls and their results by their age (`fates.Ages`)."""
 
     whole: int = 0
@@ -24,7 +24,7 @@ class Rule:
     fade_from: int | None = None
     """From this age on a shortened text keeps half as much each time its age doubles; None: always `longest`."""
 
-    def max_chars(self, age: int) -> int | None:
+    def get_max_chars(self, age: int) -> int | None:
         """How many characters a shortened text of this age keeps; None: it is not shortened."""
         if self.longest is None or self.fade_from is None or age <= self.fade_from:
             return self.longest
@@ -37,12 +37,12 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class StripOptions:
     """What is stripped from a session. As it stands: nothing."""
 
-    tools: Rule = Rule()
+    tools: StripRule = StripRule()
     """What becomes of the calls of all tools that no other rule names."""
-    named: tuple[tuple[str, Rule], ...] = ()
+    named: tuple[tuple[str, StripRule], ...] = ()
     """Rules for some tools, by name or pattern (`mcp__*`); the last one that fits counts."""
     protected: frozenset[str] = frozenset()
     """Tools, by name or pattern, whose calls and results are never touched."""
@@ -63,20 +63,20 @@ class Wishes:
     """The name of the preset that they began with."""
 
     @property
-    def are_idle(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether nothing is asked for."""
         rules = [self.tools, *(rule for _, rule in self.named)]
         kept = (self.thinking, self.images, self.copies)
         asked = self.duplicates or self.stale_reads or self.noise or any(count is not None for count in kept)
         return not asked and all(rule.is_idle for rule in rules)
 
-    def rule(self, tool: str) -> Rule | None:
+    def find_rule(self, tool: str) -> StripRule | None:
         """The rule for a tool; None for a protected one."""
-        names = (tool, *_FORMER.get(tool, ()))
-        if any(_fits(names, pattern) for pattern in self.protected):
+        names = (tool, *_FORMER_TOOL_NAMES.get(tool, ()))
+        if any(_fits_pattern(names, pattern) for pattern in self.protected):
             return None
-        return next((rule for pattern, rule in reversed(self.named) if _fits(names, pattern)), self.tools)
+        return next((rule for pattern, rule in reversed(self.named) if _fits_pattern(names, pattern)), self.tools)
 
 
-def _fits(names: tuple[str, ...], pattern: str) -> bool:
+def _fits_pattern(names: tuple[str, ...], pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) for name in names)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Archive", "maybe_start"]
 
-_WHERE = {"Archive": "turnlog.store.archive.archive", "maybe_start": "turnlog.store.archive.schedule"}
+_MODULE_BY_NAME = {"Archive": "turnlog.store.archive.archive", "maybe_start": "turnlog.store.archive.schedule"}
 
 if not TYPE_CHECKING:  # every start of turnlog asks the schedule, and must not load a compressor for it
 
     def __getattr__(name: str) -> object:
-        if name not in _WHERE:
+        if name not in _MODULE_BY_NAME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module(_WHERE[name]), name)
+        return getattr(import_module(_MODULE_BY_NAME[name]), name)

@@ -11,9 +11,9 @@ from pathlib import Path
 from turnlog.entries.layout import is_session_id
 from turnlog.errors import Ambiguous, NotFound, Unreadable
 from turnlog.store.archive.blobs import Blobs
-from turnlog.store.archive.manifest import KeptFile, Manifest, Manifests
+from turnlog.store.archive.manifest import KeptFile, Manifests, SessionManifest
 
-_LISTED = 5
+_MAX_LISTED_NAMES = 5
 
 
 class Archive:
@@ -25,46 +25,48 @@ class Archive:
         self.manifests = Manifests(self.folder / "sessions")
         self._found: dict[str, KeptFile] = {}
 
-    def sessions(self) -> list[Manifest]:
+    def list_sessions(self) -> list[SessionManifest]:
         """The newest readable generation of every session."""
-        found = (self._newest(name, numbers) for name, numbers in self.manifests.labels().items())
+        found = (self._read_newest(name, numbers) for name, numbers in self.manifests.list_generations().items())
         return [manifest for manifest in found if manifest]
 
-    def ids(self) -> set[str]:
+    def list_ids(self) -> set[str]:
         """The ids of all archived sessions; costs one listing of a folder."""
-        return self.manifests.ids()
+        return self.manifests.list_session_ids()
 
-    def holds(self, session_id: str) -> bool:
+    def has_session(self, session_id: str) -> bool:
         """Whether anything is kept of a session."""
-        return session_id in self.ids()
+        return session_id in self.list_ids()
 
-    def generations(self, name: str) -> list[Manifest]:
+    def list_generations(self, name: str) -> list[SessionManifest]:
         """All generations of a session (`Manifest.name`), the oldest first."""
-        return [self.manifests.read(name, number) for number in self.manifests.labels().get(name, [])]
+        return [self.manifests.read(name, number) for number in self.manifests.list_generations().get(name, [])]
 
-    def named(self, word: str) -> Manifest:
+    def find_session(self, word: str) -> SessionManifest:
         """The session that a word means: an id or the start of one, or a title."""
         start, folded = word.lower(), " ".join(word.split()).casefold()
-        sessions = self.sessions()
+        sessions = self.list_sessions()
         found = [item for item in sessions if start and item.name.lower().startswith(start)]
         found = found or [item for item in sessions if " ".join((item.title or "").split()).casefold() == folded != ""]
         if not found:
             raise NotFound(f"the archive holds no session {word!r}; `turnlog archive list` shows what it holds")
         if len(found) > 1:
-            several = ", ".join(item.name for item in found[:_LISTED]) + (" …" if len(found) > _LISTED else "")
+            several = ", ".join(item.name for item in found[:_MAX_LISTED_NAMES]) + (
+                " …" if len(found) > _MAX_LISTED_NAMES else ""
+            )
             raise Ambiguous(f"{word!r} fits {len(found)} archived sessions: {several}; give more of the name")
         return found[0]
 
-    def read(self, session_id: str, path: str) -> bytes:
+    def read_file(self, session_id: str, path: str) -> bytes:
         """The bytes of a file of a session, by its path below the config folder."""
-        for manifest in self.sessions():
-            if manifest.session_id == session_id and (file := manifest.file(path)):
-                return b"".join(self.chunks(file))
+        for manifest in self.list_sessions():
+            if manifest.session_id == session_id and (file := manifest.find_file(path)):
+                return b"".join(self.iter_chunks(file))
         raise NotFound(f"the archive holds no {path} of session {session_id}")
 
     def read_at(self, path: str | Path, offset: int, size: int) -> bytes:
         """Some bytes of a file, by the path that it had on disk; fewer only at its end."""
-        file = self._file(os.fspath(path)) or self._file(os.path.realpath(path))
+        file = self._find_file(os.fspath(path)) or self._find_file(os.path.realpath(path))
         if file is None:
             raise NotFound(f"{path}: not in the archive")
         parts, position = [], 0
@@ -75,7 +77,7 @@ class Archive:
             position += ref.size
         return b"".join(parts)
 
-    def chunks(self, file: KeptFile) -> Iterator[bytes]:
+    def iter_chunks(self, file: KeptFile) -> Iterator[bytes]:
         """The bytes of a file part by part; `Unreadable` at the end if they are not what was archived."""
         running, size = sha256(), 0
         for ref in file.refs:
@@ -86,16 +88,16 @@ class Archive:
         if (size, running.hexdigest()) != (file.size, file.digest):
             raise Unreadable(f"{file.path}: damaged in the archive (it is not what was archived)")
 
-    def _file(self, path: str) -> KeptFile | None:
+    def _find_file(self, path: str) -> KeptFile | None:
         """The file that lay at a path; most paths have the id of their session in them."""
         if path not in self._found:
             ids = [part[:36] for part in re.split(r"[/\\]", path) if is_session_id(part[:36])]
-            for name, numbers in self.manifests.labels().items():
-                manifest = self._newest(name, numbers) if not ids or name[:36] in ids else None
-                self._found |= {manifest.absolute(file): file for file in manifest.files} if manifest else {}
+            for name, numbers in self.manifests.list_generations().items():
+                manifest = self._read_newest(name, numbers) if not ids or name[:36] in ids else None
+                self._found |= {manifest.to_absolute_path(file): file for file in manifest.files} if manifest else {}
         return self._found.get(path)
 
-    def _newest(self, name: str, numbers: list[int]) -> Manifest | None:
+    def _read_newest(self, name: str, numbers: list[int]) -> SessionManifest | None:
         for number in reversed(numbers):
             try:
                 return self.manifests.read(name, number)

@@ -19,13 +19,13 @@ from turnlog.entries.layout import list_folder
 from turnlog.errors import Unreadable
 from turnlog.store.archive import durable
 
-BLOB = 4 << 20
-_LEVEL = 3
-_CACHED = 8
-_NAME = re.compile("([0-9a-f]{64})\\.zst")
+MAX_BLOB_BYTES = 4 << 20
+_COMPRESSION_LEVEL = 3
+_MAX_CACHED_BLOBS = 8
+_BLOB_FILE_NAME = re.compile("([0-9a-f]{64})\\.zst")
 
 
-def digest(data: bytes) -> str:
+def hash_blob(data: bytes) -> str:
     """The name of some bytes."""
     return sha256(data).hexdigest()
 
@@ -38,32 +38,32 @@ class Blobs:
         self.stored = 0
         """Bytes that were written to disk by this object."""
         self._fresh: set[Path] = set()
-        self._compressor = zstandard.ZstdCompressor(level=_LEVEL)
+        self._compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL)
         self._decompressor = zstandard.ZstdDecompressor()
         self._cache: OrderedDict[str, bytes] = OrderedDict()
 
-    def path(self, name: str) -> Path:
+    def get_path(self, name: str) -> Path:
         """Where a blob lies."""
         return self.folder / name[:2] / f"{name}.zst"
 
     def put(self, data: bytes) -> str:
         """Keep some bytes, unless they are there; `settle` makes sure of it."""
-        name = digest(data)
-        path = self.path(name)
+        name = hash_blob(data)
+        path = self.get_path(name)
         if not path.parent.exists():
             self._fresh.add(self.folder)
         self._fresh.add(path.parent)
         if not path.exists():
             packed = self._compressor.compress(data)
-            with durable.unfinished(path.parent) as (temporary, fd):
-                durable.write_all(fd, packed)
+            with durable.open_temporary_file(path.parent) as (temporary, fd):
+                durable.write_all_bytes(fd, packed)
                 os.fsync(fd)
                 os.close(fd)
                 temporary.replace(path)
             self.stored += len(packed)
         return name
 
-    def settle(self) -> None:
+    def sync_folders(self) -> None:
         """Have the names of all blobs that were put on disk."""
         for folder in self._fresh:
             durable.sync_folder(folder)
@@ -74,18 +74,18 @@ class Blobs:
         if name in self._cache:
             self._cache.move_to_end(name)
             return self._cache[name]
-        data = self._read(name)
+        data = self._read_blob(name)
         self._cache[name] = data
-        if len(self._cache) > _CACHED:
+        if len(self._cache) > _MAX_CACHED_BLOBS:
             self._cache.popitem(last=False)
         return data
 
-    def _read(self, name: str) -> bytes:
-        path = self.path(name)
+    def _read_blob(self, name: str) -> bytes:
+        path = self.get_path(name)
         try:
             packed = path.read_bytes()
             # The header says how much it will be: what is damaged must not ask for all memory.
-            if not 0 <= zstandard.frame_content_size(packed) <= BLOB:
+            if not 0 <= zstandard.frame_content_size(packed) <= MAX_BLOB_BYTES:
                 raise Unreadable(f"{path}: damaged (not a blob of an archive)")
             data = self._decompressor.decompress(packed)
         except FileNotFoundError:
@@ -94,34 +94,36 @@ class Blobs:
             raise Unreadable(f"{path}: damaged ({error})") from error
         except OSError as error:
             raise Unreadable(f"{path}: {error.strerror}") from error
-        if digest(data) != name:
+        if hash_blob(data) != name:
             raise Unreadable(f"{path}: damaged (its content has another hash)")
         return data
 
     def has(self, name: str) -> bool:
         """Whether a blob is there."""
-        return self.path(name).exists()
+        return self.get_path(name).exists()
 
-    def sizes(self) -> Iterator[tuple[str, int]]:
+    def iter_sizes(self) -> Iterator[tuple[str, int]]:
         """The names of all blobs, and the bytes they take on disk."""
-        for folder in self._folders():
+        for folder in self._list_folders():
             for item in list_folder(folder):
-                if found := _NAME.fullmatch(item.name):
+                if found := _BLOB_FILE_NAME.fullmatch(item.name):
                     yield found[1], item.stat().st_size
 
-    def names(self) -> set[str]:
+    def list_names(self) -> set[str]:
         """The names of all blobs."""
-        found = (_NAME.fullmatch(item.name) for folder in self._folders() for item in list_folder(folder))
+        found = (
+            _BLOB_FILE_NAME.fullmatch(item.name) for folder in self._list_folders() for item in list_folder(folder)
+        )
         return {name[1] for name in found if name}
 
     def drop(self, name: str) -> None:
         """Remove a blob."""
         self._cache.pop(name, None)
-        self.path(name).unlink(missing_ok=True)
+        self.get_path(name).unlink(missing_ok=True)
 
-    def sweep_unfinished(self) -> None:
+    def sweep_temporary_files(self) -> None:
         """Remove what killed processes left; for who holds the lock."""
-        durable.sweep_unfinished(self._folders())
+        durable.sweep_temporary_files(self._list_folders())
 
-    def _folders(self) -> list[Path]:
+    def _list_folders(self) -> list[Path]:
         return sorted(Path(item.path) for item in list_folder(self.folder) if item.is_dir())

@@ -15,31 +15,31 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from turnlog.entries.window import open_regular, read_at
+from turnlog.entries.window import open_regular_file, read_at
 from turnlog.errors import Changed
-from turnlog.store.archive.blobs import BLOB, Blobs
-from turnlog.store.archive.manifest import KeptFile, Ref, Seen
+from turnlog.store.archive.blobs import MAX_BLOB_BYTES, Blobs
+from turnlog.store.archive.manifest import BlobRef, FileFingerprint, KeptFile
 
 if TYPE_CHECKING:
     from hashlib import _Hash as Hash
 
-_STRETCHES = 8
-_NAMELESS = "#"
+_MAX_SMALL_STRETCHES = 8
+_NAMELESS_BLOB_PREFIX = "#"
 """How references to a shared blob begin that is not full yet."""
-_ATTEMPTS = 4
-_SETTLED_NS = 2_000_000_000
+_MAX_READ_ATTEMPTS = 4
+_SETTLE_TIME_NS = 2_000_000_000
 """A file that changed within the last two seconds may change again under the same timestamp."""
 
 
-class Sizes(NamedTuple):
+class CutSizes(NamedTuple):
     """Where files are cut; other values are for tests."""
 
-    blob: int = BLOB
+    blob: int = MAX_BLOB_BYTES
     small: int = 16 << 10
     """Stretches below this share a blob."""
 
 
-class Taken(NamedTuple):
+class TakenFile(NamedTuple):
     """A file as it is now."""
 
     file: KeptFile
@@ -47,28 +47,28 @@ class Taken(NamedTuple):
     """What was archived of it before is not how it begins now."""
 
 
-def seen(status: os.stat_result) -> Seen:
+def to_fingerprint(status: os.stat_result) -> FileFingerprint:
     """How a file looks from outside."""
     inode, changed = (0, 0) if os.name == "nt" else (status.st_ino, status.st_ctime_ns)
-    return Seen(status.st_size, status.st_mtime_ns, changed, inode)
+    return FileFingerprint(status.st_size, status.st_mtime_ns, changed, inode)
 
 
-class Intake:
+class FileIntake:
     """Takes the files of one session; `close` is to be called before their references are used."""
 
-    def __init__(self, blobs: Blobs, watch: Callable[[str, bytes], None], sizes: Sizes) -> None:
+    def __init__(self, blobs: Blobs, watch: Callable[[str, bytes], None], sizes: CutSizes) -> None:
         self._blobs = blobs
         self._sizes = sizes
         self._watch = watch  # gets to see what is new, with the name of the file
         self._shared = bytearray()
         self._names: list[str] = []
 
-    def take(self, path: str, name: str, before: KeptFile | None) -> Taken:
+    def take_file(self, path: str, name: str, before: KeptFile | None) -> TakenFile:
         """Read a file as it is at this moment; `Changed` if it is rewritten again and again meanwhile."""
-        for _ in range(_ATTEMPTS):
-            fd, status = open_regular(path)
+        for _ in range(_MAX_READ_ATTEMPTS):
+            fd, status = open_regular_file(path)
             try:
-                taken = self._read(fd, status, name, before)
+                taken = self._read_file(fd, status, name, before)
             finally:
                 os.close(fd)
             if taken:
@@ -77,27 +77,27 @@ class Intake:
 
     def close(self, files: list[KeptFile]) -> list[KeptFile]:
         """The files with references to real blobs, all of which are on disk."""
-        self._flush()
-        self._blobs.settle()
-        return [msgspec.structs.replace(file, refs=tuple(map(self._named, file.refs))) for file in files]
+        self._flush_shared()
+        self._blobs.sync_folders()
+        return [msgspec.structs.replace(file, refs=tuple(map(self._resolve_ref, file.refs))) for file in files]
 
-    def _read(self, fd: int, status: os.stat_result, name: str, before: KeptFile | None) -> Taken | None:
+    def _read_file(self, fd: int, status: os.stat_result, name: str, before: KeptFile | None) -> TakenFile | None:
         """The file, or None if it changed under our hands in another way than by growing."""
         end, running = status.st_size, sha256()
-        is_grown = before is not None and before.size <= end and _feed(fd, running, before.size) == before.digest
+        is_grown = before is not None and before.size <= end and _hash_up_to(fd, running, before.size) == before.digest
         if before is not None and not is_grown:
             running = sha256()
         old = before if is_grown else None
-        refs, start = self._kept(old, end)
+        refs, start = self._split_kept_refs(old, end)
         for at in range(start, end, self._sizes.blob):
             block = read_at(fd, at, min(self._sizes.blob, end - at))
             if len(block) < min(self._sizes.blob, end - at):
                 return None
             running.update(block[max((old.size if old else 0) - at, 0) :])
-            refs.append(self._stretch(block))
+            refs.append(self._store_stretch(block))
             self._watch(name, block)
         digest = running.hexdigest()
-        if not _is_same(fd, status, digest):
+        if not _is_same_beginning(fd, status, digest):
             return None
         file = KeptFile(
             path=name,
@@ -106,11 +106,11 @@ class Intake:
             mode=status.st_mode & 0o7777,
             digest=digest,
             refs=tuple(refs),
-            seen=seen(status) if time.time_ns() - status.st_mtime_ns > _SETTLED_NS else None,
+            seen=to_fingerprint(status) if time.time_ns() - status.st_mtime_ns > _SETTLE_TIME_NS else None,
         )
-        return Taken(file, before is not None and not is_grown)
+        return TakenFile(file, before is not None and not is_grown)
 
-    def _kept(self, old: KeptFile | None, end: int) -> tuple[list[Ref], int]:
+    def _split_kept_refs(self, old: KeptFile | None, end: int) -> tuple[list[BlobRef], int]:
         """The references that stay, and from where on the file is to be cut anew."""
         if old is None or not all(self._blobs.has(ref.blob) for ref in old.refs):
             return [], 0
@@ -120,7 +120,7 @@ class Intake:
         refs = list(old.refs)
         if end >= (whole + 1) * self._sizes.blob:
             del refs[whole:]
-        elif len(refs) - whole >= _STRETCHES:
+        elif len(refs) - whole >= _MAX_SMALL_STRETCHES:
             # Joined are the last ones, as long as they are not shorter than the one before: a byte that was stored
             # is stored again only a few times.
             joined = end - old.size
@@ -128,34 +128,34 @@ class Intake:
                 joined += refs.pop().size
         return refs, sum(ref.size for ref in refs)
 
-    def _stretch(self, data: bytes) -> Ref:
+    def _store_stretch(self, data: bytes) -> BlobRef:
         if len(data) >= self._sizes.small:
-            return Ref(self._blobs.put(data), 0, len(data))
+            return BlobRef(self._blobs.put(data), 0, len(data))
         if len(self._shared) + len(data) > self._sizes.blob:
-            self._flush()
+            self._flush_shared()
         self._shared += data
-        return Ref(f"{_NAMELESS}{len(self._names)}", len(self._shared) - len(data), len(data))
+        return BlobRef(f"{_NAMELESS_BLOB_PREFIX}{len(self._names)}", len(self._shared) - len(data), len(data))
 
-    def _flush(self) -> None:
+    def _flush_shared(self) -> None:
         self._names.append(self._blobs.put(bytes(self._shared)) if self._shared else "")
         self._shared.clear()
 
-    def _named(self, ref: Ref) -> Ref:
-        if not ref.blob.startswith(_NAMELESS):
+    def _resolve_ref(self, ref: BlobRef) -> BlobRef:
+        if not ref.blob.startswith(_NAMELESS_BLOB_PREFIX):
             return ref
-        return Ref(self._names[int(ref.blob[1:])], ref.start, ref.size)
+        return BlobRef(self._names[int(ref.blob[1:])], ref.start, ref.size)
 
 
-def _feed(fd: int, running: Hash, end: int) -> str:
+def _hash_up_to(fd: int, running: Hash, end: int) -> str:
     """Hash a file up to an offset, or up to its end if that comes first."""
-    for at in range(0, end, BLOB):
-        running.update(read_at(fd, at, min(BLOB, end - at)))
+    for at in range(0, end, MAX_BLOB_BYTES):
+        running.update(read_at(fd, at, min(MAX_BLOB_BYTES, end - at)))
     return running.hexdigest()
 
 
-def _is_same(fd: int, status: os.stat_result, digest: str) -> bool:
+def _is_same_beginning(fd: int, status: os.stat_result, digest: str) -> bool:
     """Whether what was read is how the file begins: it may have grown, but not changed, since it was opened."""
     now = os.fstat(fd)
-    if seen(now) == seen(status):
+    if to_fingerprint(now) == to_fingerprint(status):
         return True
-    return now.st_size >= status.st_size and _feed(fd, sha256(), status.st_size) == digest
+    return now.st_size >= status.st_size and _hash_up_to(fd, sha256(), status.st_size) == digest

@@ -12,18 +12,18 @@ from typing import NamedTuple
 import msgspec
 import zstandard
 
-from turnlog.entries.layout import SessionFile, is_session_id, list_folder, scan
-from turnlog.entries.spelling import escaped, unescaped
+from turnlog.entries.layout import SessionFile, is_session_id, list_folder, scan_folder
+from turnlog.entries.spelling import escape_path, unescape_path
 from turnlog.errors import Unreadable
 from turnlog.store.archive import durable
 
-FORMAT = 1
-_LONGEST = 256 << 20
+MANIFEST_FORMAT = 1
+_MAX_MANIFEST_BYTES = 256 << 20
 """No manifest is longer than this; a damaged one could ask for all memory."""
-_NAME = re.compile(r"([0-9A-Fa-f-]{36})\.([0-9a-f]{12})\.([1-9]\d{0,8})\.json\.zst")
+_MANIFEST_FILE_NAME = re.compile(r"([0-9A-Fa-f-]{36})\.([0-9a-f]{12})\.([1-9]\d{0,8})\.json\.zst")
 
 
-class Ref(msgspec.Struct, array_like=True, frozen=True):
+class BlobRef(msgspec.Struct, array_like=True, frozen=True):
     """A stretch of a blob."""
 
     blob: str
@@ -31,7 +31,7 @@ class Ref(msgspec.Struct, array_like=True, frozen=True):
     size: int
 
 
-class Seen(msgspec.Struct, array_like=True, frozen=True):
+class FileFingerprint(msgspec.Struct, array_like=True, frozen=True):
     """How a file looked from outside when it was read: while this stays, so do its bytes."""
 
     size: int
@@ -51,17 +51,17 @@ class KeptFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     mode: int
     digest: str
     """The SHA-256 of the whole file."""
-    refs: tuple[Ref, ...]
-    seen: Seen | None = None
+    refs: tuple[BlobRef, ...]
+    seen: FileFingerprint | None = None
     """None if the file was too young to rely on it."""
     gone_ns: int = 0
     """Since when it is missing; 0 while it is there."""
 
 
-class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+class SessionManifest(msgspec.Struct, frozen=True, kw_only=True):
     """A generation of a session."""
 
-    format: int = FORMAT
+    format: int = MANIFEST_FORMAT
     session_id: str
     config_dir: str
     """The config folder that it came from; written like the paths."""
@@ -81,7 +81,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The name of all generations of this session: its id, and a mark of the place where it lies."""
-        return f"{self.session_id}.{place(self.config_dir, self.project)}"
+        return f"{self.session_id}.{hash_project_place(self.config_dir, self.project)}"
 
     @property
     def main(self) -> str:
@@ -93,35 +93,35 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         """How many bytes its files have."""
         return sum(file.size for file in self.files)
 
-    def file(self, path: str) -> KeptFile | None:
+    def find_file(self, path: str) -> KeptFile | None:
         """The file of that path."""
         return next((file for file in self.files if file.path == path), None)
 
-    def blobs(self) -> set[str]:
+    def list_blobs(self) -> set[str]:
         """The names of all blobs it needs."""
         return {ref.blob for file in self.files for ref in file.refs}
 
-    def absolute(self, file: KeptFile) -> str:
+    def to_absolute_path(self, file: KeptFile) -> str:
         """Where a file lay."""
-        return os.path.join(unescaped(self.config_dir), *unescaped(file.path).split("/"))  # noqa: PTH118
+        return os.path.join(unescape_path(self.config_dir), *unescape_path(file.path).split("/"))  # noqa: PTH118
 
 
-class Label(NamedTuple):
+class ManifestLabel(NamedTuple):
     """What the name of a manifest tells."""
 
     name: str
     generation: int
 
 
-def place(config_dir: str, project: str) -> str:
+def hash_project_place(config_dir: str, project: str) -> str:
     """A short mark of a project folder: the same session may lie in several."""
     return sha256(f"{config_dir}\0{project}".encode()).hexdigest()[:12]
 
 
-def name_of(file: SessionFile) -> str:
+def build_archive_name(file: SessionFile) -> str:
     """The name under which a session on disk is archived."""
-    folder = escaped(os.path.realpath(file.config_dir))
-    return f"{file.session_id}.{place(folder, escaped(file.project_dir.name))}"
+    folder = escape_path(os.path.realpath(file.config_dir))
+    return f"{file.session_id}.{hash_project_place(folder, escape_path(file.project_dir.name))}"
 
 
 class Manifests:
@@ -131,70 +131,70 @@ class Manifests:
         self.folder = folder
         self._compressor = zstandard.ZstdCompressor(level=6, write_checksum=True)
 
-    def labels(self) -> dict[str, list[int]]:
+    def list_generations(self) -> dict[str, list[int]]:
         """The generations of every session, the oldest first, by name."""
         found: dict[str, list[int]] = {}
-        for item in self._names():
-            if label := _label(item):
+        for item in self._list_names():
+            if label := _parse_label(item):
                 found.setdefault(label.name, []).append(label.generation)
         return {name: sorted(numbers) for name, numbers in sorted(found.items())}
 
-    def ids(self) -> set[str]:
+    def list_session_ids(self) -> set[str]:
         """The ids of all sessions, from the names alone; none where the folder can't be listed."""
-        return {label.name[:36] for item in scan(self.folder) if (label := _label(item.name))}
+        return {label.name[:36] for item in scan_folder(self.folder) if (label := _parse_label(item.name))}
 
-    def path(self, name: str, generation: int) -> Path:
+    def get_path(self, name: str, generation: int) -> Path:
         """Where a manifest lies."""
         return self.folder / f"{name}.{generation}.json.zst"
 
-    def read(self, name: str, generation: int) -> Manifest:
+    def read(self, name: str, generation: int) -> SessionManifest:
         """One generation; `Unreadable` if it is damaged."""
-        path = self.path(name, generation)
+        path = self.get_path(name, generation)
         try:
             packed = path.read_bytes()
-            if not 0 <= zstandard.frame_content_size(packed) <= _LONGEST:
+            if not 0 <= zstandard.frame_content_size(packed) <= _MAX_MANIFEST_BYTES:
                 raise Unreadable(f"{path}: damaged (not a manifest)")
-            found = msgspec.json.decode(zstandard.ZstdDecompressor().decompress(packed), type=Manifest)
+            found = msgspec.json.decode(zstandard.ZstdDecompressor().decompress(packed), type=SessionManifest)
         except (zstandard.ZstdError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise Unreadable(f"{path}: damaged ({error})") from error
         except OSError as error:
             raise Unreadable(f"{path}: {error.strerror}") from error
-        if found.format != FORMAT:
+        if found.format != MANIFEST_FORMAT:
             raise Unreadable(f"{path}: written by another version of turnlog (format {found.format})")
         if (found.name, found.generation) != (name, generation):
             raise Unreadable(f"{path}: damaged (it tells of another session)")
         return found
 
-    def last(self, name: str, known: int) -> int:
+    def find_last_generation(self, name: str, known: int) -> int:
         """The number of the newest generation of a session, of which `known` was the newest a moment ago; 0: none."""
-        while self.path(name, known + 1).exists():
+        while self.get_path(name, known + 1).exists():
             known += 1
-        return known if self.path(name, known).exists() else 0
+        return known if self.get_path(name, known).exists() else 0
 
-    def all(self) -> Iterator[Manifest | Unreadable]:
+    def iter_manifests(self) -> Iterator[SessionManifest | Unreadable]:
         """Every generation of every session; in place of a damaged one, what is wrong with it."""
-        for name, numbers in self.labels().items():
+        for name, numbers in self.list_generations().items():
             for number in numbers:
                 try:
                     yield self.read(name, number)
                 except Unreadable as error:
                     yield error
 
-    def write(self, manifest: Manifest) -> None:
+    def write(self, manifest: SessionManifest) -> None:
         """Put a manifest in the place of the one before."""
         packed = self._compressor.compress(msgspec.json.encode(manifest))
-        durable.write(self.path(manifest.name, manifest.generation), packed)
+        durable.write_durably(self.get_path(manifest.name, manifest.generation), packed)
 
     def drop(self, name: str, generation: int) -> None:
         """Remove a manifest."""
-        self.path(name, generation).unlink(missing_ok=True)
+        self.get_path(name, generation).unlink(missing_ok=True)
 
-    def _names(self) -> list[str]:
+    def _list_names(self) -> list[str]:
         return [item.name for item in list_folder(self.folder)]
 
 
-def _label(item: str) -> Label | None:
-    found = _NAME.fullmatch(item)
+def _parse_label(item: str) -> ManifestLabel | None:
+    found = _MANIFEST_FILE_NAME.fullmatch(item)
     if not found or not is_session_id(found[1]):
         return None
-    return Label(f"{found[1]}.{found[2]}", int(found[3]))
+    return ManifestLabel(f"{found[1]}.{found[2]}", int(found[3]))

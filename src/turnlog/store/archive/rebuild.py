@@ -14,24 +14,24 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.decode import first_object
+from turnlog.entries.decode import decode_first_object
 from turnlog.entries.layout import is_missing
-from turnlog.entries.slug import slug
-from turnlog.entries.spelling import escaped, unescaped
+from turnlog.entries.slug import make_slug
+from turnlog.entries.spelling import escape_path, unescape_path
 from turnlog.errors import Unreadable
 from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.lock import locked
-from turnlog.store.archive.manifest import KeptFile, Manifest, Ref, place
+from turnlog.store.archive.lock import lock_archive
+from turnlog.store.archive.manifest import BlobRef, KeptFile, SessionManifest, hash_project_place
 
-_AGENT = re.compile(rb'"agentId"\s*:\s*"([^"\\/]{1,200})"')
-_TIME = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT[^"\\]{1,30})"')
-_CWD = re.compile(rb'"cwd"\s*:\s*"([^"\\]+)"')
-_MODE = 0o600
-_PIECE = "\0"
+_AGENT_ID_FIELD = re.compile(rb'"agentId"\s*:\s*"([^"\\/]{1,200})"')
+_TIMESTAMP_FIELD = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT[^"\\]{1,30})"')
+_CWD_FIELD = re.compile(rb'"cwd"\s*:\s*"([^"\\]+)"')
+_FILE_MODE = 0o600
+_PIECE_MARK = "\0"
 """The agent of a piece of a line, which can't be told: no agent has such a name."""
 
 
-class Mended(NamedTuple):
+class MendedManifest(NamedTuple):
     """What became of a damaged manifest."""
 
     session_id: str
@@ -56,30 +56,30 @@ class Mended(NamedTuple):
         return f"{head}no blob could be told to be its own; {kept}"
 
 
-class _Home(NamedTuple):
+class _ProjectHome(NamedTuple):
     config_dir: str
     project: str
 
 
-class _Lines(NamedTuple):
+class _BlobLines(NamedTuple):
     """Lines of one file that stand together in a blob."""
 
     time: bytes
     agent: str | None
-    ref: Ref
+    ref: BlobRef
     data: bytes
 
 
-def mend_manifests(archive: Archive, config_dirs: Iterable[Path]) -> list[Mended]:
+def mend_manifests(archive: Archive, config_dirs: Iterable[Path]) -> list[MendedManifest]:
     """Put damaged manifests aside, and make them again as far as that can be done."""
-    with locked(archive.folder):
-        sound = [item for item in archive.manifests.all() if isinstance(item, Manifest)]
-        return [_mend(archive, label, sound, list(config_dirs)) for label in _damaged(archive)]
+    with lock_archive(archive.folder):
+        sound = [item for item in archive.manifests.iter_manifests() if isinstance(item, SessionManifest)]
+        return [_mend_manifest(archive, label, sound, list(config_dirs)) for label in _list_damaged(archive)]
 
 
-def _damaged(archive: Archive) -> list[tuple[str, int]]:
+def _list_damaged(archive: Archive) -> list[tuple[str, int]]:
     found = []
-    for name, numbers in archive.manifests.labels().items():
+    for name, numbers in archive.manifests.list_generations().items():
         for number in numbers:
             try:
                 archive.manifests.read(name, number)
@@ -89,26 +89,28 @@ def _damaged(archive: Archive) -> list[tuple[str, int]]:
     return found
 
 
-def _mend(archive: Archive, label: tuple[str, int], sound: list[Manifest], config_dirs: list[Path]) -> Mended:
+def _mend_manifest(
+    archive: Archive, label: tuple[str, int], sound: list[SessionManifest], config_dirs: list[Path]
+) -> MendedManifest:
     name, number = label
     session_id, mark = name[:36], name[37:]
-    used = {blob for manifest in sound for blob in manifest.blobs()}
-    runs = list(_runs(archive, session_id, sorted(archive.blobs.names() - used)))
-    home = _home(mark, sound, config_dirs, runs)
-    path = archive.manifests.path(name, number)
+    used = {blob for manifest in sound for blob in manifest.list_blobs()}
+    runs = list(_find_session_lines(archive, session_id, sorted(archive.blobs.list_names() - used)))
+    home = _find_project_home(mark, sound, config_dirs, runs)
+    path = archive.manifests.get_path(name, number)
     aside = archive.folder / "damaged"
     aside.mkdir(parents=True, exist_ok=True)
     path.replace(aside / path.name)
     older = sum(manifest.name == name for manifest in sound)
-    on_disk = home is not None and not is_missing(_main(home, session_id))
-    files = [] if on_disk or home is None else list(_files(session_id, home, runs))
+    on_disk = home is not None and not is_missing(_build_main_path(home, session_id))
+    files = [] if on_disk or home is None else list(_rebuild_files(session_id, home, runs))
     if home is not None and any(file.path.endswith(f"{session_id}.jsonl") for file in files):
-        _write(archive, session_id, number, home, files)
-        return Mended(session_id, number, len(files), sum(file.size for file in files), on_disk, older)
-    return Mended(session_id, number, 0, 0, on_disk, older)
+        _write_manifest(archive, session_id, number, home, files)
+        return MendedManifest(session_id, number, len(files), sum(file.size for file in files), on_disk, older)
+    return MendedManifest(session_id, number, 0, 0, on_disk, older)
 
 
-def _runs(archive: Archive, session_id: str, blobs: Iterable[str]) -> Iterator[_Lines]:
+def _find_session_lines(archive: Archive, session_id: str, blobs: Iterable[str]) -> Iterator[_BlobLines]:
     """The lines in some blobs that belong to a session, and pieces of lines that say nothing."""
     texts = {}
     for name in blobs:
@@ -119,77 +121,79 @@ def _runs(archive: Archive, session_id: str, blobs: Iterable[str]) -> Iterator[_
         if session_id.encode() in data:
             texts[name] = data
         elif b'"sessionId"' not in data:
-            yield _Lines(b"", _PIECE, Ref(name, 0, len(data)), data)
+            yield _BlobLines(b"", _PIECE_MARK, BlobRef(name, 0, len(data)), data)
     for name, data in texts.items():
         # A stretch that was joined with the next is in the blob that came of that.
         if not any(data in other and (len(data), name) < (len(other), key) for key, other in texts.items()):
-            yield from _split(name, data)
+            yield from _split_blob(name, data)
 
 
-def _split(name: str, data: bytes) -> Iterator[_Lines]:
+def _split_blob(name: str, data: bytes) -> Iterator[_BlobLines]:
     """A blob cut where the lines of another file begin; a line that does not say whose it is goes with those before."""
     start = at = 0
     owner: str | None = None
     is_known = False
     for line in data.splitlines(keepends=True):
-        agent = _AGENT.search(line)
+        agent = _AGENT_ID_FIELD.search(line)
         says = agent is not None or b'"sessionId"' in line
         own = agent[1].decode("utf-8", "replace") if agent else None
         if says and is_known and own != owner:
-            yield _run(name, data, start, at, owner)
+            yield _build_blob_lines(name, data, start, at, owner)
             start = at
         if says:
             owner, is_known = own, True
         at += len(line)
-    yield _run(name, data, start, len(data), owner)
+    yield _build_blob_lines(name, data, start, len(data), owner)
 
 
-def _run(name: str, data: bytes, start: int, end: int, agent: str | None) -> _Lines:
+def _build_blob_lines(name: str, data: bytes, start: int, end: int, agent: str | None) -> _BlobLines:
     piece = data[start:end]
-    time = _TIME.search(piece)
-    return _Lines(time[1] if time else b"", agent, Ref(name, start, end - start), piece)
+    time = _TIMESTAMP_FIELD.search(piece)
+    return _BlobLines(time[1] if time else b"", agent, BlobRef(name, start, end - start), piece)
 
 
-def _home(mark: str, sound: list[Manifest], config_dirs: list[Path], runs: list[_Lines]) -> _Home | None:
+def _find_project_home(
+    mark: str, sound: list[SessionManifest], config_dirs: list[Path], runs: list[_BlobLines]
+) -> _ProjectHome | None:
     """The project that the mark in a manifest's name was made of."""
-    known = {_Home(item.config_dir, item.project) for item in sound}
-    cwds = {found[1].decode("utf-8", "replace") for run in runs for found in _CWD.finditer(run.data)}
-    folders = {escaped(str(folder.resolve())) for folder in config_dirs} | {home.config_dir for home in known}
-    projects = {slug(cwd) for cwd in cwds}
+    known = {_ProjectHome(item.config_dir, item.project) for item in sound}
+    cwds = {found[1].decode("utf-8", "replace") for run in runs for found in _CWD_FIELD.finditer(run.data)}
+    folders = {escape_path(str(folder.resolve())) for folder in config_dirs} | {home.config_dir for home in known}
+    projects = {make_slug(cwd) for cwd in cwds}
     for folder in config_dirs:
         projects |= {item.name for item in (folder / "projects").glob("*")}
-    known |= {_Home(folder, escaped(project)) for folder in folders for project in projects}
-    return next((home for home in known if place(*home) == mark), None)
+    known |= {_ProjectHome(folder, escape_path(project)) for folder in folders for project in projects}
+    return next((home for home in known if hash_project_place(*home) == mark), None)
 
 
-def _main(home: _Home, session_id: str) -> Path:
-    return Path(unescaped(home.config_dir), "projects", unescaped(home.project), f"{session_id}.jsonl")
+def _build_main_path(home: _ProjectHome, session_id: str) -> Path:
+    return Path(unescape_path(home.config_dir), "projects", unescape_path(home.project), f"{session_id}.jsonl")
 
 
-def _files(session_id: str, home: _Home, runs: list[_Lines]) -> Iterator[KeptFile]:
+def _rebuild_files(session_id: str, home: _ProjectHome, runs: list[_BlobLines]) -> Iterator[KeptFile]:
     base = f"projects/{home.project}/{session_id}"
-    pieces = [run for run in runs if run.agent == _PIECE]
-    for agent in dict.fromkeys(run.agent for run in runs if run.agent != _PIECE):
-        own = _current(sorted((run for run in runs if run.agent == agent), key=_order))
-        own = list(_joined(own, pieces))
+    pieces = [run for run in runs if run.agent == _PIECE_MARK]
+    for agent in dict.fromkeys(run.agent for run in runs if run.agent != _PIECE_MARK):
+        own = _drop_repeated_lines(sorted((run for run in runs if run.agent == agent), key=_get_sort_key))
+        own = list(_join_cut_lines(own, pieces))
         data = b"".join(run.data for run in own)
-        path = f"{base}.jsonl" if agent is None else f"{base}/subagents/agent-{escaped(agent)}.jsonl"
+        path = f"{base}.jsonl" if agent is None else f"{base}/subagents/agent-{escape_path(agent)}.jsonl"
         yield KeptFile(
             path=path,
             size=len(data),
             mtime_ns=time.time_ns(),
-            mode=_MODE,
+            mode=_FILE_MODE,
             digest=sha256(data).hexdigest(),
             refs=tuple(run.ref for run in own),
         )
 
 
-def _order(run: _Lines) -> tuple[bytes, bool]:
+def _get_sort_key(run: _BlobLines) -> tuple[bytes, bool]:
     # A blob that begins within a line has the time of the next line first, as the blob has that begins with that.
     return run.time, run.data.startswith(b"{")
 
 
-def _current(runs: list[_Lines]) -> list[_Lines]:
+def _drop_repeated_lines(runs: list[_BlobLines]) -> list[_BlobLines]:
     """Lines without those that were stored again, joined with what came behind them."""
     kept = runs
     while True:
@@ -202,19 +206,19 @@ def _current(runs: list[_Lines]) -> list[_Lines]:
             return kept
 
 
-def _joined(runs: list[_Lines], pieces: list[_Lines]) -> Iterator[_Lines]:
+def _join_cut_lines(runs: list[_BlobLines], pieces: list[_BlobLines]) -> Iterator[_BlobLines]:
     """Lines with the piece behind a line that was cut between two blobs, where one makes it whole."""
     for run, following in zip(runs, [*runs[1:], None], strict=True):
         yield run
         start = run.data.rpartition(b"\n")[2]
         if start and (following is None or following.data.startswith(b"{")):
-            yield from [piece for piece in pieces if first_object(start + piece.data.partition(b"\n")[0])][:1]
+            yield from [piece for piece in pieces if decode_first_object(start + piece.data.partition(b"\n")[0])][:1]
 
 
-def _write(archive: Archive, session_id: str, number: int, home: _Home, files: list[KeptFile]) -> None:
+def _write_manifest(archive: Archive, session_id: str, number: int, home: _ProjectHome, files: list[KeptFile]) -> None:
     now = time.time_ns()
     archive.manifests.write(
-        Manifest(
+        SessionManifest(
             session_id=session_id,
             config_dir=home.config_dir,
             project=home.project,

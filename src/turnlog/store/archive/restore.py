@@ -17,16 +17,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.spelling import is_safe, unescaped
+from turnlog.entries.spelling import is_safe_path, unescape_path
 from turnlog.errors import Changed, NotFound, TurnlogError, Unreadable
 from turnlog.store.archive import durable
 from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.manifest import KeptFile, Manifest
+from turnlog.store.archive.manifest import KeptFile, SessionManifest
 
-_BLOCK = 1 << 20
+_READ_BLOCK_BYTES = 1 << 20
 
 
-class Restored(NamedTuple):
+class RestoreOutcome(NamedTuple):
     """What became of one file."""
 
     path: Path
@@ -36,11 +36,11 @@ class Restored(NamedTuple):
     """Where the replaced file is now."""
 
 
-def generation(archive: Archive, session: Manifest, at: int | datetime | None) -> Manifest:
+def find_generation(archive: Archive, session: SessionManifest, at: int | datetime | None) -> SessionManifest:
     """A generation of a session by its number, or the one that was current at a time; else the newest."""
     if at is None:
         return session
-    found = archive.generations(session.name)
+    found = archive.list_generations(session.name)
     if isinstance(at, int):
         fitting = [item for item in found if item.generation == at]
         words = f"generation {at}"
@@ -53,20 +53,20 @@ def generation(archive: Archive, session: Manifest, at: int | datetime | None) -
     return fitting[-1]
 
 
-def restore(
+def restore_generation(
     archive: Archive,
-    manifest: Manifest,
+    manifest: SessionManifest,
     to: Path,
     *,
     force: bool = False,
     keep_times: bool = False,
     with_gone: bool = True,
-) -> list[Restored]:
+) -> list[RestoreOutcome]:
     """Write the files of a session below a config folder; refuses to touch a file that differs, unless forced."""
     files = [file for file in manifest.files if with_gone or not file.gone_ns]
     files.sort(key=lambda file: (file.path == manifest.main, file.path))
-    plan = [(file, target(to, file.path)) for file in files]
-    states = [_state(file, path) for file, path in plan]
+    plan = [(file, resolve_restore_path(to, file.path)) for file in files]
+    states = [_compare_file(file, path) for file, path in plan]
     differing = [path for (_, path), state in zip(plan, states, strict=True) if state == "differs"]
     if differing and not force:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
@@ -75,34 +75,34 @@ def restore(
     aside = archive.folder / "replaced" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     done = []
     for (file, path), state in zip(plan, states, strict=True):
-        copy = _put_aside(path, aside / unescaped(file.path)) if state == "differs" else None
+        copy = _copy_aside(path, aside / unescape_path(file.path)) if state == "differs" else None
         if state != "same":
-            _write(archive, file, path, keep_times, may_replace=state == "differs")
+            _write_file(archive, file, path, keep_times, may_replace=state == "differs")
         elif not keep_times:
-            _touch(path)
-        done.append(Restored(path, "replaced" if copy else "same" if state == "same" else "written", copy))
+            _touch_file(path)
+        done.append(RestoreOutcome(path, "replaced" if copy else "same" if state == "same" else "written", copy))
     return done
 
 
-def target(to: Path, path: str) -> Path:
+def resolve_restore_path(to: Path, path: str) -> Path:
     """Where a path of a manifest leads; never out of the folder."""
-    if not is_safe(path):
+    if not is_safe_path(path):
         raise TurnlogError(f"{path!r}: a path in the archive leads out of the config folder; it was not restored")
     found = to
-    for part in unescaped(path).split("/"):
+    for part in unescape_path(path).split("/"):
         found = found / part
         if found.is_symlink():
             raise TurnlogError(f"{found}: is a link; restoring could write elsewhere, use --to DIR")
     return found
 
 
-def _state(file: KeptFile, path: Path) -> str:
+def _compare_file(file: KeptFile, path: Path) -> str:
     try:
         with path.open("rb") as there:
             if os.fstat(there.fileno()).st_size != file.size:
                 return "differs"
             running = sha256()
-            while block := there.read(_BLOCK):
+            while block := there.read(_READ_BLOCK_BYTES):
                 running.update(block)
     except FileNotFoundError:
         return "missing"
@@ -111,26 +111,26 @@ def _state(file: KeptFile, path: Path) -> str:
     return "same" if running.hexdigest() == file.digest else "differs"
 
 
-def _put_aside(path: Path, copy: Path) -> Path:
+def _copy_aside(path: Path, copy: Path) -> Path:
     copy.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy2(path, copy)
     return copy
 
 
-def _write(archive: Archive, file: KeptFile, path: Path, keep_times: bool, may_replace: bool) -> None:
-    with durable.unfinished(path.parent) as (temporary, fd):
-        for part in archive.chunks(file):  # raises at the end if a byte is not what it was
-            durable.write_all(fd, part)
+def _write_file(archive: Archive, file: KeptFile, path: Path, keep_times: bool, may_replace: bool) -> None:
+    with durable.open_temporary_file(path.parent) as (temporary, fd):
+        for part in archive.iter_chunks(file):  # raises at the end if a byte is not what it was
+            durable.write_all_bytes(fd, part)
         os.fsync(fd)
         os.close(fd)
         temporary.chmod(file.mode & 0o777)
         if keep_times:
             os.utime(temporary, ns=(file.mtime_ns, file.mtime_ns))
-        _name(temporary, path, may_replace)
+        _rename_finished(temporary, path, may_replace)
         durable.sync_folder(path.parent)
 
 
-def _name(temporary: Path, path: Path, may_replace: bool) -> None:
+def _rename_finished(temporary: Path, path: Path, may_replace: bool) -> None:
     """Give a finished file its name; one that appeared there meanwhile is not written over."""
     link: Callable[..., None] | None = None if may_replace else getattr(os, "link", None)
     try:
@@ -145,7 +145,7 @@ def _name(temporary: Path, path: Path, may_replace: bool) -> None:
     temporary.replace(path)
 
 
-def _touch(path: Path) -> None:
+def _touch_file(path: Path) -> None:
     """Make a file that is there already as young as the restored ones, so that the client keeps all of them."""
     with contextlib.suppress(OSError):
         os.utime(path)

@@ -11,23 +11,23 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from turnlog.entries.layout import Survey, is_missing
-from turnlog.entries.peeks import complete_titles, look
-from turnlog.entries.spelling import escaped, unescaped
+from turnlog.entries.peeks import complete_titles, peek_safely
+from turnlog.entries.spelling import escape_path, unescape_path
 from turnlog.errors import Changed, Unreadable
 from turnlog.store.archive.archive import Archive
 from turnlog.store.archive.blobs import Blobs
-from turnlog.store.archive.collect import Found, collect, plans
-from turnlog.store.archive.intake import Intake, Sizes, Taken, seen
-from turnlog.store.archive.lock import locked
-from turnlog.store.archive.manifest import KeptFile, Manifest, name_of
+from turnlog.store.archive.collect import SessionOnDisk, collect_sessions, find_named_plans
+from turnlog.store.archive.intake import CutSizes, FileIntake, TakenFile, to_fingerprint
+from turnlog.store.archive.lock import lock_archive
+from turnlog.store.archive.manifest import KeptFile, SessionManifest, build_archive_name
 
-_TITLE = 200
+_MAX_TITLE_CHARS = 200
 
-Progress = Callable[[int, int], None]
+ArchiveProgress = Callable[[int, int], None]
 
 
 @dataclass
-class Report:
+class ArchiveReport:
     """What a run did."""
 
     sessions: int = 0
@@ -46,98 +46,100 @@ class Report:
     """Files that could not be read, with the reason."""
 
 
-def run(
+def run_archive(
     archive: Archive,
     config_dirs: Iterable[Path],
     only: Set[str] | None = None,
-    progress: Progress | None = None,
-    sizes: Sizes = Sizes(),  # noqa: B008 - it can't change
-) -> Report:
+    progress: ArchiveProgress | None = None,
+    sizes: CutSizes = CutSizes(),  # noqa: B008 - it can't change
+) -> ArchiveReport:
     """Archive what is new; `only` some sessions, by their ids."""
-    return _Run(archive, only, sizes).over(config_dirs, progress)
+    return _ArchiveRun(archive, only, sizes).archive_folders(config_dirs, progress)
 
 
-class _Run:
-    def __init__(self, archive: Archive, only: Set[str] | None, sizes: Sizes) -> None:
+class _ArchiveRun:
+    def __init__(self, archive: Archive, only: Set[str] | None, sizes: CutSizes) -> None:
         self.sizes = sizes
         self.archive = archive
         self.only = only
-        self.report = Report()
-        self.labels = archive.manifests.labels()
-        self.blobs = archive.blobs.names()
+        self.report = ArchiveReport()
+        self.labels = archive.manifests.list_generations()
+        self.blobs = archive.blobs.list_names()
         self.store = Blobs(archive.blobs.folder)
 
-    def over(self, config_dirs: Iterable[Path], progress: Progress | None) -> Report:
+    def archive_folders(self, config_dirs: Iterable[Path], progress: ArchiveProgress | None) -> ArchiveReport:
         survey = Survey()
-        found = [(item, folder) for folder in config_dirs for item in collect(folder, self.only, survey)]
+        found = [(item, folder) for folder in config_dirs for item in collect_sessions(folder, self.only, survey)]
         self.report.troubles += [f"{item} (can't be listed; nothing in it was archived)" for item in survey.unlisted]
         self.report.sessions = len(found)
         for number, (item, folder) in enumerate(found, 1):
-            self._session(item, folder)
+            self._archive_session(item, folder)
             if progress:
                 progress(number, len(found))
         self.report.stored = self.store.stored
         return self.report
 
-    def _session(self, item: Found, config_dir: Path) -> None:
-        key = escaped(os.path.realpath(config_dir))
-        name = name_of(item.file)
+    def _archive_session(self, item: SessionOnDisk, config_dir: Path) -> None:
+        key = escape_path(os.path.realpath(config_dir))
+        name = build_archive_name(item.file)
         known = self.labels.get(name, [0])[-1]
-        before = self._before(name, known)
+        before = self._read_generation(name, known)
         if before is not None and self._is_unchanged(before, item, config_dir):
             return
-        with locked(self.archive.folder):
-            known = self.archive.manifests.last(name, known)  # another process may have been faster
-            self._take(item, config_dir, key, known, self._before(name, known))
+        with lock_archive(self.archive.folder):
+            known = self.archive.manifests.find_last_generation(name, known)  # another process may have been faster
+            self._take_session(item, config_dir, key, known, self._read_generation(name, known))
 
-    def _before(self, name: str, number: int) -> Manifest | None:
+    def _read_generation(self, name: str, number: int) -> SessionManifest | None:
         """A generation; None if it can't be read: then the next one begins, and it stays as it is."""
         try:
             return self.archive.manifests.read(name, number) if number else None
         except Unreadable:
             return None
 
-    def _is_unchanged(self, before: Manifest, item: Found, config_dir: Path) -> bool:
+    def _is_unchanged(self, before: SessionManifest, item: SessionOnDisk, config_dir: Path) -> bool:
         there = {file.path: file for file in before.files if not file.gone_ns}
-        named = {_relative(path, config_dir) for path in item.paths}
-        if not named <= there.keys() or not before.blobs() <= self.blobs:
+        named = {_to_relative_path(path, config_dir) for path in item.paths}
+        if not named <= there.keys() or not before.list_blobs() <= self.blobs:
             return False
         # Plans are found by reading the session: those that are known stay looked at.
-        paths = [*item.paths, *(_absolute(path, config_dir) for path in there.keys() - named if _is_plan(path))]
-        return len(paths) == len(there) and all(_looks_the_same(path, there, config_dir) for path in paths)
+        paths = [*item.paths, *(_to_absolute_path(path, config_dir) for path in there.keys() - named if _is_plan(path))]
+        return len(paths) == len(there) and all(_is_same_fingerprint(path, there, config_dir) for path in paths)
 
-    def _take(self, item: Found, config_dir: Path, key: str, known: int, before: Manifest | None) -> None:
+    def _take_session(
+        self, item: SessionOnDisk, config_dir: Path, key: str, known: int, before: SessionManifest | None
+    ) -> None:
         old = {file.path: file for file in before.files} if before else {}
-        main, taken = _relative(item.file.file, config_dir), dict[str, Taken]()
+        main, taken = _to_relative_path(item.file.file, config_dir), dict[str, TakenFile]()
         named = set[str]()  # plans
 
         def watch(name: str, data: bytes) -> None:
-            named.update(plans(data, config_dir) if name == main else ())
+            named.update(find_named_plans(data, config_dir) if name == main else ())
 
-        intake = Intake(self.store, watch, self.sizes)
-        names = [_relative(path, config_dir) for path in item.paths] + [path for path in old if _is_plan(path)]
+        intake = FileIntake(self.store, watch, self.sizes)
+        names = [_to_relative_path(path, config_dir) for path in item.paths] + [path for path in old if _is_plan(path)]
         for name in names:
-            if name not in taken and (got := self._file(intake, config_dir, name, old.get(name))):
+            if name not in taken and (got := self._take_file(intake, config_dir, name, old.get(name))):
                 taken[name] = got
-                names += sorted(_relative(path, config_dir) for path in named)
+                names += sorted(_to_relative_path(path, config_dir) for path in named)
                 named.clear()
         if main not in taken:
             return  # deleted or locked; there is no session without its file
-        files = intake.close([*(got.file for got in taken.values()), *self._left(old, taken, config_dir)])
+        files = intake.close([*(got.file for got in taken.values()), *self._list_left_files(old, taken, config_dir)])
         is_replaced = before is None or any(got.is_replaced for got in taken.values())
-        self._commit(item, key, before, tuple(sorted(files, key=lambda file: file.path)), known + is_replaced)
+        self._commit_manifest(item, key, before, tuple(sorted(files, key=lambda file: file.path)), known + is_replaced)
 
-    def _file(self, intake: Intake, config_dir: Path, name: str, before: KeptFile | None) -> Taken | None:
-        path = _absolute(name, config_dir)
+    def _take_file(self, intake: FileIntake, config_dir: Path, name: str, before: KeptFile | None) -> TakenFile | None:
+        path = _to_absolute_path(name, config_dir)
         if (
             before
             and not before.gone_ns
-            and self._is_kept(before)
-            and _looks_the_same(path, {name: before}, config_dir)
+            and self._has_all_blobs(before)
+            and _is_same_fingerprint(path, {name: before}, config_dir)
         ):
-            return Taken(before, is_replaced=False)
+            return TakenFile(before, is_replaced=False)
         try:
-            got = intake.take(path, name, before)
+            got = intake.take_file(path, name, before)
         except FileNotFoundError:
             return None
         except (Changed, OSError) as error:
@@ -147,37 +149,44 @@ class _Run:
         self.report.read += got.file.size
         return got
 
-    def _is_kept(self, file: KeptFile) -> bool:
+    def _has_all_blobs(self, file: KeptFile) -> bool:
         return all(self.store.has(ref.blob) for ref in file.refs)
 
-    def _left(self, old: dict[str, KeptFile], taken: dict[str, Taken], config_dir: Path) -> list[KeptFile]:
+    def _list_left_files(
+        self, old: dict[str, KeptFile], taken: dict[str, TakenFile], config_dir: Path
+    ) -> list[KeptFile]:
         """The files that were archived before and were not read now: most of them are gone."""
         now = time.time_ns()
         return [
-            replace(file, gone_ns=now) if not file.gone_ns and is_missing(_absolute(path, config_dir)) else file
+            replace(file, gone_ns=now) if not file.gone_ns and is_missing(_to_absolute_path(path, config_dir)) else file
             for path, file in old.items()
             if path not in taken
         ]
 
-    def _commit(
-        self, item: Found, key: str, before: Manifest | None, files: tuple[KeptFile, ...], generation: int
+    def _commit_manifest(
+        self,
+        item: SessionOnDisk,
+        key: str,
+        before: SessionManifest | None,
+        files: tuple[KeptFile, ...],
+        generation: int,
     ) -> None:
         if before is not None and before.files == files:
             return
-        now, ends = time.time_ns(), look(item.file.file)
+        now, ends = time.time_ns(), peek_safely(item.file.file)
         title = complete_titles(item.file.file, ends).best
         is_next = before is None or generation > before.generation
-        is_news = before is None or _contents(before.files) != _contents(files)
+        is_news = before is None or _list_contents(before.files) != _list_contents(files)
         self.archive.manifests.write(
-            Manifest(
+            SessionManifest(
                 session_id=item.file.session_id,
                 config_dir=key,
-                project=escaped(item.file.project_dir.name),
+                project=escape_path(item.file.project_dir.name),
                 generation=generation,
                 made_ns=now if is_next or before is None else before.made_ns,
                 changed_ns=now if is_news or before is None else before.changed_ns,
-                title=_clean(title[:_TITLE]) if title else None,
-                cwd=_clean(ends.cwd) if ends.cwd else None,
+                title=_drop_surrogates(title[:_MAX_TITLE_CHARS]) if title else None,
+                cwd=_drop_surrogates(ends.cwd) if ends.cwd else None,
                 ended=ends.ended,
                 files=files,
             )
@@ -187,28 +196,28 @@ class _Run:
         self.blobs |= {ref.blob for file in files for ref in file.refs}
 
 
-def _contents(files: tuple[KeptFile, ...]) -> list[tuple[str, str, int]]:
+def _list_contents(files: tuple[KeptFile, ...]) -> list[tuple[str, str, int]]:
     return [(file.path, file.digest, file.gone_ns) for file in files]
 
 
-def _clean(text: str) -> str:
+def _drop_surrogates(text: str) -> str:
     """A text without halves of surrogate pairs, which JSON in UTF-8 can't hold."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _looks_the_same(path: str, files: dict[str, KeptFile], config_dir: Path) -> bool:
+def _is_same_fingerprint(path: str, files: dict[str, KeptFile], config_dir: Path) -> bool:
     try:
-        return files[_relative(path, config_dir)].seen == seen(os.stat(path))  # noqa: PTH116 - thousands of them
+        return files[_to_relative_path(path, config_dir)].seen == to_fingerprint(os.stat(path))  # noqa: PTH116 - thousands of them
     except OSError:
         return False
 
 
-def _relative(path: str, config_dir: Path) -> str:
-    return escaped(path[len(str(config_dir)) + 1 :].replace(os.sep, "/"))
+def _to_relative_path(path: str, config_dir: Path) -> str:
+    return escape_path(path[len(str(config_dir)) + 1 :].replace(os.sep, "/"))
 
 
-def _absolute(name: str, config_dir: Path) -> str:
-    return os.path.join(config_dir, *unescaped(name).split("/"))  # noqa: PTH118
+def _to_absolute_path(name: str, config_dir: Path) -> str:
+    return os.path.join(config_dir, *unescape_path(name).split("/"))  # noqa: PTH118
 
 
 def _is_plan(path: str) -> bool:

@@ -14,83 +14,83 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
-USUAL_HOURS = 6
-LONGEST_HOURS = 24 * 31
-_KEYS = ("ANTHROPIC_", "CLAUDE_CODE_")
+DEFAULT_HOURS = 6
+MAX_HOURS = 24 * 31
+_REMOVED_VARIABLE_PREFIXES = ("ANTHROPIC_", "CLAUDE_CODE_")
 """Variables that a run does not need. It may go on beside a session whose commands must not find a key there."""
 
 
 def maybe_start(data_dir: str | Path) -> bool:
     """Start a run in the background if the archive is on and one is due; never raises, never waits."""
-    path = _path(data_dir)
+    path = _build_schedule_path(data_dir)
     try:
         due, now = os.stat(path).st_mtime, time.time()  # noqa: PTH116 - pathlib may not be loaded
-        every = _hours(path) * 3600
+        every = _read_hours(path) * 3600
         if now < due <= now + every + 60:  # a clock that ran ahead must not stop it for ever
             return False
         # What can't be noted would be started again and again.
         os.utime(path, (now, now + every))
-        _start(os.path.dirname(path))  # noqa: PTH120
+        _start_background_run(os.path.dirname(path))  # noqa: PTH120
     except OSError:
         return False
     return True
 
 
-def hours(data_dir: str | Path) -> int | None:
+def read_archive_hours(data_dir: str | Path) -> int | None:
     """Every how many hours the archive runs; None while it is off."""
     try:
-        return _hours(_path(data_dir))
+        return _read_hours(_build_schedule_path(data_dir))
     except OSError:
         return None
 
 
-def due(data_dir: str | Path) -> float | None:
+def read_next_run_time(data_dir: str | Path) -> float | None:
     """When the next run is due, in seconds since 1970; None while the archive is off."""
     try:
-        return os.stat(_path(data_dir)).st_mtime  # noqa: PTH116
+        return os.stat(_build_schedule_path(data_dir)).st_mtime  # noqa: PTH116
     except OSError:
         return None
 
 
-def turn_on(data_dir: Path, every: int = USUAL_HOURS) -> None:
+def turn_on_schedule(data_dir: Path, every: int = DEFAULT_HOURS) -> None:
     """Have the archive run from now on; the first run is due at once."""
     from turnlog.store.archive import durable
 
     path = data_dir / "archive" / "schedule"
-    durable.write(path, f"{every}\n".encode())
+    durable.write_durably(path, f"{every}\n".encode())
     os.utime(path, (0, 0))
 
 
-def turn_off(data_dir: Path) -> None:
+def turn_off_schedule(data_dir: Path) -> None:
     """Have it run no more; what is archived stays."""
     (data_dir / "archive" / "schedule").unlink(missing_ok=True)
 
 
-def program() -> list[str]:
+def build_start_command() -> list[str]:
     """The words that start this turnlog, from whichever folder."""
     return [sys.executable, "-P", "-m", "turnlog"]
 
 
-def _path(data_dir: str | Path) -> str:
+def _build_schedule_path(data_dir: str | Path) -> str:
     return os.path.join(data_dir, "archive", "schedule")  # noqa: PTH118
 
 
-def _hours(path: str) -> int:
+def _read_hours(path: str) -> int:
     with open(path, "rb") as file:  # noqa: PTH123
         text = file.read(16).strip()
-    return int(text) if text.isdigit() and 1 <= int(text) <= LONGEST_HOURS else USUAL_HOURS
+    return int(text) if text.isdigit() and 1 <= int(text) <= MAX_HOURS else DEFAULT_HOURS
 
 
-def _start(folder: str) -> None:
+def _start_background_run(folder: str) -> None:
     import subprocess
 
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
     process = subprocess.Popen(
-        [*program(), "archive", "run", "--background"],
+        [*build_start_command(), "archive", "run", "--background"],
         cwd=folder,
-        env={name: value for name, value in os.environ.items() if not name.startswith(_KEYS)},
+        env={name: value for name, value in os.environ.items() if not name.startswith(_REMOVED_VARIABLE_PREFIXES)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from turnlog.errors import Unreadable
 from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.lock import locked
-from turnlog.store.archive.manifest import KeptFile, Manifest
+from turnlog.store.archive.lock import lock_archive
+from turnlog.store.archive.manifest import KeptFile, SessionManifest
 
 
 @dataclass(frozen=True)
-class Damage:
+class FileDamage:
     """A file of a session that can't be restored."""
 
     session_id: str
@@ -23,7 +23,7 @@ class Damage:
 
 
 @dataclass
-class Verified:
+class VerifyReport:
     """What was found."""
 
     manifests: int = 0
@@ -33,7 +33,7 @@ class Verified:
     blobs: int = 0
     unused: int = 0
     """Blobs that no manifest names; `prune` removes them."""
-    damaged: list[Damage] = field(default_factory=list)
+    damaged: list[FileDamage] = field(default_factory=list)
     blobs_damaged: set[str] = field(default_factory=set)
     """Blobs that are there and not what their names say."""
     manifests_damaged: list[str] = field(default_factory=list)
@@ -44,53 +44,53 @@ class Verified:
         return not self.damaged and not self.manifests_damaged
 
 
-def verify(archive: Archive, progress: Callable[[int], None] | None = None) -> Verified:
+def verify_archive(archive: Archive, progress: Callable[[int], None] | None = None) -> VerifyReport:
     """Read every file of every generation; one that several generations share is read once."""
-    found, used = Verified(), set[str]()
+    found, used = VerifyReport(), set[str]()
     proved: dict[tuple[str, object], str | None] = {}
-    for manifest in archive.manifests.all():
+    for manifest in archive.manifests.iter_manifests():
         if isinstance(manifest, Unreadable):
             found.manifests_damaged.append(str(manifest))
             continue
         found.manifests += 1
-        used |= manifest.blobs()
+        used |= manifest.list_blobs()
         for file in manifest.files:
             if (file.digest, file.refs) not in proved:
-                proved[file.digest, file.refs] = _reason(archive, file, found)
+                proved[file.digest, file.refs] = _find_damage_reason(archive, file, found)
                 found.files += 1
                 found.bytes += file.size
             if reason := proved[file.digest, file.refs]:
-                found.damaged.append(_damage(manifest, file, reason))
+                found.damaged.append(_build_damage(manifest, file, reason))
         if progress:
             progress(found.manifests)
-    there = archive.blobs.names()
+    there = archive.blobs.list_names()
     found.blobs, found.unused = len(there), len(there - used)
     return found
 
 
-def put_aside(archive: Archive, found: Verified) -> Path:
+def put_damaged_blobs_aside(archive: Archive, found: VerifyReport) -> Path:
     """Move damaged blobs out of the archive, so that the next run archives anew what is still on disk."""
     folder = archive.folder / "damaged"
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(archive.folder):
+    with lock_archive(archive.folder):
         for name in found.blobs_damaged:
-            if (path := archive.blobs.path(name)).exists():
+            if (path := archive.blobs.get_path(name)).exists():
                 path.replace(folder / path.name)
     return folder
 
 
-def _reason(archive: Archive, file: KeptFile, found: Verified) -> str | None:
+def _find_damage_reason(archive: Archive, file: KeptFile, found: VerifyReport) -> str | None:
     try:
-        for _ in archive.chunks(file):
+        for _ in archive.iter_chunks(file):
             pass
     except Unreadable as error:
-        bad = {ref.blob for ref in file.refs if _is_damaged(archive, ref.blob)}
+        bad = {ref.blob for ref in file.refs if _is_blob_damaged(archive, ref.blob)}
         found.blobs_damaged |= {name for name in bad if archive.blobs.has(name)}
         return str(error)
     return None
 
 
-def _is_damaged(archive: Archive, name: str) -> bool:
+def _is_blob_damaged(archive: Archive, name: str) -> bool:
     try:
         archive.blobs.get(name)
     except Unreadable:
@@ -98,5 +98,5 @@ def _is_damaged(archive: Archive, name: str) -> bool:
     return False
 
 
-def _damage(manifest: Manifest, file: KeptFile, reason: str) -> Damage:
-    return Damage(manifest.session_id, manifest.generation, file.path, reason)
+def _build_damage(manifest: SessionManifest, file: KeptFile, reason: str) -> FileDamage:
+    return FileDamage(manifest.session_id, manifest.generation, file.path, reason)

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
-from turnlog.store.index.names import Names
-from turnlog.store.lock import writing
+from turnlog.store.index.names import NameNumbers
+from turnlog.store.lock import open_write_transaction
 
 if TYPE_CHECKING:
     from turnlog.entries.layout import Survey
-    from turnlog.entries.transcripts import Listed
+    from turnlog.entries.transcripts import TranscriptFile
 
-Lister = Callable[[Path, "Survey"], Iterable["Listed"]]
+TranscriptLister = Callable[[Path, "Survey"], Iterable["TranscriptFile"]]
 """What lists the files of a config folder; usually `entries.transcripts.transcripts`."""
-_SETTLED_NS = 2_000_000_000
+_SETTLE_TIME_NS = 2_000_000_000
 """A folder that changed within the last two seconds may change again under the same time."""
 
 
-class Changed(NamedTuple):
+class ChangedFile(NamedTuple):
     """A file that must be read."""
 
     file: int
@@ -38,10 +38,10 @@ class Changed(NamedTuple):
     """By how much it seems to have grown."""
 
 
-class Changes(NamedTuple):
+class IndexChanges(NamedTuple):
     """What must be done."""
 
-    files: list[Changed]
+    files: list[ChangedFile]
     known: int
     """How many files there are."""
     unnamed: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Changes(NamedTuple):
     """How many `.jsonl` files have a name that is no session's."""
 
 
-class _Seen(NamedTuple):
+class _KnownFileRow(NamedTuple):
     id: int
     path: str
     size: int
@@ -60,16 +60,18 @@ class _Seen(NamedTuple):
     inode: int
 
 
-def changes(db: apsw.Connection, config_dirs: Sequence[Path], lister: Lister | None = None) -> Changes:
+def find_index_changes(
+    db: apsw.Connection, config_dirs: Sequence[Path], lister: TranscriptLister | None = None
+) -> IndexChanges:
     """Look for what changed, and note files that came, went or came back; in a transaction if there are such."""
-    if not folders_changed(db, config_dirs):
-        found = _by_stat(db)
+    if not have_folders_changed(db, config_dirs):
+        found = _find_changes_by_stat(db)
         if found is not None:
             return found
-    return _by_listing(db, config_dirs, lister)
+    return _find_changes_by_listing(db, config_dirs, lister)
 
 
-def folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
+def have_folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
     """Whether the next refresh lists the folders, instead of looking at the known files alone."""
     known = dict(db.execute("SELECT path, mtime_ns FROM folder"))
     if not known or any(str(folder / "projects") not in known for folder in config_dirs):
@@ -80,7 +82,7 @@ def folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
         return True
 
 
-def _by_stat(db: apsw.Connection) -> Changes | None:
+def _find_changes_by_stat(db: apsw.Connection) -> IndexChanges | None:
     """What changed among the known files; None if one of them is gone."""
     rows: list[Any] = db.execute("SELECT id, path, size, mtime_ns, inode FROM file WHERE gone IS NULL").fetchall()
     found = []
@@ -89,45 +91,47 @@ def _by_stat(db: apsw.Connection) -> Changes | None:
         for file, path, size, mtime_ns, inode in rows:
             now = look(path)
             if now.st_mtime_ns != mtime_ns or now.st_size != size or (inode and now.st_ino != inode):
-                found.append(Changed(file, now.st_mtime_ns, now.st_size, _more(now.st_size, size)))
+                found.append(ChangedFile(file, now.st_mtime_ns, now.st_size, _count_new_bytes(now.st_size, size)))
     except OSError:
         return None
-    return Changes(found, len(rows), others=read_others(db))
+    return IndexChanges(found, len(rows), others=read_other_file_count(db))
 
 
-def _more(now: int, before: int) -> int:
+def _count_new_bytes(now: int, before: int) -> int:
     """A file of the same size was only touched, or read too soon after it was written for its time to be relied on."""
     return now - before if now >= before else now
 
 
-def _by_listing(db: apsw.Connection, config_dirs: Sequence[Path], lister: Lister | None) -> Changes:
+def _find_changes_by_listing(
+    db: apsw.Connection, config_dirs: Sequence[Path], lister: TranscriptLister | None
+) -> IndexChanges:
     from turnlog.entries.layout import Survey, is_missing
-    from turnlog.entries.transcripts import transcripts
+    from turnlog.entries.transcripts import list_transcripts
 
     before = time.time_ns()
     survey = Survey()
-    found_now = [item for folder in config_dirs for item in (lister or transcripts)(folder, survey)]
-    listed = {item.path: item for item in found_now if is_text(item.path)}
+    found_now = [item for folder in config_dirs for item in (lister or list_transcripts)(folder, survey)]
+    listed = {item.path: item for item in found_now if is_utf8_text(item.path)}
     unnamed = tuple(ascii(item.path) for item in found_now if item.path not in listed)
-    rows = {path: _Seen(file, path, *rest) for path, file, *rest in _known(db)}
+    rows = {path: _KnownFileRow(file, path, *rest) for path, file, *rest in _select_known_files(db)}
     gone = {path for (path,) in db.execute("SELECT path FROM file WHERE gone IS NOT NULL")}
     missing = {path: seen for path, seen in rows.items() if path not in listed and path not in gone}
     hidden = {path: seen for path, seen in missing.items() if survey.hides(path) and not is_missing(path)}
-    with writing(db):
+    with open_write_transaction(db):
         _note_folders(db, survey, before)
-        _note_gone(db, (seen.id for path, seen in missing.items() if path not in hidden))
+        _note_gone_files(db, (seen.id for path, seen in missing.items() if path not in hidden))
         db.executemany("UPDATE file SET gone = NULL WHERE path = ?", ((path,) for path in gone & listed.keys()))
         found = [
-            Changed(rows[path].id, item.mtime_ns, item.size, _more(item.size, rows[path].size))
+            ChangedFile(rows[path].id, item.mtime_ns, item.size, _count_new_bytes(item.size, rows[path].size))
             for path, item in listed.items()
             if path in rows and (item.size, item.mtime_ns, item.inode) != rows[path][2:]
         ]
-        found += _grown(hidden.values())
-        found += _note_new(db, [item for path, item in listed.items() if path not in rows])
-    return Changes(found, len(listed) + len(hidden), unnamed, tuple(map(str, survey.unlisted)), len(survey.others))
+        found += _iter_hidden_changes(hidden.values())
+        found += _note_new_files(db, [item for path, item in listed.items() if path not in rows])
+    return IndexChanges(found, len(listed) + len(hidden), unnamed, tuple(map(str, survey.unlisted)), len(survey.others))
 
 
-def _grown(seen: Iterable[_Seen]) -> Iterator[Changed]:
+def _iter_hidden_changes(seen: Iterable[_KnownFileRow]) -> Iterator[ChangedFile]:
     """The files that have changed in folders which can be entered and not listed."""
     for file, path, size, mtime_ns, inode in seen:
         try:
@@ -135,10 +139,10 @@ def _grown(seen: Iterable[_Seen]) -> Iterator[Changed]:
         except OSError:
             continue
         if (now.st_size, now.st_mtime_ns, now.st_ino) != (size, mtime_ns, inode):
-            yield Changed(file, now.st_mtime_ns, now.st_size, _more(now.st_size, size))
+            yield ChangedFile(file, now.st_mtime_ns, now.st_size, _count_new_bytes(now.st_size, size))
 
 
-def is_text(path: str) -> bool:
+def is_utf8_text(path: str) -> bool:
     """Whether a name can be written as UTF-8; on Linux a name is any bytes."""
     try:
         path.encode()
@@ -147,7 +151,7 @@ def is_text(path: str) -> bool:
     return True
 
 
-def _known(db: apsw.Connection) -> Iterable[tuple[str, int, int, int, int]]:
+def _select_known_files(db: apsw.Connection) -> Iterable[tuple[str, int, int, int, int]]:
     return db.execute("SELECT path, id, size, mtime_ns, inode FROM file")
 
 
@@ -155,9 +159,9 @@ def _note_folders(db: apsw.Connection, survey: Survey, before: int) -> None:
     """Remember when each folder changed last; not of those that changed just now, or could not be listed."""
     unlisted = {item.path for item in survey.unlisted}
     rows = [
-        (path, -1 if path in unlisted else _time_of(path, before))
+        (path, -1 if path in unlisted else _read_folder_time(path, before))
         for path in dict.fromkeys((*survey.folders, *unlisted))
-        if is_text(path)
+        if is_utf8_text(path)
     ]
     db.execute("DELETE FROM folder")
     db.executemany("INSERT INTO folder VALUES (?, ?)", rows)
@@ -165,55 +169,55 @@ def _note_folders(db: apsw.Connection, survey: Survey, before: int) -> None:
     db.executemany("INSERT OR REPLACE INTO fact VALUES (?, ?)", facts)
 
 
-def _time_of(folder: str, before: int) -> int:
+def _read_folder_time(folder: str, before: int) -> int:
     try:
         mtime_ns = os.stat(folder).st_mtime_ns  # noqa: PTH116
     except OSError:
         return -1
-    return mtime_ns if before - mtime_ns > _SETTLED_NS else -1
+    return mtime_ns if before - mtime_ns > _SETTLE_TIME_NS else -1
 
 
-def _note_gone(db: apsw.Connection, files: Iterable[int]) -> None:
+def _note_gone_files(db: apsw.Connection, files: Iterable[int]) -> None:
     db.executemany("UPDATE file SET gone = ? WHERE id = ?", ((int(time.time()), file) for file in files))
 
 
-def _note_new(db: apsw.Connection, items: Sequence[Listed]) -> list[Changed]:
-    from turnlog.entries.agents import owner
+def _note_new_files(db: apsw.Connection, items: Sequence[TranscriptFile]) -> list[ChangedFile]:
+    from turnlog.entries.agents import read_agent_owner
 
-    names = Names.load(db)
+    names = NameNumbers.load(db)
     found = []
     for item in items:
-        session = item.session or owner(Path(item.path)).session_id
-        project = names.number("project", item.project)
-        db.executemany("INSERT INTO name VALUES (?, ?, ?)", names.fresh())
+        session = item.session or read_agent_owner(Path(item.path)).session_id
+        project = names.get_number("project", item.project)
+        db.executemany("INSERT INTO name VALUES (?, ?, ?)", names.take_new_names())
         db.execute(
             "INSERT INTO file (path, kind, session, agent) VALUES (?, ?, ?, ?)",
-            (item.path, item.kind, session_number(db, project, session), item.agent),
+            (item.path, item.kind, get_session_number(db, project, session), item.agent),
         )
-        found.append(Changed(db.last_insert_rowid(), item.mtime_ns, item.size, item.size))
+        found.append(ChangedFile(db.last_insert_rowid(), item.mtime_ns, item.size, item.size))
     return found
 
 
-def session_number(db: apsw.Connection, project: int, uuid: str) -> int:
+def get_session_number(db: apsw.Connection, project: int, uuid: str) -> int:
     """The number of a session; a new one if it is not known."""
     db.execute("INSERT OR IGNORE INTO session (project, uuid) VALUES (?, ?)", (project, uuid))
     found: Any = db.execute("SELECT id FROM session WHERE project = ? AND uuid = ?", (project, uuid)).get
     return int(found)
 
 
-def read_unlisted(db: apsw.Connection) -> list[str]:
+def read_unlisted_paths(db: apsw.Connection) -> list[str]:
     """The folders and files that the last refresh could not look at, with the reasons."""
     found: Any = db.execute("SELECT value FROM fact WHERE name = 'unlisted'").get
     return found.split("\n") if found else []
 
 
-def read_others(db: apsw.Connection) -> int:
+def read_other_file_count(db: apsw.Connection) -> int:
     """How many `.jsonl` files the last refresh met whose names are no session's."""
     found: Any = db.execute("SELECT value FROM fact WHERE name = 'others'").get
     return found or 0
 
 
-def archive_mark(folder: Path) -> int:
+def read_archive_mark(folder: Path) -> int:
     """What changes when a session comes into the archive in a folder; 0 while there is none."""
     try:
         return os.stat(folder / "sessions").st_mtime_ns  # noqa: PTH116
@@ -221,7 +225,7 @@ def archive_mark(folder: Path) -> int:
         return 0
 
 
-def archive_changed(db: apsw.Connection, folder: Path) -> bool:
+def has_archive_changed(db: apsw.Connection, folder: Path) -> bool:
     """Whether the archive has changed since it was last looked at for sessions that the index has not."""
-    mark = archive_mark(folder)
+    mark = read_archive_mark(folder)
     return bool(mark) and mark != db.execute("SELECT value FROM fact WHERE name = 'archive'").get

@@ -14,13 +14,13 @@ from __future__ import annotations
 from functools import lru_cache
 from time import gmtime
 
-MARK = "\ue000"
-_DAY = 86_400
+FACET_MARK = "\ue000"
+_DAY_SECONDS = 86_400
 _LAST_DAY = 2_932_896
 """The last day of the year 9999."""
 
 
-def facets(
+def build_facets(
     *,
     kind: int,
     session: int,
@@ -32,32 +32,38 @@ def facets(
     time: int = 0,
 ) -> str:
     """The facet words of a text; time is in seconds since 1970, 0 where it is not known."""
-    return _fixed(kind, session, project, tool, model, failed, in_agent) + (_dated(time // _DAY) if time > 0 else "")
+    return _build_fixed_facets(kind, session, project, tool, model, failed, in_agent) + (
+        _build_date_facets(time // _DAY_SECONDS) if time > 0 else ""
+    )
 
 
 @lru_cache(4096)
-def _fixed(
+def _build_fixed_facets(
     kind: int, session: int, project: int, tool: int | None, model: int | None, failed: bool, in_agent: bool
 ) -> str:
-    found = [facet("k", kind), facet("s", session), facet("p", project)]
-    found += [facet("t", tool)] if tool is not None else []
-    found += [facet("m", model)] if model is not None else []
-    found += [facet("e")] if failed else []
-    found += [facet("a")] if in_agent else []
+    found = [build_facet("k", kind), build_facet("s", session), build_facet("p", project)]
+    found += [build_facet("t", tool)] if tool is not None else []
+    found += [build_facet("m", model)] if model is not None else []
+    found += [build_facet("e")] if failed else []
+    found += [build_facet("a")] if in_agent else []
     return " ".join(found)
 
 
 @lru_cache(4096)
-def _dated(day: int) -> str:
+def _build_date_facets(day: int) -> str:
     if day > _LAST_DAY:
         return ""
-    year, month, date = gmtime(day * _DAY)[:3]
+    year, month, date = gmtime(day * _DAY_SECONDS)[:3]
     return "".join(
         f" {word}"
-        for word in (facet("y", year), facet("n", year * 100 + month), facet("d", year * 10000 + month * 100 + date))
+        for word in (
+            build_facet("y", year),
+            build_facet("n", year * 100 + month),
+            build_facet("d", year * 10000 + month * 100 + date),
+        )
     )
 
 
-def facet(letter: str, value: int | str = "") -> str:
+def build_facet(letter: str, value: int | str = "") -> str:
     """One facet word."""
-    return f"{MARK}{letter}{value}"
+    return f"{FACET_MARK}{letter}{value}"

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import apsw
 
-from turnlog.store.lock import writing
+from turnlog.store.lock import open_write_transaction
 
-TABLES = ("said", "done")
-MOST = 16
+FULL_TEXT_TABLES = ("said", "done")
+MAX_PIECES = 16
 """So many of about the same size wait before they are merged. Twice as many make a search a fifth slower; with half as
 many, the pieces of a large build are merged at once, by whoever comes with a few new lines."""
 # Large pieces in memory, few merges: a merge of everything, which 16 pieces would force, takes seconds.
-_OPTIONS = (("hashsize", 48 << 20), ("automerge", MOST), ("crisismerge", 500))
+_TABLE_OPTIONS = (("hashsize", 48 << 20), ("automerge", MAX_PIECES), ("crisismerge", 500))
 
 
-def prepare(db: apsw.Connection) -> None:
+def prepare_full_text(db: apsw.Connection) -> None:
     """Set up new tables."""
-    for table in TABLES:
-        for option, value in _OPTIONS:
-            _set(db, table, option, value)
+    for table in FULL_TEXT_TABLES:
+        for option, value in _TABLE_OPTIONS:
+            _set_table_option(db, table, option, value)
 
 
-def merging(db: apsw.Connection, *, is_on: bool) -> None:
+def set_piece_merging(db: apsw.Connection, *, is_on: bool) -> None:
     """Say whether the tables shall merge their pieces while they are written."""
-    wanted = MOST if is_on else 0
-    for table in TABLES:
+    wanted = MAX_PIECES if is_on else 0
+    for table in FULL_TEXT_TABLES:
         if db.execute(f"SELECT v FROM {table}_config WHERE k = 'automerge'").get != wanted:
-            _set(db, table, "automerge", wanted)
+            _set_table_option(db, table, "automerge", wanted)
 
 
-def join_said(db: apsw.Connection) -> None:
+def join_said_pieces(db: apsw.Connection) -> None:
     """Make one piece of what people said: it is asked first, by every search, and is small."""
-    with writing(db):
+    with open_write_transaction(db):
         db.execute("INSERT INTO said (said) VALUES ('optimize')")
 
 
-def _set(db: apsw.Connection, table: str, option: str, value: int) -> None:
+def _set_table_option(db: apsw.Connection, table: str, option: str, value: int) -> None:
     db.execute(f"INSERT INTO {table} ({table}, rank) VALUES (?, ?)", (option, value))

@@ -12,38 +12,38 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import apsw
 
-RULES = 1
+PRICING_RULES_VERSION = 1
 """To be raised when the same answers give other rows."""
-_TABLE = Path(__file__).parents[2] / "session" / "usage" / "prices.json"
+_PRICE_FILE = Path(__file__).parents[2] / "session" / "usage" / "prices.json"
 
 
-def is_current(db: apsw.Connection) -> bool:
+def is_spend_current(db: apsw.Connection) -> bool:
     """Whether `spend` was made by the prices and rules of this version."""
     known: dict[str, str] = dict(db.execute("SELECT name, value FROM fact WHERE name LIKE 'price%'"))
-    if known.get("price_stamp") == _stamp():
+    if known.get("price_stamp") == _build_stamp():
         return True
-    return known.get("prices") == _digest()
+    return known.get("prices") == _build_price_mark()
 
 
-def remember(db: apsw.Connection) -> None:
+def remember_pricing(db: apsw.Connection) -> None:
     """Note that `spend` was made by the prices and rules of this version."""
-    from turnlog.session.usage.prices import table
+    from turnlog.session.usage.prices import load_price_table
 
-    facts = (("price_stamp", _stamp()), ("prices", _digest()), ("price_date", table().date))
+    facts = (("price_stamp", _build_stamp()), ("prices", _build_price_mark()), ("price_date", load_price_table().date))
     db.executemany("INSERT OR REPLACE INTO fact (name, value) VALUES (?, ?)", facts)
 
 
-def price_date(db: apsw.Connection) -> str | None:
+def read_price_date(db: apsw.Connection) -> str | None:
     """The day of the prices that `spend` was made by."""
     row = db.execute("SELECT value FROM fact WHERE name = 'price_date'").fetchone()
     return str(row[0]) if row else None
 
 
-def _stamp() -> str:
-    return f"{RULES}:{crc32(_TABLE.read_bytes()):08x}"
+def _build_stamp() -> str:
+    return f"{PRICING_RULES_VERSION}:{crc32(_PRICE_FILE.read_bytes()):08x}"
 
 
-def _digest() -> str:
-    from turnlog.session.usage.prices import table
+def _build_price_mark() -> str:
+    from turnlog.session.usage.prices import load_price_table
 
-    return f"{RULES}:{table().digest}"
+    return f"{PRICING_RULES_VERSION}:{load_price_table().digest}"

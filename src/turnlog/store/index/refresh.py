@@ -13,18 +13,18 @@ from typing import NamedTuple
 
 import apsw
 
-from turnlog.store.index.changes import Changes, Lister, changes
-from turnlog.store.lock import locked
+from turnlog.store.index.changes import IndexChanges, TranscriptLister, find_index_changes
+from turnlog.store.lock import try_lock_file
 
-Progress = Callable[[int, int], None]
+RefreshProgress = Callable[[int, int], None]
 """Called with how many bytes of how many are done."""
 
 
-def unheard(done: int, total: int) -> None:
+def ignore_progress(done: int, total: int) -> None:
     """Progress that nobody wants to see."""
 
 
-class Refreshed(NamedTuple):
+class RefreshResult(NamedTuple):
     """What a refresh did."""
 
     files: int = 0
@@ -45,21 +45,29 @@ class Refreshed(NamedTuple):
     """How many `.jsonl` files have a name that is no session's; they are not in the index."""
 
 
-def refresh(
-    db: apsw.Connection, lock: Path, config_dirs: Sequence[Path], progress: Progress, lister: Lister | None = None
-) -> Refreshed:
+def refresh_index(
+    db: apsw.Connection,
+    lock: Path,
+    config_dirs: Sequence[Path],
+    progress: RefreshProgress,
+    lister: TranscriptLister | None = None,
+) -> RefreshResult:
     """Bring an index up to date with the files of some config folders."""
     start = time.perf_counter()
-    with locked(lock) as is_ours:
+    with try_lock_file(lock) as is_ours:
         if not is_ours:
-            return Refreshed(is_busy=True)
-        found = changes(db, config_dirs, lister)
-        looked = Refreshed(known=found.known, unread=_unnamed(found), unlisted=found.unlisted, others=found.others)
+            return RefreshResult(is_busy=True)
+        found = find_index_changes(db, config_dirs, lister)
+        looked = RefreshResult(
+            known=found.known, unread=_describe_unnamed(found), unlisted=found.unlisted, others=found.others
+        )
         if not found.files:
             return looked._replace(seconds=time.perf_counter() - start)
-        from turnlog.store.index.work import Work  # reading is much to import, and mostly there is nothing to read
+        from turnlog.store.index.work import (
+            RefreshWork,  # reading is much to import, and mostly there is nothing to read
+        )
 
-        work = Work(db, progress, sum(item.more for item in found.files))
+        work = RefreshWork(db, progress, sum(item.more for item in found.files))
         done = work.run(found.files)
     return looked._replace(
         files=done,
@@ -70,5 +78,5 @@ def refresh(
     )
 
 
-def _unnamed(found: Changes) -> tuple[str, ...]:
+def _describe_unnamed(found: IndexChanges) -> tuple[str, ...]:
     return tuple(f"{name}: the name is not valid UTF-8" for name in found.unnamed)

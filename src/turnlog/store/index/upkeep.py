@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import apsw
 
 from turnlog.entries.layout import Survey
-from turnlog.entries.tail import Checkpoint, stale
-from turnlog.entries.transcripts import transcripts
-from turnlog.store.damage import DAMAGED
-from turnlog.store.index.changes import folders_changed, is_text
-from turnlog.store.index.spend import renew
-from turnlog.store.lock import writing
+from turnlog.entries.tail import Checkpoint, find_stale_reason
+from turnlog.entries.transcripts import list_transcripts
+from turnlog.store.damage import DAMAGE_ERRORS
+from turnlog.store.index.changes import have_folders_changed, is_utf8_text
+from turnlog.store.index.spend import renew_spend
+from turnlog.store.lock import open_write_transaction
 
-_WHY = {
+_RESET_REASONS = {
     "missing": "was deleted",
     "truncated": "was cut",
     "replaced": "was replaced",
@@ -30,17 +30,19 @@ NEVER_NS = -1
 """The time of a file whose texts were taken out while it could not be read: it is read again once it can be."""
 
 
-def empty(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
+def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
     """Take out what can be read again, so that the next refresh reads it; gives how many files can't be and stay.
 
     Of a file that is gone, or that can't be read now, what was counted stays. Its texts come back with the file, or
     from the archive.
     """
-    readable = [item.path for folder in config_dirs for item in transcripts(folder) if os.access(item.path, os.R_OK)]
-    with writing(db):
+    readable = [
+        item.path for folder in config_dirs for item in list_transcripts(folder) if os.access(item.path, os.R_OK)
+    ]
+    with open_write_transaction(db):
         db.execute(
             "CREATE TEMP TABLE again AS SELECT file.id FROM file JOIN json_each(?) ON file.path = value",
-            (_json(readable),),
+            (_encode_paths(readable),),
         )
         kept: Any = db.execute("SELECT count(*) FROM file WHERE id NOT IN again").get
         for table in ("text", "answer", "call"):
@@ -55,15 +57,15 @@ def empty(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
         for table in ("said", "done", "hump"):
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
         db.execute("DROP TABLE again")
-        renew(db, None)
+        renew_spend(db, None)
     return int(kept)
 
 
-def _json(paths: Iterable[str]) -> str:
-    return json.dumps([path for path in paths if is_text(path)], ensure_ascii=False)
+def _encode_paths(paths: Iterable[str]) -> str:
+    return json.dumps([path for path in paths if is_utf8_text(path)], ensure_ascii=False)
 
 
-class Difference(NamedTuple):
+class DiskDifference(NamedTuple):
     """How an index differs from the files on disk."""
 
     faults: list[str]
@@ -74,10 +76,12 @@ class Difference(NamedTuple):
     """How many files the next command will read, or note as deleted or back."""
 
 
-def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> Difference:
+def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> DiskDifference:
     """Compare the files that an index knows with those that are there."""
     survey = Survey()
-    there = {item.path for folder in config_dirs for item in transcripts(folder, survey) if is_text(item.path)}
+    there = {
+        item.path for folder in config_dirs for item in list_transcripts(folder, survey) if is_utf8_text(item.path)
+    }
     known: dict[str, bool] = {str(path): bool(gone) for path, gone in db.execute("SELECT path, gone NOTNULL FROM file")}
     faults = [f"{path}: exists, and the index has it as deleted" for path in sorted(there) if known.get(path)]
     faults += [f"{path}: is not in the index" for path in sorted(there - known.keys())]
@@ -89,26 +93,28 @@ def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> Diffe
     unlisted = [str(item) for item in survey.unlisted]
     unlisted += [f"{path}: can't be read" for path in sorted(there) if not os.access(path, os.R_OK)]
     return (
-        Difference([], unlisted, len(faults)) if folders_changed(db, config_dirs) else Difference(faults, unlisted, 0)
+        DiskDifference([], unlisted, len(faults))
+        if have_folders_changed(db, config_dirs)
+        else DiskDifference(faults, unlisted, 0)
     )
 
 
-def verify(db: apsw.Connection) -> Iterator[str]:
+def verify_index(db: apsw.Connection) -> Iterator[str]:
     """What is wrong with an index: the file itself, or what it says of files that were changed behind its back."""
-    for check in (_file_faults, _text_faults, _stale_files):
+    for check in (_find_file_faults, _find_text_faults, _find_stale_files):
         try:
             yield from check(db)
-        except (apsw.SQLError, *DAMAGED) as error:  # the statements are sound, so the file is not
+        except (apsw.SQLError, *DAMAGE_ERRORS) as error:  # the statements are sound, so the file is not
             yield f"the file is damaged: {error}"
 
 
-def _file_faults(db: apsw.Connection) -> Iterator[str]:
+def _find_file_faults(db: apsw.Connection) -> Iterator[str]:
     for (fault,) in db.execute("PRAGMA integrity_check"):
         if fault != "ok":
             yield f"the file is damaged: {fault}"
 
 
-def _text_faults(db: apsw.Connection) -> Iterator[str]:
+def _find_text_faults(db: apsw.Connection) -> Iterator[str]:
     for table in ("said", "done", "hump"):
         try:
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
@@ -122,21 +128,21 @@ def _text_faults(db: apsw.Connection) -> Iterator[str]:
             yield f"{lost} rows of `{table}` belong to no text"
 
 
-def _stale_files(db: apsw.Connection) -> Iterator[str]:
+def _find_stale_files(db: apsw.Connection) -> Iterator[str]:
     columns = "path, offset, inode, size, mtime_ns, head_hash, tail_hash, generation"
     for path, *rest in db.execute(f"SELECT {columns} FROM file WHERE gone IS NULL"):
         checkpoint = Checkpoint(*rest)
         if not checkpoint.offset:
             continue
         try:
-            reason = stale(path, checkpoint)
+            reason = find_stale_reason(path, checkpoint)
         except OSError:  # `compare_with_disk` says so
             continue
         if reason:
-            yield f"{path}: {_WHY[reason]} since it was read; the next command reads it again"
+            yield f"{path}: {_RESET_REASONS[reason]} since it was read; the next command reads it again"
 
 
-def tidy(db: apsw.Connection) -> None:
+def tidy_index(db: apsw.Connection) -> None:
     """Merge the pieces of the full-text tables and give unused space back."""
     for table in ("said", "done"):
         db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")

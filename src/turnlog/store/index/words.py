@@ -15,11 +15,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_MOST_PARTS = 8
+_MAX_PARTS = 8
 """What has more parts is a random id or a hash, whose parts nobody looks for."""
 
 # Bytes of UTF-8. Those that only characters of scripts without spaces (and emoji) begin with are `C`.
-_SHAPES = bytes.maketrans(
+_BYTE_SHAPES = bytes.maketrans(
     bytes(range(256)),
     b"".join(
         b"a" if byte in b"abcdefghijklmnopqrstuvwxyz0123456789"
@@ -30,23 +30,23 @@ _SHAPES = bytes.maketrans(
         for byte in range(256)
     ),
 )  # fmt: skip
-_HUMP = re.compile(rb"A(?:(?<=[au]A)|(?<=AA)(?=a))[aAu]*+")
-_WORD = re.compile(r"[^\W_]+")
-_PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-_ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-_UNSPACED = re.compile(
+_CAMEL_HUMP = re.compile(rb"A(?:(?<=[au]A)|(?<=AA)(?=a))[aAu]*+")
+_WORD_PATTERN = re.compile(r"[^\W_]+")
+_IDENTIFIER_PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_ANSI_ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_UNSPACED_SCRIPT = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u30ff"
     "\u3100-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U00020000-\U0003ffff]+"
 )
 
 
-def indexed(text: str) -> str:
+def to_indexed_text(text: str) -> str:
     """A text as the tokenizer shall see it."""
     if "\0" in text:
         text = text.replace("\0", " ")
     if "\x1b" in text:
-        text = plain(text)
+        text = remove_terminal_escapes(text)
     if text.isascii():
         return text
     try:
@@ -54,41 +54,41 @@ def indexed(text: str) -> str:
     except UnicodeEncodeError:  # half a surrogate pair
         data = text.encode("utf-8", "replace")
         text = data.decode()
-    return _UNSPACED.sub(_apart, text) if b"C" in data.translate(_SHAPES) else text
+    return _UNSPACED_SCRIPT.sub(_space_characters, text) if b"C" in data.translate(_BYTE_SHAPES) else text
 
 
-def identifiers(data: bytes) -> set[bytes]:
+def find_identifiers(data: bytes) -> set[bytes]:
     """The words of an indexed text that have a capital behind a small letter or inside of an acronym, as written."""
-    shape = data.translate(_SHAPES)
+    shape = data.translate(_BYTE_SHAPES)
     before = shape.rfind
-    return {data[before(b" ", 0, start) + 1 : end] for start, end in map(re.Match.span, _HUMP.finditer(shape))}
+    return {data[before(b" ", 0, start) + 1 : end] for start, end in map(re.Match.span, _CAMEL_HUMP.finditer(shape))}
 
 
-def taken_apart(name: str) -> list[tuple[str, str]]:
+def list_identifier_parts(name: str) -> list[tuple[str, str]]:
     """The parts of what `identifiers` gave, each with the word that it is a part of, as the index knows it."""
     found = []
-    for word in [name] if name.isascii() else _WORD.findall(name):
-        pieces = parts(word)
-        if 1 < len(pieces) <= _MOST_PARTS:
-            token = folded(word)
+    for word in [name] if name.isascii() else _WORD_PATTERN.findall(name):
+        pieces = split_identifier(word)
+        if 1 < len(pieces) <= _MAX_PARTS:
+            token = fold_word(word)
             found += [(piece, token) for piece in dict.fromkeys(pieces)]
     return found
 
 
-def parted(name: str) -> str:
+def join_identifier_parts(name: str) -> str:
     """The parts of what `identifiers` gave, between spaces; nothing for a random id."""
     if not name.isascii():
-        return " ".join(dict.fromkeys(part for part, _ in taken_apart(name)))
-    pieces = _PART.findall(name)
-    return " ".join(pieces).lower() if 1 < len(pieces) <= _MOST_PARTS else ""
+        return " ".join(dict.fromkeys(part for part, _ in list_identifier_parts(name)))
+    pieces = _IDENTIFIER_PART.findall(name)
+    return " ".join(pieces).lower() if 1 < len(pieces) <= _MAX_PARTS else ""
 
 
-def joined(name: str) -> list[str]:
+def to_index_words(name: str) -> list[str]:
     """The words of the index that what `identifiers` gave is, its parts together."""
-    return [name.lower()] if name.isascii() else [word for _, word in taken_apart(name)]
+    return [name.lower()] if name.isascii() else [word for _, word in list_identifier_parts(name)]
 
 
-def folded(word: str) -> str:
+def fold_word(word: str) -> str:
     """A word as the tokenizer folds it: in small letters, without accents."""
     if word.isascii():
         return word.lower()
@@ -96,27 +96,27 @@ def folded(word: str) -> str:
     return "".join(char for char in apart if unicodedata.category(char) != "Mn")
 
 
-def plain(text: str) -> str:
+def remove_terminal_escapes(text: str) -> str:
     """A text without the escape sequences of terminals, which would glue their last letter to a word."""
-    return _ESCAPE.sub(" ", text)
+    return _ANSI_ESCAPE.sub(" ", text)
 
 
-def _apart(run: re.Match[str]) -> str:
+def _space_characters(run: re.Match[str]) -> str:
     return f" {' '.join(run[0])} "
 
 
-def parts(word: str) -> list[str]:
+def split_identifier(word: str) -> list[str]:
     """The parts of an identifier in small letters: `getHTTPServer2` gives get, http, server, 2."""
     if not word.isascii():
-        word = _plain_letters(word)
-    return [part.lower() for part in _PART.findall(word)]
+        word = _remove_accents(word)
+    return [part.lower() for part in _IDENTIFIER_PART.findall(word)]
 
 
-def _plain_letters(word: str) -> str:
+def _remove_accents(word: str) -> str:
     """A word whose letters with accents are without; others outside ASCII end a part."""
     return "".join(char for char in unicodedata.normalize("NFD", word) if unicodedata.category(char) != "Mn")
 
 
-def spaced(text: str) -> str:
+def to_query_text(text: str) -> str:
     """A text of a query as the index sees it: scripts without spaces have one, nothing else changes."""
-    return indexed(text)
+    return to_indexed_text(text)

@@ -13,32 +13,39 @@ from typing import Any, NamedTuple
 import apsw
 from msgspec import Struct
 
-from turnlog.session.clock import moment
-from turnlog.store.insight.family import Node, Origin, Project, rows, shared, tree
-from turnlog.store.insight.worktrees import worktrees
-from turnlog.store.usage.sums import PICO, added, sharing_sessions
+from turnlog.session.clock import parse_timestamp
+from turnlog.store.insight.family import (
+    FamilyNode,
+    FamilyOrigin,
+    ProjectTree,
+    build_project_trees,
+    iter_shared_messages,
+    list_family_rows,
+)
+from turnlog.store.insight.worktrees import find_worktrees
+from turnlog.store.usage.sums import PICO_PER_DOLLAR, add_usage_sums, sum_sharing_sessions
 
-_FILES = """
+_FILE_QUERY = """
     SELECT id, session, first_prompt, git_branch, version, mtime_ns, compactions
     FROM file WHERE kind = 'session'
 """
-_SPENT = "SELECT session, sum(cost), sum(unpriced), sum(messages) FROM spend GROUP BY session"
-_MODELS = """
+_SPENT_QUERY = "SELECT session, sum(cost), sum(unpriced), sum(messages) FROM spend GROUP BY session"
+_MODEL_QUERY = """
     SELECT session, name.text FROM spend JOIN name ON name.id = model GROUP BY session, model
     ORDER BY session, sum(messages) DESC
 """
-_CALLS = """
+_CALL_QUERY = """
     SELECT session, sum(calls) FROM (SELECT file, count(*) AS calls FROM call GROUP BY file) JOIN file ON id = file
     GROUP BY session
 """
-_TOOLS = """
+_TOOL_QUERY = """
     SELECT session, name.text, count(DISTINCT call.id), count(DISTINCT iif(failed, call.id, NULL))
     FROM file JOIN call ON call.file = file.id JOIN name ON name.id = call.tool
     WHERE session IN (SELECT value FROM json_each(?)) GROUP BY session, call.tool ORDER BY session, 3 DESC, 2
 """
 
 
-class Listed(Struct, frozen=True):
+class ListedSession(Struct, frozen=True):
     """A session as a list shows it."""
 
     number: int
@@ -75,7 +82,7 @@ class Listed(Struct, frozen=True):
     """Of the messages that it has first: adding these up counts every message once."""
     unpriced: int
     models: tuple[str, ...]
-    origin: Origin | None
+    origin: FamilyOrigin | None
     depth: int
     """How many sessions stand above it in its family."""
     root: int
@@ -86,7 +93,7 @@ class Listed(Struct, frozen=True):
     """Whether it holds a conversation."""
 
 
-class Used(NamedTuple):
+class UsedTool(NamedTuple):
     """A tool, and how often it was called."""
 
     tool: str
@@ -94,7 +101,7 @@ class Used(NamedTuple):
     failed: int
 
 
-def state(db: apsw.Connection) -> tuple[Any, ...]:
+def read_catalog_state(db: apsw.Connection) -> tuple[Any, ...]:
     """What changes whenever the list does."""
     files = db.execute(
         "SELECT count(*), max(id), total(offset), total(mtime_ns / 1000000), count(gone), total(generation) FROM file"
@@ -103,35 +110,35 @@ def state(db: apsw.Connection) -> tuple[Any, ...]:
     return (*(files or ()), *(spent or ()))
 
 
-def catalog(db: apsw.Connection, archived: Collection[str] = ()) -> list[Listed]:
+def list_catalog(db: apsw.Connection, archived: Collection[str] = ()) -> list[ListedSession]:
     """All sessions; a family stands together, the newest family first."""
-    found = rows(db)
-    homes = worktrees(row.cwd for row in found if row.cwd)
-    known = _Known(db)
-    projects = tree(found, shared(db), homes, archived)
-    families = [list(_family(project, top, known)) for project in projects for top in project.sessions]
+    found = list_family_rows(db)
+    homes = find_worktrees(row.cwd for row in found if row.cwd)
+    known = _CatalogFacts(db)
+    projects = build_project_trees(found, iter_shared_messages(db), homes, archived)
+    families = [list(_iter_family(project, top, known)) for project in projects for top in project.sessions]
     families.sort(key=lambda family: max(item.last for item in family), reverse=True)
     return [item for family in families for item in family]
 
 
-def _family(project: Project, top: Node, known: _Known) -> Iterator[Listed]:
+def _iter_family(project: ProjectTree, top: FamilyNode, known: _CatalogFacts) -> Iterator[ListedSession]:
     root = known.files[top.row.file][0]
     stack = [(top, 0)]
     while stack:
         node, depth = stack.pop()
-        yield known.listed(project.path, node, depth, root)
+        yield known.build_listed_session(project.path, node, depth, root)
         stack += [(child, depth + 1) for child in reversed(node.children)]
 
 
-class _Known:
+class _CatalogFacts:
     """What the index knows beside the tree, by file and by session."""
 
     def __init__(self, db: apsw.Connection) -> None:
-        self.files: dict[int, tuple[Any, ...]] = {row[0]: row[1:] for row in db.execute(_FILES)}
-        self.spent: dict[int, tuple[Any, ...]] = {row[0]: row[1:] for row in db.execute(_SPENT)}
-        self.calls: dict[int, int] = dict(db.execute(_CALLS))
+        self.files: dict[int, tuple[Any, ...]] = {row[0]: row[1:] for row in db.execute(_FILE_QUERY)}
+        self.spent: dict[int, tuple[Any, ...]] = {row[0]: row[1:] for row in db.execute(_SPENT_QUERY)}
+        self.calls: dict[int, int] = dict(db.execute(_CALL_QUERY))
         self.models: dict[int, list[str]] = {}
-        for session, model in db.execute(_MODELS):
+        for session, model in db.execute(_MODEL_QUERY):
             self.models.setdefault(session, []).append(model)
         self.own_cost = {session: cost for session, (cost, *_) in self.spent.items()}
         self._add_shared(db)
@@ -139,20 +146,20 @@ class _Known:
     def _add_shared(self, db: apsw.Connection) -> None:
         """Give each session all of its messages, also those that another one has first."""
         names: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
-        for session, models in sharing_sessions(db).items():
-            whole = added(models.values())
+        for session, models in sum_sharing_sessions(db).items():
+            whole = add_usage_sums(models.values())
             self.spent[session] = whole.cost, whole.unpriced, whole.messages
             often = sorted(models, key=lambda model: -models[model].messages)
             self.models[session] = [names[model] for model in often if model in names]
 
-    def listed(self, project: str, node: Node, depth: int, root: int) -> Listed:
+    def build_listed_session(self, project: str, node: FamilyNode, depth: int, root: int) -> ListedSession:
         row = node.row
         number, first_prompt, git_branch, version, mtime_ns, compactions = self.files[row.file]
         # Of a file that was written just before it was read the index keeps no time: it may be written once more.
-        mtime_ns = mtime_ns or _written(row.path)
+        mtime_ns = mtime_ns or _read_mtime_ns(row.path)
         cost, unpriced, messages = self.spent.get(number, (0, 0, 0))
-        begun, ended = moment(row.started), moment(row.ended)
-        return Listed(
+        begun, ended = parse_timestamp(row.started), parse_timestamp(row.ended)
+        return ListedSession(
             number=number,
             uuid=row.session_id,
             file=row.file,
@@ -176,8 +183,8 @@ class _Known:
             agents=row.agents,
             messages=messages,
             calls=self.calls.get(number, 0),
-            cost_usd=cost / PICO,
-            own_cost_usd=self.own_cost.get(number, 0) / PICO,
+            cost_usd=cost / PICO_PER_DOLLAR,
+            own_cost_usd=self.own_cost.get(number, 0) / PICO_PER_DOLLAR,
             unpriced=unpriced,
             models=tuple(self.models.get(number, ())),
             origin=node.origin,
@@ -189,16 +196,16 @@ class _Known:
         )
 
 
-def _written(path: str) -> int:
+def _read_mtime_ns(path: str) -> int:
     try:
         return os.stat(path).st_mtime_ns  # noqa: PTH116 - perhaps for every file
     except OSError:
         return 0
 
 
-def tools(db: apsw.Connection, sessions: Iterable[int]) -> Mapping[int, list[Used]]:
+def list_used_tools(db: apsw.Connection, sessions: Iterable[int]) -> Mapping[int, list[UsedTool]]:
     """The tools that some sessions and their sub-agents called, most called first."""
-    found: dict[int, list[Used]] = {}
-    for session, *used in db.execute(_TOOLS, (str(list(sessions)),)):
-        found.setdefault(session, []).append(Used(*used))
+    found: dict[int, list[UsedTool]] = {}
+    for session, *used in db.execute(_TOOL_QUERY, (str(list(sessions)),)):
+        found.setdefault(session, []).append(UsedTool(*used))
     return found

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import apsw
 
-DEEPEST = 50
+MAX_TREE_DEPTH = 50
 """What lies deeper hangs beside its parent: nobody could follow it, and some readers of JSON would give up."""
 
-_ROWS = """
+_ROW_QUERY = """
     SELECT file.id, session.uuid, file.path, name.text, file.gone IS NOT NULL, file.size, file.prompts,
         (SELECT count(*) FROM file AS agent WHERE agent.session = file.session AND agent.kind = 'agent'),
         file.is_session,
@@ -31,14 +31,14 @@ _ROWS = """
     FROM file JOIN session ON session.id = file.session JOIN name ON name.id = session.project
     WHERE file.kind = 'session'
 """
-_SHARED = """
+_SHARED_QUERY = """
     SELECT answer.key, answer.file FROM answer JOIN file ON file.id = answer.file AND file.kind = 'session'
     WHERE answer.key IN (SELECT key FROM answer GROUP BY key HAVING count(*) > 1)
     ORDER BY answer.key
 """
 
 
-class Row(NamedTuple):
+class FamilyRow(NamedTuple):
     """A session file as the index knows it."""
 
     file: int
@@ -75,7 +75,7 @@ class Row(NamedTuple):
         return self.started or "~", self.ended or "~", self.session_id, self.path
 
 
-class Origin(NamedTuple):
+class FamilyOrigin(NamedTuple):
     """What a session came from."""
 
     relation: str
@@ -88,24 +88,24 @@ class Origin(NamedTuple):
 
 
 @dataclass(slots=True)
-class Node:
+class FamilyNode:
     """A session in the tree."""
 
-    row: Row
-    origin: Origin | None
+    row: FamilyRow
+    origin: FamilyOrigin | None
     worktree: str | None = None
     """The name of the git worktree it began in; None for the repository itself."""
     is_archived: bool = False
-    children: list[Node] = field(default_factory=list)
+    children: list[FamilyNode] = field(default_factory=list)
 
 
-class Project(NamedTuple):
+class ProjectTree(NamedTuple):
     """The sessions of one working folder, or of one repository with its worktrees."""
 
     path: str
     folders: list[str]
     """All working folders that its sessions began in."""
-    sessions: list[Node]
+    sessions: list[FamilyNode]
     """The newest first; what came from another one of the project hangs below that."""
     total: int
     """How many sessions it has, at all depths."""
@@ -120,77 +120,79 @@ class Worktree(NamedTuple):
     name: str
 
 
-def rows(db: apsw.Connection) -> list[Row]:
+def list_family_rows(db: apsw.Connection) -> list[FamilyRow]:
     """All session files that the index knows."""
     return [
-        Row(file, uuid, path, folder, bool(gone), size, prompts, agents, bool(talks), *rest)
-        for file, uuid, path, folder, gone, size, prompts, agents, talks, *rest in db.execute(_ROWS)
+        FamilyRow(file, uuid, path, folder, bool(gone), size, prompts, agents, bool(talks), *rest)
+        for file, uuid, path, folder, gone, size, prompts, agents, talks, *rest in db.execute(_ROW_QUERY)
     ]
 
 
-def shared(db: apsw.Connection) -> Iterator[tuple[str, int]]:
+def iter_shared_messages(db: apsw.Connection) -> Iterator[tuple[str, int]]:
     """The assistant messages that several files hold, with each of these files; in the order of the messages."""
-    yield from db.execute(_SHARED)
+    yield from db.execute(_SHARED_QUERY)
 
 
-def tree(
-    found: Sequence[Row],
+def build_project_trees(
+    found: Sequence[FamilyRow],
     copies: Iterable[tuple[str, int]] = (),
     worktrees: Mapping[str, Worktree] | None = None,
     archived: Collection[str] = (),
-) -> list[Project]:
+) -> list[ProjectTree]:
     """Projects with their sessions, the newest first."""
     homes = worktrees or {}
-    origins = _origins(found, copies)
-    nodes = {row.file: _node(row, origins.get(row.file), homes, archived) for row in found}
-    groups: defaultdict[str, list[Node]] = defaultdict(list)
+    origins = _find_origins(found, copies)
+    nodes = {row.file: _build_node(row, origins.get(row.file), homes, archived) for row in found}
+    groups: defaultdict[str, list[FamilyNode]] = defaultdict(list)
     for node in nodes.values():
-        groups[_project(node.row, homes)].append(node)
-    projects = [_grown(path, members, nodes) for path, members in groups.items()]
+        groups[_find_project_path(node.row, homes)].append(node)
+    projects = [_grow_project_tree(path, members, nodes) for path, members in groups.items()]
     return sorted(projects, key=lambda project: (project.ended or "", project.path), reverse=True)
 
 
-def _node(row: Row, origin: Origin | None, homes: Mapping[str, Worktree], archived: Collection[str]) -> Node:
+def _build_node(
+    row: FamilyRow, origin: FamilyOrigin | None, homes: Mapping[str, Worktree], archived: Collection[str]
+) -> FamilyNode:
     home = homes.get(row.cwd or "")
-    return Node(row, origin, home.name if home else None, row.session_id in archived)
+    return FamilyNode(row, origin, home.name if home else None, row.session_id in archived)
 
 
-def _project(row: Row, homes: Mapping[str, Worktree]) -> str:
+def _find_project_path(row: FamilyRow, homes: Mapping[str, Worktree]) -> str:
     if row.cwd is None:
         return row.folder
     home = homes.get(row.cwd)
     return home.repository if home else row.cwd
 
 
-def _grown(path: str, members: list[Node], nodes: Mapping[int, Node]) -> Project:
+def _grow_project_tree(path: str, members: list[FamilyNode], nodes: Mapping[int, FamilyNode]) -> ProjectTree:
     """Hang what came from a session of the same project below that one."""
     here = {node.row.file for node in members}
     depths: dict[int, int] = {}
     parents: dict[int, int] = {}
-    tops: list[Node] = []
-    for node in _parents_first(members, here):
+    tops: list[FamilyNode] = []
+    for node in _sort_parents_first(members, here):
         above = node.origin.file if node.origin else None
         if above is None or above not in here:
             depths[node.row.file] = 0
             tops.append(node)
             continue
-        if depths[above] >= DEEPEST:
+        if depths[above] >= MAX_TREE_DEPTH:
             above = parents[above]
         nodes[above].children.append(node)
         parents[node.row.file], depths[node.row.file] = above, depths[above] + 1
     for siblings in [tops, *(node.children for node in members)]:
         siblings.sort(key=lambda node: (node.row.time, node.row.session_id), reverse=True)
     folders = sorted({node.row.cwd for node in members if node.row.cwd})
-    return Project(path, folders, tops, len(members), max(node.row.time for node in members) or None)
+    return ProjectTree(path, folders, tops, len(members), max(node.row.time for node in members) or None)
 
 
-def _parents_first(members: list[Node], here: set[int]) -> Iterator[Node]:
+def _sort_parents_first(members: list[FamilyNode], here: set[int]) -> Iterator[FamilyNode]:
     """The sessions in an order in which each stands behind what it came from; there are no circles."""
     by_file = {node.row.file: node for node in members}
     done: set[int] = set()
     for member in members:
-        line: list[Node] = []
-        node: Node | None = member
+        line: list[FamilyNode] = []
+        node: FamilyNode | None = member
         while node is not None and node.row.file not in done:
             done.add(node.row.file)
             line.append(node)
@@ -199,48 +201,50 @@ def _parents_first(members: list[Node], here: set[int]) -> Iterator[Node]:
         yield from reversed(line)
 
 
-def _origins(found: Sequence[Row], copies: Iterable[tuple[str, int]]) -> dict[int, Origin]:
+def _find_origins(found: Sequence[FamilyRow], copies: Iterable[tuple[str, int]]) -> dict[int, FamilyOrigin]:
     """What each file came from, without circles; the younger links give way."""
     ordered = sorted(found, key=lambda row: row.age)
-    by_id: defaultdict[str, list[Row]] = defaultdict(list)
+    by_id: defaultdict[str, list[FamilyRow]] = defaultdict(list)
     for row in ordered:
         by_id[row.session_id].append(row)
     by_file = {row.file: row for row in ordered}
-    common = _common(ordered, copies)
-    origins: dict[int, Origin] = {}
+    common = _count_common_messages(ordered, copies)
+    origins: dict[int, FamilyOrigin] = {}
     for row in ordered:
-        origin = _named(row, by_id, common) or _copied(common.get(row.file), by_file)
+        origin = _find_named_origin(row, by_id, common) or _find_copied_origin(common.get(row.file), by_file)
         if origin and not _leads_to(row.file, origin.file, origins):
             origins[row.file] = origin
     return origins
 
 
-def _leads_to(file: int, above: int | None, origins: Mapping[int, Origin]) -> bool:
+def _leads_to(file: int, above: int | None, origins: Mapping[int, FamilyOrigin]) -> bool:
     while above is not None and above != file:
         above = origins[above].file if above in origins else None
     return above == file
 
 
-def _named(row: Row, by_id: Mapping[str, list[Row]], common: Mapping[int, Counter[int]]) -> Origin | None:
+def _find_named_origin(
+    row: FamilyRow, by_id: Mapping[str, list[FamilyRow]], common: Mapping[int, Counter[int]]
+) -> FamilyOrigin | None:
     """The origin that a file or turnlog itself names."""
     relation, session_id = row.made_by or "fork", row.forked_from
     if not session_id or session_id == row.session_id:
         return None
     best = min(by_id.get(session_id, []), key=lambda other: (other.folder != row.folder, other.age), default=None)
     if best is None:
-        return Origin(relation, session_id, None, 0)
-    return Origin(relation, session_id, best.file, common.get(row.file, Counter())[best.file])
+        return FamilyOrigin(relation, session_id, None, 0)
+    return FamilyOrigin(relation, session_id, best.file, common.get(row.file, Counter())[best.file])
 
 
-def _copied(counts: Counter[int] | None, by_file: Mapping[int, Row]) -> Origin | None:
+def _find_copied_origin(counts: Counter[int] | None, by_file: Mapping[int, FamilyRow]) -> FamilyOrigin | None:
     """The older file with which one has most in common, the oldest of several."""
     if not counts:
         return None
     best = min(counts, key=lambda file: (-counts[file], by_file[file].age))
-    return Origin("copy", by_file[best].session_id, best, counts[best])
+    return FamilyOrigin("copy", by_file[best].session_id, best, counts[best])
 
 
-def _common(ordered: Sequence[Row], copies: Iterable[tuple[str, int]]) -> dict[int, Counter[int]]:
+def _count_common_messages(ordered: Sequence[FamilyRow], copies: Iterable[tuple[str, int]]) -> dict[int, Counter[int]]:
     """For each file the older ones with the same first entry or the same messages, and how many messages.
 
     Of the files that hold a message each is compared with the one before it and with the oldest, not with all.

@@ -8,26 +8,26 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from turnlog.session.files.files import PATH_FIELDS, READS
-from turnlog.session.texts.texts import KINDS
-from turnlog.store.usage.reports import Request, clocks, filters
-from turnlog.store.usage.zones import Zone
+from turnlog.session.files.files import PATH_FIELDS, READ_TOOLS
+from turnlog.session.texts.texts import TEXT_KINDS
+from turnlog.store.usage.reports import UsageRequest, build_spend_filter, list_clock_stretches
+from turnlog.store.usage.zones import TimeZone
 
-_KINDS = list(KINDS)
-_PROMPT, _CALL = _KINDS.index("prompt"), _KINDS.index("call")
-_WORK = tuple(_KINDS.index(kind) for kind in ("prompt", "answer", "thinking", "call", "result"))
-_WAITING = ("AskUserQuestion", "ExitPlanMode")
+_KIND_NAMES = list(TEXT_KINDS)
+_PROMPT_KIND, _CALL_KIND = _KIND_NAMES.index("prompt"), _KIND_NAMES.index("call")
+_WORK_KINDS = tuple(_KIND_NAMES.index(kind) for kind in ("prompt", "answer", "thinking", "call", "result"))
+_WAITING_TOOLS = ("AskUserQuestion", "ExitPlanMode")
 """Calls that end when a person answers."""
-_COPIES = 4
+_MAX_COPIES_PER_CALL = 4
 """Forks hold copies of calls; so many times as many rows are looked at."""
-_SLOWEST = """
+_SLOWEST_QUERY = """
     SELECT call.id, file.id, session, name.text, call.started,
         (julianday(call.ended) - julianday(call.started)) * 86400.0 AS took, failed
     FROM call JOIN file ON file.id = call.file JOIN name ON name.id = call.tool
     WHERE call.started GLOB '[0-9][0-9][0-9][0-9]-*' AND took > 0 AND name.text NOT IN ({waiting}) {which}
     ORDER BY took DESC, file.started, file.id LIMIT ?
 """
-_TURNS = """
+_TURN_QUERY = """
     WITH numbered AS (
         SELECT text.file, text.offset, text.time, sum(text.kind = {prompt}) OVER (PARTITION BY text.file ORDER BY
             text.offset) AS turn FROM text JOIN file ON file.id = text.file AND file.kind = 'session'
@@ -36,7 +36,7 @@ _TURNS = """
     SELECT file, min(offset), min(time), max(time) - min(time) AS took FROM numbered WHERE turn > 0
     GROUP BY file, turn HAVING took > 0 ORDER BY took DESC LIMIT ?
 """
-_FILES = """
+_FILE_QUERY = """
     SELECT call.path, count(DISTINCT call.id) AS calls,
         count(DISTINCT iif(name.text IN ({reads}), call.id, NULL)),
         count(DISTINCT file.session), count(DISTINCT iif(failed, call.id, NULL)), max(call.started)
@@ -87,14 +87,14 @@ class BusyFile(NamedTuple):
         return self.calls - self.reads
 
 
-def by_hour(db: apsw.Connection, request: Request) -> list[list[int]]:
+def count_messages_by_hour(db: apsw.Connection, request: UsageRequest) -> list[list[int]]:
     """Messages by day of the week (from Monday) and hour of the day, where clocks stand as in the request's zone."""
-    wanted = filters(db, request).also("hour >= 0")
+    wanted = build_spend_filter(db, request).with_condition("hour >= 0")
     for bound, sign in ((request.since, ">="), (request.until, "<")):
         if bound is not None:
-            wanted = wanted.also(f"hour {sign} ?", _hour(request.zone, bound, later=sign == "<"))
+            wanted = wanted.with_condition(f"hour {sign} ?", _to_hour(request.zone, bound, later=sign == "<"))
     found = [[0] * 24 for _ in range(7)]
-    stretches = clocks(db, request.zone)
+    stretches = list_clock_stretches(db, request.zone)
     for hour, messages in db.execute(f"SELECT hour, sum(messages) {wanted.sql} GROUP BY hour", wanted.values):
         ahead = next((item.offset for item in reversed(stretches) if item.hour <= hour), stretches[0].offset)
         local = hour + ahead // 3600
@@ -103,76 +103,80 @@ def by_hour(db: apsw.Connection, request: Request) -> list[list[int]]:
     return found
 
 
-def slowest(db: apsw.Connection, request: Request, most: int = 15) -> list[SlowCall]:
+def list_slowest_calls(db: apsw.Connection, request: UsageRequest, most: int = 15) -> list[SlowCall]:
     """The calls that took longest from their line to their result, but for those that ask a person."""
-    which, values = _of_files(db, request)
-    which += "".join(f" AND call.started {sign} '{text}'" for sign, text in _written(request))
-    query = _SLOWEST.format(waiting=_listed(_WAITING), which=which)
+    which, values = _build_file_condition(db, request)
+    which += "".join(f" AND call.started {sign} '{text}'" for sign, text in _iter_client_time_bounds(request))
+    query = _SLOWEST_QUERY.format(waiting=_quote_sql_list(_WAITING_TOOLS), which=which)
     found: dict[str, SlowCall] = {}
-    rows: list[Any] = db.execute(query, (*values, most * _COPIES)).fetchall()
+    rows: list[Any] = db.execute(query, (*values, most * _MAX_COPIES_PER_CALL)).fetchall()
     for key, file, session, tool, started, took, failed in rows:
         if key not in found and len(found) < most:
-            found[key] = SlowCall(session, file, _offset(db, file, started), tool, started, took, bool(failed))
+            found[key] = SlowCall(
+                session, file, _find_call_offset(db, file, started), tool, started, took, bool(failed)
+            )
     return list(found.values())
 
 
-def longest(db: apsw.Connection, request: Request, most: int = 15) -> list[LongTurn]:
+def list_longest_turns(db: apsw.Connection, request: UsageRequest, most: int = 15) -> list[LongTurn]:
     """The turns with the longest time from their prompt to the last text before the next one."""
-    which, values = _of_files(db, request)
-    which += "".join(f" AND text.time {sign} {seconds}" for sign, seconds in _seconds(request))
-    query = _TURNS.format(prompt=_PROMPT, work=", ".join(map(str, _WORK)), which=which)
+    which, values = _build_file_condition(db, request)
+    which += "".join(f" AND text.time {sign} {seconds}" for sign, seconds in _iter_second_bounds(request))
+    query = _TURN_QUERY.format(prompt=_PROMPT_KIND, work=", ".join(map(str, _WORK_KINDS)), which=which)
     rows: list[Any] = db.execute(query, (*values, most)).fetchall()
-    return [LongTurn(_session(db, file), file, offset, time, took) for file, offset, time, took in rows]
+    return [LongTurn(_find_session_number(db, file), file, offset, time, took) for file, offset, time, took in rows]
 
 
-def busiest(db: apsw.Connection, request: Request, most: int = 20) -> list[BusyFile]:
+def list_busiest_files(db: apsw.Connection, request: UsageRequest, most: int = 20) -> list[BusyFile]:
     """The files that most calls named."""
-    which, values = _of_files(db, request)
-    which += "".join(f" AND call.started {sign} '{text}'" for sign, text in _written(request))
-    query = _FILES.format(reads=_listed(sorted(READS)), tools=_listed(PATH_FIELDS), which=which)
+    which, values = _build_file_condition(db, request)
+    which += "".join(f" AND call.started {sign} '{text}'" for sign, text in _iter_client_time_bounds(request))
+    query = _FILE_QUERY.format(
+        reads=_quote_sql_list(sorted(READ_TOOLS)), tools=_quote_sql_list(PATH_FIELDS), which=which
+    )
     return [BusyFile(*row) for row in db.execute(query, (*values, most))]
 
 
-def _of_files(db: apsw.Connection, request: Request) -> tuple[str, tuple[Any, ...]]:
+def _build_file_condition(db: apsw.Connection, request: UsageRequest) -> tuple[str, tuple[Any, ...]]:
     """The files of a project; models have none."""
-    wanted = filters(db, request._replace(model=None))
+    wanted = build_spend_filter(db, request._replace(model=None))
     if not wanted.conditions:
         return "", ()
     return f"AND file.{' AND file.'.join(wanted.conditions)}", wanted.values
 
 
-def _seconds(request: Request) -> Iterator[tuple[str, int]]:
+def _iter_second_bounds(request: UsageRequest) -> Iterator[tuple[str, int]]:
     if request.since is not None:
-        yield ">=", request.zone.begins(request.since)
+        yield ">=", request.zone.find_day_start(request.since)
     if request.until is not None:
-        yield "<", request.zone.begins(_next(request.until))
+        yield "<", request.zone.find_day_start(_get_next_day(request.until))
 
 
-def _written(request: Request) -> Iterator[tuple[str, str]]:
+def _iter_client_time_bounds(request: UsageRequest) -> Iterator[tuple[str, str]]:
     """The bounds as the client writes times, in UTC, which sort as they are."""
-    for sign, seconds in _seconds(request):
+    for sign, seconds in _iter_second_bounds(request):
         yield sign, datetime.fromtimestamp(max(seconds, 0), UTC).isoformat()[:19]
 
 
-def _hour(zone: Zone, day: date, *, later: bool) -> int:
-    return zone.begins(_next(day) if later else day) // 3600
+def _to_hour(zone: TimeZone, day: date, *, later: bool) -> int:
+    return zone.find_day_start(_get_next_day(day) if later else day) // 3600
 
 
-def _next(day: date) -> date:
+def _get_next_day(day: date) -> date:
     return date.fromordinal(min(day.toordinal() + 1, date.max.toordinal()))
 
 
-def _session(db: apsw.Connection, file: int) -> int:
+def _find_session_number(db: apsw.Connection, file: int) -> int:
     (number,) = db.execute("SELECT session FROM file WHERE id = ?", (file,)).fetchone() or (0,)
     return int(number)
 
 
-def _offset(db: apsw.Connection, file: int, started: str) -> int | None:
+def _find_call_offset(db: apsw.Connection, file: int, started: str) -> int | None:
     """Where a call stands: the index knows texts by the second only."""
     query = "SELECT offset FROM text WHERE file = ? AND kind = ? AND time = unixepoch(?) LIMIT 1"
-    row = db.execute(query, (file, _CALL, started)).fetchone()
+    row = db.execute(query, (file, _CALL_KIND, started)).fetchone()
     return int(row[0]) if row else None
 
 
-def _listed(names: Any) -> str:
+def _quote_sql_list(names: Any) -> str:
     return ", ".join("'" + name.replace("'", "''") + "'" for name in names)

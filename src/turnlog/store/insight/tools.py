@@ -6,41 +6,43 @@ from collections.abc import Collection
 
 import apsw
 
-from turnlog.session.tallies import Tally, ordered
+from turnlog.session.tallies import ToolTally, sort_tallies
 
 # A copy may have been made before the result came: the call is answered if any file has the answer.
-_CALLS = """
+_CALL_QUERY = """
 SELECT name.text, count(*), sum(failed IS 1), sum(failed IS NULL), sum(given), sum(got)
 FROM ({once}) JOIN name ON name.id = tool GROUP BY name.text
 """
-_TIMES = """
+_TIME_QUERY = """
 SELECT name.text, (julianday(ended) - julianday(started)) * 86400000.0 AS took
 FROM ({once}) JOIN name ON name.id = tool
 WHERE started GLOB '[0-9][0-9][0-9][0-9]-*' AND ended GLOB '[0-9][0-9][0-9][0-9]-*' AND took >= -0.5
 """
-_ONCE = """
+_ONCE_QUERY = """
 SELECT min(tool) AS tool, min(started) AS started, min(ended) AS ended, max(failed) AS failed,
        max(given) AS given, max(got) AS got
 FROM call {where} GROUP BY id {having}
 """
 
 
-def tallies(db: apsw.Connection, sessions: Collection[int] | None = None, since: str | None = None) -> list[Tally]:
+def tally_tool_calls(
+    db: apsw.Connection, sessions: Collection[int] | None = None, since: str | None = None
+) -> list[ToolTally]:
     """The calls of some sessions, or of all, by tool; `since` is a time as the client writes it."""
-    once, values = _once(sessions, since)
-    found: dict[str, Tally] = {}
-    for name, calls, failed, unanswered, given, got in db.execute(_CALLS.format(once=once), values):
-        found[name] = Tally(name, calls, failed, None, None, unanswered, [], given or 0, got or 0)
-    for name, took in db.execute(_TIMES.format(once=once), values):
+    once, values = _build_once_query(sessions, since)
+    found: dict[str, ToolTally] = {}
+    for name, calls, failed, unanswered, given, got in db.execute(_CALL_QUERY.format(once=once), values):
+        found[name] = ToolTally(name, calls, failed, None, None, unanswered, [], given or 0, got or 0)
+    for name, took in db.execute(_TIME_QUERY.format(once=once), values):
         found[name].times.append(float(max(round(took), 0)))
-    return ordered(found.values())
+    return sort_tallies(found.values())
 
 
-def _once(sessions: Collection[int] | None, since: str | None) -> tuple[str, tuple[str, ...]]:
+def _build_once_query(sessions: Collection[int] | None, since: str | None) -> tuple[str, tuple[str, ...]]:
     """The query for calls without their copies, and its values."""
     where = "file IN (SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?)))"
     having = "min(started) >= ?"
-    query = _ONCE.format(
+    query = _ONCE_QUERY.format(
         where="" if sessions is None else f"WHERE {where}",
         having="" if since is None else f"HAVING {having}",
     )

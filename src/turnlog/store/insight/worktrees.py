@@ -13,28 +13,28 @@ from pathlib import Path
 
 from turnlog.store.insight.family import Worktree
 
-_MADE = re.compile(r"(.+?)[/\\]\.claude[/\\]worktrees[/\\]([^/\\]+)(?:[/\\].*)?", re.DOTALL)
-_POINTER = re.compile(r"gitdir:\s*(.+?)[/\\]worktrees[/\\]([^/\\]+)")
-_LONGEST = 4096
+_CLIENT_WORKTREE = re.compile(r"(.+?)[/\\]\.claude[/\\]worktrees[/\\]([^/\\]+)(?:[/\\].*)?", re.DOTALL)
+_GIT_POINTER = re.compile(r"gitdir:\s*(.+?)[/\\]worktrees[/\\]([^/\\]+)")
+_MAX_POINTER_BYTES = 4096
 
 
-def worktrees(folders: Iterable[str]) -> dict[str, Worktree]:
+def find_worktrees(folders: Iterable[str]) -> dict[str, Worktree]:
     """The worktrees among some working folders."""
     found: dict[str, Worktree] = {}
     known: dict[str, Worktree | None] = {}
     for folder in set(folders):
-        home = _by_path(folder) or _by_pointer(folder, known)
+        home = _match_worktree_path(folder) or _find_by_pointer(folder, known)
         if home is not None:
             found[folder] = home
     return found
 
 
-def _by_path(folder: str) -> Worktree | None:
-    made = _MADE.fullmatch(folder)
+def _match_worktree_path(folder: str) -> Worktree | None:
+    made = _CLIENT_WORKTREE.fullmatch(folder)
     return Worktree(made[1], made[2]) if made else None
 
 
-def _by_pointer(folder: str, known: dict[str, Worktree | None]) -> Worktree | None:
+def _find_by_pointer(folder: str, known: dict[str, Worktree | None]) -> Worktree | None:
     """What the nearest `.git` at or above a folder says."""
     passed: list[str] = []
     home: Worktree | None = None
@@ -45,7 +45,7 @@ def _by_pointer(folder: str, known: dict[str, Worktree | None]) -> Worktree | No
         passed.append(folder)
         pointer = os.path.join(folder, ".git")  # noqa: PTH118
         if os.path.lexists(pointer):
-            home = _read(Path(pointer))
+            home = _read_pointer(Path(pointer))
             break
         above = os.path.dirname(folder)  # noqa: PTH120
         if above == folder:
@@ -55,16 +55,16 @@ def _by_pointer(folder: str, known: dict[str, Worktree | None]) -> Worktree | No
     return home
 
 
-def _read(pointer: Path) -> Worktree | None:
+def _read_pointer(pointer: Path) -> Worktree | None:
     """The repository that a `.git` file points to; None for a folder, a submodule, and what can't be read."""
     try:
         if not pointer.is_file():
             return None
         with pointer.open("rb") as file:
-            text = file.read(_LONGEST).decode("utf-8", "replace")
+            text = file.read(_MAX_POINTER_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return None
-    found = _POINTER.fullmatch(text.strip())
+    found = _GIT_POINTER.fullmatch(text.strip())
     if found is None:
         return None
     inside = os.path.normpath(os.path.join(pointer.parent, found[1]))  # noqa: PTH118 - it may be relative

@@ -6,13 +6,21 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
-from turnlog.store.index.facets import facet
+from turnlog.store.index.facets import build_facet
 
-FORMS = "2026-01-15, 2026-01, 2026-01-15T10:30, today, yesterday, 90min, 36h, 7d, 2w, 3m, 1y"
-_AGO = re.compile(r"(\d{1,6}) ?(min|h|d|w|m|mo|y)")
-_UNITS = {"min": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400, "m": 30 * 86_400, "mo": 30 * 86_400, "y": 365 * 86_400}
-_PARTIAL = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
-_AHEAD = 2
+TIME_FORMS = "2026-01-15, 2026-01, 2026-01-15T10:30, today, yesterday, 90min, 36h, 7d, 2w, 3m, 1y"
+_TIME_AGO = re.compile(r"(\d{1,6}) ?(min|h|d|w|m|mo|y)")
+_UNIT_SECONDS = {
+    "min": 60,
+    "h": 3600,
+    "d": 86_400,
+    "w": 7 * 86_400,
+    "m": 30 * 86_400,
+    "mo": 30 * 86_400,
+    "y": 365 * 86_400,
+}
+_PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
+_MAX_YEARS_AHEAD = 2
 """So many years after this one there may be texts: clocks go wrong."""
 
 
@@ -22,48 +30,48 @@ def parse_time(text: str, now: datetime | None = None) -> int | None:
     word = text.strip().lower()
     if word in ("now", "today", "yesterday"):
         days = ("today", "yesterday").index(word) if word != "now" else None
-        return int(now.timestamp()) if days is None else _midnight(now.astimezone().date() - timedelta(days=days))
-    if found := _AGO.fullmatch(word):
-        return max(int(now.timestamp()) - int(found[1]) * _UNITS[found[2]], 0)
+        return int(now.timestamp()) if days is None else _to_midnight(now.astimezone().date() - timedelta(days=days))
+    if found := _TIME_AGO.fullmatch(word):
+        return max(int(now.timestamp()) - int(found[1]) * _UNIT_SECONDS[found[2]], 0)
     try:
-        if found := _PARTIAL.fullmatch(word):
-            return _midnight(date(int(found[1]), int(found[2] or 1), int(found[3] or 1)))
+        if found := _PARTIAL_DATE.fullmatch(word):
+            return _to_midnight(date(int(found[1]), int(found[2] or 1), int(found[3] or 1)))
         return max(int(datetime.fromisoformat(text.strip()).astimezone().timestamp()), 0)
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _midnight(day: date) -> int:
+def _to_midnight(day: date) -> int:
     return max(int(datetime(day.year, day.month, day.day).astimezone().timestamp()), 0)
 
 
-def cover(after: int | None, before: int | None) -> list[str]:
+def list_day_facets(after: int | None, before: int | None) -> list[str]:
     """The facet words of all days (UTC) that a span of time touches: years and months where they are whole."""
-    last_year = datetime.now(UTC).year + _AHEAD
-    first = _day(after or 0)
-    last = date(last_year, 12, 31) if before is None else min(_day(max(before - 1, 0)), date(last_year, 12, 31))
-    return list(_words(first, last))
+    last_year = datetime.now(UTC).year + _MAX_YEARS_AHEAD
+    first = _to_day(after or 0)
+    last = date(last_year, 12, 31) if before is None else min(_to_day(max(before - 1, 0)), date(last_year, 12, 31))
+    return list(_iter_day_facets(first, last))
 
 
-def _day(seconds: int) -> date:
+def _to_day(seconds: int) -> date:
     try:
         return datetime.fromtimestamp(seconds, UTC).date()
     except (ValueError, OverflowError, OSError):
         return date.max
 
 
-def _words(day: date, last: date) -> Iterator[str]:
+def _iter_day_facets(day: date, last: date) -> Iterator[str]:
     while day <= last:
         if (day.month, day.day) == (1, 1) and date(day.year, 12, 31) <= last:
-            yield facet("y", day.year)
+            yield build_facet("y", day.year)
             day = date(day.year + 1, 1, 1)
-        elif day.day == 1 and (after := _next_month(day)) - timedelta(days=1) <= last:
-            yield facet("n", day.year * 100 + day.month)
+        elif day.day == 1 and (after := _get_next_month(day)) - timedelta(days=1) <= last:
+            yield build_facet("n", day.year * 100 + day.month)
             day = after
         else:
-            yield facet("d", day.year * 10_000 + day.month * 100 + day.day)
+            yield build_facet("d", day.year * 10_000 + day.month * 100 + day.day)
             day += timedelta(days=1)
 
 
-def _next_month(day: date) -> date:
+def _get_next_month(day: date) -> date:
     return date(day.year + day.month // 12, day.month % 12 + 1, 1)

@@ -6,26 +6,26 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnlog.session.clock import iso
+from turnlog.session.clock import to_iso_time
 from turnlog.store.index.write import count_cut_texts
-from turnlog.store.search.trashed import NOTHING, Trashed
+from turnlog.store.search.trashed import NOTHING_TRASHED, TrashedSessions
 from turnlog.store.session_counts import count_sessions
 
 if TYPE_CHECKING:
     import apsw
 
-    from turnlog.store.index.refresh import Refreshed
-    from turnlog.store.search.places import Session
-    from turnlog.store.search.query import Query
-    from turnlog.store.search.scan import Scanned
-    from turnlog.store.search.search import Found, Group, Hit, Neighbour
+    from turnlog.store.index.refresh import RefreshResult
+    from turnlog.store.search.places import SearchedSession
+    from turnlog.store.search.query import SearchQuery
+    from turnlog.store.search.scan import ScanResult
+    from turnlog.store.search.search import HitGroup, HitNeighbour, IndexHit, SearchOutcome
     from turnlog.store.search.snippet import Snippet
 
-_NAMED = 5
+_MAX_NAMED_WORDS = 5
 """So many words are named."""
 
 
-class Searched(NamedTuple):
+class SearchedIndex(NamedTuple):
     """What there was to search."""
 
     texts: int
@@ -41,22 +41,24 @@ class Searched(NamedTuple):
     """Texts that are so long that only their beginning is searched."""
 
 
-class Answered(NamedTuple):
+class SearchAnswer(NamedTuple):
     """The whole answer to a query."""
 
-    scope: Searched
-    found: Found
-    sessions: dict[int, Session]
+    scope: SearchedIndex
+    found: SearchOutcome
+    sessions: dict[int, SearchedSession]
     """Those of the groups that were found, by number."""
-    scan: Scanned | None = None
+    scan: ScanResult | None = None
     """How the files were read, where it was not the index that answered."""
 
 
-def searched(db: apsw.Connection, done: Refreshed, query: Query | None, trash: Trashed = NOTHING) -> Searched:
+def read_searched_index(
+    db: apsw.Connection, done: RefreshResult, query: SearchQuery | None, trash: TrashedSessions = NOTHING_TRASHED
+) -> SearchedIndex:
     """What there is to search in an index, after what was done to bring it up to date; but for what is in the trash."""
     put_away = f"file IN ({', '.join(map(str, trash.files))})"
     gone = "SELECT id FROM file WHERE kind = 'session' AND gone IS NOT NULL"
-    return Searched(
+    return SearchedIndex(
         db.execute("SELECT count(*) FROM text").get - db.execute(f"SELECT count(*) FROM text WHERE {put_away}").get,
         count_sessions(db, trash.sessions).sessions,
         sum(file not in trash.files for (file,) in db.execute(gone)),
@@ -67,12 +69,12 @@ def searched(db: apsw.Connection, done: Refreshed, query: Query | None, trash: T
     )
 
 
-def document(query: str, answered: Answered) -> dict[str, Any]:
+def to_search_document(query: str, answered: SearchAnswer) -> dict[str, Any]:
     """The answer to a query as a JSON document."""
     scope, found, sessions, scan = answered
     return {
         "query": query,
-        "sessions": [_session(group, sessions[group.session]) for group in found.groups],
+        "sessions": [_to_session_document(group, sessions[group.session]) for group in found.groups],
         "total": {
             "hits": found.total,
             "sessions": found.sessions,
@@ -92,18 +94,18 @@ def document(query: str, answered: Answered) -> dict[str, Any]:
             "cut_texts": scope.cut_texts,
             "trashed": {"sessions": list(found.left_out.sessions), "hits": found.left_out.hits},
         },
-        "scan": _scan(scan) if scan else None,
+        "scan": _to_scan_document(scan) if scan else None,
     }
 
 
-def loosened_words(typed: str, how: str, words: Sequence[str]) -> str:
+def describe_loosened_words(typed: str, how: str, words: Sequence[str]) -> str:
     """What was looked for in place of a word that found nothing, for people."""
-    others = ", ".join(words[:_NAMED]) + (", …" if len(words) > _NAMED else "")
+    others = ", ".join(words[:_MAX_NAMED_WORDS]) + (", …" if len(words) > _MAX_NAMED_WORDS else "")
     ways = {"prefix": "words that begin with it", "substring": "words that contain it", "spelling": "similar words"}
     return f"Nothing found for “{typed}”; these are hits for {ways[how]}: {others}."
 
 
-def _scan(scan: Scanned) -> dict[str, Any]:
+def _to_scan_document(scan: ScanResult) -> dict[str, Any]:
     return {
         "files": scan.files,
         "bytes": scan.bytes,
@@ -115,7 +117,7 @@ def _scan(scan: Scanned) -> dict[str, Any]:
     }
 
 
-def _session(group: Group, session: Session) -> dict[str, Any]:
+def _to_session_document(group: HitGroup, session: SearchedSession) -> dict[str, Any]:
     return {
         "session_id": session.uuid,
         "path": session.path,
@@ -126,34 +128,34 @@ def _session(group: Group, session: Session) -> dict[str, Any]:
         "deleted": session.is_gone,
         "score": round(group.score, 3) if group.score else None,
         "total": group.total,
-        "hits": [_hit(hit, session) for hit in group.hits],
+        "hits": [_to_hit_document(hit, session) for hit in group.hits],
     }
 
 
-def _hit(hit: Hit, session: Session) -> dict[str, Any]:
+def _to_hit_document(hit: IndexHit, session: SearchedSession) -> dict[str, Any]:
     return {
         "kind": hit.kind,
-        "time": _iso(hit.time),
+        "time": _to_iso_time(hit.time),
         "path": session.paths.get(hit.file),
         "offset": hit.offset,
         "agent_id": session.agents.get(hit.file),
-        **_text(hit.snippet),
+        **_to_text_document(hit.snippet),
         "ranges": [list(span) for span in hit.snippet.ranges] if hit.snippet else [],
-        "before": [_neighbour(item) for item in hit.before],
-        "after": [_neighbour(item) for item in hit.after],
+        "before": [_to_neighbour_document(item) for item in hit.before],
+        "after": [_to_neighbour_document(item) for item in hit.after],
     }
 
 
-def _neighbour(item: Neighbour) -> dict[str, Any]:
-    return {"kind": item.kind, "time": _iso(item.time), **_text(item.snippet)}
+def _to_neighbour_document(item: HitNeighbour) -> dict[str, Any]:
+    return {"kind": item.kind, "time": _to_iso_time(item.time), **_to_text_document(item.snippet)}
 
 
-def _text(snippet: Snippet | None) -> dict[str, Any]:
+def _to_text_document(snippet: Snippet | None) -> dict[str, Any]:
     return {"text": snippet.text if snippet else None}
 
 
-def _iso(seconds: int) -> str | None:
+def _to_iso_time(seconds: int) -> str | None:
     try:
-        return iso(datetime.fromtimestamp(seconds, UTC)) if seconds else None
+        return to_iso_time(datetime.fromtimestamp(seconds, UTC)) if seconds else None
     except (ValueError, OverflowError, OSError):
         return None

@@ -15,20 +15,20 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from turnlog.store.index.words import folded, joined, parts, spaced
-from turnlog.store.search.syntax import Term
+from turnlog.store.index.words import fold_word, split_identifier, to_index_words, to_query_text
+from turnlog.store.search.syntax import QueryTerm
 
-MOST = 600
+MAX_IDENTIFIERS_PER_WORD = 600
 """So many identifiers are looked for with one word."""
-_TOGETHER = 2400
+_MAX_IDENTIFIERS_PER_QUERY = 2400
 """So many with all words of a query."""
-_LEAST = 30
-_LOOKED_AT = 4000
+_MIN_IDENTIFIERS_PER_WORD = 30
+_MAX_IDENTIFIERS_READ = 4000
 """So many that hold all parts of a name, to find those in which they stand together."""
-_WORD = re.compile(r"[^\W_]+")
+_WORD_PATTERN = re.compile(r"[^\W_]+")
 
 
-class Owners(NamedTuple):
+class IdentifierOwners(NamedTuple):
     """The identifiers with a part, as the index knows them."""
 
     words: list[str]
@@ -36,53 +36,59 @@ class Owners(NamedTuple):
     """Whether there are more of them."""
 
 
-class Identifiers:
+class IdentifierLookup:
     """Tells, for the words of one query, in which identifiers they stand."""
 
-    def __init__(self, db: apsw.Connection, terms: Sequence[Term]) -> None:
+    def __init__(self, db: apsw.Connection, terms: Sequence[QueryTerm]) -> None:
         self._db = db
         self._terms = terms
-        self._share = max(_LEAST, min(MOST, _TOGETHER // max(1, len(terms))))
-        self._known: dict[Term, Owners] = {}
+        self._share = max(
+            _MIN_IDENTIFIERS_PER_WORD, min(MAX_IDENTIFIERS_PER_WORD, _MAX_IDENTIFIERS_PER_QUERY // max(1, len(terms)))
+        )
+        self._known: dict[QueryTerm, IdentifierOwners] = {}
 
-    def having(self, given: Term) -> Owners:
+    def find_owners(self, given: QueryTerm) -> IdentifierOwners:
         """The identifiers that a word, or a name of several, is a part of: `user_name` of `getUserName`."""
         if given not in self._known:
-            self._known[given] = self._found(given)
+            self._known[given] = self._read_owners(given)
         return self._known[given]
 
-    def _found(self, given: Term) -> Owners:
-        pieces = _pieces(given)
+    def _read_owners(self, given: QueryTerm) -> IdentifierOwners:
+        pieces = _split_term(given)
         whole = "".join(pieces)
-        most = self._share if len(pieces) == 1 else _LOOKED_AT
-        wanted = _together([given])
-        names = self._names(wanted, "DESC", most + 1)
+        most = self._share if len(pieces) == 1 else _MAX_IDENTIFIERS_READ
+        wanted = _build_match_expression([given])
+        names = self._select_names(wanted, "DESC", most + 1)
         is_cut = len(names) > most
         if is_cut:
-            names = self._ends(wanted, most)
-        words = [word for word in _words(names) if whole in word]
+            names = self._list_first_and_last(wanted, most)
+        words = [word for word in _list_index_words(names) if whole in word]
         if is_cut or len(words) > self._share:
-            return Owners(self._chosen(words, whole), True)
-        return Owners(words, False)
+            return IdentifierOwners(self._choose_words(words, whole), True)
+        return IdentifierOwners(words, False)
 
-    def _chosen(self, words: list[str], whole: str) -> list[str]:
+    def _choose_words(self, words: list[str], whole: str) -> list[str]:
         """As many as may be: some with all words of the query, some that were seen first, some last."""
-        first = [word for word in self._meant if whole in word]
+        first = [word for word in self._full_matches if whole in word]
         rest = self._share - len(first)
         half = rest // 2 if len(words) > rest else len(words)
         return list(dict.fromkeys([*first, *words[:half], *words[len(words) - half :]]))
 
     @cached_property
-    def _meant(self) -> list[str]:
+    def _full_matches(self) -> list[str]:
         """Identifiers that hold all words of the query."""
-        return _words(self._ends(_together(self._terms), self._share // 2)) if len(self._terms) > 1 else []
+        return (
+            _list_index_words(self._list_first_and_last(_build_match_expression(self._terms), self._share // 2))
+            if len(self._terms) > 1
+            else []
+        )
 
-    def _ends(self, wanted: str, most: int) -> list[str]:
+    def _list_first_and_last(self, wanted: str, most: int) -> list[str]:
         """Of the identifiers that fit, those that were seen first and last."""
-        first, last = (self._names(wanted, order, most // 2) for order in ("ASC", "DESC"))
+        first, last = (self._select_names(wanted, order, most // 2) for order in ("ASC", "DESC"))
         return first + last
 
-    def _names(self, wanted: str, order: str, most: int) -> list[str]:
+    def _select_names(self, wanted: str, order: str, most: int) -> list[str]:
         query = (
             "SELECT name FROM identifier WHERE id IN"
             f" (SELECT rowid FROM hump WHERE hump MATCH ? ORDER BY rowid {order} LIMIT ?) ORDER BY id"
@@ -91,18 +97,22 @@ class Identifiers:
         return [name for (name,) in found]
 
 
-def _words(names: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(word for name in names for word in joined(name)))
+def _list_index_words(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(word for name in names for word in to_index_words(name)))
 
 
-def _pieces(given: Term) -> list[str]:
-    return [piece for word in _WORD.findall(spaced(given.text)) for piece in parts(word) or [folded(word)]]
+def _split_term(given: QueryTerm) -> list[str]:
+    return [
+        piece
+        for word in _WORD_PATTERN.findall(to_query_text(given.text))
+        for piece in split_identifier(word) or [fold_word(word)]
+    ]
 
 
-def _together(terms: Iterable[Term]) -> str:
+def _build_match_expression(terms: Iterable[QueryTerm]) -> str:
     """An expression for identifiers that hold the parts of all terms."""
     found = []
     for term in terms:
-        quoted = [f'"{piece}"' for piece in _pieces(term)]
+        quoted = [f'"{piece}"' for piece in _split_term(term)]
         found += [*quoted[:-1], quoted[-1] + (" *" if term.is_prefix else "")]
     return " AND ".join(dict.fromkeys(found))

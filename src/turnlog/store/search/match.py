@@ -8,32 +8,42 @@ from typing import NamedTuple
 
 import apsw
 
-from turnlog.session.texts.texts import KINDS
-from turnlog.store.index.facets import MARK, facet
-from turnlog.store.index.words import parts, spaced
-from turnlog.store.scope import Fits, named, projects, sessions
-from turnlog.store.search.dates import FORMS, cover, parse_time
-from turnlog.store.search.identifiers import Identifiers
-from turnlog.store.search.query import Query
-from turnlog.store.search.syntax import All, Either, Filter, Node, Not, QueryError, Term, Value, wanted
+from turnlog.session.texts.texts import TEXT_KINDS
+from turnlog.store.index.facets import FACET_MARK, build_facet
+from turnlog.store.index.words import split_identifier, to_query_text
+from turnlog.store.scope import ScopeMatch, match_names, match_projects, match_sessions
+from turnlog.store.search.dates import TIME_FORMS, list_day_facets, parse_time
+from turnlog.store.search.identifiers import IdentifierLookup
+from turnlog.store.search.query import SearchQuery
+from turnlog.store.search.syntax import (
+    AllNode,
+    EitherNode,
+    FilterValue,
+    NotNode,
+    QueryError,
+    QueryFilter,
+    QueryNode,
+    QueryTerm,
+    iter_wanted_terms,
+)
 from turnlog.store.search.tokens import has_words
 
-ROLES = {
+KINDS_BY_ROLE = {
     "user": ("prompt",),
     "assistant": ("answer", "thinking", "call"),
     "tool": ("result",),
-    "system": tuple(kind for kind in KINDS if kind not in ("prompt", "answer", "thinking", "call", "result")),
+    "system": tuple(kind for kind in TEXT_KINDS if kind not in ("prompt", "answer", "thinking", "call", "result")),
 }
 """Which kinds of texts come from whom."""
-_PLACE = {kind: place for place, kind in enumerate(KINDS)}
-_WORD = re.compile(r"[^\W_]+")
-_MOST = 400
+_KIND_NUMBERS = {kind: place for place, kind in enumerate(TEXT_KINDS)}
+_WORD_PATTERN = re.compile(r"[^\W_]+")
+_MAX_FITTING_IDS = 400
 """More sessions, or projects, make an expression that is slower than whatever it filters."""
-_YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
-_TIMES = ("after", "before")
+_YES_WORDS, _NO_WORDS = ("yes", "true", "1"), ("no", "false", "0")
+_TIME_FILTERS = ("after", "before")
 
 
-class Wide(NamedTuple):
+class WideMatch(NamedTuple):
     """What else to ask the index for."""
 
     expression: str | None = None
@@ -44,231 +54,247 @@ class Wide(NamedTuple):
     """Words that are a part of more identifiers than are looked for."""
 
 
-class Plan(NamedTuple):
+class SearchPlan(NamedTuple):
     """What to ask the index for."""
 
     expression: str
     after: int | None = None
     """The texts' time in seconds since 1970; the expression keeps to whole days."""
     before: int | None = None
-    terms: tuple[Term, ...] = ()
+    terms: tuple[QueryTerm, ...] = ()
     """What to show in the texts that are found."""
-    wide: Callable[[], Wide] = Wide
+    wide: Callable[[], WideMatch] = WideMatch
     """Where that finds little; it costs as much as finding, so it is made when it is wanted."""
 
-    def holds(self, time: int) -> bool:
+    def is_in_time_bounds(self, time: int) -> bool:
         """Whether a time is within the bounds."""
         return (self.after is None or time >= self.after) and (self.before is None or 0 < time < self.before)
 
 
-def plan(db: apsw.Connection, query: Query) -> Plan:
+def plan_search(db: apsw.Connection, query: SearchQuery) -> SearchPlan:
     """Find out what the filters of a query mean in an index, and put everything into an expression."""
-    maker = _Maker(db, query)
-    return maker.plan()
+    maker = _PlanMaker(db, query)
+    return maker.make_plan()
 
 
-class _Maker:
-    def __init__(self, db: apsw.Connection, query: Query) -> None:
+class _PlanMaker:
+    def __init__(self, db: apsw.Connection, query: SearchQuery) -> None:
         self.db = db
         self.query = query
         self.after: int | None = None
         self.before: int | None = None
         self.is_wide = False
-        self.identifiers = Identifiers(db, query.terms)
+        self.identifiers = IdentifierLookup(db, query.terms)
         self.cut: dict[str, None] = {}
 
-    def plan(self) -> Plan:
-        rest = [item for item in self.query.root.items if not self._is_bound(item)]
-        days = self._days()
-        looked_for = [item for item in rest if any(isinstance(node, Term) for node in wanted(item))]
+    def make_plan(self) -> SearchPlan:
+        rest = [item for item in self.query.root.items if not self._is_time_bound(item)]
+        days = self._build_days()
+        looked_for = [item for item in rest if any(isinstance(node, QueryTerm) for node in iter_wanted_terms(item))]
         limits = [item for item in rest if item not in looked_for]
-        expression = self._all(rest, days)
+        expression = self._match_all(rest, days)
 
-        def wide() -> Wide:
+        def wide() -> WideMatch:
             self.is_wide = True
-            wider = self._all(rest, days)
-            pieces = [self._all([item, *limits], days) for item in looked_for] if len(looked_for) > 1 else []
-            return Wide(wider if wider != expression else None, tuple(pieces), tuple(self.cut))
+            wider = self._match_all(rest, days)
+            pieces = [self._match_all([item, *limits], days) for item in looked_for] if len(looked_for) > 1 else []
+            return WideMatch(wider if wider != expression else None, tuple(pieces), tuple(self.cut))
 
-        return Plan(expression, self.after, self.before, (*self.query.terms, *self._paths()), wide)
+        return SearchPlan(expression, self.after, self.before, (*self.query.terms, *self._list_path_terms()), wide)
 
-    def _is_bound(self, item: Node) -> bool:
+    def _is_time_bound(self, item: QueryNode) -> bool:
         """Take a bound of the time out of the tree: it is checked to the second."""
-        is_negated = isinstance(item, Not)
-        found = item.item if isinstance(item, Not) else item
-        if not isinstance(found, Filter) or found.name not in _TIMES:
+        is_negated = isinstance(item, NotNode)
+        found = item.item if isinstance(item, NotNode) else item
+        if not isinstance(found, QueryFilter) or found.name not in _TIME_FILTERS:
             return False
-        time = self._time(found)
+        time = self._parse_bound(found)
         if (found.name == "after") != is_negated:
             self.after = time if self.after is None else max(time, self.after)
         else:
             self.before = time if self.before is None else min(time, self.before)
         return True
 
-    def _time(self, given: Filter) -> int:
+    def _parse_bound(self, given: QueryFilter) -> int:
         if len(given.values) > 1:
-            raise self._error(f"{given.name}: takes one time", given.values[1])
+            raise self._build_error(f"{given.name}: takes one time", given.values[1])
         time = parse_time(given.values[0].text)
         if time is None:
-            raise self._error(f"no time that is understood; such are {FORMS}", given.values[0])
+            raise self._build_error(f"no time that is understood; such are {TIME_FORMS}", given.values[0])
         return time
 
-    def _days(self) -> str | None:
+    def _build_days(self) -> str | None:
         if self.after is None and self.before is None:
             return None
-        return _either(map(quoted, cover(self.after, self.before) or [f"{MARK}never"]))
+        return _join_alternatives(
+            map(quote_fts_string, list_day_facets(self.after, self.before) or [f"{FACET_MARK}never"])
+        )
 
-    def _all(self, items: Iterable[Node], days: str | None = None) -> str:
+    def _match_all(self, items: Iterable[QueryNode], days: str | None = None) -> str:
         """An expression for things that must be there together."""
-        items = [_turned(item) for item in items]
-        needed = [self._expression(item) for item in items if not isinstance(item, Not)] + ([days] if days else [])
-        absent = [self._absent(item.item) for item in items if isinstance(item, Not)]
-        found = " AND ".join(needed) or EVERYTHING
-        return f"(({found}) NOT {_either(absent)})" if absent else f"({found})"
+        items = [_turn_negation(item) for item in items]
+        needed = [self._build_expression(item) for item in items if not isinstance(item, NotNode)] + (
+            [days] if days else []
+        )
+        absent = [self._match_absent(item.item) for item in items if isinstance(item, NotNode)]
+        found = " AND ".join(needed) or MATCH_EVERYTHING
+        return f"(({found}) NOT {_join_alternatives(absent)})" if absent else f"({found})"
 
-    def _absent(self, node: Node) -> str:
+    def _match_absent(self, node: QueryNode) -> str:
         """What must not be there: a word as it is typed, not every identifier that it is a part of."""
         is_wide, self.is_wide = self.is_wide, False
-        found = self._expression(node)
+        found = self._build_expression(node)
         self.is_wide = is_wide
         return found
 
-    def _expression(self, node: Node) -> str:
+    def _build_expression(self, node: QueryNode) -> str:
         match node:
-            case Term():
-                return _either([term(node), *map(quoted, self._owners(node))])
-            case Filter():
-                return _either(self._value(node, value) for value in node.values)
-            case Not():
-                return f"({EVERYTHING} NOT {self._absent(node.item)})"
-            case All():
-                return self._all(node.items)
-            case Either():
-                return _either(self._expression(item) for item in node.items)
+            case QueryTerm():
+                return _join_alternatives(
+                    [build_term_expression(node), *map(quote_fts_string, self._list_owners(node))]
+                )
+            case QueryFilter():
+                return _join_alternatives(self._match_value(node, value) for value in node.values)
+            case NotNode():
+                return f"({MATCH_EVERYTHING} NOT {self._match_absent(node.item)})"
+            case AllNode():
+                return self._match_all(node.items)
+            case EitherNode():
+                return _join_alternatives(self._build_expression(item) for item in node.items)
 
-    def _owners(self, given: Term) -> list[str]:
+    def _list_owners(self, given: QueryTerm) -> list[str]:
         """The identifiers that a term is a part of, where these are wanted."""
         if not self.is_wide:
             return []
-        found = self.identifiers.having(given)
+        found = self.identifiers.find_owners(given)
         if found.is_cut:
             self.cut[given.text] = None
         return found.words
 
-    def _value(self, given: Filter, value: Value) -> str:
+    def _match_value(self, given: QueryFilter, value: FilterValue) -> str:
         match given.name:
             case "kind":
-                return quoted(facet("k", _PLACE[self._choice(value, KINDS)]))
+                return quote_fts_string(build_facet("k", _KIND_NUMBERS[self._choose_word(value, TEXT_KINDS)]))
             case "role":
-                return _kinds(ROLES[self._choice(value, ROLES)])
+                return _match_kinds(KINDS_BY_ROLE[self._choose_word(value, KINDS_BY_ROLE)])
             case "error":
-                failed = quoted(facet("e"))
-                return failed if self._choice(value, _YES + _NO) in _YES else f"({EVERYTHING} NOT {failed})"
+                failed = quote_fts_string(build_facet("e"))
+                return (
+                    failed
+                    if self._choose_word(value, _YES_WORDS + _NO_WORDS) in _YES_WORDS
+                    else f"({MATCH_EVERYTHING} NOT {failed})"
+                )
             case "file":
-                return self._file(value)
+                return self._match_file(value)
             case "tool" | "model" as kind:
-                return self._fitting(kind[0], kind, value, lambda text: named(self.db, kind, text))
+                return self._match_fitting(kind[0], kind, value, lambda text: match_names(self.db, kind, text))
             case "project":
-                return self._fitting("p", "project", value, lambda text: projects(self.db, text))
+                return self._match_fitting("p", "project", value, lambda text: match_projects(self.db, text))
             case "session":
-                return self._fitting("s", "session", value, lambda text: sessions(self.db, text))
+                return self._match_fitting("s", "session", value, lambda text: match_sessions(self.db, text))
         # Inside of OR and NOT whole days (UTC) must do.
-        time = self._time(given)
-        span = cover(time, None) if given.name == "after" else cover(None, time)
-        return _either(map(quoted, span or [f"{MARK}never"]))
+        time = self._parse_bound(given)
+        span = list_day_facets(time, None) if given.name == "after" else list_day_facets(None, time)
+        return _join_alternatives(map(quote_fts_string, span or [f"{FACET_MARK}never"]))
 
-    def _choice(self, value: Value, choices: Iterable[str]) -> str:
+    def _choose_word(self, value: FilterValue, choices: Iterable[str]) -> str:
         """A value that must be one of a few words; the plural will do."""
         word, known = value.text.lower(), list(choices)
         for form in (word, word.removesuffix("s")):
             if form in known:
                 return form
-        shown = ", ".join(known[:2] if known == [*_YES, *_NO] else known)
-        raise self._error(f"not one of {'yes, no' if known == [*_YES, *_NO] else shown}", value)
+        shown = ", ".join(known[:2] if known == [*_YES_WORDS, *_NO_WORDS] else known)
+        raise self._build_error(f"not one of {'yes, no' if known == [*_YES_WORDS, *_NO_WORDS] else shown}", value)
 
-    def _fitting(self, letter: str, kind: str, value: Value, find: Callable[[str], Fits]) -> str:
+    def _match_fitting(self, letter: str, kind: str, value: FilterValue, find: Callable[[str], ScopeMatch]) -> str:
         found = find(value.text)
         if not found.ids:
             closest = f"; the closest: {', '.join(found.closest)}" if found.closest else ""
-            raise self._error(f"no {kind} fits {value.text!r}{closest}", value)
-        if len(found.ids) > _MOST:
-            raise self._error(f"{len(found.ids):,} {kind}s fit; say more of it", value)
-        return _either(quoted(facet(letter, number)) for number in found.ids)
+            raise self._build_error(f"no {kind} fits {value.text!r}{closest}", value)
+        if len(found.ids) > _MAX_FITTING_IDS:
+            raise self._build_error(f"{len(found.ids):,} {kind}s fit; say more of it", value)
+        return _join_alternatives(quote_fts_string(build_facet(letter, number)) for number in found.ids)
 
-    def _file(self, value: Value) -> str:
+    def _match_file(self, value: FilterValue) -> str:
         """Pieces of a path between stars, each a phrase; a star behind a letter makes a prefix."""
         pieces = [piece for piece in value.text.split("*") if has_words(piece)]
         if not pieces:
-            raise self._error("neither letter nor digit in it", value)
+            raise self._build_error("neither letter nor digit in it", value)
         last = len(pieces) - 1 if value.text.endswith("*") and value.text.rstrip("*")[-1:].isalnum() else None
-        found = (_phrases([piece, spaced(piece)], number == last) for number, piece in enumerate(pieces))
+        found = (_build_phrases([piece, to_query_text(piece)], number == last) for number, piece in enumerate(pieces))
         return f"(paths : ({' AND '.join(found)}))"
 
-    def _paths(self) -> list[Term]:
-        files = (node for node in wanted(self.query.root) if isinstance(node, Filter) and node.name == "file")
-        return [Term(value.text, value.at, is_phrase=True) for node in files for value in node.values]
+    def _list_path_terms(self) -> list[QueryTerm]:
+        files = (
+            node for node in iter_wanted_terms(self.query.root) if isinstance(node, QueryFilter) and node.name == "file"
+        )
+        return [QueryTerm(value.text, value.at, is_phrase=True) for node in files for value in node.values]
 
-    def _error(self, reason: str, value: Value) -> QueryError:
+    def _build_error(self, reason: str, value: FilterValue) -> QueryError:
         return QueryError(reason, self.query.text, value.at)
 
 
-def _turned(item: Node) -> Node:
+def _turn_negation(item: QueryNode) -> QueryNode:
     """`error:no` as the absence of errors, which costs less than the presence of everything else."""
-    if isinstance(item, Filter) and item.name == "error" and [value.text.lower() for value in item.values] == ["no"]:
-        return Not(Filter("error", (Value("yes", item.at),), item.at))
+    if (
+        isinstance(item, QueryFilter)
+        and item.name == "error"
+        and [value.text.lower() for value in item.values] == ["no"]
+    ):
+        return NotNode(QueryFilter("error", (FilterValue("yes", item.at),), item.at))
     return item
 
 
-def term(given: Term) -> str:
+def build_term_expression(given: QueryTerm) -> str:
     """An identifier as it is typed, or by its parts; a phrase, and what has signs in it, as typed."""
-    variants = [spaced(given.text)]
-    words = _WORD.findall(variants[0])
+    variants = [to_query_text(given.text)]
+    words = _WORD_PATTERN.findall(variants[0])
     if not given.is_phrase and len(words) == 1 and words[0].isascii():
-        variants.append(" ".join(parts(words[0])))
-    return _phrases(variants, given.is_prefix)
+        variants.append(" ".join(split_identifier(words[0])))
+    return _build_phrases(variants, given.is_prefix)
 
 
-def _phrases(variants: Iterable[str], is_prefix: bool) -> str:
-    unlike = {" ".join(_WORD.findall(text)).lower(): text for text in reversed([*variants])}
-    return _either(_starred(text, is_prefix) for text in reversed(unlike.values()))
+def _build_phrases(variants: Iterable[str], is_prefix: bool) -> str:
+    unlike = {" ".join(_WORD_PATTERN.findall(text)).lower(): text for text in reversed([*variants])}
+    return _join_alternatives(_quote_prefix(text, is_prefix) for text in reversed(unlike.values()))
 
 
-def _starred(text: str, is_prefix: bool) -> str:
-    return quoted(text) + (" *" if is_prefix else "")
+def _quote_prefix(text: str, is_prefix: bool) -> str:
+    return quote_fts_string(text) + (" *" if is_prefix else "")
 
 
-def quoted(text: str) -> str:
+def quote_fts_string(text: str) -> str:
     """A string of FTS5."""
     return '"' + text.replace('"', '""') + '"'
 
 
-def _either(found: Iterable[str]) -> str:
+def _join_alternatives(found: Iterable[str]) -> str:
     found = list(dict.fromkeys(found))
     return found[0] if len(found) == 1 else f"({' OR '.join(found)})"
 
 
-def _kinds(kinds: Iterable[str]) -> str:
-    return _either(quoted(facet("k", _PLACE[kind])) for kind in kinds)
+def _match_kinds(kinds: Iterable[str]) -> str:
+    return _join_alternatives(quote_fts_string(build_facet("k", _KIND_NUMBERS[kind])) for kind in kinds)
 
 
-EVERYTHING = _kinds(KINDS)
+MATCH_EVERYTHING = _match_kinds(TEXT_KINDS)
 """What every text fits."""
 
 
-def of_kinds(expression: str, kinds: Iterable[str]) -> str:
+def restrict_to_kinds(expression: str, kinds: Iterable[str]) -> str:
     """An expression, for texts of some kinds alone."""
-    return f"({expression} AND {_kinds(kinds)})"
+    return f"({expression} AND {_match_kinds(kinds)})"
 
 
-def outside(expression: str, sessions: Iterable[int]) -> str:
+def exclude_sessions(expression: str, sessions: Iterable[int]) -> str:
     """An expression, for texts of other sessions than some."""
-    return f"({expression} NOT {_sessions(sessions)})"
+    return f"({expression} NOT {_match_sessions(sessions)})"
 
 
-def within(expression: str, sessions: Iterable[int]) -> str:
+def restrict_to_sessions(expression: str, sessions: Iterable[int]) -> str:
     """An expression, for texts of some sessions alone."""
-    return f"({expression} AND {_sessions(sessions)})"
+    return f"({expression} AND {_match_sessions(sessions)})"
 
 
-def _sessions(numbers: Iterable[int]) -> str:
-    return _either(quoted(facet("s", number)) for number in numbers)
+def _match_sessions(numbers: Iterable[int]) -> str:
+    return _join_alternatives(quote_fts_string(build_facet("s", number)) for number in numbers)

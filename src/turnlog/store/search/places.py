@@ -10,10 +10,10 @@ from typing import Any
 import apsw
 from msgspec import Struct
 
-_SEPARATOR = re.compile(r"[/\\]")
+_PATH_SEPARATOR = re.compile(r"[/\\]")
 
 
-class Session(Struct):
+class SearchedSession(Struct):
     """A session, as far as its files tell."""
 
     uuid: str
@@ -34,10 +34,10 @@ class Session(Struct):
     @property
     def project_name(self) -> str:
         """The name of the folder in which it began."""
-        return _SEPARATOR.split((self.cwd or self.folder).rstrip("/\\"))[-1]
+        return _PATH_SEPARATOR.split((self.cwd or self.folder).rstrip("/\\"))[-1]
 
 
-def known_sessions(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, Session]:
+def load_searched_sessions(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, SearchedSession]:
     """The sessions with some numbers."""
     rows: list[Any] = db.execute(
         "SELECT session.id, uuid, text, file.id, path, file.kind, agent, gone, cwd, started, ended, title"
@@ -45,9 +45,9 @@ def known_sessions(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, Ses
         " JOIN file ON file.session = session.id WHERE session.id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(numbers)),),
     ).fetchall()
-    found: dict[int, Session] = {}
+    found: dict[int, SearchedSession] = {}
     for number, uuid, folder, file, path, kind, agent, gone, cwd, started, ended, title in rows:
-        session = found.setdefault(number, Session(uuid, folder))
+        session = found.setdefault(number, SearchedSession(uuid, folder))
         session.paths[file] = path
         if agent is not None:
             session.agents[file] = agent

@@ -15,113 +15,121 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnlog.store.search.syntax import All, Either, Node, Not, QueryError, Term, wanted
-from turnlog.store.search.tokens import OPERATORS, Lexer, Token
+from turnlog.store.search.syntax import (
+    AllNode,
+    EitherNode,
+    NotNode,
+    QueryError,
+    QueryNode,
+    QueryTerm,
+    iter_wanted_terms,
+)
+from turnlog.store.search.tokens import QUERY_OPERATORS, QueryLexer, QueryToken
 
-_MOST_TERMS = 64
-_DEEPEST = 40
+_MAX_TERMS = 64
+_MAX_NESTING = 40
 
 
-class Query(NamedTuple):
+class SearchQuery(NamedTuple):
     """A query, understood."""
 
     text: str
-    root: All
+    root: AllNode
     ignored: tuple[str, ...] = ()
     """What stands in it and has neither letter nor digit."""
 
     @property
-    def terms(self) -> list[Term]:
+    def terms(self) -> list[QueryTerm]:
         """The words and phrases that are looked for, in order; not those that must be absent."""
-        return [node for node in wanted(self.root) if isinstance(node, Term)]
+        return [node for node in iter_wanted_terms(self.root) if isinstance(node, QueryTerm)]
 
 
-def parse(text: str) -> Query:
+def parse_query(text: str) -> SearchQuery:
     """Understand a query; raises QueryError."""
-    parser = _Parser(text)
-    root = parser.whole()
-    return Query(text, root, tuple(parser.ignored))
+    parser = _QueryParser(text)
+    root = parser.parse_whole()
+    return SearchQuery(text, root, tuple(parser.ignored))
 
 
-class _Parser:
+class _QueryParser:
     """Makes a tree of tokens."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.ignored: list[str] = []
-        self.tokens = list(self._meaningful(Lexer(text).tokens()))
+        self.tokens = list(self._drop_ignored(QueryLexer(text).iter_tokens()))
         self.at = 0
 
-    def _meaningful(self, tokens: Iterator[Token]) -> Iterator[Token]:
+    def _drop_ignored(self, tokens: Iterator[QueryToken]) -> Iterator[QueryToken]:
         for token in tokens:
             if token.kind == "ignored":
                 self.ignored.append(token.text)
             else:
                 yield token
 
-    def whole(self) -> All:
+    def parse_whole(self) -> AllNode:
         """The tree of the whole query."""
-        if sum(token.node is not None for token in self.tokens) > _MOST_TERMS:
-            raise QueryError(f"more than {_MOST_TERMS} words and filters", self.text, self.tokens[_MOST_TERMS].at)
+        if sum(token.node is not None for token in self.tokens) > _MAX_TERMS:
+            raise QueryError(f"more than {_MAX_TERMS} words and filters", self.text, self.tokens[_MAX_TERMS].at)
         if len(self.tokens) == 1:
-            raise QueryError(self._nothing(), self.text, 0)
-        root = self._any(0)
-        if self._peek.kind != "end":
-            raise QueryError("this parenthesis was never opened", self.text, self._peek.at)
-        return root if isinstance(root, All) else All((root,))
+            raise QueryError(self._explain_empty(), self.text, 0)
+        root = self._parse_either(0)
+        if self._current_token.kind != "end":
+            raise QueryError("this parenthesis was never opened", self.text, self._current_token.at)
+        return root if isinstance(root, AllNode) else AllNode((root,))
 
-    def _nothing(self) -> str:
+    def _explain_empty(self) -> str:
         if self.ignored:
             return "neither letter nor digit in it; --substring finds signs"
         return "an empty query"
 
     @property
-    def _peek(self) -> Token:
+    def _current_token(self) -> QueryToken:
         return self.tokens[self.at]
 
-    def _any(self, depth: int) -> Node:
-        items = [self._all(depth)]
-        while self._peek.kind == "OR":
+    def _parse_either(self, depth: int) -> QueryNode:
+        items = [self._parse_all(depth)]
+        while self._current_token.kind == "OR":
             self.at += 1
-            items.append(self._all(depth))
-        return items[0] if len(items) == 1 else Either(tuple(items))
+            items.append(self._parse_all(depth))
+        return items[0] if len(items) == 1 else EitherNode(tuple(items))
 
-    def _all(self, depth: int) -> Node:
-        items = [self._one(depth)]
+    def _parse_all(self, depth: int) -> QueryNode:
+        items = [self._parse_one(depth)]
         while True:
-            if self._peek.kind == "AND":
+            if self._current_token.kind == "AND":
                 self.at += 1
-            elif self._peek.kind in ("OR", ")", "end"):
-                return items[0] if len(items) == 1 else All(tuple(items))
-            items.append(self._one(depth))
+            elif self._current_token.kind in ("OR", ")", "end"):
+                return items[0] if len(items) == 1 else AllNode(tuple(items))
+            items.append(self._parse_one(depth))
 
-    def _one(self, depth: int) -> Node:
-        token = self._peek
-        if depth > _DEEPEST:
+    def _parse_one(self, depth: int) -> QueryNode:
+        token = self._current_token
+        if depth > _MAX_NESTING:
             raise QueryError("nested too deep", self.text, token.at)
         if token.node is not None:
             self.at += 1
             return token.node
         if token.kind in ("NOT", "-"):
             self.at += 1
-            item = self._one(depth + 1)
-            return item.item if isinstance(item, Not) else Not(item)
+            item = self._parse_one(depth + 1)
+            return item.item if isinstance(item, NotNode) else NotNode(item)
         if token.kind == "(":
-            return self._group(token, depth)
-        raise self._missing(token)
+            return self._parse_group(token, depth)
+        raise self._build_missing_error(token)
 
-    def _group(self, opened: Token, depth: int) -> Node:
+    def _parse_group(self, opened: QueryToken, depth: int) -> QueryNode:
         self.at += 1
-        found = self._any(depth + 1)
-        if self._peek.kind != ")":
+        found = self._parse_either(depth + 1)
+        if self._current_token.kind != ")":
             raise QueryError("this parenthesis is never closed", self.text, opened.at)
         self.at += 1
         return found
 
-    def _missing(self, token: Token) -> QueryError:
+    def _build_missing_error(self, token: QueryToken) -> QueryError:
         """What to say where a word should stand and something else does."""
         before = self.tokens[self.at - 1] if self.at else None
-        if before is not None and before.kind in (*OPERATORS, "-"):
+        if before is not None and before.kind in (*QUERY_OPERATORS, "-"):
             return QueryError(f"something must follow this {before.text}", self.text, before.at)
         if token.kind in ("AND", "OR"):
             return QueryError(f"something must stand before this {token.text}", self.text, token.at)

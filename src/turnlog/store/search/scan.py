@@ -12,20 +12,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from turnlog.entries.spread import cores, spread
-from turnlog.session.texts.lines import lines
-from turnlog.session.texts.texts import Text, texts
-from turnlog.store.search.needle import Needle
-from turnlog.store.search.snippet import WIDTH, Snippet, around
+from turnlog.entries.spread import count_cores, spread_work
+from turnlog.session.texts.lines import read_text_lines
+from turnlog.session.texts.texts import SearchText, list_search_texts
+from turnlog.store.search.needle import SearchNeedle
+from turnlog.store.search.snippet import SNIPPET_CHARS, Snippet, build_snippet_around
 
-BLOCK = 8 << 20
-ROUND = 48 << 20
+SCAN_BLOCK_BYTES = 8 << 20
+ROUND_BYTES_PER_CORE = 48 << 20
 """So many bytes are read by each process between two looks at the clock."""
-KEPT = 40
+MAX_SIGHTINGS_PER_FILE = 40
 """Of so many texts of a file the place is remembered; the others are counted."""
 
 
-class Target(NamedTuple):
+class ScanTarget(NamedTuple):
     """A file to look through."""
 
     file: int
@@ -36,7 +36,7 @@ class Target(NamedTuple):
     is_gone: bool = False
 
 
-class Sighting(msgspec.Struct, array_like=True):
+class ScanSighting(msgspec.Struct, array_like=True):
     """A text with what was looked for."""
 
     file: int
@@ -45,21 +45,21 @@ class Sighting(msgspec.Struct, array_like=True):
     snippet: Snippet
 
 
-class Report(msgspec.Struct, array_like=True):
+class FileScanReport(msgspec.Struct, array_like=True):
     """What was found in one file."""
 
     file: int
     total: int = 0
     """Texts."""
-    sightings: list[Sighting] = []
+    sightings: list[ScanSighting] = []
     size: int = 0
     failure: str | None = None
 
 
-class Scanned(NamedTuple):
+class ScanResult(NamedTuple):
     """What a scan found."""
 
-    reports: list[Report]
+    reports: list[FileScanReport]
     """Of files with something in them, newest first."""
     files: int
     bytes: int
@@ -70,71 +70,75 @@ class Scanned(NamedTuple):
     failures: tuple[str, ...] = ()
 
 
-Source = Callable[[Target], Iterator[bytes]]
+ScanSource = Callable[[ScanTarget], Iterator[bytes]]
 """The bytes of a file, in pieces of any size; raises OSError."""
-Progress = Callable[[int, int], None]
+ScanProgress = Callable[[int, int], None]
 """Told how many bytes of how many are done."""
 
 
-def read(target: Target) -> Iterator[bytes]:
+def read_target(target: ScanTarget) -> Iterator[bytes]:
     """The bytes of a file that is there."""
     with open(target.path, "rb") as file:  # noqa: PTH123 - thousands of files
-        while data := file.read(BLOCK):
+        while data := file.read(SCAN_BLOCK_BYTES):
             yield data
 
 
-def scan(
-    needle: Needle,
-    targets: Sequence[Target],
-    source: Source = read,
-    kept: int = KEPT,
-    is_enough: Callable[[Sequence[Report]], bool] = lambda _: False,
-    progress: Progress = lambda done, total: None,  # noqa: ARG005
-) -> Scanned:
+def scan_files(
+    needle: SearchNeedle,
+    targets: Sequence[ScanTarget],
+    source: ScanSource = read_target,
+    kept: int = MAX_SIGHTINGS_PER_FILE,
+    is_enough: Callable[[Sequence[FileScanReport]], bool] = lambda _: False,
+    progress: ScanProgress = lambda done, total: None,  # noqa: ARG005
+) -> ScanResult:
     """Look through files, in the order given, until that is enough."""
-    work = _Work(needle, source, kept)
+    work = _ScanWork(needle, source, kept)
     start, total = time.perf_counter(), sum(target.size for target in targets)
     is_interrupted = False
     try:
-        for part in _rounds(targets):
-            work.round(part)
+        for part in _split_rounds(targets):
+            work.scan_round(part)
             progress(work.done, total)
             if is_enough(work.found):
                 break
     except KeyboardInterrupt:
         is_interrupted = True
     seconds, left = time.perf_counter() - start, len(targets) - work.files
-    return Scanned(work.found, work.files, work.done, seconds, left, is_interrupted, tuple(work.failures))
+    return ScanResult(work.found, work.files, work.done, seconds, left, is_interrupted, tuple(work.failures))
 
 
-class _Work:
+class _ScanWork:
     """A scan on its way."""
 
-    def __init__(self, needle: Needle, source: Source, kept: int) -> None:
+    def __init__(self, needle: SearchNeedle, source: ScanSource, kept: int) -> None:
         self.needle = needle
         self.source = source
         self.kept = kept
-        self.found: list[Report] = []
+        self.found: list[FileScanReport] = []
         self.failures: list[str] = []
         self.done = 0
         self.files = 0
 
-    def round(self, part: Sequence[Target]) -> None:
+    def scan_round(self, part: Sequence[ScanTarget]) -> None:
         """Look through some files at once."""
-        reports = [report for share in spread(self._look, list[Report], _shares(part)) for report in share]
+        reports = [
+            report
+            for share in spread_work(self._scan_share, list[FileScanReport], _split_shares(part))
+            for report in share
+        ]
         order = {target.file: place for place, target in enumerate(part)}
         self.found += sorted((report for report in reports if report.total), key=lambda report: order[report.file])
         self.failures += [report.failure for report in reports if report.failure]
         self.done += sum(report.size for report in reports)
         self.files += len(part)
 
-    def _look(self, share: Sequence[Target]) -> list[Report]:
-        return [look(self.needle, target, self.source, self.kept) for target in share]
+    def _scan_share(self, share: Sequence[ScanTarget]) -> list[FileScanReport]:
+        return [scan_file(self.needle, target, self.source, self.kept) for target in share]
 
 
-def _rounds(targets: Sequence[Target]) -> Iterator[list[Target]]:
-    most = ROUND * cores()
-    part, size = list[Target](), 0
+def _split_rounds(targets: Sequence[ScanTarget]) -> Iterator[list[ScanTarget]]:
+    most = ROUND_BYTES_PER_CORE * count_cores()
+    part, size = list[ScanTarget](), 0
     for target in targets:
         part.append(target)
         size += target.size
@@ -145,9 +149,9 @@ def _rounds(targets: Sequence[Target]) -> Iterator[list[Target]]:
         yield part
 
 
-def _shares(targets: Sequence[Target]) -> list[list[Target]]:
+def _split_shares(targets: Sequence[ScanTarget]) -> list[list[ScanTarget]]:
     """The files in as many heaps as there are cores, of about the same size."""
-    heaps: list[list[Target]] = [[] for _ in range(cores())]
+    heaps: list[list[ScanTarget]] = [[] for _ in range(count_cores())]
     sizes = [0] * len(heaps)
     for target in sorted(targets, key=lambda target: -target.size):
         smallest = sizes.index(min(sizes))
@@ -156,12 +160,14 @@ def _shares(targets: Sequence[Target]) -> list[list[Target]]:
     return [heap for heap in heaps if heap]
 
 
-def look(needle: Needle, target: Target, source: Source = read, kept: int = KEPT) -> Report:
+def scan_file(
+    needle: SearchNeedle, target: ScanTarget, source: ScanSource = read_target, kept: int = MAX_SIGHTINGS_PER_FILE
+) -> FileScanReport:
     """Look through one file."""
-    report = Report(target.file, sightings=[])
-    search = _plain if target.is_plain else _texts
+    report = FileScanReport(target.file, sightings=[])
+    search = _iter_plain_text if target.is_plain else _iter_line_texts
     try:
-        for data, offset in _whole_lines(source(target)):
+        for data, offset in _iter_whole_lines(source(target)):
             report.size += len(data)
             for place, text in search(needle, data, offset):
                 match = needle.pattern.search(text.words)
@@ -169,14 +175,14 @@ def look(needle: Needle, target: Target, source: Source = read, kept: int = KEPT
                     continue
                 report.total += 1
                 if len(report.sightings) < kept:
-                    shown = around(text.words, match.span(), WIDTH)
-                    report.sightings.append(Sighting(target.file, place, text.kind, shown))
+                    shown = build_snippet_around(text.words, match.span(), SNIPPET_CHARS)
+                    report.sightings.append(ScanSighting(target.file, place, text.kind, shown))
     except OSError as error:
         report.failure = f"{target.path}: {error.strerror or error}"
     return report
 
 
-def _whole_lines(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
+def _iter_whole_lines(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
     """The pieces of a file cut at line ends, and where each begins."""
     offset, rest = 0, list[bytes]()
     for data in pieces:
@@ -192,21 +198,21 @@ def _whole_lines(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
         yield b"".join(rest), offset
 
 
-def _plain(needle: Needle, data: bytes, offset: int) -> Iterator[tuple[int, Text]]:
+def _iter_plain_text(needle: SearchNeedle, data: bytes, offset: int) -> Iterator[tuple[int, SearchText]]:
     if not needle.raw or any(clue in data for clue in needle.raw):
-        yield offset, Text("result", data.decode("utf-8", "replace"))
+        yield offset, SearchText("result", data.decode("utf-8", "replace"))
 
 
-def _texts(needle: Needle, data: bytes, offset: int) -> Iterator[tuple[int, Text]]:
+def _iter_line_texts(needle: SearchNeedle, data: bytes, offset: int) -> Iterator[tuple[int, SearchText]]:
     """The texts of those lines of a block that hold a clue."""
-    for start, end in _candidates(needle.clues, data):
-        for placed in lines([data[start:end]], offset + start):
+    for start, end in _find_candidate_lines(needle.clues, data):
+        for placed in read_text_lines([data[start:end]], offset + start):
             if placed is not None:
-                for text in texts(placed):
+                for text in list_search_texts(placed):
                     yield placed.offset, text
 
 
-def _candidates(clues: Sequence[bytes], data: bytes) -> Iterator[tuple[int, int]]:
+def _find_candidate_lines(clues: Sequence[bytes], data: bytes) -> Iterator[tuple[int, int]]:
     """Where the lines are that hold one of the clues; all lines without clues."""
     at = 0
     ahead = {clue: data.find(clue) for clue in clues}

@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
-from turnlog.session.texts.texts import KINDS
-from turnlog.store.search.match import Plan, of_kinds, outside
-from turnlog.store.search.passages import Passages, Place, Read
-from turnlog.store.search.snippet import WIDTH, Finder, Snippet
-from turnlog.store.search.trashed import NOTHING, LeftOut, Trashed, left_out
+from turnlog.session.texts.texts import TEXT_KINDS
+from turnlog.store.search.match import SearchPlan, exclude_sessions, restrict_to_kinds
+from turnlog.store.search.passages import PassagePlace, PassageReader, Passages
+from turnlog.store.search.snippet import SNIPPET_CHARS, Snippet, TermFinder
+from turnlog.store.search.trashed import NOTHING_TRASHED, LeftOutHits, TrashedSessions, count_left_out
 
 if TYPE_CHECKING:
-    from turnlog.store.search.fallback import Loosened
+    from turnlog.store.search.fallback import LoosenedWord
 
-NEWEST = 500
+MAX_NEWEST_TEXTS = 500
 """So many texts of each table are looked at."""
-_APART = (("title", 100), ("prompt", 200))
+_EXTRA_KIND_LIMITS = (("title", 100), ("prompt", 200))
 """Kinds that are looked for by themselves where the newest texts are not all, and how many of them."""
-_MORE = 200
-_ROUNDS = 3
-_TOGETHER = 8000
+_MAX_FURTHER_TEXTS = 200
+_MAX_FURTHER_ROUNDS = 3
+_MAX_SINGLE_WORD_TEXTS = 8000
 """So many texts with single words are looked at, where no text has all of them."""
-_WEIGHT_OF = {
+_WEIGHT_BY_KIND = {
     "title": 8.0,
     "prompt": 5.0,
     "answer": 3.0,
@@ -46,16 +46,16 @@ _WEIGHT_OF = {
     "other": 0.5,
 }
 """What people mean when they search, by kind of text."""
-_WEIGHTS = tuple(_WEIGHT_OF[kind] for kind in KINDS)
-_HALF_LIFE = 45 * 86_400
-_KINDS = list(KINDS)
-_TABLES = ("said", "done")
+_KIND_WEIGHTS = tuple(_WEIGHT_BY_KIND[kind] for kind in TEXT_KINDS)
+_HALF_LIFE_SECONDS = 45 * 86_400
+_KIND_NAMES = list(TEXT_KINDS)
+_FULL_TEXT_TABLES = ("said", "done")
 
-Row = tuple[int, int, int, int, int]
+IndexTextRow = tuple[int, int, int, int, int]
 """Of the table `text`: id, file, offset, kind, time."""
 
 
-class Wish(NamedTuple):
+class SearchOptions(NamedTuple):
     """How much to give, and in which order."""
 
     limit: int = 20
@@ -66,11 +66,11 @@ class Wish(NamedTuple):
     """Newest first instead of the best first."""
     context: int = 0
     """How many texts before and after each hit."""
-    width: int = WIDTH
+    width: int = SNIPPET_CHARS
     """About how many characters of a text to show."""
 
 
-class Neighbour(NamedTuple):
+class HitNeighbour(NamedTuple):
     """A text beside a hit."""
 
     kind: str
@@ -78,7 +78,7 @@ class Neighbour(NamedTuple):
     snippet: Snippet | None
 
 
-class Hit(NamedTuple):
+class IndexHit(NamedTuple):
     """A text that fits."""
 
     id: int
@@ -89,11 +89,11 @@ class Hit(NamedTuple):
     """Seconds since 1970; 0: not known."""
     snippet: Snippet | None
     """None if the text can't be read any more."""
-    before: tuple[Neighbour, ...] = ()
-    after: tuple[Neighbour, ...] = ()
+    before: tuple[HitNeighbour, ...] = ()
+    after: tuple[HitNeighbour, ...] = ()
 
 
-class Group(NamedTuple):
+class HitGroup(NamedTuple):
     """The hits in one session."""
 
     session: int
@@ -102,16 +102,16 @@ class Group(NamedTuple):
     time: int
     """Of the newest one; of the session's end where they have none."""
     score: float
-    rows: list[tuple[float, Row]]
+    rows: list[tuple[float, IndexTextRow]]
     """All of them, with what each is worth."""
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[IndexHit, ...] = ()
     """Those to be shown."""
 
 
-class Found(NamedTuple):
+class SearchOutcome(NamedTuple):
     """What a search found."""
 
-    groups: list[Group]
+    groups: list[HitGroup]
     total: int
     """Texts that fit; at least so many if `is_bounded`."""
     sessions: int
@@ -123,28 +123,36 @@ class Found(NamedTuple):
     """Hits that are shown without their text: it is gone."""
     cut: tuple[str, ...] = ()
     """Words that are a part of more identifiers than were looked for."""
-    left_out: LeftOut = LeftOut()
+    left_out: LeftOutHits = LeftOutHits()
     """What lies in the trash."""
-    loosened: tuple[Loosened, ...] = ()
+    loosened: tuple[LoosenedWord, ...] = ()
     """The words that found nothing, and what was looked for in their place (`search.fallback`)."""
 
 
-def search(db: apsw.Connection, plan: Plan, wish: Wish, read: Read, trash: Trashed = NOTHING) -> Found:
+def search_index(
+    db: apsw.Connection,
+    plan: SearchPlan,
+    wish: SearchOptions,
+    read: PassageReader,
+    trash: TrashedSessions = NOTHING_TRASHED,
+) -> SearchOutcome:
     """Find the texts that fit a plan, but for those in the trash."""
-    engine = _Engine(db, plan, wish, read, trash.bound)
-    found = engine.found()
+    engine = _SearchEngine(db, plan, wish, read, trash.sql_bound)
+    found = engine.find_hits()
     if not trash.sessions:
         return found
-    return found._replace(left_out=left_out(db, trash, engine.widest, engine.times))
+    return found._replace(left_out=count_left_out(db, trash, engine.widest, engine.times))
 
 
-class _Engine:
-    def __init__(self, db: apsw.Connection, plan: Plan, wish: Wish, read: Read, bound: str) -> None:
+class _SearchEngine:
+    def __init__(
+        self, db: apsw.Connection, plan: SearchPlan, wish: SearchOptions, read: PassageReader, bound: str
+    ) -> None:
         self.db = db
         self.plan = plan
         self.wish = wish
         self.passages = Passages(db, read)
-        self.finder = Finder(plan.terms, wish.width)
+        self.finder = TermFinder(plan.terms, wish.width)
         self.is_bounded = False
         self.cut: tuple[str, ...] = ()
         self.widest = plan.expression
@@ -155,71 +163,81 @@ class _Engine:
         )
         self.bounds = self.times + bound
 
-    def found(self) -> Found:
+    def find_hits(self) -> SearchOutcome:
         # What a prefix costs, it costs before the first text is found.
-        rows = self._fitting(self.plan.expression, any(term.is_prefix for term in self.plan.terms))
+        rows = self._select_fitting(self.plan.expression, any(term.is_prefix for term in self.plan.terms))
         is_scattered = False
-        if self.wish.newest or len(self._sessions(rows)) < self.wish.limit:
-            rows, is_scattered = self._widened(rows)
+        if self.wish.newest or len(self._list_sessions(rows)) < self.wish.limit:
+            rows, is_scattered = self._widen_rows(rows)
         elif self.plan.terms:
             self.is_bounded = True
-        groups = self._groups(rows)
-        shown = [self._shown(group) for group in self._best(groups)]
+        groups = self._build_groups(rows)
+        shown = [self._add_shown_hits(group) for group in self._choose_best_groups(groups)]
         unread = sum(hit.snippet is None for group in shown for hit in group.hits)
         is_bounded = self.is_bounded or bool(self.cut)
-        return Found(shown, len(rows), len(groups), is_bounded, is_scattered, unread, self.cut)
+        return SearchOutcome(shown, len(rows), len(groups), is_bounded, is_scattered, unread, self.cut)
 
-    def _widened(self, rows: list[Row]) -> tuple[list[Row], bool]:
+    def _widen_rows(self, rows: list[IndexTextRow]) -> tuple[list[IndexTextRow], bool]:
         """What fits with what fits by parts of identifiers; where nothing does, what sessions have all of somewhere.
 
         The second value says whether it is the latter.
         """
         wide = self.plan.wide()
         self.widest = wide.expression or self.widest
-        if not rows and self._lacks_one(wide.pieces):
+        if not rows and self._lacks_piece(wide.pieces):
             return [], False
         if wide.expression:
             self.cut = wide.cut
-            rows = self._fitting(wide.expression, True, rows)
+            rows = self._select_fitting(wide.expression, True, rows)
         if rows or len(wide.pieces) < 2:
             return rows, False
-        found = self._scattered(wide.pieces)
+        found = self._select_scattered(wide.pieces)
         return found, bool(found)
 
-    def _fitting(self, expression: str, is_dear: bool, known: Sequence[Row] = ()) -> list[Row]:
+    def _select_fitting(self, expression: str, is_dear: bool, known: Sequence[IndexTextRow] = ()) -> list[IndexTextRow]:
         """The newest texts that fit, and those of more sessions if they are of few; behind those that are known.
 
         What is dear is asked for once, and for more.
         """
-        most = 3 * NEWEST if is_dear else NEWEST
-        said = self._newest("said", expression, most)
+        most = 3 * MAX_NEWEST_TEXTS if is_dear else MAX_NEWEST_TEXTS
+        said = self._select_newest("said", expression, most)
         rows = [*known, *said]
         if len(said) == most and not is_dear:
-            rows += [row for kind, most in _APART for row in self._newest("said", of_kinds(expression, [kind]), most)]
-            rows += self._further("said", expression, rows)
-        if self.wish.newest or len(self._sessions(rows)) < self.wish.limit:
-            done = self._newest("done", expression, NEWEST)
+            rows += [
+                row
+                for kind, most in _EXTRA_KIND_LIMITS
+                for row in self._select_newest("said", restrict_to_kinds(expression, [kind]), most)
+            ]
+            rows += self._select_further("said", expression, rows)
+        if self.wish.newest or len(self._list_sessions(rows)) < self.wish.limit:
+            done = self._select_newest("done", expression, MAX_NEWEST_TEXTS)
             rows += done
-            if len(done) == NEWEST:
-                rows += self._further("done", expression, rows, is_dear)
+            if len(done) == MAX_NEWEST_TEXTS:
+                rows += self._select_further("done", expression, rows, is_dear)
         else:
             self.is_bounded = True
         return list(dict.fromkeys(rows))
 
-    def _further(self, table: str, expression: str, rows: list[Row], is_dear: bool = False) -> list[Row]:
+    def _select_further(
+        self, table: str, expression: str, rows: list[IndexTextRow], is_dear: bool = False
+    ) -> list[IndexTextRow]:
         """Texts of other sessions, while there are fewer sessions than wished for."""
-        known, found = self._sessions(rows), list[Row]()
-        rounds = 1 if is_dear else _ROUNDS
+        known, found = self._list_sessions(rows), list[IndexTextRow]()
+        rounds = 1 if is_dear else _MAX_FURTHER_ROUNDS
         for _ in range(rounds):
-            most = _MORE * _ROUNDS // rounds
-            more = self._newest(table, outside(expression, known), most) if len(known) < self.wish.limit else []
+            most = _MAX_FURTHER_TEXTS * _MAX_FURTHER_ROUNDS // rounds
+            more = (
+                self._select_newest(table, exclude_sessions(expression, known), most)
+                if len(known) < self.wish.limit
+                else []
+            )
             if not more:
                 break
             found += more
-            known |= self._sessions(more)
+            known |= self._list_sessions(more)
         return found
 
-    def _newest(self, table: str, expression: str, most: int) -> list[Row]:
+    def _select_newest(self, table: str, expression: str, most: int) -> list[IndexTextRow]:
         found: list[Any] = self.db.execute(
             f"SELECT text.id, file, offset, kind, time FROM {table} CROSS JOIN text ON text.id = {table}.rowid"
             f" WHERE {table} MATCH ?{self.bounds} ORDER BY {table}.rowid DESC LIMIT {most}",
@@ -228,103 +246,113 @@ class _Engine:
         self.is_bounded |= 1 < len(found) == most
         return found
 
-    def _lacks_one(self, pieces: Sequence[str]) -> bool:
+    def _lacks_piece(self, pieces: Sequence[str]) -> bool:
         """Whether something that is looked for is nowhere at all; what is asked for shortly is asked first."""
         shortest_first = sorted(pieces, key=len)
-        return not all(any(self._newest(table, piece, 1) for table in _TABLES) for piece in shortest_first)
+        return not all(
+            any(self._select_newest(table, piece, 1) for table in _FULL_TEXT_TABLES) for piece in shortest_first
+        )
 
-    def _scattered(self, pieces: Sequence[str]) -> list[Row]:
+    def _select_scattered(self, pieces: Sequence[str]) -> list[IndexTextRow]:
         """Texts with single pieces of what is looked for, in sessions that have all of them."""
-        most = _TOGETHER // len(pieces)
-        found = [[row for table in _TABLES for row in self._newest(table, piece, most)] for piece in pieces]
-        common = set.intersection(*map(self._sessions, found))
-        files = self.passages.files(row[1] for rows in found for row in rows)
+        most = _MAX_SINGLE_WORD_TEXTS // len(pieces)
+        found = [
+            [row for table in _FULL_TEXT_TABLES for row in self._select_newest(table, piece, most)] for piece in pieces
+        ]
+        common = set.intersection(*map(self._list_sessions, found))
+        files = self.passages.get_files(row[1] for rows in found for row in rows)
         return list(dict.fromkeys(row for rows in found for row in rows if files[row[1]].session in common))
 
-    def _sessions(self, rows: Iterable[Row]) -> set[int]:
+    def _list_sessions(self, rows: Iterable[IndexTextRow]) -> set[int]:
         numbers = {row[1] for row in rows}
-        files = self.passages.files(numbers)
+        files = self.passages.get_files(numbers)
         return {files[number].session for number in numbers}
 
-    def _groups(self, rows: Iterable[Row]) -> list[Group]:
+    def _build_groups(self, rows: Iterable[IndexTextRow]) -> list[HitGroup]:
         """The texts by session, the best session first, or the newest."""
         newest = max((row[4] for row in rows), default=0)
-        files = self.passages.files({row[1] for row in rows})
-        by_session: dict[int, list[tuple[float, Row]]] = {}
+        files = self.passages.get_files({row[1] for row in rows})
+        by_session: dict[int, list[tuple[float, IndexTextRow]]] = {}
         times: dict[int, int] = {}
         for row in rows:
             file = files[row[1]]
             time, session = row[4] or file.end, file.session
             # The oldest text keeps half of its worth.
-            score = _WEIGHTS[row[3]] * (0.5 + 0.5 / (1.0 + (newest - time) / _HALF_LIFE if time < newest else 1.0))
+            score = _KIND_WEIGHTS[row[3]] * (
+                0.5 + 0.5 / (1.0 + (newest - time) / _HALF_LIFE_SECONDS if time < newest else 1.0)
+            )
             by_session.setdefault(session, []).append((score, row))
             if times.get(session, 0) <= time:
                 times[session] = time
-        groups = [_group(session, found, times[session]) for session, found in by_session.items()]
-        return sorted(groups, key=self._order)
+        groups = [_group_rows(session, found, times[session]) for session, found in by_session.items()]
+        return sorted(groups, key=self._rank_group)
 
-    def _order(self, group: Group) -> tuple[float, float, int]:
+    def _rank_group(self, group: HitGroup) -> tuple[float, float, int]:
         first, second = (group.time, group.score) if self.wish.newest else (group.score, group.time)
         return -first, -second, -group.session
 
-    def _best(self, groups: list[Group]) -> list[Group]:
+    def _choose_best_groups(self, groups: list[HitGroup]) -> list[HitGroup]:
         """The groups to show. Of some more the best text is read: what holds the words as typed comes first."""
         limit = self.wish.limit
         if self.wish.newest or not self.plan.terms or not groups:
             return groups[:limit]
-        near = [self._weighed(group) for group in groups[: limit + 5]]
-        return sorted(near, key=self._order)[:limit]
+        near = [self._weigh_group(group) for group in groups[: limit + 5]]
+        return sorted(near, key=self._rank_group)[:limit]
 
-    def _weighed(self, group: Group) -> Group:
-        first = self._hit(max(group.rows)[1])
+    def _weigh_group(self, group: HitGroup) -> HitGroup:
+        first = self._build_hit(max(group.rows)[1])
         if first.snippet is None:
             return group._replace(score=group.score / 2)
         terms = len(self.plan.terms)
         worth = 1 + 0.6 * first.snippet.exact / terms + 0.4 * first.snippet.terms / terms
         return group._replace(score=group.score * worth, hits=(first,))
 
-    def _shown(self, group: Group) -> Group:
+    def _add_shown_hits(self, group: HitGroup) -> HitGroup:
         """A group with the texts of its first hits; of those that read the same, one."""
         known = {hit.id: hit for hit in group.hits}
-        rows = sorted(group.rows, key=self._order_of_rows, reverse=True)
-        shown: dict[str, Hit] = {}
+        rows = sorted(group.rows, key=self._rank_row, reverse=True)
+        shown: dict[str, IndexHit] = {}
         for _, row in rows[: 3 * self.wish.hits]:
             if len(shown) == self.wish.hits:
                 break
-            hit = known.get(row[0]) or self._hit(row)
+            hit = known.get(row[0]) or self._build_hit(row)
             shown.setdefault(hit.snippet.text if hit.snippet else f"gone {hit.id}", hit)
-        return group._replace(hits=tuple(self._with_context(hit) for hit in shown.values()))
+        return group._replace(hits=tuple(self._add_context(hit) for hit in shown.values()))
 
-    def _order_of_rows(self, scored: tuple[float, Row]) -> tuple[float, int]:
+    def _rank_row(self, scored: tuple[float, IndexTextRow]) -> tuple[float, int]:
         score, row = scored
         return (row[4] if self.wish.newest else score), row[0]
 
-    def _hit(self, row: Row) -> Hit:
+    def _build_hit(self, row: IndexTextRow) -> IndexHit:
         number, file, offset, kind, time = row
-        snippet = self.passages.snippet(Place(file, offset, _KINDS[kind]), self.finder)
-        return Hit(number, file, offset, _KINDS[kind], time, snippet)
+        snippet = self.passages.build_snippet(PassagePlace(file, offset, _KIND_NAMES[kind]), self.finder)
+        return IndexHit(number, file, offset, _KIND_NAMES[kind], time, snippet)
 
-    def _with_context(self, hit: Hit) -> Hit:
+    def _add_context(self, hit: IndexHit) -> IndexHit:
         if not self.wish.context:
             return hit
-        before = neighbours(self.db, self.passages, hit, -self.wish.context)
-        return hit._replace(before=before, after=neighbours(self.db, self.passages, hit, self.wish.context))
+        before = read_neighbours(self.db, self.passages, hit, -self.wish.context)
+        return hit._replace(before=before, after=read_neighbours(self.db, self.passages, hit, self.wish.context))
 
 
-def _group(session: int, rows: list[tuple[float, Row]], time: int) -> Group:
+def _group_rows(session: int, rows: list[tuple[float, IndexTextRow]], time: int) -> HitGroup:
     """The texts of a session: many say that it is about that, but not much more than one good one."""
     best = max(rows)[0] * (1 + 0.15 * log(len(rows)))
-    return Group(session, len(rows), time, best, rows)
+    return HitGroup(session, len(rows), time, best, rows)
 
 
-def neighbours(db: apsw.Connection, passages: Passages, hit: Hit, count: int) -> tuple[Neighbour, ...]:
+def read_neighbours(db: apsw.Connection, passages: Passages, hit: IndexHit, count: int) -> tuple[HitNeighbour, ...]:
     """So many texts of the same file behind a hit; before it, if the count is negative."""
     which = "id < ? ORDER BY id DESC" if count < 0 else "id > ? ORDER BY id"
     query = f"SELECT offset, kind, time FROM text WHERE file = ? AND kind != ? AND {which} LIMIT ?"
-    rows: list[Any] = db.execute(query, (hit.file, _KINDS.index("other"), hit.id, abs(count))).fetchall()
-    beginning = Finder(())
+    rows: list[Any] = db.execute(query, (hit.file, _KIND_NAMES.index("other"), hit.id, abs(count))).fetchall()
+    beginning = TermFinder(())
     found = [
-        Neighbour(_KINDS[kind], time, passages.snippet(Place(hit.file, offset, _KINDS[kind]), beginning))
+        HitNeighbour(
+            _KIND_NAMES[kind],
+            time,
+            passages.build_snippet(PassagePlace(hit.file, offset, _KIND_NAMES[kind]), beginning),
+        )
         for offset, kind, time in rows
     ]
     return tuple(found[::-1] if count < 0 else found)

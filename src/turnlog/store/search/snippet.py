@@ -12,18 +12,18 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from turnlog.store.index.words import parts, plain, spaced
-from turnlog.store.search.syntax import Term
+from turnlog.store.index.words import remove_terminal_escapes, split_identifier, to_query_text
+from turnlog.store.search.syntax import QueryTerm
 
-WIDTH = 160
+SNIPPET_CHARS = 160
 """About so many characters are shown."""
-_BLOCK = 40_000
+_BLOCK_CHARS = 40_000
 """Longer texts are looked through in pieces of so many characters, up to the first that fits."""
-_LONGEST_MATCH = 400
-_MOST = 60
-_WORD = re.compile(r"[^\W_]+")
-_SPACE = re.compile(r"\s+")
-_GAP = r"[\W_]{0,40}?"
+_MAX_MATCH_CHARS = 400
+_MAX_MATCHES_PER_TERM = 60
+_WORD_PATTERN = re.compile(r"[^\W_]+")
+_WHITE_SPACE = re.compile(r"\s+")
+_WORD_GAP = r"[\W_]{0,40}?"
 
 
 class Snippet(NamedTuple):
@@ -38,65 +38,65 @@ class Snippet(NamedTuple):
     """How many of the terms are in it exactly as they were typed."""
 
 
-class _Found(NamedTuple):
+class _TermMatch(NamedTuple):
     start: int
     end: int
     term: int
     is_exact: bool
 
 
-def around(text: str, span: tuple[int, int], width: int = WIDTH) -> Snippet:
+def build_snippet_around(text: str, span: tuple[int, int], width: int = SNIPPET_CHARS) -> Snippet:
     """The piece of a text around one place in it."""
     start = max(span[0] - width, 0)
     piece = text[start : span[0] + 4 * width]
     end = min(span[1] - start, len(piece), span[0] - start + 2 * width)
-    found = _Found(span[0] - start, end, 0, is_exact=True)
-    return _cut(piece, [found], width, start > 0, start + len(piece) < len(text))
+    found = _TermMatch(span[0] - start, end, 0, is_exact=True)
+    return _cut_snippet(piece, [found], width, start > 0, start + len(piece) < len(text))
 
 
-class Finder:
+class TermFinder:
     """Finds the terms of one query in texts."""
 
-    def __init__(self, terms: Sequence[Term], width: int = WIDTH) -> None:
+    def __init__(self, terms: Sequence[QueryTerm], width: int = SNIPPET_CHARS) -> None:
         self.terms = terms
         self.width = width
-        self.patterns = [_pattern(term) for term in terms]
+        self.patterns = [_compile_term(term) for term in terms]
         self.typed = [re.sub(r"^[\W_]+|[\W_]+$", "", term.text) for term in terms]
 
-    def snippet(self, text: str) -> Snippet:
+    def build_snippet(self, text: str) -> Snippet:
         """The best piece of a text; its beginning if nothing of what was typed is in it."""
         width = self.width
         if "\x1b" in text:
-            text = plain(text)
-        for start in range(0, max(len(text), 1), _BLOCK):
-            piece = text[start : start + _BLOCK + _LONGEST_MATCH]
-            if found := sorted(self._found(piece)):
-                first, last = _window(found, width)
-                return _cut(piece, found[first : last + 1], width, start > 0, start + len(piece) < len(text))
+            text = remove_terminal_escapes(text)
+        for start in range(0, max(len(text), 1), _BLOCK_CHARS):
+            piece = text[start : start + _BLOCK_CHARS + _MAX_MATCH_CHARS]
+            if found := sorted(self._find_term_matches(piece)):
+                first, last = _choose_window(found, width)
+                return _cut_snippet(piece, found[first : last + 1], width, start > 0, start + len(piece) < len(text))
             if not self.patterns:
                 break
-        return _cut(text[: 4 * width], [], width, False, len(text) > 4 * width)
+        return _cut_snippet(text[: 4 * width], [], width, False, len(text) > 4 * width)
 
-    def _found(self, text: str) -> Iterator[_Found]:
-        folded = fold(text)
+    def _find_term_matches(self, text: str) -> Iterator[_TermMatch]:
+        folded = fold_letters(text)
         for number, (term, pattern) in enumerate(zip(self.terms, self.patterns, strict=True)):
             count = 0
             for match in pattern.finditer(folded):
                 start, end = match.span()
-                if _is_edge(text, start) and (term.is_prefix or _is_edge(text, end)):
-                    yield _Found(start, end, number, text[start:end] == self.typed[number])
+                if _is_word_edge(text, start) and (term.is_prefix or _is_word_edge(text, end)):
+                    yield _TermMatch(start, end, number, text[start:end] == self.typed[number])
                     count += 1
-                    if count >= _MOST:
+                    if count >= _MAX_MATCHES_PER_TERM:
                         break
 
 
-def _pattern(term: Term) -> re.Pattern[str]:
-    words = _WORD.findall(spaced(term.text))
-    pieces = [part for word in words for part in (parts(word) if word.isascii() else [word])]
-    return re.compile(_GAP.join(re.escape(fold(piece)) for piece in pieces))
+def _compile_term(term: QueryTerm) -> re.Pattern[str]:
+    words = _WORD_PATTERN.findall(to_query_text(term.text))
+    pieces = [part for word in words for part in (split_identifier(word) if word.isascii() else [word])]
+    return re.compile(_WORD_GAP.join(re.escape(fold_letters(piece)) for piece in pieces))
 
 
-class _Folds(dict[int, int]):
+class _LetterFolds(dict[int, int]):
     """A letter for each letter: lower case, without accents."""
 
     def __missing__(self, code: int) -> int:
@@ -106,18 +106,18 @@ class _Folds(dict[int, int]):
         return found
 
 
-_FOLDS = _Folds()
+_LETTER_FOLDS = _LetterFolds()
 
 
-def fold(text: str) -> str:
+def fold_letters(text: str) -> str:
     """A text as long as the given one, in lower case and without accents."""
     # Where no letter has an accent that could be taken off it, this is thrice as fast. A sigma looks at its neighbours.
     if text.isascii() or (unicodedata.is_normalized("NFD", text) and "\u03a3" not in text):
         return text.lower()
-    return text.translate(_FOLDS)
+    return text.translate(_LETTER_FOLDS)
 
 
-def _is_edge(text: str, at: int) -> bool:
+def _is_word_edge(text: str, at: int) -> bool:
     """Whether a word, or a part of an identifier, begins or ends here."""
     if at <= 0 or at >= len(text):
         return True
@@ -129,7 +129,7 @@ def _is_edge(text: str, at: int) -> bool:
     return after.isupper() and text[at + 1 : at + 2].islower()
 
 
-def _window(found: Sequence[_Found], width: int) -> tuple[int, int]:
+def _choose_window(found: Sequence[_TermMatch], width: int) -> tuple[int, int]:
     """The first and last match of the stretch that shows most: terms, exact ones, matches."""
     best, chosen = (0, 0, 0), (0, 0)
     starts = [match.start for match in found]
@@ -142,15 +142,15 @@ def _window(found: Sequence[_Found], width: int) -> tuple[int, int]:
     return chosen
 
 
-def _cut(text: str, found: Sequence[_Found], width: int, is_before: bool, is_after: bool) -> Snippet:
+def _cut_snippet(text: str, found: Sequence[_TermMatch], width: int, is_before: bool, is_after: bool) -> Snippet:
     """The text around some matches, with the white space in it made one space each."""
-    begin, end = _bounds(text, found, width)
+    begin, end = _find_bounds(text, found, width)
     shown, ranges, done = [], [], begin
     length = 0
 
     def add(part: str) -> None:
         nonlocal length
-        plain = _SPACE.sub(" ", part)
+        plain = _WHITE_SPACE.sub(" ", part)
         shown.append(plain)
         length += len(plain)
 
@@ -172,24 +172,24 @@ def _cut(text: str, found: Sequence[_Found], width: int, is_before: bool, is_aft
     return Snippet("".join(shown), tuple(ranges), len(terms), len(exact))
 
 
-def _bounds(text: str, found: Sequence[_Found], width: int) -> tuple[int, int]:
+def _find_bounds(text: str, found: Sequence[_TermMatch], width: int) -> tuple[int, int]:
     """From where to where to show a text: the matches in the middle, whole words at the ends where that is near."""
     if not found:
         begin = len(text) - len(text.lstrip())
-        return begin, _word_end(text, begin + width)
+        return begin, _find_word_end(text, begin + width)
     first, last = found[0].start, min(max(match.end for match in found), found[0].start + 2 * width)
     spare = max(width - (last - first), 40)
     begin = max(first - spare // 2, 0)
     end = min(max(last + spare // 2, begin + width), len(text))
     if begin:
-        space = _SPACE.search(text, begin, min(begin + 20, first))
+        space = _WHITE_SPACE.search(text, begin, min(begin + 20, first))
         begin = space.end() if space else begin
     else:
         begin = min(len(text) - len(text.lstrip()), first)
-    return begin, max(_word_end(text, end), last)
+    return begin, max(_find_word_end(text, end), last)
 
 
-def _word_end(text: str, end: int) -> int:
+def _find_word_end(text: str, end: int) -> int:
     """The end of the last whole word before a place, unless that is far."""
     if end >= len(text):
         return len(text)

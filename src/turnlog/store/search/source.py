@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     import apsw
 
     from turnlog.store.archive.archive import Archive
-    from turnlog.store.search.scan import Target
-    from turnlog.store.search.trashed import Trashed
+    from turnlog.store.search.scan import ScanTarget
+    from turnlog.store.search.trashed import TrashedSessions
 
-_PIECE = 8 << 20
-_LINE = 64 << 10
+_PIECE_BYTES = 8 << 20
+_FIRST_LINE_BYTES = 64 << 10
 
 
-class Source:
+class IndexSource:
     """Reads files of sessions, from the archive when they are gone."""
 
     def __init__(self, data_dir: Path) -> None:
@@ -32,27 +32,29 @@ class Source:
 
         return Archive(self._data_dir)
 
-    def trashed(self, db: apsw.Connection) -> Trashed:
+    def find_trashed(self, db: apsw.Connection) -> TrashedSessions:
         """What of an index its owner has put into the trash."""
-        from turnlog.store.search.trashed import trashed
+        from turnlog.store.search.trashed import find_trashed_sessions
 
-        return trashed(db, self._data_dir)
+        return find_trashed_sessions(db, self._data_dir)
 
-    def at(self, path: str, offset: int, whole: bool) -> bytes | None:
+    def read_passage(self, path: str, offset: int, whole: bool) -> bytes | None:
         """The line at an offset, or a whole piece from there on; None if nobody has it."""
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - dozens for one page of results
                 file.seek(offset)
-                return file.read(_PIECE) if whole else file.readline()
+                return file.read(_PIECE_BYTES) if whole else file.readline()
         except OSError:
             pass
         try:
-            return self._archive.read_at(path, offset, _PIECE) if whole else self._archived_line(path, offset)
+            return (
+                self._archive.read_at(path, offset, _PIECE_BYTES) if whole else self._read_archived_line(path, offset)
+            )
         except (TurnlogError, OSError):
             return None
 
-    def _archived_line(self, path: str, offset: int) -> bytes:
-        size = _LINE
+    def _read_archived_line(self, path: str, offset: int) -> bytes:
+        size = _FIRST_LINE_BYTES
         while True:
             found = self._archive.read_at(path, offset, size)
             end = found.find(b"\n") + 1
@@ -60,16 +62,16 @@ class Source:
                 return found[:end] if end else found
             size *= 8
 
-    def pieces(self, target: Target) -> Iterator[bytes]:
+    def read_pieces(self, target: ScanTarget) -> Iterator[bytes]:
         """A whole file in pieces; raises OSError."""
-        from turnlog.store.search.scan import read
+        from turnlog.store.search.scan import read_target
 
         if not target.is_gone:
-            yield from read(target)
+            yield from read_target(target)
             return
         offset = 0
         try:
-            while piece := self._archive.read_at(target.path, offset, _PIECE):
+            while piece := self._archive.read_at(target.path, offset, _PIECE_BYTES):
                 yield piece
                 offset += len(piece)
         except TurnlogError as error:

@@ -18,7 +18,7 @@ class QueryError(UsageError):
         self.at = at
 
 
-class Term(Struct, frozen=True):
+class QueryTerm(Struct, frozen=True):
     """A word or a phrase."""
 
     text: str
@@ -27,57 +27,57 @@ class Term(Struct, frozen=True):
     is_phrase: bool = False
 
 
-class Value(Struct, frozen=True):
+class FilterValue(Struct, frozen=True):
     """A value of a filter, and where it stands."""
 
     text: str
     at: int
 
 
-class Filter(Struct, frozen=True):
+class QueryFilter(Struct, frozen=True):
     """A filter: one of its values must fit."""
 
     name: str
-    values: tuple[Value, ...]
+    values: tuple[FilterValue, ...]
     at: int
 
 
-class Not(Struct, frozen=True):
+class NotNode(Struct, frozen=True):
     """What must not be."""
 
-    item: Node
+    item: QueryNode
 
 
-class All(Struct, frozen=True):
+class AllNode(Struct, frozen=True):
     """What must be there together."""
 
-    items: tuple[Node, ...]
+    items: tuple[QueryNode, ...]
 
 
-class Either(Struct, frozen=True):
+class EitherNode(Struct, frozen=True):
     """Of what one thing must be there."""
 
-    items: tuple[Node, ...]
+    items: tuple[QueryNode, ...]
 
 
-Node = Term | Filter | Not | All | Either
+QueryNode = QueryTerm | QueryFilter | NotNode | AllNode | EitherNode
 
 
-def wanted(node: Node) -> Iterator[Term | Filter]:
+def iter_wanted_terms(node: QueryNode) -> Iterator[QueryTerm | QueryFilter]:
     """The terms and filters of a tree that are not negated."""
-    if isinstance(node, Term | Filter):
+    if isinstance(node, QueryTerm | QueryFilter):
         yield node
-    elif isinstance(node, All | Either):
+    elif isinstance(node, AllNode | EitherNode):
         for item in node.items:
-            yield from wanted(item)
+            yield from iter_wanted_terms(item)
 
 
-def everything(node: Node) -> Iterator[Term | Filter]:
+def iter_all_terms(node: QueryNode) -> Iterator[QueryTerm | QueryFilter]:
     """The terms and filters of a tree, negated ones too."""
-    if isinstance(node, Not):
-        yield from everything(node.item)
-    elif isinstance(node, All | Either):
+    if isinstance(node, NotNode):
+        yield from iter_all_terms(node.item)
+    elif isinstance(node, AllNode | EitherNode):
         for item in node.items:
-            yield from everything(item)
+            yield from iter_all_terms(item)
     else:
         yield node

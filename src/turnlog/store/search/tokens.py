@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnlog.store.search.syntax import Filter, QueryError, Term, Value
+from turnlog.store.search.syntax import FilterValue, QueryError, QueryFilter, QueryTerm
 
-FILTERS = {
+FILTER_HELP = {
     "project": "a folder, its name or a part of that",
     "session": "the start of an id, a title, or `last`",
     "role": "user, assistant, tool, system",
@@ -23,71 +23,73 @@ FILTERS = {
 """The filters and what they take."""
 _MIN_FILTER_LETTERS = 3
 """With so many letters the start of a filter's name is taken for the filter."""
-_MEANT = {"since": "after", "until": "before", "path": "file", "type": "kind", "in": "project", "is": "error"}
+_FILTER_SYNONYMS = {"since": "after", "until": "before", "path": "file", "type": "kind", "in": "project", "is": "error"}
 """Names of filters elsewhere."""
 
-OPERATORS = ("AND", "OR", "NOT")
-_FILTER = re.compile(r"([A-Za-z]+):(?!//|:)")
-_MINUS = re.compile(r'-(?=[\w"(./~])')
+QUERY_OPERATORS = ("AND", "OR", "NOT")
+_FILTER_PREFIX = re.compile(r"([A-Za-z]+):(?!//|:)")
+_MINUS_SIGN = re.compile(r'-(?=[\w"(./~])')
 
 
-class Token(NamedTuple):
+class QueryToken(NamedTuple):
     """A piece of a query."""
 
     kind: str
     """(, ), -, AND, OR, NOT, term, filter, ignored, end"""
     text: str
     at: int
-    node: Term | Filter | None = None
+    node: QueryTerm | QueryFilter | None = None
 
 
-class Lexer:
+class QueryLexer:
     """Cuts a query into tokens."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
 
-    def tokens(self) -> Iterator[Token]:
+    def iter_tokens(self) -> Iterator[QueryToken]:
         """The pieces, and an end behind them."""
         while True:
             while self.at < len(self.text) and self.text[self.at].isspace():
                 self.at += 1
             if self.at >= len(self.text):
-                yield Token("end", "", len(self.text))
+                yield QueryToken("end", "", len(self.text))
                 return
-            yield self._next()
+            yield self._read_token()
 
-    def _next(self) -> Token:
+    def _read_token(self) -> QueryToken:
         start, char = self.at, self.text[self.at]
         if char in "()":
             self.at += 1
-            return Token(char, char, start)
+            return QueryToken(char, char, start)
         if char == '"':
-            phrase = self._quoted()
-            return self._term(phrase, start, self._starred(), is_phrase=True)
-        if _MINUS.match(self.text, start):
+            phrase = self._read_quoted()
+            return self._build_term_token(phrase, start, self._take_star(), is_phrase=True)
+        if _MINUS_SIGN.match(self.text, start):
             self.at += 1
-            return Token("-", char, start)
-        if found := _FILTER.match(self.text, start):
+            return QueryToken("-", char, start)
+        if found := _FILTER_PREFIX.match(self.text, start):
             name = found[1].lower()
-            if name in FILTERS:
+            if name in FILTER_HELP:
                 self.at = found.end()
-                return Token("filter", found[0], start, Filter(name, tuple(self._values(found[0])), start))
+                return QueryToken(
+                    "filter", found[0], start, QueryFilter(name, tuple(self._read_values(found[0])), start)
+                )
             self._refuse_typo(name, start)
-        word = self._bare(stop="")
-        if word in OPERATORS:
-            return Token(word, word, start)
-        return self._term(word.rstrip("*") if word.endswith("*") else word, start, word.endswith("*"))
+        word = self._read_bare_word(stop="")
+        if word in QUERY_OPERATORS:
+            return QueryToken(word, word, start)
+        return self._build_term_token(word.rstrip("*") if word.endswith("*") else word, start, word.endswith("*"))
 
-    def _term(self, text: str, start: int, is_prefix: bool, is_phrase: bool = False) -> Token:
+    def _build_term_token(self, text: str, start: int, is_prefix: bool, is_phrase: bool = False) -> QueryToken:
         if not has_words(text):
-            return Token("ignored", self.text[start : self.at], start)
+            return QueryToken("ignored", self.text[start : self.at], start)
         # The star means a prefix only behind a letter or digit: `foo(*` has none.
-        term = Term(text, start, is_prefix and has_words(text[-1]), is_phrase)
-        return Token("term", text, start, term)
+        term = QueryTerm(text, start, is_prefix and has_words(text[-1]), is_phrase)
+        return QueryToken("term", text, start, term)
 
-    def _starred(self) -> bool:
+    def _take_star(self) -> bool:
         is_star = self.text[self.at : self.at + 1] == "*"
         self.at += is_star
         return is_star
@@ -96,13 +98,13 @@ class Lexer:
         """Raise if a word with a colon looks like a filter that there is not."""
         from difflib import get_close_matches  # dear, and hardly ever needed
 
-        begun = [known for known in FILTERS if len(name) >= _MIN_FILTER_LETTERS and known.startswith(name)]
-        meant = _MEANT.get(name) or next(iter((*begun, *get_close_matches(name, FILTERS, 1, 0.75))), None)
+        begun = [known for known in FILTER_HELP if len(name) >= _MIN_FILTER_LETTERS and known.startswith(name)]
+        meant = _FILTER_SYNONYMS.get(name) or next(iter((*begun, *get_close_matches(name, FILTER_HELP, 1, 0.75))), None)
         if meant:
             reason = f'there is no filter {name}:; did you mean {meant}:? As a word: "{name}:"'
             raise QueryError(reason, self.text, start)
 
-    def _quoted(self) -> str:
+    def _read_quoted(self) -> str:
         """The text between two quotes."""
         start = self.at
         kept: list[str] = []
@@ -118,7 +120,7 @@ class Lexer:
             kept.append(char)
         raise QueryError("this quote is never closed", self.text, start)
 
-    def _bare(self, stop: str) -> str:
+    def _read_bare_word(self, stop: str) -> str:
         """A word: it ends at a space, a quote, or a parenthesis that it has not opened itself."""
         start, own = self.at, 0
         while self.at < len(self.text):
@@ -129,14 +131,14 @@ class Lexer:
             self.at += 1
         return self.text[start : self.at]
 
-    def _values(self, name: str) -> Iterator[Value]:
+    def _read_values(self, name: str) -> Iterator[FilterValue]:
         while True:
             start = self.at
-            value = self._quoted() if self.text[self.at : self.at + 1] == '"' else self._bare(stop=",")
+            value = self._read_quoted() if self.text[self.at : self.at + 1] == '"' else self._read_bare_word(stop=",")
             if not value.strip():
-                takes = FILTERS[name[:-1].lower()]
+                takes = FILTER_HELP[name[:-1].lower()]
                 raise QueryError(f'{name} needs a value: {takes}. As a word: "{name}"', self.text, start)
-            yield Value(value.strip(), start)
+            yield FilterValue(value.strip(), start)
             if self.text[self.at : self.at + 1] != ",":
                 return
             self.at += 1

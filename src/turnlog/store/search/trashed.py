@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from turnlog.store.search.match import within
+from turnlog.store.search.match import restrict_to_sessions
 
-_ENTRY = re.compile(r"\d{8}T[\d.]+Z-(?P<session>.+)")
-_AT_ONCE = 400
+_TRASH_ENTRY_NAME = re.compile(r"\d{8}T[\d.]+Z-(?P<session>.+)")
+_MAX_SESSIONS_PER_QUERY = 400
 """More sessions make an expression that is slow."""
 
 
-class Trashed(NamedTuple):
+class TrashedSessions(NamedTuple):
     """What of an index lies in the trash."""
 
     sessions: dict[int, str]
@@ -31,16 +31,16 @@ class Trashed(NamedTuple):
     """The sessions of their files, both by number."""
 
     @property
-    def bound(self) -> str:
+    def sql_bound(self) -> str:
         """What keeps texts of these sessions out of a query of the table `text`."""
         return f" AND file NOT IN ({', '.join(map(str, self.files))})" if self.files else ""
 
-    def left_out(self, numbers: Iterable[int], hits: int | None) -> LeftOut:
+    def build_left_out(self, numbers: Iterable[int], hits: int | None) -> LeftOutHits:
         """Tell of some of these sessions."""
-        return LeftOut(tuple(sorted({self.sessions[number] for number in numbers})), hits)
+        return LeftOutHits(tuple(sorted({self.sessions[number] for number in numbers})), hits)
 
 
-class LeftOut(NamedTuple):
+class LeftOutHits(NamedTuple):
     """What a search did not show, because it lies in the trash."""
 
     sessions: tuple[str, ...] = ()
@@ -63,25 +63,25 @@ class LeftOut(NamedTuple):
         return "turnlog undelete --list", "lists them"
 
 
-NOTHING = Trashed({}, {})
+NOTHING_TRASHED = TrashedSessions({}, {})
 
 
-def trashed(db: apsw.Connection, data_dir: Path) -> Trashed:
+def find_trashed_sessions(db: apsw.Connection, data_dir: Path) -> TrashedSessions:
     """What of an index lies in the trash of a data folder."""
-    entries = _entries(data_dir / "trash")
+    entries = _list_trash_entries(data_dir / "trash")
     if not entries:
-        return NOTHING
+        return NOTHING_TRASHED
     query = (
         "SELECT session.id, uuid, path FROM session JOIN file ON file.session = session.id AND file.kind = 'session'"
         " WHERE uuid IN (SELECT value FROM json_each(?))"
     )
     rows: list[Any] = db.execute(query, (json.dumps(list(entries)),)).fetchall()
-    sessions = {number: uuid for number, uuid, path in rows if _lies_in(entries[uuid], path)}
+    sessions = {number: uuid for number, uuid, path in rows if _is_in_trash(entries[uuid], path)}
     files = "SELECT id, session FROM file WHERE session IN (SELECT value FROM json_each(?))"
-    return Trashed(sessions, dict(db.execute(files, (json.dumps(list(sessions)),))))
+    return TrashedSessions(sessions, dict(db.execute(files, (json.dumps(list(sessions)),))))
 
 
-def _entries(trash: Path) -> dict[str, list[Path]]:
+def _list_trash_entries(trash: Path) -> dict[str, list[Path]]:
     """The folders in the trash, by session."""
     found: dict[str, list[Path]] = {}
     try:
@@ -89,22 +89,22 @@ def _entries(trash: Path) -> dict[str, list[Path]]:
     except OSError:
         return found
     for name in names:
-        if entry := _ENTRY.fullmatch(name):
+        if entry := _TRASH_ENTRY_NAME.fullmatch(name):
             found.setdefault(entry["session"], []).append(trash / name)
     return found
 
 
-def _lies_in(entries: Iterable[Path], path: str) -> bool:
+def _is_in_trash(entries: Iterable[Path], path: str) -> bool:
     place = PurePath("files", *PurePath(path).parts[-3:])  # projects, the project, the file
     return not os.path.lexists(path) and any(os.path.lexists(entry / place) for entry in entries)
 
 
-def left_out(db: apsw.Connection, trash: Trashed, expression: str, bounds: str) -> LeftOut:
+def count_left_out(db: apsw.Connection, trash: TrashedSessions, expression: str, bounds: str) -> LeftOutHits:
     """The texts in the trash that fit an expression, and bounds of their time."""
     found: dict[int, int] = {}
     numbers = list(trash.sessions)
-    for start in range(0, len(numbers), _AT_ONCE):
-        wanted = within(expression, numbers[start : start + _AT_ONCE])
+    for start in range(0, len(numbers), _MAX_SESSIONS_PER_QUERY):
+        wanted = restrict_to_sessions(expression, numbers[start : start + _MAX_SESSIONS_PER_QUERY])
         for table in ("said", "done"):
             rows: list[Any] = db.execute(
                 f"SELECT file, count(*) FROM {table} CROSS JOIN text ON text.id = {table}.rowid"
@@ -114,4 +114,4 @@ def left_out(db: apsw.Connection, trash: Trashed, expression: str, bounds: str) 
             for file, count in rows:
                 session = trash.files[file]
                 found[session] = found.get(session, 0) + count
-    return trash.left_out(found, sum(found.values()))
+    return trash.build_left_out(found, sum(found.values()))

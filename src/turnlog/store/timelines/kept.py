@@ -17,14 +17,14 @@ from msgspec import Struct
 from turnlog.entries.reader import FileSource
 from turnlog.errors import NotFound
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.timeline import Head, Item, Line, Step
+from turnlog.session.timeline.timeline import FillStep, TimelineBranch, TimelineHead, TimelineItem
 
-VERSION = 5
-_MOST = 1 << 28
+TIMELINE_VERSION = 5
+_MAX_HEAD_BYTES = 1 << 28
 """A head is never larger: what claims to be is damaged."""
 
 
-class State(Struct, array_like=True, frozen=True):
+class TimelineFileState(Struct, array_like=True, frozen=True):
     """A file as it was when it was read."""
 
     path: str
@@ -33,56 +33,56 @@ class State(Struct, array_like=True, frozen=True):
     mtime_ns: int
 
     @classmethod
-    def of(cls, path: Path) -> State:
+    def from_path(cls, path: Path) -> TimelineFileState:
         """The present state of a file; raises OSError where there is none."""
         status = path.stat()
         return cls(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
 
-    def still_holds(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether the file is as it was."""
         try:
-            return State.of(Path(self.path)) == self
+            return TimelineFileState.from_path(Path(self.path)) == self
         except OSError:
             return False
 
 
-class Stored(Struct, array_like=True):
+class TimelineSources(Struct, array_like=True):
     """What a kept timeline was made from."""
 
     version: int
     path: str
     """The file that its places are of: the session's, or the sub-agent's own."""
-    states: list[State]
+    states: list[TimelineFileState]
     is_whole: bool = True
     """Whether all of the file is in it, and not its beginning alone."""
 
 
-class Content(Struct, array_like=True):
+class TimelineContent(Struct, array_like=True):
     """The beginning of the file of a timeline."""
 
-    stored: Stored
-    head: Head
+    stored: TimelineSources
+    head: TimelineHead
     sections: list[int]
     """The sizes of what follows: pieces of items, steps, places of lines, the items that these are of."""
     piece: int
     """How many items a piece has."""
 
 
-class _Branch(NamedTuple):
-    line: Line
+class _PlacedBranch(NamedTuple):
+    line: TimelineBranch
     starts: list[int]
     """How many items stand before each chapter of the branch; the last is their number."""
 
 
-_content = msgspec.msgpack.Decoder(Content).decode
-_items = msgspec.msgpack.Decoder(list[Item]).decode
-_steps = msgspec.msgpack.Decoder(list[Step]).decode
+_decode_content = msgspec.msgpack.Decoder(TimelineContent).decode
+_decode_items = msgspec.msgpack.Decoder(list[TimelineItem]).decode
+_decode_steps = msgspec.msgpack.Decoder(list[FillStep]).decode
 
 
-class Kept:
+class KeptTimeline:
     """A timeline that was kept."""
 
-    def __init__(self, file: BinaryIO, content: Content, begin: int) -> None:
+    def __init__(self, file: BinaryIO, content: TimelineContent, begin: int) -> None:
         self.head = content.head
         self.path = Path(content.stored.path)
         self.states = content.stored.states
@@ -93,11 +93,11 @@ class Kept:
         self._lock = threading.Lock()
         self._piece = content.piece
         self._sections = list(pairwise(accumulate(content.sections, initial=begin)))
-        self._branches = {line.leaf: self._counted(line) for line in content.head.branches}
-        self._pieces: dict[int, list[Item]] = {}
+        self._branches = {line.leaf: self._place_branch(line) for line in content.head.branches}
+        self._pieces: dict[int, list[TimelineItem]] = {}
 
     @classmethod
-    def load(cls, place: Path) -> Kept | None:
+    def load(cls, place: Path) -> KeptTimeline | None:
         """Read the head of a timeline; None if there is none that can be used."""
         try:
             file = place.open("rb")
@@ -105,69 +105,69 @@ class Kept:
             return None
         try:
             size = int.from_bytes(file.read(8), "little")
-            content = _content(file.read(size)) if size < _MOST else None
+            content = _decode_content(file.read(size)) if size < _MAX_HEAD_BYTES else None
         except (OSError, msgspec.MsgspecError):
             content = None
-        if content is None or content.stored.version != VERSION:
+        if content is None or content.stored.version != TIMELINE_VERSION:
             file.close()
             return None
         return cls(file, content, 8 + size)
 
     def is_current(self) -> bool:
         """Whether the files are as they were when it was made."""
-        return all(state.still_holds() for state in self.states)
+        return all(state.is_unchanged() for state in self.states)
 
     # -- branches
 
-    def _counted(self, line: Line) -> _Branch:
+    def _place_branch(self, line: TimelineBranch) -> _PlacedBranch:
         counts = (self.head.chapters[place].count for place in line.chapters)
-        return _Branch(line, list(accumulate(counts, initial=0)))
+        return _PlacedBranch(line, list(accumulate(counts, initial=0)))
 
-    def _branch(self, leaf: str | None) -> _Branch:
+    def _get_placed_branch(self, leaf: str | None) -> _PlacedBranch:
         if leaf is None:
             return self._branches[self.head.branches[0].leaf]
         if leaf not in self._branches:
             raise NotFound(f"{self.path}: no branch ends in {leaf}")
         return self._branches[leaf]
 
-    def branch(self, leaf: str | None = None) -> Line:
+    def get_branch(self, leaf: str | None = None) -> TimelineBranch:
         """A branch by its leaf; without one, the current branch."""
-        return self._branch(leaf).line
+        return self._get_placed_branch(leaf).line
 
-    def count(self, leaf: str | None = None) -> int:
+    def count_items(self, leaf: str | None = None) -> int:
         """How many items a branch has."""
-        return self._branch(leaf).starts[-1]
+        return self._get_placed_branch(leaf).starts[-1]
 
     # -- items
 
-    def items(self, leaf: str | None, first: int, count: int) -> list[Item]:
+    def read_items(self, leaf: str | None, first: int, count: int) -> list[TimelineItem]:
         """Items of a branch by their positions in it."""
-        line, starts = self._branch(leaf)
-        found: list[Item] = []
+        line, starts = self._get_placed_branch(leaf)
+        found: list[TimelineItem] = []
         chapter = bisect_right(starts, first) - 1
         while chapter < len(line.chapters) and len(found) < count:
             skip = max(first - starts[chapter], 0)
             own = self.head.chapters[line.chapters[chapter]]
-            found += self._all(own.first + skip, min(own.count - skip, count - len(found)))
+            found += self._read_numbered_items(own.first + skip, min(own.count - skip, count - len(found)))
             chapter += 1
         return found
 
-    def _all(self, first: int, count: int) -> list[Item]:
+    def _read_numbered_items(self, first: int, count: int) -> list[TimelineItem]:
         """Items by their numbers among those of all branches."""
-        found: list[Item] = []
+        found: list[TimelineItem] = []
         for number in range(first // self._piece, (first + count - 1) // self._piece + 1 if count > 0 else 0):
             start = number * self._piece
             found += self._read_piece(number)[max(first - start, 0) : first + count - start]
         return found
 
-    def _read_piece(self, number: int) -> list[Item]:
+    def _read_piece(self, number: int) -> list[TimelineItem]:
         if number not in self._pieces:
             if len(self._pieces) > 16:
                 self._pieces = {}
-            self._pieces[number] = _items(self._section(number))
+            self._pieces[number] = _decode_items(self._read_section(number))
         return self._pieces[number]
 
-    def _section(self, number: int) -> bytes:
+    def _read_section(self, number: int) -> bytes:
         begin, end = self._sections[number]
         with self._lock:
             self._file.seek(begin)
@@ -175,50 +175,50 @@ class Kept:
 
     # -- finding
 
-    def position(self, leaf: str | None, key: str) -> int | None:
+    def find_position(self, leaf: str | None, key: str) -> int | None:
         """Where an item stands in a branch, by its key, or by the uuid or place of any of its entries."""
         if key.startswith("@"):
-            return self.position_at(leaf, int(key[1:])) if key[1:].isdecimal() else None
-        number = self._number_of(key)
-        if number is None and (offset := self._offset_of(key)) is not None:
-            return self.position_at(leaf, offset)
-        return None if number is None else self._in_branch(leaf, number)
+            return self.find_position_at(leaf, int(key[1:])) if key[1:].isdecimal() else None
+        number = self._find_item_number(key)
+        if number is None and (offset := self._find_line_offset(key)) is not None:
+            return self.find_position_at(leaf, offset)
+        return None if number is None else self._to_branch_position(leaf, number)
 
-    def position_at(self, leaf: str | None, offset: int) -> int | None:
+    def find_position_at(self, leaf: str | None, offset: int) -> int | None:
         """Where the item stands in a branch that a line of the file belongs to."""
-        places, owners = self._lines
+        places, owners = self._line_owners
         at = bisect_right(places, offset) - 1
-        return self._in_branch(leaf, owners[at]) if at >= 0 else None
+        return self._to_branch_position(leaf, owners[at]) if at >= 0 else None
 
-    def _in_branch(self, leaf: str | None, number: int) -> int | None:
-        line, starts = self._branch(leaf)
-        chapter = bisect_right(self._firsts, number) - 1
+    def _to_branch_position(self, leaf: str | None, number: int) -> int | None:
+        line, starts = self._get_placed_branch(leaf)
+        chapter = bisect_right(self._chapter_starts, number) - 1
         at = bisect_right(line.chapters, chapter) - 1
         if at < 0 or line.chapters[at] != chapter:
             return None
-        return starts[at] + number - self._firsts[chapter]
+        return starts[at] + number - self._chapter_starts[chapter]
 
     @cached_property
-    def _firsts(self) -> list[int]:
+    def _chapter_starts(self) -> list[int]:
         return [chapter.first for chapter in self.head.chapters]
 
     @cached_property
-    def _lines(self) -> tuple[array[int], array[int]]:
+    def _line_owners(self) -> tuple[array[int], array[int]]:
         places, owners = array("Q"), array("I")
-        places.frombytes(self._section(-2))
-        owners.frombytes(self._section(-1))
+        places.frombytes(self._read_section(-2))
+        owners.frombytes(self._read_section(-1))
         return places, owners
 
-    def _number_of(self, key: str) -> int | None:
+    def _find_item_number(self, key: str) -> int | None:
         wanted = key.encode("utf-8", "surrogatepass")
         for number in range(len(self._sections) - 3):
-            if number in self._pieces or wanted in self._section(number):
+            if number in self._pieces or wanted in self._read_section(number):
                 for at, item in enumerate(self._read_piece(number)):
                     if item.key == key:
                         return number * self._piece + at
         return None
 
-    def _offset_of(self, uuid: str) -> int | None:
+    def _find_line_offset(self, uuid: str) -> int | None:
         """Where the line of an entry begins that is no item's first."""
         wanted = f'"uuid":"{uuid}"'.encode("utf-8", "surrogatepass")
         offset = 0
@@ -231,7 +231,7 @@ class Kept:
 
     # -- contents
 
-    def excerpt(self, items: list[Item]) -> Excerpt:
+    def read_excerpt(self, items: list[TimelineItem]) -> Excerpt:
         """The lines of some items, read from the file."""
         source = FileSource(self.path)
         try:
@@ -239,6 +239,6 @@ class Kept:
         finally:
             source.close()
 
-    def steps(self) -> list[Step]:
+    def read_steps(self) -> list[FillStep]:
         """How full the window was at each message."""
-        return _steps(self._section(-3))
+        return _decode_steps(self._read_section(-3))

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from turnlog.store.usage.sums import PICO, Sum
+from turnlog.store.usage.sums import PICO_PER_DOLLAR, UsageSum
 
 if TYPE_CHECKING:
     import apsw
 
-    from turnlog.store.usage.calls import ToolRow
-    from turnlog.store.usage.reports import Report, Request, Row
+    from turnlog.store.usage.calls import ToolUsageRow
+    from turnlog.store.usage.reports import UsageReport, UsageReportRow, UsageRequest
 
-QUALITIES = ("final", "partial", "placeholder", "missing")
+USAGE_QUALITIES = ("final", "partial", "placeholder", "missing")
 
 
-class Shown(NamedTuple):
+class UsageReportDetails(NamedTuple):
     """A report, and what it was made from."""
 
-    request: Request
-    report: Report
+    request: UsageRequest
+    report: UsageReport
     prices: str | None
     """The day of the price table."""
     is_indexed: bool = True
@@ -27,28 +27,28 @@ class Shown(NamedTuple):
     is_demo: bool = False
 
 
-def shown(db: apsw.Connection, request: Request, *, is_demo: bool = False) -> Shown:
+def load_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bool = False) -> UsageReportDetails:
     """A report out of an index; where prices or rules are newer than its sums, these are made again first."""
-    from turnlog.store.index.pricing import is_current, price_date
-    from turnlog.store.usage.reports import report
+    from turnlog.store.index.pricing import is_spend_current, read_price_date
+    from turnlog.store.usage.reports import build_usage_report
 
-    if not is_current(db):
-        from turnlog.store.index.spend import renew
-        from turnlog.store.lock import writing
+    if not is_spend_current(db):
+        from turnlog.store.index.spend import renew_spend
+        from turnlog.store.lock import open_write_transaction
 
-        with writing(db):
-            renew(db, None)
-    return Shown(request, report(db, request), price_date(db), is_demo=is_demo)
+        with open_write_transaction(db):
+            renew_spend(db, None)
+    return UsageReportDetails(request, build_usage_report(db, request), read_price_date(db), is_demo=is_demo)
 
 
-def document(shown: Shown) -> dict[str, Any]:
+def to_usage_document(shown: UsageReportDetails) -> dict[str, Any]:
     """A report as a JSON document."""
     request, report = shown.request, shown.report
     is_tool = request.kind == "tool"
-    total = {"calls": all_calls(shown)} if is_tool else {}
+    total = {"calls": to_all_calls_document(shown)} if is_tool else {}
     return {
         "kind": request.kind,
-        "definition": definition(shown),
+        "definition": describe_usage_counting(shown),
         "timezone": request.zone.name,
         "since": request.since and request.since.isoformat(),
         "until": request.until and request.until.isoformat(),
@@ -59,22 +59,24 @@ def document(shown: Shown) -> dict[str, Any]:
         "gone_sessions": report.gone,
         "sessions_with_usage": report.with_usage,
         "demo": shown.is_demo,
-        "rows": [tool_document(row) for row in report.tools] if is_tool else [row_document(row) for row in report.rows],
-        "total": {**amounts(report.total), **total},
+        "rows": [to_tool_document(row) for row in report.tools]
+        if is_tool
+        else [to_usage_row_document(row) for row in report.rows],
+        "total": {**to_amounts_document(report.total), **total},
     }
 
 
-def row_document(row: Row) -> dict[str, Any]:
+def to_usage_row_document(row: UsageReportRow) -> dict[str, Any]:
     """A row of sums under the names of the document."""
     labels = dict(row.labels)
     if "start" in labels:
-        labels["start"], labels["end"] = moment(labels["start"]), moment(labels["end"])
+        labels["start"], labels["end"] = to_client_time(labels["start"]), to_client_time(labels["end"])
         labels["pace"] = labels["pace"] and labels["pace"]._asdict()
-    found = {**labels, **amounts(row.sum)}
-    return found if row.whole is None else {**found, "whole": amounts(row.whole)}
+    found = {**labels, **to_amounts_document(row.sum)}
+    return found if row.whole is None else {**found, "whole": to_amounts_document(row.whole)}
 
 
-def amounts(found: Sum) -> dict[str, Any]:
+def to_amounts_document(found: UsageSum) -> dict[str, Any]:
     """A sum under the names that the API has for its parts."""
     return {
         "messages": found.messages,
@@ -85,29 +87,29 @@ def amounts(found: Sum) -> dict[str, Any]:
         "cache_creation_5m": found.cache_write_5m,
         "cache_creation_1h": found.cache_write_1h,
         "web_searches": found.searches,
-        "cost_usd": found.cost / PICO,
-        "cache_saved_usd": found.saved / PICO,
+        "cost_usd": found.cost / PICO_PER_DOLLAR,
+        "cache_saved_usd": found.saved / PICO_PER_DOLLAR,
         "unpriced_tokens": found.unpriced,
-        "quality": {name: getattr(found, name) for name in QUALITIES},
+        "quality": {name: getattr(found, name) for name in USAGE_QUALITIES},
         "estimated_further_output_tokens": found.estimate,
-        "first": moment(found.first),
-        "last": moment(found.last),
+        "first": to_client_time(found.first),
+        "last": to_client_time(found.last),
     }
 
 
-def tool_document(row: ToolRow) -> dict[str, Any]:
+def to_tool_document(row: ToolUsageRow) -> dict[str, Any]:
     """The calls of a tool under the names of the document."""
-    return {"tool": row.tool, **_calls(row)}
+    return {"tool": row.tool, **_to_calls_document(row)}
 
 
-def all_calls(shown: Shown) -> dict[str, Any]:
+def to_all_calls_document(shown: UsageReportDetails) -> dict[str, Any]:
     """The calls of all tools together."""
-    from turnlog.store.usage.calls import all_tools
+    from turnlog.store.usage.calls import sum_tool_usage
 
-    return _calls(all_tools(shown.report.tools))
+    return _to_calls_document(sum_tool_usage(shown.report.tools))
 
 
-def _calls(row: ToolRow) -> dict[str, Any]:
+def _to_calls_document(row: ToolUsageRow) -> dict[str, Any]:
     return {
         "calls": row.calls,
         "failed": row.failed,
@@ -118,7 +120,7 @@ def _calls(row: ToolRow) -> dict[str, Any]:
     }
 
 
-def moment(seconds: int | None) -> str | None:
+def to_client_time(seconds: int | None) -> str | None:
     """A time as the client writes it."""
     if seconds is None:
         return None
@@ -127,7 +129,7 @@ def moment(seconds: int | None) -> str | None:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
-def definition(shown: Shown) -> str:
+def describe_usage_counting(shown: UsageReportDetails) -> str:
     """What is counted, in words."""
     request = shown.request
     if request.kind == "tool":

@@ -14,82 +14,87 @@ from typing import Any
 import apsw
 from msgspec.structs import astuple
 
-from turnlog.entries.agents import owner
-from turnlog.entries.peeks import complete_titles, look_all
-from turnlog.entries.transcripts import Listed, transcripts
-from turnlog.entries.window import WINDOW
-from turnlog.session.usage.totals import by_file
-from turnlog.store.index.spend import renew
+from turnlog.entries.agents import read_agent_owner
+from turnlog.entries.peeks import complete_titles, peek_files
+from turnlog.entries.transcripts import TranscriptFile, list_transcripts
+from turnlog.entries.window import MAX_END_BYTES
+from turnlog.session.usage.totals import count_usage_by_file
+from turnlog.store.index.spend import renew_spend
 
-_FILE = """
+_INSERT_FILE = """
     INSERT INTO file (id, path, kind, session, cwd, custom, forked_from, talks) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
-_FORK = re.compile(rb'"forkedFrom"\s*:\s*\{\s*"sessionId"\s*:\s*"([^"\\]+)"')
+_FORKED_FROM_FIELD = re.compile(rb'"forkedFrom"\s*:\s*\{\s*"sessionId"\s*:\s*"([^"\\]+)"')
 
 
-def scanned(config_dirs: Iterable[Path]) -> apsw.Connection:
+def build_usage_tables(config_dirs: Iterable[Path]) -> apsw.Connection:
     """Tables of all that the session files of some config folders say of usage."""
     db = apsw.Connection(":memory:")
     db.execute(files("turnlog.store").joinpath("schema.sql").read_text("utf-8"))
-    listed = [item for folder in config_dirs for item in transcripts(folder) if item.kind != "output"]
-    names = _Names()
+    listed = [item for folder in config_dirs for item in list_transcripts(folder) if item.kind != "output"]
+    names = _ScanNumbers()
     with db:
-        db.executemany(_FILE, _files(listed, names))
+        db.executemany(_INSERT_FILE, _iter_file_rows(listed, names))
         numbers = {item.path: number for number, item in enumerate(listed, 1)}
-        found = by_file(Path(item.path) for item in listed)
+        found = count_usage_by_file(Path(item.path) for item in listed)
         rows = (
-            _bound(key, numbers[path], best.model and names.number("model", _whole(best.model)), *astuple(best)[1:])
+            _to_sql_values(
+                key,
+                numbers[path],
+                best.model and names.get_number("model", _replace_surrogates(best.model)),
+                *astuple(best)[1:],
+            )
             for path, answers in found.items()
             for key, best in answers.items()
         )
         db.executemany(f"INSERT INTO answer VALUES ({','.join('?' * 18)})", rows)
         db.executemany("INSERT INTO name VALUES (?, ?, ?)", ((n, *name) for name, n in names.names.items()))
         db.executemany("INSERT INTO session VALUES (?, ?, ?)", ((n, *key) for key, n in names.sessions.items()))
-        renew(db, None)
+        renew_spend(db, None)
     return db
 
 
-class _Names:
+class _ScanNumbers:
     """Numbers for names and for sessions, in the order in which they come."""
 
     def __init__(self) -> None:
         self.names: dict[tuple[str, str], int] = {}
         self.sessions: dict[tuple[int, str], int] = {}
 
-    def number(self, kind: str, text: str) -> int:
+    def get_number(self, kind: str, text: str) -> int:
         return self.names.setdefault((kind, text), len(self.names) + 1)
 
-    def session(self, project: str, session_id: str) -> int:
-        return self.sessions.setdefault((self.number("project", project), session_id), len(self.sessions) + 1)
+    def get_session_number(self, project: str, session_id: str) -> int:
+        return self.sessions.setdefault((self.get_number("project", project), session_id), len(self.sessions) + 1)
 
 
-def _files(listed: list[Listed], names: _Names) -> Iterator[tuple[Any, ...]]:
+def _iter_file_rows(listed: list[TranscriptFile], names: _ScanNumbers) -> Iterator[tuple[Any, ...]]:
     mains = [item.path for item in listed if item.kind == "session"]
-    ends = dict(zip(mains, look_all(mains), strict=True))
+    ends = dict(zip(mains, peek_files(mains), strict=True))
     for number, item in enumerate(listed, 1):
-        session = names.session(item.project, item.session or owner(Path(item.path)).session_id)
+        session = names.get_session_number(item.project, item.session or read_agent_owner(Path(item.path)).session_id)
         seen = ends.get(item.path)
         told: tuple[Any, ...] = (None, None, None, 0)
         if seen is not None:
             title = complete_titles(item.path, seen).best
-            told = (seen.cwd, title, _forked_from(item.path), seen.junk is None)
-        yield _bound(number, item.path, item.kind, session, *told)
+            told = (seen.cwd, title, _read_forked_from(item.path), seen.junk is None)
+        yield _to_sql_values(number, item.path, item.kind, session, *told)
 
 
-def _bound(*values: Any) -> tuple[Any, ...]:
-    return tuple(_whole(value) if isinstance(value, str) else value for value in values)
+def _to_sql_values(*values: Any) -> tuple[Any, ...]:
+    return tuple(_replace_surrogates(value) if isinstance(value, str) else value for value in values)
 
 
-def _whole(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """A text that SQLite takes: half of a surrogate pair, which JSON can spell, is replaced."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _forked_from(path: str) -> str | None:
+def _read_forked_from(path: str) -> str | None:
     """The session that the beginning of a file says it was copied from."""
     try:
         with Path(path).open("rb") as file:
-            found = _FORK.search(file.read(WINDOW))
+            found = _FORKED_FROM_FIELD.search(file.read(MAX_END_BYTES))
     except OSError:
         return None
     return found[1].decode("utf-8", "replace") if found else None

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import apsw
 
-PICO = 10**12
+PICO_PER_DOLLAR = 10**12
 
 
-class Sum(NamedTuple):
+class UsageSum(NamedTuple):
     """What some messages used. Money is in pico dollars."""
 
     messages: int = 0
@@ -46,25 +46,25 @@ class Sum(NamedTuple):
         return self.input + self.output + self.cache_read + self.cache_write
 
     @property
-    def doubtful(self) -> int:
+    def doubtful_messages(self) -> int:
         """Messages without a final count."""
         return self.partial + self.placeholder + self.missing
 
 
-_ADDED = Sum._fields[:-2]
-_SUMS = ", ".join([*(f"sum({name})" for name in _ADDED), "min(nullif(first, 0))", "max(nullif(last, 0))"])
+_ADDED_FIELDS = UsageSum._fields[:-2]
+_SUM_COLUMNS = ", ".join([*(f"sum({name})" for name in _ADDED_FIELDS), "min(nullif(first, 0))", "max(nullif(last, 0))"])
 
 
-class Wanted(NamedTuple):
+class SpendFilter(NamedTuple):
     """Which rows of `spend` count."""
 
     table: str = "spend"
     conditions: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
 
-    def also(self, condition: str, *values: Any) -> Wanted:
+    def with_condition(self, condition: str, *values: Any) -> SpendFilter:
         """The same with one more condition."""
-        return Wanted(self.table, (*self.conditions, condition), (*self.values, *values))
+        return SpendFilter(self.table, (*self.conditions, condition), (*self.values, *values))
 
     @property
     def sql(self) -> str:
@@ -72,41 +72,41 @@ class Wanted(NamedTuple):
         return f"FROM {self.table}" + (f" WHERE {' AND '.join(self.conditions)}" if self.conditions else "")
 
 
-def total(db: apsw.Connection, wanted: Wanted) -> Sum:
+def sum_spend(db: apsw.Connection, wanted: SpendFilter) -> UsageSum:
     """One sum over all."""
-    (row,) = db.execute(f"SELECT {_SUMS} {wanted.sql}", wanted.values)
-    return Sum._make(row) if row[0] else Sum()
+    (row,) = db.execute(f"SELECT {_SUM_COLUMNS} {wanted.sql}", wanted.values)
+    return UsageSum._make(row) if row[0] else UsageSum()
 
 
-def by(db: apsw.Connection, wanted: Wanted, what: str) -> Iterator[tuple[Any, Sum]]:
+def sum_spend_by(db: apsw.Connection, wanted: SpendFilter, what: str) -> Iterator[tuple[Any, UsageSum]]:
     """One sum for each value of an expression."""
-    for value, *row in db.execute(f"SELECT {what}, {_SUMS} {wanted.sql} GROUP BY 1", wanted.values):
-        yield value, Sum._make(row)
+    for value, *row in db.execute(f"SELECT {what}, {_SUM_COLUMNS} {wanted.sql} GROUP BY 1", wanted.values):
+        yield value, UsageSum._make(row)
 
 
-def whole_sessions(db: apsw.Connection) -> dict[int, Sum]:
+def sum_whole_sessions(db: apsw.Connection) -> dict[int, UsageSum]:
     """What each session used in all, also where another session has its messages first and pays for them."""
-    return dict(by(db, Wanted(), "session")) | {
-        session: added(models.values()) for session, models in sharing_sessions(db).items()
+    return dict(sum_spend_by(db, SpendFilter(), "session")) | {
+        session: add_usage_sums(models.values()) for session, models in sum_sharing_sessions(db).items()
     }
 
 
-def sharing_sessions(db: apsw.Connection) -> dict[int, dict[int | None, Sum]]:
+def sum_sharing_sessions(db: apsw.Connection) -> dict[int, dict[int | None, UsageSum]]:
     """What the sessions that have messages in common with others used in all, by model."""
-    from turnlog.store.index.spend import shared_spend
+    from turnlog.store.index.spend import select_shared_spend
 
-    found: dict[Any, dict[int | None, Sum]] = {}
-    for _, session, model, *row in shared_spend(db):
+    found: dict[Any, dict[int | None, UsageSum]] = {}
+    for _, session, model, *row in select_shared_spend(db):
         models = found.setdefault(session, {})
-        models[model] = added((models.get(model, Sum()), Sum._make(row)))
+        models[model] = add_usage_sums((models.get(model, UsageSum()), UsageSum._make(row)))
     return found
 
 
-def added(sums: Iterable[Sum]) -> Sum:
+def add_usage_sums(sums: Iterable[UsageSum]) -> UsageSum:
     """Several sums as one."""
     rows = list(sums)
     if not rows:
-        return Sum()
+        return UsageSum()
     columns = list(zip(*rows, strict=True))
     firsts, lasts = ([time for time in column if time is not None] for column in columns[-2:])
-    return Sum._make((*map(sum, columns[:-2]), min(firsts, default=None), max(lasts, default=None)))
+    return UsageSum._make((*map(sum, columns[:-2]), min(firsts, default=None), max(lasts, default=None)))

@@ -9,29 +9,29 @@ from typing import NamedTuple
 
 from turnlog.errors import UsageError
 
-DAY = 86_400
-_EPOCH = date(1970, 1, 1).toordinal()
-_STEP = 6 * 24
+DAY_SECONDS = 86_400
+_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+_STEP_HOURS = 6 * 24
 """Zones keep their clocks for longer than so many hours."""
-_EARLIEST, _LATEST = 30 * 8766, 130 * 8766
+_EARLIEST_HOUR, _LATEST_HOUR = 30 * 8766, 130 * 8766
 """No session is older than 2000 or younger than 2100; clocks beyond are taken to stay as they were."""
 
 
-class Stretch(NamedTuple):
+class ClockStretch(NamedTuple):
     """From some hour on, clocks are so many seconds ahead of UTC."""
 
     hour: int
     offset: int
 
 
-class Zone:
+class TimeZone:
     """A time zone; without a name, that of this machine."""
 
     def __init__(self, name: str | None = None) -> None:
-        self._zone = None if name in (None, "", "local") else _named(str(name))
+        self._zone = None if name in (None, "", "local") else _load_zone(str(name))
         self.name = name or "local"
 
-    def offset(self, seconds: int) -> int:
+    def find_offset(self, seconds: int) -> int:
         """How many seconds the clocks are ahead of UTC at a time."""
         try:
             if self._zone is None:
@@ -41,46 +41,46 @@ class Zone:
             return 0
         return int(ahead.total_seconds()) if ahead else 0
 
-    def day(self, seconds: int) -> int:
+    def to_day(self, seconds: int) -> int:
         """The day of a time, in days since 1970."""
-        return (seconds + self.offset(seconds)) // DAY
+        return (seconds + self.find_offset(seconds)) // DAY_SECONDS
 
-    def written(self, seconds: int) -> str:
+    def format_time(self, seconds: int) -> str:
         """A time as clocks there show it: 2026-11-03 14:05."""
-        return datetime.fromtimestamp(seconds + self.offset(seconds), UTC).strftime("%Y-%m-%d %H:%M")
+        return datetime.fromtimestamp(seconds + self.find_offset(seconds), UTC).strftime("%Y-%m-%d %H:%M")
 
-    def begins(self, day: date) -> int:
+    def find_day_start(self, day: date) -> int:
         """When a day begins, in seconds since 1970."""
         if not 1971 <= day.year <= 9998:
-            return day_number(day) * DAY
+            return to_day_number(day) * DAY_SECONDS
         return int(datetime(day.year, day.month, day.day, tzinfo=self._zone).timestamp())
 
-    def stretches(self, first: int, last: int) -> list[Stretch]:
+    def list_stretches(self, first: int, last: int) -> list[ClockStretch]:
         """How the clocks stand from the hour `first` to the hour `last`."""
-        first, last = (min(max(hour, _EARLIEST), _LATEST) for hour in (first, last))
-        found = [Stretch(first, self.offset(first * 3600))]
-        for hour in range(first + _STEP, last + _STEP, _STEP):
-            if (offset := self.offset(hour * 3600)) != found[-1].offset:
-                found.append(Stretch(self._turn(hour - _STEP, hour), offset))
+        first, last = (min(max(hour, _EARLIEST_HOUR), _LATEST_HOUR) for hour in (first, last))
+        found = [ClockStretch(first, self.find_offset(first * 3600))]
+        for hour in range(first + _STEP_HOURS, last + _STEP_HOURS, _STEP_HOURS):
+            if (offset := self.find_offset(hour * 3600)) != found[-1].offset:
+                found.append(ClockStretch(self._find_clock_change(hour - _STEP_HOURS, hour), offset))
         return found
 
-    def _turn(self, before: int, after: int) -> int:
+    def _find_clock_change(self, before: int, after: int) -> int:
         """The first hour with the clocks of `after`."""
-        offset = self.offset(after * 3600)
+        offset = self.find_offset(after * 3600)
         while after - before > 1:
             middle = (before + after) // 2
-            if self.offset(middle * 3600) == offset:
+            if self.find_offset(middle * 3600) == offset:
                 after = middle
             else:
                 before = middle
         return after
 
 
-def _named(name: str) -> tzinfo:
+def _load_zone(name: str) -> tzinfo:
     if name.upper() in ("UTC", "Z"):
         return UTC
     if name[0] in "+-":
-        return _fixed(name)
+        return _parse_fixed_offset(name)
     from zoneinfo import ZoneInfo  # it costs a tenth of the command, and most live where their machine is
 
     try:
@@ -89,7 +89,7 @@ def _named(name: str) -> tzinfo:
         raise UsageError(f"time zone {name!r}: not known; give a name such as Europe/Berlin, or +02:00") from None
 
 
-def _fixed(name: str) -> tzinfo:
+def _parse_fixed_offset(name: str) -> tzinfo:
     sign = -1 if name[0] == "-" else 1
     hours, _, minutes = name[1:].partition(":")
     if len(hours) == 4 and not minutes:
@@ -101,7 +101,7 @@ def _fixed(name: str) -> tzinfo:
     raise UsageError(f"time zone {name!r}: not known; give a name such as Europe/Berlin, or +02:00")
 
 
-def parsed_day(text: str, option: str, today: Callable[[], date]) -> date:
+def parse_day(text: str, option: str, today: Callable[[], date]) -> date:
     """A day as somebody writes it: 2026-11-03, 20261103, `today`, `yesterday`, `30d` for thirty days ago."""
     word = text.strip().lower()
     if word in ("today", "yesterday"):
@@ -114,11 +114,11 @@ def parsed_day(text: str, option: str, today: Callable[[], date]) -> date:
         raise UsageError(f"{option} {text!r}: no day; give one such as 2026-11-03, yesterday or 30d") from None
 
 
-def day_number(day: date) -> int:
+def to_day_number(day: date) -> int:
     """A day in days since 1970."""
-    return day.toordinal() - _EPOCH
+    return day.toordinal() - _EPOCH_ORDINAL
 
 
-def written_day(day: int) -> str:
+def format_day(day: int) -> str:
     """A day, given in days since 1970: 2026-11-03."""
-    return date.fromordinal(min(_EPOCH + day, date.max.toordinal())).isoformat()
+    return date.fromordinal(min(_EPOCH_ORDINAL + day, date.max.toordinal())).isoformat()

@@ -14,33 +14,33 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from turnlog.store.lock import locked
-from turnlog.trace.outbox.outbox import Outbox, Pending
-from turnlog.trace.targets.target import Target
-from turnlog.trace.wire.otlp import halves
-from turnlog.trace.wire.post import Accepted, Later, Refused, TooLarge, Verdict
+from turnlog.store.lock import try_lock_file
+from turnlog.trace.outbox.outbox import Outbox, PendingBatch
+from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.wire.otlp import halve_batch
+from turnlog.trace.wire.post import PostAccepted, PostDeferred, PostRefused, PostTooLarge, PostVerdict
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 600.0
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 600.0
 """Seconds: the most that is waited after the first failure, and after any."""
-_NAP = 5.0
+_NAP_SECONDS = 5.0
 """Seconds after which a sleeper looks whether somebody else wants the target to be asked at once."""
 
-Progress = Callable[[int, int], object]
+BatchProgress = Callable[[int, int], object]
 """Is told how many of how many batches are done."""
 
 
-class Sender(Protocol):
+class BatchSender(Protocol):
     """What brings a request to a target, and says what became of it (`trace.post.Poster`)."""
 
     @property
-    def target(self) -> Target:
+    def target(self) -> TraceTarget:
         """Where it goes."""
 
-    def post(self, body: bytes) -> Verdict:
+    def post(self, body: bytes) -> PostVerdict:
         """Send one request."""
 
 
-class Pace(NamedTuple):
+class DeliveryPace(NamedTuple):
     """The clocks and the chance that a delivery goes by."""
 
     now: Callable[[], float] = time.time
@@ -51,7 +51,7 @@ class Pace(NamedTuple):
     chance: Callable[[], float] = random.random
 
 
-class Delivered(NamedTuple):
+class DeliveryResult(NamedTuple):
     """What a delivery did."""
 
     batches: int = 0
@@ -74,80 +74,87 @@ class Delivered(NamedTuple):
     """Whether another process is at it; it takes up what was put before."""
 
 
-def deliver(
-    outbox: Outbox, sender: Sender, *, patience: float = 0.0, pace: Pace | None = None, progress: Progress | None = None
-) -> Delivered:
+def deliver_batches(
+    outbox: Outbox,
+    sender: BatchSender,
+    *,
+    patience: float = 0.0,
+    pace: DeliveryPace | None = None,
+    progress: BatchProgress | None = None,
+) -> DeliveryResult:
     """Send what is due to a target; keep trying for `patience` seconds if the server does not take it."""
     target = sender.target
-    outbox.introduce(target.key, target.shown)
-    course = _Course(outbox, sender, patience, pace or Pace(), progress)
+    outbox.name_target(target.key, target.display_name)
+    course = _DeliveryRun(outbox, sender, patience, pace or DeliveryPace(), progress)
     while True:
-        with locked(lock_of(outbox.path.parent, target.key)) as is_mine:
+        with try_lock_file(build_lock_path(outbox.path.parent, target.key)) as is_mine:
             if not is_mine:
-                return course.ended(busy=True)
+                return course.finish_run(busy=True)
             course.run()
         # Somebody may have put something while the lock was held, found it taken and left.
         if course.gave_up or not course.is_due:
-            return course.ended(busy=False)
+            return course.finish_run(busy=False)
 
 
-def lock_of(folder: Path, target: str) -> Path:
+def build_lock_path(folder: Path, target: str) -> Path:
     """The file whose lock the one process holds that sends to a target."""
     return folder / f"{sha256(target.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.lock"
 
 
-class _Course:
+class _DeliveryRun:
     """One delivery: what it has done, and whether it goes on."""
 
-    def __init__(self, outbox: Outbox, sender: Sender, patience: float, pace: Pace, progress: Progress | None) -> None:
+    def __init__(
+        self, outbox: Outbox, sender: BatchSender, patience: float, pace: DeliveryPace, progress: BatchProgress | None
+    ) -> None:
         self._outbox = outbox
         self._sender = sender
         self._key = sender.target.key
         self._pace = pace
         self._deadline = pace.steady() + patience
         self._progress = progress
-        self._total = outbox.standing(self._key).pending_batches if progress is not None else 0
-        self._done = Delivered()
+        self._total = outbox.read_status(self._key).pending_batches if progress is not None else 0
+        self._done = DeliveryResult()
         self.gave_up = False
 
     @property
     def is_due(self) -> bool:
         """Whether there is something to send now."""
-        return self._outbox.wait(self._key, self._pace.now()) == 0
+        return self._outbox.compute_wait(self._key, self._pace.now()) == 0
 
-    def ended(self, *, busy: bool) -> Delivered:
+    def finish_run(self, *, busy: bool) -> DeliveryResult:
         """What came of it."""
-        left = self._outbox.wait(self._key, self._pace.now()) is not None
+        left = self._outbox.compute_wait(self._key, self._pace.now()) is not None
         if not (left or busy):
             self._outbox.shrink()
         return self._done._replace(busy=busy, left=left)
 
     def run(self) -> None:
         """Send until nothing is left, or there is no more patience."""
-        pending = self._begun()
-        while pending is not None or self._rested():
+        pending = self._begin_next()
+        while pending is not None or self._rest_until_due():
             if pending is None:
-                pending = self._begun()
+                pending = self._begin_next()
             else:
-                pending = self._settled(pending, self._sender.post(pending.batch.body))
-            self._tell()
+                pending = self._settle_batch(pending, self._sender.post(pending.batch.body))
+            self._report_progress()
 
-    def _begun(self) -> Pending | None:
-        with self._outbox.together():
-            pending = self._outbox.due(self._key, self._pace.now())
+    def _begin_next(self) -> PendingBatch | None:
+        with self._outbox.hold_transaction():
+            pending = self._outbox.find_due_batch(self._key, self._pace.now())
             return pending if pending is not None and self._outbox.begin(pending) else None
 
-    def _settled(self, pending: Pending, verdict: Verdict) -> Pending | None:
+    def _settle_batch(self, pending: PendingBatch, verdict: PostVerdict) -> PendingBatch | None:
         """Record what became of a batch, and begin the next one: one wait for the disk."""
-        with self._outbox.together():
-            self._record(pending, verdict)
-            return None if self.gave_up else self._begun()
+        with self._outbox.hold_transaction():
+            self._record_verdict(pending, verdict)
+            return None if self.gave_up else self._begin_next()
 
-    def _record(self, pending: Pending, verdict: Verdict) -> None:
+    def _record_verdict(self, pending: PendingBatch, verdict: PostVerdict) -> None:
         done = self._done
         match verdict:
-            case Accepted(words, rejected):
-                self._outbox.sent(pending, words)
+            case PostAccepted(words, rejected):
+                self._outbox.mark_sent(pending, words)
                 rejected = min(rejected, len(pending.batch.spans))
                 self._done = done._replace(
                     batches=done.batches + 1,
@@ -155,41 +162,43 @@ class _Course:
                     rejected=done.rejected + rejected,
                     rejection=words or done.rejection,
                 )
-            case Later(reason, after, unsure):
-                self._outbox.later(pending, reason, self._pace.now() + self._pause(pending, after), unsure=unsure)
+            case PostDeferred(reason, after, unsure):
+                self._outbox.postpone_batch(
+                    pending, reason, self._pace.now() + self._compute_pause(pending, after), unsure=unsure
+                )
                 self._done = done._replace(failures=done.failures + 1, error=reason)
                 self.gave_up = self._pace.steady() >= self._deadline
-            case TooLarge(reason):
-                if (parts := halves(pending.batch)) is not None:
-                    self._outbox.halved(pending, *parts)
+            case PostTooLarge(reason):
+                if (parts := halve_batch(pending.batch)) is not None:
+                    self._outbox.replace_by_halves(pending, *parts)
                 else:
-                    self._refuse(pending, reason)
-            case Refused(status, words):
-                self._refuse(pending, f"{status}: {words}")
+                    self._quarantine_batch(pending, reason)
+            case PostRefused(status, words):
+                self._quarantine_batch(pending, f"{status}: {words}")
 
-    def _refuse(self, pending: Pending, error: str) -> None:
-        self._outbox.refused(pending, error)
+    def _quarantine_batch(self, pending: PendingBatch, error: str) -> None:
+        self._outbox.quarantine_batch(pending, error)
         self._done = self._done._replace(refused=self._done.refused + 1, refusal=error)
 
-    def _pause(self, pending: Pending, wish: float | None) -> float:
+    def _compute_pause(self, pending: PendingBatch, wish: float | None) -> float:
         """How long the server is left alone: as it wishes, else a part of what doubles with each failure."""
-        if wish is not None and wish >= FIRST_PAUSE:
+        if wish is not None and wish >= FIRST_PAUSE_SECONDS:
             return wish
-        return self._pace.chance() * min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(pending.fails, 20))
+        return self._pace.chance() * min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(pending.fails, 20))
 
-    def _rested(self) -> bool:
+    def _rest_until_due(self) -> bool:
         """Sleep until something may be due; False if there is nothing, or too little patience for it."""
-        wait = None if self.gave_up else self._outbox.wait(self._key, self._pace.now())
+        wait = None if self.gave_up else self._outbox.compute_wait(self._key, self._pace.now())
         if wait is None:
             return False
         if wait > 0:
             if self._pace.steady() + wait > self._deadline:
                 self.gave_up = True
                 return False
-            self._pace.sleep(min(wait, _NAP))
+            self._pace.sleep(min(wait, _NAP_SECONDS))
         return True
 
-    def _tell(self) -> None:
+    def _report_progress(self) -> None:
         if self._progress is not None:
             finished = self._done.batches + self._done.refused
             self._progress(finished, max(self._total, finished))

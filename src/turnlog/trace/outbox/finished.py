@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from turnlog.entries.agents import last_written_ns
+from turnlog.entries.agents import read_last_write_ns
 from turnlog.trace.outbox.outbox import Outbox
 
 
-def state(path: Path) -> str:
+def read_session_state(path: Path) -> str:
     """How large a session is and when it was written; empty if it is not there, nor any of its sub-agents."""
     try:
         status = path.stat()
     except OSError:
-        written = last_written_ns(path)
+        written = read_last_write_ns(path)
         return "" if written is None else f"agents {written}"
     return f"{status.st_size} {status.st_mtime_ns}"
 
 
-def remember(outbox: Outbox, target: str, path: Path, seen: str) -> None:
+def remember_finished(outbox: Outbox, target: str, path: Path, seen: str) -> None:
     """Remember that a session, in the state that it was in before it was read, is over and was read to its end."""
     if seen:
-        outbox.put(target, [], _name(path), seen)
+        outbox.put(target, [], _build_progress_key(path), seen)
 
 
-def is_finished(outbox: Outbox, target: str, path: Path) -> bool:
+def is_session_finished(outbox: Outbox, target: str, path: Path) -> bool:
     """Whether a session was sent to its end, and not written to since."""
-    return outbox.progress(target, _name(path)) == state(path)
+    return outbox.read_progress(target, _build_progress_key(path)) == read_session_state(path)
 
 
-def _name(path: Path) -> str:
+def _build_progress_key(path: Path) -> str:
     # Beside the progress of the file itself, under a name that no file has.
     return f"over\n{path}"

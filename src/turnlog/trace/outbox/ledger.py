@@ -13,29 +13,29 @@ from pathlib import Path
 import apsw
 
 from turnlog.errors import Busy, TurnlogError
-from turnlog.store.damage import DAMAGED, check_places, is_damage
-from turnlog.store.lock import log_ahead, writing
+from turnlog.store.damage import DAMAGE_ERRORS, check_log_places, is_database_damage
+from turnlog.store.lock import enable_write_ahead_log, open_write_transaction
 
-VERSION = 1
-BUSY_MS = 30_000
+LEDGER_VERSION = 1
+BUSY_TIMEOUT_MS = 30_000
 """So long a process waits for another one that writes."""
 
 
-def connect(path: Path) -> apsw.Connection:
+def open_ledger(path: Path) -> apsw.Connection:
     """Open the file of an outbox; make it if there is none."""
-    with explained(path):
+    with explain_ledger_errors(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make_private(path)
         try:
             return _open(path)
         except apsw.Error as error:
-            if is_damage(error, path):
+            if is_database_damage(error, path):
                 raise _damaged(path, error) from None
             raise
 
 
 def _open(path: Path) -> apsw.Connection:
-    check_places(path)
+    check_log_places(path)
     db = apsw.Connection(str(path))
     try:
         _set_up(db, path)
@@ -60,29 +60,29 @@ def _make_private(path: Path) -> None:
 
 
 def _set_up(db: apsw.Connection, path: Path) -> None:
-    db.set_busy_timeout(BUSY_MS)
+    db.set_busy_timeout(BUSY_TIMEOUT_MS)
     is_new = db.pragma("user_version") == 0
     if is_new:
         db.pragma("auto_vacuum", "incremental")  # later it would have no effect
-    log_ahead(db)
+    enable_write_ahead_log(db)
     db.pragma("synchronous", "full")
     db.pragma("cache_size", -8_000)  # KB: claims are hashes, so each session's are all over the file
     if is_new:
-        _create(db)
-    if (version := db.pragma("user_version")) != VERSION:
+        _create_schema(db)
+    if (version := db.pragma("user_version")) != LEDGER_VERSION:
         raise TurnlogError(f"{path}: is of another version of turnlog ({version}); use that one, or move the file away")
 
 
-def _create(db: apsw.Connection) -> None:
+def _create_schema(db: apsw.Connection) -> None:
     schema = Path(__file__).with_name("ledger.sql").read_text("utf-8")
-    with writing(db):
+    with open_write_transaction(db):
         if db.pragma("user_version") == 0:  # another process may have been faster
             db.execute(schema)
-            db.pragma("user_version", VERSION)
+            db.pragma("user_version", LEDGER_VERSION)
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explain_ledger_errors(path: Path) -> Iterator[None]:
     """Say in one line what keeps the file from being read or written."""
     try:
         yield
@@ -90,7 +90,7 @@ def explained(path: Path) -> Iterator[None]:
         raise TurnlogError(f"{path}: the disk is full; nothing is lost, make room and try again") from None
     except apsw.BusyError:
         raise Busy(f"{path}: another process writes to it all the time; try again") from None
-    except DAMAGED as error:
+    except DAMAGE_ERRORS as error:
         raise _damaged(path, error) from None
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError) as error:
         raise TurnlogError(f"{path}: can't be written ({error}); nothing is lost") from None

@@ -21,40 +21,44 @@ from pathlib import Path
 import apsw
 
 from turnlog.errors import TurnlogError
-from turnlog.trace.outbox.ledger import connect, explained
-from turnlog.trace.outbox.outgoing import Outgoing, storable
-from turnlog.trace.outbox.outgoing import Pending as Pending
-from turnlog.trace.outbox.standing import Quarantined, Standing, quarantined, standings
-from turnlog.trace.wire.batch import Batch
+from turnlog.trace.outbox.ledger import explain_ledger_errors, open_ledger
+from turnlog.trace.outbox.outgoing import OutgoingBatches, to_storable_text
+from turnlog.trace.outbox.outgoing import PendingBatch as PendingBatch
+from turnlog.trace.outbox.standing import QuarantinedBatch, TargetStatus, list_quarantined_batches, list_target_statuses
+from turnlog.trace.wire.batch import SpanBatch
 
-FILE = "outbox.db"
-CAP = 1 << 30
+OUTBOX_FILE_NAME = "outbox.db"
+MAX_WAITING_BYTES = 1 << 30
 """So many bytes may wait for one target, quarantine included."""
-_ASKED = 500
-_WORTH = 4 << 20
+_SPANS_PER_QUERY = 500
+_MIN_SHRINK_BYTES = 4 << 20
 
 
 class OutboxFull(TurnlogError):
     """A target did not take anything for so long that no more is kept for it."""
 
 
-class Overtaken(TurnlogError):
+class OutboxOvertaken(TurnlogError):
     """Another process has put some of these spans meanwhile: what is left must be found anew."""
 
 
-class Outbox(Outgoing):
+class Outbox(OutgoingBatches):
     """An open outbox; for one thread, beside others and other processes that have their own."""
 
     def __init__(
-        self, db: apsw.Connection, path: Path, cap_bytes: int = CAP, clock: Callable[[], float] = time.time
+        self,
+        db: apsw.Connection,
+        path: Path,
+        cap_bytes: int = MAX_WAITING_BYTES,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__(db, path, clock)
         self._cap = cap_bytes
 
     @classmethod
-    def open(cls, path: Path, cap_bytes: int = CAP, clock: Callable[[], float] = time.time) -> Outbox:
+    def open(cls, path: Path, cap_bytes: int = MAX_WAITING_BYTES, clock: Callable[[], float] = time.time) -> Outbox:
         """Open the outbox in a file; make it if there is none."""
-        return cls(connect(path), path, cap_bytes, clock)
+        return cls(open_ledger(path), path, cap_bytes, clock)
 
     def __enter__(self) -> Outbox:
         return self
@@ -66,60 +70,64 @@ class Outbox(Outgoing):
         """Let go of the file."""
         self._db.close()
 
-    def progress(self, target: str, path: str) -> str | None:
+    def read_progress(self, target: str, path: str) -> str | None:
         """What was last put as the progress of a file."""
         sql = "SELECT text FROM progress WHERE target = (SELECT id FROM target WHERE key = ?) AND path = ?"
-        with explained(self.path):
-            found = self._db.execute(sql, (target, _bytes(path))).get
+        with explain_ledger_errors(self.path):
+            found = self._db.execute(sql, (target, _encode_path(path))).get
         return found if isinstance(found, str) else None
 
-    def claimed(self, target: str, spans: Iterable[bytes]) -> dict[bytes, bytes]:
+    def find_claims(self, target: str, spans: Iterable[bytes]) -> dict[bytes, bytes]:
         """Which of these spans were put before, each with its trace."""
         wanted = list(spans)
         found: dict[bytes, bytes] = {}
-        with explained(self.path):
+        with explain_ledger_errors(self.path):
             number = self._db.execute("SELECT id FROM target WHERE key = ?", (target,)).get
-            for at in range(0, len(wanted), _ASKED):
-                some = wanted[at : at + _ASKED]
+            for at in range(0, len(wanted), _SPANS_PER_QUERY):
+                some = wanted[at : at + _SPANS_PER_QUERY]
                 marks = ",".join("?" * len(some))
                 sql = f"SELECT span, trace FROM claim WHERE target = ? AND span IN ({marks})"
                 found.update(self._db.execute(sql, (number, *some)))
         return found
 
-    def put(self, target: str, batches: Sequence[Batch], path: str | None = None, progress: str | None = None) -> None:
+    def put(
+        self, target: str, batches: Sequence[SpanBatch], path: str | None = None, progress: str | None = None
+    ) -> None:
         """Put batches, claim their spans, and keep the progress of the file they come from; all of it or nothing.
 
         Raises OutboxFull when too much waits already, and Overtaken when a span was put meanwhile.
         """
         if not batches and (path is None or progress is None):
             return
-        _check_single(batches)
+        _check_unique(batches)
         try:
-            with self.together():
-                number = self._number(target)
+            with self.hold_transaction():
+                number = self._find_target_id(target)
                 self._check_room(target, number, batches)
-                self._put(number, batches)
+                self._insert_batches(number, batches)
                 if path is not None and progress is not None:
-                    row = (number, _bytes(path), progress)
+                    row = (number, _encode_path(path), progress)
                     self._db.execute("INSERT OR REPLACE INTO progress VALUES (?, ?, ?)", row)
-        except Overtaken:
+        except OutboxOvertaken:
             raise
         except TurnlogError as error:
             self._hold_back(target, str(error))
             raise
 
-    def _put(self, number: int, batches: Sequence[Batch]) -> None:
+    def _insert_batches(self, number: int, batches: Sequence[SpanBatch]) -> None:
         claims = [(number, span, batch.trace) for batch in batches for span in batch.spans]
         try:
             self._db.executemany("INSERT INTO claim VALUES (?, ?, ?)", claims)
         except apsw.ConstraintError:
-            raise Overtaken(f"{self.path}: another process has put some of these spans meanwhile; try again") from None
+            raise OutboxOvertaken(
+                f"{self.path}: another process has put some of these spans meanwhile; try again"
+            ) from None
         for batch in batches:
-            self._add(number, batch, self._clock())
+            self._insert_batch(number, batch, self._clock())
         if batches:
             self._db.execute("UPDATE target SET held = NULL, reason = NULL WHERE id = ?", (number,))
 
-    def _check_room(self, target: str, number: int, batches: Sequence[Batch]) -> None:
+    def _check_room(self, target: str, number: int, batches: Sequence[SpanBatch]) -> None:
         kept = self._db.execute("SELECT coalesce(sum(size), 0) FROM batch WHERE target = ?", (number,)).get
         assert isinstance(kept, int)
         if batches and kept + sum(len(batch.body) for batch in batches) > self._cap:
@@ -130,52 +138,54 @@ class Outbox(Outgoing):
 
     def _hold_back(self, target: str, why: str) -> None:
         # On a full disk this fails for the same reason; whoever put is told in any case.
-        with suppress(TurnlogError), self.together():
-            row = (self._clock(), storable(why), self._number(target))
+        with suppress(TurnlogError), self.hold_transaction():
+            row = (self._clock(), to_storable_text(why), self._find_target_id(target))
             self._db.execute("UPDATE target SET held = coalesce(held, ?), reason = ? WHERE id = ?", row)
 
-    def _number(self, target: str) -> int:
+    def _find_target_id(self, target: str) -> int:
         self._db.execute("INSERT INTO target (key) VALUES (?) ON CONFLICT DO NOTHING", (target,))
         found = self._db.execute("SELECT id FROM target WHERE key = ?", (target,)).get
         assert isinstance(found, int)
         return found
 
-    def introduce(self, target: str, shown: str) -> None:
+    def name_target(self, target: str, shown: str) -> None:
         """Say how a target is called for people."""
-        with explained(self.path):
+        with explain_ledger_errors(self.path):
             known = self._db.execute("SELECT shown FROM target WHERE key = ?", (target,)).get
-        if known != storable(shown):
-            with self.together():
-                self._db.execute("UPDATE target SET shown = ? WHERE id = ?", (storable(shown), self._number(target)))
+        if known != to_storable_text(shown):
+            with self.hold_transaction():
+                self._db.execute(
+                    "UPDATE target SET shown = ? WHERE id = ?", (to_storable_text(shown), self._find_target_id(target))
+                )
 
-    def status(self) -> list[Standing]:
+    def list_statuses(self) -> list[TargetStatus]:
         """How it stands with every target that something was ever put for."""
-        with explained(self.path):
-            return standings(self._db, self._clock())
+        with explain_ledger_errors(self.path):
+            return list_target_statuses(self._db, self._clock())
 
-    def standing(self, target: str) -> Standing:
+    def read_status(self, target: str) -> TargetStatus:
         """How it stands with one target."""
-        found = (item for item in self.status() if item.key == target)
-        return next(found, Standing(target, target))
+        found = (item for item in self.list_statuses() if item.key == target)
+        return next(found, TargetStatus(target, target))
 
-    def quarantined(self, target: str) -> list[Quarantined]:
+    def list_quarantined(self, target: str) -> list[QuarantinedBatch]:
         """What a target has refused, the oldest first."""
-        with explained(self.path):
-            return quarantined(self._db, target)
+        with explain_ledger_errors(self.path):
+            return list_quarantined_batches(self._db, target)
 
     def shrink(self) -> None:
         """Give the room of what was sent back to the disk, if it is worth it."""
-        with explained(self.path):
-            if self._db.pragma("freelist_count") * self._db.pragma("page_size") > _WORTH:
+        with explain_ledger_errors(self.path):
+            if self._db.pragma("freelist_count") * self._db.pragma("page_size") > _MIN_SHRINK_BYTES:
                 self._db.execute("PRAGMA incremental_vacuum").fetchall()
 
 
-def _check_single(batches: Sequence[Batch]) -> None:
+def _check_unique(batches: Sequence[SpanBatch]) -> None:
     spans = [span for batch in batches for span in batch.spans]
     if len(set(spans)) < len(spans):
         raise ValueError("a span stands twice in what is put")
 
 
-def _bytes(path: str) -> bytes:
+def _encode_path(path: str) -> bytes:
     # A name of a file need not be text.
     return path.encode("utf-8", "surrogatepass")

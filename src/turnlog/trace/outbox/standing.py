@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import apsw
 
 
-class Standing(NamedTuple):
+class TargetStatus(NamedTuple):
     """One target. Times are seconds since 1970; None if it never happened, or there is none."""
 
     key: str
@@ -46,7 +46,7 @@ class Standing(NamedTuple):
     """Before this it is not asked again; None if nothing is pending, or it may be asked at once."""
 
 
-class Quarantined(NamedTuple):
+class QuarantinedBatch(NamedTuple):
     """A batch that a target refused."""
 
     id: int
@@ -59,7 +59,7 @@ class Quarantined(NamedTuple):
     """The server's words."""
 
 
-_AMOUNTS = """
+_AMOUNTS_SQL = """
 SELECT target,
        coalesce(sum(spans) FILTER (WHERE state <> 'quarantined'), 0),
        count(*) FILTER (WHERE state <> 'quarantined'),
@@ -72,55 +72,55 @@ SELECT target,
         ORDER BY refused.refused DESC, id DESC LIMIT 1)
 FROM batch GROUP BY target
 """
-_AMOUNTS_ARE = (
+_AMOUNT_FIELDS = (
     *("pending_spans", "pending_batches", "pending_bytes", "oldest"),
     *("quarantined_spans", "quarantined_batches", "quarantined_bytes", "refusal"),
 )
-_TARGETS = """
+_TARGETS_SQL = """
 SELECT id, since, until, key, coalesce(shown, key), sent_spans, sent, repeats, repeated_spans, partials,
        succeeded, error, failed, warning, warned, reason, held, fails
 FROM target ORDER BY id
 """
-_TARGETS_ARE = (
+_TARGET_FIELDS = (
     *("key", "shown", "sent_spans", "sent_batches", "repeats", "repeated_spans", "partials"),
     *("last_success", "last_error", "failed", "warning", "warned", "held_back", "held_since", "fails"),
 )
-_QUARANTINED = """
+_QUARANTINED_SQL = """
 SELECT batch.id, trace, ids, size, made, refused, batch.error
 FROM batch JOIN target ON target.id = batch.target
 WHERE key = ? AND state = 'quarantined' ORDER BY place, part
 """
 
 
-def standings(db: apsw.Connection, now: float) -> list[Standing]:
+def list_target_statuses(db: apsw.Connection, now: float) -> list[TargetStatus]:
     """How it stands with every target that was ever put something for."""
     with db:  # both from one moment
-        amounts = {row[0]: dict(zip(_AMOUNTS_ARE, row[1:], strict=True)) for row in db.execute(_AMOUNTS)}
-        targets = db.execute(_TARGETS).fetchall()
-    return [_standing(row, amounts.get(row[0], {}), now) for row in targets]
+        amounts = {row[0]: dict(zip(_AMOUNT_FIELDS, row[1:], strict=True)) for row in db.execute(_AMOUNTS_SQL)}
+        targets = db.execute(_TARGETS_SQL).fetchall()
+    return [_build_status(row, amounts.get(row[0], {}), now) for row in targets]
 
 
-def _standing(row: tuple[Any, ...], amounts: dict[str, Any], now: float) -> Standing:
+def _build_status(row: tuple[Any, ...], amounts: dict[str, Any], now: float) -> TargetStatus:
     _, since, until, *facts = row
-    found = Standing(**dict(zip(_TARGETS_ARE, facts, strict=True)), **amounts)
-    left = pause(since, until, now) if found.pending_batches else 0.0
+    found = TargetStatus(**dict(zip(_TARGET_FIELDS, facts, strict=True)), **amounts)
+    left = compute_pause_left(since, until, now) if found.pending_batches else 0.0
     return found._replace(next_attempt=now + left) if left else found
 
 
-def pause(since: float | None, until: float | None, now: float) -> float:
+def compute_pause_left(since: float | None, until: float | None, now: float) -> float:
     """How much is left of a pause; nothing of one that begins in the future, for then the clock was set back."""
     return until - now if since is not None and until is not None and since <= now < until else 0.0
 
 
-def quarantined(db: apsw.Connection, target: str) -> list[Quarantined]:
+def list_quarantined_batches(db: apsw.Connection, target: str) -> list[QuarantinedBatch]:
     """The batches that a target refused, the oldest first."""
     return [
-        Quarantined(id_, trace, spans(ids), size, made, refused, error)
-        for id_, trace, ids, size, made, refused, error in db.execute(_QUARANTINED, (target,))
+        QuarantinedBatch(id_, trace, split_span_ids(ids), size, made, refused, error)
+        for id_, trace, ids, size, made, refused, error in db.execute(_QUARANTINED_SQL, (target,))
     ]
 
 
-def spans(ids: object) -> tuple[bytes, ...]:
+def split_span_ids(ids: object) -> tuple[bytes, ...]:
     """The ids that are kept in one value."""
     assert isinstance(ids, bytes)
     return tuple(ids[at : at + 8] for at in range(0, len(ids), 8))

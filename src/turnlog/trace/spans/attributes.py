@@ -8,48 +8,50 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from turnlog.session.calls import WAITS_FOR_PERSON
+from turnlog.session.calls import TOOLS_WAITING_FOR_PERSON
 from turnlog.session.messages import Message
-from turnlog.trace.spans.content import Contents, Texts
-from turnlog.trace.spans.parts import Part, json_of, short
-from turnlog.trace.spans.span import Span, Value
-from turnlog.trace.spans.spans import Node, Trace
-from turnlog.trace.spans.stretches import Answer, Stretch
-from turnlog.trace.spans.usage import fitting, separate_usage, usage
+from turnlog.trace.spans.content import SpanContents, WorkTexts
+from turnlog.trace.spans.parts import SpanPart, shorten_name, to_json_text
+from turnlog.trace.spans.span import AttributeValue, Span
+from turnlog.trace.spans.spans import SpanNode, Trace
+from turnlog.trace.spans.stretches import StretchAnswer, WorkStretch
+from turnlog.trace.spans.usage import build_separate_usage_attributes, build_usage_attributes, clamp_count
 
-_KINDS = {"agent": "AGENT", "generation": "LLM", "tool": "TOOL"}
-_FAILED = {"error": "tool_error", "denied": "denied", "interrupted": "interrupted"}
-_WORDS = 500
+_OPENINFERENCE_KINDS = {"agent": "AGENT", "generation": "LLM", "tool": "TOOL"}
+_ERROR_TYPES = {"error": "tool_error", "denied": "denied", "interrupted": "interrupted"}
+_MAX_ERROR_CHARS = 500
 """How much of a text tells why a span failed."""
 
-Attributes = dict[str, Value]
+SpanAttributes = dict[str, AttributeValue]
 
 
-def span(node: Node, trace: Trace, contents: Contents, *, nest: bool = False, user: str | None = None) -> Span:
+def build_span(
+    node: SpanNode, trace: Trace, contents: SpanContents, *, nest: bool = False, user: str | None = None
+) -> Span:
     """A node with all that is sent of it."""
-    shared = _shared(trace, contents, user)
-    attributes = {**shared, **_own(node)}
+    shared = _get_shared_attributes(trace, contents, user)
+    attributes = {**shared, **_build_own_attributes(node)}
     match node.kind:
         case "agent":
-            error = _agent(node, trace, contents, attributes)
+            error = _fill_agent(node, trace, contents, attributes)
         case "generation":
-            error = _generation(node, contents, attributes)
+            error = _fill_generation(node, contents, attributes)
         case "tool":
-            error = _tool(node, contents, attributes)
+            error = _fill_tool(node, contents, attributes)
     parent = node.nested if nest else node.parent
     return Span(trace.id, node.id, parent, node.kind, node.name, node.start, node.end, attributes, error, shared)
 
 
-def _shared(trace: Trace, contents: Contents, user: str | None) -> Attributes:
+def _get_shared_attributes(trace: Trace, contents: SpanContents, user: str | None) -> SpanAttributes:
     """What every span of a trace says: some backends look at each span by itself."""
     if (shared := contents.shared.get((trace.id, user))) is None:
-        shared = contents.shared[trace.id, user] = _of_trace(trace, contents, user)
+        shared = contents.shared[trace.id, user] = _build_trace_attributes(trace, contents, user)
     return shared
 
 
-def _of_trace(trace: Trace, contents: Contents, user: str | None) -> Attributes:
-    about, session = contents.about(trace), trace.session.session_id or ""
-    found: dict[str, Value | None] = {
+def _build_trace_attributes(trace: Trace, contents: SpanContents, user: str | None) -> SpanAttributes:
+    about, session = contents.read_context(trace), trace.session.session_id or ""
+    found: dict[str, AttributeValue | None] = {
         "session.id": session,
         "gen_ai.conversation.id": session,
         "user.id": user,
@@ -66,8 +68,11 @@ def _of_trace(trace: Trace, contents: Contents, user: str | None) -> Attributes:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _own(node: Node) -> Attributes:
-    found: Attributes = {"openinference.span.kind": _KINDS[node.kind], "langfuse.observation.type": node.kind}
+def _build_own_attributes(node: SpanNode) -> SpanAttributes:
+    found: SpanAttributes = {
+        "openinference.span.kind": _OPENINFERENCE_KINDS[node.kind],
+        "langfuse.observation.type": node.kind,
+    }
     if node.times.borrowed or node.times.clamped:
         found["claude_code.time"] = "borrowed" if node.times.borrowed else "clamped"
     return found
@@ -76,28 +81,28 @@ def _own(node: Node) -> Attributes:
 # -- agents
 
 
-def _agent(node: Node, trace: Trace, contents: Contents, attributes: Attributes) -> str | None:
+def _fill_agent(node: SpanNode, trace: Trace, contents: SpanContents, attributes: SpanAttributes) -> str | None:
     stretch, agent = node.stretch, node.agent
     attributes["gen_ai.operation.name"] = "invoke_agent"
     attributes["gen_ai.agent.name"] = node.name.removeprefix("invoke_agent ")
-    attributes["gen_ai.agent.id"] = short(agent.agent_id) if agent else trace.session.session_id or ""
-    attributes["claude_code.outcome"] = _outcome(stretch)
+    attributes["gen_ai.agent.id"] = shorten_name(agent.agent_id) if agent else trace.session.session_id or ""
+    attributes["claude_code.outcome"] = _judge_outcome(stretch)
     if (prompt := node.work.prompt) is not None and not prompt.is_typed:
         attributes["claude_code.speaker"] = prompt.speaker.kind
     for flag in ("continued", "interrupted", "compacted"):
         if getattr(stretch, flag):
             attributes[f"claude_code.{flag}"] = True
     if stretch.duration_ms is not None:
-        attributes["claude_code.turn_duration_ms"] = fitting(stretch.duration_ms)
-    if not contents.silent:
-        attributes["input.value"] = _asked(node, contents)
-        attributes["output.value"] = _answered(node, contents)
-    if _outcome(stretch) != "error":
+        attributes["claude_code.turn_duration_ms"] = clamp_count(stretch.duration_ms)
+    if not contents.is_silent:
+        attributes["input.value"] = _read_input_text(node, contents)
+        attributes["output.value"] = _read_output_text(node, contents)
+    if _judge_outcome(stretch) != "error":
         return None
-    return _failure(node, stretch.answers[-1], contents, attributes)
+    return _describe_failure(node, stretch.answers[-1], contents, attributes)
 
 
-def _outcome(stretch: Stretch) -> str:
+def _judge_outcome(stretch: WorkStretch) -> str:
     """How some work ended, in the words of a turn's outcome."""
     if stretch.interrupted:
         return "interrupted"
@@ -109,88 +114,90 @@ def _outcome(stretch: Stretch) -> str:
         return "finished"
     if not stretch.cut_off:
         return "interrupted"
-    return "waiting" if any(call.name in WAITS_FOR_PERSON for call in unanswered) else "open"
+    return "waiting" if any(call.name in TOOLS_WAITING_FOR_PERSON for call in unanswered) else "open"
 
 
-def _asked(node: Node, contents: Contents) -> str:
+def _read_input_text(node: SpanNode, contents: SpanContents) -> str:
     """What began the work: the prompt, or what was said after a rest."""
-    said = contents.texts(node.work).said(node.stretch.start.index)
-    return _words(said.parts) if node.stretch.start.type != "assistant" else ""
+    said = contents.get_texts(node.work).read_parts(node.stretch.start.index)
+    return _join_texts(said.parts) if node.stretch.start.type != "assistant" else ""
 
 
-def _answered(node: Node, contents: Contents) -> str:
+def _read_output_text(node: SpanNode, contents: SpanContents) -> str:
     """The last text that the model gave."""
-    texts = contents.texts(node.work)
+    texts = contents.get_texts(node.work)
     for answer in reversed(node.stretch.answers):
-        if words := _words(_brought(texts, answer)):
+        if words := _join_texts(_list_answer_parts(texts, answer)):
             return words
     return ""
 
 
-def _words(parts: Iterable[Part]) -> str:
+def _join_texts(parts: Iterable[SpanPart]) -> str:
     return "\n".join(part.text for part in parts if part.kind == "text")
 
 
 # -- generations
 
 
-def _generation(node: Node, contents: Contents, attributes: Attributes) -> str | None:
+def _fill_generation(node: SpanNode, contents: SpanContents, attributes: SpanAttributes) -> str | None:
     answer = node.answer
     assert answer is not None
     message = answer.message
     attributes["gen_ai.operation.name"] = "chat"
     attributes["gen_ai.provider.name"] = "anthropic"
-    attributes["claude_code.message_id"] = short(message.key)
+    attributes["claude_code.message_id"] = shorten_name(message.key)
     if (request := node.request) is not None:
-        attributes["claude_code.request_kind"] = short(request.kind)
+        attributes["claude_code.request_kind"] = shorten_name(request.kind)
         if request.model:
-            attributes["gen_ai.request.model"] = short(request.model)
-        attributes.update(separate_usage(request))
+            attributes["gen_ai.request.model"] = shorten_name(request.model)
+        attributes.update(build_separate_usage_attributes(request))
         return None
     attributes["langfuse.observation.metadata.tool_count"] = answer.calls
     if message.request_id:
-        attributes["claude_code.request_id"] = short(message.request_id)
-    if not contents.silent:
-        _messages(node, answer, message, contents, attributes)
+        attributes["claude_code.request_id"] = shorten_name(message.request_id)
+    if not contents.is_silent:
+        _fill_messages(node, answer, message, contents, attributes)
     if message.is_error:
-        return _failure(node, answer, contents, attributes)
+        return _describe_failure(node, answer, contents, attributes)
     if message.model:
-        attributes["gen_ai.request.model"] = short(message.model)
+        attributes["gen_ai.request.model"] = shorten_name(message.model)
     if message.stop_reason:
-        attributes["gen_ai.response.finish_reasons"] = [short(message.stop_reason)]
-    attributes.update(usage(message))
+        attributes["gen_ai.response.finish_reasons"] = [shorten_name(message.stop_reason)]
+    attributes.update(build_usage_attributes(message))
     return None
 
 
-def _messages(node: Node, answer: Answer, message: Message, contents: Contents, attributes: Attributes) -> None:
+def _fill_messages(
+    node: SpanNode, answer: StretchAnswer, message: Message, contents: SpanContents, attributes: SpanAttributes
+) -> None:
     """What was said since the answer before, and the answer itself."""
-    texts = contents.texts(node.work)
+    texts = contents.get_texts(node.work)
     given = []
     for entry in answer.inputs:
-        parts = texts.said(entry.index).parts
-        results = [_as_sent(part) for part in parts if part.kind == "tool_call_response"]
-        others = [_as_sent(part) for part in parts if part.kind != "tool_call_response"]
+        parts = texts.read_parts(entry.index).parts
+        results = [_to_sent_part(part) for part in parts if part.kind == "tool_call_response"]
+        others = [_to_sent_part(part) for part in parts if part.kind != "tool_call_response"]
         given += [{"role": "tool", "parts": results}] if results else []
         given += [{"role": "user", "parts": others}] if others else []
     if given:
-        attributes["gen_ai.input.messages"] = json_of(given)
-    brought = [_as_sent(part) for part in _brought(texts, answer)]
-    said = {"role": "assistant", "parts": brought, "finish_reason": short(message.stop_reason or "unknown")}
-    attributes["gen_ai.output.messages"] = json_of([said])
+        attributes["gen_ai.input.messages"] = to_json_text(given)
+    brought = [_to_sent_part(part) for part in _list_answer_parts(texts, answer)]
+    said = {"role": "assistant", "parts": brought, "finish_reason": shorten_name(message.stop_reason or "unknown")}
+    attributes["gen_ai.output.messages"] = to_json_text([said])
 
 
-def _brought(texts: Texts, answer: Answer) -> list[Part]:
+def _list_answer_parts(texts: WorkTexts, answer: StretchAnswer) -> list[SpanPart]:
     """What an answer says; what a line repeats of an earlier one is not doubled."""
-    found: list[Part] = []
+    found: list[SpanPart] = []
     known: set[tuple[str, str]] = set()
     for line in answer.lines:
-        fresh = [part for part in texts.said(line.index).parts if (part.kind, part.id or part.text) not in known]
+        fresh = [part for part in texts.read_parts(line.index).parts if (part.kind, part.id or part.text) not in known]
         known.update((part.kind, part.id or part.text) for part in fresh)
         found += fresh
     return found
 
 
-def _as_sent(part: Part) -> dict[str, object]:
+def _to_sent_part(part: SpanPart) -> dict[str, object]:
     match part.kind:
         case "tool_call":
             return {"type": part.kind, "id": part.id, "name": part.name, "arguments": part.value}
@@ -199,39 +206,39 @@ def _as_sent(part: Part) -> dict[str, object]:
     return {"type": part.kind, "content": part.text}
 
 
-def _failure(node: Node, answer: Answer, contents: Contents, attributes: Attributes) -> str:
+def _describe_failure(node: SpanNode, answer: StretchAnswer, contents: SpanContents, attributes: SpanAttributes) -> str:
     """Why a request failed."""
-    said = contents.texts(node.work).said(answer.lines[-1].index)
+    said = contents.get_texts(node.work).read_parts(answer.lines[-1].index)
     kind = attributes["error.type"] = said.error or "api_error"
-    return _words(said.parts)[:_WORDS] or kind
+    return _join_texts(said.parts)[:_MAX_ERROR_CHARS] or kind
 
 
 # -- tools
 
 
-def _tool(node: Node, contents: Contents, attributes: Attributes) -> str | None:
+def _fill_tool(node: SpanNode, contents: SpanContents, attributes: SpanAttributes) -> str | None:
     call = node.call
     assert call is not None
-    texts = contents.texts(node.work)
+    texts = contents.get_texts(node.work)
     attributes["gen_ai.operation.name"] = "execute_tool"
-    attributes["gen_ai.tool.name"] = short(call.name)
-    attributes["gen_ai.tool.call.id"] = short(call.id)
+    attributes["gen_ai.tool.name"] = shorten_name(call.name)
+    attributes["gen_ai.tool.call.id"] = shorten_name(call.id)
     attributes["gen_ai.tool.type"] = "function"
-    attributes["langfuse.observation.metadata.tool_name"] = short(call.name)
-    attributes["langfuse.observation.metadata.tool_id"] = short(call.id)
+    attributes["langfuse.observation.metadata.tool_name"] = shorten_name(call.name)
+    attributes["langfuse.observation.metadata.tool_id"] = shorten_name(call.id)
     outcome, result = "unanswered", ""
     if call.result is not None:
-        outcome = texts.said(call.result.index).outcomes.get(call.id, "answered")
-        answer = texts.part(call.result.index, "tool_call_response", call.id)
+        outcome = texts.read_parts(call.result.index).outcomes.get(call.id, "answered")
+        answer = texts.find_part(call.result.index, "tool_call_response", call.id)
         result = answer.text if answer else ""
     attributes["claude_code.outcome"] = outcome
-    if not contents.silent:
-        asked = texts.part(call.line.index, "tool_call", "" if call.id.startswith("@") else call.id)
+    if not contents.is_silent:
+        asked = texts.find_part(call.line.index, "tool_call", "" if call.id.startswith("@") else call.id)
         given = asked.value if asked else None
-        attributes["gen_ai.tool.call.arguments"] = given if isinstance(given, str) else json_of(given)
+        attributes["gen_ai.tool.call.arguments"] = given if isinstance(given, str) else to_json_text(given)
         if call.result is not None:
             attributes["gen_ai.tool.call.result"] = result
-    if outcome not in _FAILED:
+    if outcome not in _ERROR_TYPES:
         return None
-    attributes["error.type"] = _FAILED[outcome]
-    return result[:_WORDS] or outcome
+    attributes["error.type"] = _ERROR_TYPES[outcome]
+    return result[:_MAX_ERROR_CHARS] or outcome

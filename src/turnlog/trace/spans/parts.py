@@ -12,17 +12,17 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from turnlog.entries.entry import Body
-from turnlog.session.calls import outcome
+from turnlog.session.calls import judge_call_outcome
 from turnlog.session.failures import has_failed
 from turnlog.session.prompts import Prompt
 
-_ENCODER = msgspec.json.Encoder()
-_KIND = re.compile(r"[\w.-]{1,60}", re.ASCII)
-_NAME = 200
-TOO_DEEP = "[nested too deep]"
+_JSON_ENCODER = msgspec.json.Encoder()
+_ERROR_KIND = re.compile(r"[\w.-]{1,60}", re.ASCII)
+_MAX_NAME_CHARS = 200
+TOO_DEEP_TEXT = "[nested too deep]"
 
 
-class Part(NamedTuple):
+class SpanPart(NamedTuple):
     """One block of what was said."""
 
     kind: Literal["text", "reasoning", "tool_call", "tool_call_response"]
@@ -34,17 +34,17 @@ class Part(NamedTuple):
     """What a call was given."""
 
 
-class Said(NamedTuple):
+class EntryParts(NamedTuple):
     """What one entry says."""
 
-    parts: list[Part]
+    parts: list[SpanPart]
     outcomes: dict[str, str]
     """How each call went that it answers."""
     error: str | None
     """The kind of API error that it tells of."""
 
 
-def said(body: Body, prompt: Prompt | None = None) -> Said:
+def read_entry_parts(body: Body, prompt: Prompt | None = None) -> EntryParts:
     """What an entry says; of one that starts a turn what was typed."""
     message, attachment = body.get("message"), body.get("attachment")
     if isinstance(message, dict):
@@ -56,54 +56,60 @@ def said(body: Body, prompt: Prompt | None = None) -> Said:
     if prompt is not None:
         others = [block for block in blocks if block.get("type") != "text"]
         blocks = [{"type": "text", "text": prompt.text}, *others]
-    parts = [part for block in blocks if (part := _part(block))]
+    parts = [part for block in blocks if (part := _build_part(block))]
     record = body.get("toolUseResult")
     failed = {
-        _id(block, "tool_use_id")
+        _read_id(block, "tool_use_id")
         for block in blocks
-        if block.get("type") == "tool_result" and has_failed(block.get("is_error"), _flat(block.get("content")), record)
+        if block.get("type") == "tool_result"
+        and has_failed(block.get("is_error"), _flatten_content(block.get("content")), record)
     }
     answers = [part for part in parts if part.kind == "tool_call_response"]
-    outcomes = {part.id: outcome(body, part.text, is_error=part.id in failed) for part in answers}
-    return Said(parts, outcomes, _failure(body) if body.get("isApiErrorMessage") else None)
+    outcomes = {part.id: judge_call_outcome(body, part.text, is_error=part.id in failed) for part in answers}
+    return EntryParts(parts, outcomes, _read_error_kind(body) if body.get("isApiErrorMessage") else None)
 
 
-def _part(block: dict[str, Any]) -> Part | None:
+def _build_part(block: dict[str, Any]) -> SpanPart | None:
     match block.get("type"):
         case "text":
             text = block.get("text")
-            return Part("text", text) if isinstance(text, str) and text else None
+            return SpanPart("text", text) if isinstance(text, str) and text else None
         case "thinking":
             text = block.get("thinking")
-            return Part("reasoning", text) if isinstance(text, str) and text else None
+            return SpanPart("reasoning", text) if isinstance(text, str) and text else None
         case "redacted_thinking":
-            return Part("reasoning", "[redacted thinking]")
+            return SpanPart("reasoning", "[redacted thinking]")
         case "tool_use" | "server_tool_use" | "mcp_tool_use":
-            return Part(
-                "tool_call", id=_id(block, "id"), name=short(str(block.get("name") or "")), value=block.get("input")
+            return SpanPart(
+                "tool_call",
+                id=_read_id(block, "id"),
+                name=shorten_name(str(block.get("name") or "")),
+                value=block.get("input"),
             )
         case "tool_result":
-            return Part("tool_call_response", _flat(block.get("content")), _id(block, "tool_use_id"))
-    return Part("text", _word(block))
+            return SpanPart(
+                "tool_call_response", _flatten_content(block.get("content")), _read_id(block, "tool_use_id")
+            )
+    return SpanPart("text", _describe_block(block))
 
 
-def _flat(content: object) -> str:
+def _flatten_content(content: object) -> str:
     """The text of a result, with a word for each block of another kind."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
-        return "" if content is None else json_of(content)
-    return "\n".join(_said(block) for block in content)
+        return "" if content is None else to_json_text(content)
+    return "\n".join(_read_block_text(block) for block in content)
 
 
-def _said(block: object) -> str:
+def _read_block_text(block: object) -> str:
     if not isinstance(block, dict):
-        return json_of(block)
+        return to_json_text(block)
     text = block.get("text")
-    return text if block.get("type") == "text" and isinstance(text, str) else _word(block)
+    return text if block.get("type") == "text" and isinstance(text, str) else _describe_block(block)
 
 
-def _word(block: dict[str, Any]) -> str:
+def _describe_block(block: dict[str, Any]) -> str:
     """A word for what is no text."""
     kind, source = block.get("type"), block.get("source")
     name = kind if isinstance(kind, str) else "block"
@@ -113,28 +119,28 @@ def _word(block: dict[str, Any]) -> str:
     return f"[{name}]"
 
 
-def _id(block: dict[str, Any], name: str) -> str:
+def _read_id(block: dict[str, Any], name: str) -> str:
     value = block.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _failure(body: Body) -> str:
+def _read_error_kind(body: Body) -> str:
     kinds = (str(body.get(name) or "") for name in ("apiErrorType", "error", "apiErrorStatus"))
-    return next((kind for kind in kinds if _KIND.fullmatch(kind)), "api_error")
+    return next((kind for kind in kinds if _ERROR_KIND.fullmatch(kind)), "api_error")
 
 
-def short(name: str) -> str:
+def shorten_name(name: str) -> str:
     """A name that is not longer than names are."""
-    return name[:_NAME]
+    return name[:_MAX_NAME_CHARS]
 
 
-def json_of(value: Any) -> str:
+def to_json_text(value: Any) -> str:
     """A value as JSON text; half of a surrogate pair stays as it is."""
     try:
-        return _ENCODER.encode(value).decode()
+        return _JSON_ENCODER.encode(value).decode()
     except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError, TypeError, RecursionError):
         pass
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     except (RecursionError, ValueError):
-        return json.dumps(TOO_DEEP)
+        return json.dumps(TOO_DEEP_TEXT)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-Kind = Literal["agent", "generation", "tool"]
-Value = str | int | float | bool | Sequence[str]
+SpanKind = Literal["agent", "generation", "tool"]
+AttributeValue = str | int | float | bool | Sequence[str]
 
 
 class Span(NamedTuple):
@@ -23,19 +23,19 @@ class Span(NamedTuple):
     """Its own id, 8 bytes."""
     parent: bytes | None
     """The span it is a part of; None for the root of a trace."""
-    kind: Kind
+    kind: SpanKind
     name: str
     start: int
     """Nanoseconds since 1970."""
     end: int
-    attributes: dict[str, Value]
+    attributes: dict[str, AttributeValue]
     error: str | None = None
     """Why it failed; None if it did not."""
-    shared: Mapping[str, Value] = MappingProxyType({})
+    shared: Mapping[str, AttributeValue] = MappingProxyType({})
     """What all spans of its trace say, as one object; the attributes begin with it."""
 
 
-class Told(NamedTuple):
+class SessionSignals(NamedTuple):
     """What is known of a session beyond its files: what a hook said, or that nobody writes it any more."""
 
     at_rest: bool = False

@@ -12,44 +12,44 @@ from typing import NamedTuple
 from msgspec import Struct, structs
 
 from turnlog.entries.entry import Entry
-from turnlog.entries.reader import collector_off
+from turnlog.entries.reader import pause_garbage_collector
 from turnlog.errors import Unreadable
-from turnlog.session.agents import Agent
+from turnlog.session.agents import SubAgent
 from turnlog.session.calls import Call
 from turnlog.session.session import Session
 from turnlog.session.usage.iterations import SeparateRequest
 from turnlog.trace.spans import ids
-from turnlog.trace.spans.parts import short
-from turnlog.trace.spans.reports import reported
-from turnlog.trace.spans.span import Kind, Told
-from turnlog.trace.spans.stream import Stream
-from turnlog.trace.spans.stretches import Answer, EndReport, Stretch, Work
-from turnlog.trace.spans.timing import Times
+from turnlog.trace.spans.parts import shorten_name
+from turnlog.trace.spans.reports import iter_end_reports
+from turnlog.trace.spans.span import SessionSignals, SpanKind
+from turnlog.trace.spans.stream import ActorStream
+from turnlog.trace.spans.stretches import ActorWork, EndReport, StretchAnswer, WorkStretch
+from turnlog.trace.spans.timing import SpanTimes
 
-MAIN = "claude-code"
+MAIN_AGENT_NAME = "claude-code"
 """The agent that a person talks to."""
 
 
-class Node(Struct):
+class SpanNode(Struct):
     """A span before it is put into words."""
 
-    kind: Kind
+    kind: SpanKind
     id: bytes
     parent: bytes | None
     nested: bytes | None
     """The parent where tools stand below the generation that asked for them."""
     name: str
-    times: Times
+    times: SpanTimes
     final: bool
-    work: Work
-    stretch: Stretch
-    answer: Answer | None = None
+    work: ActorWork
+    stretch: WorkStretch
+    answer: StretchAnswer | None = None
     """What a generation brought."""
     request: SeparateRequest | None = None
     """What was billed beside that answer, where the span is for this and not for the answer itself."""
     call: Call | None = None
     """What a tool was asked."""
-    agent: Agent | None = None
+    agent: SubAgent | None = None
     """The sub-agent; None for what the session itself did."""
 
     @property
@@ -77,22 +77,22 @@ class Trace(Struct):
     start: Entry
     session: Session
     """The session itself, also for a sub-agent's trace."""
-    work: Work
+    work: ActorWork
     name: str
-    nodes: list[Node] = []
+    nodes: list[SpanNode] = []
     settled: bool = True
     """Nothing more is expected in it: all its spans are final."""
 
 
-class _Place(NamedTuple):
+class _CallPlace(NamedTuple):
     """Where a call stands."""
 
     call: Call
     trace: Trace
-    stream: Stream
+    stream: ActorStream
 
 
-class _Below(NamedTuple):
+class _AgentPlace(NamedTuple):
     """Where the work of a sub-agent hangs."""
 
     top: bytes
@@ -100,31 +100,33 @@ class _Below(NamedTuple):
     parent: bytes | None
 
 
-@collector_off()
-def traces(session: Session, told: Told = Told(), *, first_turn: int = 1) -> list[Trace]:  # noqa: B008 - a value
+@pause_garbage_collector()
+def build_session_traces(
+    session: Session, told: SessionSignals = SessionSignals(), *, first_turn: int = 1
+) -> list[Trace]:
     """The traces of a session in the order of the file; those of agents that no call started come last."""
     # A file whose every line is a side chain may be one that only begins with them: that shows when it is over.
     entries = session.entries if told.over else [entry for entry in session.entries if not entry.is_sidechain]
-    found = _Traces(session, told, Stream(session, entries, first_turn=first_turn))
+    found = _TraceCollector(session, told, ActorStream(session, entries, first_turn=first_turn))
     found.add_agents()
     return [trace for trace in found.all if trace.nodes]
 
 
-class _Traces:
+class _TraceCollector:
     """Collects the traces of one session."""
 
-    def __init__(self, session: Session, told: Told, main: Stream) -> None:
+    def __init__(self, session: Session, told: SessionSignals, main: ActorStream) -> None:
         self.all: list[Trace] = []
         self._session = session
         self._told = told
         self._main = main
         self._taken: set[bytes] = set()
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _CallPlace] = {}
         if told.over or (told.at_rest and main.open is not None and main.open.at_rest):
             main.close(cut_off=told.over)
         for work in main.works:
-            trace = self._trace(session, work, f"Turn {work.number}" if work.number else MAIN)
-            self._add(trace, main, None, work)
+            trace = self._add_trace(session, work, f"Turn {work.number}" if work.number else MAIN_AGENT_NAME)
+            self._add_work(trace, main, None, work)
 
     def add_agents(self) -> None:
         """Put each sub-agent below its call; calls of sub-agents have sub-agents in their turn."""
@@ -137,81 +139,113 @@ class _Traces:
             for agent in placed:
                 self._add_agent(agent, self._places[agent.call_id or ""])
         for agent in waiting if self._told.over else ():
-            self._add_lonely(agent)
+            self._add_lonely_agent(agent)
 
     # -- sub-agents
 
-    def _add_agent(self, agent: Agent, place: _Place) -> None:
-        ends = list(reported(agent, place.call, place.stream, self._main, place.trace.start))
-        if (stream := self._stream(agent, ends)) is None:
+    def _add_agent(self, agent: SubAgent, place: _CallPlace) -> None:
+        ends = list(iter_end_reports(agent, place.call, place.stream, self._main, place.trace.start))
+        if (stream := self._open_agent_stream(agent, ends)) is None:
             return
         resting = stream.open is not None and stream.open.at_rest
         if self._told.over or (resting and agent.agent_id in self._told.agents):
             stream.close(cut_off=self._told.over)
-        call = _global(place.stream.session, place.call.id)
-        below = _Below(ids.agent(call, _name(agent)), ids.tool(call))
+        call = _to_global_key(place.stream.session, place.call.id)
+        below = _AgentPlace(ids.build_agent_span_id(call, _name_agent(agent)), ids.build_tool_span_id(call))
         for work in stream.works:
-            self._add(place.trace, stream, agent, work, below)
+            self._add_work(place.trace, stream, agent, work, below)
         if not (ends or self._told.over or agent.agent_id in self._told.agents):
             place.trace.settled = False
 
-    def _add_lonely(self, agent: Agent) -> None:
+    def _add_lonely_agent(self, agent: SubAgent) -> None:
         """An agent that no call started: the client's own side work, or one whose call is not there."""
-        if (stream := self._stream(agent, [])) is None:
+        if (stream := self._open_agent_stream(agent, [])) is None:
             return
         stream.close(cut_off=True)
         for work in stream.works:
-            trace = self._trace(stream.session, work, short(agent.type or agent.kind))
-            self._add(trace, stream, agent, work)
+            trace = self._add_trace(stream.session, work, shorten_name(agent.type or agent.kind))
+            self._add_work(trace, stream, agent, work)
 
-    def _stream(self, agent: Agent, ends: list[EndReport]) -> Stream | None:
+    def _open_agent_stream(self, agent: SubAgent, ends: list[EndReport]) -> ActorStream | None:
         try:
-            session = self._session.agent_session(agent)
+            session = self._session.open_agent_session(agent)
         except Unreadable:
             return None  # deleted meanwhile
-        return Stream(session, session.entries, is_agent=True, ends=ends)
+        return ActorStream(session, session.entries, is_agent=True, ends=ends)
 
     # -- nodes
 
-    def _trace(self, session: Session, work: Work, name: str) -> Trace:
-        trace = Trace(ids.trace(_key(session, work.start)), work.number, work.start, self._session, work, name)
+    def _add_trace(self, session: Session, work: ActorWork, name: str) -> Trace:
+        trace = Trace(
+            ids.build_trace_id(_build_entry_key(session, work.start)),
+            work.number,
+            work.start,
+            self._session,
+            work,
+            name,
+        )
         self.all.append(trace)
         return trace
 
-    def _add(self, trace: Trace, stream: Stream, agent: Agent | None, work: Work, below: _Below | None = None) -> None:
+    def _add_work(
+        self,
+        trace: Trace,
+        stream: ActorStream,
+        agent: SubAgent | None,
+        work: ActorWork,
+        below: _AgentPlace | None = None,
+    ) -> None:
         """Put the stretches of some work into a trace: the first is the root, or stands below a call."""
         session = stream.session
-        top, parent = below or _Below(ids.root(_key(session, work.start)), None)
-        name = f"invoke_agent {short(agent.type or agent.kind) if agent else MAIN}"
+        top, parent = below or _AgentPlace(ids.build_root_span_id(_build_entry_key(session, work.start)), None)
+        name = f"invoke_agent {shorten_name(agent.type or agent.kind) if agent else MAIN_AGENT_NAME}"
         for place, stretch in enumerate(work.stretches):
-            own = ids.root(_key(session, stretch.start)) if place else top
+            own = ids.build_root_span_id(_build_entry_key(session, stretch.start)) if place else top
             above = top if place else parent
-            times = stream.clock.times(stretch.start, *_entries(stretch))
-            self._put(trace, Node("agent", own, above, above, name, times, stretch.closed, work, stretch, agent=agent))
+            times = stream.clock.read_times(stretch.start, *_list_entries(stretch))
+            self._add_node(
+                trace, SpanNode("agent", own, above, above, name, times, stretch.closed, work, stretch, agent=agent)
+            )
             for answer in stretch.answers:
-                node = Node(
-                    "generation", *_generation(stream, answer, own), answer.final, work, stretch, answer, agent=agent
+                node = SpanNode(
+                    "generation",
+                    *_build_generation_frame(stream, answer, own),
+                    answer.final,
+                    work,
+                    stretch,
+                    answer,
+                    agent=agent,
                 )
-                self._put(trace, node)
-                self._add_separate(trace, node)
+                self._add_node(trace, node)
+                self._add_separate_requests(trace, node)
             for call in stretch.calls:
                 final = call.result is not None or stretch.closed
-                node = Node("tool", *_tool(stream, call, own, times.end), final, work, stretch, call=call, agent=agent)
-                if self._put(trace, node):
-                    self._places.setdefault(call.id, _Place(call, trace, stream))
+                node = SpanNode(
+                    "tool",
+                    *_build_tool_frame(stream, call, own, times.end),
+                    final,
+                    work,
+                    stretch,
+                    call=call,
+                    agent=agent,
+                )
+                if self._add_node(trace, node):
+                    self._places.setdefault(call.id, _CallPlace(call, trace, stream))
             trace.settled = trace.settled and stretch.closed
 
-    def _add_separate(self, trace: Trace, node: Node) -> None:
+    def _add_separate_requests(self, trace: Trace, node: SpanNode) -> None:
         """Add what was billed beside an answer, such as an advisor's: a generation below that of the answer."""
         answer = node.answer
         if answer is None or not answer.has_iterations:
             return
         for request in answer.message.separate_requests:
-            own = ids.generation(_global(node.session, f"{answer.key}#{request.place}"))
-            name = f"chat {short(request.model)}" if request.model else "chat"
-            self._put(trace, structs.replace(node, id=own, parent=node.id, nested=node.id, name=name, request=request))
+            own = ids.build_generation_span_id(_to_global_key(node.session, f"{answer.key}#{request.place}"))
+            name = f"chat {shorten_name(request.model)}" if request.model else "chat"
+            self._add_node(
+                trace, structs.replace(node, id=own, parent=node.id, nested=node.id, name=name, request=request)
+            )
 
-    def _put(self, trace: Trace, node: Node) -> bool:
+    def _add_node(self, trace: Trace, node: SpanNode) -> bool:
         """Add a node unless it is there already: a line may stand in two files."""
         if node.id in self._taken:
             return False
@@ -220,51 +254,51 @@ class _Traces:
         return True
 
 
-class _Frame(NamedTuple):
+class _SpanFrame(NamedTuple):
     """What a span is, apart from its content: the middle of a node."""
 
     id: bytes
     parent: bytes
     nested: bytes
     name: str
-    times: Times
+    times: SpanTimes
 
 
-def _generation(stream: Stream, answer: Answer, above: bytes) -> _Frame:
+def _build_generation_frame(stream: ActorStream, answer: StretchAnswer, above: bytes) -> _SpanFrame:
     first = answer.lines[0]
     model = first.message.model if first.message and not first.is_api_error_message else None
-    times = stream.clock.times(answer.before or first, answer.lines[-1])
-    own = ids.generation(_global(stream.session, answer.key))
-    return _Frame(own, above, above, f"chat {short(model)}" if model else "chat", times)
+    times = stream.clock.read_times(answer.before or first, answer.lines[-1])
+    own = ids.build_generation_span_id(_to_global_key(stream.session, answer.key))
+    return _SpanFrame(own, above, above, f"chat {shorten_name(model)}" if model else "chat", times)
 
 
-def _tool(stream: Stream, call: Call, above: bytes, end: int) -> _Frame:
+def _build_tool_frame(stream: ActorStream, call: Call, above: bytes, end: int) -> _SpanFrame:
     if call.result is not None:
-        times = stream.clock.times(call.line, call.result)
+        times = stream.clock.read_times(call.line, call.result)
     else:
-        start = stream.clock.times(call.line).start
-        times = Times(start, max(start, end), borrowed=True)
-    own = ids.tool(_global(stream.session, call.id))
-    asked_by = ids.generation(_global(stream.session, call.message))
-    return _Frame(own, above, asked_by, f"execute_tool {short(call.name)}", times)
+        start = stream.clock.read_times(call.line).start
+        times = SpanTimes(start, max(start, end), borrowed=True)
+    own = ids.build_tool_span_id(_to_global_key(stream.session, call.id))
+    asked_by = ids.build_generation_span_id(_to_global_key(stream.session, call.message))
+    return _SpanFrame(own, above, asked_by, f"execute_tool {shorten_name(call.name)}", times)
 
 
-def _entries(stretch: Stretch) -> list[Entry]:
+def _list_entries(stretch: WorkStretch) -> list[Entry]:
     """What its work consists of, the last entry last."""
     lines = [answer.lines[-1] for answer in stretch.answers]
     results = [call.result for call in stretch.calls if call.result is not None]
     return [*lines, *results, stretch.last]
 
 
-def _name(agent: Agent) -> str:
+def _name_agent(agent: SubAgent) -> str:
     """What tells an agent from others: its id, or for one inside the session's file its first entry."""
     return agent.inside[0].uuid or agent.agent_id if agent.inside else agent.agent_id
 
 
-def _key(session: Session, entry: Entry) -> str:
-    return entry.uuid or _global(session, f"@{entry.offset}")
+def _build_entry_key(session: Session, entry: Entry) -> str:
+    return entry.uuid or _to_global_key(session, f"@{entry.offset}")
 
 
-def _global(session: Session, key: str) -> str:
+def _to_global_key(session: Session, key: str) -> str:
     """A key that is the same everywhere; one that is only a place in a file needs the file's name."""
     return f"{session.session_id}{key}" if key.startswith("@") else key

@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from turnlog.entries.entry import Entry
 from turnlog.session.calls import Call
-from turnlog.session.messages import Message, join
+from turnlog.session.messages import Message, join_messages
 from turnlog.session.notices import Notice
 from turnlog.session.prompts import Prompt
 from turnlog.session.session import Session
-from turnlog.session.turns import ONLY_WITH_WORK
+from turnlog.session.turns import KINDS_NEEDING_WORK
 
 
-class Answer(Struct):
+class StretchAnswer(Struct):
     """An answer of the model, as far as it belongs to its stretch."""
 
     key: str
@@ -36,7 +36,7 @@ class Answer(Struct):
     @property
     def message(self) -> Message:
         """Its lines joined."""
-        return join(self.lines)[0]
+        return join_messages(self.lines)[0]
 
     @property
     def has_iterations(self) -> bool:
@@ -45,7 +45,7 @@ class Answer(Struct):
         return any(head is not None and head.usage is not None and head.usage.iterations for head in heads)
 
 
-class Stretch(Struct):
+class WorkStretch(Struct):
     """Work from a beginning to a rest."""
 
     start: Entry
@@ -53,7 +53,7 @@ class Stretch(Struct):
     """Whether other work of the same turn, or sub-agent, came before it."""
     last: Entry
     """The last entry of its work."""
-    answers: list[Answer] = []
+    answers: list[StretchAnswer] = []
     calls: list[Call] = []
     at_rest: bool = False
     closed: bool = False
@@ -73,14 +73,14 @@ class Stretch(Struct):
             answer.final = True
 
 
-class Work(Struct):
+class ActorWork(Struct):
     """A turn, or all that a sub-agent did."""
 
     session: Session
     start: Entry
     prompt: Prompt | None
     """What started it; None for work that goes on from what is not in the file."""
-    stretches: list[Stretch] = []
+    stretches: list[WorkStretch] = []
     entries: list[Entry] = []
     """All that was said in it, in the order of the file."""
     number: int = 0
@@ -98,10 +98,10 @@ class Work(Struct):
     @property
     def is_asked(self) -> bool:
         """Whether a person certainly asked for it."""
-        return self.prompt is not None and self.prompt.kind not in ONLY_WITH_WORK
+        return self.prompt is not None and self.prompt.kind not in KINDS_NEEDING_WORK
 
 
-class Notification(NamedTuple):
+class TaskNotification(NamedTuple):
     """A notification that a background task has ended."""
 
     entry: Entry

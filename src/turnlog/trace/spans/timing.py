@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.clock import moment
+from turnlog.session.clock import parse_timestamp
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LATEST = 1 << 63
+_MAX_NANOSECONDS = 1 << 63
 """What 64 bits with a sign can hold; nobody works after the year 2262."""
 
 
-class Times(NamedTuple):
+class SpanTimes(NamedTuple):
     """When a span begins and ends."""
 
     start: int
@@ -31,43 +31,43 @@ class Times(NamedTuple):
 
 
 @lru_cache(4096)
-def nanoseconds(text: str | None) -> int | None:
+def to_nanoseconds(text: str | None) -> int | None:
     """The time that a timestamp names in nanoseconds since 1970; None if it names none that can be sent."""
-    found = moment(text)
+    found = parse_timestamp(text)
     if found is None:
         return None
     since = found - _EPOCH
     time = (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000
-    return time if 0 <= time < _LATEST else None
+    return time if 0 <= time < _MAX_NANOSECONDS else None
 
 
-class Clock:
+class EntryClock:
     """The times of the entries of one file."""
 
     def __init__(self, file: Transcript) -> None:
         self._file = file
         self._before: list[int | None] | None = None
 
-    def time(self, entry: Entry) -> int | None:
+    def read_time(self, entry: Entry) -> int | None:
         """When an entry was written, or the nearest one before it."""
-        found = nanoseconds(entry.timestamp)
-        return self._earlier(entry) if found is None else found
+        found = to_nanoseconds(entry.timestamp)
+        return self._find_earlier_time(entry) if found is None else found
 
-    def times(self, first: Entry, *others: Entry) -> Times:
+    def read_times(self, first: Entry, *others: Entry) -> SpanTimes:
         """From an entry to the latest of some others; the entries of one span, in the order of the file."""
-        found = [nanoseconds(entry.timestamp) for entry in (first, *others)]
+        found = [to_nanoseconds(entry.timestamp) for entry in (first, *others)]
         if not (borrowed := None in found):
             given = [time for time in found if time is not None]
         else:
-            given = [time for entry in (first, *others) if (time := self.time(entry)) is not None] or [0]
+            given = [time for entry in (first, *others) if (time := self.read_time(entry)) is not None] or [0]
         start, end = given[0], max(given[1:], default=given[0])
-        return Times(start, max(start, end), borrowed, end < start)
+        return SpanTimes(start, max(start, end), borrowed, end < start)
 
-    def _earlier(self, entry: Entry) -> int | None:
+    def _find_earlier_time(self, entry: Entry) -> int | None:
         if self._before is None:
             self._before, last = [], None
             for other in self._file.entries:
-                time = nanoseconds(other.timestamp)
+                time = to_nanoseconds(other.timestamp)
                 last = last if time is None else time
                 self._before.append(last)
         return self._before[entry.index]

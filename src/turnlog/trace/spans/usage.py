@@ -8,44 +8,44 @@ from __future__ import annotations
 
 from turnlog.session.messages import Message
 from turnlog.session.usage.iterations import SeparateRequest
-from turnlog.session.usage.prices import Tokens
-from turnlog.trace.spans.parts import json_of
-from turnlog.trace.spans.span import Value
+from turnlog.session.usage.prices import PricedTokens
+from turnlog.trace.spans.parts import to_json_text
+from turnlog.trace.spans.span import AttributeValue
 
-_MOST = 1 << 53
+_MAX_TOKENS = 1 << 53
 
 
-def usage(message: Message) -> dict[str, Value]:
+def build_usage_attributes(message: Message) -> dict[str, AttributeValue]:
     """The attributes that say what an answer used, and how far that can be believed."""
-    found: dict[str, Value] = {}
+    found: dict[str, AttributeValue] = {}
     if message.quality != "final":
         found["claude_code.usage_quality"] = message.quality
     if message.terms is not None and message.terms.speed == "fast":
         found["langfuse.observation.model.parameters"] = '{"speed":"fast"}'
     if message.tokens is not None:
-        found |= _counts(Tokens(*map(fitting, message.tokens)))
+        found |= _build_count_attributes(PricedTokens(*map(clamp_count, message.tokens)))
     return found
 
 
-def separate_usage(request: SeparateRequest) -> dict[str, Value]:
+def build_separate_usage_attributes(request: SeparateRequest) -> dict[str, AttributeValue]:
     """The same for a request that was billed beside an answer."""
-    return _counts(Tokens(*map(fitting, request.tokens)))
+    return _build_count_attributes(PricedTokens(*map(clamp_count, request.tokens)))
 
 
-def fitting(number: int) -> int:
+def clamp_count(number: int) -> int:
     """A number that fits into 64 bits together with others of its kind."""
-    return max(0, min(number, _MOST))
+    return max(0, min(number, _MAX_TOKENS))
 
 
-def _counts(tokens: Tokens) -> dict[str, Value]:
+def _build_count_attributes(tokens: PricedTokens) -> dict[str, AttributeValue]:
     written = tokens.cache_write_5m + tokens.cache_write_1h
     total = tokens.input + tokens.cache_read + written
-    found: dict[str, Value] = {
+    found: dict[str, AttributeValue] = {
         "gen_ai.usage.input_tokens": total,
         "gen_ai.usage.output_tokens": tokens.output,
         "gen_ai.usage.cache_read.input_tokens": tokens.cache_read,
         "gen_ai.usage.cache_creation.input_tokens": written,
-        "langfuse.observation.usage_details": json_of(_by_price(tokens)),
+        "langfuse.observation.usage_details": to_json_text(_split_by_price(tokens)),
     }
     if tokens.cache_write_1h:
         # Only then: MLflow makes the same out of the counts above, all but the last.
@@ -57,11 +57,11 @@ def _counts(tokens: Tokens) -> dict[str, Value]:
             "cache_creation_input_tokens": written,
             "cache_creation_input_tokens_above_1hr": tokens.cache_write_1h,
         }
-        found["mlflow.chat.tokenUsage"] = json_of(used)
+        found["mlflow.chat.tokenUsage"] = to_json_text(used)
     return found
 
 
-def _by_price(tokens: Tokens) -> dict[str, int]:
+def _split_by_price(tokens: PricedTokens) -> dict[str, int]:
     cached = {
         "input_cached_tokens": tokens.cache_read,
         "input_cache_creation_5m": tokens.cache_write_5m,

@@ -9,17 +9,19 @@ from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
 
 from turnlog.errors import UsageError
-from turnlog.model.endpoint import credentials, is_loopback, proxy_for, shown
-from turnlog.trace.targets.target import Target
+from turnlog.model.endpoint import encode_proxy_credentials, find_proxy, format_public_address, is_loopback
+from turnlog.trace.targets.target import TraceTarget
 
-TRACES = "/v1/traces"
-LANGFUSE = "/api/public/otel"
+TRACES_PATH = "/v1/traces"
+LANGFUSE_PATH = "/api/public/otel"
 
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_OURS = frozenset({"connection", "content-encoding", "content-length", "content-type", "host", "transfer-encoding"})
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_RESERVED_HEADERS = frozenset(
+    {"connection", "content-encoding", "content-length", "content-type", "host", "transfer-encoding"}
+)
 
 
-def parsed(address: str, where: str) -> SplitResult:
+def parse_target_address(address: str, where: str) -> SplitResult:
     """The parts of an address; `where` says who gave it."""
     try:
         parts = urlsplit(address.strip())
@@ -34,58 +36,59 @@ def parsed(address: str, where: str) -> SplitResult:
     return parts
 
 
-def extended(parts: SplitResult, path: str) -> SplitResult:
+def extend_path(parts: SplitResult, path: str) -> SplitResult:
     """An address with a path added to its own, unless it ends so already."""
     own = parts.path.rstrip("/")
     return parts._replace(path=own if own.endswith(path) else own + path)
 
 
-def of_langfuse(parts: SplitResult) -> SplitResult:
+def to_langfuse_address(parts: SplitResult) -> SplitResult:
     """Where a Langfuse server takes OTLP."""
-    if parts.path.rstrip("/").endswith((LANGFUSE, LANGFUSE + TRACES)):
-        return extended(parts, TRACES)
-    return extended(parts, LANGFUSE + TRACES)
+    if parts.path.rstrip("/").endswith((LANGFUSE_PATH, LANGFUSE_PATH + TRACES_PATH)):
+        return extend_path(parts, TRACES_PATH)
+    return extend_path(parts, LANGFUSE_PATH + TRACES_PATH)
 
 
-def headers(given: Mapping[str, str], where: str) -> dict[str, str]:
+def check_headers(given: Mapping[str, str], where: str) -> dict[str, str]:
     """Headers by names in small letters; their values are credentials, so no error repeats them."""
     for name, value in given.items():
-        if not _NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
+        if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
             raise UsageError(f"{where}: header {name!r} holds characters that no header has; look how it was set")
-        if name.lower() in _OURS:
+        if name.lower() in _RESERVED_HEADERS:
             raise UsageError(f"{where}: header {name!r} is not to be chosen; leave it out")
     return {name.lower(): value.strip() for name, value in given.items()}
 
 
-def with_credentials(parts: SplitResult, found: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+def split_credentials(parts: SplitResult, found: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
     """An address without user and password, and the headers that bring them."""
-    pair = credentials(parts)
+    pair = encode_proxy_credentials(parts)
     if pair is None:
         return parts._replace(fragment="").geturl(), MappingProxyType(dict(found))
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="").geturl()
     return bare, MappingProxyType({"authorization": pair, **found})
 
 
-def guarded(target: Target, *, plain: bool) -> Target:
+def require_encryption(target: TraceTarget, *, plain: bool) -> TraceTarget:
     """The target, if its credentials would not be sent for all to read."""
     parts = urlsplit(target.url)
     if parts.scheme == "http" and not plain and target.has_secrets and not is_loopback(parts.hostname or ""):
         raise UsageError(
-            f"{target.name}: {shown(parts)}: credentials would be sent unencrypted; use https, or allow it in"
+            f"{target.name}: {format_public_address(parts)}: credentials would be sent unencrypted; use https, "
+            f"or allow it in"
             " config.toml with plain = true"
         )
     return target
 
 
-def proxy(parts: SplitResult, environ: Mapping[str, str]) -> str | None:
+def find_target_proxy(parts: SplitResult, environ: Mapping[str, str]) -> str | None:
     """The proxy that the environment names for an address."""
-    found = proxy_for(parts, environ)
+    found = find_proxy(parts, environ)
     if found is not None and (urlsplit(found).scheme != "http" or not urlsplit(found).hostname):
         raise UsageError("a proxy of this kind can't be used: its address must begin with http:// and name a server")
     return found
 
 
-def certificate(path: str | None, where: str) -> str | None:
+def find_certificate(path: str | None, where: str) -> str | None:
     """A file of certificates that is there."""
     if not path:
         return None

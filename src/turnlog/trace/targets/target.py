@@ -11,13 +11,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from turnlog.model.endpoint import is_loopback, shown
+from turnlog.model.endpoint import format_public_address, is_loopback
 
 if TYPE_CHECKING:
-    from turnlog.trace.spans.content import Content, Policy
+    from turnlog.trace.spans.content import ContentLevel, ContentPolicy
 
 # Headers that say into which project of a backend something goes, and to whom that is no secret.
-_PLACES = (
+_PROJECT_HEADERS = (
     "x-project-name",
     "x-mlflow-experiment-id",
     "x-mlflow-workspace",
@@ -30,11 +30,11 @@ _PLACES = (
     "dash0-dataset",
     "x-scope-orgid",
 )
-_PUBLIC = frozenset((*_PLACES, "x-langfuse-ingestion-version", "user-agent", "accept"))
+_PUBLIC_HEADERS = frozenset((*_PROJECT_HEADERS, "x-langfuse-ingestion-version", "user-agent", "accept"))
 
 
 @dataclass(frozen=True)
-class Target:
+class TraceTarget:
     """A backend, or one project of it."""
 
     name: str
@@ -45,7 +45,7 @@ class Target:
     """What every request says beside what OTLP wants; names in small letters. Credentials are here."""
     identity: str = ""
     """What tells two projects of one backend apart and is no secret, such as the public key of Langfuse."""
-    content: Content = "redacted"
+    content: ContentLevel = "redacted"
     """How much of the texts is sent: full, redacted or none."""
     limit: int = 20_000
     """Characters that are sent of one text."""
@@ -63,11 +63,11 @@ class Target:
     """The proxy to go through; its address may hold a password."""
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> ContentPolicy:
         """How much of a session its spans may tell."""
-        from turnlog.trace.spans.content import Policy
+        from turnlog.trace.spans.content import ContentPolicy
 
-        return Policy(self.content, self.limit)
+        return ContentPolicy(self.content, self.limit)
 
     @cached_property
     def key(self) -> str:
@@ -75,9 +75,12 @@ class Target:
 
         What is behind the server's name is hashed: some backends have tokens in their paths.
         """
-        places = (self.headers.get(name, "") for name in _PLACES)
+        places = (self.headers.get(name, "") for name in _PROJECT_HEADERS)
         parts = "\n".join((urlsplit(self.url).path, self.identity, *places))
-        return f"{shown(urlsplit(self.url))} {sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+        return (
+            f"{format_public_address(urlsplit(self.url))} "
+            f"{sha256(parts.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+        )
 
     @cached_property
     def is_far(self) -> bool:
@@ -86,42 +89,42 @@ class Target:
         return bool(self.compress) or not is_here
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """Its name and server, for people."""
-        return f"{self.name} ({shown(urlsplit(self.url))})"
+        return f"{self.name} ({format_public_address(urlsplit(self.url))})"
 
     @property
     def has_secrets(self) -> bool:
         """Whether requests bring credentials."""
-        return any(True for _ in self._secrets())
+        return any(True for _ in self._iter_secrets())
 
-    def without_secrets(self, words: str) -> str:
+    def hide_secrets(self, words: str) -> str:
         """Words of a server without what it was told in confidence."""
-        for secret in sorted({*self._secrets(), *self._tokens()}, key=len, reverse=True):
+        for secret in sorted({*self._iter_secrets(), *self._iter_path_tokens()}, key=len, reverse=True):
             words = words.replace(secret, "[secret]")
         return words
 
-    def _secrets(self) -> Iterator[str]:
+    def _iter_secrets(self) -> Iterator[str]:
         """Every form in which a server could repeat a credential; what is shorter than one is left alone."""
-        for secret in self._credentials():
+        for secret in self._iter_credentials():
             yield from (form for form in (secret, quote(secret, safe=""), unquote(secret)) if len(form) > 3)
 
-    def _tokens(self) -> Iterator[str]:
+    def _iter_path_tokens(self) -> Iterator[str]:
         """What may be a token in the path: servers that don't know an address repeat it."""
         return (part for part in urlsplit(self.url).path.split("/") if len(part) > 7 and not part.isalpha())
 
-    def _credentials(self) -> Iterator[str]:
+    def _iter_credentials(self) -> Iterator[str]:
         for name, value in self.headers.items():
-            if name not in _PUBLIC:
+            if name not in _PUBLIC_HEADERS:
                 yield value
-                yield from _within(value)
+                yield from _split_authorization(value)
         for address in (self.url, self.proxy or ""):
             parts = urlsplit(address)
             yield from (unquote(part) for part in (parts.username, parts.password) if part)
             yield from (value for _, value in parse_qsl(parts.query))
 
 
-def _within(value: str) -> Iterator[str]:
+def _split_authorization(value: str) -> Iterator[str]:
     """The token of `Bearer …`; the user and the password of `Basic …`."""
     scheme, _, rest = value.partition(" ")
     yield rest

@@ -27,11 +27,11 @@ from urllib.parse import unquote
 
 from turnlog.errors import UsageError
 from turnlog.trace.targets import address
-from turnlog.trace.targets.target import Target
+from turnlog.trace.targets.target import TraceTarget
 
-OTEL, LANGFUSE = "otel", "langfuse"
-CLOUD = "https://cloud.langfuse.com"
-_PREFIX = "OTEL_EXPORTER_OTLP"
+OTEL_NAME, LANGFUSE_NAME = "otel", "langfuse"
+LANGFUSE_CLOUD_URL = "https://cloud.langfuse.com"
+_OTEL_PREFIX = "OTEL_EXPORTER_OTLP"
 
 Environ = Mapping[str, str]
 
@@ -40,30 +40,30 @@ def has_otel(environ: Environ) -> bool:
     """Whether the environment names an OTLP endpoint."""
     if _is_true(environ, "OTEL_SDK_DISABLED") or environ.get("OTEL_TRACES_EXPORTER", "").strip() == "none":
         return False
-    return _otel(environ, "ENDPOINT") is not None
+    return _read_otel_variable(environ, "ENDPOINT") is not None
 
 
-def otel(environ: Environ, **choices: Any) -> Target:
+def build_otel_target(environ: Environ, **choices: Any) -> TraceTarget:
     """The endpoint of OTEL_EXPORTER_OTLP_*."""
-    name, value = _otel(environ, "ENDPOINT") or ("", "")
-    parts = address.parsed(value, name)
-    if name == f"{_PREFIX}_ENDPOINT":
-        parts = address.extended(parts, address.TRACES)
+    name, value = _read_otel_variable(environ, "ENDPOINT") or ("", "")
+    parts = address.parse_target_address(value, name)
+    if name == f"{_OTEL_PREFIX}_ENDPOINT":
+        parts = address.extend_path(parts, address.TRACES_PATH)
     _check_protocol(environ)
-    url, headers = address.with_credentials(parts, _headers(environ))
-    return Target(
-        OTEL,
+    url, headers = address.split_credentials(parts, _parse_headers(environ))
+    return TraceTarget(
+        OTEL_NAME,
         url,
         headers,
-        timeout=_timeout(environ),
-        compress=_compresses(environ),
-        certificate=address.certificate(*reversed(_otel(environ, "CERTIFICATE") or ("", ""))),
-        proxy=address.proxy(parts, environ),
+        timeout=_read_timeout(environ),
+        compress=_read_compression(environ),
+        certificate=address.find_certificate(*reversed(_read_otel_variable(environ, "CERTIFICATE") or ("", ""))),
+        proxy=address.find_target_proxy(parts, environ),
         **choices,
     )
 
 
-def gate(environ: Environ) -> bool | None:
+def is_langfuse_allowed(environ: Environ) -> bool | None:
     """Whether Langfuse may be sent to; None if TRACE_TO_LANGFUSE does not say."""
     said = environ.get("TRACE_TO_LANGFUSE", "").strip().lower()
     return said in ("true", "1") if said else None
@@ -71,21 +71,23 @@ def gate(environ: Environ) -> bool | None:
 
 def has_langfuse(environ: Environ) -> bool:
     """Whether the environment names a project of Langfuse."""
-    return bool(_langfuse(environ, "PUBLIC_KEY") or _langfuse(environ, "SECRET_KEY"))
+    return bool(_read_langfuse_variable(environ, "PUBLIC_KEY") or _read_langfuse_variable(environ, "SECRET_KEY"))
 
 
-def langfuse(environ: Environ, **choices: Any) -> Target:
+def build_langfuse_from_environment(environ: Environ, **choices: Any) -> TraceTarget:
     """The project of LANGFUSE_*."""
-    public, secret = _langfuse(environ, "PUBLIC_KEY"), _langfuse(environ, "SECRET_KEY")
+    public, secret = _read_langfuse_variable(environ, "PUBLIC_KEY"), _read_langfuse_variable(environ, "SECRET_KEY")
     for key, name in ((public, "LANGFUSE_PUBLIC_KEY"), (secret, "LANGFUSE_SECRET_KEY")):
         if key is None:
             raise UsageError(f"{name} is not set, and Langfuse wants both keys of a project; set it")
-    host = _langfuse(environ, "BASE_URL") or _langfuse(environ, "HOST") or CLOUD
-    choices["user"] = _langfuse(environ, "USER_ID") or choices.get("user")
-    return at_langfuse(LANGFUSE, host, "LANGFUSE_HOST", public or "", secret or "", environ, **choices)
+    host = (
+        _read_langfuse_variable(environ, "BASE_URL") or _read_langfuse_variable(environ, "HOST") or LANGFUSE_CLOUD_URL
+    )
+    choices["user"] = _read_langfuse_variable(environ, "USER_ID") or choices.get("user")
+    return build_langfuse_target(LANGFUSE_NAME, host, "LANGFUSE_HOST", public or "", secret or "", environ, **choices)
 
 
-def at_langfuse(
+def build_langfuse_target(
     name: str,
     host: str,
     where: str,
@@ -94,27 +96,27 @@ def at_langfuse(
     environ: Environ,
     headers: Environ | None = None,
     **rest: Any,
-) -> Target:
+) -> TraceTarget:
     """A project of Langfuse, by its two keys."""
-    parts = address.of_langfuse(address.parsed(host, where))
+    parts = address.to_langfuse_address(address.parse_target_address(host, where))
     own = {
         "authorization": "Basic " + b64encode(f"{public}:{secret}".encode()).decode(),
         "x-langfuse-ingestion-version": "4",  # without it what is sent shows only minutes later
         **(headers or {}),
     }
-    url, headers = address.with_credentials(parts, own)
-    return Target(name, url, headers, identity=public, proxy=address.proxy(parts, environ), **rest)
+    url, headers = address.split_credentials(parts, own)
+    return TraceTarget(name, url, headers, identity=public, proxy=address.find_target_proxy(parts, environ), **rest)
 
 
-def _otel(environ: Environ, what: str) -> tuple[str, str] | None:
+def _read_otel_variable(environ: Environ, what: str) -> tuple[str, str] | None:
     """A variable of OpenTelemetry and what it says; an empty one counts as not set."""
-    for name in (f"{_PREFIX}_TRACES_{what}", f"{_PREFIX}_{what}"):
+    for name in (f"{_OTEL_PREFIX}_TRACES_{what}", f"{_OTEL_PREFIX}_{what}"):
         if value := environ.get(name, "").strip():
             return name, value
     return None
 
 
-def _langfuse(environ: Environ, what: str) -> str | None:
+def _read_langfuse_variable(environ: Environ, what: str) -> str | None:
     return next((value for cc in ("CC_", "") if (value := environ.get(f"{cc}LANGFUSE_{what}", "").strip())), None)
 
 
@@ -122,35 +124,36 @@ def _is_true(environ: Environ, name: str) -> bool:
     return environ.get(name, "").strip().lower() == "true"
 
 
-def _headers(environ: Environ) -> dict[str, str]:
-    name, value = _otel(environ, "HEADERS") or ("", "")
+def _parse_headers(environ: Environ) -> dict[str, str]:
+    name, value = _read_otel_variable(environ, "HEADERS") or ("", "")
     found = {}
     for part in filter(None, (part.strip() for part in value.split(","))):
         key, is_pair, said = part.partition("=")
         if not is_pair:
             raise UsageError(f"{name}: expected name=value,name=value, percent-encoded")
         found[unquote(key.strip())] = unquote(said.strip())
-    return address.headers(found, name)
+    return address.check_headers(found, name)
 
 
 def _check_protocol(environ: Environ) -> None:
-    name, value = _otel(environ, "PROTOCOL") or ("", "http/protobuf")
+    name, value = _read_otel_variable(environ, "PROTOCOL") or ("", "http/protobuf")
     if value != "http/protobuf":
         raise UsageError(
-            f"{name}={value}: only http/protobuf is spoken; set {_PREFIX}_TRACES_PROTOCOL and _TRACES_ENDPOINT, or put"
+            f"{name}={value}: only http/protobuf is spoken; set {_OTEL_PREFIX}_TRACES_PROTOCOL and "
+            f"_TRACES_ENDPOINT, or put"
             " environment = false below [trace] in config.toml"
         )
 
 
-def _timeout(environ: Environ) -> float:
-    name, value = _otel(environ, "TIMEOUT") or ("", "10000")
+def _read_timeout(environ: Environ) -> float:
+    name, value = _read_otel_variable(environ, "TIMEOUT") or ("", "10000")
     if not (value.isascii() and value.isdecimal()) or not 0 < int(value) <= 600_000:
         raise UsageError(f"{name}={value}: expected milliseconds, from 1 to 600000")
     return int(value) / 1000
 
 
-def _compresses(environ: Environ) -> bool | None:
-    if (found := _otel(environ, "COMPRESSION")) is None:
+def _read_compression(environ: Environ) -> bool | None:
+    if (found := _read_otel_variable(environ, "COMPRESSION")) is None:
         return None
     name, value = found
     if value not in ("gzip", "none"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Batch(NamedTuple):
+class SpanBatch(NamedTuple):
     """What one request brings."""
 
     trace: bytes

@@ -15,63 +15,79 @@ from itertools import groupby, islice
 from typing import Any
 
 from turnlog._version import __version__
-from turnlog.trace.spans.span import Kind, Span, Value
-from turnlog.trace.wire.batch import Batch
-from turnlog.trace.wire.protobuf import CHUNK, FIXED64, VARINT, chunk, fields, tag, text, varint
+from turnlog.trace.spans.span import AttributeValue, Span, SpanKind
+from turnlog.trace.wire.batch import SpanBatch
+from turnlog.trace.wire.protobuf import (
+    CHUNK,
+    FIXED64,
+    VARINT,
+    encode_chunk,
+    encode_tag,
+    encode_varint,
+    encode_wire_text,
+    iter_wire_fields,
+)
 
-LARGEST = 1_000_000
+MAX_REQUEST_BYTES = 1_000_000
 """Bytes that a request has at most before it is compressed; a larger span goes alone."""
 
-_GZIP = 31  # a gzip header without a clock's time, which zlib writes by itself
-_FIRST, _LAST = -(1 << 63), (1 << 63) - 1
-_INTERNAL, _CLIENT = 1, 3
-_SHORT = 100
-_KINDS: dict[Kind, int] = {"agent": _INTERNAL, "tool": _INTERNAL, "generation": _CLIENT}
+_GZIP_WINDOW_BITS = 31  # a gzip header without a clock's time, which zlib writes by itself
+_MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
+_INTERNAL_KIND, _CLIENT_KIND = 1, 3
+_MAX_CACHED_TEXT_BYTES = 100
+_SPAN_KINDS: dict[SpanKind, int] = {"agent": _INTERNAL_KIND, "tool": _INTERNAL_KIND, "generation": _CLIENT_KIND}
 
-_ONE, _TWO = tag(1), tag(2)
-_TRACE, _ID, _PARENT, _NAME, _PAIR, _STATUS = (tag(number) for number in (1, 2, 4, 5, 9, 15))
-_KIND, _START, _END = tag(6, VARINT), tag(7, FIXED64), tag(8, FIXED64)
-_BOOL, _INT, _FLOAT, _ARRAY = tag(2, VARINT), tag(3, VARINT), tag(4, FIXED64), tag(5, CHUNK)
-_MESSAGE, _FAILED = tag(2), tag(3, VARINT) + b"\x02"
+_TAG_ONE, _TAG_TWO = encode_tag(1), encode_tag(2)
+_TRACE_ID_TAG, _SPAN_ID_TAG, _PARENT_ID_TAG, _NAME_TAG, _ATTRIBUTE_TAG, _STATUS_TAG = (
+    encode_tag(number) for number in (1, 2, 4, 5, 9, 15)
+)
+_KIND_TAG, _START_TAG, _END_TAG = encode_tag(6, VARINT), encode_tag(7, FIXED64), encode_tag(8, FIXED64)
+_BOOL_TAG, _INT_TAG, _FLOAT_TAG, _ARRAY_TAG = (
+    encode_tag(2, VARINT),
+    encode_tag(3, VARINT),
+    encode_tag(4, FIXED64),
+    encode_tag(5, CHUNK),
+)
+_STATUS_MESSAGE_TAG, _STATUS_ERROR_CODE = encode_tag(2), encode_tag(3, VARINT) + b"\x02"
 
 
-def request(spans: Iterable[Span], version: str = __version__) -> bytes:
+def encode_request(spans: Iterable[Span], version: str = __version__) -> bytes:
     """The request that brings some spans, not compressed."""
-    return _request((part for _, part in _encoded(spans)), *_around(version))
+    return _join_request((part for _, part in _encode_spans(spans)), *_encode_resource_and_scope(version))
 
 
-def compressed(body: bytes, *, small: bool = True) -> bytes:
+def compress_body(body: bytes, *, small: bool = True) -> bytes:
     """A request as it is sent: the same bytes for the same request; not `small`, it is only put into that form."""
-    return zlib.compress(body, 1 if small else 0, _GZIP)
+    return zlib.compress(body, 1 if small else 0, _GZIP_WINDOW_BITS)
 
 
-def decompressed(body: bytes) -> bytes:
+def decompress_body(body: bytes) -> bytes:
     """A request as it was before it was compressed."""
-    return zlib.decompress(body, _GZIP)
+    return zlib.decompress(body, _GZIP_WINDOW_BITS)
 
 
-def batches(
-    spans: Iterable[Span], largest: int = LARGEST, version: str = __version__, *, small: bool = True
-) -> list[Batch]:
+def build_span_batches(
+    spans: Iterable[Span], largest: int = MAX_REQUEST_BYTES, version: str = __version__, *, small: bool = True
+) -> list[SpanBatch]:
     """Spans as requests of one trace each; where a span is given twice, its first form counts."""
     unique: dict[bytes, Span] = {}
     for span in spans:
         unique.setdefault(span.id, span)
-    around = _around(version)
+    around = _encode_resource_and_scope(version)
     room = largest - sum(map(len, around)) - 16
     return [
-        Batch(trace, tuple(ids), compressed(_request(parts, *around), small=small))
+        SpanBatch(trace, tuple(ids), compress_body(_join_request(parts, *around), small=small))
         for trace, found in groupby(unique.values(), key=lambda span: span.trace)
-        for ids, parts in _portions(found, room)
+        for ids, parts in _split_portions(found, room)
     ]
 
 
-def _portions(spans: Iterable[Span], room: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
+def _split_portions(spans: Iterable[Span], room: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
     """Ids and encoded spans that fit into one request."""
     ids: list[bytes] = []
     parts: list[bytes] = []
     used = 0
-    for span, part in _encoded(spans):
+    for span, part in _encode_spans(spans):
         if parts and used + len(part) > room:
             yield ids, parts
             ids, parts, used = [], [], 0
@@ -81,41 +97,45 @@ def _portions(spans: Iterable[Span], room: int) -> Iterator[tuple[list[bytes], l
     yield ids, parts
 
 
-def _encoded(spans: Iterable[Span]) -> Iterator[tuple[Span, bytes]]:
+def _encode_spans(spans: Iterable[Span]) -> Iterator[tuple[Span, bytes]]:
     """Spans with their bytes; what spans of a trace share is encoded once."""
     shared, head = None, b""
     for span in spans:
         if span.shared is not shared:
-            shared, head = span.shared, b"".join(_pairs(_PAIR, span.shared.items()))
-        yield span, _span(span, head)
+            shared, head = span.shared, b"".join(_encode_attributes(_ATTRIBUTE_TAG, span.shared.items()))
+        yield span, _encode_span(span, head)
 
 
-def halves(batch: Batch) -> tuple[Batch, Batch] | None:
+def halve_batch(batch: SpanBatch) -> tuple[SpanBatch, SpanBatch] | None:
     """A batch as two of about the same size, or None if it holds one span."""
     if len(batch.spans) < 2:
         return None
-    resource, scope, parts = _taken_apart(decompressed(batch.body))
+    resource, scope, parts = _split_request(decompress_body(batch.body))
     half, used, at = sum(map(len, parts)) / 2, len(parts[0]), 1
     while used + len(parts[at]) / 2 < half:  # at the last one this never holds
         used += len(parts[at])
         at += 1
-    one, two = (compressed(_request(some, resource, scope)) for some in (parts[:at], parts[at:]))
-    return Batch(batch.trace, batch.spans[:at], one), Batch(batch.trace, batch.spans[at:], two)
+    one, two = (compress_body(_join_request(some, resource, scope)) for some in (parts[:at], parts[at:]))
+    return SpanBatch(batch.trace, batch.spans[:at], one), SpanBatch(batch.trace, batch.spans[at:], two)
 
 
-def _taken_apart(body: bytes) -> tuple[bytes, bytes, list[bytes]]:
+def _split_request(body: bytes) -> tuple[bytes, bytes, list[bytes]]:
     """What stands around the spans of a request of ours, and the spans."""
-    ((_, whole),) = _chunks(body)
-    (_, resource), (_, spans) = _chunks(whole)
-    (_, scope), *parts = _chunks(spans)
-    return chunk(_ONE, resource), chunk(_ONE, scope), [chunk(_TWO, part) for _, part in parts]
+    ((_, whole),) = _list_chunks(body)
+    (_, resource), (_, spans) = _list_chunks(whole)
+    (_, scope), *parts = _list_chunks(spans)
+    return (
+        encode_chunk(_TAG_ONE, resource),
+        encode_chunk(_TAG_ONE, scope),
+        [encode_chunk(_TAG_TWO, part) for _, part in parts],
+    )
 
 
-def _chunks(message: bytes) -> list[tuple[int, bytes]]:
-    return [(number, value) for number, value in fields(message) if isinstance(value, bytes)]
+def _list_chunks(message: bytes) -> list[tuple[int, bytes]]:
+    return [(number, value) for number, value in iter_wire_fields(message) if isinstance(value, bytes)]
 
 
-def readable(spans: Iterable[Span]) -> list[dict[str, Any]]:
+def to_readable_spans(spans: Iterable[Span]) -> list[dict[str, Any]]:
     """Spans as values for people: what is sent, with ids in hexadecimal and times as dates."""
     return [
         {
@@ -123,26 +143,28 @@ def readable(spans: Iterable[Span]) -> list[dict[str, Any]]:
             "span": span.id.hex(),
             "parent": span.parent.hex() if span.parent else None,
             "kind": span.kind,
-            "name": _told(span.name),
-            "start": _date(span.start),
-            "end": _date(span.end),
-            "error": None if span.error is None else _told(span.error),
-            "attributes": {_told(key): _told(value) for key, value in span.attributes.items()},
+            "name": _to_readable_value(span.name),
+            "start": _format_date(span.start),
+            "end": _format_date(span.end),
+            "error": None if span.error is None else _to_readable_value(span.error),
+            "attributes": {
+                _to_readable_value(key): _to_readable_value(value) for key, value in span.attributes.items()
+            },
         }
         for span in spans
     ]
 
 
-def _told(value: Value) -> Any:
+def _to_readable_value(value: AttributeValue) -> Any:
     if isinstance(value, str):
-        return text(value).decode()
+        return encode_wire_text(value).decode()
     if isinstance(value, bool | float):
         return value
-    return _held(value) if isinstance(value, int) else [_told(item) for item in value]
+    return _clamp_int64(value) if isinstance(value, int) else [_to_readable_value(item) for item in value]
 
 
-def _date(time: int) -> str:
-    seconds, rest = divmod(_moment(time), 1_000_000_000)
+def _format_date(time: int) -> str:
+    seconds, rest = divmod(_clamp_time(time), 1_000_000_000)
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09}Z"
     except (ValueError, OverflowError, OSError):
@@ -150,7 +172,7 @@ def _date(time: int) -> str:
 
 
 @lru_cache(maxsize=4)
-def _around(version: str) -> tuple[bytes, bytes]:
+def _encode_resource_and_scope(version: str) -> tuple[bytes, bytes]:
     """The resource and the scope that the spans of a request belong to."""
     resource = {
         "service.name": "claude-code",
@@ -158,82 +180,96 @@ def _around(version: str) -> tuple[bytes, bytes]:
         "telemetry.sdk.language": "python",
         "telemetry.sdk.version": version,
     }
-    pairs = b"".join(_pairs(_ONE, resource.items()))
-    return chunk(_ONE, pairs), chunk(_ONE, chunk(_ONE, b"turnlog") + chunk(_TWO, text(version)))
+    pairs = b"".join(_encode_attributes(_TAG_ONE, resource.items()))
+    return encode_chunk(_TAG_ONE, pairs), encode_chunk(
+        _TAG_ONE, encode_chunk(_TAG_ONE, b"turnlog") + encode_chunk(_TAG_TWO, encode_wire_text(version))
+    )
 
 
-def _request(parts: Iterable[bytes], resource: bytes, scope: bytes) -> bytes:
+def _join_request(parts: Iterable[bytes], resource: bytes, scope: bytes) -> bytes:
     spans = [scope, *parts]
     size = sum(map(len, spans))
-    around = [resource, _TWO, varint(size)]
-    return b"".join((_ONE, varint(sum(map(len, around)) + size), *around, *spans))
+    around = [resource, _TAG_TWO, encode_varint(size)]
+    return b"".join((_TAG_ONE, encode_varint(sum(map(len, around)) + size), *around, *spans))
 
 
-def _span(span: Span, head: bytes) -> bytes:
+def _encode_span(span: Span, head: bytes) -> bytes:
     """A span, with the tag that it has in its scope."""
-    parts = [chunk(_TRACE, span.trace), chunk(_ID, span.id)]
+    parts = [encode_chunk(_TRACE_ID_TAG, span.trace), encode_chunk(_SPAN_ID_TAG, span.id)]
     if span.parent:
-        parts.append(chunk(_PARENT, span.parent))
-    parts += (chunk(_NAME, text(span.name)), _KIND, varint(_KINDS[span.kind]))
-    parts += (_START, struct.pack("<Q", _moment(span.start)), _END, struct.pack("<Q", _moment(span.end)))
+        parts.append(encode_chunk(_PARENT_ID_TAG, span.parent))
+    parts += (encode_chunk(_NAME_TAG, encode_wire_text(span.name)), _KIND_TAG, encode_varint(_SPAN_KINDS[span.kind]))
+    parts += (
+        _START_TAG,
+        struct.pack("<Q", _clamp_time(span.start)),
+        _END_TAG,
+        struct.pack("<Q", _clamp_time(span.end)),
+    )
     parts.append(head)
-    parts += _pairs(_PAIR, islice(span.attributes.items(), len(span.shared), None))
+    parts += _encode_attributes(_ATTRIBUTE_TAG, islice(span.attributes.items(), len(span.shared), None))
     if span.error is not None:
-        parts.append(chunk(_STATUS, chunk(_MESSAGE, text(span.error)) + _FAILED))
-    return b"".join((_TWO, varint(sum(map(len, parts))), *parts))
+        parts.append(
+            encode_chunk(
+                _STATUS_TAG, encode_chunk(_STATUS_MESSAGE_TAG, encode_wire_text(span.error)) + _STATUS_ERROR_CODE
+            )
+        )
+    return b"".join((_TAG_TWO, encode_varint(sum(map(len, parts))), *parts))
 
 
-def _pairs(before: bytes, items: Iterable[tuple[str, Value]]) -> list[bytes]:
+def _encode_attributes(before: bytes, items: Iterable[tuple[str, AttributeValue]]) -> list[bytes]:
     """Attributes in pieces, to be joined once: most of what is sent are long texts."""
     found: list[bytes] = []
     for key, value in items:
         if isinstance(value, str):
-            content = text(value)
+            content = encode_wire_text(value)
             size = len(content)
-            found += (_up_to_text if size < _SHORT else _before_text)(before, key, size), content
+            found += (
+                (_cached_text_prefix if size < _MAX_CACHED_TEXT_BYTES else _encode_text_prefix)(before, key, size),
+                content,
+            )
         else:
-            content = _value(value)
-            found += _up_to_value(before, key, len(content)), content
+            content = _encode_value(value)
+            found += _cached_value_prefix(before, key, len(content)), content
     return found
 
 
-def _before_text(before: bytes, key: str, size: int) -> bytes:
+def _encode_text_prefix(before: bytes, key: str, size: int) -> bytes:
     """What stands before a text of some bytes in an attribute."""
-    inner = varint(size)
-    return _before_value(before, key, 1 + len(inner) + size) + _ONE + inner
+    inner = encode_varint(size)
+    return _encode_value_prefix(before, key, 1 + len(inner) + size) + _TAG_ONE + inner
 
 
-def _before_value(before: bytes, key: str, size: int) -> bytes:
-    name, inner = _key(key), varint(size)
-    return b"".join((before, varint(len(name) + len(inner) + size), name, inner))
+def _encode_value_prefix(before: bytes, key: str, size: int) -> bytes:
+    name, inner = _encode_key(key), encode_varint(size)
+    return b"".join((before, encode_varint(len(name) + len(inner) + size), name, inner))
 
 
-_up_to_text = lru_cache(maxsize=1 << 12)(_before_text)
-_up_to_value = lru_cache(maxsize=1 << 12)(_before_value)
+_cached_text_prefix = lru_cache(maxsize=1 << 12)(_encode_text_prefix)
+_cached_value_prefix = lru_cache(maxsize=1 << 12)(_encode_value_prefix)
 
 
 @lru_cache(maxsize=1 << 10)
-def _key(key: str) -> bytes:
+def _encode_key(key: str) -> bytes:
     """The name of an attribute, and the tag of its value."""
-    return chunk(_ONE, text(key)) + _TWO
+    return encode_chunk(_TAG_ONE, encode_wire_text(key)) + _TAG_TWO
 
 
-def _value(value: Value) -> bytes:
+def _encode_value(value: AttributeValue) -> bytes:
     if isinstance(value, str):
-        return chunk(_ONE, text(value))
+        return encode_chunk(_TAG_ONE, encode_wire_text(value))
     if isinstance(value, bool):
-        return _BOOL + varint(value)
+        return _BOOL_TAG + encode_varint(value)
     if isinstance(value, int):
-        return _INT + varint(_held(value) & 0xFFFF_FFFF_FFFF_FFFF)
+        return _INT_TAG + encode_varint(_clamp_int64(value) & 0xFFFF_FFFF_FFFF_FFFF)
     if isinstance(value, float):
-        return _FLOAT + struct.pack("<d", value)
-    return chunk(_ARRAY, b"".join(chunk(_ONE, _value(item)) for item in value))
+        return _FLOAT_TAG + struct.pack("<d", value)
+    return encode_chunk(_ARRAY_TAG, b"".join(encode_chunk(_TAG_ONE, _encode_value(item)) for item in value))
 
 
-def _held(number: int) -> int:
+def _clamp_int64(number: int) -> int:
     """A number as 64 bits can hold it; a transcript may have any."""
-    return min(max(number, _FIRST), _LAST)
+    return min(max(number, _MIN_INT64), _MAX_INT64)
 
 
-def _moment(time: int) -> int:
-    return min(max(time, 0), _LAST)
+def _clamp_time(time: int) -> int:
+    return min(max(time, 0), _MAX_INT64)

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 VARINT, FIXED64, CHUNK, FIXED32 = 0, 1, 2, 5
-_WIDTH = {FIXED64: 8, FIXED32: 4}
+_FIXED_BYTES = {FIXED64: 8, FIXED32: 4}
 
 
 @lru_cache(maxsize=1 << 16)
-def varint(number: int) -> bytes:
+def encode_varint(number: int) -> bytes:
     """A number from 0 in as few bytes as it needs."""
     written = bytearray()
     while number > 0x7F:
@@ -24,17 +24,17 @@ def varint(number: int) -> bytes:
     return bytes(written)
 
 
-def tag(field: int, wire: int = CHUNK) -> bytes:
+def encode_tag(field: int, wire: int = CHUNK) -> bytes:
     """What stands before a value."""
-    return varint(field << 3 | wire)
+    return encode_varint(field << 3 | wire)
 
 
-def chunk(before: bytes, content: bytes) -> bytes:
+def encode_chunk(before: bytes, content: bytes) -> bytes:
     """A field with a text or a message in it, after its tag."""
-    return b"".join((before, varint(len(content)), content))
+    return b"".join((before, encode_varint(len(content)), content))
 
 
-def text(value: str) -> bytes:
+def encode_wire_text(value: str) -> bytes:
     """A text as it is sent.
 
     Half of a surrogate pair, which UTF-8 can't write, becomes U+FFFD, and NUL its picture: a backend that keeps its
@@ -48,24 +48,24 @@ def text(value: str) -> bytes:
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
-def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+def iter_wire_fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     """The fields of a message, by their numbers; ValueError if it is none."""
     at, end = 0, len(message)
     while at < end:
-        key, at = _number(message, at)
+        key, at = _read_varint(message, at)
         wire = key & 7
         if wire == VARINT:
-            value, at = _number(message, at)
+            value, at = _read_varint(message, at)
             yield key >> 3, value
             continue
-        size, at = _number(message, at) if wire == CHUNK else (_WIDTH.get(wire, end), at)
+        size, at = _read_varint(message, at) if wire == CHUNK else (_FIXED_BYTES.get(wire, end), at)
         if at + size > end:
             raise ValueError("it ends within a field")
         yield key >> 3, message[at : at + size]
         at += size
 
 
-def _number(message: bytes, at: int) -> tuple[int, int]:
+def _read_varint(message: bytes, at: int) -> tuple[int, int]:
     number = shift = 0
     for place in range(at, min(at + 10, len(message))):
         number |= (message[place] & 0x7F) << shift

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from turnlog.trace.wire.protobuf import fields
+from turnlog.trace.wire.protobuf import iter_wire_fields
 
-_TAG = re.compile(r"<(style|script|title)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
-_PROTOBUF = ("application/x-protobuf", "application/protobuf", "application/vnd.google.protobuf")
-_NAMES = ("message", "error", "detail", "details", "errorMessage", "error_message", "title")
+_HTML_TAG = re.compile(r"<(style|script|title)\b.*?</\1>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_PROTOBUF_TYPES = ("application/x-protobuf", "application/protobuf", "application/vnd.google.protobuf")
+_MESSAGE_FIELDS = ("message", "error", "detail", "details", "errorMessage", "error_message", "title")
 
 
 class Rejection(NamedTuple):
@@ -27,19 +27,19 @@ class Rejection(NamedTuple):
 
 def read_rejection(raw: bytes, kind: str) -> Rejection | None:
     """What an ExportTraceServiceResponse says of rejected spans; None if it rejects none."""
-    count, said = _rejected(raw) if kind in _PROTOBUF else _rejected_in_json(raw)
-    words = f"{count} of its spans rejected: {plain(said) or 'without a reason'}"
+    count, said = _read_rejected(raw) if kind in _PROTOBUF_TYPES else _read_rejected_json(raw)
+    words = f"{count} of its spans rejected: {to_printable_line(said) or 'without a reason'}"
     return Rejection(count, words) if count else None
 
 
-def _rejected(raw: bytes) -> tuple[int, str]:
-    found = _by_number(_by_number(raw).get(1))
+def _read_rejected(raw: bytes) -> tuple[int, str]:
+    found = _parse_fields(_parse_fields(raw).get(1))
     count = found.get(1)
-    return count if isinstance(count, int) else 0, _text(found.get(2))
+    return count if isinstance(count, int) else 0, _decode_text(found.get(2))
 
 
-def _rejected_in_json(raw: bytes) -> tuple[int, str]:
-    found = _json(raw)
+def _read_rejected_json(raw: bytes) -> tuple[int, str]:
+    found = _parse_json(raw)
     told = found.get("partialSuccess", found.get("partial_success")) if isinstance(found, dict) else None
     if not isinstance(told, dict):
         return 0, ""
@@ -50,44 +50,44 @@ def _rejected_in_json(raw: bytes) -> tuple[int, str]:
     return int(count or 0) if is_number else 0, said if isinstance(said, str) else ""
 
 
-def words(raw: bytes, kind: str) -> str:
+def read_reply_words(raw: bytes, kind: str) -> str:
     """The words of a reply, on one line and in visible characters; empty if it says nothing."""
-    if kind in _PROTOBUF:
-        said = _text(_by_number(raw).get(2))  # a google.rpc.Status
+    if kind in _PROTOBUF_TYPES:
+        said = _decode_text(_parse_fields(raw).get(2))  # a google.rpc.Status
         if said:
-            return plain(said)
-    found = _said(_json(raw))
-    return plain(found or _TAG.sub(" ", raw.decode("utf-8", "replace")))
+            return to_printable_line(said)
+    found = _find_message(_parse_json(raw))
+    return to_printable_line(found or _HTML_TAG.sub(" ", raw.decode("utf-8", "replace")))
 
 
-def _said(found: Any, depth: int = 3) -> str:
+def _find_message(found: Any, depth: int = 3) -> str:
     """The text in a JSON reply that people are to read."""
     if isinstance(found, str) or depth == 0:
         return found if isinstance(found, str) else ""
     if isinstance(found, list):
-        return _said(found[0], depth - 1) if found else ""
+        return _find_message(found[0], depth - 1) if found else ""
     if not isinstance(found, dict):
         return ""
-    return next((said for name in _NAMES if (said := _said(found.get(name), depth - 1))), "")
+    return next((said for name in _MESSAGE_FIELDS if (said := _find_message(found.get(name), depth - 1))), "")
 
 
-def plain(text: str) -> str:
+def to_printable_line(text: str) -> str:
     """A text on one line, without what can't be seen."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
-def _by_number(message: int | bytes | None) -> dict[int, int | bytes]:
+def _parse_fields(message: int | bytes | None) -> dict[int, int | bytes]:
     try:
-        return dict(fields(message)) if isinstance(message, bytes) else {}
+        return dict(iter_wire_fields(message)) if isinstance(message, bytes) else {}
     except ValueError:
         return {}
 
 
-def _text(value: int | bytes | None) -> str:
+def _decode_text(value: int | bytes | None) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
 
 
-def _json(raw: bytes) -> Any:
+def _parse_json(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, ValueError, RecursionError):

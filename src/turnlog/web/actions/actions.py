@@ -24,23 +24,23 @@ from starlette.routing import BaseRoute, Route
 
 from turnlog.errors import Busy, NotFound, TurnlogError, UsageError
 from turnlog.web.actions.downloads import Downloads
-from turnlog.web.actions.fork_point import fork_point
-from turnlog.web.actions.verbs import VERBS, Verb, words
-from turnlog.web.answers import document, place_of
-from turnlog.web.place import Known, Place
+from turnlog.web.actions.fork_point import find_fork_point
+from turnlog.web.actions.verbs import VERBS, Verb, build_arguments
+from turnlog.web.answers import build_json_response, get_machine
+from turnlog.web.place import IndexedSession, Machine
 
-TIMEOUT = 600
-_MOST_WORDS = 100_000
+RUN_TIMEOUT_SECONDS = 600
+_MAX_OUTPUT_CHARS = 100_000
 
 
-class Order(Struct, forbid_unknown_fields=True):
+class ActionRequest(Struct, forbid_unknown_fields=True):
     """What a page asks for; without a word on it nothing is written."""
 
     options: dict[str, Any] = {}
     dry_run: bool = True
 
 
-class Ended(NamedTuple):
+class ProgramResult(NamedTuple):
     """How the program ended."""
 
     status: int
@@ -48,48 +48,48 @@ class Ended(NamedTuple):
     err: str
 
 
-async def act(request: Request) -> Response:
+async def run_action(request: Request) -> Response:
     """Do it, or say what would be done."""
     verb = VERBS.get(request.path_params["verb"])
     if verb is None:
         raise NotFound(f"there is no such action; there are {', '.join(VERBS)}")
-    order = _order(await request.body())
-    return await run_in_threadpool(_done, request, request.path_params["ref"], verb, order)
+    order = _parse_action_request(await request.body())
+    return await run_in_threadpool(_carry_out_action, request, request.path_params["ref"], verb, order)
 
 
-def _order(body: bytes) -> Order:
+def _parse_action_request(body: bytes) -> ActionRequest:
     try:
-        return msgspec.json.decode(body or b"{}", type=Order)
+        return msgspec.json.decode(body or b"{}", type=ActionRequest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"the body: {error}") from None
 
 
-def _done(request: Request, ref: str, verb: Verb, order: Order) -> Response:
-    place = place_of(request)
-    known = place.session(ref)
+def _carry_out_action(request: Request, ref: str, verb: Verb, order: ActionRequest) -> Response:
+    place = get_machine(request)
+    known = place.find_session(ref)
     if known.is_gone:
         raise NotFound("the file of this session was deleted; `turnlog archive restore` may bring it back")
     options = dict(order.options)
     if verb.command == "fork" and (key := options.pop("item", None)) is not None:
-        options["at"] = fork_point(place, known, key)
-    flags, behind = words(verb, options)
+        options["at"] = find_fork_point(place, known, key)
+    flags, behind = build_arguments(verb, options)
     name = known.uuid if known.ref == known.uuid else str(known.path)
-    shown = ["turnlog", verb.command, *flags, *(["--"] if _is_odd(behind) else []), name, *behind]
+    shown = ["turnlog", verb.command, *flags, *(["--"] if _has_dashed_word(behind) else []), name, *behind]
     if order.dry_run and verb.rehearsal is None:
-        return document(_answer(shown, Ended(0, verb.plain, "")))
+        return build_json_response(_build_answer(shown, ProgramResult(0, verb.plain, "")))
     if verb.command == "export":
-        return document(_exported(request.app.state.downloads, known, shown, [*flags, *behind]))
+        return build_json_response(_run_export(request.app.state.downloads, known, shown, [*flags, *behind]))
     further = (verb.rehearsal or ()) if order.dry_run else verb.real
-    ended = _run([verb.command, *flags, *further, "--", str(known.path), *behind])
+    ended = _run_program([verb.command, *flags, *further, "--", str(known.path), *behind])
     shown[2:2] = [word for word in further if word != "--json"]
-    return document(_answer(shown, ended, None if order.dry_run else place))
+    return build_json_response(_build_answer(shown, ended, None if order.dry_run else place))
 
 
-def _is_odd(words: list[str]) -> bool:
+def _has_dashed_word(words: list[str]) -> bool:
     return any(word.startswith("-") for word in words)
 
 
-def _run(arguments: list[str], folder: Path | None = None) -> Ended:
+def _run_program(arguments: list[str], folder: Path | None = None) -> ProgramResult:
     """Run the program, in a folder; raises what it says when it does not do it."""
     environment = {name: value for name, value in os.environ.items() if name not in ("TURNLOG_DEBUG", "FORCE_COLOR")}
     try:
@@ -101,32 +101,32 @@ def _run(arguments: list[str], folder: Path | None = None) -> Ended:
             capture_output=True,
             encoding="utf-8",
             errors="replace",
-            timeout=TIMEOUT,
+            timeout=RUN_TIMEOUT_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        raise Busy(f"it took longer than {TIMEOUT // 60} minutes and was stopped") from None
+        raise Busy(f"it took longer than {RUN_TIMEOUT_SECONDS // 60} minutes and was stopped") from None
     if done.returncode not in (0, 1) or not done.stdout.strip():
         reason = done.stderr.strip().removeprefix("turnlog: ").partition("\nTry '")[0]
         if done.returncode:
             raise UsageError(reason) if done.returncode == 2 else HTTPException(409, reason or "it was not done")
-    return Ended(done.returncode, done.stdout[:_MOST_WORDS], done.stderr[:_MOST_WORDS])
+    return ProgramResult(done.returncode, done.stdout[:_MAX_OUTPUT_CHARS], done.stderr[:_MAX_OUTPUT_CHARS])
 
 
-def _answer(shown: list[str], ended: Ended, place: Place | None = None) -> dict[str, Any]:
+def _build_answer(shown: list[str], ended: ProgramResult, place: Machine | None = None) -> dict[str, Any]:
     """What a page is told: the command, its words or its document, and the new session."""
-    found = _document(ended.out)
+    found = _parse_document(ended.out)
     return {
         "command": shlex.join(shown),
         "status": ended.status,
         "words": "" if found else ended.out.rstrip(),
         "notes": ended.err.rstrip(),
         "document": found,
-        "made": _made(place, found) if place is not None and found else None,
+        "made": _describe_new_session(place, found) if place is not None and found else None,
         "download": None,
     }
 
 
-def _document(text: str) -> dict[str, Any] | None:
+def _parse_document(text: str) -> dict[str, Any] | None:
     try:
         found = json.loads(text)
     except ValueError:
@@ -134,32 +134,32 @@ def _document(text: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _made(place: Place, found: dict[str, Any]) -> dict[str, Any] | None:
+def _describe_new_session(place: Machine, found: dict[str, Any]) -> dict[str, Any] | None:
     """The new session, by the reference that leads to it."""
     made = found.get("made")
     if not isinstance(made, dict):
         return None
     if not place.state.is_busy:  # else it comes in its turn
         place.store.refresh(place.config_dirs)
-    return {"ref": place.ref_of(made["path"]) or made["session_id"], "title": made["title"]}
+    return {"ref": place.find_ref(made["path"]) or made["session_id"], "title": made["title"]}
 
 
-def _exported(kept: Downloads, known: Known, shown: list[str], flags: list[str]) -> dict[str, Any]:
-    folder = kept.folder()
-    ended = _run(["export", *flags, "--", str(known.path)], folder)
-    found = kept.keep(folder)
+def _run_export(kept: Downloads, known: IndexedSession, shown: list[str], flags: list[str]) -> dict[str, Any]:
+    folder = kept.make_folder()
+    ended = _run_program(["export", *flags, "--", str(known.path)], folder)
+    found = kept.offer_folder(folder)
     if found is None:
         raise TurnlogError("the export wrote nothing")
-    return {**_answer(shown, ended), "download": f"/api/downloads/{found}"}
+    return {**_build_answer(shown, ended), "download": f"/api/downloads/{found}"}
 
 
-def download(request: Request) -> Response:
+def send_download(request: Request) -> Response:
     """Send what an export has made."""
     kept: Downloads = request.app.state.downloads
-    return kept.answer(request.path_params["name"])
+    return kept.send_file(request.path_params["name"])
 
 
 routes: list[BaseRoute] = [
-    Route("/api/s/{ref}/actions/{verb}", act, methods=["POST"]),
-    Route("/api/downloads/{name}", download),
+    Route("/api/s/{ref}/actions/{verb}", run_action, methods=["POST"]),
+    Route("/api/downloads/{name}", send_download),
 ]

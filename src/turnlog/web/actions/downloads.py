@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse
 
-_MOST = 8
-_ODD = re.compile(r"[^\w. -]+")
+_MAX_DOWNLOADS = 8
+_UNSAFE_CHARS = re.compile(r"[^\w. -]+")
 
 
 class Downloads:
@@ -24,7 +24,7 @@ class Downloads:
         self._files: dict[str, Path] = {}
         self._lock = threading.Lock()
 
-    def folder(self) -> Path:
+    def make_folder(self) -> Path:
         """A new empty folder to make something in."""
         with self._lock:
             if self._root is None:
@@ -33,7 +33,7 @@ class Downloads:
         found.mkdir(mode=0o700)
         return found
 
-    def keep(self, folder: Path) -> str | None:
+    def offer_folder(self, folder: Path) -> str | None:
         """Offer what was made in a folder; a folder becomes one file. None if there is nothing."""
         made = sorted(folder.iterdir())
         if not made:
@@ -44,17 +44,17 @@ class Downloads:
             path = Path(shutil.make_archive(str(folder.with_name(f"{folder.name}-whole") / root.name), "zip", root))
         with self._lock:
             self._files[folder.name] = path
-            old = list(self._files)[:-_MOST]
+            old = list(self._files)[:-_MAX_DOWNLOADS]
             for name in old:
-                self._remove(self._files.pop(name))
+                self._remove_folder(self._files.pop(name))
         return folder.name
 
-    def answer(self, name: str) -> FileResponse:
+    def send_file(self, name: str) -> FileResponse:
         """The file of a name, to be saved and not shown."""
         path = self._files.get(name)
         if path is None or not path.is_file():
             raise HTTPException(404, "this was made some time ago and is gone; make it again")
-        return FileResponse(path, media_type="application/octet-stream", filename=_ODD.sub("_", path.name))
+        return FileResponse(path, media_type="application/octet-stream", filename=_UNSAFE_CHARS.sub("_", path.name))
 
     def close(self) -> None:
         """Remove all of it."""
@@ -62,5 +62,5 @@ class Downloads:
             self._root.cleanup()
 
     @staticmethod
-    def _remove(path: Path) -> None:
+    def _remove_folder(path: Path) -> None:
         shutil.rmtree(path.parent, ignore_errors=True)

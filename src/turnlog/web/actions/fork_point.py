@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from turnlog.entries.entry import Entry
 from turnlog.errors import UsageError
-from turnlog.web.place import Known, Place
+from turnlog.web.place import IndexedSession, Machine
 
 
-def fork_point(place: Place, known: Known, key: object) -> str:
+def find_fork_point(place: Machine, known: IndexedSession, key: object) -> str:
     """The uuid of the last line of an item: a message is kept whole."""
     if not isinstance(key, str) or len(key) > 100:
         raise UsageError("item: must be the key of an item")
-    kept = place.timelines.of(known.path)
+    kept = place.timelines.get_timeline(known.path)
     for branch in kept.head.branches:
-        at = kept.position(branch.leaf, key)
+        at = kept.find_position(branch.leaf, key)
         if at is None:
             continue
-        (item,) = kept.items(branch.leaf, at, 1)
-        excerpt = kept.excerpt([item])
-        entries = [excerpt.at(line.offset) for line in item.lines]
+        (item,) = kept.read_items(branch.leaf, at, 1)
+        excerpt = kept.read_excerpt([item])
+        entries = [excerpt.find_item_at(line.offset) for line in item.lines]
         uuids = [entry.uuid for entry in entries if isinstance(entry, Entry)]
         if found := next((uuid for uuid in reversed(uuids) if uuid), None):
             return found

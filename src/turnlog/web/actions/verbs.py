@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from turnlog.errors import UsageError
 
-_TEXT = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_KEEP = re.compile(r"keep=\d{1,6}")
+_TEXT_PATTERN = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,200}")
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_KEEP_PATTERN = re.compile(r"keep=\d{1,6}")
 
 
-class Option(NamedTuple):
+class VerbOption(NamedTuple):
     """An option of a verb."""
 
     flag: str
@@ -32,7 +32,7 @@ class Verb(NamedTuple):
     """Something that can be done to a session."""
 
     command: str
-    options: Mapping[str, Option]
+    options: Mapping[str, VerbOption]
     real: tuple[str, ...] = ("--json",)
     """What is added to do it."""
     rehearsal: tuple[str, ...] | None = ("--dry-run",)
@@ -41,33 +41,37 @@ class Verb(NamedTuple):
     """What is said in its place."""
 
 
-_TITLE = Option("--title", _TEXT)
-_PORTABLE = Option("--portable")
-_STRIP = {
-    "preset": Option("--preset", _NAME),
-    "tools": Option("--tools", re.compile(r"(?:keep|truncate|remove)(?:=\d{1,9})?(?::[A-Za-z0-9_*,-]{1,200})?")),
-    "protect": Option("--protect", re.compile(r"[A-Za-z0-9_*-]{1,100}"), is_many=True),
-    "duplicates": Option("--duplicates", off="--no-duplicates"),
-    "stale_reads": Option("--stale-reads", off="--no-stale-reads"),
-    "thinking": Option("--thinking", re.compile(r"remove|keep-last=\d{1,6}")),
-    "images": Option("--images", _KEEP),
-    "copies": Option("--copies", _KEEP),
-    "noise": Option("--noise", off="--no-noise"),
+_TITLE_OPTION = VerbOption("--title", _TEXT_PATTERN)
+_PORTABLE_OPTION = VerbOption("--portable")
+_STRIP_OPTIONS = {
+    "preset": VerbOption("--preset", _NAME_PATTERN),
+    "tools": VerbOption("--tools", re.compile(r"(?:keep|truncate|remove)(?:=\d{1,9})?(?::[A-Za-z0-9_*,-]{1,200})?")),
+    "protect": VerbOption("--protect", re.compile(r"[A-Za-z0-9_*-]{1,100}"), is_many=True),
+    "duplicates": VerbOption("--duplicates", off="--no-duplicates"),
+    "stale_reads": VerbOption("--stale-reads", off="--no-stale-reads"),
+    "thinking": VerbOption("--thinking", re.compile(r"remove|keep-last=\d{1,6}")),
+    "images": VerbOption("--images", _KEEP_PATTERN),
+    "copies": VerbOption("--copies", _KEEP_PATTERN),
+    "noise": VerbOption("--noise", off="--no-noise"),
 }
-_POINT = re.compile(r"\d{1,7}|[0-9a-f-]{4,36}|compaction:(?:\d{1,6}|last)|leaf:(?:\d{1,6}|last)", re.IGNORECASE)
-_APPENDED = "The words are appended, as the client does it; nothing that stands in the file is changed."
+_FORK_POINT_PATTERN = re.compile(
+    r"\d{1,7}|[0-9a-f-]{4,36}|compaction:(?:\d{1,6}|last)|leaf:(?:\d{1,6}|last)", re.IGNORECASE
+)
+_APPENDED_NOTE = "The words are appended, as the client does it; nothing that stands in the file is changed."
 
 VERBS: Mapping[str, Verb] = {
-    "clone": Verb("clone", {"title": _TITLE, "portable": _PORTABLE}),
-    "strip": Verb("clone", {"title": _TITLE, "portable": _PORTABLE, **_STRIP}),
-    "fork": Verb("fork", {"at": Option("--at", _POINT), "title": _TITLE, "portable": _PORTABLE}),
+    "clone": Verb("clone", {"title": _TITLE_OPTION, "portable": _PORTABLE_OPTION}),
+    "strip": Verb("clone", {"title": _TITLE_OPTION, "portable": _PORTABLE_OPTION, **_STRIP_OPTIONS}),
+    "fork": Verb(
+        "fork", {"at": VerbOption("--at", _FORK_POINT_PATTERN), "title": _TITLE_OPTION, "portable": _PORTABLE_OPTION}
+    ),
     "redact": Verb(
         "redact",
         {
-            "emails": Option("--emails"),
-            "homes": Option("--homes"),
-            "without": Option("--without", _NAME, is_many=True),
-            "title": _TITLE,
+            "emails": VerbOption("--emails"),
+            "homes": VerbOption("--homes"),
+            "without": VerbOption("--without", _NAME_PATTERN, is_many=True),
+            "title": _TITLE_OPTION,
         },
         real=("--clone", "--json"),
         rehearsal=(),
@@ -75,43 +79,43 @@ VERBS: Mapping[str, Verb] = {
     "repair": Verb(
         "repair",
         {
-            "only": Option("--only", _NAME, is_many=True),
-            "in_place": Option("--in-place"),
-            "force": Option("--force"),
-            "title": _TITLE,
+            "only": VerbOption("--only", _NAME_PATTERN, is_many=True),
+            "in_place": VerbOption("--in-place"),
+            "force": VerbOption("--force"),
+            "title": _TITLE_OPTION,
         },
     ),
     "export": Verb(
         "export",
         {
-            "format": Option("--format", re.compile("html|md|txt|pdf|json|messages|openai|parquet")),
-            "turns": Option("--turns", re.compile(r"\d{1,7}(?:\.\.\d{0,7})?|\.\.\d{1,7}")),
-            "no_tools": Option("--no-tools"),
-            "no_thinking": Option("--no-thinking"),
-            "no_agents": Option("--no-agents"),
-            "images": Option("--images", off="--no-images"),
-            "redact": Option("--redact", off="--no-redact"),
-            "share": Option("--share"),
+            "format": VerbOption("--format", re.compile("html|md|txt|pdf|json|messages|openai|parquet")),
+            "turns": VerbOption("--turns", re.compile(r"\d{1,7}(?:\.\.\d{0,7})?|\.\.\d{1,7}")),
+            "no_tools": VerbOption("--no-tools"),
+            "no_thinking": VerbOption("--no-thinking"),
+            "no_agents": VerbOption("--no-agents"),
+            "images": VerbOption("--images", off="--no-images"),
+            "redact": VerbOption("--redact", off="--no-redact"),
+            "share": VerbOption("--share"),
         },
         real=(),
         rehearsal=None,
         plain="A file is made for you to keep; the session is not changed.",
     ),
-    "rename": Verb("rename", {"title": Option("", _TEXT)}, real=(), rehearsal=None, plain=_APPENDED),
+    "rename": Verb("rename", {"title": VerbOption("", _TEXT_PATTERN)}, real=(), rehearsal=None, plain=_APPENDED_NOTE),
     "tag": Verb(
         "tag",
         {
-            "tag": Option("", re.compile(r"[^\x00-\x20\x7f\ud800-\udfff#-][^\x00-\x20\x7f\ud800-\udfff]{0,99}")),
-            "remove": Option("--remove"),
+            "tag": VerbOption("", re.compile(r"[^\x00-\x20\x7f\ud800-\udfff#-][^\x00-\x20\x7f\ud800-\udfff]{0,99}")),
+            "remove": VerbOption("--remove"),
         },
         real=(),
         rehearsal=None,
-        plain=_APPENDED,
+        plain=_APPENDED_NOTE,
     ),
 }
 
 
-def words(verb: Verb, options: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+def build_arguments(verb: Verb, options: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """The options of a command line, and the words that stand behind the session; raises UsageError."""
     flags: list[str] = []
     behind: list[str] = []
@@ -119,12 +123,12 @@ def words(verb: Verb, options: Mapping[str, Any]) -> tuple[list[str], list[str]]
         option = verb.options.get(name)
         if option is None:
             raise UsageError(f"{name}: is no option of this action; it has {', '.join(sorted(verb.options))}")
-        for word in _given(name, option, value):
+        for word in _spell_option(name, option, value):
             (flags if option.flag else behind).append(word)
     return flags, behind
 
 
-def _given(name: str, option: Option, value: Any) -> Iterator[str]:
+def _spell_option(name: str, option: VerbOption, value: Any) -> Iterator[str]:
     if option.form is None:
         if not isinstance(value, bool):
             raise UsageError(f"{name}: must be true or false")

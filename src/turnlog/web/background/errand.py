@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.errors import TurnlogError
-from turnlog.web.place import Place
+from turnlog.web.place import Machine
 
 
 class Errand(Struct, frozen=True):
@@ -25,13 +25,13 @@ class Errand(Struct, frozen=True):
     timelines: list[str]
 
     @classmethod
-    def of(cls, place: Place, *, refreshes: bool = False, timelines: Sequence[Path] = ()) -> Errand:
+    def from_machine(cls, place: Machine, *, refreshes: bool = False, timelines: Sequence[Path] = ()) -> Errand:
         """An errand for a place."""
         folders = [str(folder) for folder in place.config_dirs]
         return cls(folders, str(place.data_dir), str(place.index), refreshes, [str(path) for path in timelines])
 
 
-class Told(Struct, frozen=True):
+class ErrandProgress(Struct, frozen=True):
     """How far it is, or why it could not be done."""
 
     phase: str
@@ -40,7 +40,7 @@ class Told(Struct, frozen=True):
     failure: str = ""
 
 
-class Child:
+class ErrandProcess:
     """A child process on an errand."""
 
     def __init__(self, errand: Errand) -> None:
@@ -56,13 +56,13 @@ class Child:
         self._process.stdin.write(msgspec.json.encode(errand) + b"\n")
         self._process.stdin.flush()
 
-    def told(self) -> Iterator[Told]:
+    def read_progress(self) -> Iterator[ErrandProgress]:
         """How far it is, as it says so; raises what it failed of."""
         failure = ""
         with self._process as process:
             assert process.stdout is not None
             for line in process.stdout:
-                told = msgspec.json.decode(line, type=Told)
+                told = msgspec.json.decode(line, type=ErrandProgress)
                 failure = told.failure or failure
                 yield told
         if (failure or process.returncode) and not self._is_stopped:

@@ -8,15 +8,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from turnlog.web.answers import document, place_of
+from turnlog.web.answers import build_json_response, get_machine
 
 
-async def state(request: Request) -> Response:
+async def send_index_state(request: Request) -> Response:
     """What is being done in the background."""
-    place = place_of(request)
+    place = get_machine(request)
     place.visited = time.monotonic()
     now = place.state
-    return document({**now._asdict(), "is_busy": now.is_busy, "words": now.words, "is_demo": place.is_demo})
+    return build_json_response({**now._asdict(), "is_busy": now.is_busy, "words": now.words, "is_demo": place.is_demo})
 
 
-routes: list[BaseRoute] = [Route("/api/state", state)]
+routes: list[BaseRoute] = [Route("/api/state", send_index_state)]

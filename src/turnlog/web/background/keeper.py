@@ -14,16 +14,16 @@ from typing import IO
 import msgspec
 
 from turnlog.errors import TurnlogError
-from turnlog.store.index.changes import archive_changed
-from turnlog.store.lock import locked
-from turnlog.web.background.errand import Errand, Told
-from turnlog.web.place import reopened
+from turnlog.store.index.changes import has_archive_changed
+from turnlog.store.lock import try_lock_file
+from turnlog.web.background.errand import Errand, ErrandProgress
+from turnlog.web.place import reopen_index
 
-_PAUSE = 0.2
-_POLITE = 10
+_PROGRESS_PAUSE_SECONDS = 0.2
+_NICENESS = 10
 
 
-class Keeper:
+class ErrandRunner:
     """Does an errand."""
 
     def __init__(self, errand: Errand, out: IO[bytes]) -> None:
@@ -35,66 +35,66 @@ class Keeper:
         """Do it, with a word on failure."""
         try:
             if self.errand.refreshes:
-                self._refresh()
+                self._refresh_index()
             if self.errand.timelines:
-                self._timelines()
+                self._make_timelines()
         except (TurnlogError, OSError) as error:
-            self._say(Told("failed", failure=str(error)))
+            self._write_progress(ErrandProgress("failed", failure=str(error)))
 
-    def _refresh(self) -> None:
+    def _refresh_index(self) -> None:
         folders = [Path(folder) for folder in self.errand.config_dirs]
-        with reopened(Path(self.errand.index)) as store:
-            store.refresh(folders, self._progress)
+        with reopen_index(Path(self.errand.index)) as store:
+            store.refresh(folders, self._report_progress)
             archive = Path(self.errand.data_dir)
-            if archive_changed(store.db, archive / "archive"):
+            if has_archive_changed(store.db, archive / "archive"):
                 from turnlog.store.archive.archive import Archive
-                from turnlog.store.index.adopt import adopt
+                from turnlog.store.index.adopt import adopt_from_archive
 
-                with locked(store.lock) as is_ours:
+                with try_lock_file(store.lock) as is_ours:
                     if is_ours:
-                        adopt(store.db, Archive(archive), folders)
+                        adopt_from_archive(store.db, Archive(archive), folders)
 
-    def _timelines(self) -> None:
-        from turnlog.store.timelines.timelines import Timelines, prune
+    def _make_timelines(self) -> None:
+        from turnlog.store.timelines.timelines import Timelines, prune_timelines
 
         folder = Path(self.errand.index).parent / "timelines"
         made = Timelines(folder)
         for number, path in enumerate(self.errand.timelines):
-            self._say(Told("timelines", number, len(self.errand.timelines)))
+            self._write_progress(ErrandProgress("timelines", number, len(self.errand.timelines)))
             try:
                 if not made.has(Path(path)):
-                    made.of(Path(path))
+                    made.get_timeline(Path(path))
             except (TurnlogError, OSError):
                 continue  # the page says why when somebody opens it
-        for _ in prune(folder):
+        for _ in prune_timelines(folder):
             pass
 
-    def _progress(self, done: int, total: int) -> None:
+    def _report_progress(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if now - self._said > _PAUSE:
+        if now - self._said > _PROGRESS_PAUSE_SECONDS:
             self._said = now
-            self._say(Told("indexing", done, total))
+            self._write_progress(ErrandProgress("indexing", done, total))
 
-    def _say(self, told: Told) -> None:
+    def _write_progress(self, told: ErrandProgress) -> None:
         self._out.write(msgspec.json.encode(told) + b"\n")
         self._out.flush()
 
 
-def main() -> None:
+def run_errand() -> None:
     """Do the errand that stands on standard input."""
     if hasattr(os, "nice"):
-        os.nice(_POLITE)  # pages come first
+        os.nice(_NICENESS)  # pages come first
     line = sys.stdin.buffer.readline()
-    threading.Thread(target=_listen, daemon=True).start()
+    threading.Thread(target=_wait_for_stdin_end, daemon=True).start()
     with suppress(KeyboardInterrupt, BrokenPipeError):  # nobody is there to be told
-        Keeper(msgspec.json.decode(line, type=Errand), sys.stdout.buffer).run()
+        ErrandRunner(msgspec.json.decode(line, type=Errand), sys.stdout.buffer).run()
 
 
-def _listen() -> None:
+def _wait_for_stdin_end() -> None:
     while os.read(0, 1):  # not by way of `sys.stdin`, whose lock would be held at the end
         pass
     _thread.interrupt_main()  # what writes ends its step first
 
 
 if __name__ == "__main__":
-    main()
+    run_errand()

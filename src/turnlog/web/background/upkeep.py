@@ -15,42 +15,42 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from turnlog.store.index.changes import Changed, Changes, archive_changed, changes
-from turnlog.store.lock import locked
+from turnlog.store.index.changes import ChangedFile, IndexChanges, find_index_changes, has_archive_changed
+from turnlog.store.lock import try_lock_file
 from turnlog.store.store import Store
-from turnlog.web.background.errand import Child, Errand
-from turnlog.web.place import Place
+from turnlog.web.background.errand import Errand, ErrandProcess
+from turnlog.web.place import Machine
 
-OFTEN, SELDOM = 2.0, 30.0
+OPEN_POLL_SECONDS, IDLE_POLL_SECONDS = 2.0, 30.0
 """Seconds between two looks."""
-_OPEN = 20.0
+_PAGE_OPEN_SECONDS = 20.0
 """A page asks for the state at least this often, or it is not looked at."""
-_LITTLE = 2 << 20
+_MAX_INLINE_BYTES = 2 << 20
 """So many bytes are read in this process: less work than starting another one."""
-LARGE = 4 << 20
+LARGE_SESSION_BYTES = 4 << 20
 """The timeline of a session of this size is made ahead."""
-_MOST = 200
+_MAX_TIMELINES = 200
 """So many of them; the newest."""
-_PATIENCE = 5.0
-_TRIES, _MOMENT = 4, 0.05
+_STOP_TIMEOUT_SECONDS = 5.0
+_MAX_TRIES, _LOCK_RETRY_SECONDS = 4, 0.05
 _QUIET_NS = 60 * 10**9
 """A session that was written within this time is likely to grow again, and its timeline would be old at once."""
 
 
-class Upkeep:
+class IndexUpkeep:
     """A thread that looks after the index of a place."""
 
-    def __init__(self, place: Place, tell: Callable[[str], object]) -> None:
+    def __init__(self, place: Machine, tell: Callable[[str], object]) -> None:
         self.place = place
         self._tell = tell
         self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
         self._warm: dict[str, tuple[int, int]] = {}
         """Sessions whose timeline was made, or could not be made, with their size and time."""
-        self._tries: Counter[Changed] = Counter()
+        self._tries: Counter[ChangedFile] = Counter()
         self._mark: Any = None
-        self._child: Child | None = None
+        self._child: ErrandProcess | None = None
 
-    def __enter__(self) -> Upkeep:
+    def __enter__(self) -> IndexUpkeep:
         self._thread.start()
         return self
 
@@ -58,71 +58,71 @@ class Upkeep:
         self.place.ending.set()
         if self._child:
             self._child.stop()
-        self._thread.join(_PATIENCE)
+        self._thread.join(_STOP_TIMEOUT_SECONDS)
 
     def _run(self) -> None:
         while not self.place.ending.is_set():
             try:
-                self.round()
+                self.run_round()
             except Exception as error:  # noqa: BLE001 - whatever it is, the pages must say that the index stands still
-                self._fail(str(error) or type(error).__name__)
-                self.place.ending.wait(SELDOM)
-            self._wait()
+                self._report_failure(str(error) or type(error).__name__)
+                self.place.ending.wait(IDLE_POLL_SECONDS)
+            self._wait_for_next_round()
 
-    def _wait(self) -> None:
+    def _wait_for_next_round(self) -> None:
         """Wait for the next look; whoever opens a page does not wait half a minute for it."""
-        for _ in range(int(SELDOM / OFTEN)):
-            if self.place.ending.wait(OFTEN) or time.monotonic() - self.place.visited < _OPEN:
+        for _ in range(int(IDLE_POLL_SECONDS / OPEN_POLL_SECONDS)):
+            if self.place.ending.wait(OPEN_POLL_SECONDS) or time.monotonic() - self.place.visited < _PAGE_OPEN_SECONDS:
                 return
 
-    def _fail(self, words: str) -> None:
+    def _report_failure(self, words: str) -> None:
         if self.place.state.failure != words:
             self._tell(words)
         self.place.state = self.place.state._replace(phase="failed", failure=words)
 
-    def round(self) -> None:
+    def run_round(self) -> None:
         """Look once, and do what there is to do."""
         store = self.place.store
-        found = self._changes(store)
+        found = self._find_changes(store)
         if found is None:  # another turnlog is at it
-            self._show(store, "indexing")
+            self._update_state(store, "indexing")
             return
-        files = self.worth_reading(found.files)
+        files = self.skip_hopeless_files(found.files)
         more = sum(item.more for item in files)
-        is_archived = not self.place.is_demo and archive_changed(store.db, self.place.data_dir / "archive")
-        if more > _LITTLE or is_archived:
-            self._show(store, "indexing", 0, more)
-            self._send(Errand.of(self.place, refreshes=True))
+        is_archived = not self.place.is_demo and has_archive_changed(store.db, self.place.data_dir / "archive")
+        if more > _MAX_INLINE_BYTES or is_archived:
+            self._update_state(store, "indexing", 0, more)
+            self._run_errand(Errand.from_machine(self.place, refreshes=True))
         elif files:
             store.refresh(self.place.config_dirs)
-        self._show(store, "idle")
-        if cold := self._cold(store):
-            self._show(store, "timelines", 0, len(cold))
-            self._send(Errand.of(self.place, timelines=cold))
-            self._show(store, "idle")
+        self._update_state(store, "idle")
+        if cold := self._find_cold_sessions(store):
+            self._update_state(store, "timelines", 0, len(cold))
+            self._run_errand(Errand.from_machine(self.place, timelines=cold))
+            self._update_state(store, "idle")
 
-    def worth_reading(self, files: list[Changed]) -> list[Changed]:
+    def skip_hopeless_files(self, files: list[ChangedFile]) -> list[ChangedFile]:
         """Files that changed, without those that were tried in vain: some can't be read, and stay changed for ever."""
-        found = [item for item in files if self._tries[item] < _TRIES]
+        found = [item for item in files if self._tries[item] < _MAX_TRIES]
         self._tries = Counter({item: self._tries[item] + 1 for item in files})
         return found
 
-    def _changes(self, store: Store) -> Changes | None:
-        for _ in range(_TRIES):
-            with locked(store.lock) as is_ours:
+    def _find_changes(self, store: Store) -> IndexChanges | None:
+        for _ in range(_MAX_TRIES):
+            with try_lock_file(store.lock) as is_ours:
                 if is_ours:
-                    return changes(store.db, self.place.config_dirs)
-            self.place.ending.wait(_MOMENT)  # who opens the index holds the lock for a moment
+                    return find_index_changes(store.db, self.place.config_dirs)
+            self.place.ending.wait(_LOCK_RETRY_SECONDS)  # who opens the index holds the lock for a moment
         return None
 
-    def _send(self, errand: Errand) -> None:
-        self._child = Child(errand)
+    def _run_errand(self, errand: Errand) -> None:
+        self._child = ErrandProcess(errand)
         if self.place.ending.is_set():
             self._child.stop()
-        for told in self._child.told():
-            self._show(self.place.store, told.phase, told.done, told.total)
+        for told in self._child.read_progress():
+            self._update_state(self.place.store, told.phase, told.done, told.total)
 
-    def _show(self, store: Store, phase: str, done: int = 0, total: int = 0) -> None:
+    def _update_state(self, store: Store, phase: str, done: int = 0, total: int = 0) -> None:
         """Say what is being done; a page may want to be made again when what the index holds has changed."""
         before = self.place.state
         mark = store.db.execute("SELECT count(*), sum(gone IS NULL), sum(offset), max(mtime_ns) FROM file").fetchone()
@@ -130,15 +130,15 @@ class Upkeep:
         self._mark = mark
         self.place.state = before._replace(phase=phase, done=done, total=total, generation=generation, failure="")
 
-    def _cold(self, store: Store) -> list[Path]:
+    def _find_cold_sessions(self, store: Store) -> list[Path]:
         """Large sessions without a timeline, newest first."""
         rows: list[Any] = store.db.execute(
             "SELECT path FROM file WHERE kind = 'session' AND gone IS NULL AND size > ? ORDER BY mtime_ns DESC LIMIT ?",
-            (LARGE, _MOST),
+            (LARGE_SESSION_BYTES, _MAX_TIMELINES),
         ).fetchall()
-        return [Path(path) for (path,) in rows if self._is_cold(path)]
+        return [Path(path) for (path,) in rows if self._is_timeline_due(path)]
 
-    def _is_cold(self, path: str) -> bool:
+    def _is_timeline_due(self, path: str) -> bool:
         """Whether a timeline is to be made, now that it was asked for."""
         try:
             status = os.stat(path)  # noqa: PTH116 - for each of them, at every look

@@ -6,30 +6,32 @@ import contextlib
 import threading
 
 from turnlog.demo import config_dir
-from turnlog.render.html import Html
-from turnlog.render.viewing import views
+from turnlog.render.html import HtmlWriter
+from turnlog.render.viewing import build_item_views
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.synopsis import timeline
-from turnlog.web.answers import templates
+from turnlog.session.timeline.synopsis import build_timeline
+from turnlog.web.answers import load_templates
 
 
-def begin() -> None:
+def start_warm_up() -> None:
     """Get ready in a thread of its own."""
-    threading.Thread(target=_quietly, name="warming", daemon=True).start()
+    threading.Thread(target=_warm_up_quietly, name="warming", daemon=True).start()
 
 
-def _quietly() -> None:
+def _warm_up_quietly() -> None:
     with contextlib.suppress(Exception):  # whatever is wrong is told to those who ask for a page
-        warm()
+        warm_up_pages()
 
 
-def warm() -> None:
+def warm_up_pages() -> None:
     """Compile every template, and write one made-up session that has something of everything."""
-    found = templates()
+    found = load_templates()
     for name in found.list_templates():
         found.get_template(name)
     largest = max(config_dir().glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
     with Session.open(largest) as session:
-        made = timeline(session)
-        Html(lambda _: None, buttons=True).views(views(Excerpt.whole(session), made.items, made.head))
+        made = build_timeline(session)
+        HtmlWriter(lambda _: None, buttons=True).write_views(
+            build_item_views(Excerpt.from_session(session), made.items, made.head)
+        )

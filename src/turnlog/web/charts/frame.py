@@ -7,23 +7,23 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from turnlog.web.charts.marks import element, joined, percent
-from turnlog.web.charts.scale import Scale, spread
+from turnlog.web.charts.marks import build_element, join_markup, to_percent
+from turnlog.web.charts.scale import AxisScale, pick_label_places
 
-HEIGHT = 200
-TOP = 10
-BOTTOM = 24
-_AXIS = 52
-_LABELS = 8
+CHART_HEIGHT_PX = 200
+TOP_MARGIN_PX = 10
+BOTTOM_MARGIN_PX = 24
+_AXIS_WIDTH_PX = 52
+_MAX_LABELS = 8
 """So many labels stand below a chart; every second one is left out where it is narrow."""
 
 
-class Frame(NamedTuple):
+class ChartFrame(NamedTuple):
     """A chart without its frame."""
 
     title: str
     description: str
-    axis: Scale
+    axis: AxisScale
     labels: Sequence[str]
     series: tuple[str, ...]
     marks: Markup
@@ -32,50 +32,71 @@ class Frame(NamedTuple):
     """What lies between the lines of the axis and the marks."""
 
 
-def framed(frame: Frame) -> Markup:
+def render_frame(frame: ChartFrame) -> Markup:
     """The chart; `insights.js` lets arrows go from mark to mark, and Enter follow where one leads."""
-    axis = element("svg", joined(_numbers(frame)), class_="axis", width=_AXIS, height=HEIGHT, aria_hidden="true")
+    axis = build_element(
+        "svg",
+        join_markup(_render_axis_numbers(frame)),
+        class_="axis",
+        width=_AXIS_WIDTH_PX,
+        height=CHART_HEIGHT_PX,
+        aria_hidden="true",
+    )
     words = ". ".join(word for word in (frame.title, frame.description) if word)
-    inner = joined([*_lines(frame), frame.under, *_labels(frame.labels), frame.marks])
-    plot = element("svg", inner, class_="plot", width="100%", height=HEIGHT, role="img", aria_label=words)
-    field = element("div", plot, class_="field-of-marks")
-    return element("div", axis + field, class_="chart") + _legend(frame.series)
+    inner = join_markup([*_render_axis_lines(frame), frame.under, *_render_labels(frame.labels), frame.marks])
+    plot = build_element(
+        "svg", inner, class_="plot", width="100%", height=CHART_HEIGHT_PX, role="img", aria_label=words
+    )
+    field = build_element("div", plot, class_="field-of-marks")
+    return build_element("div", axis + field, class_="chart") + _render_legend(frame.series)
 
 
-def _y(frame: Frame, value: float) -> float:
-    return HEIGHT - BOTTOM - frame.axis.part(value) * (HEIGHT - TOP - BOTTOM)
+def _to_y(frame: ChartFrame, value: float) -> float:
+    return (
+        CHART_HEIGHT_PX
+        - BOTTOM_MARGIN_PX
+        - frame.axis.to_share(value) * (CHART_HEIGHT_PX - TOP_MARGIN_PX - BOTTOM_MARGIN_PX)
+    )
 
 
-def _numbers(frame: Frame) -> Iterator[Markup]:
+def _render_axis_numbers(frame: ChartFrame) -> Iterator[Markup]:
     for tick in frame.axis.ticks:
-        yield element("text", frame.written(tick), x=_AXIS - 6, y=_y(frame, tick) + 4, text_anchor="end")
+        yield build_element(
+            "text", frame.written(tick), x=_AXIS_WIDTH_PX - 6, y=_to_y(frame, tick) + 4, text_anchor="end"
+        )
 
 
-def _lines(frame: Frame) -> Iterator[Markup]:
+def _render_axis_lines(frame: ChartFrame) -> Iterator[Markup]:
     for tick in frame.axis.ticks:
-        y = _y(frame, tick)
-        yield element("line", class_="base" if tick == 0 else "grid", x1="0%", x2="100%", y1=y, y2=y)
+        y = _to_y(frame, tick)
+        yield build_element("line", class_="base" if tick == 0 else "grid", x1="0%", x2="100%", y1=y, y2=y)
 
 
-def _labels(labels: Sequence[str]) -> Iterator[Markup]:
-    for number, place in enumerate(spread(len(labels), _LABELS)):
+def _render_labels(labels: Sequence[str]) -> Iterator[Markup]:
+    for number, place in enumerate(pick_label_places(len(labels), _MAX_LABELS)):
         where = (place + 0.5) / len(labels)
         anchor = "start" if where < 0.06 else "end" if where > 0.94 else "middle"
         kind = "label minor" if number % 2 else "label"
-        yield element("text", labels[place], class_=kind, x=percent(where), y=HEIGHT - 7, text_anchor=anchor)
+        yield build_element(
+            "text", labels[place], class_=kind, x=to_percent(where), y=CHART_HEIGHT_PX - 7, text_anchor=anchor
+        )
 
 
-def _legend(series: Sequence[str]) -> Markup:
+def _render_legend(series: Sequence[str]) -> Markup:
     if len(series) < 2:
         return Markup("")
     items = (
-        element(
+        build_element(
             "li",
-            element(
-                "svg", element("rect", class_=f"s{place}", width=10, height=10), width=10, height=10, aria_hidden="true"
+            build_element(
+                "svg",
+                build_element("rect", class_=f"s{place}", width=10, height=10),
+                width=10,
+                height=10,
+                aria_hidden="true",
             )
             + name,
         )
         for place, name in enumerate(series)
     )
-    return element("ul", joined(items), class_="legend")
+    return build_element("ul", join_markup(items), class_="legend")

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from turnlog.web.charts.frame import BOTTOM, HEIGHT, TOP, Frame, framed
-from turnlog.web.charts.marks import element, joined, percent
-from turnlog.web.charts.scale import Scale, scale
+from turnlog.web.charts.frame import BOTTOM_MARGIN_PX, CHART_HEIGHT_PX, TOP_MARGIN_PX, ChartFrame, render_frame
+from turnlog.web.charts.marks import build_element, join_markup, to_percent
+from turnlog.web.charts.scale import AxisScale, build_axis_scale
 
 
-class Point(NamedTuple):
+class LinePoint(NamedTuple):
     """One place of a line."""
 
     label: str
@@ -21,47 +21,60 @@ class Point(NamedTuple):
     href: str | None = None
 
 
-def line(
+def render_line_chart(
     title: str,
-    found: Sequence[Point],
+    found: Sequence[LinePoint],
     written: Callable[[float], str],
     description: str = "",
     highest: float | None = None,
 ) -> Markup:
     """A chart of one line; the axis ends at `highest`, or at a round number above all values."""
-    axis = scale(highest if highest is not None else max((point.value or 0 for point in found), default=0))
-    marks = joined(_field(number, len(found), point, axis) for number, point in enumerate(found))
-    under = element(
+    axis = build_axis_scale(highest if highest is not None else max((point.value or 0 for point in found), default=0))
+    marks = join_markup(_render_point(number, len(found), point, axis) for number, point in enumerate(found))
+    under = build_element(
         "svg",
-        joined(_strokes(found, axis)),
+        join_markup(_render_strokes(found, axis)),
         class_="strokes",
         x="0%",
-        y=TOP,
+        y=TOP_MARGIN_PX,
         width="100%",
-        height=HEIGHT - TOP - BOTTOM,
+        height=CHART_HEIGHT_PX - TOP_MARGIN_PX - BOTTOM_MARGIN_PX,
         viewBox="0 0 100 100",
         preserveAspectRatio="none",
     )
     labels = [point.label for point in found]
-    return framed(Frame(title, description, axis, labels, (title,), marks, written, under))
+    return render_frame(ChartFrame(title, description, axis, labels, (title,), marks, written, under))
 
 
-def _strokes(found: Sequence[Point], axis: Scale) -> Iterator[Markup]:
+def _render_strokes(found: Sequence[LinePoint], axis: AxisScale) -> Iterator[Markup]:
     """One stroke for each run of known values."""
     run: list[str] = []
-    for number, point in enumerate([*found, Point("", None, "")]):
+    for number, point in enumerate([*found, LinePoint("", None, "")]):
         if point.value is not None:
-            run.append(f"{(number + 0.5) / len(found) * 100:.3f},{100 - axis.part(point.value) * 100:.3f}")
+            run.append(f"{(number + 0.5) / len(found) * 100:.3f},{100 - axis.to_share(point.value) * 100:.3f}")
         elif run:
-            yield element("polyline", class_="stroke", points=" ".join(run), vector_effect="non-scaling-stroke")
+            yield build_element("polyline", class_="stroke", points=" ".join(run), vector_effect="non-scaling-stroke")
             run = []
 
 
-def _field(number: int, total: int, point: Point, axis: Scale) -> Markup:
+def _render_point(number: int, total: int, point: LinePoint, axis: AxisScale) -> Markup:
     left, wide = number / total, 1 / total
-    inner = element("rect", class_="field", x=percent(left), y=0, width=percent(wide), height=HEIGHT - BOTTOM)
+    inner = build_element(
+        "rect",
+        class_="field",
+        x=to_percent(left),
+        y=0,
+        width=to_percent(wide),
+        height=CHART_HEIGHT_PX - BOTTOM_MARGIN_PX,
+    )
     if point.value is not None:
-        y = HEIGHT - BOTTOM - axis.part(point.value) * (HEIGHT - TOP - BOTTOM)
-        inner += element("circle", class_="dot", cx=percent(left + wide / 2), cy=y, r=2.5 if total < 100 else 1.5)
-    inner += element("title", point.words)
-    return element("g", inner, class_="mark", data_words=point.words, data_href=point.href)
+        y = (
+            CHART_HEIGHT_PX
+            - BOTTOM_MARGIN_PX
+            - axis.to_share(point.value) * (CHART_HEIGHT_PX - TOP_MARGIN_PX - BOTTOM_MARGIN_PX)
+        )
+        inner += build_element(
+            "circle", class_="dot", cx=to_percent(left + wide / 2), cy=y, r=2.5 if total < 100 else 1.5
+        )
+    inner += build_element("title", point.words)
+    return build_element("g", inner, class_="mark", data_words=point.words, data_href=point.href)

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from turnlog.web.charts.marks import element, joined, percent
+from turnlog.web.charts.marks import build_element, join_markup, to_percent
 
 
-def meter(values: Sequence[float], highest: float, kind: str = "") -> Markup:
+def render_meter(values: Sequence[float], highest: float, kind: str = "") -> Markup:
     """One bar of several parts, as long as they are together against the highest."""
     parts, left = [], 0.0
     for place, value in enumerate(values):
         wide = max(value, 0) / highest if highest > 0 else 0.0
         if wide > 0:
-            parts.append(element("rect", class_=f"s{place}", x=percent(left), y=0, width=percent(wide), height=10))
+            parts.append(
+                build_element("rect", class_=f"s{place}", x=to_percent(left), y=0, width=to_percent(wide), height=10)
+            )
             left += wide
-    return element("svg", joined(parts), class_=f"meter {kind}".strip(), width="100%", height=10, aria_hidden="true")
+    return build_element(
+        "svg", join_markup(parts), class_=f"meter {kind}".strip(), width="100%", height=10, aria_hidden="true"
+    )

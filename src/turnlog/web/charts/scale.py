@@ -5,31 +5,31 @@ from __future__ import annotations
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-_STEPS = (1, 2, 2.5, 5, 10)
+_ROUND_STEPS = (1, 2, 2.5, 5, 10)
 
 
-class Scale(NamedTuple):
+class AxisScale(NamedTuple):
     """An axis from 0 up to a round number."""
 
     top: float
     ticks: tuple[float, ...]
 
-    def part(self, value: float) -> float:
+    def to_share(self, value: float) -> float:
         """Where a value stands: 0 at the bottom, 1 at the top."""
         return min(max(value / self.top, 0.0), 1.0) if self.top > 0 else 0.0
 
 
-def scale(highest: float, lines: int = 4) -> Scale:
+def build_axis_scale(highest: float, lines: int = 4) -> AxisScale:
     """A scale that reaches a value with about so many lines."""
     if not 0 < highest < float("inf"):
-        return Scale(1.0, (0.0, 1.0))
+        return AxisScale(1.0, (0.0, 1.0))
     rough = highest / lines
     unit = 10.0 ** floor(log10(rough))
-    step = next(unit * factor for factor in _STEPS if unit * factor >= rough * 0.999999)
+    step = next(unit * factor for factor in _ROUND_STEPS if unit * factor >= rough * 0.999999)
     number = max(ceil(highest / step - 1e-9), 1)
-    return Scale(step * number, tuple(step * place for place in range(number + 1)))
+    return AxisScale(step * number, tuple(step * place for place in range(number + 1)))
 
 
-def spread(total: int, most: int) -> range:
+def pick_label_places(total: int, most: int) -> range:
     """The places of so many labels at most, at equal distances, out of a total."""
     return range(0, total, max(ceil(total / most), 1))

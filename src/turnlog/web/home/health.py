@@ -13,16 +13,16 @@ from stat import S_ISREG
 from typing import Any, NamedTuple
 
 from turnlog.errors import Unreadable
-from turnlog.session.health.diagnosis import diagnose
+from turnlog.session.health.diagnosis import diagnose_session
 from turnlog.session.session import Session
 
-LARGE = 32 << 20
+MAX_AUTO_READ_BYTES = 32 << 20
 """What is larger is read only when somebody asks for it."""
-_KEPT = 10_000
-_one_at_a_time = threading.Lock()
+_MAX_REMEMBERED = 10_000
+_read_lock = threading.Lock()
 
 
-class Health(NamedTuple):
+class SessionHealth(NamedTuple):
     """What reading a session tells of it."""
 
     turns: int
@@ -41,46 +41,46 @@ class Health(NamedTuple):
         return "error" if self.errors else "warning" if self.warnings else "healthy"
 
 
-class Healths:
+class HealthCache:
     """What is known of how sessions are."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[Any, ...], Health] = OrderedDict()
+        self._known: OrderedDict[tuple[Any, ...], SessionHealth] = OrderedDict()
 
-    def known(self, path: Path) -> Health | None:
+    def get_known(self, path: Path) -> SessionHealth | None:
         """What is known of a session in its present state."""
         try:
-            return self._known.get(_state(path))
+            return self._known.get(_read_file_state(path))
         except OSError:
             return None
 
-    def of(self, path: Path) -> Health:
+    def load_health(self, path: Path) -> SessionHealth:
         """Look at a session; raises Unreadable."""
         try:
-            key = _state(path)
+            key = _read_file_state(path)
         except OSError as error:
             raise Unreadable(f"{path}: {error.strerror}") from None
         if key not in self._known:
             # One reader at a time: whoever reads holds the interpreter, and pages must get their turn.
-            with _one_at_a_time:
-                self._known[key] = self._known.get(key) or examined(path)
-            while len(self._known) > _KEPT:
+            with _read_lock:
+                self._known[key] = self._known.get(key) or read_session_health(path)
+            while len(self._known) > _MAX_REMEMBERED:
                 self._known.popitem(last=False)
         return self._known[key]
 
 
-def _state(path: Path) -> tuple[Any, ...]:
+def _read_file_state(path: Path) -> tuple[Any, ...]:
     found = path.stat()
     if not S_ISREG(found.st_mode):  # reading a pipe would never end
         raise OSError(EINVAL, "is no file")
     return str(path), found.st_size, found.st_mtime_ns, found.st_ino
 
 
-def examined(path: Path) -> Health:
+def read_session_health(path: Path) -> SessionHealth:
     """Read a session and look at it."""
     with Session.open(path) as session:
-        found = diagnose(session)
+        found = diagnose_session(session)
         by = {name: [item for item in found if item.severity == name] for name in ("error", "warning", "info")}
         words = tuple(item.text for item in (*by["error"], *by["warning"]))
         branches = len(session.graph.branches)
-        return Health(len(session.turns), branches, len(by["error"]), len(by["warning"]), len(by["info"]), words)
+        return SessionHealth(len(session.turns), branches, len(by["error"]), len(by["warning"]), len(by["info"]), words)

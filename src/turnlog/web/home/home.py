@@ -12,94 +12,113 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from turnlog.entries.layout import config_candidates
-from turnlog.store.index.changes import read_unlisted
-from turnlog.store.insight.catalog import Listed, Used, tools
+from turnlog.entries.layout import list_config_candidates
+from turnlog.store.index.changes import read_unlisted_paths
+from turnlog.store.insight.catalog import ListedSession, UsedTool, list_used_tools
 from turnlog.web import amounts
-from turnlog.web.answers import document, kept, page, place_of
-from turnlog.web.home.health import LARGE, Health, Healths
-from turnlog.web.home.listing import PAGE, SORTS, Group, Listing, Lists, Page, Wish, chosen
-from turnlog.web.home.liveness import Liveness
+from turnlog.web.answers import build_json_response, get_app_state, get_machine, render_page
+from turnlog.web.home.health import MAX_AUTO_READ_BYTES, HealthCache, SessionHealth
+from turnlog.web.home.listing import (
+    PAGE_SIZE,
+    SORT_COLUMNS,
+    HomeListing,
+    ListingCache,
+    ListingFilter,
+    ListingPage,
+    ProjectGroup,
+    select_listing_page,
+)
+from turnlog.web.home.liveness import LiveSessions
 
-_LONGEST = 240
+_MAX_TITLE_CHARS = 240
 
 
-class Shown(NamedTuple):
+class HomeRow(NamedTuple):
     """A session with all that its row says."""
 
-    row: Listed
+    row: ListedSession
     ref: str
     title: str
     prompt: str | None
     """The first prompt, where the title is another."""
-    used: list[Used]
-    health: Health | None
+    used: list[UsedTool]
+    health: SessionHealth | None
     ends: float | None
     """When the client deletes it, if that is soon."""
     origin_ref: str | None
     origin_title: str | None
     is_live: bool
-    group: Group | None
+    group: ProjectGroup | None
     """The project whose sessions begin with this one."""
 
 
-def home(request: Request) -> Response:
+def show_home(request: Request) -> Response:
     """The page."""
-    listing = kept(request, "lists", Lists).of(place_of(request))
-    wish = wished(request)
-    found = _chosen(request, listing, wish)
-    unlisted = read_unlisted(place_of(request).store.db)
-    return page(
-        request, "home.html", **_values(request, listing, wish, found), folders=_folders(request), unlisted=unlisted
+    listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
+    wish = parse_listing_filter(request)
+    found = _select_page(request, listing, wish)
+    unlisted = read_unlisted_paths(get_machine(request).store.db)
+    return render_page(
+        request,
+        "home.html",
+        **_build_template_values(request, listing, wish, found),
+        folders=_list_project_folders(request),
+        unlisted=unlisted,
     )
 
 
-def rows(request: Request) -> Response:
+def show_home_rows(request: Request) -> Response:
     """The rows of one page alone, for the script of the page."""
-    listing = kept(request, "lists", Lists).of(place_of(request))
-    wish = wished(request)
-    return page(request, "home_rows.html", **_values(request, listing, wish, _chosen(request, listing, wish)))
+    listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
+    wish = parse_listing_filter(request)
+    return render_page(
+        request,
+        "home_rows.html",
+        **_build_template_values(request, listing, wish, _select_page(request, listing, wish)),
+    )
 
 
-def _chosen(request: Request, listing: Listing, wish: Wish) -> Page:
-    healths = kept(request, "healths", Healths)
+def _select_page(request: Request, listing: HomeListing, wish: ListingFilter) -> ListingPage:
+    healths = get_app_state(request, "healths", HealthCache)
 
-    def badness(row: Listed) -> int:
-        found = healths.known(Path(row.path))
+    def badness(row: ListedSession) -> int:
+        found = healths.get_known(Path(row.path))
         return ("healthy", "warning", "error").index(found.verdict) + 1 if found else 0
 
-    return chosen(listing, wish, badness)
+    return select_listing_page(listing, wish, badness)
 
 
-def _values(request: Request, listing: Listing, wish: Wish, found: Page) -> dict[str, Any]:
+def _build_template_values(
+    request: Request, listing: HomeListing, wish: ListingFilter, found: ListingPage
+) -> dict[str, Any]:
     return {
-        "shown": _shown(request, listing, found),
+        "shown": _build_rows(request, listing, found),
         "found": found,
         "wish": wish,
         "total": sum(number for _, number in listing.projects),
         "deletion": listing.deletion,
         "projects": listing.projects,
-        "sorts": {name: words for name, (words, _, _) in SORTS.items()},
-        "downwards": {name: is_down for name, (_, _, is_down) in SORTS.items()},
-        "address": lambda **changes: address(wish, **changes),
+        "sorts": {name: words for name, (words, _, _) in SORT_COLUMNS.items()},
+        "downwards": {name: is_down for name, (_, _, is_down) in SORT_COLUMNS.items()},
+        "address": lambda **changes: build_home_address(wish, **changes),
         "amounts": amounts,
         "now": time.time(),
     }
 
 
-def _folders(request: Request) -> list[str]:
-    place = place_of(request)
-    return [str(folder / "projects") for folder in (config_candidates() if place.is_demo else place.config_dirs)]
+def _list_project_folders(request: Request) -> list[str]:
+    place = get_machine(request)
+    return [str(folder / "projects") for folder in (list_config_candidates() if place.is_demo else place.config_dirs)]
 
 
-def wished(request: Request) -> Wish:
+def parse_listing_filter(request: Request) -> ListingFilter:
     """What the address asks for; what it does not understand it leaves out."""
     asked = request.query_params
     sort = asked.get("sort", "time")
-    return Wish(
+    return ListingFilter(
         q=asked.get("q", "").strip()[:1000],
         project=asked.get("project", "")[:1000],
-        sort=sort if sort in SORTS else "time",
+        sort=sort if sort in SORT_COLUMNS else "time",
         is_turned=asked.get("turned") == "1",
         group="project" if asked.get("group") == "project" else "",
         everything=asked.get("all") == "1",
@@ -107,7 +126,7 @@ def wished(request: Request) -> Wish:
     )
 
 
-def address(wish: Wish, path: str = "/", **changes: Any) -> str:
+def build_home_address(wish: ListingFilter, path: str = "/", **changes: Any) -> str:
     """The address of a wish with some changes."""
     new = wish._replace(**changes)
     said = {
@@ -123,68 +142,68 @@ def address(wish: Wish, path: str = "/", **changes: Any) -> str:
     return f"{path}?{query}" if query else path
 
 
-def _shown(request: Request, listing: Listing, found: Page) -> list[Shown]:
-    used = tools(place_of(request).store.db, (row.number for row in found.rows))
-    healths = kept(request, "healths", Healths)
-    live = kept(request, "liveness", Liveness).known()
+def _build_rows(request: Request, listing: HomeListing, found: ListingPage) -> list[HomeRow]:
+    used = list_used_tools(get_machine(request).store.db, (row.number for row in found.rows))
+    healths = get_app_state(request, "healths", HealthCache)
+    live = get_app_state(request, "liveness", LiveSessions).get_known()
     before = found.before.project if found.before else None
     shown = []
     for row in found.rows:
         group = found.groups.get(row.project) if row.project != before else None
         before = row.project
-        shown.append(_one(row, listing, used, healths.known(Path(row.path)), row.number in live, group))
+        shown.append(_build_row(row, listing, used, healths.get_known(Path(row.path)), row.number in live, group))
     return shown
 
 
-def _one(
-    row: Listed,
-    listing: Listing,
-    used: Mapping[int, list[Used]],
-    health: Health | None,
+def _build_row(
+    row: ListedSession,
+    listing: HomeListing,
+    used: Mapping[int, list[UsedTool]],
+    health: SessionHealth | None,
     is_live: bool,
-    group: Group | None,
-) -> Shown:
-    title = _line(row.title) or "(no title)"
-    prompt = _line(row.first_prompt)
+    group: ProjectGroup | None,
+) -> HomeRow:
+    title = _to_one_line(row.title) or "(no title)"
+    prompt = _to_one_line(row.first_prompt)
     origin = listing.by_uuid.get(row.origin.session_id) if row.origin else None
-    return Shown(
+    return HomeRow(
         row,
-        listing.refs.of(row.number, row.uuid),
+        listing.refs.format_ref(row.number, row.uuid),
         title,
         prompt if prompt != title else None,
         used.get(row.number, []),
         health,
         listing.ends.get(row.number),
-        listing.refs.of(origin.number, origin.uuid) if origin else None,
-        _line(origin.title) if origin else None,
+        listing.refs.format_ref(origin.number, origin.uuid) if origin else None,
+        _to_one_line(origin.title) if origin else None,
         is_live,
         group,
     )
 
 
-def _line(text: str | None) -> str | None:
-    return " ".join((text or "")[: 4 * _LONGEST].split())[:_LONGEST] or None
+def _to_one_line(text: str | None) -> str | None:
+    return " ".join((text or "")[: 4 * _MAX_TITLE_CHARS].split())[:_MAX_TITLE_CHARS] or None
 
 
-def sessions(request: Request) -> Response:
+def send_sessions(request: Request) -> Response:
     """The same as JSON."""
-    listing = kept(request, "lists", Lists).of(place_of(request))
-    wish = wished(request)
-    found = _chosen(request, listing, wish)
-    return document(
+    listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
+    wish = parse_listing_filter(request)
+    found = _select_page(request, listing, wish)
+    return build_json_response(
         {
-            "sessions": [_described(item) for item in _shown(request, listing, found)],
+            "sessions": [_to_session_document(item) for item in _build_rows(request, listing, found)],
             "total": found.total,
             "hidden": found.hidden,
             "page": found.page,
-            "page_size": PAGE,
-            "demo": place_of(request).is_demo,
-            "unlisted": read_unlisted(place_of(request).store.db),
+            "page_size": PAGE_SIZE,
+            "demo": get_machine(request).is_demo,
+            "unlisted": read_unlisted_paths(get_machine(request).store.db),
         }
     )
 
 
-def _described(item: Shown) -> dict[str, Any]:
+def _to_session_document(item: HomeRow) -> dict[str, Any]:
     row = item.row
     return {
         "ref": item.ref,
@@ -220,36 +239,40 @@ def _described(item: Shown) -> dict[str, Any]:
         },
         "gone": row.is_gone,
         "archived": row.is_archived,
-        "deleted_after": None if item.ends is None else amounts.stamp(item.ends),
+        "deleted_after": None if item.ends is None else amounts.format_datetime_attribute(item.ends),
         "live": item.is_live,
-        "health": item.health and _health(item.health),
+        "health": item.health and _to_health_document(item.health),
     }
 
 
-def _health(found: Health) -> dict[str, Any]:
+def _to_health_document(found: SessionHealth) -> dict[str, Any]:
     return {**found._asdict(), "verdict": found.verdict}
 
 
-def live(request: Request) -> Response:
+def send_live_sessions(request: Request) -> Response:
     """The sessions that are open now."""
-    listing = kept(request, "lists", Lists).of(place_of(request))
-    found = kept(request, "liveness", Liveness).now(listing.rows, place_of(request).config_dirs)
-    return document({"live": [listing.refs.of(row.number, row.uuid) for row in listing.rows if row.number in found]})
+    listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
+    found = get_app_state(request, "liveness", LiveSessions).find_live(listing.rows, get_machine(request).config_dirs)
+    return build_json_response(
+        {"live": [listing.refs.format_ref(row.number, row.uuid) for row in listing.rows if row.number in found]}
+    )
 
 
-def health(request: Request) -> Response:
+def send_health(request: Request) -> Response:
     """How a session is; one that is large is looked at only if `now=1` asks for it."""
-    session = place_of(request).session(request.path_params["ref"])
-    healths = kept(request, "healths", Healths)
+    session = get_machine(request).find_session(request.path_params["ref"])
+    healths = get_app_state(request, "healths", HealthCache)
     if session.is_gone:
-        return document({"state": "gone", "health": None})
-    found = healths.known(session.path)
-    if found is None and request.query_params.get("now") != "1" and _size(session.path) > LARGE:
-        return document({"state": "large", "health": None})
-    return document({"state": "known", "health": _health(found or healths.of(session.path))})
+        return build_json_response({"state": "gone", "health": None})
+    found = healths.get_known(session.path)
+    if found is None and request.query_params.get("now") != "1" and _read_file_size(session.path) > MAX_AUTO_READ_BYTES:
+        return build_json_response({"state": "large", "health": None})
+    return build_json_response(
+        {"state": "known", "health": _to_health_document(found or healths.load_health(session.path))}
+    )
 
 
-def _size(path: Path) -> int:
+def _read_file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:
@@ -257,9 +280,9 @@ def _size(path: Path) -> int:
 
 
 routes: list[BaseRoute] = [
-    Route("/", home),
-    Route("/rows", rows),
-    Route("/api/sessions", sessions),
-    Route("/api/sessions/live", live),
-    Route("/api/s/{ref}/health", health),
+    Route("/", show_home),
+    Route("/rows", show_home_rows),
+    Route("/api/sessions", send_sessions),
+    Route("/api/sessions/live", send_live_sessions),
+    Route("/api/s/{ref}/health", send_health),
 ]

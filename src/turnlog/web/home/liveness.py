@@ -7,19 +7,19 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from turnlog.edit.busy import signs, suspects
-from turnlog.edit.target import Target
-from turnlog.entries.clients import clients
-from turnlog.store.insight.catalog import Listed
+from turnlog.edit.busy import find_open_signs, find_suspect_sessions
+from turnlog.edit.target import SessionTarget
+from turnlog.entries.clients import list_clients
+from turnlog.store.insight.catalog import ListedSession
 
-_HOLDS = 4.0
+_CACHE_SECONDS = 4.0
 """So many seconds an answer is good for."""
-_RECENT = 3 * 86400
-_MOST = 400
+_RECENT_SECONDS = 3 * 86400
+_MAX_SUSPECTS = 400
 """Clients that register nothing are looked for among so many sessions, written within so many seconds."""
 
 
-class Liveness:
+class LiveSessions:
     """Remembers for a few seconds which sessions are open."""
 
     def __init__(self) -> None:
@@ -27,37 +27,37 @@ class Liveness:
         self._found: frozenset[int] = frozenset()
         self._time = float("-inf")
 
-    def known(self) -> frozenset[int]:
+    def get_known(self) -> frozenset[int]:
         """The numbers of the sessions that were open a moment ago; empty if nobody has looked."""
         return self._found if time.monotonic() - self._time < 60 else frozenset()
 
-    def now(self, rows: Sequence[Listed], config_dirs: Sequence[Path]) -> frozenset[int]:
+    def find_live(self, rows: Sequence[ListedSession], config_dirs: Sequence[Path]) -> frozenset[int]:
         """The numbers of the sessions that are open."""
         with self._lock:
-            if time.monotonic() - self._time > _HOLDS:
+            if time.monotonic() - self._time > _CACHE_SECONDS:
                 there = [row for row in rows if not row.is_gone]
-                self._found = frozenset({*_registered(there, config_dirs), *_shown(there)})
+                self._found = frozenset({*_find_registered(there, config_dirs), *_find_by_process(there)})
                 self._time = time.monotonic()
             return self._found
 
 
-def _registered(rows: Sequence[Listed], config_dirs: Sequence[Path]) -> Iterator[int]:
-    ids = {client.session_id for folder in config_dirs for client in clients(folder) if client.is_here}
+def _find_registered(rows: Sequence[ListedSession], config_dirs: Sequence[Path]) -> Iterator[int]:
+    ids = {client.session_id for folder in config_dirs for client in list_clients(folder) if client.is_here}
     yield from (row.number for row in rows if row.uuid in ids)
 
 
-def _shown(rows: Sequence[Listed]) -> Iterator[int]:
+def _find_by_process(rows: Sequence[ListedSession]) -> Iterator[int]:
     """Those of the newest sessions that a process has open, or was started with."""
-    since = (time.time() - _RECENT) * 1e9
-    recent = sorted((row for row in rows if row.mtime_ns > since), key=lambda row: -row.mtime_ns)[:_MOST]
-    targets = {row.number: _target(row) for row in recent}
-    certain = {found.path for found in suspects(targets.values())}
+    since = (time.time() - _RECENT_SECONDS) * 1e9
+    recent = sorted((row for row in rows if row.mtime_ns > since), key=lambda row: -row.mtime_ns)[:_MAX_SUSPECTS]
+    targets = {row.number: _to_edit_target(row) for row in recent}
+    certain = {found.path for found in find_suspect_sessions(targets.values())}
     for number, target in targets.items():
-        if target.path in certain and any(sign.is_certain for sign in signs(target)):
+        if target.path in certain and any(sign.is_certain for sign in find_open_signs(target)):
             yield number
 
 
-def _target(row: Listed) -> Target:
+def _to_edit_target(row: ListedSession) -> SessionTarget:
     path = Path(row.path)
     projects = path.parent.parent
-    return Target(path, row.uuid, projects.parent if projects.name == "projects" else None)
+    return SessionTarget(path, row.uuid, projects.parent if projects.name == "projects" else None)

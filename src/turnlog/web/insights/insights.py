@@ -18,33 +18,38 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from turnlog.errors import UsageError
-from turnlog.store.insight.catalog import state
-from turnlog.store.insight.insights import busiest, by_hour, longest, slowest
-from turnlog.store.search.places import known_sessions
-from turnlog.store.usage.asked import asked
-from turnlog.store.usage.document import document, shown
-from turnlog.store.usage.reports import KINDS, Request
+from turnlog.store.insight.catalog import read_catalog_state
+from turnlog.store.insight.insights import (
+    count_messages_by_hour,
+    list_busiest_files,
+    list_longest_turns,
+    list_slowest_calls,
+)
+from turnlog.store.search.places import load_searched_sessions
+from turnlog.store.usage.asked import parse_usage_request
+from turnlog.store.usage.document import load_usage_report, to_usage_document
+from turnlog.store.usage.reports import REPORT_KINDS, UsageRequest
 from turnlog.web import amounts, answers
-from turnlog.web.answers import kept, page, place_of
-from turnlog.web.home.listing import Lists
+from turnlog.web.answers import get_app_state, get_machine, render_page
+from turnlog.web.home.listing import ListingCache
 from turnlog.web.insights import periods, rankings
 from turnlog.web.insights.panels import Panel
-from turnlog.web.place import Place
+from turnlog.web.place import Machine
 from turnlog.web.reading.links import text_address
 
-RANGES = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year", "all": "all time"}
-_USUAL = "30d"
-_PARTS = {
+TIME_RANGES = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year", "all": "all time"}
+_DEFAULT_RANGE = "30d"
+_LATE_PARTS = {
     "tools": "What fills the context, and which tools fail",
     "waits": "Longest waits",
     "files": "Busiest files",
 }
-_REMEMBERED = 64
-ALL, MOST, NEWEST = slice(None), slice(15), slice(-60, None)
+_MAX_REMEMBERED = 64
+ALL_ROWS, TOP_ROWS, NEWEST_ROWS = slice(None), slice(15), slice(-60, None)
 """Which rows of a report are shown."""
 
 
-class Wish(NamedTuple):
+class InsightsFilter(NamedTuple):
     """What the page is about."""
 
     range: str = ""
@@ -59,194 +64,202 @@ class Wish(NamedTuple):
         query = urlencode({name: value for name, value in self._replace(**changes)._asdict().items() if value})
         return f"{path}?{query}" if query else path
 
-    def request(self, kind: str = "daily") -> Request:
+    def to_usage_request(self, kind: str = "daily") -> UsageRequest:
         """The same as a request to the index; raises UsageError."""
         since = self.since
         if self.range and self.range != "all":
             since = (date.today() - timedelta(days=int(self.range[:-1]) - 1)).isoformat()  # noqa: DTZ011 - as clocks here
-        return asked(kind, since or None, self.until or None, self.project or None, self.model or None)
+        return parse_usage_request(kind, since or None, self.until or None, self.project or None, self.model or None)
 
 
-def show(request: HttpRequest) -> Response:
+def show_insights(request: HttpRequest) -> Response:
     """The page."""
-    place, failure = place_of(request), None
-    wish = _wished(request)
+    place, failure = get_machine(request), None
+    wish = _parse_filter(request)
     try:
-        made = _made(request, wish)
+        made = _get_overview(request, wish)
     except UsageError as error:
         # The address may name a day or a project that there is not: the page says so, and shows everything.
-        failure, wish = str(error).removeprefix("--"), Wish("all")
-        made = _made(request, wish)
+        failure, wish = str(error).removeprefix("--"), InsightsFilter("all")
+        made = _get_overview(request, wish)
     whole = request.query_params.get("parts") == "all"
-    return page(
+    return render_page(
         request,
         "insights.html",
         wish=wish,
-        ranges=RANGES,
+        ranges=TIME_RANGES,
         failure=failure,
         total=made.sums,
         panels=made.panels,
-        parts={name: _part(request, wish, name) if whole else None for name in _PARTS},
-        titles=_PARTS,
-        projects=_projects(request),
-        models=_names(place, "model"),
+        parts={name: _get_part_panels(request, wish, name) if whole else None for name in _LATE_PARTS},
+        titles=_LATE_PARTS,
+        projects=_list_projects(request),
+        models=_list_names(place, "model"),
         amounts=amounts,
     )
 
 
-def _wished(request: HttpRequest) -> Wish:
-    given = {name: request.query_params.get(name, "").strip()[:1000] for name in Wish._fields}
-    if given["range"] not in RANGES:
+def _parse_filter(request: HttpRequest) -> InsightsFilter:
+    given = {name: request.query_params.get(name, "").strip()[:1000] for name in InsightsFilter._fields}
+    if given["range"] not in TIME_RANGES:
         given["range"] = ""
     if not (given["range"] or given["since"] or given["until"]):
-        given["range"] = _USUAL if _is_used(place_of(request)) else "all"
+        given["range"] = _DEFAULT_RANGE if _has_recent_usage(get_machine(request)) else "all"
     if given["range"] and (given["since"] or given["until"]):
         given["range"] = ""
-    return Wish(**given)
+    return InsightsFilter(**given)
 
 
-def _is_used(place: Place) -> bool:
+def _has_recent_usage(place: Machine) -> bool:
     """Whether anything was used within the usual days."""
-    days = int(_USUAL[:-1])
+    days = int(_DEFAULT_RANGE[:-1])
     query = "SELECT EXISTS (SELECT 1 FROM spend WHERE hour >= unixepoch() / 3600 - ?)"
     return bool(place.store.db.execute(query, (days * 24,)).get)
 
 
-class Made(NamedTuple):
+class InsightsOverview(NamedTuple):
     """The sums of all, and the panels that come at once."""
 
     sums: dict[str, Any]
     panels: list[Panel]
 
 
-class Memory:
+class InsightsCache:
     """What was made before, as long as the index is the same."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()
 
-    def of(self, place: Place, key: Any, make: Callable[[], Any]) -> Any:
+    def get_or_make(self, place: Machine, key: Any, make: Callable[[], Any]) -> Any:
         """What was made for a key, or makes it."""
-        now = (place.index, *state(place.store.db), date.today())  # noqa: DTZ011 - as clocks here
+        now = (place.index, *read_catalog_state(place.store.db), date.today())  # noqa: DTZ011 - as clocks here
         found = self._known.get(key)
         if found is None or found[0] != now:
             found = self._known[key] = now, make()
-            while len(self._known) > _REMEMBERED:
+            while len(self._known) > _MAX_REMEMBERED:
                 self._known.popitem(last=False)
         return found[1]
 
 
-def _usage(place: Place, request: Request, rows: slice = ALL) -> dict[str, Any]:
+def _load_usage_document(place: Machine, request: UsageRequest, rows: slice = ALL_ROWS) -> dict[str, Any]:
     """The document of a report, or with some of its rows alone, and how many there are."""
-    found = shown(place.store.db, request, is_demo=place.is_demo)
+    found = load_usage_report(place.store.db, request, is_demo=place.is_demo)
     total = len(found.report.rows)
     found = found._replace(report=found.report._replace(rows=found.report.rows[rows]))
-    return document(found) if rows is ALL else {**document(found), "all_rows": total}
+    return to_usage_document(found) if rows is ALL_ROWS else {**to_usage_document(found), "all_rows": total}
 
 
-def _made(request: HttpRequest, wish: Wish) -> Made:
-    place = place_of(request)
-    found: Made = kept(request, "memory", Memory).of(place, ("page", wish), lambda: _panels(place, wish))
+def _get_overview(request: HttpRequest, wish: InsightsFilter) -> InsightsOverview:
+    place = get_machine(request)
+    found: InsightsOverview = get_app_state(request, "memory", InsightsCache).get_or_make(
+        place, ("page", wish), lambda: _build_overview(place, wish)
+    )
     return found
 
 
-def _panels(place: Place, wish: Wish) -> Made:
-    models = _usage(place, wish.request("model"), MOST)
-    first, last = (amounts.seconds_of(models["total"][name]) for name in ("first", "last"))
+def _build_overview(place: Machine, wish: InsightsFilter) -> InsightsOverview:
+    models = _load_usage_document(place, wish.to_usage_request("model"), TOP_ROWS)
+    first, last = (amounts.parse_seconds(models["total"][name]) for name in ("first", "last"))
     if not models["rows"]:
-        return Made(models, [])
-    over = _usage(place, wish.request(periods.suited(first, last)))
-    by_project, by_session = (_usage(place, wish.request(kind), MOST) for kind in ("project", "session"))
+        return InsightsOverview(models, [])
+    over = _load_usage_document(place, wish.to_usage_request(periods.choose_period(first, last)))
+    by_project, by_session = (
+        _load_usage_document(place, wish.to_usage_request(kind), TOP_ROWS) for kind in ("project", "session")
+    )
     panels = [
-        periods.over_time(over),
-        rankings.costs("project", "By project", by_project, lambda row: _project(row, wish)),
-        rankings.costs("model", "By model", models, rankings.model),
-        periods.hours(by_hour(place.store.db, wish.request()), "this machine's time zone"),
-        periods.cache(over),
-        periods.blocks(_usage(place, wish.request("blocks"), NEWEST)),
-        rankings.costs("session", "By session", by_session, rankings.session, is_wide=True),
+        periods.build_time_panel(over),
+        rankings.build_cost_panel("project", "By project", by_project, lambda row: _build_project_cell(row, wish)),
+        rankings.build_cost_panel("model", "By model", models, rankings.build_model_cell),
+        periods.build_hours_panel(
+            count_messages_by_hour(place.store.db, wish.to_usage_request()), "this machine's time zone"
+        ),
+        periods.build_cache_panel(over),
+        periods.build_blocks_panel(_load_usage_document(place, wish.to_usage_request("blocks"), NEWEST_ROWS)),
+        rankings.build_cost_panel("session", "By session", by_session, rankings.build_session_cell, is_wide=True),
     ]
-    return Made(models, panels)
+    return InsightsOverview(models, panels)
 
 
-def _project(row: Mapping[str, Any], wish: Wish) -> Any:
-    return rankings.project(row, wish.address)
+def _build_project_cell(row: Mapping[str, Any], wish: InsightsFilter) -> Any:
+    return rankings.build_project_cell(row, wish.address)
 
 
-def part(request: HttpRequest) -> Response:
+def show_insights_part(request: HttpRequest) -> Response:
     """One of the parts that are loaded after the page."""
     name = request.path_params["part"]
-    if name not in _PARTS:
+    if name not in _LATE_PARTS:
         raise HTTPException(404, "there is no such part")
-    return page(request, "insights_part.html", panels=_part(request, _wished(request), name))
+    return render_page(request, "insights_part.html", panels=_get_part_panels(request, _parse_filter(request), name))
 
 
-def _part(request: HttpRequest, wish: Wish, name: str) -> list[Panel]:
-    place = place_of(request)
-    make = {"tools": _tools, "files": _files, "waits": _waits}[name]
-    found: list[Panel] = kept(request, "memory", Memory).of(place, (name, wish), lambda: make(place, wish))
-    return [panel._replace(note=_ANY_MODEL) for panel in found] if wish.model else found
+def _get_part_panels(request: HttpRequest, wish: InsightsFilter, name: str) -> list[Panel]:
+    place = get_machine(request)
+    make = {"tools": _build_tool_panels, "files": _build_file_panels, "waits": _build_wait_panels}[name]
+    found: list[Panel] = get_app_state(request, "memory", InsightsCache).get_or_make(
+        place, (name, wish), lambda: make(place, wish)
+    )
+    return [panel._replace(note=_ANY_MODEL_NOTE) for panel in found] if wish.model else found
 
 
-def _tools(place: Place, wish: Wish) -> list[Panel]:
-    found = _usage(place, wish._replace(model="").request("tool"))
-    return [rankings.filling(found), rankings.failures(found)]
+def _build_tool_panels(place: Machine, wish: InsightsFilter) -> list[Panel]:
+    found = _load_usage_document(place, wish._replace(model="").to_usage_request("tool"))
+    return [rankings.build_context_panel(found), rankings.build_failure_panel(found)]
 
 
-def _files(place: Place, wish: Wish) -> list[Panel]:
-    return [rankings.files(busiest(place.store.db, wish.request()))]
+def _build_file_panels(place: Machine, wish: InsightsFilter) -> list[Panel]:
+    return [rankings.build_file_panel(list_busiest_files(place.store.db, wish.to_usage_request()))]
 
 
-def _waits(place: Place, wish: Wish) -> list[Panel]:
-    db, refs = place.store.db, place.refs()
-    calls, turns = slowest(db, wish.request()), longest(db, wish.request())
-    known = known_sessions(db, {*(item.session for item in calls), *(item.session for item in turns)})
+def _build_wait_panels(place: Machine, wish: InsightsFilter) -> list[Panel]:
+    db, refs = place.store.db, place.load_refs()
+    calls, turns = list_slowest_calls(db, wish.to_usage_request()), list_longest_turns(db, wish.to_usage_request())
+    known = load_searched_sessions(db, {*(item.session for item in calls), *(item.session for item in turns)})
 
-    def wait(item: Any, name: str, time: float | None) -> rankings.Wait:
+    def wait(item: Any, name: str, time: float | None) -> rankings.LongWait:
         session = known[item.session]
         title = " ".join((session.title or "")[:400].split())[:100] or "(no title)"
-        href = text_address(refs.of(item.session, session.uuid), item.offset, session.agents.get(item.file))
-        return rankings.Wait(name, title, href, time, item.seconds, getattr(item, "failed", False))
+        href = text_address(refs.format_ref(item.session, session.uuid), item.offset, session.agents.get(item.file))
+        return rankings.LongWait(name, title, href, time, item.seconds, getattr(item, "failed", False))
 
-    slow = [wait(item, item.tool, amounts.seconds_of(item.started)) for item in calls]
-    long = [wait(item, f"Turn at {amounts.local(item.started)[11:]}", item.started) for item in turns]
+    slow = [wait(item, item.tool, amounts.parse_seconds(item.started)) for item in calls]
+    long = [wait(item, f"Turn at {amounts.format_local_time(item.started)[11:]}", item.started) for item in turns]
     return [
-        rankings.waits("slow", "Slowest calls", slow, _SLOW),
-        rankings.waits("long", "Longest turns", long, _LONG),
+        rankings.build_wait_panel("slow", "Slowest calls", slow, _SLOW_CALLS_DEFINITION),
+        rankings.build_wait_panel("long", "Longest turns", long, _LONG_TURNS_DEFINITION),
     ]
 
 
-_ANY_MODEL = "Calls and turns are not known by model: these are those of all models."
-_SLOW = (
+_ANY_MODEL_NOTE = "Calls and turns are not known by model: these are those of all models."
+_SLOW_CALLS_DEFINITION = (
     "From a call's line to its result, sub-agents included; waiting for a permission is part of it. Calls that ask a"
     " person are left out."
 )
-_LONG = "From a prompt to the last answer, call or result before the next prompt."
+_LONG_TURNS_DEFINITION = "From a prompt to the last answer, call or result before the next prompt."
 
 
-def _projects(request: HttpRequest) -> list[tuple[str, str]]:
-    listing = kept(request, "lists", Lists).of(place_of(request))
+def _list_projects(request: HttpRequest) -> list[tuple[str, str]]:
+    listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
     found = {row.cwd or row.project for row in listing.rows}
     return sorted(((path, amounts.folder_name(path)) for path in found), key=lambda pair: (pair[1].casefold(), pair[0]))
 
 
-def _names(place: Place, kind: str) -> list[str]:
+def _list_names(place: Machine, kind: str) -> list[str]:
     return [name for (name,) in place.store.db.execute("SELECT text FROM name WHERE kind = ? ORDER BY text", (kind,))]
 
 
-def usage(request: HttpRequest) -> Response:
+def send_usage(request: HttpRequest) -> Response:
     """The document of `turnlog usage KIND --json`."""
     kind = request.path_params["kind"]
-    if kind not in KINDS:
-        raise HTTPException(404, f"there is no report {kind}; there are {', '.join(KINDS)}")
+    if kind not in REPORT_KINDS:
+        raise HTTPException(404, f"there is no report {kind}; there are {', '.join(REPORT_KINDS)}")
     given = {name: request.query_params.get(name) for name in ("since", "until", "project", "model", "timezone")}
-    return answers.document(_usage(place_of(request), asked(kind, **given)))
+    return answers.build_json_response(_load_usage_document(get_machine(request), parse_usage_request(kind, **given)))
 
 
-def api(request: HttpRequest) -> Response:
+def send_insights(request: HttpRequest) -> Response:
     """What took longest, which files are busiest, and when work is done."""
-    place, wish = place_of(request), _wished(request)
-    wanted = wish.request()
+    place, wish = get_machine(request), _parse_filter(request)
+    wanted = wish.to_usage_request()
 
     def make() -> dict[str, Any]:
         db = place.store.db
@@ -254,24 +267,26 @@ def api(request: HttpRequest) -> Response:
             "since": wanted.since and wanted.since.isoformat(),
             "until": wanted.until and wanted.until.isoformat(),
             "project": wanted.project,
-            "hours": by_hour(db, wanted),
-            "slowest_calls": [_placed(place, item) for item in slowest(db, wanted)],
-            "longest_turns": [_placed(place, item) for item in longest(db, wanted)],
-            "busiest_files": [{**item._asdict(), "changes": item.changes} for item in busiest(db, wanted)],
+            "hours": count_messages_by_hour(db, wanted),
+            "slowest_calls": [_describe_with_session(place, item) for item in list_slowest_calls(db, wanted)],
+            "longest_turns": [_describe_with_session(place, item) for item in list_longest_turns(db, wanted)],
+            "busiest_files": [{**item._asdict(), "changes": item.changes} for item in list_busiest_files(db, wanted)],
         }
 
-    return answers.document(kept(request, "memory", Memory).of(place, ("api", wish), make))
+    return answers.build_json_response(
+        get_app_state(request, "memory", InsightsCache).get_or_make(place, ("api", wish), make)
+    )
 
 
-def _placed(place: Place, item: Any) -> dict[str, Any]:
-    found = known_sessions(place.store.db, [item.session])[item.session]
+def _describe_with_session(place: Machine, item: Any) -> dict[str, Any]:
+    found = load_searched_sessions(place.store.db, [item.session])[item.session]
     said = {**item._asdict(), "session_id": found.uuid, "agent_id": found.agents.get(item.file)}
     return {name: value for name, value in said.items() if name not in ("session", "file")}
 
 
 routes: list[BaseRoute] = [
-    Route("/insights", show),
-    Route("/insights/{part}", part),
-    Route("/api/insights", api),
-    Route("/api/usage/{kind}", usage),
+    Route("/insights", show_insights),
+    Route("/insights/{part}", show_insights_part),
+    Route("/api/insights", send_insights),
+    Route("/api/usage/{kind}", send_usage),
 ]

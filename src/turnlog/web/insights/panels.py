@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from turnlog.web.charts.meter import meter
-from turnlog.web.search.composing import quoted
+from turnlog.web.charts.meter import render_meter
+from turnlog.web.search.composing import quote_filter_value
 
 
-class Head(NamedTuple):
+class PanelHead(NamedTuple):
     """The head of a column."""
 
     words: str
@@ -20,7 +20,7 @@ class Head(NamedTuple):
     kind: str = ""
 
 
-class Cell(NamedTuple):
+class PanelCell(NamedTuple):
     """A cell of a table."""
 
     words: str
@@ -31,12 +31,12 @@ class Cell(NamedTuple):
     kind: str = ""
 
 
-class Table(NamedTuple):
+class PanelTable(NamedTuple):
     """A table; the first cell of a row names it."""
 
-    heads: list[Head]
-    rows: list[list[Cell]]
-    total: list[Cell] | None = None
+    heads: list[PanelHead]
+    rows: list[list[PanelCell]]
+    total: list[PanelCell] | None = None
     left: int = 0
     """How many more rows there are than are shown."""
 
@@ -46,7 +46,7 @@ class Panel(NamedTuple):
 
     key: str
     title: str
-    table: Table | None = None
+    table: PanelTable | None = None
     charts: tuple[tuple[str, Markup], ...] = ()
     """Charts, and what stands above each."""
     definition: str = ""
@@ -58,17 +58,17 @@ class Panel(NamedTuple):
     """What to say where there is nothing to show."""
 
 
-def bars(values: Sequence[float], kind: str = "") -> list[Cell]:
+def build_bar_cells(values: Sequence[float], kind: str = "") -> list[PanelCell]:
     """A cell with a bar for each of some values, by the largest of them."""
     highest = max(values, default=0)
-    return [Cell("", bar=meter([value], highest, kind), kind="bar") for value in values]
+    return [PanelCell("", bar=render_meter([value], highest, kind), kind="bar") for value in values]
 
 
-def searched(*filters: tuple[str, str]) -> str:
+def build_search_address(*filters: tuple[str, str]) -> str:
     """The address of a search by filters alone."""
-    return "/search?" + urlencode({"q": " ".join(f"{name}:{quoted(value)}" for name, value in filters)})
+    return "/search?" + urlencode({"q": " ".join(f"{name}:{quote_filter_value(value)}" for name, value in filters)})
 
 
-def words(items: Iterable[str]) -> list[Cell]:
+def build_text_cells(items: Iterable[str]) -> list[PanelCell]:
     """Cells with nothing but words."""
-    return [Cell(item) for item in items]
+    return [PanelCell(item) for item in items]

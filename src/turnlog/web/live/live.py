@@ -12,25 +12,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from turnlog.entries.layout import session_files
+from turnlog.entries.layout import list_session_files
 from turnlog.errors import NotFound, Unreadable
-from turnlog.live.events import Event
-from turnlog.web.answers import document, page, place_of
-from turnlog.web.live.channels import BoardChannel, Channels, SessionChannel, card
-from turnlog.web.live.stream import stream
-from turnlog.web.place import Place
+from turnlog.live.events import LiveEvent
+from turnlog.web.answers import build_json_response, get_machine, render_page
+from turnlog.web.live.channels import BoardChannel, Channels, SessionChannel, render_board_card
+from turnlog.web.live.stream import build_stream_response
+from turnlog.web.place import Machine
 from turnlog.web.reading.transcript import agent_address
 
-COLUMNS = (
+BOARD_COLUMNS = (
     ("needs", "Needs you"),
     ("working", "Working"),
     ("idle", "Idle"),
     ("ended", "Ended today"),
 )
-_LONGEST = 4096
+_MAX_CURSOR_CHARS = 4096
 
 
-class Followed(NamedTuple):
+class FollowedSession(NamedTuple):
     """The session that a request is about."""
 
     path: Path
@@ -39,7 +39,7 @@ class Followed(NamedTuple):
     project: str
 
 
-def channels_of(request: Request) -> Channels:
+def get_channels(request: Request) -> Channels:
     """The channels of the server."""
     state = request.app.state
     if not hasattr(state, "channels"):
@@ -49,28 +49,28 @@ def channels_of(request: Request) -> Channels:
     return found
 
 
-def followed(place: Place, ref: str) -> Followed:
+def find_followed_session(place: Machine, ref: str) -> FollowedSession:
     """The session that a reference means; one that is too new for the index is looked for in the folders."""
     try:
-        known = place.session(ref)
+        known = place.find_session(ref)
     except NotFound:
         for folder in place.config_dirs:
-            for file in session_files(folder):
+            for file in list_session_files(folder):
                 if file.session_id == ref:
-                    return Followed(file.path, ref, "", file.project_dir.name)
+                    return FollowedSession(file.path, ref, "", file.project_dir.name)
         raise
     if known.is_gone:
         raise NotFound(
             f"{known.uuid} was deleted; `turnlog archive restore {known.uuid}` brings it back if it is archived"
         )
-    return Followed(known.path, known.ref, known.title or "", known.cwd or known.folder)
+    return FollowedSession(known.path, known.ref, known.title or "", known.cwd or known.folder)
 
 
-async def _channel(request: Request) -> tuple[Followed, SessionChannel]:
-    def opened() -> tuple[Followed, SessionChannel]:
-        found = followed(place_of(request), request.path_params["ref"])
+async def _open_session_channel(request: Request) -> tuple[FollowedSession, SessionChannel]:
+    def opened() -> tuple[FollowedSession, SessionChannel]:
+        found = find_followed_session(get_machine(request), request.path_params["ref"])
         try:
-            return found, channels_of(request).session(found.path, found.ref)
+            return found, get_channels(request).open_session(found.path, found.ref)
         except OSError as error:
             raise Unreadable(f"{found.path}: {error.strerror or error}") from None
 
@@ -79,26 +79,26 @@ async def _channel(request: Request) -> tuple[Followed, SessionChannel]:
     return found, channel
 
 
-def _cursor(request: Request) -> str | None:
+def _read_cursor(request: Request) -> str | None:
     """Where somebody goes on from: what the browser remembers, else what the page said."""
     text = request.headers.get("last-event-id") or request.query_params.get("cursor")
-    return text[:_LONGEST] if text else None
+    return text[:_MAX_CURSOR_CHARS] if text else None
 
 
-async def session_events(request: Request) -> Response:
+async def stream_session_events(request: Request) -> Response:
     """GET /api/s/{ref}/events."""
-    _, channel = await _channel(request)
-    return stream(request, channel, _cursor(request))
+    _, channel = await _open_session_channel(request)
+    return build_stream_response(request, channel, _read_cursor(request))
 
 
-async def session(request: Request) -> Response:
+async def show_live_session(request: Request) -> Response:
     """GET /live/{ref}: the last turns, and whatever comes."""
-    found, channel = await _channel(request)
-    first = await asyncio.to_thread(channel.first)
-    shown = _Shown(found.ref, first)
+    found, channel = await _open_session_channel(request)
+    first = await asyncio.to_thread(channel.read_first_events)
+    shown = _LiveSessionPage(found.ref, first)
 
     def written() -> Response:
-        return page(
+        return render_page(
             request,
             "live_session.html",
             ref=found.ref,
@@ -113,10 +113,10 @@ async def session(request: Request) -> Response:
     return await asyncio.to_thread(written)
 
 
-class _Shown:
+class _LiveSessionPage:
     """What the first events put on a page."""
 
-    def __init__(self, ref: str, events: list[Event]) -> None:
+    def __init__(self, ref: str, events: list[LiveEvent]) -> None:
         self.items: list[Markup] = []
         self.agents: dict[str, dict[str, Any]] = {}
         self.state: dict[str, Any] = {}
@@ -124,51 +124,54 @@ class _Shown:
         for event in events:
             data = msgspec.json.decode(event.data)
             if event.name == "agent":
-                self._agent(data["agent"]).update(data)
+                self._get_agent(data["agent"]).update(data)
             elif event.name == "state":
-                self._doing(data)
+                self._apply_state(data)
             for part in data.get("parts", ()):
-                target = self._agent(part["stream"])["items"] if part["stream"] else self.items
+                target = self._get_agent(part["stream"])["items"] if part["stream"] else self.items
                 target += [Markup(change["html"]) for change in part["changes"]]
 
-    def _agent(self, name: str) -> dict[str, Any]:
+    def _get_agent(self, name: str) -> dict[str, Any]:
         fresh: dict[str, Any] = {"agent": name, "type": "", "description": "", "items": [], "doing": None}
         return self.agents.setdefault(name, {**fresh, "address": agent_address(self._ref, name)})
 
-    def _doing(self, data: dict[str, Any]) -> None:
+    def _apply_state(self, data: dict[str, Any]) -> None:
         self.state = data
         for name, doing in data["streams"].items():
-            self._agent(name)["doing"] = doing
+            self._get_agent(name)["doing"] = doing
 
 
-async def _board(request: Request) -> tuple[BoardChannel, list[dict[str, Any]]]:
-    channel = channels_of(request).board()
+async def _open_board(request: Request) -> tuple[BoardChannel, list[dict[str, Any]]]:
+    channel = get_channels(request).open_board()
     channel.start()
-    return channel, await asyncio.to_thread(channel.rows)
+    return channel, await asyncio.to_thread(channel.list_rows)
 
 
-async def board(request: Request) -> Response:
+async def show_board(request: Request) -> Response:
     """GET /live."""
-    _, rows = await _board(request)
-    groups = [(name, words, [Markup(card(row)) for row in rows if row["column"] == name]) for name, words in COLUMNS]
-    return await asyncio.to_thread(page, request, "live.html", groups=groups)
+    _, rows = await _open_board(request)
+    groups = [
+        (name, words, [Markup(render_board_card(row)) for row in rows if row["column"] == name])
+        for name, words in BOARD_COLUMNS
+    ]
+    return await asyncio.to_thread(render_page, request, "live.html", groups=groups)
 
 
-async def board_document(request: Request) -> Response:
+async def send_board(request: Request) -> Response:
     """GET /api/live."""
-    channel, rows = await _board(request)
-    return document({"files": channel.size, "sessions": rows})
+    channel, rows = await _open_board(request)
+    return build_json_response({"files": channel.size, "sessions": rows})
 
 
-async def board_events(request: Request) -> Response:
+async def stream_board_events(request: Request) -> Response:
     """GET /api/live/events."""
-    return stream(request, channels_of(request).board(), None)
+    return build_stream_response(request, get_channels(request).open_board(), None)
 
 
 routes: list[BaseRoute] = [
-    Route("/live", board),
-    Route("/live/{ref}", session),
-    Route("/api/live", board_document),
-    Route("/api/live/events", board_events),
-    Route("/api/s/{ref}/events", session_events),
+    Route("/live", show_board),
+    Route("/live/{ref}", show_live_session),
+    Route("/api/live", send_board),
+    Route("/api/live/events", stream_board_events),
+    Route("/api/s/{ref}/events", stream_session_events),
 ]

@@ -20,15 +20,15 @@ from typing import Any, NamedTuple, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from turnlog.live.events import Event
+from turnlog.live.events import LiveEvent
 
 RETRY_MS = 1000
 """How long a browser waits before it tries again."""
-KEEP_ALIVE = 15.0
-FASTEST, SLOWEST = 0.1, 1.0
-_MOST_EVENTS = 256
-_MOST_BYTES = 8 << 20
-_GRACE = 20.0
+KEEP_ALIVE_SECONDS = 15.0
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.1, 1.0
+_MAX_EVENTS = 256
+_MAX_EVENT_BYTES = 8 << 20
+_GRACE_SECONDS = 20.0
 """So many seconds a channel goes on when nobody listens: a page that was just sent will."""
 
 
@@ -36,14 +36,14 @@ T = TypeVar("T")
 
 
 @cache
-def _threads() -> ThreadPoolExecutor:
+def _get_thread_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(2, "live")
 
 
-class Entrance(NamedTuple):
+class JoinPoint(NamedTuple):
     """Where somebody who comes joins the others."""
 
-    missed: Iterator[Event]
+    missed: Iterator[LiveEvent]
     place: int
 
 
@@ -52,7 +52,7 @@ class Channel(ABC):
 
     def __init__(self, ending: threading.Event) -> None:
         self._ending = ending
-        self._events: deque[Event] = deque()
+        self._events: deque[LiveEvent] = deque()
         self._bytes = 0
         self._end = 0
         """How many events there were; the last remembered one is the one before it."""
@@ -66,21 +66,21 @@ class Channel(ABC):
     # -- to be filled in
 
     @abstractmethod
-    def _look(self) -> Sequence[Event]:
+    def _poll_events(self) -> Sequence[LiveEvent]:
         """What has happened; called by one thread at a time."""
 
     @abstractmethod
-    def _missed(self, cursor: str | None) -> Iterator[Event]:
+    def _read_missed_events(self, cursor: str | None) -> Iterator[LiveEvent]:
         """The events that lead from a cursor to the present; called by one thread at a time, read by another."""
 
     @abstractmethod
-    def _close(self) -> None:
+    def _close_source(self) -> None:
         """Let go of what is followed."""
 
-    def _pace(self) -> float:
+    def _choose_pause(self) -> float:
         """Seconds to the next look: short while something happens."""
         quiet = time.monotonic() - self._active
-        return min(max(quiet / 20, FASTEST), SLOWEST)
+        return min(max(quiet / 20, MIN_POLL_SECONDS), MAX_POLL_SECONDS)
 
     # -- following
 
@@ -91,61 +91,61 @@ class Channel(ABC):
 
     async def _run(self) -> None:
         try:
-            await self._keep_looking()
+            await self._keep_polling()
         finally:
             self.is_closed = True
-            self._alarm()
+            self._wake_listeners()
             with self._lock:
-                self._close()
+                self._close_source()
 
-    async def _keep_looking(self) -> None:
+    async def _keep_polling(self) -> None:
         """Look again and again, until nobody listens or the server stops; never more than a fifth of the time."""
         alone_since = time.monotonic()
         while not self._ending.is_set():
             if self.listeners:
                 alone_since = time.monotonic()
-            elif time.monotonic() - alone_since > _GRACE:
+            elif time.monotonic() - alone_since > _GRACE_SECONDS:
                 return
             begun = time.monotonic()
-            if await self._apart(self.look):
-                self._alarm()
-            await asyncio.sleep(max(self._pace(), 4 * (time.monotonic() - begun)))
+            if await self._run_in_thread(self.poll):
+                self._wake_listeners()
+            await asyncio.sleep(max(self._choose_pause(), 4 * (time.monotonic() - begun)))
 
-    async def _apart(self, doing: Callable[..., T], *values: Any) -> T:
+    async def _run_in_thread(self, doing: Callable[..., T], *values: Any) -> T:
         """Do something in one of few threads: each of them keeps the memory that it once needed."""
-        return await asyncio.get_running_loop().run_in_executor(_threads(), doing, *values)
+        return await asyncio.get_running_loop().run_in_executor(_get_thread_pool(), doing, *values)
 
-    def _alarm(self) -> None:
+    def _wake_listeners(self) -> None:
         wake, self._wake = self._wake, asyncio.Event()
         wake.set()
 
-    def look(self) -> bool:
+    def poll(self) -> bool:
         """Look once; whether something has happened."""
         with self._lock:
-            found = self._look()
+            found = self._poll_events()
             for event in found:
-                self._remember(event)
+                self._remember_event(event)
         if found:
             self._active = time.monotonic()
         return bool(found)
 
-    def _remember(self, event: Event) -> None:
+    def _remember_event(self, event: LiveEvent) -> None:
         self._events.append(event)
         self._bytes += len(event.data)
         self._end += 1
-        while len(self._events) > _MOST_EVENTS or (self._bytes > _MOST_BYTES and len(self._events) > 1):
+        while len(self._events) > _MAX_EVENTS or (self._bytes > _MAX_EVENT_BYTES and len(self._events) > 1):
             self._bytes -= len(self._events.popleft().data)
 
-    def enter(self, cursor: str | None) -> Entrance:
+    def find_join_point(self, cursor: str | None) -> JoinPoint:
         """Where somebody with a cursor joins."""
         with self._lock:
             begin = self._end - len(self._events)
             for place, event in enumerate(self._events):
                 if cursor and event.cursor == cursor:
-                    return Entrance(iter(()), begin + place + 1)
-            return Entrance(self._missed(cursor), self._end)
+                    return JoinPoint(iter(()), begin + place + 1)
+            return JoinPoint(self._read_missed_events(cursor), self._end)
 
-    def after(self, place: int) -> list[Event] | None:
+    def list_events_after(self, place: int) -> list[LiveEvent] | None:
         """The events from a place on; None if some of them are forgotten."""
         with self._lock:
             behind = self._end - place
@@ -153,27 +153,27 @@ class Channel(ABC):
 
     # -- listening
 
-    async def events(self, cursor: str | None) -> AsyncIterator[Event | None]:
+    async def stream_events(self, cursor: str | None) -> AsyncIterator[LiveEvent | None]:
         """The events from a cursor on, without end; None when nothing has happened for a while."""
         self.listeners += 1
         self.start()
         try:
             while not self.is_closed:
-                missed, place = await self._apart(self.enter, cursor)
-                while (event := await self._apart(next, missed, None)) is not None:
+                missed, place = await self._run_in_thread(self.find_join_point, cursor)
+                while (event := await self._run_in_thread(next, missed, None)) is not None:
                     yield event
                     cursor = event.cursor
-                async for told in self._shared(place):
+                async for told in self._stream_shared_events(place):
                     yield told
                     cursor = told.cursor if told else cursor
         finally:
             self.listeners -= 1
 
-    async def _shared(self, place: int) -> AsyncIterator[Event | None]:
+    async def _stream_shared_events(self, place: int) -> AsyncIterator[LiveEvent | None]:
         """The events from a place on, until the listener has fallen behind or the channel ends."""
         while not self.is_closed:
             wake = self._wake
-            found = self.after(place)
+            found = self.list_events_after(place)
             if found is None:
                 return
             for event in found:
@@ -181,12 +181,12 @@ class Channel(ABC):
                 place += 1
             if not found:
                 try:
-                    await asyncio.wait_for(wake.wait(), KEEP_ALIVE)
+                    await asyncio.wait_for(wake.wait(), KEEP_ALIVE_SECONDS)
                 except TimeoutError:
                     yield None
 
 
-async def _written(events: AsyncIterator[Event | None]) -> AsyncIterator[bytes]:
+async def _encode_events(events: AsyncIterator[LiveEvent | None]) -> AsyncIterator[bytes]:
     yield b"retry: %d\n\n" % RETRY_MS
     async for event in events:
         if event is None:
@@ -195,8 +195,8 @@ async def _written(events: AsyncIterator[Event | None]) -> AsyncIterator[bytes]:
             yield b"id: %s\nevent: %s\ndata: %s\n\n" % (event.cursor.encode(), event.name.encode(), event.data)
 
 
-def stream(request: Request, channel: Channel, cursor: str | None) -> Response:
+def build_stream_response(request: Request, channel: Channel, cursor: str | None) -> Response:
     """An answer that goes on; to somebody who asks for the head alone, nothing but that."""
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
-    return StreamingResponse(_written(channel.events(cursor)), media_type="text/event-stream")
+    return StreamingResponse(_encode_events(channel.stream_events(cursor)), media_type="text/event-stream")

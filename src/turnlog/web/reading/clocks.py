@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from turnlog.session.clock import moment
-from turnlog.web.amounts import local, stamp
+from turnlog.session.clock import parse_timestamp
+from turnlog.web.amounts import format_datetime_attribute, format_local_time
 
 
-def clock(text: str | None) -> Markup:
+def render_time(text: str | None) -> Markup:
     """A time, in the time zone of this machine; nothing where there is none."""
-    found = moment(text)
+    found = parse_timestamp(text)
     if found is None:
         return Markup("")
     seconds = found.timestamp()
-    return Markup('<time datetime="{}">{}</time>').format(stamp(seconds), local(seconds))
+    return Markup('<time datetime="{}">{}</time>').format(
+        format_datetime_attribute(seconds), format_local_time(seconds)
+    )
 
 
-def between(started: str | None, ended: str | None) -> float | None:
+def count_seconds_between(started: str | None, ended: str | None) -> float | None:
     """Seconds from one time to another; None where one is not known."""
-    begin, end = moment(started), moment(ended)
+    begin, end = parse_timestamp(started), parse_timestamp(ended)
     return (end - begin).total_seconds() if begin and end else None

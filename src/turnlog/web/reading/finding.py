@@ -15,24 +15,24 @@ from typing import IO, NamedTuple
 
 from msgspec import Struct
 
-from turnlog.entries.agents import agent_files
+from turnlog.entries.agents import list_agent_files
 from turnlog.errors import UsageError
-from turnlog.session.texts.lines import lines
-from turnlog.session.texts.texts import Text, texts
-from turnlog.store.search.needle import substring
-from turnlog.store.search.snippet import around
-from turnlog.web.place import Place
-from turnlog.web.reading.transcript import Transcript
+from turnlog.session.texts.lines import read_text_lines
+from turnlog.session.texts.texts import SearchText, list_search_texts
+from turnlog.store.search.needle import build_text_needle
+from turnlog.store.search.snippet import build_snippet_around
+from turnlog.web.place import Machine
+from turnlog.web.reading.transcript import TranscriptView
 
-LONGEST = 400
-MOST = 300
+MAX_QUERY_CHARS = 400
+MAX_HITS = 300
 """So many hits are given at once."""
-_BLOCK = 4 << 20
-_WIDTH = 120
-_START = re.compile(r"([0-9]{1,6}):([0-9]{1,15})", re.ASCII)
+_BLOCK_BYTES = 4 << 20
+_SNIPPET_CHARS = 120
+_START_PATTERN = re.compile(r"([0-9]{1,6}):([0-9]{1,15})", re.ASCII)
 
 
-class Hit(Struct):
+class TextHit(Struct):
     """An item, or a part of one, with the text."""
 
     key: str
@@ -48,99 +48,99 @@ class Hit(Struct):
     """Where in the text what was looked for stands."""
 
 
-class Found(Struct):
+class TextHits(Struct):
     """What was found, in the order of the file."""
 
-    hits: list[Hit]
+    hits: list[TextHit]
     next: str | None
     """Where to go on; None when all was looked through."""
 
 
 class _Sighting(NamedTuple):
     offset: int
-    text: Text
+    text: SearchText
     span: tuple[int, int]
 
 
-class _File(NamedTuple):
+class _SearchedFile(NamedTuple):
     path: Path
-    transcripts: Callable[[], Iterator[Transcript]]
+    transcripts: Callable[[], Iterator[TranscriptView]]
     """Those whose lines it holds, made when one of them is needed: most files hold nothing of what is looked for."""
 
 
-def find(place: Place, found: Transcript, query: str, start: str = "", most: int = MOST) -> Found:
+def find_text(place: Machine, found: TranscriptView, query: str, start: str = "", most: int = MAX_HITS) -> TextHits:
     """Look for a text in a session and in its sub-agents; in one of these alone if the transcript is that."""
-    if not query or len(query) > LONGEST:
-        raise UsageError(f"q: a text of 1 to {LONGEST} characters")
-    reached, offset = _started(start)
-    hits: list[Hit] = []
-    for number, file in enumerate(_files(place, found)):
+    if not query or len(query) > MAX_QUERY_CHARS:
+        raise UsageError(f"q: a text of 1 to {MAX_QUERY_CHARS} characters")
+    reached, offset = _parse_start(start)
+    hits: list[TextHit] = []
+    for number, file in enumerate(_list_files(place, found)):
         if number < reached:
             continue
-        for sighting in _sightings(file.path, query, offset if number == reached else 0):
+        for sighting in _find_sightings(file.path, query, offset if number == reached else 0):
             if len(hits) >= most:
-                return Found(hits, f"{number}:{sighting.offset}")
-            if hit := _hit(file.transcripts(), sighting, is_here=number == 0):
+                return TextHits(hits, f"{number}:{sighting.offset}")
+            if hit := _to_hit(file.transcripts(), sighting, is_here=number == 0):
                 hits.append(hit)
-    return Found(hits, None)
+    return TextHits(hits, None)
 
 
-def _started(start: str) -> tuple[int, int]:
+def _parse_start(start: str) -> tuple[int, int]:
     if not start:
         return 0, 0
-    form = _START.fullmatch(start)
+    form = _START_PATTERN.fullmatch(start)
     if form is None:
         raise UsageError("start: what `next` of an earlier answer said")
     return int(form[1]), int(form[2])
 
 
-def _files(place: Place, found: Transcript) -> Iterator[_File]:
+def _list_files(place: Machine, found: TranscriptView) -> Iterator[_SearchedFile]:
     """The files to look through, that of the transcript first."""
     path = found.known.path
 
-    def of_agent(name: str) -> Transcript:
-        return Transcript(found.known, place.timelines.of(path, name), None, name, found.main)
+    def of_agent(name: str) -> TranscriptView:
+        return TranscriptView(found.known, place.timelines.get_timeline(path, name), None, name, found.main)
 
-    def own() -> Iterator[Transcript]:
+    def own() -> Iterator[TranscriptView]:
         yield found
         apart = {file.agent_id for file in files}
         for helper in found.head.agents if found.agent is None else ():
             if helper.agent_id not in apart:  # its lines stand in the session's file
                 yield of_agent(helper.agent_id)
 
-    files = agent_files(path) if found.agent is None else []
-    yield _File(found.kept.path, own)
+    files = list_agent_files(path) if found.agent is None else []
+    yield _SearchedFile(found.kept.path, own)
     for file in files:
-        yield _File(file.path, partial(_only, of_agent, file.agent_id))
+        yield _SearchedFile(file.path, partial(_open_agent, of_agent, file.agent_id))
 
 
-def _only(of_agent: Callable[[str], Transcript], name: str) -> Iterator[Transcript]:
+def _open_agent(of_agent: Callable[[str], TranscriptView], name: str) -> Iterator[TranscriptView]:
     yield of_agent(name)
 
 
-def _sightings(path: Path, query: str, start: int) -> Iterator[_Sighting]:
+def _find_sightings(path: Path, query: str, start: int) -> Iterator[_Sighting]:
     pattern = re.compile(re.escape(query), re.IGNORECASE)
-    clues = tuple(clue.lower() for clue in substring(query).clues)
-    others = tuple(clue.lower() for clue in substring(query.swapcase()).clues)
+    clues = tuple(clue.lower() for clue in build_text_needle(query).clues)
+    others = tuple(clue.lower() for clue in build_text_needle(query.swapcase()).clues)
     with path.open("rb") as file:
-        for data, offset in _blocks(file, start):
-            for begin, end in _candidates({*clues, *others}, data):
-                for placed in filter(None, lines([data[begin:end]], offset + begin)):
-                    for text in texts(placed):
+        for data, offset in _read_blocks(file, start):
+            for begin, end in _find_candidate_lines({*clues, *others}, data):
+                for placed in filter(None, read_text_lines([data[begin:end]], offset + begin)):
+                    for text in list_search_texts(placed):
                         if match := pattern.search(text.words):
                             yield _Sighting(placed.offset, text, match.span())
 
 
-def _blocks(file: IO[bytes], offset: int) -> Iterator[tuple[bytes, int]]:
+def _read_blocks(file: IO[bytes], offset: int) -> Iterator[tuple[bytes, int]]:
     """Whole lines, many at once, and where they begin."""
     file.seek(min(offset, file.seek(0, SEEK_END)))
-    while data := file.read(_BLOCK):
+    while data := file.read(_BLOCK_BYTES):
         data += file.readline() if not data.endswith(b"\n") else b""
         yield data, offset
         offset += len(data)
 
 
-def _candidates(clues: Collection[bytes], data: bytes) -> Iterator[tuple[int, int]]:
+def _find_candidate_lines(clues: Collection[bytes], data: bytes) -> Iterator[tuple[int, int]]:
     """Where the lines are that hold one of the clues, in whatever case."""
     folded = data.lower()
     at = 0
@@ -156,13 +156,13 @@ def _candidates(clues: Collection[bytes], data: bytes) -> Iterator[tuple[int, in
         yield begin, at
 
 
-def _hit(parts: Iterator[Transcript], sighting: _Sighting, *, is_here: bool) -> Hit | None:
+def _to_hit(parts: Iterator[TranscriptView], sighting: _Sighting, *, is_here: bool) -> TextHit | None:
     """A sighting as a hit in the first of some transcripts of one file that has the line."""
     for number, part in enumerate(parts):
-        if where := part.whereabouts(sighting.offset):
-            shown = around(sighting.text.words, sighting.span, _WIDTH)
+        if where := part.locate_line(sighting.offset):
+            shown = build_snippet_around(sighting.text.words, sighting.span, _SNIPPET_CHARS)
             is_on_branch = is_here and not number and where.leaf == part.leaf
-            return Hit(
+            return TextHit(
                 where.item.key,
                 sighting.text.kind,
                 where.position if is_on_branch else None,

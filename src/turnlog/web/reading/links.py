@@ -10,7 +10,7 @@ from turnlog.web.reading.pictures import looks_like_image
 from turnlog.web.reading.transcript import agent_address, item_address
 
 
-class Links:
+class PageLinks:
     """The links of one transcript, which is a session's own or that of a sub-agent."""
 
     def __init__(

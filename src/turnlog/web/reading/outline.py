@@ -8,20 +8,20 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from turnlog.session.clock import seconds
+from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.timeline.timeline import Chapter
-from turnlog.web.reading.transcript import Transcript, agent_address
+from turnlog.web.reading.transcript import TranscriptView, agent_address
 
-_SUMMARY = re.compile(r"<summary>([^<]+)")
-MOST = 200
+_SUMMARY_PATTERN = re.compile(r"<summary>([^<]+)")
+MAX_TURNS = 200
 """So many turns are told at once."""
-ROWS = 360
-_PAUSE = 1800
-_TITLE = 120
+STRIP_ROWS = 360
+_PAUSE_SECONDS = 1800
+_MAX_TITLE_CHARS = 120
 """So many characters of a prompt are enough for a row."""
 
 
-class Turn(Struct):
+class TurnOutline(Struct):
     """A turn of the branch."""
 
     number: int
@@ -42,7 +42,7 @@ class Turn(Struct):
     is_unpriced: bool
 
 
-class Branch(Struct):
+class BranchOutline(Struct):
     """One of the branches."""
 
     leaf: str
@@ -50,7 +50,7 @@ class Branch(Struct):
     is_current: bool
 
 
-class Compacted(Struct):
+class CompactionOutline(Struct):
     """A compaction; its position is None where it is on another branch."""
 
     key: str
@@ -60,7 +60,7 @@ class Compacted(Struct):
     after: int | None
 
 
-class Agent(Struct):
+class AgentOutline(Struct):
     """A sub-agent; `turn` is the one that started it, `call_id` the call, if one is known."""
 
     agent_id: str
@@ -81,7 +81,7 @@ class Agent(Struct):
     """Its own file is missing: only what the session's file repeats of it is known."""
 
 
-class File(Struct):
+class OutlineFile(Struct):
     """A file, and in how many turns it was read and changed."""
 
     path: str
@@ -89,7 +89,7 @@ class File(Struct):
     writes: int
 
 
-class Strip(Struct):
+class MinimapStrip(Struct):
     """The branch on a strip of equal rows, for a map of it."""
 
     tokens: list[int]
@@ -99,16 +99,16 @@ class Strip(Struct):
     """The rows at which half an hour or more had passed since the turn before."""
 
 
-class Turns(Struct):
+class TurnList(Struct):
     """Some of the turns that fit a filter."""
 
     total: int
     """How many fit."""
     first: int
-    turns: list[Turn]
+    turns: list[TurnOutline]
 
 
-class Outline(Struct):
+class SessionOutline(Struct):
     """A session, or a sub-agent, as an outline."""
 
     session_id: str
@@ -121,11 +121,11 @@ class Outline(Struct):
     """Of the turns of this branch, in order."""
     positions: list[int]
     """Of their first items."""
-    strip: Strip
-    branches: list[Branch]
-    compactions: list[Compacted]
-    agents: list[Agent]
-    files: list[File]
+    strip: MinimapStrip
+    branches: list[BranchOutline]
+    compactions: list[CompactionOutline]
+    agents: list[AgentOutline]
+    files: list[OutlineFile]
     models: list[str]
     folders: list[str]
     versions: list[str]
@@ -140,31 +140,31 @@ class Outline(Struct):
     """Of models without a known price; they are not in the cost."""
 
 
-def title(chapter: Chapter) -> str:
+def read_turn_title(chapter: Chapter) -> str:
     """How a turn begins; of what background tasks report, what they say and not how it is wrapped."""
     if chapter.kind != "notification" or "<" not in chapter.title:
         return chapter.title
-    told = _SUMMARY.search(chapter.title)
+    told = _SUMMARY_PATTERN.search(chapter.title)
     return told[1].strip() if told else "A background task reported"
 
 
-def outline(found: Transcript) -> Outline:
+def build_outline(found: TranscriptView) -> SessionOutline:
     """The outline of a transcript."""
     head = found.head
     told = found.turns
-    return Outline(
+    return SessionOutline(
         found.known.uuid,
         found.agent,
         head.title,
-        found.kept.branch(found.leaf).leaf,
+        found.kept.get_branch(found.leaf).leaf,
         found.count,
         [chapter.turn for _, chapter in told],
         [position for position, _ in told],
-        strip(told, found.count),
-        list(_branches(found)),
-        list(_compactions(found)),
-        list(agents(found)),
-        [File(file.path, len(file.reads), len(file.writes)) for file in head.files],
+        build_minimap_strip(told, found.count),
+        list(_list_branches(found)),
+        list(_list_compactions(found)),
+        list(list_agents(found)),
+        [OutlineFile(file.path, len(file.reads), len(file.writes)) for file in head.files],
         head.models,
         head.folders,
         head.versions,
@@ -179,13 +179,15 @@ def outline(found: Transcript) -> Outline:
     )
 
 
-def turns(found: Transcript, wish: Wish, first: int = 0, count: int = MOST) -> Turns:
+def list_turns(found: TranscriptView, wish: TurnFilter, first: int = 0, count: int = MAX_TURNS) -> TurnList:
     """The turns of a branch that fit a wish, or some of them."""
-    fitting = [pair for pair in found.turns if wish.fits(pair[1])]
-    return Turns(len(fitting), first, [_turn(*pair) for pair in fitting[first : first + min(count, MOST)]])
+    fitting = [pair for pair in found.turns if wish.is_match(pair[1])]
+    return TurnList(
+        len(fitting), first, [_to_turn_outline(*pair) for pair in fitting[first : first + min(count, MAX_TURNS)]]
+    )
 
 
-class Wish(NamedTuple):
+class TurnFilter(NamedTuple):
     """Which turns are wanted."""
 
     words: tuple[str, ...] = ()
@@ -194,30 +196,30 @@ class Wish(NamedTuple):
     touched: frozenset[int] | None = None
     """The numbers of the turns that touched a file."""
 
-    def fits(self, chapter: Chapter) -> bool:
+    def is_match(self, chapter: Chapter) -> bool:
         """Whether a turn is one of them."""
         if self.failed and not chapter.errors and chapter.outcome != "error":
             return False
         if self.touched is not None and chapter.turn not in self.touched:
             return False
-        said = title(chapter).lower() if self.words else ""
+        said = read_turn_title(chapter).lower() if self.words else ""
         return all(word in said for word in self.words)
 
 
-def wished(found: Transcript, words: str = "", file: str = "", *, failed: bool = False) -> Wish:
+def build_turn_filter(found: TranscriptView, words: str = "", file: str = "", *, failed: bool = False) -> TurnFilter:
     """A wish as somebody has put it."""
     use = next((use for use in found.head.files if use.path == file), None)
     touched = frozenset([*use.reads, *use.writes]) if use else frozenset[int]() if file else None
-    return Wish(tuple(words.lower().split()), failed, touched)
+    return TurnFilter(tuple(words.lower().split()), failed, touched)
 
 
-def _turn(position: int, chapter: Chapter) -> Turn:
-    return Turn(
+def _to_turn_outline(position: int, chapter: Chapter) -> TurnOutline:
+    return TurnOutline(
         chapter.turn,
         position,
         chapter.count,
         chapter.kind,
-        title(chapter)[:_TITLE],
+        read_turn_title(chapter)[:_MAX_TITLE_CHARS],
         chapter.started,
         chapter.ended,
         chapter.duration_ms,
@@ -231,9 +233,9 @@ def _turn(position: int, chapter: Chapter) -> Turn:
     )
 
 
-def strip(told: Sequence[tuple[int, Chapter]], items: int, rows: int = ROWS) -> Strip:
+def build_minimap_strip(told: Sequence[tuple[int, Chapter]], items: int, rows: int = STRIP_ROWS) -> MinimapStrip:
     """Turns on a strip, by the places of their items."""
-    made = Strip([0] * rows, [0] * rows, [])
+    made = MinimapStrip([0] * rows, [0] * rows, [])
     before = 0
     for position, chapter in told:
         first = min(position * rows // max(items, 1), rows - 1)
@@ -241,24 +243,24 @@ def strip(told: Sequence[tuple[int, Chapter]], items: int, rows: int = ROWS) -> 
         for row in range(first, last + 1):
             made.tokens[row] += chapter.output // (last - first + 1)
         made.errors[first] += chapter.errors
-        began = seconds(chapter.started)
-        if before and began - before >= _PAUSE and made.pauses[-1:] != [first]:
+        began = to_epoch_seconds(chapter.started)
+        if before and began - before >= _PAUSE_SECONDS and made.pauses[-1:] != [first]:
             made.pauses.append(first)
-        before = seconds(chapter.ended or chapter.started) or before
+        before = to_epoch_seconds(chapter.ended or chapter.started) or before
     return made
 
 
-def _branches(found: Transcript) -> Iterator[Branch]:
+def _list_branches(found: TranscriptView) -> Iterator[BranchOutline]:
     is_turn = [chapter.turn > 0 for chapter in found.head.chapters]
     for line in found.head.branches:
-        yield Branch(line.leaf, sum(is_turn[place] for place in line.chapters), line.is_current)
+        yield BranchOutline(line.leaf, sum(is_turn[place] for place in line.chapters), line.is_current)
 
 
-def agents(found: Transcript) -> Iterator[Agent]:
+def list_agents(found: TranscriptView) -> Iterator[AgentOutline]:
     """The sub-agents of a session, or those that a sub-agent started."""
     for item in found.main.agents:
         if found.agent is None or item.parent_agent_id == found.agent:
-            yield Agent(
+            yield AgentOutline(
                 item.agent_id,
                 agent_address(found.known.ref, item.agent_id),
                 item.type,
@@ -277,6 +279,6 @@ def agents(found: Transcript) -> Iterator[Agent]:
             )
 
 
-def _compactions(found: Transcript) -> Iterator[Compacted]:
+def _list_compactions(found: TranscriptView) -> Iterator[CompactionOutline]:
     for item in found.head.compactions:
-        yield Compacted(item.key, found.compactions.get(item.key), item.trigger, item.before, item.after)
+        yield CompactionOutline(item.key, found.compactions.get(item.key), item.trigger, item.before, item.after)

@@ -17,17 +17,23 @@ from starlette.responses import Response
 from turnlog.entries.entry import Entry
 from turnlog.errors import NotFound
 from turnlog.render.card import Picture
-from turnlog.render.pictures import picture as held_picture
+from turnlog.render.pictures import find_picture as held_picture
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.timeline import Item
-from turnlog.web.reading.transcript import Transcript, transcript
+from turnlog.session.timeline.timeline import TimelineItem
+from turnlog.web.reading.transcript import TranscriptView, open_transcript_view
 
-_PDF = b"%PDF-"
-_UNSAFE = re.compile(r"[^A-Za-z0-9._ -]+")
-_ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp", "application/pdf": "pdf"}
+_PDF_MAGIC = b"%PDF-"
+_UNSAFE_CHARS = re.compile(r"[^A-Za-z0-9._ -]+")
+_FILE_ENDINGS = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+    "application/pdf": "pdf",
+}
 
 
-class File(NamedTuple):
+class PictureFile(NamedTuple):
     """The bytes of a picture or document, and what they are."""
 
     data: bytes
@@ -41,7 +47,7 @@ class File(NamedTuple):
         return self.media_type.startswith("image/")
 
 
-def media_type(data: bytes) -> str:
+def detect_media_type(data: bytes) -> str:
     """What some bytes are, by how they begin."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
@@ -51,46 +57,46 @@ def media_type(data: bytes) -> str:
         return "image/gif"
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
-    return "application/pdf" if data.startswith(_PDF) else "application/octet-stream"
+    return "application/pdf" if data.startswith(_PDF_MAGIC) else "application/octet-stream"
 
 
 def looks_like_image(picture: Picture) -> bool:
     """Whether a picture of a transcript can be shown, judged by its first bytes."""
-    head = _decoded(picture.data[:64])
-    return picture.kind == "image" and head is not None and media_type(head).startswith("image/")
+    head = _decode_base64(picture.data[:64])
+    return picture.kind == "image" and head is not None and detect_media_type(head).startswith("image/")
 
 
-def file_of(picture: Picture) -> File | None:
+def to_picture_file(picture: Picture) -> PictureFile | None:
     """A picture or document as a file; None where its data is no base64, nor text."""
-    data = _decoded(picture.data)
+    data = _decode_base64(picture.data)
     if data is None and picture.kind == "document" and picture.media_type.startswith("text/"):
         data = picture.data.encode("utf-8", "replace")
     if not data:
         return None
-    kind = media_type(data)
-    return File(data, kind, safe_name(picture, kind))
+    kind = detect_media_type(data)
+    return PictureFile(data, kind, build_safe_name(picture, kind))
 
 
-def safe_name(picture: Picture, kind: str) -> str:
+def build_safe_name(picture: Picture, kind: str) -> str:
     """A file name that means nothing to any system but a name, with the ending that its bytes deserve."""
     last = re.split(r"[/\\]", picture.name)[-1]
-    stem = _UNSAFE.sub("_", last).strip(". _-").rpartition(".")[0] or _UNSAFE.sub("_", last).strip(". _-")
-    ending = _ENDINGS.get(kind) or ("txt" if picture.media_type.startswith("text/") else "bin")
+    stem = _UNSAFE_CHARS.sub("_", last).strip(". _-").rpartition(".")[0] or _UNSAFE_CHARS.sub("_", last).strip(". _-")
+    ending = _FILE_ENDINGS.get(kind) or ("txt" if picture.media_type.startswith("text/") else "bin")
     return f"{stem[:80] or picture.kind or 'file'}.{ending}"
 
 
-def _decoded(data: str) -> bytes | None:
+def _decode_base64(data: str) -> bytes | None:
     try:
         return base64.b64decode("".join(data.split()), validate=True)
     except (binascii.Error, ValueError):
         return None
 
 
-def picture(request: Request) -> Response:
+def send_picture(request: Request) -> Response:
     """GET /s/{ref}/picture/{offset}/{place}."""
-    found = transcript(request)
-    shown = _held(found, request.path_params["offset"], request.path_params["place"])
-    file = file_of(shown) if shown is not None else None
+    found = open_transcript_view(request)
+    shown = _find_picture(found, request.path_params["offset"], request.path_params["place"])
+    file = to_picture_file(shown) if shown is not None else None
     if file is None:
         raise NotFound("there is no picture at this place")
     disposition = "inline" if file.is_image else "attachment"
@@ -99,8 +105,8 @@ def picture(request: Request) -> Response:
     return Response(file.data, media_type=kind, headers=headers)
 
 
-def _held(found: Transcript, offset: int, place: int) -> Picture | None:
-    item = Item("", "meta", None, [found.place(offset)])
-    excerpt: Excerpt = found.kept.excerpt([item])
-    entry = excerpt.at(offset)
-    return held_picture(excerpt.session.body(entry), offset, place) if isinstance(entry, Entry) else None
+def _find_picture(found: TranscriptView, offset: int, place: int) -> Picture | None:
+    item = TimelineItem("", "meta", None, [found.find_line(offset)])
+    excerpt: Excerpt = found.kept.read_excerpt([item])
+    entry = excerpt.find_item_at(offset)
+    return held_picture(excerpt.session.read_body(entry), offset, place) if isinstance(entry, Entry) else None

@@ -11,31 +11,33 @@ from weakref import WeakKeyDictionary
 from starlette.requests import Request
 
 from turnlog.errors import NotFound
-from turnlog.session.timeline.timeline import Chapter, Head, Helper, Item, Place
-from turnlog.store.timelines.kept import Kept
-from turnlog.web.answers import place_of
-from turnlog.web.place import Known
-from turnlog.web.reading.unarchived import laid_out
+from turnlog.session.timeline.timeline import Chapter, LinePlace, TimelineAgent, TimelineHead, TimelineItem
+from turnlog.store.timelines.kept import KeptTimeline
+from turnlog.web.answers import get_machine
+from turnlog.web.place import IndexedSession
+from turnlog.web.reading.unarchived import restore_archived_copy
 
-_LONGEST = 300
-_AT_ONCE = 1_280
-_COMPACTIONS: WeakKeyDictionary[Kept, dict[str | None, dict[str, int]]] = WeakKeyDictionary()
+_MAX_AGENT_ID_CHARS = 300
+_ITEMS_PER_READ = 1_280
+_COMPACTION_POSITIONS: WeakKeyDictionary[KeptTimeline, dict[str | None, dict[str, int]]] = WeakKeyDictionary()
 """Where compactions are: found by going through all items, so remembered as long as the timeline is."""
 
 
-class Whereabouts(NamedTuple):
+class ItemLocation(NamedTuple):
     """Where something is shown."""
 
-    item: Item
+    item: TimelineItem
     position: int
     leaf: str | None
     """The branch; None: the current one."""
 
 
-class Transcript:
+class TranscriptView:
     """One line of items: a branch of a session, or of a sub-agent."""
 
-    def __init__(self, known: Known, kept: Kept, leaf: str | None, agent: str | None, main: Head) -> None:
+    def __init__(
+        self, known: IndexedSession, kept: KeptTimeline, leaf: str | None, agent: str | None, main: TimelineHead
+    ) -> None:
         self.known = known
         self.kept = kept
         self.leaf = leaf
@@ -45,23 +47,23 @@ class Transcript:
         """Of the session; the same as `head` unless this is a sub-agent."""
 
     @property
-    def head(self) -> Head:
+    def head(self) -> TimelineHead:
         """Everything but the items."""
         return self.kept.head
 
     @cached_property
     def count(self) -> int:
         """How many items there are."""
-        return self.kept.count(self.leaf)
+        return self.kept.count_items(self.leaf)
 
-    def items(self, first: int, count: int) -> list[Item]:
+    def read_items(self, first: int, count: int) -> list[TimelineItem]:
         """Some of the items."""
-        return self.kept.items(self.leaf, first, count) if count > 0 else []
+        return self.kept.read_items(self.leaf, first, count) if count > 0 else []
 
     @cached_property
     def chapters(self) -> list[tuple[int, Chapter]]:
         """The chapters of the branch, each with the position of its first item."""
-        own = [self.head.chapters[place] for place in self.kept.branch(self.leaf).chapters]
+        own = [self.head.chapters[place] for place in self.kept.get_branch(self.leaf).chapters]
         return list(zip(accumulate((chapter.count for chapter in own), initial=0), own, strict=False))
 
     @cached_property
@@ -72,15 +74,19 @@ class Transcript:
     @property
     def compactions(self) -> dict[str, int]:
         """The positions of the compactions by their keys."""
-        known = _COMPACTIONS.setdefault(self.kept, {})
+        known = _COMPACTION_POSITIONS.setdefault(self.kept, {})
         if self.leaf not in known:
-            wanted = range(0, self.count, _AT_ONCE) if self.head.compactions else range(0)
-            found = ((first + at, item) for first in wanted for at, item in enumerate(self.items(first, _AT_ONCE)))
+            wanted = range(0, self.count, _ITEMS_PER_READ) if self.head.compactions else range(0)
+            found = (
+                (first + at, item)
+                for first in wanted
+                for at, item in enumerate(self.read_items(first, _ITEMS_PER_READ))
+            )
             known[self.leaf] = {item.key: position for position, item in found if item.kind == "compaction"}
         return known[self.leaf]
 
     @property
-    def helper(self) -> Helper | None:
+    def helper(self) -> TimelineAgent | None:
         """The sub-agent that this is the transcript of."""
         return next((found for found in self.main.agents if found.agent_id == self.agent), None)
 
@@ -96,12 +102,12 @@ class Transcript:
         """Of what scripts ask for."""
         return f"/api/s/{self.known.ref}"
 
-    def asking(self, **values: object) -> str:
+    def build_query(self, **values: object) -> str:
         """The part of an address behind the question mark, with the branch."""
         told = {name: value for name, value in {**values, "branch": self.leaf}.items() if value is not None}
         return f"?{urlencode(told)}" if told else ""
 
-    def inside(self, **values: object) -> str:
+    def build_agent_query(self, **values: object) -> str:
         """Likewise for addresses that name the sub-agent as a value."""
         told = {name: value for name, value in {**values, "agent": self.agent}.items() if value is not None}
         return f"?{urlencode(told)}" if told else ""
@@ -112,24 +118,24 @@ class Transcript:
 
     def turn_link(self, number: int) -> str:
         """Of a turn."""
-        return f"{self.address}{self.asking(turn=number)}#t-{number}"
+        return f"{self.address}{self.build_query(turn=number)}#t-{number}"
 
-    def whereabouts(self, offset: int) -> Whereabouts | None:
+    def locate_line(self, offset: int) -> ItemLocation | None:
         """Where the line is shown that begins at an offset of the file: on this branch, else on another one."""
         for leaf in (self.leaf, *(line.leaf for line in self.head.branches)):
-            position = self.kept.position_at(leaf, offset)
+            position = self.kept.find_position_at(leaf, offset)
             if position is not None:
-                item = self.kept.items(leaf, position, 1)[0]
+                item = self.kept.read_items(leaf, position, 1)[0]
                 is_there = any(place[0] == offset for place in (*item.lines, *item.results))
-                return Whereabouts(item, position, leaf) if is_there else None
+                return ItemLocation(item, position, leaf) if is_there else None
         return None
 
-    def place(self, offset: int) -> Place:
+    def find_line(self, offset: int) -> LinePlace:
         """The line of the file that begins at an offset; raises NotFound where none does."""
-        where = self.whereabouts(offset)
+        where = self.locate_line(offset)
         for place in (*where.item.lines, *where.item.results) if where else ():
             if place[0] == offset:
-                return Place(*place)
+                return LinePlace(*place)
         raise NotFound(f"no entry begins at {offset}")
 
 
@@ -144,19 +150,19 @@ def item_address(page: str, key: str, leaf: str | None = None) -> str:
     return f"{page}?{urlencode(told, errors='replace')}#i-{quote(key, safe='@', errors='replace')}"
 
 
-def transcript(request: Request, *, soon: bool = False) -> Transcript:
+def open_transcript_view(request: Request, *, soon: bool = False) -> TranscriptView:
     """What a request is about; `soon`: of a large session that was never read, its beginning. Raises NotFound."""
-    place = place_of(request)
-    known = place.session(request.path_params["ref"])
+    place = get_machine(request)
+    known = place.find_session(request.path_params["ref"])
     agent = request.path_params.get("agent") or request.query_params.get("agent") or None
     leaf = request.query_params.get("branch") or None
     if known.is_gone:
-        known = known._replace(path=laid_out(place, known))
-    if agent is not None and len(agent) > _LONGEST:
+        known = known._replace(path=restore_archived_copy(place, known))
+    if agent is not None and len(agent) > _MAX_AGENT_ID_CHARS:
         raise NotFound("there is no such sub-agent")
     is_hasty = soon and agent is None and leaf is None
-    main = place.timelines.soon(known.path) if is_hasty else place.timelines.of(known.path)
-    kept = place.timelines.of(known.path, agent) if agent else main
+    main = place.timelines.get_timeline_soon(known.path) if is_hasty else place.timelines.get_timeline(known.path)
+    kept = place.timelines.get_timeline(known.path, agent) if agent else main
     if leaf is not None:
-        kept.branch(leaf)
-    return Transcript(known, kept, leaf, agent, main.head)
+        kept.get_branch(leaf)
+    return TranscriptView(known, kept, leaf, agent, main.head)

@@ -9,35 +9,35 @@ from typing import Any, NamedTuple
 import msgspec
 from markupsafe import Markup
 
-from turnlog.render.html import Html
-from turnlog.render.shortening import shortened
+from turnlog.render.html import HtmlWriter
+from turnlog.render.shortening import shorten_views
 from turnlog.render.view import AnyView
-from turnlog.render.viewing import views
+from turnlog.render.viewing import build_item_views
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.timeline import Chapter, Fork, Item
+from turnlog.session.timeline.timeline import Chapter, Fork, TimelineItem
 from turnlog.web import amounts
-from turnlog.web.answers import templates
-from turnlog.web.reading.clocks import between, clock
-from turnlog.web.reading.links import Links, key_prefix
-from turnlog.web.reading.outline import title
-from turnlog.web.reading.transcript import Transcript
+from turnlog.web.answers import load_templates
+from turnlog.web.reading.clocks import count_seconds_between, render_time
+from turnlog.web.reading.links import PageLinks, key_prefix
+from turnlog.web.reading.outline import read_turn_title
+from turnlog.web.reading.transcript import TranscriptView
 
-SIZE = 40
+ITEMS_PER_WINDOW = 40
 """Items in a window: about a hundred messages, since an answer is one item with the results of its calls."""
-WORDS: dict[str, Any] = {
-    "clock": clock,
-    "between": between,
-    "counted": amounts.count,
-    "lasted": amounts.lasted,
-    "money": amounts.money,
-    "short": amounts.short,
+TEMPLATE_FUNCTIONS: dict[str, Any] = {
+    "clock": render_time,
+    "between": count_seconds_between,
+    "counted": amounts.format_count,
+    "lasted": amounts.format_seconds,
+    "money": amounts.format_usd,
+    "short": amounts.format_short_number,
     "folder_name": amounts.folder_name,
     "model_name": amounts.model_name,
 }
 """What the templates of a session say amounts and times with."""
 
 
-class Heading(NamedTuple):
+class TurnHeading(NamedTuple):
     """Where a turn begins."""
 
     chapter: Chapter
@@ -46,7 +46,7 @@ class Heading(NamedTuple):
     title: str
 
 
-class Way(NamedTuple):
+class ForkWay(NamedTuple):
     """One of the ways from a fork."""
 
     title: str
@@ -55,93 +55,97 @@ class Way(NamedTuple):
     is_here: bool
 
 
-class Crossing(NamedTuple):
+class ForkSwitch(NamedTuple):
     """A fork, just before the item with which this branch goes on from it."""
 
     number: int
     """Of the way that is taken here, from 1."""
-    ways: list[Way]
+    ways: list[ForkWay]
 
 
-class Piece(NamedTuple):
+class WindowPiece(NamedTuple):
     """An item as HTML and what stands before it."""
 
     html: Markup
-    heading: Heading | None
-    crossings: Sequence[Crossing]
+    heading: TurnHeading | None
+    crossings: Sequence[ForkSwitch]
 
 
-class Window(NamedTuple):
+class TranscriptWindow(NamedTuple):
     """Some items that follow each other."""
 
     n: int
     first: int
-    pieces: list[Piece]
+    pieces: list[WindowPiece]
 
 
-def count(found: Transcript) -> int:
+def count_windows(found: TranscriptView) -> int:
     """How many windows there are; one at least."""
-    return max(-(-found.count // SIZE), 1)
+    return max(-(-found.count // ITEMS_PER_WINDOW), 1)
 
 
-def window(found: Transcript, n: int, *, level: int = 2) -> Window:
+def build_window(found: TranscriptView, n: int, *, level: int = 2) -> TranscriptWindow:
     """The window of a number, with headings of a level."""
-    first = n * SIZE
-    items = found.items(first, SIZE)
+    first = n * ITEMS_PER_WINDOW
+    items = found.read_items(first, ITEMS_PER_WINDOW)
     if not items:
-        return Window(n, first, [])
-    excerpt = found.kept.excerpt(items)
-    headings = dict(_headings(found, first, len(items), level))
-    crossings = _crossings(found, first, items, excerpt)
-    links = Links(found.known.ref, found.agent, found.leaf, {helper.agent_id for helper in found.main.agents})
-    html = Html(links.picture, links, buttons=True)
+        return TranscriptWindow(n, first, [])
+    excerpt = found.kept.read_excerpt(items)
+    headings = dict(_find_headings(found, first, len(items), level))
+    crossings = _find_fork_switches(found, first, items, excerpt)
+    links = PageLinks(found.known.ref, found.agent, found.leaf, {helper.agent_id for helper in found.main.agents})
+    html = HtmlWriter(links.picture, links, buttons=True)
     pieces = [
-        Piece(markup, headings.get(place), crossings.get(place, ()))
-        for place, markup in enumerate(html.each(shortened(shown(found, items, excerpt), items)), start=first)
+        WindowPiece(markup, headings.get(place), crossings.get(place, ()))
+        for place, markup in enumerate(
+            html.write_each_view(shorten_views(build_page_views(found, items, excerpt), items)), start=first
+        )
     ]
-    return Window(n, first, pieces)
+    return TranscriptWindow(n, first, pieces)
 
 
-def shown(found: Transcript, items: list[Item], excerpt: Excerpt) -> list[AnyView]:
+def build_page_views(found: TranscriptView, items: list[TimelineItem], excerpt: Excerpt) -> list[AnyView]:
     """The views of some items; those of a sub-agent have keys that no other item of the page has."""
     prefix = key_prefix(found.agent)
-    made = views(excerpt, items, found.main)
+    made = build_item_views(excerpt, items, found.main)
     return [msgspec.structs.replace(view, key=prefix + view.key) for view in made] if prefix else made
 
 
-def _headings(found: Transcript, first: int, count: int, level: int) -> Iterator[tuple[int, Heading]]:
+def _find_headings(found: TranscriptView, first: int, count: int, level: int) -> Iterator[tuple[int, TurnHeading]]:
     start = bisect_left(found.chapters, first, key=lambda pair: pair[0])
     for position, chapter in found.chapters[start:]:
         if position >= first + count:
             return
         if chapter.turn:
-            yield position, Heading(chapter, found.turn_link(chapter.turn), level, title(chapter))
+            yield position, TurnHeading(chapter, found.turn_link(chapter.turn), level, read_turn_title(chapter))
 
 
-def _crossings(found: Transcript, first: int, items: list[Item], excerpt: Excerpt) -> dict[int, list[Crossing]]:
+def _find_fork_switches(
+    found: TranscriptView, first: int, items: list[TimelineItem], excerpt: Excerpt
+) -> dict[int, list[ForkSwitch]]:
     """The forks whose next item on this branch is in the window, by its position."""
     turns = {item.turn for item in items}
     near = [fork for fork in found.head.forks if any(way.turn in turns for way in fork.ways)]
     owners = {place[0]: at for at, item in enumerate(items, start=first) for place in item.lines} if near else {}
-    made: dict[int, list[Crossing]] = {}
+    made: dict[int, list[ForkSwitch]] = {}
     for fork in near:
         for place, way in enumerate(fork.ways):
             index = excerpt.session.file.by_uuid.get(way.key)
-            position = None if index is None else owners.get(excerpt.offset(excerpt.session.file.entries[index]))
+            position = None if index is None else owners.get(excerpt.find_offset(excerpt.session.file.entries[index]))
             if position is not None:
-                made.setdefault(position, []).append(Crossing(place + 1, _ways(found, fork, place)))
+                made.setdefault(position, []).append(ForkSwitch(place + 1, _build_fork_ways(found, fork, place)))
                 break
     return made
 
 
-def _ways(found: Transcript, fork: Fork, here: int) -> list[Way]:
+def _build_fork_ways(found: TranscriptView, fork: Fork, here: int) -> list[ForkWay]:
     return [
-        Way(way.title, way.time, found.permalink(way.key, way.leaf), place == here)
+        ForkWay(way.title, way.time, found.permalink(way.key, way.leaf), place == here)
         for place, way in enumerate(fork.ways)
     ]
 
 
-def fragment(found: Transcript, n: int, *, level: int = 2) -> str:
+def render_window(found: TranscriptView, n: int, *, level: int = 2) -> str:
     """A window alone."""
-    made = templates().get_template("session_window.html")
-    return made.render(window=window(found, n, level=level), found=found, **WORDS)
+    made = load_templates().get_template("session_window.html")
+    return made.render(window=build_window(found, n, level=level), found=found, **TEMPLATE_FUNCTIONS)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from turnlog.store.search.syntax import Filter, QueryError
-from turnlog.store.search.tokens import Lexer
+from turnlog.store.search.syntax import QueryError, QueryFilter
+from turnlog.store.search.tokens import QueryLexer
 
-CONTROLS = ("project", "session", "role", "kind", "tool", "model", "error", "after", "before")
-_SPECIAL = frozenset(' \t\n,"()')
+FILTER_CONTROLS = ("project", "session", "role", "kind", "tool", "model", "error", "after", "before")
+_SPECIAL_CHARS = frozenset(' \t\n,"()')
 
 
-class Placed(NamedTuple):
+class PlacedFilter(NamedTuple):
     """A filter at the top of a query, and where it stands."""
 
     name: str
@@ -25,51 +25,51 @@ class Placed(NamedTuple):
     end: int
 
 
-def filters(query: str) -> dict[str, str]:
+def read_filters(query: str) -> dict[str, str]:
     """The filters that controls can show, by name; several values stand side by side with commas."""
-    return {item.name: ",".join(item.values) for item in _placed(query) if item.name in CONTROLS}
+    return {item.name: ",".join(item.values) for item in _find_filters(query) if item.name in FILTER_CONTROLS}
 
 
-def composed(query: str, changes: Mapping[str, str]) -> str:
+def change_filters(query: str, changes: Mapping[str, str]) -> str:
     """A query with some filters changed; an empty value takes one away."""
     for name, value in changes.items():
-        query = _with(query, name, value.strip())
+        query = _replace_filter(query, name, value.strip())
     return query
 
 
-def changed(query: str, before: str, controls: Mapping[str, str]) -> str:
+def apply_changed_controls(query: str, before: str, controls: Mapping[str, str]) -> str:
     """A query, and controls that were shown beside another one: those that were changed since are written into it."""
-    shown = filters(before)
-    return composed(query, {name: value for name, value in controls.items() if value != shown.get(name, "")})
+    shown = read_filters(before)
+    return change_filters(query, {name: value for name, value in controls.items() if value != shown.get(name, "")})
 
 
-def quoted(value: str) -> str:
+def quote_filter_value(value: str) -> str:
     """A value as it can stand in a query."""
-    if not _SPECIAL & set(value):
+    if not _SPECIAL_CHARS & set(value):
         return value
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _with(query: str, name: str, value: str) -> str:
-    for item in reversed([item for item in _placed(query) if item.name == name]):
+def _replace_filter(query: str, name: str, value: str) -> str:
+    for item in reversed([item for item in _find_filters(query) if item.name == name]):
         query = query[: item.start] + query[item.end :]
     rest = " ".join(query.split()) if '"' not in query else query.strip()
     if not value:
         return rest
     if _has_or(rest):
         rest = f"({rest})"
-    return f"{rest} {name}:{quoted(value)}".strip()
+    return f"{rest} {name}:{quote_filter_value(value)}".strip()
 
 
-def _placed(query: str) -> Iterator[Placed]:
-    lexer = Lexer(query)
+def _find_filters(query: str) -> Iterator[PlacedFilter]:
+    lexer = QueryLexer(query)
     depth, before = 0, ""
     try:
-        for token in lexer.tokens():
+        for token in lexer.iter_tokens():
             depth += (token.kind == "(") - (token.kind == ")")
-            if isinstance(token.node, Filter) and depth == 0 and before not in ("-", "NOT"):
+            if isinstance(token.node, QueryFilter) and depth == 0 and before not in ("-", "NOT"):
                 values = tuple(value.text for value in token.node.values)
-                yield Placed(token.node.name, values, token.at, lexer.at)
+                yield PlacedFilter(token.node.name, values, token.at, lexer.at)
             before = token.kind
     except QueryError:
         return
@@ -79,7 +79,7 @@ def _has_or(query: str) -> bool:
     """Whether something at the top of a query may do for something else."""
     depth = 0
     try:
-        for token in Lexer(query).tokens():
+        for token in QueryLexer(query).iter_tokens():
             depth += (token.kind == "(") - (token.kind == ")")
             if token.kind == "OR" and depth == 0:
                 return True

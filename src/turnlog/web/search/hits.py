@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from markupsafe import Markup, escape
 
 from turnlog.web import amounts
-from turnlog.web.place import Place
+from turnlog.web.place import Machine
 from turnlog.web.reading.links import text_address
 
 
-class Hit(NamedTuple):
+class LinkedHit(NamedTuple):
     """A text that was found, with its address."""
 
     kind: str
@@ -26,7 +26,7 @@ class Hit(NamedTuple):
     after: list[tuple[str, str | None]]
 
 
-class Group(NamedTuple):
+class SessionHits(NamedTuple):
     """The hits of a session."""
 
     session: Mapping[str, Any]
@@ -34,12 +34,12 @@ class Group(NamedTuple):
     title: str
     project: str
     last: float | None
-    hits: list[Hit]
+    hits: list[LinkedHit]
 
 
-def groups(place: Place, sessions: Sequence[Mapping[str, Any]]) -> Iterator[Group]:
+def build_session_hits(place: Machine, sessions: Sequence[Mapping[str, Any]]) -> Iterator[SessionHits]:
     """The sessions of a document of `turnlog search --json`, with where their hits lead."""
-    refs = place.refs()
+    refs = place.load_refs()
     for session in sessions:
         row = place.store.db.execute(
             "SELECT session.id, uuid, name.text FROM session JOIN name ON name.id = project"
@@ -47,24 +47,24 @@ def groups(place: Place, sessions: Sequence[Mapping[str, Any]]) -> Iterator[Grou
             (session["session_id"], session["path"]),
         ).fetchone()
         number, uuid, folder = row if row else (0, session["session_id"], "")
-        ref = refs.of(number, uuid)
-        yield Group(
+        ref = refs.format_ref(number, uuid)
+        yield SessionHits(
             session,
             ref,
             " ".join((session["title"] or "")[:1000].split())[:240] or "(no title)",
             session["project"] or folder,
-            amounts.seconds_of(session["ended"]),
-            [_hit(hit, session, ref) for hit in session["hits"]],
+            amounts.parse_seconds(session["ended"]),
+            [_to_linked_hit(hit, session, ref) for hit in session["hits"]],
         )
 
 
-def _hit(hit: Mapping[str, Any], session: Mapping[str, Any], ref: str) -> Hit:
+def _to_linked_hit(hit: Mapping[str, Any], session: Mapping[str, Any], ref: str) -> LinkedHit:
     is_beside = hit["agent_id"] is None and hit["path"] != session["path"]
-    return Hit(
+    return LinkedHit(
         hit["kind"],
-        amounts.seconds_of(hit["time"]),
+        amounts.parse_seconds(hit["time"]),
         text_address(ref, None if is_beside else hit["offset"], hit["agent_id"]),
-        None if hit["text"] is None else marked(hit["text"], hit["ranges"]),
+        None if hit["text"] is None else mark_ranges(hit["text"], hit["ranges"]),
         hit["agent_id"] is not None,
         is_beside,
         [(item["kind"], item["text"]) for item in hit["before"]],
@@ -72,7 +72,7 @@ def _hit(hit: Mapping[str, Any], session: Mapping[str, Any], ref: str) -> Hit:
     )
 
 
-def marked(text: str, ranges: Sequence[Sequence[int]]) -> Markup:
+def mark_ranges(text: str, ranges: Sequence[Sequence[int]]) -> Markup:
     """A text with some of its ranges marked; everything in it is escaped."""
     parts, done = [], 0
     for start, end in ranges:

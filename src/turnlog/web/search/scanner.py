@@ -21,13 +21,13 @@ import msgspec
 from turnlog.errors import TurnlogError, UsageError
 from turnlog.store.search.syntax import QueryError
 
-PATIENCE = 30.0
+SCAN_TIMEOUT_SECONDS = 30.0
 """Seconds after which a scan is told to show what it has."""
-_GRACE = 5.0
-_LOOK = 0.2
+_GRACE_SECONDS = 5.0
+_POLL_SECONDS = 0.2
 
 
-class Job(msgspec.Struct):
+class ScanJob(msgspec.Struct):
     """What to look for, and where."""
 
     index: str
@@ -43,7 +43,7 @@ class Job(msgspec.Struct):
     is_complete: bool = True
 
 
-class Told(msgspec.Struct):
+class ScanReply(msgspec.Struct):
     """What came of it."""
 
     document: dict[str, Any] | None = None
@@ -53,13 +53,15 @@ class Told(msgspec.Struct):
     """Where in the query the mistake is."""
 
 
-async def scanned(job: Job, is_given_up: Callable[[], Awaitable[bool]], patience: float = PATIENCE) -> dict[str, Any]:
+async def run_scan(
+    job: ScanJob, is_given_up: Callable[[], Awaitable[bool]], patience: float = SCAN_TIMEOUT_SECONDS
+) -> dict[str, Any]:
     """Run a scan and give its document; raises QueryError and UsageError."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
         "-c",
-        "from turnlog.web.search.scanner import main; main()",
+        "from turnlog.web.search.scanner import run_scan_job; run_scan_job()",
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -69,23 +71,23 @@ async def scanned(job: Job, is_given_up: Callable[[], Awaitable[bool]], patience
     try:
         begun, is_told = asyncio.get_running_loop().time(), False
         while not work.done():
-            await asyncio.wait([work], timeout=_LOOK)
+            await asyncio.wait([work], timeout=_POLL_SECONDS)
             passed = asyncio.get_running_loop().time() - begun
             if work.done():
                 break
-            if passed > patience + _GRACE or await is_given_up():
+            if passed > patience + _GRACE_SECONDS or await is_given_up():
                 raise UsageError("this takes too long; look for something with more fixed letters, or in one project")
             if passed > patience and not is_told:
                 is_told = True
-                _signal(process.pid, signal.SIGINT)
+                _send_signal(process.pid, signal.SIGINT)
     finally:
         if process.returncode is None:
-            _signal(process.pid, None)
+            _send_signal(process.pid, None)
         out, _ = await work
-    return _document(out)
+    return _parse_reply(out)
 
 
-def _signal(pid: int, number: int | None) -> None:
+def _send_signal(pid: int, number: int | None) -> None:
     """Send a signal to a scan and its helpers; None ends them."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
@@ -94,9 +96,9 @@ def _signal(pid: int, number: int | None) -> None:
             os.killpg(pid, signal.SIGKILL if number is None else number)
 
 
-def _document(out: bytes) -> dict[str, Any]:
+def _parse_reply(out: bytes) -> dict[str, Any]:
     try:
-        told = Told(**json.loads(out))
+        told = ScanReply(**json.loads(out))
     except (ValueError, TypeError):
         raise TurnlogError("the search ended before its time; the server's terminal may say more") from None
     if told.error is not None:
@@ -106,38 +108,40 @@ def _document(out: bytes) -> dict[str, Any]:
     return told.document or {}
 
 
-def main() -> None:
+def run_scan_job() -> None:
     """Do the job that stands on standard input."""
-    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
+    job = msgspec.json.decode(sys.stdin.buffer.read(), type=ScanJob)
     try:
-        told = Told(document=_done(job))
+        told = ScanReply(document=_scan_files(job))
     except QueryError as error:
-        told = Told(error=str(error), query=error.query, at=error.at)
+        told = ScanReply(error=str(error), query=error.query, at=error.at)
     except TurnlogError as error:
-        told = Told(error=str(error))
+        told = ScanReply(error=str(error))
     # Half surrogates, which texts may hold, can only be written as escapes.
     sys.stdout.write(json.dumps(msgspec.to_builtins(told)))
 
 
-def _done(job: Job) -> dict[str, Any]:
-    from turnlog.store.index.refresh import Refreshed
+def _scan_files(job: ScanJob) -> dict[str, Any]:
+    from turnlog.store.index.refresh import RefreshResult
     from turnlog.store.search import needle
-    from turnlog.store.search.found import Answered, document, searched
-    from turnlog.store.search.places import known_sessions
-    from turnlog.store.search.query import parse
-    from turnlog.store.search.scanning import LookedFor
-    from turnlog.store.search.scanning import scanned as look
-    from turnlog.store.search.search import Wish
-    from turnlog.store.search.source import Source
+    from turnlog.store.search.found import SearchAnswer, read_searched_index, to_search_document
+    from turnlog.store.search.places import load_searched_sessions
+    from turnlog.store.search.query import parse_query
+    from turnlog.store.search.scanning import ScanRequest
+    from turnlog.store.search.scanning import scan_indexed_files as look
+    from turnlog.store.search.search import SearchOptions
+    from turnlog.store.search.source import IndexSource
     from turnlog.store.store import Store
 
     index = Path(job.index)
-    wanted = needle.substring(job.text) if job.mode == "substring" else needle.regex(job.text)
-    query = parse(job.query) if job.query.strip() else None
-    wish = Wish(job.limit, job.hits, context=job.context)
+    wanted = needle.build_text_needle(job.text) if job.mode == "substring" else needle.build_regex_needle(job.text)
+    query = parse_query(job.query) if job.query.strip() else None
+    wish = SearchOptions(job.limit, job.hits, context=job.context)
     with Store.open(index.parent, name=index.name) as store:
-        source = Source(Path(job.data_dir))
-        found, scan = look(store.db, source, LookedFor(wanted, query), wish)
-        scope = searched(store.db, Refreshed(is_busy=not job.is_complete), query, source.trashed(store.db))
-        sessions = known_sessions(store.db, [group.session for group in found.groups])
-        return document(job.query, Answered(scope, found, sessions, scan))
+        source = IndexSource(Path(job.data_dir))
+        found, scan = look(store.db, source, ScanRequest(wanted, query), wish)
+        scope = read_searched_index(
+            store.db, RefreshResult(is_busy=not job.is_complete), query, source.find_trashed(store.db)
+        )
+        sessions = load_searched_sessions(store.db, [group.session for group in found.groups])
+        return to_search_document(job.query, SearchAnswer(scope, found, sessions, scan))

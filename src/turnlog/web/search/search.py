@@ -13,34 +13,40 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from turnlog.errors import UsageError
-from turnlog.session.texts.texts import KINDS
-from turnlog.store.index.refresh import Refreshed
+from turnlog.session.texts.texts import TEXT_KINDS
+from turnlog.store.index.refresh import RefreshResult
 from turnlog.store.search.fallback import search_loosely
-from turnlog.store.search.found import Answered, Searched, document, loosened_words, searched
-from turnlog.store.search.match import ROLES, plan
-from turnlog.store.search.places import known_sessions
-from turnlog.store.search.query import Query, parse
-from turnlog.store.search.search import Wish, search
-from turnlog.store.search.source import Source
+from turnlog.store.search.found import (
+    SearchAnswer,
+    SearchedIndex,
+    describe_loosened_words,
+    read_searched_index,
+    to_search_document,
+)
+from turnlog.store.search.match import KINDS_BY_ROLE, plan_search
+from turnlog.store.search.places import load_searched_sessions
+from turnlog.store.search.query import SearchQuery, parse_query
+from turnlog.store.search.search import SearchOptions, search_index
+from turnlog.store.search.source import IndexSource
 from turnlog.store.search.syntax import QueryError
-from turnlog.store.search.trashed import LeftOut, trashed
+from turnlog.store.search.trashed import LeftOutHits, find_trashed_sessions
 from turnlog.web import amounts, answers
-from turnlog.web.answers import kept, page, place_of
-from turnlog.web.home.listing import Listing, Lists
-from turnlog.web.place import Place
-from turnlog.web.search.composing import CONTROLS, changed, composed, filters
-from turnlog.web.search.hits import groups
-from turnlog.web.search.scanner import Job, scanned
+from turnlog.web.answers import get_app_state, get_machine, render_page
+from turnlog.web.home.listing import HomeListing, ListingCache
+from turnlog.web.place import Machine
+from turnlog.web.search.composing import FILTER_CONTROLS, apply_changed_controls, change_filters, read_filters
+from turnlog.web.search.hits import build_session_hits
+from turnlog.web.search.scanner import ScanJob, run_scan
 
-MODES = ("words", "substring", "regex")
-_LIMITS = {"limit": (20, 500), "hits": (3, 200), "context": (0, 10)}
-_MORE = 40
-_HOME = Wish(limit=5, hits=2)
-_LONGEST = 2000
-_AGES = {"1d": "a day", "7d": "a week", "30d": "30 days", "90d": "90 days", "1y": "a year"}
+SEARCH_MODES = ("words", "substring", "regex")
+_NUMBER_LIMITS = {"limit": (20, 500), "hits": (3, 200), "context": (0, 10)}
+_MORE_SESSIONS = 40
+_HOME_OPTIONS = SearchOptions(limit=5, hits=2)
+_MAX_QUERY_CHARS = 2000
+_AGE_CHOICES = {"1d": "a day", "7d": "a week", "30d": "30 days", "90d": "90 days", "1y": "a year"}
 
 
-class Asked(NamedTuple):
+class SearchRequest(NamedTuple):
     """What an address asks for."""
 
     q: str = ""
@@ -60,14 +66,16 @@ class Asked(NamedTuple):
 
     def address(self, path: str = "/search", **changes: Any) -> str:
         """Where to ask for this, with some changes."""
-        new, usual = self._replace(**changes), Asked()
+        new, usual = self._replace(**changes), SearchRequest()
         said = {"q": new.q, "text": new.text, "sort": "newest" if new.newest else ""}
-        said |= {name: getattr(new, name) for name in ("mode", *_LIMITS) if getattr(new, name) != getattr(usual, name)}
+        said |= {
+            name: getattr(new, name) for name in ("mode", *_NUMBER_LIMITS) if getattr(new, name) != getattr(usual, name)
+        }
         query = urlencode({name: value for name, value in said.items() if value})
         return f"{path}?{query}" if query else path
 
 
-class Mistake(NamedTuple):
+class QueryMistake(NamedTuple):
     """What is wrong with a query, and where."""
 
     words: str
@@ -75,7 +83,7 @@ class Mistake(NamedTuple):
     rest: str = ""
 
     @classmethod
-    def of(cls, error: UsageError) -> Mistake:
+    def from_error(cls, error: UsageError) -> QueryMistake:
         """The mistake that an error tells of."""
         words = str(error).removeprefix("--")
         if not isinstance(error, QueryError):
@@ -83,64 +91,64 @@ class Mistake(NamedTuple):
         return cls(words, error.query[: error.at], error.query[error.at :] or " ")
 
 
-async def show(request: Request) -> Response:
+async def show_search(request: Request) -> Response:
     """The page."""
-    asked = understood(request)
-    if (told := _told(request)) is not None and (query := changed(asked.q, *told)) != asked.q:
+    asked = parse_search_request(request)
+    if (told := _read_controls(request)) is not None and (query := apply_changed_controls(asked.q, *told)) != asked.q:
         return RedirectResponse(asked.address(q=query), 303)
-    return await _answered(request, asked, "search.html")
+    return await _answer_search(request, asked, "search.html")
 
 
-async def results(request: Request) -> Response:
+async def show_search_results(request: Request) -> Response:
     """The results alone, for the script of the page; controls that were changed are written into the query."""
-    asked = understood(request)
-    if (told := _told(request)) is not None:
-        asked = asked._replace(q=changed(asked.q, *told))
-    return await _answered(request, asked, "search_results.html")
+    asked = parse_search_request(request)
+    if (told := _read_controls(request)) is not None:
+        asked = asked._replace(q=apply_changed_controls(asked.q, *told))
+    return await _answer_search(request, asked, "search_results.html")
 
 
-async def _answered(request: Request, asked: Asked, template: str) -> Response:
+async def _answer_search(request: Request, asked: SearchRequest, template: str) -> Response:
     mistake, found = None, None
     try:
-        found = None if asked.is_empty else await _document(request, asked)
+        found = None if asked.is_empty else await _find_document(request, asked)
     except UsageError as error:
-        mistake = Mistake.of(error)
-    return await run_in_threadpool(_page, request, template, asked, found, mistake)
+        mistake = QueryMistake.from_error(error)
+    return await run_in_threadpool(_render_results, request, template, asked, found, mistake)
 
 
-def _page(
-    request: Request, template: str, asked: Asked, found: Mapping[str, Any] | None, mistake: Mistake | None
+def _render_results(
+    request: Request, template: str, asked: SearchRequest, found: Mapping[str, Any] | None, mistake: QueryMistake | None
 ) -> Response:
-    listing = kept(request, "lists", Lists).of(place_of(request))
-    return page(
+    listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
+    return render_page(
         request,
         template,
         asked=asked,
         found=found,
-        groups=list(groups(place_of(request), found["sessions"])) if found else [],
-        left_out=LeftOut(**found["searched"]["trashed"]) if found else LeftOut(),
+        groups=list(build_session_hits(get_machine(request), found["sessions"])) if found else [],
+        left_out=LeftOutHits(**found["searched"]["trashed"]) if found else LeftOutHits(),
         mistake=mistake,
-        controls=filters(asked.q),
-        options=_options(request, listing),
-        scope=kept(request, "scopes", Scopes).of(place_of(request)),
-        loosened=[loosened_words(**item) for item in found["total"]["loosened"]] if found else [],
-        more=_MORE,
+        controls=read_filters(asked.q),
+        options=_list_control_options(request, listing),
+        scope=get_app_state(request, "scopes", ScopeCache).get_scope(get_machine(request)),
+        loosened=[describe_loosened_words(**item) for item in found["total"]["loosened"]] if found else [],
+        more=_MORE_SESSIONS,
         amounts=amounts,
     )
 
 
-def understood(request: Request) -> Asked:
+def parse_search_request(request: Request) -> SearchRequest:
     """What an address asks for; what it does not understand it leaves out."""
     given = request.query_params
     mode = given.get("mode", "words")
     numbers = {
         name: min(int(text), most) if (text := given.get(name, "")).isdecimal() and len(text) < 7 else usual
-        for name, (usual, most) in _LIMITS.items()
+        for name, (usual, most) in _NUMBER_LIMITS.items()
     }
-    return Asked(
-        given.get("q", "").strip()[:_LONGEST],
-        mode if mode in MODES else "words",
-        given.get("text", "")[:_LONGEST],
+    return SearchRequest(
+        given.get("q", "").strip()[:_MAX_QUERY_CHARS],
+        mode if mode in SEARCH_MODES else "words",
+        given.get("text", "")[:_MAX_QUERY_CHARS],
         given.get("sort") == "newest",
         max(numbers["limit"], 1),
         max(numbers["hits"], 1),
@@ -148,20 +156,22 @@ def understood(request: Request) -> Asked:
     )
 
 
-def _told(request: Request) -> tuple[str, dict[str, str]] | None:
+def _read_controls(request: Request) -> tuple[str, dict[str, str]] | None:
     """The query that the controls were shown beside, and what they say now."""
     given = request.query_params
     if "was" not in given:
         return None
-    return given["was"][:_LONGEST], {name: given[f"f_{name}"][:200] for name in CONTROLS if f"f_{name}" in given}
+    return given["was"][:_MAX_QUERY_CHARS], {
+        name: given[f"f_{name}"][:200] for name in FILTER_CONTROLS if f"f_{name}" in given
+    }
 
 
-async def _document(request: Request, asked: Asked) -> dict[str, Any]:
-    place = place_of(request)
+async def _find_document(request: Request, asked: SearchRequest) -> dict[str, Any]:
+    place = get_machine(request)
     if asked.mode == "words":
-        wish = Wish(asked.limit, asked.hits, asked.newest, asked.context)
-        return await run_in_threadpool(found_words, place, asked.q, wish, kept(request, "scopes", Scopes))
-    job = Job(
+        wish = SearchOptions(asked.limit, asked.hits, asked.newest, asked.context)
+        return await run_in_threadpool(search_words, place, asked.q, wish, get_app_state(request, "scopes", ScopeCache))
+    job = ScanJob(
         str(place.index),
         str(place.data_dir),
         asked.mode,
@@ -172,56 +182,58 @@ async def _document(request: Request, asked: Asked) -> dict[str, Any]:
         asked.context,
         not place.state.is_busy,
     )
-    return await scanned(job, request.is_disconnected)
+    return await run_scan(job, request.is_disconnected)
 
 
-def found_words(place: Place, text: str, wish: Wish, scopes: Scopes, *, is_loose: bool = True) -> dict[str, Any]:
+def search_words(
+    place: Machine, text: str, wish: SearchOptions, scopes: ScopeCache, *, is_loose: bool = True
+) -> dict[str, Any]:
     """Ask the index, and give the document of `turnlog search --json`; without what is not labelled, if so wished."""
-    query = parse(text)
+    query = parse_query(text)
     db = place.store.db
-    source = Source(place.data_dir)
+    source = IndexSource(place.data_dir)
     if is_loose:
-        found = search_loosely(db, query, wish, source.at, source.trashed(db))
+        found = search_loosely(db, query, wish, source.read_passage, source.find_trashed(db))
     else:
-        found = search(db, plan(db, query), wish, source.at, source.trashed(db))
-    sessions = known_sessions(db, [group.session for group in found.groups])
-    return document(text, Answered(scopes.of(place, query), found, sessions))
+        found = search_index(db, plan_search(db, query), wish, source.read_passage, source.find_trashed(db))
+    sessions = load_searched_sessions(db, [group.session for group in found.groups])
+    return to_search_document(text, SearchAnswer(scopes.get_scope(place, query), found, sessions))
 
 
-class Scopes:
+class ScopeCache:
     """What there is to search; counting takes longer than most searches, so it is remembered for some seconds."""
 
     def __init__(self) -> None:
-        self._known: tuple[float, int, Searched] | None = None
+        self._known: tuple[float, int, SearchedIndex] | None = None
 
-    def of(self, place: Place, query: Query | None = None) -> Searched:
+    def get_scope(self, place: Machine, query: SearchQuery | None = None) -> SearchedIndex:
         """What there is to search, and what of a query is not searched for."""
         now, generation = time.monotonic(), place.state.generation
         if self._known is None or self._known[1] != generation or now - self._known[0] > 30:
-            trash = trashed(place.store.db, place.data_dir)
-            self._known = now, generation, searched(place.store.db, Refreshed(), None, trash)
+            trash = find_trashed_sessions(place.store.db, place.data_dir)
+            self._known = now, generation, read_searched_index(place.store.db, RefreshResult(), None, trash)
         return self._known[2]._replace(
             is_complete=not place.state.is_busy, ignored=query.ignored if query is not None else ()
         )
 
 
-def _options(request: Request, listing: Listing) -> dict[str, list[tuple[str, str]]]:
+def _list_control_options(request: Request, listing: HomeListing) -> dict[str, list[tuple[str, str]]]:
     """What the controls offer: values and their names."""
-    db = place_of(request).store.db
+    db = get_machine(request).store.db
     projects = sorted({row.project for row in listing.rows}, key=lambda path: amounts.folder_name(path).casefold())
     names: list[tuple[str, str]] = list(db.execute("SELECT kind, text FROM name WHERE kind IN ('tool', 'model')"))
     return {
-        "project": [(_shortest(path, projects), amounts.folder_name(path)) for path in projects],
+        "project": [(_shorten_project(path, projects), amounts.folder_name(path)) for path in projects],
         "tool": [(name, name) for kind, name in sorted(names) if kind == "tool"],
         "model": [(name, amounts.model_name(name)) for kind, name in sorted(names) if kind == "model"],
-        "role": [(role, role) for role in ROLES],
-        "kind": [(kind, kind) for kind in KINDS],
+        "role": [(role, role) for role in KINDS_BY_ROLE],
+        "kind": [(kind, kind) for kind in TEXT_KINDS],
         "error": [("yes", "errors only"), ("no", "no errors")],
-        "after": list(_AGES.items()),
+        "after": list(_AGE_CHOICES.items()),
     }
 
 
-def _shortest(path: str, projects: Sequence[str]) -> str:
+def _shorten_project(path: str, projects: Sequence[str]) -> str:
     """A project's name, if that means no other one, else its path."""
     name = amounts.folder_name(path)
     wanted = name.casefold()
@@ -229,37 +241,39 @@ def _shortest(path: str, projects: Sequence[str]) -> str:
     return name if is_clear else path
 
 
-def hits(request: Request) -> Response:
+def show_home_hits(request: Request) -> Response:
     """A few hits for the list of sessions; nothing if the words there are no query."""
-    text = request.query_params.get("q", "").strip()[:_LONGEST]
+    text = request.query_params.get("q", "").strip()[:_MAX_QUERY_CHARS]
     if project := request.query_params.get("in", "")[:1000]:
-        text = composed(text, {"project": project})
-    place = place_of(request)
+        text = change_filters(text, {"project": project})
+    place = get_machine(request)
     try:
-        found = found_words(place, text, _HOME, kept(request, "scopes", Scopes), is_loose=False)
+        found = search_words(place, text, _HOME_OPTIONS, get_app_state(request, "scopes", ScopeCache), is_loose=False)
     except UsageError:
-        return answers.html("")
-    shown = list(groups(place, found["sessions"]))
+        return answers.build_html_response("")
+    shown = list(build_session_hits(place, found["sessions"]))
     if not shown:
-        return answers.html("")
-    return page(request, "search_hits.html", found=found, groups=shown, asked=Asked(text), amounts=amounts)
+        return answers.build_html_response("")
+    return render_page(
+        request, "search_hits.html", found=found, groups=shown, asked=SearchRequest(text), amounts=amounts
+    )
 
 
-async def api(request: Request) -> Response:
+async def send_search_document(request: Request) -> Response:
     """The document of `turnlog search --json`; a query that is not understood is explained."""
-    asked = understood(request)
+    asked = parse_search_request(request)
     if asked.is_empty:
-        return answers.document({"error": "nothing to search for; give q=, or mode= and text="}, 400)
+        return answers.build_json_response({"error": "nothing to search for; give q=, or mode= and text="}, 400)
     try:
-        found = await _document(request, asked)
+        found = await _find_document(request, asked)
     except QueryError as error:
-        return answers.document({"error": str(error), "query": error.query, "at": error.at}, 400)
-    return answers.document(found)
+        return answers.build_json_response({"error": str(error), "query": error.query, "at": error.at}, 400)
+    return answers.build_json_response(found)
 
 
 routes: list[BaseRoute] = [
-    Route("/search", show),
-    Route("/search/results", results),
-    Route("/search/hits", hits),
-    Route("/api/search", api),
+    Route("/search", show_search),
+    Route("/search/results", show_search_results),
+    Route("/search/hits", show_home_hits),
+    Route("/api/search", send_search_document),
 ]

@@ -13,87 +13,91 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from turnlog.agent.permissions.access import HARMLESS
-from turnlog.agent.permissions.command.line import Part
-from turnlog.agent.permissions.command.runners import candidates
-from turnlog.agent.permissions.command.tables import fitting, is_one, known
-from turnlog.agent.permissions.command.variables import may_compute
-from turnlog.agent.permissions.command.words import Word, are_known, program
+from turnlog.agent.permissions.access import HARMLESS_DEVICES
+from turnlog.agent.permissions.command.line import SimpleCommand
+from turnlog.agent.permissions.command.runners import list_possible_commands
+from turnlog.agent.permissions.command.tables import build_table_pattern, is_in_tables, read_table
+from turnlog.agent.permissions.command.variables import may_compute_value
+from turnlog.agent.permissions.command.words import ShellWord, are_words_known, get_program_name
 
-_DOUBLE = re.compile(r"--[a-z][a-z0-9-]*", re.ASCII)
-_ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)"
-_PRINT = re.compile(r"(?:\d+|\$)(?:,(?:\d+|\$))?p(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*")
-_SUBSTITUTION = re.compile(r"s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpi0-9]*")
-_SED = re.compile(rf"(?:{_ADDRESS}(?:,{_ADDRESS})?)?(?:[pdq=]|{_SUBSTITUTION.pattern})")
+_LONG_OPTION_PATTERN = re.compile(r"--[a-z][a-z0-9-]*", re.ASCII)
+_SED_ADDRESS_PATTERN = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)"
+_SED_PRINT_PATTERN = re.compile(r"(?:\d+|\$)(?:,(?:\d+|\$))?p(?:;(?:\d+|\$)(?:,(?:\d+|\$))?p)*")
+_SED_SUBSTITUTION_PATTERN = re.compile(r"s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpi0-9]*")
+_SAFE_SED_PATTERN = re.compile(
+    rf"(?:{_SED_ADDRESS_PATTERN}(?:,{_SED_ADDRESS_PATTERN})?)?(?:[pdq=]|{_SED_SUBSTITUTION_PATTERN.pattern})"
+)
 """One command for sed that writes to no other file and runs nothing."""
-_JQ = re.compile(
+_SAFE_JQ_PATTERN = re.compile(
     r"(?!.*\b(?:env|ENV|import|include|input|inputs|input_filename|modulemeta|debug|stderr)\b)[^$@]*", re.DOTALL
 )
-_IN_PLACE = "-i" if sys.platform != "darwin" else "(?!)"
+_IN_PLACE_OPTION = "-i" if sys.platform != "darwin" else "(?!)"
 """On macOS, `-i` of sed takes the next word, and the script is the one after it."""
-_LONGEST_OPTION = 40
+_MAX_OPTION_CHARS = 40
 
 
-class Use(NamedTuple):
+class FileUse(NamedTuple):
     """What a command reads and changes."""
 
-    reads: tuple[Word, ...] = ()
-    writes: tuple[Word, ...] = ()
+    reads: tuple[ShellWord, ...] = ()
+    writes: tuple[ShellWord, ...] = ()
     is_recursive: bool = False
     """It means whatever lies below a folder, or in the history, too."""
 
 
-def uses(part: Part) -> Iterator[Use]:
+def iterate_file_uses(part: SimpleCommand) -> Iterator[FileUse]:
     """All that a command, or one that it runs, may read and change."""
-    for words in filter(None, candidates(part.words)):
-        yield touched(words)
-        yield reading(words) or Use(_in_history(words) if program(words) == "git" else ())
+    for words in filter(None, list_possible_commands(part.words)):
+        yield find_touched_files(words)
+        yield find_read_only_use(words) or FileUse(_in_history(words) if get_program_name(words) == "git" else ())
     for target, is_written in part.redirects:
-        yield Use(writes=(target,)) if is_written else Use(reads=(target,))
+        yield FileUse(writes=(target,)) if is_written else FileUse(reads=(target,))
 
 
-def changes(part: Part) -> bool:
+def changes_files(part: SimpleCommand) -> bool:
     """Whether a command plainly changes files, or is given those that it changes by another one."""
-    given = (touched((word, Word("."))) for word in part.words if part.name in ("xargs", "parallel"))
-    return any(word.text not in HARMLESS for use in (*given, *uses(part)) for word in use.writes)
+    given = (find_touched_files((word, ShellWord("."))) for word in part.words if part.name in ("xargs", "parallel"))
+    return any(word.text not in HARMLESS_DEVICES for use in (*given, *iterate_file_uses(part)) for word in use.writes)
 
 
-def touches_files(name: Word) -> bool:
+def touches_files(name: ShellWord) -> bool:
     """Whether a program reads or changes what it is given."""
-    return touched((name, Word("."))) != Use()
+    return find_touched_files((name, ShellWord("."))) != FileUse()
 
 
-def reading(words: Sequence[Word]) -> Use | None:
+def find_read_only_use(words: Sequence[ShellWord]) -> FileUse | None:
     """What a command reads, if it does nothing else; None if it may do more."""
     name, rest = words[0].text, words[1:]
     if name == "echo":
-        good = all(word.is_known or is_one(word.raw.strip('"'), "told") for word in rest)
-        return Use() if good and not any(word.pattern and "/" in word.text for word in rest) else None
-    if not are_known(rest):
+        good = all(word.is_known or is_in_tables(word.raw.strip('"'), "told") for word in rest)
+        return FileUse() if good and not any(word.pattern and "/" in word.text for word in rest) else None
+    if not are_words_known(rest):
         return None
-    if is_one(name, "files"):
-        return _files(name, rest) if _harmless(rest, known("files")[name]) else None
-    special = {"git": _git, "jq": _jq, "cd": _cd}.get(name)
+    if is_in_tables(name, "files"):
+        return _find_read_files(name, rest) if _has_harmless_options(rest, read_table("files")[name]) else None
+    special = {"git": _find_git_use, "jq": _find_jq_use, "cd": _find_cd_use}.get(name)
     if special and (use := special(rest)) is not None:
         return use
-    if name == "sed" and (files := _edited(rest, "-n", _PRINT)) is not None:
-        return Use(files)
-    if may_compute(words):
+    if name == "sed" and (files := _find_sed_files(rest, "-n", _SED_PRINT_PATTERN)) is not None:
+        return FileUse(files)
+    if may_compute_value(words):
         return None
     has_pattern = name != "[[" and any(word.pattern for word in rest)  # a file's name may be an option, or a variable's
-    return Use() if _only_says(name, [word.text for word in rest]) and not has_pattern else None
+    return FileUse() if _only_prints_words(name, [word.text for word in rest]) and not has_pattern else None
 
 
-def _only_says(name: str, texts: Sequence[str]) -> bool:
+def _only_prints_words(name: str, texts: Sequence[str]) -> bool:
     """Whether a command reads no files, and only says something."""
-    if is_one(name, "tests"):
+    if is_in_tables(name, "tests"):
         # An index may hold a command; so may the variable that a word names.
         return not any(set("[$`") & set(text) for text in texts)
     if name == "printf":
         return texts[:1] != [] and not re.match(r"-", texts[0]) and not _computes_numbers(texts)
-    if re.fullmatch(fitting("phrases", name), " ".join(texts)):
+    if re.fullmatch(build_table_pattern("phrases", name), " ".join(texts)):
         return True
-    return is_one(name, "saying") and all(re.fullmatch(fitting("saying", name), text) for text in texts)
+    return is_in_tables(name, "saying") and all(
+        re.fullmatch(build_table_pattern("saying", name), text) for text in texts
+    )
 
 
 def _computes_numbers(texts: Sequence[str]) -> bool:
@@ -103,140 +107,146 @@ def _computes_numbers(texts: Sequence[str]) -> bool:
     return "n" in told or (bool(numbers) and not all(re.fullmatch(r"-?[\d.]+", text) for text in texts[1:]))
 
 
-def _files(name: str, rest: Sequence[Word]) -> Use | None:
+def _find_read_files(name: str, rest: Sequence[ShellWord]) -> FileUse | None:
     """What reads the files that it is given; the first word of a search is none, if it is sure that no option is."""
     texts = [word.text for word in rest]
-    if name == "find" and any(re.fullmatch(fitting("find", "free"), text, re.DOTALL) for text in texts):
+    if name == "find" and any(re.fullmatch(build_table_pattern("find", "free"), text, re.DOTALL) for text in texts):
         return None
     if name == "diff":  # of a folder it reads all files
-        files = _operands(rest)
-        return Use((*files, *(_inside(one, Word("*", pattern="*")) for one in files)))
-    if not is_one(name, "searches"):
-        return Use(_operands(rest))
+        files = _list_operands(rest)
+        return FileUse((*files, *(_join_folder(one, ShellWord("*", pattern="*")) for one in files)))
+    if not is_in_tables(name, "searches"):
+        return FileUse(_list_operands(rest))
     end = texts.index("--") if "--" in texts else len(texts)
     options = [text for text in texts[:end] if text.startswith("-") and text != "-"]
     at = next((at for at, text in enumerate(texts) if at > end or text == "-" or text[:1] != "-"), len(texts))
-    is_sure = all(re.fullmatch(fitting("searches", name), text, re.DOTALL) for text in options)
+    is_sure = all(re.fullmatch(build_table_pattern("searches", name), text, re.DOTALL) for text in options)
     if is_sure and not any(word.pattern for word in rest[at : at + 1]):
         rest = [*rest[:at], *rest[at + 1 :]]
     is_recursive = name == "rg" or any(re.match(r"-(?!-).*[rd]|--[rd]", text, re.DOTALL) for text in options)
-    return Use(_operands(rest), is_recursive=is_recursive)
+    return FileUse(_list_operands(rest), is_recursive=is_recursive)
 
 
-def _cd(rest: Sequence[Word]) -> Use | None:
-    return Use(tuple(rest)) if len(rest) == 1 and rest[0].text[:1] != "-" and rest[0].pattern is None else None
+def _find_cd_use(rest: Sequence[ShellWord]) -> FileUse | None:
+    return FileUse(tuple(rest)) if len(rest) == 1 and rest[0].text[:1] != "-" and rest[0].pattern is None else None
 
 
-def _edited(rest: Sequence[Word], option: str, script: re.Pattern[str]) -> tuple[Word, ...] | None:
+def _find_sed_files(rest: Sequence[ShellWord], option: str, script: re.Pattern[str]) -> tuple[ShellWord, ...] | None:
     """The files that sed is given, if it is told nothing but an option and a script."""
     texts = [word.text for word in rest]
-    is_good = texts[:1] == [option] and any(map(script.fullmatch, texts[1:2])) and not _options(rest[2:])
+    is_good = texts[:1] == [option] and any(map(script.fullmatch, texts[1:2])) and not _list_options(rest[2:])
     return tuple(rest[2:]) if is_good else None
 
 
-def _jq(rest: Sequence[Word]) -> Use | None:
+def _find_jq_use(rest: Sequence[ShellWord]) -> FileUse | None:
     """A query of JSON: the first word that is no option is what is asked for."""
     plain = [word for word in rest if not re.fullmatch(r"-[rcesSMCj]+", word.text)]
-    is_good = plain and not _options(plain) and plain[0].pattern is None and _JQ.fullmatch(plain[0].text)
-    return Use(tuple(plain[1:])) if is_good else None
+    is_good = (
+        plain and not _list_options(plain) and plain[0].pattern is None and _SAFE_JQ_PATTERN.fullmatch(plain[0].text)
+    )
+    return FileUse(tuple(plain[1:])) if is_good else None
 
 
-def _git(rest: Sequence[Word]) -> Use | None:
-    if not rest or not is_one(rest[0].text, "git") or rest[0].pattern:
+def _find_git_use(rest: Sequence[ShellWord]) -> FileUse | None:
+    if not rest or not is_in_tables(rest[0].text, "git") or rest[0].pattern:
         return None
     verb, rest = rest[0].text, rest[1:]
-    given = [text for text in _options(rest) if text != "--"]
-    if not all(re.fullmatch(f"(?:{fitting('git', verb)})(?:=.*)?", text, re.DOTALL) for text in given):
+    given = [text for text in _list_options(rest) if text != "--"]
+    if not all(re.fullmatch(f"(?:{build_table_pattern('git', verb)})(?:=.*)?", text, re.DOTALL) for text in given):
         return None
     named = [word for word in rest if word.text[:1] != "-"]
-    if is_one(verb, "listing") and named and not {"-l", "--list", "--contains"} & set(given):
+    if is_in_tables(verb, "listing") and named and not {"-l", "--list", "--contains"} & set(given):
         return None
-    is_less, is_whole = (any(re.match(fitting("shown", part), text) for text in given) for part in ("less", "more"))
+    is_less, is_whole = (
+        any(re.match(build_table_pattern("shown", part), text) for text in given) for part in ("less", "more")
+    )
     is_whole |= verb in ("diff", "show", "cat-file") and not is_less
     is_whole |= verb == "show" and any(re.search(r"[\da-fA-F]{4}", word.text) for word in named)  # a file's own number
-    return Use((*named, *_in_history(rest)), is_recursive=is_whole)
+    return FileUse((*named, *_in_history(rest)), is_recursive=is_whole)
 
 
-def _in_history(words: Sequence[Word]) -> tuple[Word, ...]:
+def _in_history(words: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
     """The files that words name in the history: `HEAD:a`, `:0:a`."""
-    return tuple(Word(word.text[at + 1 :]) for word in words for at, char in enumerate(word.text) if char == ":")
+    return tuple(ShellWord(word.text[at + 1 :]) for word in words for at, char in enumerate(word.text) if char == ":")
 
 
-def changing(words: Sequence[Word]) -> Use | None:
+def find_change_use(words: Sequence[ShellWord]) -> FileUse | None:
     """What a command changes, if it only changes the files that it names; None if it may do more."""
     name, rest = words[0].text, words[1:]
     if not all(word.is_known and word.pattern is None for word in rest):  # a file may be named like an option
         return None
-    if is_one(name, "changing"):
-        return touched(words) if _harmless(rest, known("changing")[name]) else None
-    files = _edited(rest, _IN_PLACE, _SUBSTITUTION) if name == "sed" else ()
-    return Use(writes=files) if files else None
+    if is_in_tables(name, "changing"):
+        return find_touched_files(words) if _has_harmless_options(rest, read_table("changing")[name]) else None
+    files = _find_sed_files(rest, _IN_PLACE_OPTION, _SED_SUBSTITUTION_PATTERN) if name == "sed" else ()
+    return FileUse(writes=files) if files else None
 
 
-def touched(words: Sequence[Word]) -> Use:
+def find_touched_files(words: Sequence[ShellWord]) -> FileUse:
     """The files that a command may read and change, as far as can be told: what rules that forbid are held against."""
     known = [word for word in words[1:] if word.is_known]
-    name = program(words)
-    named = _operands(known)
-    if name == "sed" and is_tame(words):
-        named = tuple(word for word in named if not _SED.fullmatch(word.text))
+    name = get_program_name(words)
+    named = _list_operands(known)
+    if name == "sed" and is_tame_sed(words):
+        named = tuple(word for word in named if not _SAFE_SED_PATTERN.fullmatch(word.text))
     if name in ("dd", "curl"):  # `if=a`, `@a`, `x=@a;type=b`
-        named += tuple(Word(told[1]) for word in known if (told := re.search(r"[=@]([^=@;]+)(?:;.*)?$", word.text)))
+        named += tuple(
+            ShellWord(told[1]) for word in known if (told := re.search(r"[=@]([^=@;]+)(?:;.*)?$", word.text))
+        )
     if name in ("cp", "mv", "install") and len(named) > 1:  # into a folder, where a link may be
-        named += tuple(_inside(named[-1], word) for word in named[:-1])
-    reads = named if is_one(name, "files", "reading") else _told("input", name, known)
-    writes = named if is_one(name, "changing", "writing") else _told("output", name, known)
-    return Use(reads, writes, is_recursive=name in ("rm", "mv"))
+        named += tuple(_join_folder(named[-1], word) for word in named[:-1])
+    reads = named if is_in_tables(name, "files", "reading") else _find_option_files("input", name, known)
+    writes = named if is_in_tables(name, "changing", "writing") else _find_option_files("output", name, known)
+    return FileUse(reads, writes, is_recursive=name in ("rm", "mv"))
 
 
-def _inside(folder: Word, word: Word) -> Word:
+def _join_folder(folder: ShellWord, word: ShellWord) -> ShellWord:
     """A file of a name within a folder; either may be a pattern."""
     name = word.text.rstrip("/").rsplit("/", 1)[-1]
     path, is_pattern = f"{folder.text}/{name}", folder.pattern is not None or word.pattern is not None
     ending = name if word.pattern else glob.escape(name)
     pattern = f"{folder.pattern or glob.escape(folder.text)}/{ending}" if is_pattern else None
-    return Word(path, pattern=pattern, has_tilde=folder.has_tilde)
+    return ShellWord(path, pattern=pattern, has_tilde=folder.has_tilde)
 
 
-def _told(table: str, name: str, words: Sequence[Word]) -> tuple[Word, ...]:
+def _find_option_files(table: str, name: str, words: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
     """What a command reads or writes all the same, if an option tells it to."""
-    found: list[Word] = []
-    for word, following in pairwise([*words, Word("")]):
-        if told := re.fullmatch(fitting(table, name), word.text, re.DOTALL):
+    found: list[ShellWord] = []
+    for word, following in pairwise([*words, ShellWord("")]):
+        if told := re.fullmatch(build_table_pattern(table, name), word.text, re.DOTALL):
             stuck = "".join(filter(None, told.groups()))
-            found.append(Word(stuck) if stuck else following)
+            found.append(ShellWord(stuck) if stuck else following)
     return tuple(found)
 
 
-def is_tame(words: Sequence[Word]) -> bool:
+def is_tame_sed(words: Sequence[ShellWord]) -> bool:
     """Whether sed is told nothing that writes to other files or runs commands."""
     texts = [word.text for word in words[1:]]
-    plain = [text for text in texts if not re.fullmatch(rf"-[nErsuz]+|{_IN_PLACE}(?:\.\w+)?|-e", text)]
+    plain = [text for text in texts if not re.fullmatch(rf"-[nErsuz]+|{_IN_PLACE_OPTION}(?:\.\w+)?|-e", text)]
     scripts = [text for before, text in pairwise(texts) if before == "-e"] or plain[:1]
     may_be_option = [word for word in words if word.pattern and word.text[0] in "*?["]
     has_option = any(text.startswith("-") for text in plain)
-    return not may_be_option and not has_option and all(map(_SED.fullmatch, scripts))
+    return not may_be_option and not has_option and all(map(_SAFE_SED_PATTERN.fullmatch, scripts))
 
 
-def _options(words: Sequence[Word]) -> list[str]:
+def _list_options(words: Sequence[ShellWord]) -> list[str]:
     return [word.text for word in words if word.text.startswith("-")]
 
 
-def _operands(rest: Sequence[Word]) -> tuple[Word, ...]:
+def _list_operands(rest: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
     """The files among the words of a command, also those that may be stuck to an option."""
-    found: list[Word] = []
+    found: list[ShellWord] = []
     for place, word in enumerate(rest):
         text = word.text
         if not text.startswith("-") or any(one.text == "--" for one in rest[:place]):
             found.append(word)
         if text.startswith("--"):
-            found += [Word(value)] if (value := text.partition("=")[2]) else []
+            found += [ShellWord(value)] if (value := text.partition("=")[2]) else []
         elif text.startswith("-"):
-            found += [Word(text[start:]) for start in range(2, min(len(text), _LONGEST_OPTION))]
+            found += [ShellWord(text[start:]) for start in range(2, min(len(text), _MAX_OPTION_CHARS))]
     return tuple(found)
 
 
-def _harmless(rest: Sequence[Word], forbidden: Sequence[str]) -> bool:
+def _has_harmless_options(rest: Sequence[ShellWord], forbidden: Sequence[str]) -> bool:
     """Whether no option is one of those that are forbidden, or may stand for one: also behind a `--`, as a value."""
     letters = {letter for one in forbidden if one[1] != "-" for letter in one[1:]}
     for word in rest:
@@ -246,8 +256,8 @@ def _harmless(rest: Sequence[Word], forbidden: Sequence[str]) -> bool:
         if word.pattern and not re.match(r"--[a-z-]+=", text):
             return False
         if not text.startswith("--"):
-            if len(text) > _LONGEST_OPTION or letters & set(text[1:]):
+            if len(text) > _MAX_OPTION_CHARS or letters & set(text[1:]):
                 return False
-        elif not _DOUBLE.fullmatch(option) or any(name.startswith(option) for name in forbidden):
+        elif not _LONG_OPTION_PATTERN.fullmatch(option) or any(name.startswith(option) for name in forbidden):
             return False
     return True

@@ -12,35 +12,35 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from turnlog.agent.permissions.command.tables import is_one
-from turnlog.agent.permissions.command.words import Word, is_odd, split
+from turnlog.agent.permissions.command.tables import is_in_tables
+from turnlog.agent.permissions.command.words import ShellWord, has_odd_characters, split_words
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-LONGEST = 65536
-MOST_WORDS = 1000
-_DEEPEST = 200
-BACKGROUND = "the background operator & lets it run on after it was checked"
-_UNREADABLE = "its words can't be told before it runs"
-_QUOTED_MARK = re.compile(r"""(['"])(\w+)\1""", re.ASCII)
-_DUPLICATES = re.compile(r"\d*[<>]&\s*(?:\d+-?|-)")
-_ARROW = re.compile(r"(\d*|\{\w+\})\s*(&>>?|>>|>\||>&|<&|<>|>|<)")
+MAX_LINE_CHARS = 65536
+MAX_LINE_WORDS = 1000
+_MAX_TREE_DEPTH = 200
+BACKGROUND_REASON = "the background operator & lets it run on after it was checked"
+_UNREADABLE_REASON = "its words can't be told before it runs"
+_QUOTED_MARK_PATTERN = re.compile(r"""(['"])(\w+)\1""", re.ASCII)
+_DUPLICATED_STREAM_PATTERN = re.compile(r"\d*[<>]&\s*(?:\d+-?|-)")
+_REDIRECT_ARROW_PATTERN = re.compile(r"(\d*|\{\w+\})\s*(&>>?|>>|>\||>&|<&|<>|>|<)")
 
 
 class Redirect(NamedTuple):
     """A file that a command reads from or writes to."""
 
-    target: Word
+    target: ShellWord
     is_written: bool
 
 
-class Part(NamedTuple):
+class SimpleCommand(NamedTuple):
     """One simple command."""
 
     text: str
     """As it stands in the line, without what is set before it and without redirects."""
-    words: tuple[Word, ...]
+    words: tuple[ShellWord, ...]
     """Empty for a line that only sets variables or redirects."""
     assigned: tuple[tuple[str, str], ...] = ()
     """Variables that are set for it: names and values."""
@@ -52,11 +52,11 @@ class Part(NamedTuple):
         return self.words[0].text if self.words and self.words[0].is_plain else None
 
 
-class Line(NamedTuple):
+class BashLine(NamedTuple):
     """A line of bash."""
 
     text: str
-    parts: tuple[Part, ...]
+    parts: tuple[SimpleCommand, ...]
     doubts: tuple[str, ...]
     """Why it can't be checked; nothing if it can."""
     is_opaque: bool = False
@@ -64,155 +64,157 @@ class Line(NamedTuple):
     has_loop: bool = False
 
 
-def parse(text: str) -> Line:
+def parse_bash_line(text: str) -> BashLine:
     """Take a line of bash apart."""
     data = text.encode("utf-8", "surrogatepass")
-    walk = _Walk(data)
-    if len(text) <= LONGEST:
-        root = _parser().parse(data).root_node
+    walk = _BashTreeWalk(data)
+    if len(text) <= MAX_LINE_CHARS:
+        root = _load_parser().parse(data).root_node
         if root.has_error:
-            walk.doubt("it can't be parsed", hides=True)
-        walk.visit(root, 0)
-    if len(text) > LONGEST or sum(len(part.words) for part in walk.parts) > MOST_WORDS:
-        return Line(text, (), ("it is too long to be checked",), is_opaque=True)
-    if is_odd(text):
-        walk.doubt("it holds characters that are not what they seem", hides=True)
+            walk.note_doubt("it can't be parsed", hides=True)
+        walk.visit_node(root, 0)
+    if len(text) > MAX_LINE_CHARS or sum(len(part.words) for part in walk.parts) > MAX_LINE_WORDS:
+        return BashLine(text, (), ("it is too long to be checked",), is_opaque=True)
+    if has_odd_characters(text):
+        walk.note_doubt("it holds characters that are not what they seem", hides=True)
     if any(part.words == () for part in walk.parts) and len(walk.parts) > 1:
-        walk.doubt("it sets variables for what follows")
-    return Line(text.strip(), tuple(walk.parts), tuple(dict.fromkeys(walk.doubts)), walk.is_opaque, walk.has_loop)
+        walk.note_doubt("it sets variables for what follows")
+    return BashLine(text.strip(), tuple(walk.parts), tuple(dict.fromkeys(walk.doubts)), walk.is_opaque, walk.has_loop)
 
 
 @cache
-def _parser() -> Parser:
+def _load_parser() -> Parser:
     import tree_sitter
     import tree_sitter_bash
 
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-class _Walk:
+class _BashTreeWalk:
     """Goes through the tree and gathers."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.parts: list[Part] = []
+        self.parts: list[SimpleCommand] = []
         self.doubts: list[str] = []
         self.is_opaque = False
         self.has_loop = False
 
-    def doubt(self, reason: str, *, hides: bool = False) -> None:
+    def note_doubt(self, reason: str, *, hides: bool = False) -> None:
         """Note that the line can't be checked, and whether something may be hidden in it."""
         self.doubts.append(reason)
         self.is_opaque |= hides
 
-    def visit(self, node: Node, depth: int, redirects: tuple[Redirect, ...] = ()) -> None:
+    def visit_node(self, node: Node, depth: int, redirects: tuple[Redirect, ...] = ()) -> None:
         """Gather what is in a node."""
-        if depth > _DEEPEST:
-            self.doubt("it is nested too deeply to be checked", hides=True)
+        if depth > _MAX_TREE_DEPTH:
+            self.note_doubt("it is nested too deeply to be checked", hides=True)
             return
-        self._judge(node)
+        self._note_unchecked(node)
         inner = list(node.children)
         if node.type == "redirected_statement":
-            redirects = (*self._redirects(node), *redirects)
+            redirects = (*self._read_redirects(node), *redirects)
             body = node.child_by_field_name("body")
             if body is None:
-                self.parts.append(Part("", (), (), redirects))
+                self.parts.append(SimpleCommand("", (), (), redirects))
             else:
                 inner.remove(body)
-                self.visit(body, depth + 1, redirects)
+                self.visit_node(body, depth + 1, redirects)
             redirects = ()
         elif node.type in ("command_substitution", "process_substitution"):  # `$(< a)` has no command
-            found = tuple(_redirect(child) for child in inner if child.type == "file_redirect")
-            self.parts += [Part("", (), (), found)] if found else []
-        elif is_one(node.type, "simple"):
-            self.parts.append(self._part(node, redirects))
+            found = tuple(_read_redirect(child) for child in inner if child.type == "file_redirect")
+            self.parts += [SimpleCommand("", (), (), found)] if found else []
+        elif is_in_tables(node.type, "simple"):
+            self.parts.append(self._read_simple_command(node, redirects))
             redirects = ()
         for child in inner:
             is_set = (node.type, child.type) == ("command", "variable_assignment")  # no part of the line by itself
             for one in child.children if is_set else [child]:
-                self.visit(one, depth + 1, redirects)
+                self.visit_node(one, depth + 1, redirects)
 
-    def _judge(self, node: Node) -> None:
+    def _note_unchecked(self, node: Node) -> None:
         """Note what about a node can't be checked."""
         self.has_loop |= node.type == "do_group"
         if node.type == "&":
-            self.doubt(BACKGROUND)
-        elif node.is_named and not is_one(node.type, "simple", "order", "pieces"):
-            self.doubt(f"a part of it ({node.type.replace('_', ' ')}) can't be checked before it runs")
+            self.note_doubt(BACKGROUND_REASON)
+        elif node.is_named and not is_in_tables(node.type, "simple", "order", "pieces"):
+            self.note_doubt(f"a part of it ({node.type.replace('_', ' ')}) can't be checked before it runs")
         elif node.type in ("word", "number", "simple_expansion"):
-            if len(split(_text(node)) or ()) != 1:  # the grammar takes `$ a` for a variable
-                self.doubt(_UNREADABLE, hides=True)
+            if len(split_words(_read_node_text(node)) or ()) != 1:  # the grammar takes `$ a` for a variable
+                self.note_doubt(_UNREADABLE_REASON, hides=True)
         elif node.type == "comment":
             # To bash, a comment begins where a word might; what stands elsewhere is a word, and hides nothing.
             before = self.data[: node.start_byte]
             if before and (before[-1:] not in b" \t\n;&|" or before[-2:-1] == b"\\"):
-                self.doubt("a comment in it can't be checked before it runs", hides=True)
-        elif node.type == "variable_assignment" and "[" in _text(node):  # bash computes an index, and what it names
-            self.doubt("an index can't be checked before it runs")
+                self.note_doubt("a comment in it can't be checked before it runs", hides=True)
+        elif node.type == "variable_assignment" and "[" in _read_node_text(
+            node
+        ):  # bash computes an index, and what it names
+            self.note_doubt("an index can't be checked before it runs")
         elif node.type == "for_statement":
             name = node.child_by_field_name("variable")
-            if node.children[0].type != "for" or name is None or not is_one(_text(name), "plain"):
-                self.doubt("a loop of this kind can't be checked before it runs")
+            if node.children[0].type != "for" or name is None or not is_in_tables(_read_node_text(name), "plain"):
+                self.note_doubt("a loop of this kind can't be checked before it runs")
         elif node.type == "heredoc_redirect":
-            self._heredoc(node)
+            self._check_heredoc(node)
 
-    def _redirects(self, node: Node) -> Iterator[Redirect]:
+    def _read_redirects(self, node: Node) -> Iterator[Redirect]:
         """The redirects of a statement; words behind one belong to the command: `a > b c`, `cat <<'A' b`."""
         for child in node.children_by_field_name("redirect"):
             is_text = child.type == "heredoc_redirect"
-            behind = [one for one in child.children if is_text and not is_one(one.type, "heredoc")]
+            behind = [one for one in child.children if is_text and not is_in_tables(one.type, "heredoc")]
             if behind or len(child.children_by_field_name("destination")) > 1:
-                self.doubt("words after a redirect can't be checked before it runs", hides=True)
-            yield from self._redirects(child) if is_text else [_redirect(child)]
+                self.note_doubt("words after a redirect can't be checked before it runs", hides=True)
+            yield from self._read_redirects(child) if is_text else [_read_redirect(child)]
 
-    def _heredoc(self, node: Node) -> None:
+    def _check_heredoc(self, node: Node) -> None:
         """A here-document is plain text if its mark is quoted, and if it ends where bash sees its end."""
-        found = {child.type: _text(child) for child in node.children}
-        mark = _QUOTED_MARK.fullmatch(found.get("heredoc_start", ""))
+        found = {child.type: _read_node_text(child) for child in node.children}
+        mark = _QUOTED_MARK_PATTERN.fullmatch(found.get("heredoc_start", ""))
         lines = found.get("heredoc_body", "").split("\n")
         if mark is None or "<<" not in found:
-            self.doubt("a here-document without quotes is expanded by the shell")
+            self.note_doubt("a here-document without quotes is expanded by the shell")
         elif found.get("heredoc_end") != mark[2] or mark[2] in lines or self.data.count(b"<<") != 1:
-            self.doubt("a here-document in it can't be checked before it runs", hides=True)
+            self.note_doubt("a here-document in it can't be checked before it runs", hides=True)
 
-    def _part(self, node: Node, redirects: tuple[Redirect, ...]) -> Part:
-        text = _text(node)
+    def _read_simple_command(self, node: Node, redirects: tuple[Redirect, ...]) -> SimpleCommand:
+        text = _read_node_text(node)
         if node.type == "variable_assignment":
-            return Part(text, (), (_assignment(node),), redirects)
+            return SimpleCommand(text, (), (_read_assignment(node),), redirects)
         if node.type != "command":
-            unknown = (Word(_text(node.children[0])), Word(text, is_known=False))
-            return Part(text, tuple(split(text) or unknown), (), redirects)
+            unknown = (ShellWord(_read_node_text(node.children[0])), ShellWord(text, is_known=False))
+            return SimpleCommand(text, tuple(split_words(text) or unknown), (), redirects)
         settings = [child for child in node.children if child.type == "variable_assignment"]
         rest = [child for child in node.children if child.type != "variable_assignment"]
-        text = _text(node, rest[0].start_byte - node.start_byte) if rest else ""
-        words = tuple(map(_word, rest))
-        if split(text) != list(words):
-            self.doubt(_UNREADABLE, hides=not any(map(_is_computed, rest)))
-        return Part(text.strip(), words, tuple(map(_assignment, settings)), redirects)
+        text = _read_node_text(node, rest[0].start_byte - node.start_byte) if rest else ""
+        words = tuple(map(_read_word, rest))
+        if split_words(text) != list(words):
+            self.note_doubt(_UNREADABLE_REASON, hides=not any(map(_is_computed_node, rest)))
+        return SimpleCommand(text.strip(), words, tuple(map(_read_assignment, settings)), redirects)
 
 
-def _word(node: Node) -> Word:
-    words = split(_text(node)) or ()
-    return words[0] if len(words) == 1 else Word(_text(node), is_known=False, raw=_text(node))
+def _read_word(node: Node) -> ShellWord:
+    words = split_words(_read_node_text(node)) or ()
+    return words[0] if len(words) == 1 else ShellWord(_read_node_text(node), is_known=False, raw=_read_node_text(node))
 
 
-def _is_computed(node: Node) -> bool:
-    return is_one(node.type, "computed") or any(map(_is_computed, node.children))
+def _is_computed_node(node: Node) -> bool:
+    return is_in_tables(node.type, "computed") or any(map(_is_computed_node, node.children))
 
 
-def _redirect(node: Node) -> Redirect:
-    arrow, targets = _ARROW.match(_text(node)), node.children_by_field_name("destination")
-    if _DUPLICATES.fullmatch(_text(node)):
-        return Redirect(Word("/dev/null"), True)
+def _read_redirect(node: Node) -> Redirect:
+    arrow, targets = _REDIRECT_ARROW_PATTERN.match(_read_node_text(node)), node.children_by_field_name("destination")
+    if _DUPLICATED_STREAM_PATTERN.fullmatch(_read_node_text(node)):
+        return Redirect(ShellWord("/dev/null"), True)
     is_told = arrow and not arrow[1].startswith("{") and targets
-    target = _word(targets[0]) if is_told else Word(_text(node), is_known=False)
+    target = _read_word(targets[0]) if is_told else ShellWord(_read_node_text(node), is_known=False)
     return Redirect(target, arrow is None or arrow[2] not in ("<", "<&"))
 
 
-def _assignment(node: Node) -> tuple[str, str]:
-    name, equals, value = _text(node).partition("=")
+def _read_assignment(node: Node) -> tuple[str, str]:
+    name, equals, value = _read_node_text(node).partition("=")
     return (name if equals else "", value)
 
 
-def _text(node: Node, begin: int = 0) -> str:
+def _read_node_text(node: Node, begin: int = 0) -> str:
     return (node.text or b"")[begin:].decode("utf-8", "replace")

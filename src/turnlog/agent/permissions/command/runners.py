@@ -6,116 +6,120 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from turnlog.agent.permissions.command.line import Line, Part, parse
-from turnlog.agent.permissions.command.tables import fitting, is_one
-from turnlog.agent.permissions.command.variables import may_compute, sets_integer
-from turnlog.agent.permissions.command.words import Word, are_known, program, written
+from turnlog.agent.permissions.command.line import BashLine, SimpleCommand, parse_bash_line
+from turnlog.agent.permissions.command.tables import build_table_pattern, is_in_tables
+from turnlog.agent.permissions.command.variables import may_compute_value, sets_integer_variable
+from turnlog.agent.permissions.command.words import ShellWord, are_words_known, get_program_name, join_words
 
-_DEEPEST = 5
-_MOST_WORDS = 100
+_MAX_SCRIPT_NESTING = 5
+_MAX_RUNNER_WORDS = 100
 """Whoever puts more words before a command hides it."""
-TIMING = frozenset({"timeout", "command", "builtin"})
-RUNNING = frozenset({"timeout", "time", "nice", "nohup", "stdbuf", "xargs", "command", "builtin"})
-_MORE = Word("…", is_known=False, raw="…")
+TIMING_RUNNERS = frozenset({"timeout", "command", "builtin"})
+TRANSPARENT_RUNNERS = frozenset({"timeout", "time", "nice", "nohup", "stdbuf", "xargs", "command", "builtin"})
+_UNSEEN_WORD = ShellWord("…", is_known=False, raw="…")
 
 
-def unwrapped(words: Sequence[Word], names: frozenset[str]) -> Sequence[Word]:
+def strip_runners(words: Sequence[ShellWord], names: frozenset[str]) -> Sequence[ShellWord]:
     """A command without what only says how it is run; the names say which such words count."""
-    while words and words[0].text in names and (rest := _inner(words)):
+    while words and words[0].text in names and (rest := _find_inner_command(words)):
         words = rest
     return words
 
 
-def _inner(words: Sequence[Word]) -> Sequence[Word]:
+def _find_inner_command(words: Sequence[ShellWord]) -> Sequence[ShellWord]:
     """What a command runs; nothing if that is in doubt. To what xargs runs, more is added that nobody sees before."""
     name = words[0].text
     texts = takewhile(lambda text: re.fullmatch(r"\S+", text), (word.text for word in words[1:]))
-    told = re.match(fitting("wrappers", name), "".join(f"{text} " for text in texts))
+    told = re.match(build_table_pattern("wrappers", name), "".join(f"{text} " for text in texts))
     skip = 1 + told[0].count(" ") if told else len(words)
     rest = words[skip:]
-    if not rest or rest[0].text.startswith("-") or not are_known(words[:skip]):
+    if not rest or rest[0].text.startswith("-") or not are_words_known(words[:skip]):
         return ()
-    return [*rest, _MORE] if name == "xargs" else rest
+    return [*rest, _UNSEEN_WORD] if name == "xargs" else rest
 
 
-def candidates(words: Sequence[Word]) -> Iterator[Sequence[Word]]:
+def list_possible_commands(words: Sequence[ShellWord]) -> Iterator[Sequence[ShellWord]]:
     """A command, and all that it may run in turn: for rules that forbid, so rather too many."""
     yield words
-    if is_one(program(words), "runners"):
-        yield from (words[start:] for start in range(1, min(len(words), _MOST_WORDS)))
+    if is_in_tables(get_program_name(words), "runners"):
+        yield from (words[start:] for start in range(1, min(len(words), _MAX_RUNNER_WORDS)))
 
 
-def nested(line: Line, depth: int = 0) -> Iterator[Part]:
+def iterate_nested_commands(line: BashLine, depth: int = 0) -> Iterator[SimpleCommand]:
     """All simple commands of a line, also those that a shell is given as a text."""
     for part in line.parts:
         yield part
-        yield from _within(map(find_script, candidates(part.words)), depth)
-    yield from _within(_hidden(line.text), depth)
+        yield from _iterate_script_commands(map(find_script, list_possible_commands(part.words)), depth)
+    yield from _iterate_script_commands(_find_index_scripts(line.text), depth)
 
 
-def _within(scripts: Iterable[str], depth: int) -> Iterator[Part]:
-    for script in filter(None, scripts) if depth < _DEEPEST else ():
-        yield from nested(parse(script), depth + 1)
+def _iterate_script_commands(scripts: Iterable[str], depth: int) -> Iterator[SimpleCommand]:
+    for script in filter(None, scripts) if depth < _MAX_SCRIPT_NESTING else ():
+        yield from iterate_nested_commands(parse_bash_line(script), depth + 1)
 
 
-def find_script(words: Sequence[Word]) -> str:
+def find_script(words: Sequence[ShellWord]) -> str:
     """The shell code in the words of a command; a name with a blank in it is a line of its own (`env -S`, `ssh`)."""
-    name, rest = program(words), words[1:]
+    name, rest = get_program_name(words), words[1:]
     if name == "eval":
         return " ".join(word.text for word in rest)
-    if is_one(name, "shells"):
+    if is_in_tables(name, "shells"):
         given = (word.text for before, word in pairwise(rest) if re.fullmatch(r"-[a-z]*c[a-z]*", before.text))
         return next(given, "")
     is_line = words and words[0].is_known and re.search(r"\s", words[0].text)
     return re.sub(r"^-\w", "", words[0].text) if is_line else ""
 
 
-def _hidden(text: str) -> Iterator[str]:
+def _find_index_scripts(text: str) -> Iterator[str]:
     """What bash runs to compute an index, also where it is quoted: `test -v 'a[$(b)]'`."""
     if "[" in text:
         yield from ("".join(found) for found in re.findall(r"\$\(([^)]*)|`([^`]*)", text[text.index("[") :]))
 
 
-def is_opaque(part: Part) -> bool:
+def is_opaque_command(part: SimpleCommand) -> bool:
     """Whether it can't be told what a command runs."""
-    inner = unwrapped(part.words, RUNNING)
+    inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
     is_unread = any(not word.is_known and not word.raw for word in part.words)
-    if is_unread or (inner and not inner[0].is_plain) or is_one(program(inner), "evaluators"):
+    if is_unread or (inner and not inner[0].is_plain) or is_in_tables(get_program_name(inner), "evaluators"):
         return True
-    if sets_integer(part) or may_compute(inner):
+    if sets_integer_variable(part) or may_compute_value(inner):
         return True
-    is_long = len(part.words) > _MOST_WORDS and is_one(program(part.words), "runners")
-    return is_long or any(is_one(program(words), "shells") for words in candidates(part.words))
+    is_long = len(part.words) > _MAX_RUNNER_WORDS and is_in_tables(get_program_name(part.words), "runners")
+    return is_long or any(
+        is_in_tables(get_program_name(words), "shells") for words in list_possible_commands(part.words)
+    )
 
 
-def runs_unchecked(part: Part) -> bool:
+def runs_unchecked_code(part: SimpleCommand) -> bool:
     """Whether a command is told to run, or to read as code, what can't be checked."""
-    inner = unwrapped(part.words, RUNNING)
+    inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
     if len(inner) > 1 and inner[0].text in ("timeout", "nice", "stdbuf"):
         return True
     return any(
-        re.fullmatch(fitting("unchecked", program(words)), word.text)
-        for words in candidates(part.words)
+        re.fullmatch(build_table_pattern("unchecked", get_program_name(words)), word.text)
+        for words in list_possible_commands(part.words)
         for word in words[1:]
     )
 
 
-def runs_anything(words: Sequence[Word]) -> bool:
+def runs_anything(words: Sequence[ShellWord]) -> bool:
     """Whether a command may be told to run whatever one likes: a rule for many uses of it would allow everything."""
-    name = program(words)
-    return is_one(name, "shells", "evaluators", "runners") or is_one(name.rstrip("0123456789."), "interpreters")
+    name = get_program_name(words)
+    return is_in_tables(name, "shells", "evaluators", "runners") or is_in_tables(
+        name.rstrip("0123456789."), "interpreters"
+    )
 
 
-def suggestion(part: Part) -> tuple[str, ...]:
+def suggest_rules(part: SimpleCommand) -> tuple[str, ...]:
     """The rule that would allow a command, and others that are like it if it is plain what those would be."""
-    words = unwrapped(part.words, RUNNING)
+    words = strip_runners(part.words, TRANSPARENT_RUNNERS)
     if part.assigned or not words or not all(word.is_known and word.pattern is None for word in words):
         return ()
     texts = [word.text for word in words]
-    longest = 3 if is_one(" ".join(texts[1:2]), "fetching") else 2
+    longest = 3 if is_in_tables(" ".join(texts[1:2]), "fetching") else 2
     told = [text for text in texts[1:longest] if re.fullmatch(r"[a-z][a-z0-9:_-]*", text)]
     is_plain = re.fullmatch(r"[\w./@+-]+", texts[0]) and len(told) == longest - 1
     if is_plain and not runs_anything(words):
         return (f"Bash({' '.join([texts[0], *told])}:*)",)
-    text = written(words)
+    text = join_words(words)
     return (f"Bash({text})",) if not set("*\n") & set(text) else ()

@@ -10,49 +10,49 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from turnlog.agent.permissions.command.line import Part
-from turnlog.agent.permissions.command.tables import fitting, is_one
-from turnlog.agent.permissions.command.words import Word, program
+from turnlog.agent.permissions.command.line import SimpleCommand
+from turnlog.agent.permissions.command.tables import build_table_pattern, is_in_tables
+from turnlog.agent.permissions.command.words import ShellWord, get_program_name
 
-_QUOTED = re.compile(r"""(['"]?)([^'"]*)\1""")
-_COMPUTED = re.compile(r"\[.*[$`]|[$`].*\[", re.DOTALL)
+_QUOTED_VALUE_PATTERN = re.compile(r"""(['"]?)([^'"]*)\1""")
+_COMPUTED_INDEX_PATTERN = re.compile(r"\[.*[$`]|[$`].*\[", re.DOTALL)
 
 
-def has_safe_settings(part: Part) -> bool:
+def has_safe_settings(part: SimpleCommand) -> bool:
     """Whether what is set before a command only says how it talks."""
     return all(_is_safe_setting(name, value) for name, value in part.assigned)
 
 
 def _is_safe_setting(name: str, value: str) -> bool:
-    plain = _QUOTED.fullmatch(value)
-    return plain is not None and re.fullmatch(fitting("settings", name), plain[2], re.ASCII) is not None
+    plain = _QUOTED_VALUE_PATTERN.fullmatch(value)
+    return plain is not None and re.fullmatch(build_table_pattern("settings", name), plain[2], re.ASCII) is not None
 
 
-def may_compute(words: Sequence[Word]) -> bool:
+def may_compute_value(words: Sequence[ShellWord]) -> bool:
     """Whether a builtin sets a variable, or is given an index, so that bash may run what a value holds."""
-    name = program(words)
-    if is_one(name, "tests"):
+    name = get_program_name(words)
+    if is_in_tables(name, "tests"):
         return _tests_variable(words[1:])
-    if not is_one(name, "naming"):
+    if not is_in_tables(name, "naming"):
         return False
     known = [word for word in words[1:] if word.is_known and word.pattern is None]
     texts = [word.text for word in known]
-    return len(known) < len(words) - 1 or not all(_is_plain(name, text) for text in texts)
+    return len(known) < len(words) - 1 or not all(_is_plain_word(name, text) for text in texts)
 
 
-def _tests_variable(words: Sequence[Word]) -> bool:
+def _tests_variable(words: Sequence[ShellWord]) -> bool:
     """Whether a test looks at a variable by its name, or takes its words for numbers and so for names."""
-    if not any(is_one(word.text, "numeric", "variable_tests") for word in words):
+    if not any(is_in_tables(word.text, "numeric", "variable_tests") for word in words):
         return False
     return not all(word.is_known and re.fullmatch(r"-?\d+|-[a-zR]{1,2}|\]\]?", word.text) for word in words)
 
 
-def _is_plain(name: str, text: str) -> bool:
-    if _COMPUTED.search(text) or is_one(text.partition("=")[0], "integers"):
+def _is_plain_word(name: str, text: str) -> bool:
+    if _COMPUTED_INDEX_PATTERN.search(text) or is_in_tables(text.partition("=")[0], "integers"):
         return False
-    return is_one(text, "plain") or re.fullmatch(fitting("naming", name), text, re.DOTALL) is not None
+    return is_in_tables(text, "plain") or re.fullmatch(build_table_pattern("naming", name), text, re.DOTALL) is not None
 
 
-def sets_integer(part: Part) -> bool:
+def sets_integer_variable(part: SimpleCommand) -> bool:
     """Whether a variable is set whose value bash computes."""
-    return any(is_one(name.rstrip("+"), "integers") or "[" in name for name, _ in part.assigned)
+    return any(is_in_tables(name.rstrip("+"), "integers") or "[" in name for name, _ in part.assigned)

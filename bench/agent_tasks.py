@@ -26,8 +26,8 @@ def turns(place: str, url: str, count: str, stretch: str) -> Callable[[], Any]:
     `read.txt` in every other answer.
     """
     from turnlog.agent.person import Nobody
-    from turnlog.agent.start import SessionStarter, StartOptions
-    from turnlog.model.scripted import ScriptedModel
+    from turnlog.agent.session_starter import SessionStarter, StartOptions
+    from turnlog.model.scripted_model import ScriptedModel
 
     cwd, home = Path(place).resolve(), Path(tempfile.mkdtemp(dir=place))
     environ = {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(home), "ANTHROPIC_API_KEY": "bench"}

@@ -67,11 +67,11 @@ def idle(root: str, index: str) -> Callable[[], Any]:
 def search(root: str, index: str, count: str) -> Callable[[], Any]:
     """Each of many queries once, as the command asks them, with the texts that it shows."""
     from turnlog.errors import UsageError
-    from turnlog.store.search.match import plan_search
+    from turnlog.store.search.index_source import IndexSource
+    from turnlog.store.search.match_expression import plan_search
     from turnlog.store.search.query import parse_query
     from turnlog.store.search.search import SearchOptions
     from turnlog.store.search.search import search_index as find
-    from turnlog.store.search.source import IndexSource
     from turnlog.store.store import Store
 
     from .queries import queries

@@ -19,7 +19,7 @@ import msgspec
 
 from turnlog.entries import types as registry
 from turnlog.entries.types import blocks, conversation, envelope, metadata, rare, records, results, system
-from turnlog.entries.types.part import FormatObject, SeenVersions
+from turnlog.entries.types.base import FormatObject, SeenVersions
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "format.md"
 MARKED = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)

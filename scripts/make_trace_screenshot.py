@@ -25,7 +25,7 @@ from turnlog.demo import config_dir  # noqa: E402 - found by the path above
 from turnlog.trace.harvest import harvest_session  # noqa: E402 - found by the path above
 from turnlog.trace.outbox.delivery import deliver_batches  # noqa: E402 - found by the path above
 from turnlog.trace.outbox.outbox import Outbox  # noqa: E402 - found by the path above
-from turnlog.trace.wire.post import Poster  # noqa: E402 - found by the path above
+from turnlog.trace.wire.poster import Poster  # noqa: E402 - found by the path above
 
 PROJECT = "webshop"
 SESSION = "22161731-8bcf-4128-85af-0e07ad0577f4"

@@ -47,14 +47,14 @@ def test_every_option_of_every_command_is_explained_and_has_an_example_beside_it
 
 OTHER_FILES = {
     "turnlog.agent.settings",
-    "turnlog.cli.edit.cloning",
-    "turnlog.cli.edit.redacting",
-    "turnlog.cli.health.salvaging",
+    "turnlog.cli.edit.clone",
+    "turnlog.cli.edit.redact",
+    "turnlog.cli.health.salvage",
     "turnlog.edit.package.contents",
     "turnlog.edit.package.pack",
     "turnlog.edit.restore_file",
-    "turnlog.export.goal",
-    "turnlog.session.health.statefile",
+    "turnlog.export.destination",
+    "turnlog.session.health.state_file",
 }
 """Modules that use the writer for other files than sessions, or only to read."""
 DOORS = {"turnlog.agent.record.record", "turnlog.store.archive.restore"}

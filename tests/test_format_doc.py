@@ -15,8 +15,8 @@ import pytest
 from tests.entries.samples import ALL, genuine, lines
 from turnlog.entries import types
 from turnlog.entries.drift import ClassMark, build_object_shape
-from turnlog.entries.types import part
-from turnlog.entries.types.part import FormatObject, KindMark, SeenVersions
+from turnlog.entries.types import base as part
+from turnlog.entries.types.base import FormatObject, KindMark, SeenVersions
 from turnlog.entries.types.results import RESULT_FIELDS
 
 ROOT = document.DOCUMENT.parent.parent

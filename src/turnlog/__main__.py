@@ -14,21 +14,21 @@ def main() -> int:
     if words in (["--version"], ["-V"]) and _print_version():
         return 0
     if words[:1] == ["statusline"]:
-        from turnlog.cli.statusline.glance import run_statusline as status_line
+        from turnlog.cli.statusline.status_text import run_statusline as status_line
 
         if (status := status_line(words[1:])) is not None:
             return status
     # Imports and entries make many objects and hardly any garbage; looking for it costs a tenth of a start.
     gc.set_threshold(100_000, 50, 100)
     if words[:1] == ["usage"]:
-        from turnlog.cli.straight import run_plain_usage
+        from turnlog.cli.fast_paths import run_plain_usage
 
         if (status := run_plain_usage(words[1:])) is not None:
             return status
     if words[:1] and words[0].startswith("-") and {"-p", "--print"} & {*words}:
         words = ["chat", *words]
     if words[:1] == ["chat"]:
-        from turnlog.cli.straight import run_plain_chat
+        from turnlog.cli.fast_paths import run_plain_chat
 
         if (status := run_plain_chat(words[1:])) is not None:
             return status

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent.console import asking
+from turnlog.agent.console import person_questions
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import PermissionAnswer
 from turnlog.agent.tools.tool import Workspace
@@ -24,7 +24,7 @@ def answering(*lines: str | None) -> Callable[[str], str | None]:
 
 
 def shown(name: str, **given: object) -> list[str]:
-    return list(asking.render_whole_call(name, given, Workspace(Path.cwd(), Path.cwd()), LOOK))
+    return list(person_questions.render_whole_call(name, given, Workspace(Path.cwd(), Path.cwd()), LOOK))
 
 
 def test_a_command_is_shown_whole_with_every_character_visible() -> None:
@@ -64,7 +64,7 @@ def test_a_file_is_the_one_that_the_call_would_change(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("above\n")
     (inner / "a.txt").write_text("below\n")
     given = {"file_path": "a.txt", "content": "new\n"}
-    told = list(asking.render_whole_call("Write", given, Workspace(tmp_path, inner), LOOK))
+    told = list(person_questions.render_whole_call("Write", given, Workspace(tmp_path, inner), LOOK))
     assert told == [str(inner / "a.txt"), "1 - below", "1 + new"]
 
 
@@ -119,9 +119,13 @@ def test_any_other_call_is_shown_field_by_field() -> None:
 
 def test_always_tells_which_rule_is_written_and_where(tmp_path: Path) -> None:
     place = Workspace(tmp_path, tmp_path)
-    told = "\n".join(asking.render_permission_question("Bash", {"command": "npm test"}, ASKS, place, LOOK, None))
+    told = "\n".join(
+        person_questions.render_permission_question("Bash", {"command": "npm test"}, ASKS, place, LOOK, None)
+    )
     assert f"adds Bash(npm test:*) to {tmp_path}/.claude/settings.local.json" in told.replace("\\", "/")
-    bare = "\n".join(asking.render_permission_question("Bash", {"command": "x"}, Decision("ask"), place, LOOK, "call"))
+    bare = "\n".join(
+        person_questions.render_permission_question("Bash", {"command": "x"}, Decision("ask"), place, LOOK, "call")
+    )
     assert "always" not in bare
     assert bare.startswith("A sub-agent wants")
 
@@ -129,7 +133,9 @@ def test_always_tells_which_rule_is_written_and_where(tmp_path: Path) -> None:
 def test_a_call_can_t_look_like_the_question_below_it(tmp_path: Path) -> None:
     command = "rm x\n  y  yes, this once\n  n  no"
     told = list(
-        asking.render_permission_question("Bash", {"command": command}, ASKS, Workspace(tmp_path, tmp_path), LOOK, None)
+        person_questions.render_permission_question(
+            "Bash", {"command": command}, ASKS, Workspace(tmp_path, tmp_path), LOOK, None
+        )
     )
     assert sum(line.startswith("  y  ") for line in told) == 1
 
@@ -139,7 +145,7 @@ def test_no_line_of_a_call_goes_on_without_its_bar(tmp_path: Path, name: str) ->
     text = "x" * 54 + "  y  yes, this once" + "漢" * 60
     given = {"command": text, "content": text, "file_path": str(tmp_path / "new")}
     told = list(
-        asking.render_permission_question(
+        person_questions.render_permission_question(
             name, given, ASKS, Workspace(tmp_path, tmp_path), TerminalScreen(False, 60), None
         )
     )
@@ -164,11 +170,11 @@ def test_no_line_of_a_call_goes_on_without_its_bar(tmp_path: Path, name: str) ->
     ],
 )
 def test_only_a_plain_yes_is_a_yes(lines: list[str | None], expected: PermissionAnswer) -> None:
-    assert asking.ask_permission(ASKS, answering(*lines)) == expected
+    assert person_questions.ask_permission(ASKS, answering(*lines)) == expected
 
 
 def test_always_is_no_answer_where_no_rule_would_do() -> None:
-    assert asking.ask_permission(Decision("ask"), answering("a", "n")) == PermissionAnswer("no")
+    assert person_questions.ask_permission(Decision("ask"), answering("a", "n")) == PermissionAnswer("no")
 
 
 QUESTION = {
@@ -191,13 +197,13 @@ QUESTION = {
 def test_a_question_is_answered_by_number_or_in_words(lines: list[str], many: bool, expected: str) -> None:
     said: list[str] = []
     given = {"questions": [{**QUESTION, "multiSelect": many}, "junk"]}
-    found = asking.ask_questions(given, answering(*lines), lambda *told: said.extend(told), LOOK)
+    found = person_questions.ask_questions(given, answering(*lines), lambda *told: said.extend(told), LOOK)
     assert found == {"answers": {"Which fruit?": expected}}
     assert said == ["Which fruit?", "  1  Apple · red", "  2  Pear"]
 
 
 def test_whoever_turns_away_from_a_question_answers_nothing() -> None:
-    assert asking.ask_questions({"questions": [QUESTION]}, answering(None), lambda *_: None, LOOK) is None
+    assert person_questions.ask_questions({"questions": [QUESTION]}, answering(None), lambda *_: None, LOOK) is None
 
 
 @pytest.mark.parametrize(
@@ -213,7 +219,7 @@ def test_whoever_turns_away_from_a_question_answers_nothing() -> None:
 )
 def test_a_plan_is_agreed_to_or_not(lines: list[str | None], expected: dict[str, object] | None) -> None:
     said: list[str] = []
-    found = asking.ask_plan_approval(
+    found = person_questions.ask_plan_approval(
         {"plan": f"1. do\n{HOSTILE}"}, answering(*lines), lambda *told: said.extend(told), LOOK
     )
     assert found == expected

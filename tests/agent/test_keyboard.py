@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.agent.console.draft import InputDraft
-from turnlog.agent.console.history import MAX_HISTORY_PROMPTS, PromptHistory
+from turnlog.agent.console.keyboard import MAX_HISTORY_PROMPTS, PromptHistory
 from turnlog.agent.console.keys import Key, parse_keys
 
 

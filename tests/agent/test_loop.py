@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.agent.waiting import HANG
-from turnlog.agent.calls import CALL_REFUSED_INSTEAD_TEXT, CALL_REFUSED_STOP_TEXT
+from turnlog.agent.call_runner import CALL_REFUSED_INSTEAD_TEXT, CALL_REFUSED_STOP_TEXT
 from turnlog.agent.conversation import AgentConversation, build_reminder
 from turnlog.agent.events import (
     AnswerStreamed,
@@ -28,12 +28,12 @@ from turnlog.agent.permissions.decision import Decision, PermissionMode, Verdict
 from turnlog.agent.person import Nobody, PermissionAnswer, Person
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.setup import AgentSetup, AgentType, TurnLimits
-from turnlog.agent.spending import count_priced_tokens
+from turnlog.agent.spending_tally import count_priced_tokens
 from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, ToolError, Workspace
 from turnlog.model.answer import ModelAnswer
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import KeyRejected, ModelError, RateLimited, RequestRejected, ServerBusy, ServerUnreachable
-from turnlog.model.scripted import DelayedStep, ScriptedModel, ScriptStep
+from turnlog.model.scripted_model import DelayedStep, ScriptedModel, ScriptStep
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import compute_cost
 

@@ -15,10 +15,9 @@ import pytest
 
 from tests.agent.talk import plain, written
 from tests.agent.waiting import run
-from turnlog.agent.record.lock import SessionLock
-from turnlog.agent.record.owner import acquire_session
-from turnlog.edit.busy import find_open_signs
-from turnlog.edit.target import find_target
+from turnlog.agent.record.owner import SessionLock, acquire_session
+from turnlog.edit.open_signs import find_open_signs
+from turnlog.edit.session_target import find_target
 from turnlog.entries.clients import list_clients, read_process_identity
 from turnlog.errors import Busy, TurnlogError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent.console.picker import MAX_LISTED_SESSIONS, format_age, matches_words, pick_from_list
+from turnlog.agent.console.session_picker import MAX_LISTED_SESSIONS, format_age, matches_words, pick_from_list
 from turnlog.agent.resume.choices import ResumeChoice
 from turnlog.render.terminal import TerminalScreen
 

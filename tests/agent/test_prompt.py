@@ -6,8 +6,8 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from turnlog.agent.briefing.prompt import SYSTEM_GUIDE, SYSTEM_IDENTITY, build_system_prompt
 from turnlog.agent.briefing.surroundings import describe_surroundings
+from turnlog.agent.briefing.system_prompt import SYSTEM_GUIDE, SYSTEM_IDENTITY, build_system_prompt
 
 
 def test_the_prompt_is_short() -> None:

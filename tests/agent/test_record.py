@@ -14,7 +14,7 @@ import pytest
 
 from tests.agent.talk import STORIES, USAGE, Line, Story, answer, plain, rows, text, thought, use, written
 from turnlog.agent.record.chain import RECORD_VERSION
-from turnlog.agent.record.lines import Object
+from turnlog.agent.record.line_bodies import Object
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.tools.tool import CallResult
 from turnlog.entries.slug import make_slug

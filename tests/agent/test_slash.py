@@ -8,14 +8,19 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent.console.slash import SLASH_COMMANDS, describe_unknown_command, is_slash_command, run_slash_command
+from turnlog.agent.console.slash_commands import (
+    SLASH_COMMANDS,
+    describe_unknown_command,
+    is_slash_command,
+    run_slash_command,
+)
 from turnlog.agent.events import TurnEvent
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.person import Nobody
 from turnlog.agent.resume.resume import load_resumable_session
-from turnlog.agent.start import SessionStarter, StartOptions
+from turnlog.agent.session_starter import SessionStarter, StartOptions
 from turnlog.model.cancel import Cancel
-from turnlog.model.scripted import ScriptedModel
+from turnlog.model.scripted_model import ScriptedModel
 
 
 class Room:

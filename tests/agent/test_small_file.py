@@ -11,7 +11,7 @@ import pytest
 
 from turnlog.agent.briefing.agents import load_agent_types
 from turnlog.agent.briefing.memory import load_memory_files
-from turnlog.agent.record.branch import DETACHED_HEAD, read_git_branch
+from turnlog.agent.record.git_branch import DETACHED_HEAD, read_git_branch
 from turnlog.agent.settings import load_settings
 from turnlog.agent.small_file import read_small_file
 from turnlog.errors import UsageError

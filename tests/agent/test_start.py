@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from turnlog.agent.models import choose_model, choose_small_model, get_max_output_tokens, load_model_aliases
+from turnlog.agent.model_names import choose_model, choose_small_model, get_max_output_tokens, load_model_aliases
 from turnlog.agent.permissions.rules import split_rule_list
 from turnlog.agent.person import Nobody
-from turnlog.agent.start import SessionStarter, StartedSession, StartOptions, derive_start_options
+from turnlog.agent.session_starter import SessionStarter, StartedSession, StartOptions, derive_start_options
 from turnlog.agent.toolbox import TOOL_ORDER
 from turnlog.errors import Busy, NotFound, UsageError
 from turnlog.model.cancel import Cancel
-from turnlog.model.scripted import ScriptedModel
+from turnlog.model.scripted_model import ScriptedModel
 
 
 class Machine:

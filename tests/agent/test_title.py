@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.agent.console.title import extract_title
+from turnlog.agent.console.session_title import extract_title
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from turnlog.agent.events import ConversationCompacted, WarningIssued
 from turnlog.agent.tools.tool import CallResult
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestRejected
-from turnlog.model.scripted import ScriptStep
+from turnlog.model.scripted_model import ScriptStep
 
 TOO_LONG = RequestRejected(
     "400: prompt is too long: 210000 tokens > 200000 maximum", status=400, kind="invalid_request_error"

@@ -16,7 +16,7 @@ from turnlog.trace.outbox.delivery import deliver_batches
 from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.spans.span import SessionSignals, Span
 from turnlog.trace.wire.otlp import build_span_batches
-from turnlog.trace.wire.post import PostAccepted, Poster
+from turnlog.trace.wire.poster import PostAccepted, Poster
 
 LAB = Path(__file__).resolve().parent.parent / "data" / "sessions"
 OVER = SessionSignals(over=True)

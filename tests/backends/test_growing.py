@@ -15,7 +15,7 @@ from turnlog.trace.harvest import harvest_session
 from turnlog.trace.outbox.delivery import deliver_batches
 from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.spans.span import SessionSignals
-from turnlog.trace.wire.post import Poster
+from turnlog.trace.wire.poster import Poster
 
 pytestmark = pytest.mark.backends
 

@@ -11,7 +11,7 @@ from tests.backends.exports import caught_up
 from tests.backends.seen import Backend, SeenTrace, Tokens, arrived, as_sent
 from turnlog.trace.spans.span import Span
 from turnlog.trace.wire.otlp import build_span_batches
-from turnlog.trace.wire.post import PostAccepted, Poster
+from turnlog.trace.wire.poster import PostAccepted, Poster
 
 pytestmark = pytest.mark.backends
 

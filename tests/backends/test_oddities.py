@@ -12,7 +12,7 @@ from tests.backends.seen import Backend
 from turnlog.trace.spans.span import Span
 from turnlog.trace.targets.target import TraceTarget
 from turnlog.trace.wire.otlp import build_span_batches
-from turnlog.trace.wire.post import PostAccepted, Poster, PostRefused, PostVerdict
+from turnlog.trace.wire.poster import PostAccepted, Poster, PostRefused, PostVerdict
 
 pytestmark = pytest.mark.backends
 

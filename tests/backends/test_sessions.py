@@ -17,7 +17,7 @@ from turnlog.trace.harvest import harvest_session
 from turnlog.trace.outbox.delivery import deliver_batches
 from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.spans import ids
-from turnlog.trace.wire.post import Poster
+from turnlog.trace.wire.poster import Poster
 
 pytestmark = pytest.mark.backends
 

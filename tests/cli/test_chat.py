@@ -15,8 +15,8 @@ import pytest
 from tests.conftest import Program
 from tests.interop.mock_anthropic import MockAnthropic
 from turnlog.agent.permissions.decision import PERMISSION_MODES
-from turnlog.agent.printing.printing import PRINT_FORMATS
-from turnlog.agent.start import StartOptions
+from turnlog.agent.print_mode.turn_printer import PRINT_FORMATS
+from turnlog.agent.session_starter import StartOptions
 from turnlog.cli.chat import options as chat_options
 from turnlog.cli.chat.chat import chat
 from turnlog.cli.chat.options import CHAT_OPTIONS, parse_plain_words

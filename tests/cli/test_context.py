@@ -12,8 +12,8 @@ from tests.conftest import Program
 from tests.session.build import SESSION, Build, recorded, variant
 from tests.session.test_filling import MODEL, long_talk, usage
 from turnlog.demo import config_dir
-from turnlog.session.window.filling import UNSEEN_GROUP
 from turnlog.session.window.pieces import PIECE_GROUPS
+from turnlog.session.window.window_fill import UNSEEN_GROUP
 
 
 def test_people_see_what_is_measured_what_is_estimated_and_how(turnlog: Turnlog, machine: Machine) -> None:

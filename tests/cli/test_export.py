@@ -17,7 +17,7 @@ from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.conftest import CHROMIUM, Program
 from tests.redact.planted import TOKENS, drawer
 from tests.session.build import Build, variant
-from turnlog.export import pages
+from turnlog.export import html
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"
@@ -283,7 +283,7 @@ def test_a_page_for_strangers_names_nobody(turnlog: Turnlog, machine: Machine, h
 def test_a_long_session_says_where_its_other_pages_are(
     turnlog: Turnlog, machine: Machine, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pages, "MAX_PAGE_ITEMS", 4)
+    monkeypatch.setattr(html, "MAX_PAGE_ITEMS", 4)
     path = machine.add(ONE, talk(*(f"p{number}" for number in range(60))))
     done = turnlog("export", path, "-o", "a.html")
     assert "a-pages" in done.out

@@ -13,11 +13,11 @@ from tests.session.build import DATA, SESSION, Build, recorded
 from tests.session.forms import VERSIONS, files_after, session_file
 from tests.session.test_touches import with_agents
 from tests.session.touching import do, text
-from turnlog.cli.files.diffs import render_patch
-from turnlog.cli.files.touched import format_number_ranges
+from turnlog.cli.files.file_tables import format_number_ranges
+from turnlog.cli.files.files import render_patch
 from turnlog.demo import config_dir
 from turnlog.entries.layout import list_session_files
-from turnlog.session.files.edits import list_file_steps
+from turnlog.session.files.file_steps import list_file_steps
 from turnlog.session.session import Session
 
 

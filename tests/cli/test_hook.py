@@ -16,7 +16,7 @@ from tests.trace.recorder import Recorder
 from tests.trace.test_wakes import leave
 from tests.trace.test_worker import turn
 from turnlog.trace import trouble
-from turnlog.trace.install import HOOK_EVENTS
+from turnlog.trace.hook_settings import HOOK_EVENTS
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ import pytest
 from tests.cli.conftest import Machine, Turnlog
 from tests.conftest import ROOT
 from tests.session.build import Build, recorded
-from turnlog.store.index.changes import find_index_changes
-from turnlog.store.lock import try_lock_file
-from turnlog.store.place import build_index_name
+from turnlog.store.file_lock import try_lock_file
+from turnlog.store.index.file_changes import find_index_changes
+from turnlog.store.index_file_name import build_index_name
 from turnlog.store.store import Store
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
@@ -246,7 +246,7 @@ def test_the_client_s_folder_stays_as_it_was(turnlog: Turnlog, filled: Machine, 
 @pytest.mark.skipif(os.name == "nt", reason="needs a pseudo terminal")
 def test_a_long_work_shows_a_bar_on_a_terminal(filled: Machine, home: Path) -> None:
     code = (
-        "import turnlog.cli.stored as stored; stored._BAR_DELAY_SECONDS = -1\n"
+        "import turnlog.cli.fresh_index as stored; stored._BAR_DELAY_SECONDS = -1\n"
         "import sys; from turnlog.cli.program import run_program; sys.exit(run_program(['index']))"
     )
     ours, theirs = pty.openpty()

@@ -15,9 +15,9 @@ import pytest
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.edit import sick
 from tests.session.build import BASE, SESSION, Build, base, encoded, said
-from turnlog.cli.health.repairing import RepairOptions, RepairResult, write_repair
+from turnlog.cli.health.repair import RepairOptions, RepairResult, write_repair
 from turnlog.edit.repairs.repair import repair_session
-from turnlog.edit.target import find_target
+from turnlog.edit.session_target import find_target
 from turnlog.errors import Changed
 from turnlog.session.health.surroundings import diagnose_surroundings
 from turnlog.session.session import Session

@@ -23,13 +23,13 @@ from tests.conftest import Program
 from tests.session.build import DATA, Build, recorded
 from tests.session.test_filling import usage
 from turnlog.cli.config import data_dir
-from turnlog.cli.statusline import gauge, glance
+from turnlog.cli.statusline import status_facts, status_text
 from turnlog.cli.statusline.statusline import SNIPPET
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import find_context_window, load_price_table
-from turnlog.session.window.filling import compute_window_fill
+from turnlog.session.window.window_fill import compute_window_fill
 
-SCHEMA = Path(gauge.__file__).parents[2] / "store" / "schema.sql"
+SCHEMA = Path(status_facts.__file__).parents[2] / "store" / "schema.sql"
 GIVEN: dict[str, Any] = {
     "session_id": "abcdef12-3456",
     "transcript_path": "/nowhere/abcdef12.jsonl",
@@ -53,7 +53,7 @@ GIVEN: dict[str, Any] = {
 
 
 def shown(given: object, template: str | None = None, *, color: bool = False) -> str:
-    return glance.render_status_line(given, template, color=color)
+    return status_text.render_status_line(given, template, color=color)
 
 
 def run(
@@ -88,7 +88,7 @@ def test_a_template_says_what_is_printed() -> None:
 
 def test_every_placeholder_is_known_and_documented() -> None:
     text = (Path(__file__).parents[2] / "docs" / "statusline.md").read_text(encoding="utf-8")
-    for name, meaning in glance.PLACEHOLDERS.items():
+    for name, meaning in status_text.PLACEHOLDERS.items():
         assert f"| `{{{name}}}` | {meaning} |" in text
         assert "{" not in shown(GIVEN, "{" + name + "}")
 
@@ -157,7 +157,7 @@ def test_it_is_the_last_fill_of_the_session(path: Path) -> None:
         places = {message.key: message.lines[-1].index for message in session.messages}
         last = max(session.context, key=lambda fill: places[fill.message], default=None)
         expected = last.tokens if last and places[last.message] > boundary else None
-    assert gauge.read_last_fill(str(path))[0] == expected
+    assert status_facts.read_last_fill(str(path))[0] == expected
 
 
 def test_after_a_compaction_nothing_is_known_yet(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_after_a_compaction_nothing_is_known_yet(tmp_path: Path) -> None:
     build.answer("one", usage=usage(50_000))
     build.boundary()
     build.summary()
-    assert gauge.read_last_fill(str(build.write(tmp_path))) == (None, "")
+    assert status_facts.read_last_fill(str(build.write(tmp_path))) == (None, "")
 
 
 def test_the_client_that_says_nothing_yet_is_believed(tmp_path: Path) -> None:
@@ -186,11 +186,11 @@ def test_only_the_end_of_a_large_transcript_is_read(tmp_path: Path) -> None:
         file.write(start + b"\n")
         file.seek(64 << 30)  # a hole that takes no room and that nobody could read to its end
         file.write(b"\n" + end)
-    assert gauge.read_last_fill(str(path))[0] == 60_000
+    assert status_facts.read_last_fill(str(path))[0] == 60_000
     path.write_bytes(start + b"\n" + end + b"x" * 200_000 + b"\n")
-    assert gauge.read_last_fill(str(path))[0] == 60_000
+    assert status_facts.read_last_fill(str(path))[0] == 60_000
     path.write_bytes(start + b"\n" + end + b"x" * (9 << 20) + b"\n")
-    assert gauge.read_last_fill(str(path)) == (None, "")
+    assert status_facts.read_last_fill(str(path)) == (None, "")
 
 
 def test_the_window_is_the_one_of_the_price_table() -> None:
@@ -201,9 +201,9 @@ def test_the_window_is_the_one_of_the_price_table() -> None:
         "us.anthropic.claude-opus-4-1-v1:0",
     ]:
         for held in (0, 150_000, 500_000):
-            assert gauge.find_model_window(model, held) == find_context_window(model, held)
-    assert gauge.find_model_window("nobody-1", 5) is None
-    assert gauge.find_model_window("", 5) is None
+            assert status_facts.find_model_window(model, held) == find_context_window(model, held)
+    assert status_facts.find_model_window("nobody-1", 5) is None
+    assert status_facts.find_model_window("", 5) is None
 
 
 # -- git
@@ -218,13 +218,13 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_the_branch_is_found_from_any_folder_of_the_repository(repository: Path) -> None:
-    assert gauge.find_git_branch(str(repository / "src" / "deep")) == "feature/x"
+    assert status_facts.find_git_branch(str(repository / "src" / "deep")) == "feature/x"
     assert shown({"cwd": str(repository)}) == "repo · (feature/x)"
 
 
 def test_a_checked_out_commit_is_told_by_its_start(repository: Path) -> None:
     (repository / ".git" / "HEAD").write_text("0123456789abcdef\n")
-    assert gauge.find_git_branch(str(repository)) == "0123456"
+    assert status_facts.find_git_branch(str(repository)) == "0123456"
 
 
 def test_a_worktree_has_its_own_branch(repository: Path, tmp_path: Path) -> None:
@@ -233,14 +233,14 @@ def test_a_worktree_has_its_own_branch(repository: Path, tmp_path: Path) -> None
     (inner / "HEAD").write_text("ref: refs/heads/other\n")
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / ".git").write_text(f"gitdir: {inner}\n")
-    assert gauge.find_git_branch(str(tmp_path / "w")) == "other"
+    assert status_facts.find_git_branch(str(tmp_path / "w")) == "other"
 
 
 @pytest.mark.parametrize("folder", ["", "relative", "/nowhere/at/all", "/\0"])
 def test_a_folder_without_git_has_no_branch(folder: str, tmp_path: Path) -> None:
     assert shown({"cwd": folder}, "{branch}") == ""
     (tmp_path / ".git").mkdir()
-    assert gauge.find_git_branch(str(tmp_path)) == ""
+    assert status_facts.find_git_branch(str(tmp_path)) == ""
 
 
 # -- money and time
@@ -317,9 +317,9 @@ def test_nothing_is_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_data_folder_is_the_one_of_the_program(monkeypatch: pytest.MonkeyPatch, home: str | None) -> None:
     if home:
         monkeypatch.setenv("TURNLOG_HOME", home)
-    assert Path(gauge.data_folder()) == data_dir()
+    assert Path(status_facts.data_folder()) == data_dir()
     monkeypatch.setenv("XDG_DATA_HOME", str(Path.cwd()))
-    assert Path(gauge.data_folder()) == data_dir()
+    assert Path(status_facts.data_folder()) == data_dir()
 
 
 def test_the_rest_of_the_five_hour_block_is_told() -> None:
@@ -348,7 +348,7 @@ def test_no_input_gives_a_short_line_and_status_0() -> None:
 
 def test_a_terminal_or_nothing_in_place_of_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
-    assert "--help" in shown(glance._read_client_json())
+    assert "--help" in shown(status_text._read_client_json())
 
 
 values = st.recursive(
@@ -393,7 +393,7 @@ def test_help_and_install_come_from_the_full_program(turnlog: Turnlog) -> None:
     told = turnlog("statusline", "--help").out
     assert '"statusLine": {"type": "command", "command": "turnlog statusline"}' in told
     assert set(" ".join(told.split()).split("Names for --format: ")[1].split(" (docs")[0].split(", ")) == set(
-        glance.PLACEHOLDERS
+        status_text.PLACEHOLDERS
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import HOSTILE, Turnlog, harmful
 from tests.trace.batches import made, span_id
 from tests.trace.recorder import Recorder
-from turnlog.store.lock import try_lock_file
+from turnlog.store.file_lock import try_lock_file
 from turnlog.trace.outbox.delivery import build_lock_path
 from turnlog.trace.outbox.outbox import Outbox, OutboxFull, PendingBatch
 from turnlog.trace.targets.target import TraceTarget

@@ -24,10 +24,10 @@ from turnlog.cli.terminal import TerminalScreen
 from turnlog.cli.usage.table import format_compact_number, format_pico_dollars, render_usage_table
 from turnlog.session.usage.totals import count_usage
 from turnlog.session.usage.usage import QUALITIES
-from turnlog.store.usage.document import UsageReportDetails
-from turnlog.store.usage.reports import REPORT_KINDS, UsageRequest, build_usage_report
-from turnlog.store.usage.scanned import build_usage_tables
-from turnlog.store.usage.zones import TimeZone
+from turnlog.store.usage.memory_tables import build_usage_tables
+from turnlog.store.usage.time_zones import TimeZone
+from turnlog.store.usage.usage_document import UsageReportDetails
+from turnlog.store.usage.usage_reports import REPORT_KINDS, UsageRequest, build_usage_report
 
 CASES = sorted(path.parent for path in SET.glob("*/expected.json"))
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"

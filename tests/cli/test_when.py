@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from turnlog.cli.when import (
+from turnlog.cli.time_format import (
     format_client_time,
     format_milliseconds,
     format_money,

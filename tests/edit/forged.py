@@ -10,7 +10,7 @@ from typing import Any
 import zstandard
 
 from turnlog.edit.package.package import MANIFEST_NAME, PackageTrailer, encode_trailer
-from turnlog.edit.package.tar import TAR_END, build_tar_header, build_tar_padding
+from turnlog.edit.package.tar_format import TAR_END, build_tar_header, build_tar_padding
 
 ID = "11111111-2222-4333-8444-555555555555"
 FOLDER = "-home-dana-webshop"

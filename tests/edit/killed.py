@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.edit.trash.delete import delete_session
+from turnlog.edit.trash.entry_lookup import find_newest_entry
 from turnlog.edit.trash.trash import Trash
-from turnlog.edit.trash.undelete import find_newest_entry
 
 STEPS = {"os.rename", "os.link", "os.remove", "os.rmdir", "os.mkdir", "os.utime", "os.chmod", "os.symlink"}
 

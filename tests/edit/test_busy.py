@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.edit.furnished import MINE
-from turnlog.edit.busy import OpenSign, find_open_signs
-from turnlog.edit.target import find_target
+from turnlog.edit.open_signs import OpenSign, find_open_signs
+from turnlog.edit.session_target import find_target
 from turnlog.entries.clients import read_process_domain
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")

@@ -12,9 +12,9 @@ import pytest
 from tests.edit.furnished import MINE, picture
 from tests.session.build import DATA, Build
 from turnlog.edit.clone import clone_session
+from turnlog.edit.closing_entries import compose_copy_title
 from turnlog.edit.draft import Draft
-from turnlog.edit.ending import compose_copy_title
-from turnlog.edit.identity import create_uuid
+from turnlog.edit.id_renewal import create_uuid
 from turnlog.entries.reader import Transcript
 from turnlog.errors import TurnlogError, UsageError
 from turnlog.session.session import Session

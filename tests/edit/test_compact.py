@@ -21,11 +21,11 @@ from turnlog.edit.compress.compact import (
 from turnlog.edit.compress.recap import RECAP_NOTE, build_recap
 from turnlog.edit.compress.summary import build_model_summariser
 from turnlog.edit.draft import Draft
-from turnlog.edit.strip.said import render_conversation_text as spoken
+from turnlog.edit.strip.conversation_text import render_conversation_text as spoken
 from turnlog.errors import Refused, UsageError
 from turnlog.model.answer import ModelAnswer
 from turnlog.model.failures import AnswerBrokenOff, RequestRejected
-from turnlog.model.scripted import ScriptedModel
+from turnlog.model.scripted_model import ScriptedModel
 from turnlog.session.session import Session
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)

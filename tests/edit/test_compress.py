@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 from tests.model.server import QUICK, endpoint, scripted
 from tests.session.build import Build, use
-from turnlog.edit.compress.band import parse_band
 from turnlog.edit.compress.compress import (
     SHORT_ALREADY_REASON,
     SHORTENED_BEFORE_REASON,
@@ -29,8 +28,9 @@ from turnlog.edit.compress.compress import (
     build_message_reader,
     compress_turns,
 )
+from turnlog.edit.compress.key_terms import find_key_terms, find_lost_terms
 from turnlog.edit.compress.log import render_compress_log
-from turnlog.edit.compress.marks import find_key_terms, find_lost_terms
+from turnlog.edit.compress.turn_bands import parse_band
 from turnlog.edit.compress.units import split_units
 from turnlog.edit.draft import Draft
 from turnlog.errors import UsageError
@@ -38,7 +38,7 @@ from turnlog.model.answer import ModelAnswer
 from turnlog.model.anthropic import connect_model
 from turnlog.model.failures import KeyRejected, RequestRejected, ServerBusy
 from turnlog.model.request import ModelRequest
-from turnlog.model.scripted import DelayedStep, ScriptedModel
+from turnlog.model.scripted_model import DelayedStep, ScriptedModel
 from turnlog.session.session import Session
 
 LONG = (
@@ -281,7 +281,7 @@ def test_an_interrupt_ends_a_compression_at_once(tmp_path: Path) -> None:
         f"""
         from tests.edit.test_compress import ALL, LONG, talk
         from turnlog.edit.compress.compress import compress_turns
-        from turnlog.model.scripted import DelayedStep, ScriptedModel
+        from turnlog.model.scripted_model import DelayedStep, ScriptedModel
         print("ready", flush=True)
         compress_turns(talk({LONG!r}, {LONG!r} + "2"), ALL, 0.35, ScriptedModel(then=DelayedStep(60, "x")))
         """

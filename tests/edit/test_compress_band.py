@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.compress.band import list_chosen_turns, parse_band, parse_compress_selection, parse_share
+from turnlog.edit.compress.turn_bands import list_chosen_turns, parse_band, parse_compress_selection, parse_share
 from turnlog.errors import UsageError
 
 

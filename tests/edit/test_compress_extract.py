@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnlog.edit.compress.extract import extract_sentences, is_extracted_text
-from turnlog.edit.compress.marks import find_key_terms, find_lost_terms, has_term
+from turnlog.edit.compress.key_terms import find_key_terms, find_lost_terms, has_term
 from turnlog.edit.compress.units import join_units, split_units
 
 REPORT = """\

@@ -9,11 +9,11 @@ import pytest
 
 from tests.edit.test_compress import LONG
 from tests.session.build import Build
-from turnlog.edit.compress.band import parse_compress_selection
 from turnlog.edit.compress.compress import CompressionResult, apply_compression, compress_turns
-from turnlog.edit.compress.mark import mark_compression
+from turnlog.edit.compress.compression_mark import mark_compression
+from turnlog.edit.compress.turn_bands import parse_compress_selection
 from turnlog.edit.draft import Draft
-from turnlog.session.health.resumable import judge_session, list_regressions
+from turnlog.session.health.verdict import judge_session, list_regressions
 from turnlog.session.session import Session
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.edit.furnished import LONG_AGO, MINE, OTHER, conversation, picture
-from turnlog.edit.busy import find_open_signs
-from turnlog.edit.target import find_target
+from turnlog.edit.open_signs import find_open_signs
+from turnlog.edit.session_target import find_target
 from turnlog.edit.trash.delete import delete_session, plan_deletion
+from turnlog.edit.trash.entry_lookup import find_newest_entry, find_trash_entry
 from turnlog.edit.trash.trash import Trash, UndeleteResult
-from turnlog.edit.trash.undelete import find_newest_entry, find_trash_entry
 from turnlog.errors import Ambiguous, Busy, Changed, NotFound, TurnlogError, UsageError
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")

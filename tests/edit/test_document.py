@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.move.document import JsonString, iterate_json_strings, replace_json_strings
+from turnlog.edit.move.translated_files import JsonString, iterate_json_strings, replace_json_strings
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6),

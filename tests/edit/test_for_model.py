@@ -11,7 +11,7 @@ import pytest
 from tests.interop.digest import difference, digests
 from tests.session.build import DATA, Build, outcome, said, use
 from turnlog.edit.draft import Draft
-from turnlog.edit.fork.for_model import adapt_to_model
+from turnlog.edit.fork.model_adapter import adapt_to_model
 from turnlog.errors import Refused, UsageError
 from turnlog.session.session import Session
 

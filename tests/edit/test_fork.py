@@ -10,7 +10,7 @@ import pytest
 from tests.session.build import DATA, Build, outcome, recorded, said, stamp, use
 from turnlog.edit.draft import Draft
 from turnlog.edit.fork.fork import check_fork_resumes, fork_session
-from turnlog.edit.fork.points import parse_fork_point
+from turnlog.edit.fork.fork_points import parse_fork_point
 from turnlog.errors import NotFound, Refused, UsageError
 from turnlog.session.session import Session
 

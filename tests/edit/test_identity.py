@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import DATA, Build, encoded
-from turnlog.edit.identity import UNTOUCHED_TEXT_KEYS, IdRenewer, create_uuid
+from turnlog.edit.id_renewal import UNTOUCHED_TEXT_KEYS, IdRenewer, create_uuid
 from turnlog.entries.reader import Transcript
 from turnlog.session.session import Session
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.edit.furnished import LONG_AGO, Seen, picture
 from turnlog.edit.move.move import move_project, rehearse_move
-from turnlog.edit.move.plan import MovePlan, plan_move
+from turnlog.edit.move.move_plan import MovePlan, plan_move
 from turnlog.edit.undo.record import STATE_UNDONE
 from turnlog.edit.undo.undo import Undo
 from turnlog.entries.slug import make_slug

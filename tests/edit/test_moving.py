@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.edit.trash import moving
-from turnlog.edit.trash.moving import PART_SUFFIX, move_file
+from turnlog.edit.trash import file_move
+from turnlog.edit.trash.file_move import PART_SUFFIX, move_file
 from turnlog.errors import Changed, TurnlogError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and file systems are those of POSIX")
@@ -66,7 +66,7 @@ def test_an_unfinished_copy_is_made_anew(tmp_path: Path, far: Path) -> None:
     (name,) = [path.name for path in far.iterdir()]
     assert name == "b"
     move_file(far / "b", tmp_path / "a")
-    part = moving._get_part_path(far / "b")
+    part = file_move._get_part_path(far / "b")
     assert part.name.endswith(PART_SUFFIX)
     part.write_text("hal")
     move_file(tmp_path / "a", far / "b")
@@ -79,7 +79,7 @@ def test_a_file_that_changes_while_it_is_copied_stays(tmp_path: Path, far: Path)
     before = source.lstat()
     source.write_text("newer")
     with pytest.raises(Changed, match="changed while it was copied"):
-        moving._copy_file(source, far / "b", before)
+        file_move._copy_file(source, far / "b", before)
     assert source.read_text() == "newer"
     assert list(far.iterdir()) == []
 

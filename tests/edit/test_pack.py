@@ -19,9 +19,9 @@ import zstandard
 
 from tests.edit.furnished import LONG_AGO, MINE, OTHER, conversation, picture
 from turnlog.edit.package.pack import pack_sessions
-from turnlog.edit.package.reader import Package
-from turnlog.edit.package.redacted import PackageRedaction
-from turnlog.edit.package.source import inspect_source
+from turnlog.edit.package.pack_source import inspect_source
+from turnlog.edit.package.package_reader import Package
+from turnlog.edit.package.package_redaction import PackageRedaction
 from turnlog.errors import Changed, TurnlogError, UsageError
 from turnlog.redact.redactor import Redactor
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.edit.package.pack import pack_sessions
-from turnlog.edit.package.reader import Package
+from turnlog.edit.package.package_reader import Package
 from turnlog.edit.package.unpack import unpack_package
 from turnlog.errors import TurnlogError, Unreadable
 

@@ -8,8 +8,8 @@ import tarfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.package.lines import split_byte_lines
-from turnlog.edit.package.tar import build_tar_header, build_tar_padding
+from turnlog.edit.package.byte_lines import split_byte_lines
+from turnlog.edit.package.tar_format import build_tar_header, build_tar_padding
 
 PIECES = st.lists(st.text("ab\n", max_size=6).map(str.encode), max_size=8)
 NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=300)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.edit.furnished import furnish
 from turnlog.edit.package.pack import pack_sessions
-from turnlog.edit.package.reader import Package
+from turnlog.edit.package.package_reader import Package
 from turnlog.edit.package.unpack import unpack_package
 from turnlog.errors import TurnlogError
 

@@ -14,8 +14,8 @@ import zstandard
 
 from tests.edit.forged import FOLDER, ID, LINE, MAIN, file, forged, manifest, member, session
 from turnlog.edit.package.package import PackageTrailer, encode_trailer
-from turnlog.edit.package.reader import Package
-from turnlog.edit.package.tar import TAR_BLOCK_BYTES, build_tar_header, build_tar_padding
+from turnlog.edit.package.package_reader import Package
+from turnlog.edit.package.tar_format import TAR_BLOCK_BYTES, build_tar_header, build_tar_padding
 from turnlog.edit.package.unpack import unpack_package
 from turnlog.errors import TurnlogError, Unreadable
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.edit.furnished import MINE, furnish
 from turnlog.edit.package.pack import pack_sessions
-from turnlog.edit.package.reader import Package
-from turnlog.edit.package.staging import StagingArea, settle_unpacking
+from turnlog.edit.package.package_reader import Package
+from turnlog.edit.package.staging_area import StagingArea, settle_unpacking
 from turnlog.edit.package.unpack import unpack_package
 from turnlog.errors import Changed, TurnlogError
 
@@ -26,9 +26,9 @@ from pathlib import Path
 from tests.edit.furnished import MINE, OTHER, furnish
 from tests.edit.killed import killed
 from turnlog.edit.package.pack import pack_sessions
-from turnlog.edit.package.reader import Package
+from turnlog.edit.package.package_reader import Package
 from turnlog.edit.package.unpack import unpack_package
-from turnlog.edit.package.staging import settle_unpacking
+from turnlog.edit.package.staging_area import settle_unpacking
 
 base = Path(sys.argv[1])
 session = furnish(base / "claude")

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from tests.edit.furnished import MINE, OTHER, conversation, picture
 from tests.session.build import SESSION, encoded
 from turnlog.edit.package.pack import pack_sessions
-from turnlog.edit.package.places import find_colliding_name
-from turnlog.edit.package.reader import Package
+from turnlog.edit.package.package_reader import Package
+from turnlog.edit.package.place_names import find_colliding_name
 from turnlog.edit.package.unpack import UnpackedSession, unpack_package
 from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
+from turnlog.entries.path_escapes import escape_path, is_safe_path, unescape_path
 from turnlog.entries.slug import make_slug
-from turnlog.entries.spelling import escape_path, is_safe_path, unescape_path
 from turnlog.errors import Changed, UsageError
 
 OLD = "/home/dana/webshop"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.move.paths import PathTranslation
+from turnlog.edit.move.path_translation import PathTranslation
 from turnlog.entries.reader import scan_lines
 from turnlog.errors import UsageError
 

@@ -17,7 +17,7 @@ from turnlog.edit.clone import clone_session
 from turnlog.edit.compress.compact import compact_draft
 from turnlog.edit.compress.recap import build_recap
 from turnlog.edit.draft import Draft
-from turnlog.edit.identity import IdRenewer, create_uuid
+from turnlog.edit.id_renewal import IdRenewer, create_uuid
 from turnlog.edit.package.contents import list_session_contents
 from turnlog.errors import Changed, TurnlogError
 from turnlog.session.session import Session

@@ -19,7 +19,7 @@ from tests.edit.furnished import LONG_AGO, furnish, picture
 from tests.edit.killed import killed
 from tests.session.build import Build
 from turnlog.cli.program import run_program
-from turnlog.edit.identity import create_uuid
+from turnlog.edit.id_renewal import create_uuid
 from turnlog.entries.layout import is_session_id
 from turnlog.session.session import Session
 

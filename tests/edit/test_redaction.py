@@ -10,11 +10,11 @@ import pytest
 
 from tests.edit.furnished import MINE, picture
 from tests.session.build import Build
-from turnlog.edit.carried import list_carried_files
+from turnlog.edit.carried_files import list_carried_files
 from turnlog.edit.clone import clone_session
 from turnlog.edit.draft import Draft
 from turnlog.edit.redaction import learn_session_secrets, redact_draft, redact_file, redact_line
-from turnlog.edit.target import find_target
+from turnlog.edit.session_target import find_target
 from turnlog.entries.reader import Transcript
 from turnlog.redact.redactor import Redactor
 from turnlog.session.session import Session

@@ -13,10 +13,10 @@ import pytest
 from tests.edit.sick import CASES, IDS, SICK, Sick, hidden_end
 from tests.session.build import BASE, DATA, ROOT, SESSION, Build, base, edited, encoded, outcome, recorded, said, use
 from turnlog.edit.repairs.case import RepairCase
-from turnlog.edit.repairs.home import ParentFinder
+from turnlog.edit.repairs.parent_finder import ParentFinder
 from turnlog.edit.repairs.repair import REMEDIES_BY_KIND, REPAIRS_BY_KIND, RepairOutcome, Treatment, repair_session
 from turnlog.edit.repairs.results import LOST_RESULT_TEXT
-from turnlog.edit.repairs.sent import REFUSED_BLOCK_TYPES, count_sent_blocks
+from turnlog.edit.repairs.sent_blocks import REFUSED_BLOCK_TYPES, count_sent_blocks
 from turnlog.errors import UsageError
 from turnlog.session.health.diagnosis import diagnose_session
 from turnlog.session.health.illnesses import ILLNESSES

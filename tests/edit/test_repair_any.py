@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.edit.test_strip_any import Wild
 from tests.session.build import DATA
 from turnlog.edit.repairs.repair import REPAIRS_BY_KIND, RepairOutcome, repair_session
-from turnlog.edit.repairs.sent import REFUSED_BLOCK_TYPES, count_sent_blocks
+from turnlog.edit.repairs.sent_blocks import REFUSED_BLOCK_TYPES, count_sent_blocks
 from turnlog.session.health.diagnosis import diagnose_session
-from turnlog.session.health.resumable import judge_session
+from turnlog.session.health.verdict import judge_session
 from turnlog.session.session import Session
 
 TELLING = {"torn-line", "broken-line", "control-bytes", "other-session", "duplicate-uuid"}

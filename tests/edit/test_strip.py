@@ -10,13 +10,13 @@ import pytest
 
 from tests.edit.stripping import EXTREME, must_be_sound, result, stripped
 from tests.session.build import DATA, Build, outcome, said, use
-from turnlog.edit.strip import cut
+from turnlog.edit.strip import content_cut
 from turnlog.errors import Refused
 from turnlog.session.session import Session
-from turnlog.session.window.filling import compute_window_fill, estimate_text_tokens
 from turnlog.session.window.pieces import build_context_pieces
 from turnlog.session.window.presets import MAX_MARK_CHARS, PRESETS
-from turnlog.session.window.wishes import StripOptions, StripRule
+from turnlog.session.window.strip_options import StripOptions, StripRule
+from turnlog.session.window.window_fill import compute_window_fill, estimate_text_tokens
 
 REMOVE = StripOptions(StripRule(0, None, 0))
 DATA_URL = "iVBORw0KGgo" * 100
@@ -97,27 +97,27 @@ def test_array_results_are_shortened_block_by_block_and_images_in_them_go_as_a_w
 
 def test_base64_is_never_cut_in_half_wherever_it_stands() -> None:
     text = f"before data:image/png;base64,{DATA_URL} behind " + "words " * 100
-    assert cut.cut_text(text, 300).startswith(
+    assert content_cut.cut_text(text, 300).startswith(
         "before data:image/png;base64,[turnlog: 1,100 characters of base64 cut] behind"
     )
     wrapped = "\n".join(DATA_URL[at : at + 76] for at in range(0, 1100, 76)) + "=="
-    assert cut.cut_copy({"file": {"base64": wrapped}}, 20) == {
+    assert content_cut.cut_copy({"file": {"base64": wrapped}}, 20) == {
         "file": {"base64": "[turnlog: 1,116 characters of base64 cut]"}
     }
 
 
 def test_long_lists_of_lines_keep_their_head_and_tail() -> None:
     lines = [f"line {number}" for number in range(100)]
-    short = cut.cut_copy({"lines": lines}, 60)["lines"]
+    short = content_cut.cut_copy({"lines": lines}, 60)["lines"]
     assert short == [*lines[:6], "[turnlog: 92 lines cut]", *lines[98:]]
-    assert cut.cut_copy(short, 60) == short
+    assert content_cut.cut_copy(short, 60) == short
 
 
 def test_what_is_nested_too_deep_stays_as_it_is() -> None:
     value: Any = "x" * 1000
     for _ in range(150):
         value = [value]
-    assert cut.cut_input(value, 10) == value
+    assert content_cut.cut_input(value, 10) == value
 
 
 def test_calls_are_removed_by_name_and_pattern_in_every_row_of_a_message() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.edit.undo import step
+from turnlog.edit.undo import change_step
 from turnlog.edit.undo.undo import RewriteChange, Undo
 from turnlog.errors import Changed, TurnlogError
 
@@ -128,7 +128,7 @@ def test_what_was_added_to_either_content_in_the_last_moment_is_carried_over(tmp
     path, old, late = tmp_path / "a", tmp_path / "old", tmp_path / "late"
     path.write_bytes(b"new\nadded to the new\n")
     old.write_bytes(b"old\nadded to the old\n")
-    step._go_back(path, old, late, len(b"new\n"))
+    change_step._go_back(path, old, late, len(b"new\n"))
     assert path.read_bytes() == b"old\nadded to the old\nadded to the new\n"
     assert [file.name for file in tmp_path.iterdir()] == ["a"]
 

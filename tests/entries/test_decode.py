@@ -12,15 +12,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.entries.strategies import BOM, assert_tiles, damaged, damaged_files, values, written
-from turnlog.entries.decode import (
-    MAX_JSON_DEPTH,
-    TOO_DEEP_TEXT,
-    decode_body,
-    decode_patiently,
-    fit_struct,
-    prune_deep_json,
-    salvage_line,
-)
 from turnlog.entries.entry import (
     FLAW_DESCRIPTIONS,
     SCRAP_DESCRIPTIONS,
@@ -31,6 +22,15 @@ from turnlog.entries.entry import (
     InnerType,
     LineUsage,
     MessageHead,
+)
+from turnlog.entries.line_decoder import (
+    MAX_JSON_DEPTH,
+    TOO_DEEP_TEXT,
+    decode_body,
+    decode_patiently,
+    fit_struct,
+    prune_deep_json,
+    salvage_line,
 )
 from turnlog.entries.reader import Transcript
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.entries.decode import decode_entry
 from turnlog.entries.entry import FLAW_DESCRIPTIONS, SCRAP_DESCRIPTIONS, BlockHead, Entry, MessageHead, Scrap
+from turnlog.entries.line_decoder import decode_entry
 
 
 def test_a_line_becomes_an_entry_with_the_fields_that_structure_needs() -> None:

@@ -33,7 +33,7 @@ from turnlog.entries.layout import (
     other_file,
     scan_folder,
 )
-from turnlog.entries.transcripts import list_transcripts, other_transcripts
+from turnlog.entries.transcript_files import list_transcripts, other_transcripts
 from turnlog.errors import Unreadable
 
 Walk = Callable[[Path, Survey], Iterable[object]]

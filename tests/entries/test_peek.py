@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.entries.trees import OTHER, SID, jsonl, row, write
-from turnlog.entries.decode import decode_first_object
+from turnlog.entries.file_ends import MAX_END_BYTES, read_at, read_ends
 from turnlog.entries.junk import name_junk_kind
+from turnlog.entries.line_decoder import decode_first_object
 from turnlog.entries.peek import Peek, peek_file
 from turnlog.entries.titles import SessionTitles
-from turnlog.entries.typed import MAX_LISTED_CHARS, read_typed_command, read_typed_text
-from turnlog.entries.window import MAX_END_BYTES, read_at, read_ends
+from turnlog.entries.typed_text import MAX_LISTED_CHARS, read_typed_command, read_typed_text
 
 FILLER = [row("assistant", "x" * 500, uuid=f"filler-{number}") for number in range(300)]
 

@@ -20,7 +20,7 @@ from turnlog.entries.speakers import (
     open_letter,
     read_origin,
 )
-from turnlog.entries.typed import read_typed_command, read_typed_text
+from turnlog.entries.typed_text import read_typed_command, read_typed_text
 
 TEAM = '<teammate-message teammate_id="dev" color="blue">\nDone.\n</teammate-message>'
 AGENT = '<agent-message from="helper">\nDone.\n</agent-message>'

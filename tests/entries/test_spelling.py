@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.entries.spelling import escape_path, is_safe_path, unescape_path
+from turnlog.entries.path_escapes import escape_path, is_safe_path, unescape_path
 
 
 @given(

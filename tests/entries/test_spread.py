@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.entries.peek import peek_file
-from turnlog.entries.peeks import MIN_FILES_PER_PROCESS, peek_files
-from turnlog.entries.spread import count_cores, group_by_size, produce_ahead, spread_work
+from turnlog.entries.peek import MIN_FILES_PER_PROCESS, peek_file, peek_files
+from turnlog.entries.worker_processes import count_cores, group_by_size, produce_ahead, spread_work
 
 needs_fork = pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
 HERE = os.getpid()
@@ -49,7 +48,7 @@ def test_every_share_gives_its_result_in_order() -> None:
 def test_the_first_share_is_done_here_and_the_others_elsewhere() -> None:
     """In a process of its own: a thread that another test left behind would keep all of it here."""
     code = (
-        "import os; from turnlog.entries.spread import spread_work\n"
+        "import os; from turnlog.entries.worker_processes import spread_work\n"
         "found = spread_work(lambda share: [os.getpid()], list[int], [[1], [2]])\n"
         "print([pids == [os.getpid()] for pids in found])"
     )

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.entries.decode import complete_body, decode_body
+from turnlog.entries.line_decoder import complete_body, decode_body
 from turnlog.entries.peek import peek_file
 from turnlog.entries.reader import Transcript, scan_lines
 

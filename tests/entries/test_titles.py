@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 
 from tests.entries.title_rows import FILLER, ROWS, named, said, write
-from turnlog.entries.peek import peek_file
-from turnlog.entries.peeks import complete_all_titles, complete_titles, peek_safely, read_best_title
+from turnlog.entries.peek import complete_all_titles, complete_titles, peek_file, peek_safely, read_best_title
 from turnlog.entries.titles import TITLE_ORDER, SessionTitles, read_titles
 
 

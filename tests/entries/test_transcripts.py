@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from turnlog.entries.layout import Survey
-from turnlog.entries.transcripts import TranscriptFile, is_loose_agent, list_transcripts
+from turnlog.entries.transcript_files import TranscriptFile, is_loose_agent, list_transcripts
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 LAYOUT = {

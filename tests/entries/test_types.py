@@ -12,7 +12,8 @@ from hypothesis import given
 
 from tests.entries.samples import ALL, bodies, genuine, lines
 from turnlog.entries import types
-from turnlog.entries.types import attachments, blocks, conversation, metadata, part, progress, system
+from turnlog.entries.types import attachments, blocks, conversation, metadata, progress, system
+from turnlog.entries.types import base as part
 from turnlog.entries.types.results import RESULT_FIELDS
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from turnlog.entries.file_ends import LONG_LINE, read_lines
 from turnlog.entries.tail import read_tail
-from turnlog.entries.window import LONG_LINE, read_lines
 
 
 @pytest.mark.parametrize("extra", [-1, 0, 5])

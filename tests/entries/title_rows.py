@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from turnlog.entries.file_ends import MAX_END_BYTES
 from turnlog.entries.titles import TITLE_FIELDS
-from turnlog.entries.window import MAX_END_BYTES
 
 FILLER = {"type": "assistant", "message": {"content": "y" * 2 * MAX_END_BYTES}}
 

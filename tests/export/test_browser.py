@@ -13,7 +13,7 @@ from tests.render.attacks import ATTACKS
 from tests.session.build import Build, recorded, use
 from turnlog.export.html import write_pages
 from turnlog.export.material import ExportChoice, ExportMaterial
-from turnlog.render.wishes import SHOW_EVERYTHING
+from turnlog.render.render_options import SHOW_EVERYTHING
 from turnlog.session.session import Session
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ from turnlog.export.formats import EXPORT_FORMATS, iter_exported_bytes
 from turnlog.export.json import JSON_FORMAT_VERSION
 from turnlog.export.material import ExportChoice, ExportMaterial
 from turnlog.render import card, view
-from turnlog.render.wishes import SHOW_EVERYTHING
+from turnlog.render.render_options import SHOW_EVERYTHING
 from turnlog.session.session import Session
 
 DOC = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")

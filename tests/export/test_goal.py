@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnlog.errors import TurnlogError, UsageError
-from turnlog.export.goal import (
+from turnlog.export.destination import (
     FOLDER_MARK,
     build_file_name,
     check_destination,

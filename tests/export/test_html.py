@@ -12,13 +12,13 @@ import pytest
 from tests.render.attacks import ATTACKS
 from tests.render.walk import Walk
 from tests.session.build import Build, recorded, use
-from turnlog.export import pages
+from turnlog.export import html
 from turnlog.export.html import render_one_page, to_data_url, write_pages
 from turnlog.export.material import ExportChoice, ExportMaterial
-from turnlog.export.page import build_content_policy
+from turnlog.export.page_frame import build_content_policy
 from turnlog.export.site import Site
 from turnlog.render.card import Picture
-from turnlog.render.wishes import SHOW_EVERYTHING, RenderOptions
+from turnlog.render.render_options import SHOW_EVERYTHING, RenderOptions
 from turnlog.session.session import Session
 
 PNG = "iVBORw0KGgo="
@@ -175,7 +175,7 @@ def long(turns: int = 30) -> Build:
 
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "MAX_PAGE_ITEMS", 20)
+    monkeypatch.setattr(html, "MAX_PAGE_ITEMS", 20)
 
 
 @pytest.mark.usefixtures("small_pages")
@@ -217,7 +217,7 @@ def test_pages_of_an_earlier_export_go_with_it(tmp_path: Path) -> None:
 
 
 def test_one_page_is_never_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "MAX_PAGE_ITEMS", 5)
+    monkeypatch.setattr(html, "MAX_PAGE_ITEMS", 5)
     assert "answer 29" in page(long().session())
 
 

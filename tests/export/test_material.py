@@ -11,8 +11,8 @@ from tests.session.build import Build, recorded, use
 from turnlog.errors import UsageError
 from turnlog.export.formats import iter_exported_bytes
 from turnlog.export.material import ExportChoice, ExportMaterial
+from turnlog.render.render_options import RenderOptions
 from turnlog.render.view import PromptView
-from turnlog.render.wishes import RenderOptions
 from turnlog.session.session import Session
 
 

@@ -11,7 +11,7 @@ from turnlog.errors import Refused, UsageError
 from turnlog.export.material import ExportChoice, ExportMaterial
 from turnlog.export.messages import list_conversation_messages
 from turnlog.export.openai import to_chat_messages
-from turnlog.render.wishes import RenderOptions
+from turnlog.render.render_options import RenderOptions
 
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
 

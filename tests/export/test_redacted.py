@@ -12,14 +12,14 @@ import pytest
 from tests.redact.planted import TOKENS, drawer
 from tests.session.build import SESSION, Build, use
 from turnlog.errors import Unreadable
+from turnlog.export.destination import build_file_name
 from turnlog.export.formats import EXPORT_FORMATS, iter_exported_bytes
-from turnlog.export.goal import build_file_name
 from turnlog.export.html import render_one_page
 from turnlog.export.material import ExportChoice, ExportMaterial
 from turnlog.export.parquet import ParquetTables
-from turnlog.export.redacted import ExportRedaction
+from turnlog.export.redaction import ExportRedaction
 from turnlog.redact.rules import SecretRules
-from turnlog.render.wishes import SHOW_EVERYTHING
+from turnlog.render.render_options import SHOW_EVERYTHING
 from turnlog.session.session import Session
 
 AGENT = "a1b2c3d"

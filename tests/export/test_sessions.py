@@ -18,8 +18,8 @@ from turnlog.errors import Refused
 from turnlog.export.formats import iter_exported_bytes
 from turnlog.export.html import render_one_page
 from turnlog.export.material import ExportChoice, ExportMaterial
+from turnlog.render.render_options import SHOW_EVERYTHING
 from turnlog.render.view import AnswerText, AnswerView, AnyView, PromptView
-from turnlog.render.wishes import SHOW_EVERYTHING
 from turnlog.session.messages import is_filler
 from turnlog.session.session import Session
 

@@ -17,10 +17,10 @@ from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.normalise import NEXT
 from tests.interop.resume import MODEL, environment, furnish, judge, run
 from tests.session.build import recorded
-from turnlog.edit.busy import find_open_signs
+from turnlog.edit.open_signs import find_open_signs
 from turnlog.edit.rename import rename_session
+from turnlog.edit.session_target import find_target
 from turnlog.edit.tag import tag_session
-from turnlog.edit.target import find_target
 from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
 

@@ -17,8 +17,8 @@ from tests.interop.resume import MODEL, Resumed, environment, furnish, judge, ru
 from tests.interop.test_manage import Place, Terminal
 from tests.session.build import recorded
 from turnlog.edit.move.move import move_project
-from turnlog.edit.move.paths import PathTranslation
-from turnlog.edit.move.plan import plan_move
+from turnlog.edit.move.move_plan import plan_move
+from turnlog.edit.move.path_translation import PathTranslation
 from turnlog.edit.undo.undo import Undo
 from turnlog.entries.layout import list_session_files
 

@@ -19,8 +19,8 @@ from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.place import Failed, Place
 from tests.interop.resume import KEY, environment
 from tests.session.build import SESSION, base
-from turnlog.edit.busy import find_open_signs
-from turnlog.edit.target import find_target
+from turnlog.edit.open_signs import find_open_signs
+from turnlog.edit.session_target import find_target
 
 pytestmark = [pytest.mark.interop, pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")]
 VERSIONS = (OLD, "2.1.45", "2.0.50")

@@ -14,7 +14,7 @@ from tests.interop.recordings import DATA
 from tests.interop.resume import MODEL, Resumed, environment, furnish, judge, run, scratch_folder
 from turnlog.edit.package.contents import list_session_contents
 from turnlog.edit.package.pack import pack_sessions
-from turnlog.edit.package.reader import Package
+from turnlog.edit.package.package_reader import Package
 from turnlog.edit.package.unpack import unpack_package
 
 pytestmark = [

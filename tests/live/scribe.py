@@ -9,7 +9,7 @@ from typing import Any
 
 from turnlog.live.events import LiveEvent
 from turnlog.session.session import Session
-from turnlog.session.timeline import sequence
+from turnlog.session.timeline import item_sequence
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import LinePlace, TimelineItem
 
@@ -29,7 +29,7 @@ def scribe(excerpt: Excerpt, items: Sequence[TimelineItem], agent: str | None) -
 
 def whole(session: Session) -> list[dict[str, Any]]:
     """The items of a session that is read at once."""
-    found = sequence.ItemSequence(session)
+    found = item_sequence.ItemSequence(session)
     list(found.build_chapters())
     return [plain(item) for item in found.items]
 

@@ -20,7 +20,7 @@ from turnlog.live.cursor import (
     hash_stream_name,
     to_cursor_spot,
 )
-from turnlog.live.follow import build_cursor_text
+from turnlog.live.follower import build_cursor_text
 
 SPOTS = st.dictionaries(
     st.binary(min_size=6, max_size=6),

@@ -18,8 +18,8 @@ from tests.live.writing import MOVES, agent_lines, agent_path, append, session_p
 from tests.session.build import Build, encoded, recorded
 from turnlog.live.cursor import MAX_CURSOR_FILES
 from turnlog.live.events import LiveEvent, build_catch_up, to_live_event
-from turnlog.live.follow import SessionFollower
-from turnlog.live.opening import StartFinder
+from turnlog.live.follower import SessionFollower
+from turnlog.live.window_start import StartFinder
 from turnlog.session.session import Session
 from turnlog.store.timelines.timelines import Timelines
 

@@ -17,7 +17,7 @@ from tests.entries.strategies import files
 from tests.live.writing import MOVES, written
 from tests.session.build import START, Build, outcome, recorded, use
 from turnlog.entries.reader import scan_lines
-from turnlog.live.fold import Activity
+from turnlog.live.activity import Activity
 from turnlog.live.states import SessionSigns, SessionState, choose_column, judge_state
 
 NOW = START + timedelta(hours=1)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.interop.mock_anthropic import MockAnthropic
 from turnlog.model.endpoint import Endpoint
-from turnlog.model.patient import RetryPolicy
+from turnlog.model.retries import RetryPolicy
 
 KEY = "sk-ant-test-secret"
 QUICK = RetryPolicy(attempts=4, first=0.001, longest=0.01)

@@ -35,8 +35,8 @@ from turnlog.model.failures import (
     ServerBusy,
     ServerUnreachable,
 )
-from turnlog.model.patient import RetryingModel, RetryPolicy
 from turnlog.model.request import ModelRequest, build_prompt_request
+from turnlog.model.retries import RetryingModel, RetryPolicy
 
 ASK = build_prompt_request("claude-test", "Hello?", system="Be brief.")
 FINE = page(START + text_block("fine") + STOP)

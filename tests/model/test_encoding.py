@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.model.encoding import RequestEncoder, encode_request_json
+from turnlog.model.anthropic import RequestEncoder, encode_request_json
 from turnlog.model.request import ConversationMessages, ModelRequest
 
 TEXTS = st.text(max_size=8)

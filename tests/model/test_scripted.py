@@ -12,10 +12,10 @@ from turnlog.model.answer import ModelAnswer, fold_events
 from turnlog.model.cancel import Cancel
 from turnlog.model.events import RetryStarted
 from turnlog.model.failures import AnswerBrokenOff, ModelError, RequestCancelled, RequestRejected, ServerBusy
-from turnlog.model.metered import MeteredModel
-from turnlog.model.patient import RetryingModel, RetryPolicy
+from turnlog.model.metered_model import MeteredModel
 from turnlog.model.request import build_prompt_request
-from turnlog.model.scripted import CutAnswer, DelayedStep, ScriptedModel, list_answer_events
+from turnlog.model.retries import RetryingModel, RetryPolicy
+from turnlog.model.scripted_model import CutAnswer, DelayedStep, ScriptedModel, list_answer_events
 
 ASK = build_prompt_request("m", "x")
 BLOCK = st.one_of(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from turnlog.redact.forms import TOKEN_FORMS, TokenForm
 from turnlog.redact.redactor import Redactor
+from turnlog.redact.token_forms import TOKEN_FORMS, TokenForm
 
 _SPECIAL = {"discord", "jwt"}
 """Their tokens hold base64 of something, which chance does not give; `planted` has them."""

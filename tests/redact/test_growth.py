@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 import turnlog.redact
-from turnlog.redact import commands, forms, hashes, places, tokens
-from turnlog.redact.anchored import AnchoredPattern
+from turnlog.redact import command_lines, password_hashes, password_places, token_forms, tokens
+from turnlog.redact.anchored_pattern import AnchoredPattern
 from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import SecretRules
 
@@ -102,12 +102,12 @@ def expressions() -> dict[str, str]:
                     found[f"{module.name}.{name}.{number}"] = item.pattern
                 if isinstance(item, AnchoredPattern):
                     found[f"{module.name}.{name}.{number}"] = item.expression.pattern
-    found |= {f"forms.{form.name}.{form.start}": form.start + form.rest for form in forms.TOKEN_FORMS}
-    found |= {f"hashes.{form.whose}.{form.anchor}": form.form for form in hashes.HASH_FORMS}
-    found |= {f"commands.{name}": form for name, form in commands._VALUE_FORMS.items()}
+    found |= {f"forms.{form.name}.{form.start}": form.start + form.rest for form in token_forms.TOKEN_FORMS}
+    found |= {f"hashes.{form.whose}.{form.anchor}": form.form for form in password_hashes.HASH_FORMS}
+    found |= {f"commands.{name}": form for name, form in command_lines._VALUE_FORMS.items()}
     found |= {
         f"places.{anchor}.{number}": rest
-        for rows in places.PASSWORD_PLACES.values()
+        for rows in password_places.PASSWORD_PLACES.values()
         for number, (anchor, rest) in enumerate(rows)
     }
     return {**found, "tokens.start": tokens._compile_token_start(True).pattern}

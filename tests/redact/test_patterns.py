@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from turnlog.errors import UsageError
-from turnlog.redact.patterns import MAX_PIECE_CHARS, UserPattern, parse_user_patterns
 from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import SecretRules
+from turnlog.redact.user_patterns import MAX_PIECE_CHARS, UserPattern, parse_user_patterns
 
 
 def test_a_pattern_has_its_own_marks() -> None:

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.redact.test_properties import TEXTS
-from turnlog.redact import assignments, names, tokens
-from turnlog.redact.anchored import AnchoredPattern
-from turnlog.redact.doubt import is_strong_secret
-from turnlog.redact.forms import TOKEN_FORMS, TokenForm
-from turnlog.redact.view import MIN_RUN_CHARS, TextView
+from turnlog.redact import assignments, secret_names, tokens
+from turnlog.redact.anchored_pattern import AnchoredPattern
+from turnlog.redact.plausibility import is_strong_secret
+from turnlog.redact.text_view import MIN_RUN_CHARS, TextView
+from turnlog.redact.token_forms import TOKEN_FORMS, TokenForm
 
 
 @given(st.sampled_from(["a", "ab", "aab", "."]), st.sampled_from(["b*", "a?(?=b)", "c|", "(?!b)"]), st.text("abc."))
@@ -52,11 +52,11 @@ def test_small_letters_stand_where_the_large_ones_stood(text: str) -> None:
     assert TextView(text).lower == "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
-@given(st.lists(st.sampled_from([*names.KEY_OWNERS, *"-_. \nx"]), max_size=6).map("".join))
+@given(st.lists(st.sampled_from([*secret_names.KEY_OWNERS, *"-_. \nx"]), max_size=6).map("".join))
 def test_what_makes_a_key_a_secret_ends_as_is_known(before: str) -> None:
-    key = next(word for word in names.SECRET_WORDS if word.anchor == "key")
-    if names.find_name_start(before + "key", len(before), key) is not None:
-        assert names.can_be_secret_key(before + "key", len(before))
+    key = next(word for word in secret_names.SECRET_WORDS if word.anchor == "key")
+    if secret_names.find_name_start(before + "key", len(before), key) is not None:
+        assert secret_names.can_be_secret_key(before + "key", len(before))
 
 
 @given(st.text("aZ1²_.,:;!?)(-\"'`\\ \n\u00a0é", max_size=40))

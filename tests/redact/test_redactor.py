@@ -8,8 +8,8 @@ import json
 import pytest
 
 from tests.redact.planted import BASE64, TOKENS, drawer, password, pem
+from turnlog.redact.redaction_report import RuleCount
 from turnlog.redact.redactor import Redactor
-from turnlog.redact.report import RuleCount
 from turnlog.redact.rules import SecretRules
 
 DRAW = drawer(7)

@@ -10,10 +10,10 @@ from tests.session.build import DATA, Build
 from turnlog.demo import config_dir
 from turnlog.render.card import Card
 from turnlog.render.view import AnswerCall, AnswerView, AnyView
-from turnlog.render.viewing import build_item_views
+from turnlog.render.view_builder import build_item_views
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.synopsis import build_timeline
+from turnlog.session.timeline.timeline_builder import build_timeline
 
 UNANSWERED: Any = object()
 """The call has no result."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.render.walk import Walk
-from turnlog.render.difference import MAX_SHOWN_ROWS, build_diff_tables, find_changed_spans
+from turnlog.render.diff_tables import MAX_SHOWN_ROWS, build_diff_tables, find_changed_spans
 from turnlog.render.highlight import Highlighter
 from turnlog.session.files.patches import Hunk
 

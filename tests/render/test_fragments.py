@@ -25,10 +25,10 @@ from turnlog.render.view import (
     MetaView,
     PromptView,
 )
-from turnlog.render.viewing import build_item_views
+from turnlog.render.view_builder import build_item_views
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.synopsis import build_timeline
+from turnlog.session.timeline.timeline_builder import build_timeline
 
 ERAS = ("1.0.128", "2.0.76", "2.1.29", "2.1.45", "2.1.325")
 KINDS = ("prompt", "said", "Bash", "Edit", "agent", "compaction", "error", "event", "meta")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.render.walk import Walk
 from turnlog.render.highlight import MAX_HIGHLIGHT_CHARS, Highlighter, is_known_language
-from turnlog.render.visible import normalise_line_ends
+from turnlog.render.html_escape import normalise_line_ends
 
 PLENTY = 10 * MAX_HIGHLIGHT_CHARS
 

@@ -15,7 +15,7 @@ from tests.render.fill import all_views
 from tests.render.walk import Walk
 from turnlog.render import card as cards
 from turnlog.render.html import HtmlWriter
-from turnlog.render.templating import load_template_environment
+from turnlog.render.jinja_templates import load_template_environment
 from turnlog.render.view import AnswerCall, AnswerPicture, AnswerText, AnswerView
 
 HIDDEN = re.compile(

@@ -13,10 +13,10 @@ from turnlog.render import card as cards
 from turnlog.render import view as sights
 from turnlog.render.html import HtmlWriter
 from turnlog.render.sections import StandaloneLinks
-from turnlog.render.viewing import build_item_views
+from turnlog.render.view_builder import build_item_views
 from turnlog.session.files.patches import Hunk
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.synopsis import build_timeline
+from turnlog.session.timeline.timeline_builder import build_timeline
 
 TIME = "2026-11-03T14:05:06.789Z"
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.render.walk import Walk
 from turnlog.render import html as written
 from turnlog.render.figures import format_cost_usd, format_duration, format_thousands
-from turnlog.render.folding import fold_markdown, fold_text
+from turnlog.render.html_escape import escape_to_markup, name_hidden_chars
+from turnlog.render.text_folds import fold_markdown, fold_text
 from turnlog.render.tree import render_tree, to_compact_json
-from turnlog.render.visible import escape_to_markup, name_hidden_chars
 
 CSS = (Path(written.__file__).with_name("static") / "content.css").read_text("utf-8")
 

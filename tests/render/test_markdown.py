@@ -13,7 +13,7 @@ from tests.render.attacks import ATTACKS
 from tests.render.fill import all_views
 from turnlog.render import card as cards
 from turnlog.render.markdown import render_markdown
-from turnlog.render.paragraphs import (
+from turnlog.render.markdown_text import (
     close_open_fence,
     escape_html_tags,
     escape_markdown,
@@ -21,6 +21,7 @@ from turnlog.render.paragraphs import (
     quote_text,
     to_inline_code,
 )
+from turnlog.render.render_options import SHOW_EVERYTHING, RenderOptions
 from turnlog.render.view import (
     AnswerCall,
     AnswerPicture,
@@ -34,7 +35,6 @@ from turnlog.render.view import (
     MetaView,
     PromptView,
 )
-from turnlog.render.wishes import SHOW_EVERYTHING, RenderOptions
 from turnlog.session.files.patches import Hunk
 
 TIME = "2026-01-01T10:01:00.000Z"

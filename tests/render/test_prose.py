@@ -6,7 +6,7 @@ import pytest
 from markupsafe import Markup, escape
 
 from tests.render.walk import Walk
-from turnlog.render.prose import render_prose
+from turnlog.render.sections import render_prose
 
 
 def code(text: str, language: str) -> Markup:

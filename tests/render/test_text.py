@@ -9,6 +9,7 @@ import pytest
 from tests.render.attacks import ATTACKS
 from tests.render.fill import all_views
 from turnlog.render import card as cards
+from turnlog.render.render_options import SHOW_EVERYTHING, RenderOptions
 from turnlog.render.text import indent_text, render_text
 from turnlog.render.view import (
     AnswerCall,
@@ -23,7 +24,6 @@ from turnlog.render.view import (
     MetaView,
     PromptView,
 )
-from turnlog.render.wishes import SHOW_EVERYTHING, RenderOptions
 from turnlog.session.files.patches import Hunk
 
 TIME = "2026-01-01T10:01:00.000Z"

@@ -31,10 +31,10 @@ from turnlog.render.view import (
     MetaView,
     PromptView,
 )
-from turnlog.render.viewing import build_item_views
+from turnlog.render.view_builder import build_item_views
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.synopsis import build_timeline
+from turnlog.session.timeline.timeline_builder import build_timeline
 
 PNG = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 PDF = {"type": "document", "title": "terms.pdf", "source": {"media_type": "application/pdf", "data": "JVBERi0="}}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.session.build import SESSION, Build, recorded
-from turnlog.session.facts import to_session_document
 from turnlog.session.session import Session
+from turnlog.session.session_document import to_session_document
 
 Open = Callable[[Path], Session]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.session.build import outcome, use
-from turnlog.session.resume.apishape import SHAPE_RULES, find_breaches
+from turnlog.session.resume.api_shape import SHAPE_RULES, find_breaches
 
 TEXT = {"type": "text", "text": "hi"}
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "abc"}

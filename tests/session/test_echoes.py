@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from tests.session.build import SESSION, Build, use
-from turnlog.session.facts import to_session_document
 from turnlog.session.session import Session
-from turnlog.session.timeline.synopsis import build_timeline
-from turnlog.store.usage.scanned import build_usage_tables
-from turnlog.store.usage.sums import sum_whole_sessions
+from turnlog.session.session_document import to_session_document
+from turnlog.session.timeline.timeline_builder import build_timeline
+from turnlog.store.usage.memory_tables import build_usage_tables
+from turnlog.store.usage.usage_sums import sum_whole_sessions
 
 Open = Callable[[Path], Session]
 USAGE = {"input_tokens": 3, "output_tokens": 5}

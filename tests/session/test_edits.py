@@ -12,7 +12,7 @@ from tests.conftest import CORPUS
 from tests.session.build import Build, stamp
 from tests.session.touching import config, copy, do, history, snapshot, text
 from turnlog.session.files.changes import build_edit_change
-from turnlog.session.files.edits import (
+from turnlog.session.files.file_steps import (
     CHANGED_ELSEWHERE_NOTE,
     COPY_GONE_NOTE,
     DAMAGED_NOTE,

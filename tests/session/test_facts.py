@@ -9,9 +9,9 @@ import pytest
 
 from tests.session.build import Build
 from turnlog.errors import Refused
-from turnlog.session.facts import to_session_document
 from turnlog.session.health.check import check
 from turnlog.session.session import Session
+from turnlog.session.session_document import to_session_document
 
 NOTICE = (
     "<task-notification>\n<task-id>{task}</task-id>\n<tool-use-id>{call}</tool-use-id>\n<status>{status}</status>\n"

@@ -16,7 +16,7 @@ from turnlog.session.window.fates import (
 from turnlog.session.window.noise import list_noise_entries
 from turnlog.session.window.pieces import build_context_pieces
 from turnlog.session.window.presets import PRESETS, estimate_remaining
-from turnlog.session.window.wishes import MIN_FADED_CHARS, StripOptions, StripRule
+from turnlog.session.window.strip_options import MIN_FADED_CHARS, StripOptions, StripRule
 
 REMOVE = StripOptions(StripRule(0, None, 0))
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}

@@ -16,7 +16,9 @@ from turnlog.demo import config_dir
 from turnlog.errors import TurnlogError
 from turnlog.session.session import Session
 from turnlog.session.window.advice import choose_advice
-from turnlog.session.window.filling import (
+from turnlog.session.window.pieces import PIECE_GROUPS
+from turnlog.session.window.presets import estimate_savings
+from turnlog.session.window.window_fill import (
     MAX_TOKENS_PER_BYTE,
     MIN_FITTED_TOKENS_PER_BYTE,
     MIN_TOKENS_PER_BYTE,
@@ -27,8 +29,6 @@ from turnlog.session.window.filling import (
     WindowFill,
     compute_window_fill,
 )
-from turnlog.session.window.pieces import PIECE_GROUPS
-from turnlog.session.window.presets import estimate_savings
 
 MODEL = "claude-opus-4-5-20251101"
 SYSTEM = 20_000

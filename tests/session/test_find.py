@@ -10,10 +10,10 @@ import pytest
 
 from tests.session.build import Build
 from turnlog.demo import config_dir
-from turnlog.entries.peeks import peek_safely
+from turnlog.entries.peek import peek_safely
 from turnlog.entries.titles import SessionTitles
 from turnlog.errors import Ambiguous, NotFound
-from turnlog.session.find import SessionFileList, compute_recency, find_session_file, list_sessions_or_demo
+from turnlog.session.session_lookup import SessionFileList, compute_recency, find_session_file, list_sessions_or_demo
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "aaaaaaab-0000-4000-8000-000000000002"

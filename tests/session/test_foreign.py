@@ -6,7 +6,7 @@ import pytest
 
 from tests.session.build import Build, recorded
 from turnlog.entries.reader import Transcript
-from turnlog.session.foreign import explain_foreign_file
+from turnlog.session.foreign_files import explain_foreign_file
 
 
 @pytest.mark.parametrize(

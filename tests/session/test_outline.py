@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import DATA, Build
-from turnlog.entries.typed import MAX_LISTED_CHARS
+from turnlog.entries.typed_text import MAX_LISTED_CHARS
 from turnlog.session.texts.lines import TextLine, read_text_lines
 from turnlog.session.texts.outline import TranscriptOutline
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.session.pictures import MAX_IMAGE_TOKENS, TOKENS_PER_PAGE, estimate_picture_tokens
+from turnlog.session.picture_tokens import MAX_IMAGE_TOKENS, TOKENS_PER_PAGE, estimate_picture_tokens
 
 
 def image(data: bytes) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.session.build import Build
 from tests.session.test_filling import MODEL, usage
-from turnlog.session.window.filling import compute_window_fill
 from turnlog.session.window.pieces import ContextPiece, build_context_pieces
 from turnlog.session.window.presets import (
     MAX_MARK_CHARS,
@@ -23,6 +22,7 @@ from turnlog.session.window.presets import (
     estimate_remaining,
     estimate_savings,
 )
+from turnlog.session.window.window_fill import compute_window_fill
 
 LIGHT, STANDARD, HEAVY, EXTREME = PRESETS
 NOTHING = Preset("none", "", 0, None, 10**9, None, None, False, False, False, frozenset())

@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.build import DATA, Build, base, outcome, use
 from turnlog.session.health.check import prove_session_requests
-from turnlog.session.resume.requests import RequestProof, hash_message
+from turnlog.session.resume.request_proof import RequestProof, hash_message
 from turnlog.session.session import Session
 
 RECORDED = sorted(DATA.glob("sessions/2.1.325/*/projects/*/????????-*.jsonl"))

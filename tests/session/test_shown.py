@@ -8,7 +8,7 @@ import pytest
 
 from tests.session.touching import text
 from turnlog.session.calls import CallDetail
-from turnlog.session.files.shown import ShownLines, parse_read_call, parse_shown_file
+from turnlog.session.files.shown_lines import ShownLines, parse_read_call, parse_shown_file
 
 
 def read(structured: Any = None, result: Any = None, given: Any = None) -> ShownLines | None:

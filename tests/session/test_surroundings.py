@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.session.build import SESSION, Build, base
+from turnlog.entries.file_ends import MAX_END_BYTES
 from turnlog.entries.slug import make_slug
-from turnlog.entries.window import MAX_END_BYTES
-from turnlog.session.health.statefile import diagnose_state_file, find_state_file
+from turnlog.session.health.state_file import diagnose_state_file, find_state_file
 from turnlog.session.health.surroundings import diagnose_surroundings
 from turnlog.session.health.symptoms import Symptom
 from turnlog.session.session import Session

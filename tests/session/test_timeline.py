@@ -15,8 +15,8 @@ from turnlog.entries.entry import Entry, Scrap
 from turnlog.session.lineage import Descent, list_turns_to
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.synopsis import build_timeline
 from turnlog.session.timeline.timeline import Timeline, TimelineItem
+from turnlog.session.timeline.timeline_builder import build_timeline
 
 SESSIONS = sorted([*DATA.glob("sessions/**/*.jsonl"), *DATA.glob("variants/*.jsonl"), *config_dir().rglob("*.jsonl")])
 NAMES = ["/".join(path.parts[-5:]) for path in SESSIONS]

@@ -22,7 +22,14 @@ from turnlog.entries.reader import Transcript
 from turnlog.errors import Unreadable
 from turnlog.session.messages import MAX_MESSAGE_TOKENS, Message, join_messages, parse_version
 from turnlog.session.usage import totals
-from turnlog.session.usage.counting import ECHO_SIDE, EchoLine, MessageCounts, count_echo, count_line, merge_counts
+from turnlog.session.usage.message_counts import (
+    ECHO_SIDE,
+    EchoLine,
+    MessageCounts,
+    count_echo,
+    count_line,
+    merge_counts,
+)
 from turnlog.session.usage.prices import PricedTokens
 from turnlog.session.usage.totals import (
     DayAndModel,

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from tests.session.build import Build
-from turnlog.store.search.match import plan_search
+from turnlog.store.search.match_expression import plan_search
 from turnlog.store.search.query import parse_query
 from turnlog.store.search.search import SearchOptions, SearchOutcome, search_index
 from turnlog.store.store import Store

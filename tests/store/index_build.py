@@ -19,7 +19,7 @@ from tests.session.build import DATA, Build
 from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.store.index.facets import FACET_MARK
 from turnlog.store.index.refresh import RefreshProgress, RefreshResult, ignore_progress
-from turnlog.store.index.spend import renew_spend
+from turnlog.store.index.spend_table import renew_spend
 from turnlog.store.store import Store
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"

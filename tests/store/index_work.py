@@ -15,18 +15,18 @@ from pathlib import Path
 
 import apsw
 
-from turnlog.store.index import gather, work
+from turnlog.store.index import batch_reader, refresh_work
 from turnlog.store.store import Store
 
 
 def small_steps() -> None:
     """Read and write little at once."""
-    gather.PIECE_BYTES, work.MAX_STEP_BYTES, work.MIN_PARALLEL_BYTES = 4_000, 20_000, 0
+    batch_reader.PIECE_BYTES, refresh_work.MAX_STEP_BYTES, refresh_work.MIN_PARALLEL_BYTES = 4_000, 20_000, 0
 
 
 def one_step() -> None:
     """Read little at once and write all of it at the end, so that the process that reads ahead is long at work."""
-    gather.PIECE_BYTES, work.MIN_PARALLEL_BYTES = 20_000, 0
+    batch_reader.PIECE_BYTES, refresh_work.MIN_PARALLEL_BYTES = 20_000, 0
 
 
 def children() -> list[int]:

@@ -9,9 +9,9 @@ from typing import Any
 import apsw
 
 import turnlog.store
-from turnlog.session.usage.counting import MessageCounts
-from turnlog.store.index.spend import UNKNOWN_HOUR, renew_spend
-from turnlog.store.usage.sums import UsageSum
+from turnlog.session.usage.message_counts import MessageCounts
+from turnlog.store.index.spend_table import UNKNOWN_HOUR, renew_spend
+from turnlog.store.usage.usage_sums import UsageSum
 
 SCHEMA = Path(turnlog.store.__file__).with_name("schema.sql")
 OPUS = "claude-opus-5"
@@ -73,7 +73,7 @@ class Ledger:
 
     def spend(self) -> dict[str, UsageSum]:
         """What each session pays, over all hours and models."""
-        from turnlog.store.usage.sums import SpendFilter, sum_spend_by
+        from turnlog.store.usage.usage_sums import SpendFilter, sum_spend_by
 
         names = dict(self.db.execute("SELECT id, uuid FROM session"))
         return {names[session]: found for session, found in sum_spend_by(self.db, SpendFilter(), "session")}

@@ -18,7 +18,7 @@ import msgspec
 
 from tests.session.build import SESSION, Build, outcome, use
 from turnlog.entries import types
-from turnlog.entries.types.part import FormatObject
+from turnlog.entries.types.base import FormatObject
 from turnlog.entries.types.results import RESULT_FIELDS
 
 Line = dict[str, Any]

@@ -9,9 +9,9 @@ import pytest
 
 from turnlog.demo import config_dir
 from turnlog.store.archive import Archive
-from turnlog.store.archive.run import run_archive
-from turnlog.store.index.adopt import adopt_from_archive
-from turnlog.store.index.changes import has_archive_changed
+from turnlog.store.archive.archive_run import run_archive
+from turnlog.store.index.adoption import adopt_from_archive
+from turnlog.store.index.file_changes import has_archive_changed
 from turnlog.store.index.upkeep import empty_index
 from turnlog.store.store import Store
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.store.index_build import ONE, SLUG, TWO, Desk, main, said
-from turnlog.store.index.changes import find_index_changes
+from turnlog.store.index.file_changes import find_index_changes
 
 
 def changed(desk: Desk) -> list[str]:

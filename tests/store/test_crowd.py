@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.session.build import Build
 from tests.store.index_build import ONE, TWO, Desk, main, said
-from turnlog.store.lock import try_lock_file
+from turnlog.store.file_lock import try_lock_file
 
 pytestmark = pytest.mark.slow
 
@@ -158,7 +158,7 @@ def test_a_reader_is_not_kept_waiting_by_a_refresh(desk: Desk) -> None:
 
 def test_the_lock_is_free_again_when_its_holder_is_killed(desk: Desk, tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from turnlog.store.lock import try_lock_file\n"
+        "import sys, time; from pathlib import Path; from turnlog.store.file_lock import try_lock_file\n"
         "with try_lock_file(Path(sys.argv[1])) as ours:\n    print(ours, flush=True); time.sleep(60)\n"
     )
     path = tmp_path / f"{ONE}.lock"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.bound import Machine, permissions_bind, posix
 from tests.store.index_build import Desk, main, said
-from turnlog.store.damage import is_database_damage, put_database_aside
+from turnlog.store.database_damage import is_database_damage, put_database_aside
 from turnlog.store.index.upkeep import verify_index
 from turnlog.store.store import Store
 

@@ -28,7 +28,7 @@ from tests.store.index_build import (
     recorded_lines,
     recounted,
 )
-from turnlog.store.index import gather
+from turnlog.store.index import batch_reader
 
 pytestmark = pytest.mark.slow
 
@@ -220,5 +220,5 @@ def test_an_index_equals_one_that_is_built_from_scratch(steps: list[Step]) -> No
 @settings(max_examples=15, phases=PHASES)
 def test_and_so_it_does_when_files_are_read_in_small_pieces(steps: list[Step]) -> None:
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(gather, "PIECE_BYTES", 700)
+        patch.setattr(batch_reader, "PIECE_BYTES", 700)
         play(steps, Path(folder))

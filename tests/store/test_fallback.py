@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.session.build import Build
 from tests.store.findable import Findable
-from turnlog.store.search.fallback import Vocabulary, _measure_distance, search_loosely
+from turnlog.store.search.index_source import IndexSource
+from turnlog.store.search.loose_search import Vocabulary, _measure_distance, search_loosely
 from turnlog.store.search.query import parse_query
 from turnlog.store.search.search import SearchOptions, SearchOutcome
-from turnlog.store.search.source import IndexSource
 
 
 @pytest.fixture

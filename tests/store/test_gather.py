@@ -14,13 +14,13 @@ from tests.store.index_build import ONE, SLUG, Desk, main, said
 from turnlog.entries.tail import Checkpoint
 from turnlog.session.texts.outline import TranscriptOutline
 from turnlog.session.texts.texts import TEXT_KINDS
-from turnlog.store.index import gather, work
-from turnlog.store.index.changes import ChangedFile
-from turnlog.store.index.gather import IndexBatch, ReadTask, read_batches
-from turnlog.store.index.names import NameNumbers, NameRow
+from turnlog.store.index import batch_reader, refresh_work
+from turnlog.store.index.batch_reader import IndexBatch, ReadTask, read_batches
+from turnlog.store.index.batch_writer import count_cut_texts
+from turnlog.store.index.file_changes import ChangedFile
+from turnlog.store.index.name_numbers import NameNumbers, NameRow
+from turnlog.store.index.refresh_work import plan_refresh_steps
 from turnlog.store.index.upkeep import empty_index
-from turnlog.store.index.work import plan_refresh_steps
-from turnlog.store.index.write import count_cut_texts
 
 
 def task(path: Path, kind: str = "session", **fields: Any) -> ReadTask:
@@ -84,7 +84,7 @@ def test_a_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         build.prompt(f"word{number}")
     path = put(tmp_path, build)
     whole = batch(path)
-    monkeypatch.setattr(gather, "PIECE_BYTES", 600)
+    monkeypatch.setattr(batch_reader, "PIECE_BYTES", 600)
     found = list(read_batches(task(path), NameNumbers([]), itertools.count(1)))
     assert len(found) > 5
     assert [row for item in found for row in item.said] == whole.said
@@ -133,7 +133,7 @@ def test_identifiers_are_asked_for_once() -> None:
 
 
 def test_newer_files_are_read_first_and_have_higher_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "MAX_STEP_BYTES", 1000)
+    monkeypatch.setattr(refresh_work, "MAX_STEP_BYTES", 1000)
     files = [ChangedFile(number, 100 - number, 600, 600) for number in range(7)]
     found = list(plan_refresh_steps(files, 50))
     assert len(found) > 2
@@ -145,7 +145,7 @@ def test_newer_files_are_read_first_and_have_higher_numbers(monkeypatch: pytest.
 
 
 def test_texts_that_are_cut_are_counted_as_long_as_they_are_there(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gather, "MAX_TEXT_CHARS", 50)
+    monkeypatch.setattr(batch_reader, "MAX_TEXT_CHARS", 50)
     path = desk.write(main(), said("short", "long " * 20, "longer " * 20))
     desk.write(f"projects/{SLUG}/{ONE}/tool-results/a.txt", b"output " * 20)
     desk.refresh()

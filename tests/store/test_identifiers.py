@@ -10,7 +10,7 @@ import pytest
 
 from tests.session.build import Build
 from tests.store.findable import Findable
-from turnlog.store.search.identifiers import MAX_IDENTIFIERS_PER_WORD
+from turnlog.store.search.identifier_lookup import MAX_IDENTIFIERS_PER_WORD
 from turnlog.store.search.search import MAX_NEWEST_TEXTS, SearchOptions
 
 

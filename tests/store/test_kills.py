@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.session.build import Build
 from tests.store.index_build import ODD, ONE, SLUG, TWO, Content, Desk, content, main, recorded_lines, recounted
-from turnlog.entries.spread import count_cores
+from turnlog.entries.worker_processes import count_cores
 from turnlog.store.index.upkeep import verify_index
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs SIGKILL and /proc")

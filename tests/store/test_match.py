@@ -14,8 +14,8 @@ from tests.session.build import START, Build
 from tests.store.findable import Findable
 from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.store.index.facets import FACET_MARK
-from turnlog.store.search.dates import list_day_facets, parse_time
-from turnlog.store.search.match import KINDS_BY_ROLE, MATCH_EVERYTHING, plan_search
+from turnlog.store.search.filter_times import list_day_facets, parse_time
+from turnlog.store.search.match_expression import KINDS_BY_ROLE, MATCH_EVERYTHING, plan_search
 from turnlog.store.search.query import parse_query
 from turnlog.store.search.syntax import QueryError
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.store.recall import HIDDEN, SAME_TWICE, WORDLESS, Garden, plant
 from turnlog.entries import types
-from turnlog.store.search.match import plan_search
+from turnlog.store.search.index_source import IndexSource
+from turnlog.store.search.match_expression import plan_search
 from turnlog.store.search.query import parse_query
 from turnlog.store.search.search import SearchOptions, SearchOutcome, search_index
-from turnlog.store.search.source import IndexSource
 from turnlog.store.store import Store
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.session.build import Build
 from tests.store.index_build import ODD, ONE, SLUG, TWO, Desk, content, main, recounted, said
-from turnlog.store.index import work
-from turnlog.store.index.pieces import FULL_TEXT_TABLES, MAX_PIECES, set_piece_merging
+from turnlog.store.index import refresh_work
+from turnlog.store.index.full_text_pieces import FULL_TEXT_TABLES, MAX_PIECES, set_piece_merging
 from turnlog.store.store import Store
 
 
@@ -298,7 +298,7 @@ def test_pieces_are_merged_again_after_a_build_that_was_killed(desk: Desk) -> No
 
 
 def test_many_steps_leave_what_was_said_in_one_piece(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "MAX_STEP_BYTES", 100)
+    monkeypatch.setattr(refresh_work, "MAX_STEP_BYTES", 100)
     names = [f"{number:08x}-0000-4000-8000-000000000000" for number in range(12)]
     for name in names:
         desk.write(main(name), said(f"word{name[:8]}"))

@@ -15,11 +15,11 @@ from tests.session.build import Build
 from tests.store.findable import Findable
 from turnlog.errors import UsageError
 from turnlog.store.search import scan as scanning
-from turnlog.store.search.match import plan_search
+from turnlog.store.search.filtered_scan import TextSieve, group_scan_reports, has_text_filters, list_scan_targets
+from turnlog.store.search.match_expression import plan_search
 from turnlog.store.search.needle import SearchNeedle, build_regex_needle, build_text_needle
 from turnlog.store.search.query import parse_query
 from turnlog.store.search.scan import FileScanReport, ScanTarget, scan_file, scan_files
-from turnlog.store.search.targets import TextSieve, group_scan_reports, has_text_filters, list_scan_targets
 
 
 def line(text: str, ensure_ascii: bool = True) -> bytes:

@@ -12,7 +12,7 @@ from tests.store.ledger import OPUS, Ledger
 from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.usage.prices import load_price_table
 from turnlog.store.index import pricing
-from turnlog.store.index.spend import UNKNOWN_HOUR, StaleSpend, find_stale_spend
+from turnlog.store.index.spend_table import UNKNOWN_HOUR, StaleSpend, find_stale_spend
 
 EARLY, LATE = "2026-11-03T10:00:00.000Z", "2026-11-03T12:30:00.000Z"
 

@@ -13,7 +13,7 @@ import pytest
 from tests.session.build import DATA, SESSION, Build, recorded
 from turnlog.errors import NotFound, TurnlogError, Unreadable
 from turnlog.session.session import Session
-from turnlog.session.timeline.synopsis import build_timeline
+from turnlog.session.timeline.timeline_builder import build_timeline
 from turnlog.store.timelines.timelines import Timelines, prune_timelines
 
 

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from tests.store.calls import call, sample
-from turnlog.store.insight.tools import tally_tool_calls
+from turnlog.store.insight.tool_tallies import tally_tool_calls
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from tests.store.calls import call, sample
-from turnlog.store.insight.touched import find_touching_sessions, list_indexed_files
+from turnlog.store.insight.touched_files import find_touching_sessions, list_indexed_files
 
 
 @pytest.fixture

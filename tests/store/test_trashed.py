@@ -11,11 +11,11 @@ from tests.session.build import Build
 from tests.store.findable import Findable, read, uuid
 from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash, TrashEntry
-from turnlog.store.search import trashed as module
-from turnlog.store.search.match import plan_search
+from turnlog.store.search import trashed_sessions as module
+from turnlog.store.search.match_expression import plan_search
 from turnlog.store.search.query import parse_query
 from turnlog.store.search.search import MAX_NEWEST_TEXTS, SearchOptions, SearchOutcome, search_index
-from turnlog.store.search.trashed import NOTHING_TRASHED, LeftOutHits, find_trashed_sessions
+from turnlog.store.search.trashed_sessions import NOTHING_TRASHED, LeftOutHits, find_trashed_sessions
 
 
 @pytest.fixture

@@ -20,11 +20,11 @@ from turnlog.errors import UsageError
 from turnlog.session.session import Session
 from turnlog.session.usage.usage import Usage
 from turnlog.store.session_counts import count_sessions
-from turnlog.store.usage.calls import sum_tool_usage
-from turnlog.store.usage.reports import REPORT_KINDS, UsageReport, UsageRequest, build_usage_report
-from turnlog.store.usage.scanned import build_usage_tables
-from turnlog.store.usage.sums import UsageSum, add_usage_sums
-from turnlog.store.usage.zones import DAY_SECONDS, TimeZone, format_day, parse_day, to_day_number
+from turnlog.store.usage.memory_tables import build_usage_tables
+from turnlog.store.usage.time_zones import DAY_SECONDS, TimeZone, format_day, parse_day, to_day_number
+from turnlog.store.usage.tool_usage import sum_tool_usage
+from turnlog.store.usage.usage_reports import REPORT_KINDS, UsageReport, UsageRequest, build_usage_report
+from turnlog.store.usage.usage_sums import UsageSum, add_usage_sums
 
 UTC_ZONE = TimeZone("UTC")
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnlog.store.index.facets import FACET_MARK, build_facets
-from turnlog.store.index.names import NameNumbers
+from turnlog.store.index.name_numbers import NameNumbers
 from turnlog.store.index.words import (
     find_identifiers,
     join_identifier_parts,

@@ -16,11 +16,11 @@ from tests.session.build import Build
 from tests.store.index_build import Content, Desk, content, main
 from turnlog.entries.tail import Checkpoint
 from turnlog.session.texts.outline import TranscriptOutline
-from turnlog.session.usage.counting import MessageCounts
-from turnlog.store.index.changes import find_index_changes
-from turnlog.store.index.gather import IndexBatch
+from turnlog.session.usage.message_counts import MessageCounts
+from turnlog.store.index.batch_reader import IndexBatch
+from turnlog.store.index.file_changes import find_index_changes
 from turnlog.store.index.refresh import ignore_progress
-from turnlog.store.index.work import CommitLimits, RefreshWork, _CommitRest
+from turnlog.store.index.refresh_work import CommitLimits, RefreshWork, _CommitRest
 from turnlog.store.store import Store
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")

@@ -13,7 +13,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from turnlog.web.app import build_application
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
 from turnlog.web.security import RequestGuard, ServerKeys
 
 Run = Callable[..., str]

@@ -27,13 +27,13 @@ from tests.session.build import Build, Line, encoded  # noqa: E402 - after the c
 from tests.trace.killing import die_at  # noqa: E402 - after the clock
 from tests.trace.test_wakes import leave  # noqa: E402 - after the clock
 from turnlog.session.session import Session  # noqa: E402 - after the clock
-from turnlog.trace.ending import WaitLimits  # noqa: E402 - after the clock
 from turnlog.trace.outbox.delivery import deliver_batches  # noqa: E402 - after the clock
 from turnlog.trace.outbox.outbox import Outbox  # noqa: E402 - after the clock
 from turnlog.trace.spans.span import SessionSignals  # noqa: E402 - after the clock
-from turnlog.trace.spans.spans import build_session_traces  # noqa: E402 - after the clock
+from turnlog.trace.spans.span_trees import build_session_traces  # noqa: E402 - after the clock
 from turnlog.trace.targets.target import TraceTarget  # noqa: E402 - after the clock
-from turnlog.trace.wire.post import Poster  # noqa: E402 - after the clock
+from turnlog.trace.transcript_end import WaitLimits  # noqa: E402 - after the clock
+from turnlog.trace.wire.poster import Poster  # noqa: E402 - after the clock
 from turnlog.trace.worker import WorkerJob, run_worker  # noqa: E402 - after the clock
 
 _HASTE = WaitLimits(answer=0.05, duration=0.0, quiet=0.0)

@@ -18,17 +18,17 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-import turnlog.store.lock
+import turnlog.store.file_lock
 import turnlog.trace
 from tests.trace.batches import made, target
 from turnlog.trace.outbox.delivery import DeliveryPace, deliver_batches
 from turnlog.trace.outbox.outbox import Outbox, OutboxOvertaken
 from turnlog.trace.wire.batch import SpanBatch
-from turnlog.trace.wire.post import Poster
+from turnlog.trace.wire.poster import Poster
 
 PATH = "/projects/a.jsonl"
 ROOT = Path(__file__).parents[2]
-_WATCHED = (str(Path(turnlog.trace.__file__).parent), turnlog.store.lock.__file__)
+_WATCHED = (str(Path(turnlog.trace.__file__).parent), turnlog.store.file_lock.__file__)
 
 
 class Order(NamedTuple):

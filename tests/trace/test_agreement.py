@@ -12,9 +12,9 @@ from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import PricedTokens
 from turnlog.session.usage.usage import list_billed_requests
-from turnlog.trace.reading import open_traced_session
+from turnlog.trace.session_tail import open_traced_session
 from turnlog.trace.spans.span import SessionSignals
-from turnlog.trace.spans.spans import build_session_traces
+from turnlog.trace.spans.span_trees import build_session_traces
 
 
 def used_by_messages(session: Session) -> PricedTokens:

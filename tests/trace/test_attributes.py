@@ -12,7 +12,7 @@ from tests.trace.trees import OVER, spans
 from turnlog.trace.spans.attributes import build_span
 from turnlog.trace.spans.content import SpanContents
 from turnlog.trace.spans.span import Span
-from turnlog.trace.spans.spans import build_session_traces
+from turnlog.trace.spans.span_trees import build_session_traces
 
 USAGE = {
     "input_tokens": 12,

@@ -19,7 +19,7 @@ from turnlog.trace.spans.attributes import build_span
 from turnlog.trace.spans.content import REDACTION_MARGIN_CHARS, ContentPolicy, SpanContents, TextCutter
 from turnlog.trace.spans.parts import SpanPart, read_entry_parts, to_json_text
 from turnlog.trace.spans.span import Span
-from turnlog.trace.spans.spans import build_session_traces
+from turnlog.trace.spans.span_trees import build_session_traces
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),

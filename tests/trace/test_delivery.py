@@ -14,7 +14,7 @@ import pytest
 
 from tests.trace.batches import made, target
 from tests.trace.recorder import Recorder
-from turnlog.store.lock import try_lock_file
+from turnlog.store.file_lock import try_lock_file
 from turnlog.trace.outbox.delivery import (
     MAX_PAUSE_SECONDS,
     DeliveryPace,
@@ -23,10 +23,10 @@ from turnlog.trace.outbox.delivery import (
     deliver_batches,
 )
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.outbox.outgoing import LATE_AFTER_TRIES
-from turnlog.trace.outbox.standing import TargetStatus
+from turnlog.trace.outbox.outgoing_batches import LATE_AFTER_TRIES
+from turnlog.trace.outbox.target_status import TargetStatus
 from turnlog.trace.wire.batch import SpanBatch
-from turnlog.trace.wire.post import PostAccepted, PostDeferred, Poster, PostRefused, PostTooLarge, PostVerdict
+from turnlog.trace.wire.poster import PostAccepted, PostDeferred, Poster, PostRefused, PostTooLarge, PostVerdict
 
 NOW = 1_800_000_000.0
 HERE = target("http://127.0.0.1:9")
@@ -308,7 +308,7 @@ def test_a_disk_that_is_full_keeps_anything_from_being_sent(path: Path, recorder
         "import resource, sys; from pathlib import Path\n"
         "from tests.trace.batches import target; from turnlog.errors import TurnlogError\n"
         "from turnlog.trace.outbox.delivery import deliver_batches; from turnlog.trace.outbox.outbox import Outbox\n"
-        "from turnlog.trace.wire.post import Poster\n"
+        "from turnlog.trace.wire.poster import Poster\n"
         "here = target(sys.argv[2])\n"
         "with Outbox.open(Path(sys.argv[1])) as outbox, Poster(here) as poster:\n"
         "    outbox.name_target(here.key, here.display_name)\n"
@@ -367,7 +367,7 @@ def test_an_interrupted_process_can_be_gone_on_with(path: Path, recorder: Record
     code = (
         "import sys; from pathlib import Path; from tests.trace.batches import target\n"
         "from turnlog.trace.outbox.delivery import deliver_batches; from turnlog.trace.outbox.outbox import Outbox\n"
-        "from turnlog.trace.wire.post import Poster\n"
+        "from turnlog.trace.wire.poster import Poster\n"
         "with Outbox.open(Path(sys.argv[1])) as outbox, Poster(target(sys.argv[2])) as poster: "
         "deliver_batches(outbox, poster)"
     )

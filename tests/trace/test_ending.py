@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.session.build import DATA, Build, encoded
-from turnlog.trace.ending import (
+from turnlog.trace.transcript_end import (
     ExpectedEnd,
     TranscriptEnd,
     WaitLimits,

@@ -17,7 +17,7 @@ from tests.trace.recorder import decoded
 from turnlog.edit.clone import clone_session
 from turnlog.trace.harvest import HarvestResult, harvest_session, preview_spans
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.reading import TraceProgress, read_session_tail
+from turnlog.trace.session_tail import TraceProgress, read_session_tail
 from turnlog.trace.spans.span import SessionSignals
 from turnlog.trace.targets.target import TraceTarget
 from turnlog.trace.wire.otlp import decompress_body

@@ -13,7 +13,7 @@ import pytest
 
 from turnlog.errors import TurnlogError
 from turnlog.trace import hook as hook_script
-from turnlog.trace.install import (
+from turnlog.trace.hook_settings import (
     HOOK_EVENTS,
     HookOptions,
     SettingsPlan,

@@ -14,7 +14,7 @@ from tests.trace.batches import target
 from tests.trace.killing import PATH, Killer, Order
 from tests.trace.recorder import Answer, Recorder
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.outbox.standing import TargetStatus
+from turnlog.trace.outbox.target_status import TargetStatus
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="needs fork and SIGKILL")]
 

@@ -22,7 +22,7 @@ from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.spans.span import SessionSignals
 from turnlog.trace.targets.target import TraceTarget
 from turnlog.trace.targets.targets import list_configured_targets
-from turnlog.trace.wire.post import Poster
+from turnlog.trace.wire.poster import Poster
 
 pytestmark = pytest.mark.slow
 

@@ -16,8 +16,8 @@ import pytest
 from tests.trace.batches import KEY, made, trace_id
 from turnlog.errors import TurnlogError
 from turnlog.trace.outbox.outbox import Outbox, OutboxFull, OutboxOvertaken, PendingBatch
-from turnlog.trace.outbox.outgoing import LATE_AFTER_TRIES
-from turnlog.trace.outbox.standing import TargetStatus
+from turnlog.trace.outbox.outgoing_batches import LATE_AFTER_TRIES
+from turnlog.trace.outbox.target_status import TargetStatus
 from turnlog.trace.wire.batch import SpanBatch
 
 NOW = 1_800_000_000.0

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from tests.trace.batches import KEY, made
 from turnlog.trace.outbox.outbox import Outbox, OutboxFull, OutboxOvertaken, PendingBatch
-from turnlog.trace.outbox.outgoing import LATE_AFTER_TRIES
+from turnlog.trace.outbox.outgoing_batches import LATE_AFTER_TRIES
 from turnlog.trace.wire.batch import SpanBatch
 from turnlog.trace.wire.otlp import halve_batch
 

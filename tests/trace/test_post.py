@@ -23,7 +23,7 @@ from tests.trace.test_otlp import span
 from turnlog._version import __version__
 from turnlog.trace.targets.target import TraceTarget
 from turnlog.trace.wire.otlp import build_span_batches
-from turnlog.trace.wire.post import PostAccepted, PostDeferred, Poster, PostRefused, PostTooLarge, PostVerdict
+from turnlog.trace.wire.poster import PostAccepted, PostDeferred, Poster, PostRefused, PostTooLarge, PostVerdict
 
 SECRET = "sk-lf-very-secret"
 PAIR = b64encode(f"pk-lf-1:{SECRET}".encode()).decode()

@@ -14,7 +14,7 @@ from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.trace.spans import ids
 from turnlog.trace.spans.span import SessionSignals, Span
-from turnlog.trace.spans.spans import Trace, build_session_traces
+from turnlog.trace.spans.span_trees import Trace, build_session_traces
 
 
 def ns(seconds: float) -> int:

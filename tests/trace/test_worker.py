@@ -18,11 +18,11 @@ from tests.session.build import Build, encoded, recorded
 from tests.trace.recorder import Recorder
 from tests.trace.test_wakes import leave
 from turnlog.errors import UsageError
-from turnlog.store.lock import try_lock_file
+from turnlog.store.file_lock import try_lock_file
 from turnlog.trace import hook
-from turnlog.trace.ending import WaitLimits
 from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.transcript_end import WaitLimits
 from turnlog.trace.wakes import WakeCount, count_wakes
 from turnlog.trace.worker import WorkerJob, WorkerReport, run_worker
 

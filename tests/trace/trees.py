@@ -9,7 +9,7 @@ from turnlog.session.session import Session
 from turnlog.trace.spans.attributes import build_span
 from turnlog.trace.spans.content import ContentPolicy, SpanContents
 from turnlog.trace.spans.span import SessionSignals, Span
-from turnlog.trace.spans.spans import build_session_traces
+from turnlog.trace.spans.span_trees import build_session_traces
 
 OVER = SessionSignals(over=True)
 _SHOWN = ("outcome", "continued", "interrupted", "compacted", "time", "usage_quality")

@@ -19,7 +19,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from turnlog.web.app import build_application
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
 from turnlog.web.security import RequestGuard, ServerKeys
 
 if TYPE_CHECKING:

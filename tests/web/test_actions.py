@@ -16,7 +16,7 @@ from tests.web.conftest import Folders
 from turnlog.errors import UsageError
 from turnlog.web.actions.downloads import Downloads
 from turnlog.web.actions.verbs import VERBS, build_arguments
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
 
 TITLE = "Zweiter Versuch; $(touch x) `id` --json"
 

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from tests.web.conftest import Folders
 from turnlog.errors import Busy, NotFound, TurnlogError, UsageError
 from turnlog.web.answers import build_html_response, build_json_response
-from turnlog.web.place import Machine
-from turnlog.web.static_files import StaticFiles
+from turnlog.web.app import StaticFiles
+from turnlog.web.machine import Machine
 
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "src" / "turnlog" / "web"

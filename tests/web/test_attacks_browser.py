@@ -232,7 +232,7 @@ def test_an_exported_page_does_nothing_as_a_file(
 ) -> None:
     from turnlog.export.html import write_pages
     from turnlog.export.material import ExportChoice, ExportMaterial
-    from turnlog.render.wishes import SHOW_EVERYTHING
+    from turnlog.render.render_options import SHOW_EVERYTHING
     from turnlog.session.session import Session
 
     plain = browser.new_context()

@@ -174,7 +174,7 @@ def test_failures(page: Page, complaints: Complaints) -> None:
 def test_exported_files(browser: Browser, tmp_path: Path) -> None:
     from turnlog.export.material import ExportChoice, ExportMaterial
     from turnlog.export.site import Site
-    from turnlog.render.wishes import SHOW_EVERYTHING
+    from turnlog.render.render_options import SHOW_EVERYTHING
     from turnlog.session.session import Session
 
     site = Site(tmp_path)

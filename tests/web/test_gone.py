@@ -10,9 +10,9 @@ from starlette.testclient import TestClient
 from tests.web.conftest import Folders
 from tests.web.test_reading import OWN, keys, own_session
 from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.run import run_archive
-from turnlog.web.place import Machine
-from turnlog.web.reading.unarchived import MAX_COPIES
+from turnlog.store.archive.archive_run import run_archive
+from turnlog.web.machine import Machine
+from turnlog.web.reading.transcript_view import MAX_COPIES
 
 
 @pytest.fixture

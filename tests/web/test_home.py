@@ -22,7 +22,7 @@ from turnlog.web import amounts
 from turnlog.web.app import build_application
 from turnlog.web.home.home import build_home_address
 from turnlog.web.home.listing import PAGE_SIZE, ListingFilter
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"

@@ -17,15 +17,15 @@ from starlette.testclient import TestClient
 
 from tests.session.build import Build
 from tests.web.conftest import Folders, indexed, recorded
-from turnlog.store.usage.reports import REPORT_KINDS
+from turnlog.store.usage.usage_reports import REPORT_KINDS
 from turnlog.web.app import build_application
-from turnlog.web.charts.columns import ChartColumn, render_column_chart
-from turnlog.web.charts.heat import render_heat_map
-from turnlog.web.charts.lines import LinePoint, render_line_chart
+from turnlog.web.charts.column_chart import ChartColumn, render_column_chart
+from turnlog.web.charts.heat_map import render_heat_map
+from turnlog.web.charts.line_chart import LinePoint, render_line_chart
 from turnlog.web.charts.meter import render_meter
 from turnlog.web.charts.scale import build_axis_scale, pick_label_places
 from turnlog.web.insights.periods import choose_period
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.session.build import SESSION, Build, encoded
 from tests.web.conftest import Complaints, Folders, Server, start
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page

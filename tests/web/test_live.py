@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from tests.session.build import ROOT, SESSION, Build, encoded
 from tests.web.conftest import Folders, Server, recorded, start, start_indexed
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
 
 Told = tuple[str, dict[str, Any], str]
 """An event: its name, its data, its id."""

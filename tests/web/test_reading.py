@@ -17,7 +17,7 @@ from tests.session.build import ROOT, SESSION, Build, encoded
 from tests.web.conftest import DATA, Folders, indexed, recorded
 from turnlog.render.card import Picture
 from turnlog.session.timeline.timeline import Chapter
-from turnlog.web.charts.context import (
+from turnlog.web.charts.context_chart import (
     MAX_POINTS,
     CompactionLine,
     ContextPoint,
@@ -26,11 +26,11 @@ from turnlog.web.charts.context import (
     render_context_chart,
     thin_points,
 )
-from turnlog.web.place import Machine
-from turnlog.web.reading.finding import find_text
+from turnlog.web.machine import Machine
 from turnlog.web.reading.outline import build_minimap_strip, read_turn_title
 from turnlog.web.reading.pictures import build_safe_name, detect_media_type, to_picture_file
-from turnlog.web.reading.transcript import TranscriptView
+from turnlog.web.reading.text_search import find_text
+from turnlog.web.reading.transcript_view import TranscriptView
 from turnlog.web.reading.windows import ITEMS_PER_WINDOW
 
 OWN = "bbbbbbbb-0000-4000-8000-000000000001"

@@ -25,10 +25,10 @@ from turnlog.edit.trash.trash import Trash
 from turnlog.errors import UsageError
 from turnlog.store.search.syntax import QueryError
 from turnlog.web.app import build_application
-from turnlog.web.place import Machine
-from turnlog.web.search.composing import apply_changed_controls, change_filters, quote_filter_value, read_filters
-from turnlog.web.search.hits import mark_ranges
+from turnlog.web.machine import Machine
+from turnlog.web.search.query_filters import apply_changed_controls, change_filters, quote_filter_value, read_filters
 from turnlog.web.search.scanner import ScanJob, run_scan
+from turnlog.web.search.search import mark_ranges
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"

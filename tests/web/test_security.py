@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from tests.web.conftest import PORT, Folders, Server, indexed, recorded, start
 from turnlog.web.app import MAX_BODY_BYTES, build_application
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
 from turnlog.web.security import CONTENT_SECURITY_POLICY, MAX_ADDRESS_BYTES, SECURITY_HEADERS, RequestGuard, ServerKeys
 
 OWN = f"http://127.0.0.1:{PORT}"

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.web.conftest import Complaints, Folders, Server, start
 from turnlog.errors import TurnlogError
 from turnlog.web.secret import load_secret
-from turnlog.web.serve import DEFAULT_PORT, open_listening_socket
+from turnlog.web.server import DEFAULT_PORT, open_listening_socket
 
 pytestmark = pytest.mark.slow
 
@@ -166,7 +166,7 @@ def test_a_page_that_is_not_there_says_so(page: Page, complaints: Complaints) ->
 def test_a_failure_inside_is_told_in_the_terminal_without_a_traceback(tmp_path: Path) -> None:
     import logging
 
-    from turnlog.web.serve import FailureLogHandler
+    from turnlog.web.server import FailureLogHandler
 
     told: list[str] = []
     log = logging.getLogger("turnlog-test")

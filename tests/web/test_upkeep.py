@@ -18,12 +18,11 @@ from starlette.testclient import TestClient
 from tests.session.build import Build
 from tests.web.conftest import Folders
 from turnlog.errors import NotFound, TurnlogError
-from turnlog.store.index.changes import ChangedFile
+from turnlog.store.index.file_changes import ChangedFile
 from turnlog.web.background import upkeep
 from turnlog.web.background.errand import Errand, ErrandProcess
 from turnlog.web.background.upkeep import IndexUpkeep
-from turnlog.web.place import Machine
-from turnlog.web.state import IndexState
+from turnlog.web.machine import IndexState, Machine
 
 pytestmark = pytest.mark.slow
 
@@ -150,7 +149,7 @@ def test_a_child_ends_when_we_are_gone(place: Machine, folders: Folders) -> None
     for number in range(4):
         folders.add(NEW.format(number), session(6_000, 500))
     child = subprocess.Popen(
-        [sys.executable, "-m", "turnlog.web.background.keeper"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", "turnlog.web.background.errand_runner"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert child.stdin is not None
     assert child.stdout is not None

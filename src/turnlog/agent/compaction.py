@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from turnlog.agent.conversation import AgentConversation
 from turnlog.agent.events import ConversationCompacted
 from turnlog.agent.setup import AgentSetup
-from turnlog.agent.spending import count_window_tokens
+from turnlog.agent.spending_tally import count_window_tokens
 from turnlog.model.answer import ModelAnswer
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import ModelError, RequestCancelled, RequestRejected

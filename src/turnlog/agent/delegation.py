@@ -13,7 +13,7 @@ from turnlog.agent.conversation import AgentConversation
 from turnlog.agent.events import CallEnded, TurnEvent
 from turnlog.agent.person import Person
 from turnlog.agent.setup import AgentSetup, AgentType, TurnLimits
-from turnlog.agent.spending import SpendingTally, count_window_tokens
+from turnlog.agent.spending_tally import SpendingTally, count_window_tokens
 from turnlog.agent.tools.tool import CallResult, Object, Tool, ToolError
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestCancelled

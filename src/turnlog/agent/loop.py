@@ -15,9 +15,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from turnlog.agent.calls import CallRunner, PendingCall, TurnHalted
+from turnlog.agent.call_runner import CallRunner, PendingCall, TurnHalted
 from turnlog.agent.compaction import TOO_LONG_HINT, Compactor, is_compaction_due, is_too_long_error
-from turnlog.agent.context import ContextUsage, measure_context
+from turnlog.agent.context_usage import ContextUsage, measure_context
 from turnlog.agent.conversation import AgentConversation, MessageContent, build_reminder, find_open_server_calls
 from turnlog.agent.delegation import Delegation
 from turnlog.agent.events import (
@@ -28,14 +28,14 @@ from turnlog.agent.events import (
     TurnEvent,
     WarningIssued,
 )
-from turnlog.agent.models import build_thinking_setting, get_max_output_tokens
+from turnlog.agent.model_names import build_thinking_setting, get_max_output_tokens
 from turnlog.agent.permissions.decision import PERMISSION_MODES
 from turnlog.agent.person import Person
-from turnlog.agent.record.lines import INTERRUPTED_CALL_TEXT, INTERRUPTED_TEXT
+from turnlog.agent.record.line_bodies import INTERRUPTED_CALL_TEXT, INTERRUPTED_TEXT
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.setup import AgentSetup
-from turnlog.agent.spending import LimitReached, SpendingTally, count_window_tokens
-from turnlog.agent.tools.files import SeenFiles
+from turnlog.agent.spending_tally import LimitReached, SpendingTally, count_window_tokens
+from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.shells import Shells
 from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, Workspace, to_object
 from turnlog.model.answer import AnswerAssembler, ModelAnswer
@@ -347,7 +347,7 @@ class SharedState:
         """What happened meanwhile, each time once."""
         yield from self.shells.take_notices()
         if self.files.list_written():
-            from turnlog.agent.tools.changes import describe_file_changes
+            from turnlog.agent.tools.file_changes import describe_file_changes
 
             yield from (str(build_reminder(text)["text"]) for text in describe_file_changes(self.files))
 

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from turnlog.entries.window import open_regular_file, read_at
+from turnlog.entries.file_ends import open_regular_file, read_at
 
 
 def leaves_folder(path: Path, folder: Path) -> bool:

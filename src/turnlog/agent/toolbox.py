@@ -7,7 +7,7 @@ from functools import cached_property
 from importlib import import_module
 
 from turnlog.agent.setup import AgentType
-from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.task import Task
 from turnlog.agent.tools.tool import CallContext, CallResult, Object, Tool
 from turnlog.errors import UsageError

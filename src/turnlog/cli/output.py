@@ -68,7 +68,7 @@ def write_raw(chunks: Iterable[bytes]) -> None:
 
 def encode_json(value: Any) -> bytes:
     """A value as JSON in UTF-8."""
-    from turnlog.render.encoding import to_json_bytes
+    from turnlog.render.json_bytes import to_json_bytes
 
     return to_json_bytes(value)
 

@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.busy import find_open_signs, select_blocking_signs
-from turnlog.edit.carried import CarriedFile
-from turnlog.edit.identity import IdRenewer
-from turnlog.edit.target import SessionTarget
+from turnlog.edit.carried_files import CarriedFile
+from turnlog.edit.id_renewal import IdRenewer
+from turnlog.edit.open_signs import find_open_signs, select_blocking_signs
+from turnlog.edit.session_target import SessionTarget
 from turnlog.edit.undo.undo import RewriteChange, Undo, UndoRecord
-from turnlog.edit.unfinished import keep_unfinished_note
+from turnlog.edit.unfinished_sessions import keep_unfinished_note
 from turnlog.entries import writer
+from turnlog.entries.file_ends import open_regular_file
 from turnlog.entries.patch import encode_json_line
 from turnlog.entries.tail import Checkpoint
-from turnlog.entries.window import open_regular_file
 from turnlog.errors import Busy, TurnlogError
 
 _BLOCK_BYTES = 1 << 20

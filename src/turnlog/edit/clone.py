@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.edit.apply import NewSession, write_new_session
-from turnlog.edit.carried import list_carried_files, list_left_out_links
+from turnlog.edit.carried_files import list_carried_files, list_left_out_links
+from turnlog.edit.closing_entries import MAX_TITLE_CHARS, build_lineage_entry, build_title_entries, compose_copy_title
 from turnlog.edit.draft import Draft, is_torn_line
-from turnlog.edit.ending import MAX_TITLE_CHARS, build_lineage_entry, build_title_entries, compose_copy_title
-from turnlog.edit.identity import IdRenewer, create_uuid
-from turnlog.edit.judged import check_resumes
-from turnlog.edit.target import SessionTarget, check_is_session, clean_one_line, find_target
-from turnlog.entries.decode import BOM
+from turnlog.edit.id_renewal import IdRenewer, create_uuid
+from turnlog.edit.resume_check import check_resumes
+from turnlog.edit.session_target import SessionTarget, check_is_session, clean_one_line, find_target
+from turnlog.entries.file_ends import open_regular_file
+from turnlog.entries.line_decoder import BOM
 from turnlog.entries.patch import encode_json_line
-from turnlog.entries.peeks import read_best_title
+from turnlog.entries.peek import read_best_title
 from turnlog.entries.reader import Transcript
 from turnlog.entries.tail import make_checkpoint
-from turnlog.entries.window import open_regular_file
 from turnlog.errors import Changed
 from turnlog.session.session import Session
 

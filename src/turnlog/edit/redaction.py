@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from turnlog.edit.carried import CarriedFile
+from turnlog.edit.carried_files import CarriedFile
 from turnlog.edit.draft import Draft, DraftRow
-from turnlog.entries.decode import DECODE_ERRORS, decode_entry, decode_first_object
 from turnlog.entries.entry import Body, Scrap
+from turnlog.entries.file_ends import open_regular_file
+from turnlog.entries.line_decoder import DECODE_ERRORS, decode_entry, decode_first_object
 from turnlog.entries.patch import REMOVE_KEY, patch_entry
-from turnlog.entries.window import open_regular_file
 from turnlog.redact.redactor import Redactor
 from turnlog.session.health.check import find_repeated_keys
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from turnlog.edit.busy import OpenSign, find_open_signs
-from turnlog.edit.target import SessionTarget, clean_one_line, find_target
+from turnlog.edit.open_signs import OpenSign, find_open_signs
+from turnlog.edit.session_target import SessionTarget, clean_one_line, find_target
 from turnlog.edit.undo.undo import AppendChange, CreateChange, FileChange, RewriteChange, Undo
 from turnlog.entries.writer import append_lines, replace_file
 

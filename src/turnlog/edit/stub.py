@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from turnlog.entries.entry import Entry
+from turnlog.entries.file_ends import open_regular_file
 from turnlog.entries.reader import Transcript
-from turnlog.entries.window import open_regular_file
 from turnlog.errors import TurnlogError
 
 _BLOCK_BYTES = 1 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from turnlog.edit.rename import AppendResult, append_session_entries
-from turnlog.edit.target import clean_one_line, find_target
+from turnlog.edit.session_target import clean_one_line, find_target
 from turnlog.edit.undo.undo import Undo
 
 MAX_TAG_CHARS = 100

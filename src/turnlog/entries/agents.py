@@ -16,10 +16,10 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.decode import decode_first_object
+from turnlog.entries.file_ends import MAX_END_BYTES, open_regular_file, read_at, split_lines
 from turnlog.entries.junk import is_warm_up
 from turnlog.entries.layout import is_session_id, scan_folder
-from turnlog.entries.window import MAX_END_BYTES, open_regular_file, read_at, split_lines
+from turnlog.entries.line_decoder import decode_first_object
 
 _AGENT_FILE_NAME = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
 _SIDE_WORK_ID = re.compile(

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.entries.agents import AgentsBySession, list_loose_agents
-from turnlog.entries.decode import decode_first_object
 from turnlog.entries.layout import scan_folder
+from turnlog.entries.line_decoder import decode_first_object
 
 _KNOWN_SESSION_ITEMS = {"subagents", "tool-results", "workflows", "custom-title.json", "resume-head.jsonl"}
 _KNOWN_FOLDERS = {"projects", "file-history", "todos", "tasks", "plans", "session-env", "debug"}

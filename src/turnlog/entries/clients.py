@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.decode import decode_first_object
 from turnlog.entries.layout import scan_folder
+from turnlog.entries.line_decoder import decode_first_object
 
 CLIENT_STATES = ("busy", "shell", "idle", "waiting")
 """What a client says that it is doing."""

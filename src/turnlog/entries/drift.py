@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 import msgspec
 
 from turnlog.entries.types import ATTACHMENT_CLASSES, BLOCK_CLASSES, PROGRESS_CLASSES, FormatObject, find_entry_class
-from turnlog.entries.types.part import KindMark, ValuesMark
+from turnlog.entries.types.base import KindMark, ValuesMark
 
 MAX_UNKNOWN_ITEMS = 1000
 """So many different unknowns are named, so that a hostile file costs no memory; the rest is counted."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from turnlog.entries.decode import decode_first_object
-from turnlog.entries.window import split_lines
+from turnlog.entries.file_ends import split_lines
+from turnlog.entries.line_decoder import decode_first_object
 
 
 class HistorySplit(NamedTuple):

@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from turnlog.entries.decode import decode_first_object
-from turnlog.entries.window import MAX_END_BYTES, open_regular_file, split_lines
+from turnlog.entries.file_ends import MAX_END_BYTES, open_regular_file, split_lines
+from turnlog.entries.line_decoder import decode_first_object
 
 _PARENT_FIRST = b'{"parentUuid":'
 _READ_BYTES = 1 << 20

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from turnlog.entries.decode import BOM, DECODE_ERRORS
+from turnlog.entries.line_decoder import BOM, DECODE_ERRORS
 
 
 class _RemoveKey(Enum):

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.decode import complete_body, decode_first_object
+from turnlog.entries.file_ends import read_ends, split_lines
 from turnlog.entries.junk import name_junk_kind, name_junk_kind_of_file
-from turnlog.entries.titles import TITLE_FIELDS, SessionTitles, to_title
-from turnlog.entries.typed import read_typed_command, read_typed_text
-from turnlog.entries.window import read_ends, split_lines
+from turnlog.entries.line_decoder import complete_body, decode_first_object
+from turnlog.entries.titles import TITLE_FIELDS, SessionTitles, read_titles, to_title
+from turnlog.entries.typed_text import read_typed_command, read_typed_text
+from turnlog.entries.worker_processes import count_cores, spread_work
 
 _PEEKED_FIELDS = ("cwd", "sessionId", "version", "timestamp", "gitBranch", "entrypoint")
 _MAX_DECODED_ENTRIES = 12
@@ -219,3 +220,60 @@ def _decode_string(text: bytes) -> str:
     """Decode the inside of a JSON string."""
     value = (decode_first_object(b'{"_":"' + text + b'"}') or {}).get("_")
     return to_title(value) or ""
+
+
+MIN_FILES_PER_PROCESS = 400
+"""So many files are worth a process of their own."""
+MIN_WHOLE_FILES_PER_PROCESS = 40
+"""So many files are worth one if they are read to their end."""
+
+
+def peek_safely(path: str) -> Peek:
+    """The two ends of a file; an unreadable one tells nothing."""
+    try:
+        return peek_file(path)
+    except OSError:
+        return Peek(junk="unreadable")
+
+
+def peek_files(paths: Sequence[str], processes: int | None = None) -> list[Peek]:
+    """The two ends of each file, in the order given."""
+    count = processes or max(1, min(count_cores(), len(paths) // MIN_FILES_PER_PROCESS))
+    found = [Peek()] * len(paths)
+    shares = [paths[number::count] for number in range(count)]
+    for number, share in enumerate(spread_work(_peek_share, list[Peek], shares)):
+        found[number::count] = share
+    return found
+
+
+def _peek_share(paths: Sequence[str]) -> list[Peek]:
+    return [peek_safely(path) for path in paths]
+
+
+def complete_titles(path: str, ends: Peek) -> SessionTitles:
+    """All names of a session: as its ends tell them, or else out of the whole file."""
+    if ends.titles is not None:
+        return ends.titles
+    try:
+        return read_titles(path)
+    except OSError:
+        return SessionTitles()
+
+
+def read_best_title(path: Path) -> str | None:
+    """The name to show for the session in a file."""
+    return complete_titles(str(path), peek_safely(str(path))).best
+
+
+def complete_all_titles(paths: Sequence[str], processes: int | None = None) -> list[SessionTitles]:
+    """All names of each session, out of the whole files, in the order given."""
+    count = processes or max(1, min(count_cores(), len(paths) // MIN_WHOLE_FILES_PER_PROCESS))
+    found = [SessionTitles()] * len(paths)
+    shares = [paths[number::count] for number in range(count)]
+    for number, share in enumerate(spread_work(_complete_share, list[SessionTitles], shares)):
+        found[number::count] = share
+    return found
+
+
+def _complete_share(paths: Sequence[str]) -> list[SessionTitles]:
+    return [complete_titles(path, Peek()) for path in paths]

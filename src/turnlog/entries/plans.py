@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from turnlog.entries.decode import decode_first_object
+from turnlog.entries.line_decoder import decode_first_object
 
 _SLUG_FIELD = b'"slug":"'
 

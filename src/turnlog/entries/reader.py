@@ -15,11 +15,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from turnlog.entries.decode import DECODE_ERRORS, complete_entry, decode_body, decode_entry, may_be_terse, salvage_line
 from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Body, Entry, EntryOrScrap, MessageHead, Scrap
+from turnlog.entries.file_ends import read_lines
+from turnlog.entries.line_decoder import (
+    DECODE_ERRORS,
+    complete_entry,
+    decode_body,
+    decode_entry,
+    may_be_terse,
+    salvage_line,
+)
 from turnlog.entries.old_names import OldName
 from turnlog.entries.tail import Checkpoint, find_stale_reason, make_checkpoint
-from turnlog.entries.window import read_lines
 from turnlog.errors import Changed, Unreadable
 
 READ_BUFFER_BYTES = 1 << 20

@@ -20,7 +20,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.window import find_line_end, open_regular_file, read_at
+from turnlog.entries.file_ends import find_line_end, open_regular_file, read_at
 
 _HEAD_BYTES = 4096
 _TAIL_BYTES = 256

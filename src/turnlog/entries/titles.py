@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.entries.decode import complete_body, decode_first_object
-from turnlog.entries.typed import MAX_LISTED_CHARS, read_typed_command, read_typed_text
-from turnlog.entries.window import open_regular_file
+from turnlog.entries.file_ends import open_regular_file
+from turnlog.entries.line_decoder import complete_body, decode_first_object
+from turnlog.entries.typed_text import MAX_LISTED_CHARS, read_typed_command, read_typed_text
 
 TITLE_FIELDS = {
     "custom-title": ("customTitle", "custom"),

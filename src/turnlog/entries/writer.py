@@ -22,8 +22,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.entries.file_ends import open_regular_file, read_at
 from turnlog.entries.tail import Checkpoint, find_stale_reason, make_checkpoint
-from turnlog.entries.window import open_regular_file, read_at
 from turnlog.errors import Changed, TurnlogError
 
 _NEVER_WAIT_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)

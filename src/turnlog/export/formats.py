@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from turnlog.export.material import ExportMaterial
-from turnlog.render.visible import replace_unencodable
+from turnlog.render.html_escape import replace_unencodable
 
 
 class ExportFormat(NamedTuple):

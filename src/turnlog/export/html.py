@@ -4,24 +4,105 @@ from __future__ import annotations
 
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from markupsafe import Markup
 from msgspec.structs import replace
 
-from turnlog.export.goal import FOLDER_MARK, check_destination, open_export_folder, write_export_file
+from turnlog.export.destination import FOLDER_MARK, check_destination, open_export_folder, write_export_file
 from turnlog.export.material import ExportMaterial, ViewStretch
-from turnlog.export.opening import list_session_facts
-from turnlog.export.page import render_page_template
-from turnlog.export.pages import PageNames, PageSpool
+from turnlog.export.page_frame import render_page_template
+from turnlog.export.session_facts import list_session_facts
 from turnlog.render.card import AgentSection, Picture
 from turnlog.render.figures import format_cost_usd, format_count, format_duration
 from turnlog.render.html import HtmlWriter
+from turnlog.render.phrases import format_utc_time
 from turnlog.render.view import AnyView
-from turnlog.render.wording import format_utc_time
 from turnlog.session.timeline.timeline import Chapter
+
+MAX_PAGE_BYTES = 5_000_000
+MAX_PAGE_ITEMS = 2_000
+"""A page that holds so much ends where the next stretch begins."""
+_READ_BYTES = 1 << 20
+
+
+class PageNames(NamedTuple):
+    """The names of the pages of one session."""
+
+    file: str
+    """That of the first page."""
+
+    @property
+    def folder(self) -> str:
+        """Where the others stand, beside the first."""
+        return f"{self.file.removesuffix('.html')}-pages"
+
+    def name_page(self, page: int) -> str:
+        """The name of a page in its folder."""
+        return self.file if page == 1 else f"page-{page}.html"
+
+    def href(self, here: int, there: int) -> str:
+        """How one page leads to another; nothing for itself."""
+        if here == there:
+            return ""
+        if here == 1:
+            return quote(f"{self.folder}/page-{there}.html")
+        return "../" + quote(self.file) if there == 1 else f"page-{there}.html"
+
+
+class PageSpool:
+    """The bodies of the pages, one behind the other in a nameless file: what leads to them is known only at the end."""
+
+    def __init__(self, *, paged: bool) -> None:
+        self._paged = paged
+        self._file = tempfile.TemporaryFile("w+b")  # noqa: SIM115 - closed by __exit__
+        self._starts = [0]
+        self._items = 0
+        self._size = 0
+        self.turns: dict[int, int] = {}
+        """The page on which each turn begins."""
+
+    def __enter__(self) -> PageSpool:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._file.close()
+
+    @property
+    def count(self) -> int:
+        """How many pages there are."""
+        return len(self._starts)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the page should end here."""
+        return self._paged and (self._items >= MAX_PAGE_ITEMS or self._size - self._starts[-1] >= MAX_PAGE_BYTES)
+
+    def end_page(self) -> None:
+        """Go on with the next page."""
+        self._starts.append(self._size)
+        self._items = 0
+
+    def add(self, text: str, items: int = 0) -> None:
+        """Add to the page."""
+        data = text.encode("utf-8", "replace")
+        self._file.write(data)
+        self._size += len(data)
+        self._items += items
+
+    def read_page(self, number: int) -> Iterator[bytes]:
+        """The body of a page, piece by piece."""
+        self._file.seek(self._starts[number - 1])
+        left = (self._starts[number] if number < self.count else self._size) - self._starts[number - 1]
+        while left > 0 and (piece := self._file.read(min(left, _READ_BYTES))):
+            left -= len(piece)
+            yield piece
+
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _DOCUMENT_TYPES = frozenset({"application/pdf", "text/plain"})

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from turnlog._version import __version__
 from turnlog.export.material import ExportMaterial
-from turnlog.render.encoding import iter_json_list, to_json_bytes
+from turnlog.render.json_bytes import iter_json_list, to_json_bytes
 from turnlog.render.view import AnyView
 from turnlog.session.timeline.timeline import Chapter, TimelineAgent
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnlog.export.material import ExportMaterial
-from turnlog.export.opening import list_session_facts
-from turnlog.export.walk import AgentBegin, AgentEnd, walk_views
+from turnlog.export.session_facts import list_session_facts
+from turnlog.export.view_walk import AgentBegin, AgentEnd, walk_views
 from turnlog.render.markdown import open_details, render_markdown
-from turnlog.render.paragraphs import escape_html_tags, escape_markdown, quote_text, to_inline_code
+from turnlog.render.markdown_text import escape_html_tags, escape_markdown, quote_text, to_inline_code
 
 
 def export_markdown(material: ExportMaterial) -> Iterator[str]:

@@ -10,16 +10,16 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from turnlog.errors import UsageError
+from turnlog.render.render_options import RenderOptions, filter_view
 from turnlog.render.view import AnyView
-from turnlog.render.viewing import build_item_views
-from turnlog.render.wishes import RenderOptions, filter_view
+from turnlog.render.view_builder import build_item_views
 from turnlog.session.agents import SubAgent
 from turnlog.session.lineage import list_turns_to
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.sequence import ItemSequence as Items
-from turnlog.session.timeline.synopsis import build_timeline
+from turnlog.session.timeline.item_sequence import ItemSequence as Items
 from turnlog.session.timeline.timeline import Chapter, Timeline, TimelineAgent, TimelineHead, TimelineItem
+from turnlog.session.timeline.timeline_builder import build_timeline
 
 WINDOW_ITEMS = 100
 """So many items are held at a time."""

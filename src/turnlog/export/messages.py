@@ -7,8 +7,8 @@ from typing import Any
 
 from turnlog.errors import Refused, UsageError
 from turnlog.export.material import ExportMaterial
-from turnlog.render.encoding import iter_json_list
-from turnlog.render.wishes import RenderOptions
+from turnlog.render.json_bytes import iter_json_list
+from turnlog.render.render_options import RenderOptions
 
 Json = dict[str, Any]
 _THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})

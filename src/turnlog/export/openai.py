@@ -11,7 +11,7 @@ from typing import Any
 
 from turnlog.export.material import ExportMaterial
 from turnlog.export.messages import list_conversation_messages
-from turnlog.render.encoding import iter_json_list, to_json_bytes
+from turnlog.render.json_bytes import iter_json_list, to_json_bytes
 
 Json = dict[str, Any]
 

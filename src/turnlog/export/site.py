@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.export.goal import build_file_name, write_export_file
+from turnlog.export.destination import build_file_name, write_export_file
 from turnlog.export.html import write_pages
 from turnlog.export.material import ExportMaterial
-from turnlog.export.page import render_page_template
+from turnlog.export.page_frame import render_page_template
 from turnlog.render.figures import format_count
-from turnlog.render.wording import format_utc_time
+from turnlog.render.phrases import format_utc_time
 
 INDEX_FILE_NAME = "index.html"
 

@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from turnlog.entries.entry import Entry
-from turnlog.render.encoding import to_json_bytes
-from turnlog.render.visible import replace_unencodable
+from turnlog.render.html_escape import replace_unencodable
+from turnlog.render.json_bytes import to_json_bytes
 from turnlog.session.calls import Call, find_tool_family
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.failures import to_result_text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnlog.export.material import ExportMaterial
-from turnlog.export.opening import list_session_facts
-from turnlog.export.walk import AgentBegin, AgentEnd, walk_views
+from turnlog.export.session_facts import list_session_facts
+from turnlog.export.view_walk import AgentBegin, AgentEnd, walk_views
 from turnlog.render.text import INDENT, indent_text, render_text
 
 

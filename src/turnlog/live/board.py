@@ -19,15 +19,15 @@ from msgspec.structs import replace
 
 from turnlog.entries.agents import list_agent_files
 from turnlog.entries.clients import Client, list_clients
+from turnlog.entries.file_ends import split_lines
 from turnlog.entries.layout import SessionFile, is_missing, list_project_folders, list_project_sessions
-from turnlog.entries.peeks import complete_titles, peek_safely
+from turnlog.entries.peek import complete_titles, peek_safely
 from turnlog.entries.reader import scan_lines
 from turnlog.entries.tail import Checkpoint, read_tail
 from turnlog.entries.titles import SessionTitles
-from turnlog.entries.window import split_lines
-from turnlog.live.fold import Activity
+from turnlog.live.activity import Activity
+from turnlog.live.file_stream import find_last_checkpoint, read_activity
 from turnlog.live.states import BoardColumn, SessionSigns, SessionState, choose_column, judge_state
-from turnlog.live.stream import find_last_checkpoint, read_activity
 
 HOT_INTERVAL_SECONDS, WARM_INTERVAL_SECONDS, COLD_INTERVAL_SECONDS = 0.0, 3.0, 15.0
 """Seconds between two looks at a file."""

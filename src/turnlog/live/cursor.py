@@ -20,8 +20,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.entries.file_ends import open_regular_file
 from turnlog.entries.tail import Checkpoint, make_checkpoint
-from turnlog.entries.window import open_regular_file
 
 MAX_CURSOR_FILES = 96
 MAX_CURSOR_CHARS = 3200

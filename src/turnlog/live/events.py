@@ -23,7 +23,8 @@ from turnlog.entries.tail import Checkpoint
 from turnlog.errors import TurnlogError
 from turnlog.live.crew import CrewMember
 from turnlog.live.cursor import Cursor, decode_cursor, find_checkpoint, hash_stream_name
-from turnlog.live.follow import (
+from turnlog.live.file_stream import FileStream, ItemsDiff, iter_checkpoints
+from turnlog.live.follower import (
     MAIN_STREAM,
     AgentJoined,
     ItemsChanged,
@@ -33,8 +34,7 @@ from turnlog.live.follow import (
     StreamPositions,
     build_cursor_text,
 )
-from turnlog.live.opening import StartFinder
-from turnlog.live.stream import FileStream, ItemsDiff, iter_checkpoints
+from turnlog.live.window_start import StartFinder
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineItem
 

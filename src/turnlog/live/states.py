@@ -22,7 +22,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from turnlog.live.fold import Activity, BackgroundTask, OpenCall
+from turnlog.live.activity import Activity, BackgroundTask, OpenCall
 from turnlog.session.calls import TOOLS_WAITING_FOR_PERSON, find_tool_family
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.usage.prices import find_context_window

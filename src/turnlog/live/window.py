@@ -12,12 +12,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.entries.file_ends import split_lines
 from turnlog.entries.reader import FileSource, Transcript
 from turnlog.entries.tail import Checkpoint
-from turnlog.entries.window import split_lines
 from turnlog.session.session import Session
 from turnlog.session.timeline.excerpt import Excerpt
-from turnlog.session.timeline.sequence import ItemSequence
+from turnlog.session.timeline.item_sequence import ItemSequence
 from turnlog.session.timeline.timeline import LinePlace, TimelineItem
 
 _READ_BLOCK_BYTES = 1 << 20

@@ -10,11 +10,17 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnlog.redact.anchored import AnchoredPattern
-from turnlog.redact.doubt import dense, has_digits_or_symbols, is_passphrase_like, is_random_like, is_strong_secret
+from turnlog.redact.anchored_pattern import AnchoredPattern
 from turnlog.redact.finding import FindingRank, SecretFinding
-from turnlog.redact.joints import LITERAL_JOINT
-from turnlog.redact.names import (
+from turnlog.redact.literal_joints import LITERAL_JOINT
+from turnlog.redact.plausibility import (
+    dense,
+    has_digits_or_symbols,
+    is_passphrase_like,
+    is_random_like,
+    is_strong_secret,
+)
+from turnlog.redact.secret_names import (
     RARE,
     SECRET_WORDS,
     SecretWord,
@@ -24,8 +30,8 @@ from turnlog.redact.names import (
     find_name_start,
     find_secret_words,
 )
-from turnlog.redact.tables import is_in_hash_table, is_setting_value
-from turnlog.redact.view import TextView
+from turnlog.redact.text_view import TextView
+from turnlog.redact.value_surroundings import is_in_hash_table, is_setting_value
 
 # Most words lack what must follow a name.
 _NAME_LOOKAHEAD = r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?(?:\s{0,8}+[:=-]|\s?(?:,\s{0,24}+|\(\s?)\\*[\"'`]|>|\s|\|))"

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnlog.redact.anchored import AnchoredPattern
+from turnlog.redact.anchored_pattern import AnchoredPattern
 from turnlog.redact.assignments import find_rule_for_key
-from turnlog.redact.doubt import has_digits_or_symbols, is_random_like
 from turnlog.redact.finding import FindingRank, SecretFinding
-from turnlog.redact.names import can_hold_secret, find_secret_words
-from turnlog.redact.view import TextView
+from turnlog.redact.plausibility import has_digits_or_symbols, is_random_like
+from turnlog.redact.secret_names import can_hold_secret, find_secret_words
+from turnlog.redact.text_view import TextView
 
 _WORDS = ("pass", "pwd", "secret", "token", "api_key", "apikey", "kennwort", "contrase", "senha", "wachtwoord")
 _ENDS_CELL = re.compile(r"[a-zñ_ -]{0,16}?[\"'`*\\]{0,4}(?: ?(?:[,;\t|│\n\\]|\r)|  )")

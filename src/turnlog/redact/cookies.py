@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from turnlog.redact.doubt import has_digits_or_symbols, is_code_expression, is_placeholder, is_random_like
 from turnlog.redact.finding import FindingRank, SecretFinding
-from turnlog.redact.view import TextView
+from turnlog.redact.plausibility import has_digits_or_symbols, is_code_expression, is_placeholder, is_random_like
+from turnlog.redact.text_view import TextView
 
 _COOKIE_HEADER = re.compile(r"cookie: ?(?P<line>[^\n]{1,2000}+)")
 _COOKIE_PAIR = re.compile(r"(?P<name>[A-Za-z0-9_.$-]{1,80}+)=(?P<value>[^\s;,\"'`\\<>(){}=]{8,200}+)(?=[;\s\"'\\]|$)")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
-from turnlog.redact.view import TextView
+from turnlog.redact.text_view import TextView
 
 SECRET_MARK = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9]{1,7}\]")
 """What stands in place of a secret. It is never looked at again."""

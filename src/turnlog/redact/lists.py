@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from turnlog.redact.anchored import AnchoredPattern
-from turnlog.redact.doubt import is_code_group, is_seed
+from turnlog.redact.anchored_pattern import AnchoredPattern
 from turnlog.redact.finding import FindingRank, SecretFinding
-from turnlog.redact.names import CODE_OWNERS, may_be_code
-from turnlog.redact.view import TextView
+from turnlog.redact.plausibility import is_code_group, is_seed
+from turnlog.redact.secret_names import CODE_OWNERS, may_be_code
+from turnlog.redact.text_view import TextView
 
 _BETWEEN = r"(?:\\+[nrt]|[\s,|│\"'`*•\\\[\]-]|[0-9]{1,2}(?:[.):]|\s)){1,40}+"
 _SEED = re.compile(rf"[a-z]{{3,8}}+(?![A-Za-z])(?:{_BETWEEN}[a-z]{{3,8}}+(?![A-Za-z]))" + r"{11,23}+")

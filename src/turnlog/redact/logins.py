@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from turnlog.redact.anchored import AnchoredPattern
-from turnlog.redact.doubt import has_digits_or_symbols, is_password_like, is_random_like
+from turnlog.redact.anchored_pattern import AnchoredPattern
 from turnlog.redact.finding import FindingRank, SecretFinding
-from turnlog.redact.view import TextView
+from turnlog.redact.plausibility import has_digits_or_symbols, is_password_like, is_random_like
+from turnlog.redact.text_view import TextView
 
 _PLAIN_LOGIN_CALLS = ("auth", "credential", "credentials", "pw_set")
 """They take a name and a password, and nothing else: any word may be the password."""

@@ -8,23 +8,62 @@ from functools import cache, partial
 from hashlib import blake2b
 
 from turnlog.errors import UsageError
-from turnlog.redact.addresses import HeaderRule, UrlRule
 from turnlog.redact.assignments import AssignmentRule
+from turnlog.redact.base64_text import Base64Rule
 from turnlog.redact.columns import Columns
-from turnlog.redact.commands import CommandRule
+from turnlog.redact.command_lines import CommandRule
 from turnlog.redact.cookies import CookieRule
-from turnlog.redact.encoded import Base64Rule
 from turnlog.redact.finding import SecretFinding, SecretRule
-from turnlog.redact.hashes import HashRule
-from turnlog.redact.keyblocks import KeyBlockRule
+from turnlog.redact.key_blocks import KeyBlockRule
 from turnlog.redact.lists import Lists
 from turnlog.redact.logins import LoginRule
-from turnlog.redact.patterns import UserPattern
-from turnlog.redact.people import EmailRule, HomeFolderRule
-from turnlog.redact.runs import RandomRunRule
+from turnlog.redact.password_hashes import HashRule
+from turnlog.redact.personal_data import EmailRule, HomeFolderRule
+from turnlog.redact.plausibility import count_character_changes, has_letters_and_digits
+from turnlog.redact.random_runs import RandomRunRule
+from turnlog.redact.text_view import MIN_RUN_CHARS, TextView, has_random_run
 from turnlog.redact.tokens import TokenRule
-from turnlog.redact.view import MIN_RUN_CHARS, TextView, has_random_run
-from turnlog.redact.wrapping import join_wrapped_lines
+from turnlog.redact.url_header_rules import HeaderRule, UrlRule
+from turnlog.redact.user_patterns import UserPattern
+
+_CONTINUATION_LINE = re.compile(r"\r?\n(?P<more>[A-Za-z0-9+/_.-]{16,4096}+={0,2})(?=\r?\n|$)")
+_MIN_WRAPPED_SECRET_CHARS = 32
+_MAX_WRAPPED_LINES = 60
+
+
+def join_wrapped_lines(text: str, found: list[SecretFinding]) -> list[SecretFinding]:
+    """Give findings, each with the lines after it that go on with the same secret."""
+    starts = {finding.start for finding in found}
+    return [
+        _extend_over_lines(text, finding, starts) if text.startswith(("\n", "\r\n"), finding.end) else finding
+        for finding in found
+    ]
+
+
+def _extend_over_lines(text: str, finding: SecretFinding, starts: set[int]) -> SecretFinding:
+    if finding.end - finding.start < _MIN_WRAPPED_SECRET_CHARS or not re.fullmatch(
+        r"[A-Za-z0-9+/_.=-]+", finding.secret
+    ):
+        return finding
+    for _ in range(_MAX_WRAPPED_LINES):
+        more = _CONTINUATION_LINE.match(text, finding.end)
+        if not more or more.start("more") in starts or not _is_continuation(finding.secret, more["more"]):
+            break
+        finding = finding._replace(end=more.end(), secret=finding.secret + more["more"])
+    return finding
+
+
+def _is_continuation(secret: str, line: str) -> bool:
+    """Whether a line looks drawn from the same letters: no word, no path, no hash after what is none."""
+    is_hex = re.fullmatch(r"[0-9a-f]+", line) is not None
+    if is_hex:
+        return re.fullmatch(r"[A-Za-z]{0,8}[-_]?[0-9a-f]+", secret) is not None
+    return (
+        has_letters_and_digits(line)
+        and count_character_changes(line) * 4 > len(line)
+        and not line.startswith((".", "/", "-"))
+    )
+
 
 _MAX_SHORT_TEXT_CHARS = 256
 _MAX_CLEAN_TEXTS = 100_000

@@ -8,10 +8,15 @@ from binascii import Error
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from turnlog.redact.doubt import count_character_changes, has_letters_and_digits, has_varied_characters, is_placeholder
 from turnlog.redact.finding import FindingRank, SecretFinding
-from turnlog.redact.forms import TOKEN_FORMS, TokenForm
-from turnlog.redact.view import TextView
+from turnlog.redact.plausibility import (
+    count_character_changes,
+    has_letters_and_digits,
+    has_varied_characters,
+    is_placeholder,
+)
+from turnlog.redact.text_view import TextView
+from turnlog.redact.token_forms import TOKEN_FORMS, TokenForm
 
 _MAX_CHARS_BEFORE_RUN = 32
 """So far before a run a token may begin: `SG.`, `hooks.slack.com/services/`."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from turnlog.render.visible import escape_text, escape_to_markup, normalise_line_ends
+from turnlog.render.html_escape import escape_text, escape_to_markup, normalise_line_ends
 
 COLOUR_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 COLOURS = COLOUR_NAMES + tuple(f"bright-{name}" for name in COLOUR_NAMES)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from turnlog.render.visible import escape_text, escape_to_markup, normalise_line_ends
+from turnlog.render.html_escape import escape_text, escape_to_markup, normalise_line_ends
 
 MAX_HIGHLIGHT_CHARS = 60_000
 """A longer text stays plain."""

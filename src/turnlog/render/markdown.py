@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from turnlog.render import card as parts
 from turnlog.render.card import Card, QuestionChoice, Section
-from turnlog.render.paragraphs import (
+from turnlog.render.markdown_text import (
     close_open_fence,
     emphasise_text,
     escape_html_tags,
@@ -21,6 +21,19 @@ from turnlog.render.paragraphs import (
     quote_text,
     to_inline_code,
 )
+from turnlog.render.phrases import (
+    describe_agent,
+    describe_compaction,
+    describe_picture,
+    format_json,
+    format_turn_head,
+    format_utc_time,
+    list_card_facts,
+    list_diff_lines,
+    list_hit_lines,
+    to_screen_text,
+)
+from turnlog.render.render_options import RenderOptions, filter_view
 from turnlog.render.view import (
     AnswerBlock,
     AnswerCall,
@@ -34,19 +47,6 @@ from turnlog.render.view import (
     EventView,
     MetaView,
     PromptView,
-)
-from turnlog.render.wishes import RenderOptions, filter_view
-from turnlog.render.wording import (
-    describe_agent,
-    describe_compaction,
-    describe_picture,
-    format_json,
-    format_turn_head,
-    format_utc_time,
-    list_card_facts,
-    list_diff_lines,
-    list_hit_lines,
-    to_screen_text,
 )
 
 _LANGUAGE_NAME = re.compile(r"[\w+#.-]{1,40}")

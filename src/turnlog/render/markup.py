@@ -11,7 +11,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from turnlog.render.visible import escape_text, name_hidden_chars
+from turnlog.render.html_escape import escape_text, name_hidden_chars
 
 SAFE_SCHEMES = ("http://", "https://", "mailto:")
 CodeWriter = Callable[[str, str], Markup]

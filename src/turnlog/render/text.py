@@ -6,6 +6,19 @@ from collections.abc import Iterator
 
 from turnlog.render import card as parts
 from turnlog.render.card import Card, Section
+from turnlog.render.phrases import (
+    describe_agent,
+    describe_compaction,
+    describe_picture,
+    format_json,
+    format_turn_head,
+    format_utc_time,
+    list_card_facts,
+    list_diff_lines,
+    list_hit_lines,
+    to_screen_text,
+)
+from turnlog.render.render_options import RenderOptions, filter_view
 from turnlog.render.view import (
     AnswerBlock,
     AnswerCall,
@@ -19,19 +32,6 @@ from turnlog.render.view import (
     EventView,
     MetaView,
     PromptView,
-)
-from turnlog.render.wishes import RenderOptions, filter_view
-from turnlog.render.wording import (
-    describe_agent,
-    describe_compaction,
-    describe_picture,
-    format_json,
-    format_turn_head,
-    format_utc_time,
-    list_card_facts,
-    list_diff_lines,
-    list_hit_lines,
-    to_screen_text,
 )
 
 INDENT = "    "

@@ -11,8 +11,8 @@ from typing import Any
 from markupsafe import Markup
 
 from turnlog.render.figures import format_count
-from turnlog.render.folding import fold_text
-from turnlog.render.visible import escape_text
+from turnlog.render.html_escape import escape_text
+from turnlog.render.text_folds import fold_text
 
 MAX_TREE_DEPTH = 24
 """Below this, a value is written as text; browsers give up at some hundreds."""

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-from turnlog.entries.decode import decode_patiently
+from turnlog.entries.line_decoder import decode_patiently
 
 Json = dict[str, Any]
 MAX_LINE_CHARS = 200

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from turnlog.entries.layout import SessionFile, find_config_dirs, list_session_files
-from turnlog.session.find import find_session_file
 from turnlog.session.session import Session
+from turnlog.session.session_lookup import find_session_file
 
 
 def open(name: str | Path, folders: Iterable[Path] | None = None) -> Session:

@@ -15,7 +15,7 @@ import apsw
 
 from turnlog.entries.layout import SessionFile
 from turnlog.entries.titles import SessionTitles
-from turnlog.session.find import KnownTitles
+from turnlog.session.session_lookup import KnownTitles
 from turnlog.store.store import INDEX_VERSION
 
 _TITLE_FIELDS = SessionTitles.__struct_fields__

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import apsw
 
 from turnlog.errors import Busy, TurnlogError
-from turnlog.store.damage import DAMAGE_ERRORS, check_log_places, is_database_damage, put_database_aside
-from turnlog.store.index.changes import TranscriptLister
-from turnlog.store.index.pieces import prepare_full_text
+from turnlog.store.database_damage import DAMAGE_ERRORS, check_log_places, is_database_damage, put_database_aside
+from turnlog.store.file_lock import enable_write_ahead_log, open_write_transaction, try_lock_file
+from turnlog.store.index.file_changes import TranscriptLister
+from turnlog.store.index.full_text_pieces import prepare_full_text
 from turnlog.store.index.refresh import RefreshProgress, RefreshResult, ignore_progress, refresh_index
-from turnlog.store.lock import enable_write_ahead_log, open_write_transaction, try_lock_file
-from turnlog.store.place import DEFAULT_INDEX_NAME
+from turnlog.store.index_file_name import DEFAULT_INDEX_NAME
 from turnlog.store.session_counts import count_sessions
 
 INDEX_VERSION = 10

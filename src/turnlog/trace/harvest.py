@@ -7,13 +7,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.trace.outbox.finished import read_session_state, remember_finished
+from turnlog.trace.outbox.finished_sessions import read_session_state, remember_finished
 from turnlog.trace.outbox.outbox import Outbox, OutboxOvertaken
-from turnlog.trace.reading import SessionTail, TraceProgress, read_session_tail
+from turnlog.trace.session_tail import SessionTail, TraceProgress, read_session_tail
 from turnlog.trace.spans.attributes import build_span
 from turnlog.trace.spans.content import SpanContents
 from turnlog.trace.spans.span import SessionSignals, Span
-from turnlog.trace.spans.spans import SpanNode, Trace
+from turnlog.trace.spans.span_trees import SpanNode, Trace
 from turnlog.trace.targets.target import TraceTarget
 from turnlog.trace.wire.batch import SpanBatch
 from turnlog.trace.wire.otlp import build_span_batches

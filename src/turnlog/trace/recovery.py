@@ -15,11 +15,11 @@ from typing import NamedTuple
 from turnlog.entries.agents import StraySession, list_stray_sessions, read_last_write_ns
 from turnlog.entries.clients import list_clients
 from turnlog.entries.layout import SessionFile, is_session_id, list_project_sessions
-from turnlog.entries.peeks import peek_safely
+from turnlog.entries.peek import peek_safely
 from turnlog.session.messages import parse_version
-from turnlog.trace.outbox.finished import is_session_finished
+from turnlog.trace.outbox.finished_sessions import is_session_finished
 from turnlog.trace.outbox.outbox import Outbox
-from turnlog.trace.reading import TraceProgress
+from turnlog.trace.session_tail import TraceProgress
 from turnlog.trace.targets.target import TraceTarget
 
 OVER_AFTER_SECONDS = 3600.0

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.entries.decode import decode_first_object
 from turnlog.entries.layout import scan_folder
+from turnlog.entries.line_decoder import decode_first_object
 
 _MAX_BROKEN_WAKES = 100
 """So many broken wakes are kept to be looked at."""

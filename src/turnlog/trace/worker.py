@@ -18,17 +18,17 @@ from typing import NamedTuple
 from zlib import crc32
 
 from turnlog.errors import TurnlogError
-from turnlog.store.lock import try_lock_file
-from turnlog.trace.ending import ExpectedEnd, WaitLimits, wait_for_transcript_end, wait_until_quiet
+from turnlog.store.file_lock import try_lock_file
 from turnlog.trace.harvest import harvest_session
 from turnlog.trace.outbox.delivery import deliver_batches
 from turnlog.trace.outbox.outbox import OUTBOX_FILE_NAME, Outbox
 from turnlog.trace.recovery import UnsentSession, find_unsent_sessions
 from turnlog.trace.spans.span import SessionSignals
 from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.transcript_end import ExpectedEnd, WaitLimits, wait_for_transcript_end, wait_until_quiet
 from turnlog.trace.trouble import describe_error
 from turnlog.trace.wakes import Wake, announce_worker, list_waiting_wakes, remove_wakes, set_wakes_aside
-from turnlog.trace.wire.post import Poster
+from turnlog.trace.wire.poster import Poster
 
 _LOCK_SLOTS = 256
 _LOCK_TIMEOUT_SECONDS = 60.0

@@ -15,8 +15,8 @@ from starlette.responses import Response
 
 from turnlog._version import __version__
 from turnlog.errors import Ambiguous, Busy, NotFound, TurnlogError, UsageError
-from turnlog.render.encoding import to_json_bytes
-from turnlog.web.place import Machine
+from turnlog.render.json_bytes import to_json_bytes
+from turnlog.web.machine import Machine
 
 T = TypeVar("T")
 _HALF_SURROGATE = re.compile("[\ud800-\udfff]")

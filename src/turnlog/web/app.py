@@ -2,36 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import hashlib
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
 
 from anyio.to_thread import current_default_thread_limiter
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import BaseRoute, Route
 
 from turnlog.errors import TurnlogError
-from turnlog.web import static_files
 from turnlog.web.actions import actions
 from turnlog.web.actions.downloads import Downloads
 from turnlog.web.answers import build_failure_response
-from turnlog.web.background import indexing
+from turnlog.web.background import upkeep
 from turnlog.web.home import home
 from turnlog.web.insights import insights
 from turnlog.web.live import live
-from turnlog.web.place import Machine
-from turnlog.web.reading import reading
+from turnlog.web.machine import Machine
+from turnlog.web.reading import session_page
 from turnlog.web.search import search
+
+_MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+}
+_STATIC_FOLDERS = (Path(__file__).with_name("static"), Path(__file__).parent.with_name("render") / "static")
+_VERSIONED_CACHING = "private, max-age=31536000, immutable"
+_UNVERSIONED_CACHING = "private, no-cache"
+
+
+class StaticFiles(NamedTuple):
+    """The files there are, and their version."""
+
+    files: Mapping[str, Path]
+    version: str
+
+    @classmethod
+    def from_folders(cls) -> StaticFiles:
+        """Look what files there are."""
+        files = {
+            path.relative_to(folder).as_posix(): path
+            for folder in _STATIC_FOLDERS
+            for path in sorted(folder.rglob("*"))
+            if path.suffix in _MEDIA_TYPES and path.is_file()
+        }
+        digest = hashlib.sha256()
+        for name, path in files.items():
+            digest.update(name.encode() + b"\0" + path.read_bytes())
+        return cls(files, digest.hexdigest()[:12])
+
+    def address(self, name: str) -> str:
+        """Where a browser finds a file; a name that nobody has is a mistake of ours."""
+        if name not in self.files:
+            raise LookupError(f"there is no static file {name!r}")
+        return f"/static/v-{self.version}/{name}"
+
+
+def send_static_file(request: Request) -> Response:
+    """Send a file."""
+    kept: StaticFiles = request.app.state.static
+    version, name = request.path_params.get("version"), request.path_params["file"]
+    path = kept.files.get(name)
+    if path is None:
+        raise HTTPException(404)
+    caching = _VERSIONED_CACHING if version == kept.version else _UNVERSIONED_CACHING
+    return FileResponse(path, media_type=_MEDIA_TYPES[path.suffix], headers={"cache-control": caching})
+
+
+STATIC_ROUTES: list[BaseRoute] = [
+    Route("/static/v-{version}/{file:path}", send_static_file),
+    Route("/static/{file:path}", send_static_file),
+]
+
 
 MAX_BODY_BYTES = 64 << 10
 _MAX_THREADS = 12
 """So many pages are made at the same time; each thread has its own connection to the index."""
-PAGE_MODULES = (static_files, home, reading, search, insights, live, actions, indexing)
+PAGE_MODULES = (home, session_page, search, insights, live, actions, upkeep)
 
 
 def build_application(place: Machine) -> Starlette:
     """The pages of a machine; without `security.Guard` in front of it nothing may be served."""
     app = Starlette(
-        routes=[route for page in PAGE_MODULES for route in page.routes],
+        routes=[*STATIC_ROUTES, *(route for page in PAGE_MODULES for route in page.routes)],
         exception_handlers={
             TurnlogError: build_failure_response,
             HTTPException: build_failure_response,
@@ -43,7 +103,7 @@ def build_application(place: Machine) -> Starlette:
     app.router.redirect_slashes = False
     app.state.place = place
     app.state.downloads = Downloads()
-    app.state.static = static_files.StaticFiles.from_folders()
+    app.state.static = StaticFiles.from_folders()
     return app
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from turnlog.agent.permissions.command.line import parse_bash_line
+from turnlog.agent.permissions.command.bash_line import parse_bash_line
 from turnlog.agent.permissions.command.words import split_words
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from turnlog.agent.tools.edit import Edit
-from turnlog.agent.tools.files import SeenFiles
 from turnlog.agent.tools.glob import Glob
 from turnlog.agent.tools.grep import Grep
+from turnlog.agent.tools.input_schema import validate_input
 from turnlog.agent.tools.notebook import NotebookEdit
 from turnlog.agent.tools.read import Read
-from turnlog.agent.tools.schema import validate_input
+from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.todo import TodoWrite
 from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, ToolError, ToolHost, Workspace
 from turnlog.agent.tools.write import Write

@@ -13,7 +13,7 @@ import pytest
 
 from tests.agent.tools.workshop import Workshop
 from tests.agent.waiting import wait_until
-from turnlog.agent.tools import bash, command
+from turnlog.agent.tools import bash, shell_process
 from turnlog.agent.tools.bash import Bash, build_command_environment
 from turnlog.agent.tools.tool import CallResult, ToolError
 from turnlog.model.failures import RequestCancelled
@@ -227,7 +227,7 @@ def test_a_hundred_megabytes_take_no_memory(shop: Workshop) -> None:
 
 
 def test_a_command_that_would_fill_the_disk_is_ended(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "MAX_OUTPUT_BYTES", 1 << 20)
+    monkeypatch.setattr(shell_process, "MAX_OUTPUT_BYTES", 1 << 20)
     found = run(shop, "yes")
     assert found.is_error
     assert "Command was stopped after it had written" in str(found.content)
@@ -242,7 +242,7 @@ def test_what_a_shell_leaves_in_the_background_is_not_waited_for(shop: Workshop)
 def test_what_is_left_in_the_background_can_t_fill_the_disk_either(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "MAX_OUTPUT_BYTES", 1 << 20)
+    monkeypatch.setattr(shell_process, "MAX_OUTPUT_BYTES", 1 << 20)
     assert run(shop, "(sleep 0.1; exec yes) & echo $! > pid").content == "(Bash completed with no output)"
     see_end(int((shop.root / "pid").read_text()))
 
@@ -349,9 +349,9 @@ def test_a_command_with_a_zero_byte_is_refused(shop: Workshop) -> None:
 
 
 def test_where_there_is_no_posix_the_model_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "os", type("os", (), {"name": "nt"}))
+    monkeypatch.setattr(shell_process, "os", type("os", (), {"name": "nt"}))
     with pytest.raises(ToolError, match="WSL"):
-        command._find_bash({})
+        shell_process._find_bash({})
 
 
 def test_a_command_begins_in_a_clean_shell() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.tools.room import Room
-from turnlog.agent.tools.changes import MAX_SHOWN_LINES, describe_file_changes
+from turnlog.agent.tools.file_changes import MAX_SHOWN_LINES, describe_file_changes
 
 NUMBERS = "".join(f"{number}\n" for number in range(1, 61))
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.tools.room import Room
-from turnlog.agent.tools.textfile import TextSplice, decode_text_file
+from turnlog.agent.tools.text_file import TextSplice, decode_text_file
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from turnlog.agent.tools.files import SeenFiles
+from turnlog.agent.tools.seen_files import SeenFiles
 
 NOW = datetime.now(UTC)
 

@@ -11,9 +11,9 @@ import pytest
 
 from tests.agent.talk import answer
 from tests.agent.test_start import Machine
-from turnlog.agent.start import StartedSession
+from turnlog.agent.session_starter import StartedSession
 from turnlog.model.cancel import Cancel
-from turnlog.model.scripted import ScriptedModel, ScriptStep
+from turnlog.model.scripted_model import ScriptedModel, ScriptStep
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from turnlog.agent.toolbox import build_tools
-from turnlog.agent.tools import bash, glob, grep, offered, output, read, web_fetch
+from turnlog.agent.tools import bash, command_output, described_tool, glob, grep, read, web_fetch
 
 
 @pytest.fixture
 def words() -> dict[str, Any]:
     """The file, tool by tool."""
-    path = Path(offered.__file__).with_name("offered.json")
+    path = Path(described_tool.__file__).with_name("offered.json")
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
@@ -41,7 +41,7 @@ def test_all_that_must_be_given_is_described(words: dict[str, Any]) -> None:
     [
         ("Bash", bash.DEFAULT_TIMEOUT_MS),
         ("Bash", bash.MAX_TIMEOUT_MS),
-        ("Bash", output.MAX_INLINE_CHARS),
+        ("Bash", command_output.MAX_INLINE_CHARS),
         ("Glob", glob.MAX_GLOB_FILES),
         ("Grep", grep.DEFAULT_HEAD_LIMIT),
         ("Read", read.MAX_UNLIMITED_BYTES // 1024),

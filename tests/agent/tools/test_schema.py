@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.agent.tools.room import TOOLS
-from turnlog.agent.tools.schema import InvalidInput, validate_input
+from turnlog.agent.tools.input_schema import InvalidInput, validate_input
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -13,7 +13,7 @@ import pytest
 from tests.agent.tools.test_bash import appears, see_end
 from tests.agent.tools.workshop import Workshop
 from tests.agent.waiting import HANG
-from turnlog.agent.tools import command
+from turnlog.agent.tools import shell_process
 from turnlog.agent.tools.bash import Bash
 from turnlog.agent.tools.bash_output import BashOutput
 from turnlog.agent.tools.kill_shell import KillShell
@@ -93,7 +93,7 @@ def test_when_it_ends_there_is_one_notice(
 def test_a_command_that_would_fill_the_disk_is_ended_and_that_is_told(
     shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "MAX_OUTPUT_BYTES", 1 << 20)
+    monkeypatch.setattr(shell_process, "MAX_OUTPUT_BYTES", 1 << 20)
     start(shop, "yes")
     assert "<status>killed</status>" in shop.notices()[0]
 
@@ -109,7 +109,7 @@ def test_with_the_client_all_commands_end_with_all_that_they_started(shop: Works
 
 
 def test_a_command_that_does_not_hear_is_killed(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "KILL_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(shell_process, "KILL_GRACE_SECONDS", 0.05)
     shell = start(shop, "trap '' TERM; echo $$ > pid; while true; do sleep 0.1; done")
     pid = int(appears(shop.root / "pid"))
     shell.stop("model")

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.agent.tools.workshop import Clerk, Workshop
-from turnlog.agent.tools import fetching, web_fetch
-from turnlog.agent.tools.fetching import parse_fetch_url
+from turnlog.agent.tools import web_fetch
 from turnlog.agent.tools.tool import CallResult, ToolError
-from turnlog.agent.tools.web_fetch import WebFetch
+from turnlog.agent.tools.web_fetch import WebFetch, parse_fetch_url
 from turnlog.model.failures import RequestCancelled
-from turnlog.render.readable import convert_html_to_text
+from turnlog.render.page_text import convert_html_to_text
 
 Answers = dict[str, tuple[int, bytes, dict[str, str]]]
 PAGE = """<!doctype html><html><head><title>A &amp; B</title><style>p{}</style><script>if (a<b) bad("</p>")</script>
@@ -250,7 +249,7 @@ def test_a_packed_page_is_unpacked(site: Callable[[Answers], Site], shop: Worksh
 def test_a_page_that_is_too_large_is_refused(
     site: Callable[[Answers], Site], shop: Workshop, encoding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetching, "MAX_PAGE_BYTES", 1 << 20)
+    monkeypatch.setattr(web_fetch, "MAX_PAGE_BYTES", 1 << 20)
     body = b"a" * (2 << 20)
     here = site({"/a": html(gzip.compress(body) if encoding == "gzip" else body, content_encoding=encoding)})
     assert "larger than 1 MB" in str(fetch(shop, f"{here.url}/a").content)
@@ -265,7 +264,7 @@ def test_a_page_that_takes_too_long_is_refused(
     site: Callable[[Answers], Site], shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = site({"/a": html("x")})
-    monkeypatch.setattr(fetching, "MAX_FETCH_SECONDS", -1.0)
+    monkeypatch.setattr(web_fetch, "MAX_FETCH_SECONDS", -1.0)
     assert "took longer" in str(fetch(shop, f"{here.url}/a").content)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.agent.waiting import wait_until
-from turnlog.agent.tools.files import SeenFiles
-from turnlog.agent.tools.schema import validate_input
+from turnlog.agent.tools.input_schema import validate_input
+from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.shells import Shell, Shells
 from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, ToolError, Workspace
 from turnlog.model.cancel import Cancel

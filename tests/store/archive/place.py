@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from turnlog.store.archive import Archive
+from turnlog.store.archive.archive_run import ArchiveReport, run_archive
 from turnlog.store.archive.intake import CutSizes
 from turnlog.store.archive.restore import RestoreOutcome, restore_generation
-from turnlog.store.archive.run import ArchiveReport, run_archive
 from turnlog.store.archive.verify import verify_archive
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"

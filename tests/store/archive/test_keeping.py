@@ -10,11 +10,11 @@ import pytest
 import zstandard
 
 from tests.store.archive.place import ONE, TWO, Place, main
-from turnlog.entries.spelling import escape_path, unescape_path
+from turnlog.entries.path_escapes import escape_path, unescape_path
 from turnlog.errors import Ambiguous, Busy, NotFound, TurnlogError, Unreadable
 from turnlog.store.archive import Archive
+from turnlog.store.archive.archive_lock import lock_archive
 from turnlog.store.archive.blobs import MAX_BLOB_BYTES, Blobs
-from turnlog.store.archive.lock import lock_archive
 from turnlog.store.archive.manifest import SessionManifest
 from turnlog.store.archive.prune import PruneRules, plan_prune, prune_archive, sweep_unused_blobs
 from turnlog.store.archive.verify import put_damaged_blobs_aside, verify_archive

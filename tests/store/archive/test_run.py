@@ -16,7 +16,7 @@ from turnlog.demo import config_dir as demo
 from turnlog.entries.belongings import list_belongings
 from turnlog.entries.layout import list_session_files
 from turnlog.entries.plans import read_plan_names
-from turnlog.store.archive import collect
+from turnlog.store.archive import archive_run
 from turnlog.store.archive.blobs import MAX_BLOB_BYTES
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
@@ -57,7 +57,7 @@ def test_everything_that_belongs_to_a_session_is_archived(place: Place) -> None:
     "folder", [demo(), *sorted((ROOT / "tests/data/sessions").glob("*/*"))], ids=lambda p: f"{p.parent.name}-{p.name}"
 )
 def test_no_belonging_of_a_recorded_session_is_missed(folder: Path) -> None:
-    found = {item.file.path: set(item.paths) for item in collect.collect_sessions(folder)}
+    found = {item.file.path: set(item.paths) for item in archive_run.collect_sessions(folder)}
     for item in list_session_files(folder):
         named = list_belongings(folder, item.project_dir, item.session_id, read_plan_names(item.path))
         folders = (named.session_env, *named.other)
@@ -65,7 +65,7 @@ def test_no_belonging_of_a_recorded_session_is_missed(folder: Path) -> None:
             *(path for field in named for path in (field if isinstance(field, tuple) else (field,)) if path),
             *(path for inside in folders if inside for path in inside.rglob("*")),
         ]
-        plans = collect.find_named_plans(item.path.read_bytes(), folder)
+        plans = archive_run.find_named_plans(item.path.read_bytes(), folder)
         assert {str(path) for path in files if path.is_file()} <= found[item.path] | plans
 
 

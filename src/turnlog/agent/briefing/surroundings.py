@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
-from turnlog.agent.record.branch import DETACHED_HEAD, read_git_branch
+from turnlog.agent.record.git_branch import DETACHED_HEAD, read_git_branch
 
 
 def describe_surroundings(

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from turnlog.agent.briefing.planning import PlanModeTracker
-from turnlog.agent.console import asking, title
+from turnlog.agent.briefing.plan_mode import PlanModeTracker
+from turnlog.agent.console import person_questions, session_title
 from turnlog.agent.console.keyboard import Keyboard, ModeKeyPressed, TypingInterrupted
-from turnlog.agent.console.own_command import run_user_command
-from turnlog.agent.console.picker import choose_session
 from turnlog.agent.console.screen import ConsoleScreen
-from turnlog.agent.console.showing import TurnDisplay
-from turnlog.agent.console.slash import describe_unknown_command, is_slash_command, run_slash_command
-from turnlog.agent.console.work import TurnWorker
+from turnlog.agent.console.session_picker import choose_session
+from turnlog.agent.console.slash_commands import describe_unknown_command, is_slash_command, run_slash_command
+from turnlog.agent.console.turn_display import TurnDisplay
+from turnlog.agent.console.turn_worker import TurnWorker
+from turnlog.agent.console.user_command import run_user_command
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.permissions.decision import Decision, PermissionMode
 from turnlog.agent.person import PermissionAnswer
-from turnlog.agent.start import SessionStarter, StartedSession, StartOptions, derive_start_options
+from turnlog.agent.session_starter import SessionStarter, StartedSession, StartOptions, derive_start_options
 from turnlog.agent.tools.tool import Question
 from turnlog.entries.layout import find_config_dirs
 from turnlog.errors import TurnlogError
 from turnlog.model.cancel import Cancel
 from turnlog.render.terminal import to_visible_line
-from turnlog.session.find import find_session_file
+from turnlog.session.session_lookup import find_session_file
 
 PROMPT_HINT = "> "
 MODES_BY_KEY: tuple[PermissionMode, ...] = ("default", "acceptEdits", "plan")
@@ -106,9 +106,9 @@ class Console:
             self._screen.write_lines(self._screen.look.paint(to_visible_line(str(error)), "red"))
 
     def _run_turn(self, text: str) -> None:
-        if self._naming is None and self._begun.resumed is None and title.is_title_wanted(self.loop):
+        if self._naming is None and self._begun.resumed is None and session_title.is_title_wanted(self.loop):
             self._naming = Cancel()
-            title.request_title(self.loop, text, self._naming)
+            session_title.request_title(self.loop, text, self._naming)
         self._planning.announce_change()
         self._work.run_in_thread(self._begun, lambda cancel: self.loop.run_turn(text, cancel))
         self._planning.update_after_turn()
@@ -162,15 +162,15 @@ class Console:
 
         def ask() -> PermissionAnswer:
             self._screen.write_lines(
-                *asking.render_permission_question(name, given, decision, place, self._screen.look, agent)
+                *person_questions.render_permission_question(name, given, decision, place, self._screen.look, agent)
             )
-            return asking.ask_permission(decision, self._work.read_answer)
+            return person_questions.ask_permission(decision, self._work.read_answer)
 
         return self._work.ask_in_main_thread(self._begun, ask, "permission prompt")
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
         """What the person says to a question or a plan."""
-        ask = asking.ask_plan_approval if question.kind == "plan" else asking.ask_questions
+        ask = person_questions.ask_plan_approval if question.kind == "plan" else person_questions.ask_questions
         work, screen = self._work, self._screen
         return work.ask_in_main_thread(
             self._begun, lambda: ask(question.given, work.read_answer, screen.write_lines, screen.look), "input needed"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from turnlog.agent.permissions.access import FileAccess
 from turnlog.agent.permissions.decision import ALLOW_DECISION, Decision, PermissionMode, apply_mode, pick_strictest
+from turnlog.agent.permissions.file_access import FileAccess
 from turnlog.agent.permissions.rules import (
     EDIT_TOOLS,
     READ_TOOLS,

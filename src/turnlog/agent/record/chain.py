@@ -16,10 +16,10 @@ from typing import Any
 from uuid import uuid4
 
 from turnlog._version import __version__
-from turnlog.agent.record import lines
-from turnlog.agent.record.branch import read_git_branch
-from turnlog.agent.record.ledger import SessionAppender
-from turnlog.agent.record.lines import LineBody, Object
+from turnlog.agent.record import line_bodies
+from turnlog.agent.record.appender import SessionAppender
+from turnlog.agent.record.git_branch import read_git_branch
+from turnlog.agent.record.line_bodies import LineBody, Object
 
 ENTRYPOINT = "turnlog"
 RECORD_VERSION = f"{ENTRYPOINT}/{__version__}"
@@ -130,14 +130,14 @@ class EntryChain:
     def _build_description_lines(self) -> list[LineBody]:
         if self._agent_id or self.last is None:
             return []
-        return [lines.build_last_prompt_line(self._said, self.last, self.session_id), *self.titles]
+        return [line_bodies.build_last_prompt_line(self._said, self.last, self.session_id), *self.titles]
 
     def _write_lines(self, bodies: Sequence[LineBody], *, flush: bool = False) -> None:
         first = next((body for body in bodies if "uuid" in body), None)
         if self._branches_off and first is not None:
             # Written first, so that the newest client finds the new branch even if this process ends right here.
             above = first.get("parentUuid") or first.get("logicalParentUuid")
-            bodies = [lines.build_last_prompt_line(self._said, str(above), self.session_id), *bodies]
+            bodies = [line_bodies.build_last_prompt_line(self._said, str(above), self.session_id), *bodies]
         self._ledger.append_bodies(bodies, flush=flush)
         self._branches_off = self._branches_off and first is None
 

@@ -12,18 +12,100 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import time
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turnlog.agent.record.chain import ENTRYPOINT, RECORD_VERSION
-from turnlog.agent.record.lock import SessionLock
 from turnlog.entries.clients import read_client_file, read_process_identity
 from turnlog.entries.patch import encode_json_line
-from turnlog.errors import Busy
+from turnlog.errors import Busy, TurnlogError
 
 if TYPE_CHECKING:
-    from turnlog.edit.busy import OpenSign
+    from turnlog.edit.open_signs import OpenSign
+
+_OPEN_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_LOCKED_BYTE_OFFSET = 1 << 20
+"""The byte that is locked where locked bytes can't be read (Windows): behind what the file says."""
+
+
+class SessionLock:
+    """A file that stands for a session, locked; it says by whom."""
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self._path = path
+        self._fd = fd
+
+    @classmethod
+    def acquire(cls, session: Path, folder: Path) -> SessionLock:
+        """Lock a session; Busy if another process did."""
+        name = blake2b(os.fsencode(os.path.realpath(session)), digest_size=16).hexdigest()
+        path = folder / f"{name}.lock"
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            while True:
+                fd = os.open(path, _OPEN_FLAGS, 0o600)
+                if not _try_lock(fd):
+                    raise Busy(
+                        f"{session.stem}: {_read_holder(fd)} has it open; end that, or go on in a copy (--fork-session)"
+                    )
+                if _is_file_at(fd, path):
+                    break
+                os.close(fd)  # its owner removed it in the moment before it was locked
+        except OSError as error:
+            raise TurnlogError(f"{folder}: {error.strerror or error}; TURNLOG_HOME names another folder") from None
+        with contextlib.suppress(OSError):  # a full disk keeps nobody from holding it; only who does is not said
+            os.ftruncate(fd, 0)
+            os.write(fd, f"{os.getpid()}\n".encode())
+        return cls(path, fd)
+
+    def release(self) -> None:
+        """Let others have it."""
+        if self._fd < 0:
+            return
+        if sys.platform != "win32":  # there an open file can't be removed; an unlocked one is in nobody's way
+            self._path.unlink(missing_ok=True)
+        os.close(self._fd)
+        self._fd = -1
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        if sys.platform == "win32":  # pragma: no cover - needs that system
+            import msvcrt
+
+            os.lseek(fd, _LOCKED_BYTE_OFFSET, os.SEEK_SET)
+            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
+            os.lseek(fd, 0, os.SEEK_SET)
+        else:
+            import fcntl
+
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # some network folders know no locks; on Windows this says that it is held
+        return sys.platform != "win32"
+    return True
+
+
+def _is_file_at(fd: int, path: Path) -> bool:
+    """Whether a name still leads to the file that was opened."""
+    try:
+        return os.path.samestat(os.fstat(fd), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _read_holder(fd: int) -> str:
+    """Who wrote down that they hold a file; it is closed."""
+    said = b""
+    with contextlib.suppress(OSError):
+        said = os.read(fd, 32).strip()
+    os.close(fd)
+    return f"turnlog (process {said.decode()})" if said.isdigit() else "another turnlog"
+
 
 _MAX_ANCESTORS = 64
 _PROC_FOLDER = Path("/proc")
@@ -111,8 +193,8 @@ def _write_registration(path: Path, said: dict[str, Any]) -> None:
 
 def _find_other_signs(path: Path, config_dir: Path | None) -> list[OpenSign]:
     """What tells of other processes; who started this one may name the session in its command for that alone."""
-    from turnlog.edit.busy import find_open_signs  # nobody else can have a new session: most runs do without
-    from turnlog.edit.target import SessionTarget
+    from turnlog.edit.open_signs import find_open_signs  # nobody else can have a new session: most runs do without
+    from turnlog.edit.session_target import SessionTarget
 
     above = set(_list_ancestor_pids())
     told = find_open_signs(SessionTarget(path, path.stem, config_dir))

@@ -13,11 +13,11 @@ from unicodedata import normalize
 
 from msgspec.structs import replace
 
-from turnlog.agent.record import lines
-from turnlog.agent.record.branch import read_git_branch
+from turnlog.agent.record import line_bodies
+from turnlog.agent.record.appender import SessionAppender
 from turnlog.agent.record.chain import EntryChain, create_record_id
-from turnlog.agent.record.ledger import SessionAppender
-from turnlog.agent.record.lines import LineBody, LineContent, Object
+from turnlog.agent.record.git_branch import read_git_branch
+from turnlog.agent.record.line_bodies import LineBody, LineContent, Object
 from turnlog.agent.tools.tool import CallResult
 from turnlog.entries import writer
 from turnlog.entries.layout import is_session_id
@@ -95,12 +95,12 @@ class SessionRecord(EntryChain):
             if meta:
                 return self._write_client_content(content, fields)
             self._prompt_id, self._branch, self._links = create_record_id(), read_git_branch(self.cwd), 0
-            self._said = lines.extract_content_text(content)
+            self._said = line_bodies.extract_content_text(content)
             origin = {"origin": {"kind": "human"}} if typed and not self._agent_id else {}
             source = {"permissionMode": self.mode, **origin, "promptSource": "typed" if typed else "sdk"}
-            before, own, behind = lines.split_prompt(content)
+            before, own, behind = line_bodies.split_prompt(content)
             self._write_client_content(before, {"turnCompanion": True})
-            prompt = self._write_link(lines.build_user_line(own, self._prompt_id, **{**source, **fields}))
+            prompt = self._write_link(line_bodies.build_user_line(own, self._prompt_id, **{**source, **fields}))
             self._write_client_content(behind, {"turnCompanion": True})
             return prompt
 
@@ -108,7 +108,8 @@ class SessionRecord(EntryChain):
         """A line for each block: 2.1.29 writes a session anew, and so twice, in which a line has several."""
         parts = [content] if isinstance(content, str) else [[block] for block in content]
         uuids = [
-            self._write_link(lines.build_user_line(part, self._prompt_id, isMeta=True, **fields)) for part in parts
+            self._write_link(line_bodies.build_user_line(part, self._prompt_id, isMeta=True, **fields))
+            for part in parts
         ]
         return uuids[-1] if uuids else str(self.last)
 
@@ -123,7 +124,9 @@ class SessionRecord(EntryChain):
         with self._lock:
             self._answers.add(answer.id)
             for index, block in enumerate(answer.content):
-                uuid = self._write_link({**lines.build_assistant_line(answer, block), "apiBlockIndex": index, **cut})
+                uuid = self._write_link(
+                    {**line_bodies.build_assistant_line(answer, block), "apiBlockIndex": index, **cut}
+                )
                 if block.get("type") == "tool_use":
                     self._calls[str(block.get("id"))] = uuid
         return answer.id
@@ -131,27 +134,29 @@ class SessionRecord(EntryChain):
     def write_result(self, call: str, result: CallResult, source: str | None = None, **fields: Any) -> str:
         """What came of a call; `source` is the line of the call, if it was not written by this record."""
         with self._lock:
-            told = lines.build_structured_result(result)
+            told = line_bodies.build_structured_result(result)
             more = {} if told is None else {"toolUseResult": told}
             caller = source or self._calls.pop(call, None)
             if caller:
                 more["sourceToolAssistantUUID"] = caller
             return self._write_link(
-                lines.build_user_line([lines.build_result_block(call, result)], self._prompt_id, **more, **fields)
+                line_bodies.build_user_line(
+                    [line_bodies.build_result_block(call, result)], self._prompt_id, **more, **fields
+                )
             )
 
     def write_addition(self, content: LineContent) -> str:
         """More that was said under the same prompt: what came of a command of the person's own."""
-        return self._write_link(lines.build_user_line(content, self._prompt_id))
+        return self._write_link(line_bodies.build_user_line(content, self._prompt_id))
 
     def write_interruption(self, *, for_tool: bool = False) -> str:
         """A person stopped the turn."""
-        text = lines.INTERRUPTED_CALL_TEXT if for_tool else lines.INTERRUPTED_TEXT
-        return self._write_link(lines.build_user_line([{"type": "text", "text": text}], self._prompt_id))
+        text = line_bodies.INTERRUPTED_CALL_TEXT if for_tool else line_bodies.INTERRUPTED_TEXT
+        return self._write_link(line_bodies.build_user_line([{"type": "text", "text": text}], self._prompt_id))
 
     def write_synthetic_answer(self, text: str) -> str:
         """An answer in the place of one that the model did not give."""
-        return self._write_link(lines.build_synthetic_line(text, create_record_id()))
+        return self._write_link(line_bodies.build_synthetic_line(text, create_record_id()))
 
     def write_failure(
         self, text: str, error: str = "unknown", status: int | None = None, kind: str | None = None
@@ -160,20 +165,21 @@ class SessionRecord(EntryChain):
         known = {"apiErrorStatus": status, "apiErrorType": kind}
         fields = {key: value for key, value in known.items() if value is not None}
         return self._write_link(
-            lines.build_synthetic_line(text, create_record_id(), error=error, isApiErrorMessage=True, **fields)
+            line_bodies.build_synthetic_line(text, create_record_id(), error=error, isApiErrorMessage=True, **fields)
         )
 
     def write_local_command(self, name: str, args: str = "", stdout: str = "", *, is_sent: bool = True) -> str:
         """A command that the client carried out itself; what is not sent is kept for people alone."""
         with self._lock:
-            said = [lines.format_command(name, args), lines.format_command_output(stdout)]
+            said = [line_bodies.format_command(name, args), line_bodies.format_command_output(stdout)]
             if not is_sent:
                 shown = {"level": "info", "isMeta": False, "isDisplayOnly": True}
                 return [
-                    self._write_link(lines.build_system_line("local_command", content=text, **shown)) for text in said
+                    self._write_link(line_bodies.build_system_line("local_command", content=text, **shown))
+                    for text in said
                 ][-1]
-            self.write_prompt(lines.LOCAL_COMMAND_CAVEAT, meta=True)
-            return [self._write_link(lines.build_user_line(text, self._prompt_id)) for text in said][-1]
+            self.write_prompt(line_bodies.LOCAL_COMMAND_CAVEAT, meta=True)
+            return [self._write_link(line_bodies.build_user_line(text, self._prompt_id)) for text in said][-1]
 
     # -- what the client tells of itself
 
@@ -183,7 +189,7 @@ class SessionRecord(EntryChain):
         error = {"message": event.reason, "formatted": event.reason, **status}
         counts = {"retryAttempt": event.attempt - 1, "maxRetries": event.attempts - 1}
         return self._write_link(
-            lines.build_system_line(
+            line_bodies.build_system_line(
                 "api_error", level="error", error=error, retryInMs=round(event.wait * 1000), **counts
             )
         )
@@ -193,7 +199,9 @@ class SessionRecord(EntryChain):
         with self._lock:
             counts = {"durationMs": milliseconds, "messageCount": self._links, "isMeta": False}
             self._write_link(
-                lines.build_system_line("turn_duration", **counts), flush=True, behind=self._build_description_lines
+                line_bodies.build_system_line("turn_duration", **counts),
+                flush=True,
+                behind=self._build_description_lines,
             )
 
     def write_compaction(self, trigger: str, before: int, summary: str, milliseconds: int) -> str:
@@ -211,9 +219,9 @@ class SessionRecord(EntryChain):
             fields = {"isVisibleInTranscriptOnly": True, "isCompactSummary": True}
             with self._restore_on_failure():
                 above, self.last = {"logicalParentUuid": self.last}, None
-                first = self._place_line(lines.build_boundary_line(trigger, before, milliseconds), above)
+                first = self._place_line(line_bodies.build_boundary_line(trigger, before, milliseconds), above)
                 second = self._place_line(
-                    lines.build_user_line(content, self._prompt_id or create_record_id(), **fields)
+                    line_bodies.build_user_line(content, self._prompt_id or create_record_id(), **fields)
                 )
                 self._write_lines([first, second, *self._build_description_lines()], flush=True)
             self._notify_watcher(first, second)
@@ -224,7 +232,7 @@ class SessionRecord(EntryChain):
         with self._lock:
             self._run_before_first_write()
             before, self._steps = self.last, self._steps + 1
-            body = self._place_line(lines.build_progress_line(call, self._steps - 1, data))
+            body = self._place_line(line_bodies.build_progress_line(call, self._steps - 1, data))
             self.last = before
             self._write_lines([body])
 
@@ -233,7 +241,7 @@ class SessionRecord(EntryChain):
     def write_title(self, text: str, *, by_model: bool = False) -> None:
         """Name the session; it is said again behind every turn, where lists of sessions look."""
         with self._lock:
-            self.titles = lines.build_title_lines(text, self.session_id, by_model=by_model)
+            self.titles = line_bodies.build_title_lines(text, self.session_id, by_model=by_model)
             if self._ledger.file_exists:
                 self._write_lines(self.titles)
 
@@ -272,7 +280,7 @@ class SessionRecord(EntryChain):
         known = {"description": description} if description else {}
         made._meta = {"agentType": agent_type, **known, "toolUseId": call, "spawnDepth": made._depth, **above}
         made._write_agent_meta()
-        made._write_link(lines.build_user_line(prompt, self._prompt_id))
+        made._write_link(line_bodies.build_user_line(prompt, self._prompt_id))
         return made
 
     def finish_agent(self) -> None:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from turnlog.agent.record.record import find_project_dir
 from turnlog.entries.layout import SessionFile, list_project_sessions, list_session_files
-from turnlog.entries.peek import Peek
-from turnlog.entries.peeks import peek_files
+from turnlog.entries.peek import Peek, peek_files
 from turnlog.errors import NotFound
 
 

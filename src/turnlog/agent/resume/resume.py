@@ -17,11 +17,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.agent.record import lines
+from turnlog.agent.record import line_bodies
 from turnlog.agent.record.record import SessionRecord
-from turnlog.agent.resume.fitting import CLIENT_ONLY_ATTACHMENTS, clean_messages, map_thinking_to_models
-from turnlog.agent.resume.seen import SeenFile, find_last_todos, find_seen_files
-from turnlog.agent.spending import count_window_tokens
+from turnlog.agent.resume.message_cleanup import CLIENT_ONLY_ATTACHMENTS, clean_messages, map_thinking_to_models
+from turnlog.agent.resume.tool_state import SeenFile, find_last_todos, find_seen_files
+from turnlog.agent.spending_tally import count_window_tokens
 from turnlog.agent.tools.tool import CallResult
 from turnlog.entries.entry import Entry, EntryOrScrap
 from turnlog.entries.patch import patch_entry
@@ -31,7 +31,7 @@ from turnlog.session.calls import Call, pair_calls
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.resume.additions import FILLER_TEXT, INTERRUPTED_RESULT_TEXT
 from turnlog.session.resume.conversation import build_thread_conversation
-from turnlog.session.resume.resume import ResumeThread, build_resume_thread
+from turnlog.session.resume.resume_thread import ResumeThread, build_resume_thread
 from turnlog.session.resume.rows import ResumeRows, is_boundary
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
@@ -260,7 +260,7 @@ def _build_titles(session: Session) -> Iterator[Json]:
     own = _find_last_value(session, ("custom-title",), "customTitle")
     title = own or _find_last_value(session, ("ai-title",), "aiTitle")
     if title and len(title) <= _MAX_TITLE_CHARS:
-        yield from lines.build_title_lines(title, str(session.session_id), by_model=own is None)
+        yield from line_bodies.build_title_lines(title, str(session.session_id), by_model=own is None)
 
 
 def _find_plan_name(session: Session) -> str | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from turnlog.agent.tools.offered import DescribedTool
-from turnlog.agent.tools.schema import InvalidInput
+from turnlog.agent.tools.described_tool import DescribedTool
+from turnlog.agent.tools.input_schema import InvalidInput
 from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, ToolError, to_object
 
 _UNANSWERED_TEXT = (

@@ -8,18 +8,78 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from turnlog.agent.key_shield import build_child_environment
-from turnlog.agent.tools import exit_codes, output
-from turnlog.agent.tools.command import KILL_GRACE_SECONDS, MAX_OUTPUT_BYTES
-from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools import command_output
+from turnlog.agent.tools.described_tool import DescribedTool
+from turnlog.agent.tools.shell_process import KILL_GRACE_SECONDS, MAX_OUTPUT_BYTES
 from turnlog.agent.tools.shells import Shell
 from turnlog.agent.tools.tool import CallContext, CallResult, Object, ToolError, Workspace
 from turnlog.model.failures import RequestCancelled
+
+_EXIT_CODE_MEANINGS = {
+    **dict.fromkeys(("grep", "egrep", "fgrep", "rg", "git grep"), "No matches found"),
+    "find": "Some directories were inaccessible",
+    "diff": "Files differ",
+    "git diff": "Files differ",
+    "test": "Condition is false",
+    "[": "Condition is false",
+}
+_SILENT_PROGRAMS = frozenset("cd chgrp chmod chown cp export ln mkdir mv rm rmdir touch unset wait".split())
+_FOLDER_CHANGING_PROGRAMS = frozenset({"cd", "chdir", "pushd", "popd"})
+_JOINED_STREAM_PATTERN = re.compile(r"\d*[<>]&(?=[\d-])|&>>?")
+_COMMAND_JOINTS = frozenset({";", "&&", "||", "|", "|&", "&"})
+
+
+def explain_exit_code(command: str, code: int) -> str | None:
+    """What an exit status of 1 says that is no error; None if it is one, or if the command did well."""
+    parts = _split_simple_commands(command)
+    if code != 1 or not parts:
+        return None
+    words = parts[-1]
+    return _EXIT_CODE_MEANINGS.get(words[0]) or _EXIT_CODE_MEANINGS.get(" ".join(words[:2]))
+
+
+def is_expected_silent(command: str) -> bool:
+    """Whether a command is one that says nothing when it does well."""
+    parts = _split_simple_commands(command, frozenset({";", "&&"}))
+    return bool(parts) and all(
+        words[0] in _SILENT_PROGRAMS and not _COMMAND_JOINTS.intersection(words) for words in parts
+    )
+
+
+def begins_with_pause(command: str) -> bool:
+    """Whether a command begins with waiting, so that nothing is gained when it goes on in the background."""
+    parts = _split_simple_commands(command)
+    return bool(parts) and parts[0][0] == "sleep"
+
+
+def changes_folder(command: str) -> bool:
+    """Whether a command changes the folder that it is in."""
+    return any(words[0] in _FOLDER_CHANGING_PROGRAMS for words in _split_simple_commands(command))
+
+
+def _split_simple_commands(command: str, joints: frozenset[str] = _COMMAND_JOINTS) -> list[list[str]]:
+    """The words of the simple commands of a command, as far as they can be told without a parser."""
+    plain = _JOINED_STREAM_PATTERN.sub(">", command).replace("\n", " ; ")
+    lexer = shlex.shlex(plain, posix=True, punctuation_chars=";&|")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    parts: list[list[str]] = [[]]
+    try:
+        for word in lexer:
+            if word in joints:
+                parts.append([])
+            else:
+                parts[-1].append(word)
+    except ValueError:
+        return []
+    return [part for part in parts if part]
+
 
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
@@ -63,7 +123,7 @@ class Bash(DescribedTool):
         limit = _read_timeout_ms(given, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
         if _wait_for_end(shell, scene, limit / 1000):
             return _build_finished_result(shell, scene, moved)
-        if exit_codes.begins_with_pause(shell.command):
+        if begins_with_pause(shell.command):
             return _build_timeout_result(shell, limit)
         return _build_background_result(shell, scene, MAX_TIMEOUT_MS, limit)
 
@@ -120,7 +180,7 @@ def _choose_report_interval(elapsed: float) -> float:
 
 
 def _build_progress_report(shell: Shell, seconds: float) -> dict[str, Any]:
-    text = output.read_output_tail(shell.path, output.PREVIEW_CHARS)
+    text = command_output.read_output_tail(shell.path, command_output.PREVIEW_CHARS)
     return {
         "type": "bash_progress",
         "output": "\n".join(text.rstrip("\n").split("\n")[-5:]),
@@ -135,11 +195,14 @@ def _build_progress_report(shell: Shell, seconds: float) -> dict[str, Any]:
 
 def _build_finished_result(shell: Shell, scene: CallContext, moved: str) -> CallResult:
     code = shell.process.exit_code or 0
-    meaning = exit_codes.explain_exit_code(shell.command, code)
+    meaning = explain_exit_code(shell.command, code)
     if shell.process.is_too_large:
         return _build_failure_result(
             shell,
-            f"Exit code {code}\nCommand was stopped after it had written {output.format_byte_size(MAX_OUTPUT_BYTES)}",
+            (
+                f"Exit code {code}\nCommand was stopped after it had written "
+                f"{command_output.format_byte_size(MAX_OUTPUT_BYTES)}"
+            ),
         )
     if code and meaning is None:
         return _build_failure_result(shell, "\n".join(filter(None, [f"Exit code {code}", moved])))
@@ -147,8 +210,8 @@ def _build_finished_result(shell: Shell, scene: CallContext, moved: str) -> Call
     structured = _build_structured_result(stderr=f"\n{moved}" if moved else "")
     if meaning:
         structured["returnCodeInterpretation"] = meaning
-    structured["noOutputExpected"] = exit_codes.is_expected_silent(shell.command)
-    text = output.read_shown_output(shell.path)
+    structured["noOutputExpected"] = is_expected_silent(shell.command)
+    text = command_output.read_shown_output(shell.path)
     if text is None:
         text = _persist_output(shell, scene, structured)
     else:
@@ -161,11 +224,11 @@ def _persist_output(shell: Shell, scene: CallContext, structured: dict[str, Any]
     """Move the output to where the session keeps large results; what the model is shown of it."""
     kept = scene.session / "tool-results" / f"{shell.id}.txt"
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    begin, total = output.read_output_head(shell.path), shell.path.stat().st_size
+    begin, total = command_output.read_output_head(shell.path), shell.path.stat().st_size
     shutil.move(shell.path, kept)
-    structured["stdout"] = begin[: output.MAX_INLINE_CHARS]
+    structured["stdout"] = begin[: command_output.MAX_INLINE_CHARS]
     structured |= {"persistedOutputPath": str(kept), "persistedOutputSize": total}
-    return output.describe_persisted_output(begin, kept, total)
+    return command_output.describe_persisted_output(begin, kept, total)
 
 
 def _carry_over_folder(shell: Shell, place: Workspace) -> str:
@@ -186,7 +249,7 @@ def _build_structured_result(**more: Any) -> dict[str, Any]:
 
 
 def _build_failure_result(shell: Shell, first: str) -> CallResult:
-    text = output.describe_failed_output(first, shell.path)
+    text = command_output.describe_failed_output(first, shell.path)
     shell.remove_files()
     return CallResult(text, f"Error: {text}", is_error=True)
 
@@ -210,8 +273,8 @@ def _build_background_result(shell: Shell, scene: CallContext, limit: int, waite
             f"(ID: {shell.id}). "
         )
         structured["timedOutAfterMs"] = waited
-        wrote = structured["stdout"] = output.trim_output(output.read_output_head(shell.path))[
-            : output.MAX_INLINE_CHARS
+        wrote = structured["stdout"] = command_output.trim_output(command_output.read_output_head(shell.path))[
+            : command_output.MAX_INLINE_CHARS
         ]
         with contextlib.suppress(OSError):
             shell.shown = shell.path.stat().st_size
@@ -219,7 +282,7 @@ def _build_background_result(shell: Shell, scene: CallContext, limit: int, waite
         f"Output is being written to: {shell.path}. You will be notified when it completes; after "
         f"{_format_duration(limit)} it is stopped. BashOutput shows what it has written since, KillShell ends it."
     )
-    if exit_codes.changes_folder(shell.command):
+    if changes_folder(shell.command):
         hint = f"Session cwd remains {scene.place.cwd}; the folder that a background command goes to is its own."
         structured["backgroundCwdHint"] = hint
         told += f"\n{hint}"

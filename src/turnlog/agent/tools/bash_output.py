@@ -6,8 +6,8 @@ import re
 from codecs import getincrementaldecoder
 from datetime import UTC, datetime
 
-from turnlog.agent.tools import output
-from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools import command_output
+from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.shells import Shell
 from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall
 
@@ -31,7 +31,7 @@ class BashOutput(DescribedTool):
             f"<status>{shell.status}</status>",
             f"<exit_code>{code}</exit_code>" if code is not None else "",
             f"<stdout>\n{text}\n</stdout>" if text else "",
-            f"{output.format_byte_size(left)} more: call again, or read {shell.path}" if left > 4 else "",
+            f"{command_output.format_byte_size(left)} more: call again, or read {shell.path}" if left > 4 else "",
             f"<timestamp>{now}</timestamp>",
         ]
         structured = {
@@ -70,8 +70,8 @@ def _read_new_output(shell: Shell) -> str:
     is_over = shell.status != "running"
     with shell.path.open("rb") as file:
         file.seek(shell.shown)
-        data = file.read(output.MAX_INLINE_CHARS)
+        data = file.read(command_output.MAX_INLINE_CHARS)
     decoder = getincrementaldecoder("utf-8")("replace")
-    text = decoder.decode(data, final=is_over and len(data) < output.MAX_INLINE_CHARS)
+    text = decoder.decode(data, final=is_over and len(data) < command_output.MAX_INLINE_CHARS)
     shell.shown += len(data) - len(decoder.getstate()[0])  # a character that is half written is shown with its end
-    return output.trim_output(text)
+    return command_output.trim_output(text)

@@ -6,10 +6,16 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.agent.tools.files import CHANGED_FILE_TEXT, UNREAD_FILE_TEXT, SeenFiles, describe_missing_file, locate_file
-from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.patch import build_patch
-from turnlog.agent.tools.textfile import TextFile, TextSplice, store_text_file
+from turnlog.agent.tools.seen_files import (
+    CHANGED_FILE_TEXT,
+    UNREAD_FILE_TEXT,
+    SeenFiles,
+    describe_missing_file,
+    locate_file,
+)
+from turnlog.agent.tools.text_file import TextFile, TextSplice, store_text_file
 from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall
 from turnlog.agent.tools.write import CURRENT_STATE_REMARK, load_existing_file, trim_line_ends
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from turnlog.agent.tools import notebook_text
-from turnlog.agent.tools.files import CHANGED_FILE_TEXT, UNREAD_FILE_TEXT, MissingFile, locate_file
-from turnlog.agent.tools.offered import DescribedTool
-from turnlog.agent.tools.textfile import TextFile, load_text_file, store_text_file
+from turnlog.agent.tools.described_tool import DescribedTool
+from turnlog.agent.tools.seen_files import CHANGED_FILE_TEXT, UNREAD_FILE_TEXT, MissingFile, locate_file
+from turnlog.agent.tools.text_file import TextFile, load_text_file, store_text_file
 from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall, ToolError
 
 _CELL_INDEX_PATTERN = re.compile(r"cell-(\d{1,9})")

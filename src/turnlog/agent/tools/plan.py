@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, ToolError
 
 _APPROVED_TEXT = (

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.agent.tools import notebook_text
-from turnlog.agent.tools.files import MissingFile, describe_missing_file, locate_file, word_system_errors
-from turnlog.agent.tools.offered import DescribedTool
-from turnlog.agent.tools.textfile import (
+from turnlog.agent.tools.described_tool import DescribedTool
+from turnlog.agent.tools.seen_files import MissingFile, describe_missing_file, locate_file, word_system_errors
+from turnlog.agent.tools.text_file import (
     decode_text_file,
     describe_flaw,
     is_utf_16_file,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from turnlog.agent.key_shield import build_child_environment
-from turnlog.agent.tools.files import word_system_errors
+from turnlog.agent.tools.seen_files import word_system_errors
 from turnlog.agent.tools.tool import CallContext, ToolError
 
 SEARCH_TIMEOUT_SECONDS = 20.0
@@ -64,7 +64,7 @@ def find_search_program(path: str | None) -> list[str]:
     if installed:
         return [installed, "--no-config"]
     # Isolated, because the modules beside it must not stand in for those of the standard library.
-    return [sys.executable, "-I", str(Path(__file__).with_name("standin.py"))]
+    return [sys.executable, "-I", str(Path(__file__).with_name("python_grep.py"))]
 
 
 def _check_complaints(complaints: str) -> None:

@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from turnlog.agent.tools.command import KILL_GRACE_SECONDS, MAX_OUTPUT_BYTES, ShellProcess
-from turnlog.agent.tools.output import format_byte_size
+from turnlog.agent.tools.command_output import format_byte_size
+from turnlog.agent.tools.shell_process import KILL_GRACE_SECONDS, MAX_OUTPUT_BYTES, ShellProcess
 
 ShellStatus = Literal["running", "completed", "failed", "killed"]
 _ID_CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyz"

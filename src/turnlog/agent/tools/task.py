@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.tool import CallContext, CallResult, Object
 
 if TYPE_CHECKING:

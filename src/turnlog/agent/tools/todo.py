@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnlog.agent.tools.offered import DescribedTool
+from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.tool import CallContext, CallResult, Object
 
 _TODOS_CHANGED_TEXT = (

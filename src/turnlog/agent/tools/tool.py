@@ -11,7 +11,7 @@ from msgspec import Struct
 from turnlog.model.cancel import Cancel
 
 if TYPE_CHECKING:
-    from turnlog.agent.tools.files import SeenFiles
+    from turnlog.agent.tools.seen_files import SeenFiles
     from turnlog.agent.tools.shells import Shells
 
 Object = Mapping[str, Any]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import time
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from turnlog.errors import UsageError
 
 if TYPE_CHECKING:
     from turnlog.store.archive.archive import Archive
@@ -69,7 +74,7 @@ def status(as_json: bool) -> None:
     """Say what the archive holds, and what the client will delete."""
     from turnlog.cli.archive.view import render_archive_status, to_archive_status_document
     from turnlog.cli.config import data_dir, load_config
-    from turnlog.cli.named import list_config_folders
+    from turnlog.cli.named_sessions import list_config_folders
     from turnlog.cli.output import print_json, print_lines
 
     found = to_archive_status_document(data_dir(), list_config_folders(load_config()))
@@ -96,7 +101,7 @@ def run(sessions: tuple[str, ...], hook: bool, quiet: bool, background: bool, as
       turnlog archive run
       turnlog archive run --quiet --session 932fc80a-c05a-4969-ba64-42dfe573deb6
     """
-    from turnlog.cli.archive.run import archive_once, read_hook_session_id
+    from turnlog.cli.archive.archive_run import archive_once, read_hook_session_id
     from turnlog.cli.archive.view import render_archive_run
     from turnlog.cli.output import print_json, print_lines, print_remark
 
@@ -157,9 +162,8 @@ def restore(
       turnlog archive restore bee7dbd3 --to /tmp/look --keep-times
       turnlog archive restore bee7dbd3 --at 2026-11-03
     """
-    from turnlog.cli.archive.run import restore_archived_sessions
+    from turnlog.cli.archive.archive_run import restore_archived_sessions
     from turnlog.cli.archive.view import render_restored_sessions
-    from turnlog.cli.archive.words import parse_generation
     from turnlog.cli.output import print_json, print_lines
 
     when = parse_generation(at)
@@ -182,7 +186,7 @@ def verify(repair: bool, as_json: bool) -> int:
     """
     from turnlog.cli.archive.view import render_verification, to_verify_document
     from turnlog.cli.config import load_config
-    from turnlog.cli.named import list_config_folders
+    from turnlog.cli.named_sessions import list_config_folders
     from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.store.archive.rebuild import mend_manifests
     from turnlog.store.archive.verify import put_damaged_blobs_aside
@@ -228,7 +232,6 @@ def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: 
       turnlog archive prune --max-size 5GB --gone
     """
     from turnlog.cli.archive.view import render_prune_plan, to_prune_document
-    from turnlog.cli.archive.words import parse_age_ns, parse_size_bytes
     from turnlog.cli.output import print_json, print_lines
     from turnlog.store.archive.prune import PruneRules, plan_prune
     from turnlog.store.archive.prune import prune_archive as drop
@@ -259,7 +262,7 @@ def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -
       turnlog archive install --hook --yes
       turnlog archive install --remove --yes
     """
-    from turnlog.cli.archive.install import plan_install_steps
+    from turnlog.cli.archive.installation import plan_install_steps
     from turnlog.cli.output import print_lines, print_remark
 
     if kind is None and not remove:
@@ -280,3 +283,48 @@ def _open_archive() -> Archive:
     from turnlog.store.archive.archive import Archive
 
     return Archive(data_dir())
+
+
+_AGE_PATTERN = re.compile(r"(\d+)\s*(h|d|w|m|y)", re.IGNORECASE)
+_UNIT_HOURS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
+_SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+
+
+def parse_typed_time(text: str) -> datetime:
+    """A date or a time of this machine; a mere date means the end of that day."""
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(f"{text!r} is no time; write 2026-11-03 or 2026-11-03T14:05") from None
+    if len(text.strip()) <= 10:
+        found += timedelta(days=1) - timedelta(microseconds=1)
+    return found.astimezone()
+
+
+def parse_generation(text: str | None) -> int | datetime | None:
+    """A generation's number, or a time."""
+    if text is None:
+        return None
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else parse_typed_time(text)
+
+
+def parse_age_ns(text: str | None) -> int | None:
+    """The time that lies an age back, or a date, in nanoseconds since 1970."""
+    if text is None:
+        return None
+    if age := _AGE_PATTERN.fullmatch(text.strip()):
+        return time.time_ns() - int(age[1]) * _UNIT_HOURS[age[2].lower()] * 3600 * 10**9
+    try:
+        return int(parse_typed_time(text).timestamp() * 1e9)
+    except UsageError:
+        raise UsageError(f"{text!r} is no age; write 90d, 12w, 2y or a date such as 2026-11-03") from None
+
+
+def parse_size_bytes(text: str | None) -> int | None:
+    """A number of bytes: `500MB`, `2 GB`, `1.5GiB`."""
+    if text is None:
+        return None
+    found = _SIZE_PATTERN.fullmatch(text.strip())
+    if not found:
+        raise UsageError(f"{text!r} is no size; write 500MB or 2GB")
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** " KMGT".index(found[2].upper() or " "))

@@ -8,14 +8,14 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from turnlog.cli import when
-from turnlog.cli.archive.run import read_last_run
-from turnlog.cli.named import shorten_ids
+from turnlog.cli import time_format
+from turnlog.cli.archive.archive_run import read_last_run
+from turnlog.cli.named_sessions import shorten_ids
 from turnlog.cli.rows import render_titled_rows
 from turnlog.cli.terminal import TerminalScreen, make_visible, to_visible_line
 from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
 from turnlog.entries.layout import list_session_files
-from turnlog.entries.spelling import unescape_path
+from turnlog.entries.path_escapes import unescape_path
 from turnlog.render.figures import format_count
 from turnlog.store.archive.archive import Archive
 from turnlog.store.archive.manifest import SessionManifest, build_archive_name
@@ -46,7 +46,7 @@ def to_archive_status_document(data_dir: Path, config_dirs: list[Path]) -> dict[
         "folder": str(archive.folder),
         "on": every is not None,
         "every_hours": every,
-        "due": when.to_json_time(next_due) if next_due else None,
+        "due": time_format.to_json_time(next_due) if next_due else None,
         "last_run": ran.get("ended"),
         "last_error": ran.get("error"),
         "sessions": len(sessions),
@@ -58,7 +58,7 @@ def to_archive_status_document(data_dir: Path, config_dirs: list[Path]) -> dict[
         "not_archived": len(missing),
         "cleanup": [{"config_dir": str(folder), "days": value} for folder, value in days.items()],
         "deleted_soon": len(soon),
-        "deleted_from": when.to_json_time(min(soon)) if soon else None,
+        "deleted_from": time_format.to_json_time(min(soon)) if soon else None,
     }
 
 
@@ -68,7 +68,7 @@ def render_archive_status(found: dict[str, Any]) -> Iterator[str]:
         yield f"The archive is on: every {found['every_hours']} hours, beside other commands."
     else:
         yield "The archive is off; `turnlog archive on` turns it on."
-    amount = f"{when.format_size(found['bytes'])} in {when.format_size(found['bytes_stored'])}"
+    amount = f"{time_format.format_size(found['bytes'])} in {time_format.format_size(found['bytes_stored'])}"
     yield f"Holds {format_count(found['sessions'], 'session')}, {found['gone']} of them no longer on disk: {amount}."
     yield (
         f"On disk: {format_count(found['on_disk'], 'session')}; not archived as they are now: {found['not_archived']}."
@@ -81,12 +81,12 @@ def render_archive_status(found: dict[str, Any]) -> Iterator[str]:
         )
         yield f"The client {days} ({make_visible(row['config_dir'])}, cleanupPeriodDays)."
     if found["deleted_soon"]:
-        is_late = found["deleted_from"] < when.to_json_time(time.time())
-        begin = "the client's next start" if is_late else when.format_client_time(found["deleted_from"])
+        is_late = found["deleted_from"] < time_format.to_json_time(time.time())
+        begin = "the client's next start" if is_late else time_format.format_client_time(found["deleted_from"])
         many = format_count(found["deleted_soon"], "session")
         yield f"Not archived, and deleted within a week: {many}, from {begin} on."
     if found["last_run"]:
-        yield f"The last run ended {when.format_client_time(found['last_run'])}" + (
+        yield f"The last run ended {time_format.format_client_time(found['last_run'])}" + (
             f": {to_visible_line(str(found['last_error']))}" if found["last_error"] else "."
         )
     yield f"It lies in {make_visible(found['folder'])}"
@@ -99,7 +99,8 @@ def render_archive_run(found: dict[str, Any]) -> Iterator[str]:
         return
     yield (
         f"{found['archived']} of {found['sessions']} sessions were new or had changed: "
-        f"{when.format_size(found['bytes_read'])} read, {when.format_size(found['bytes_stored'])} added to the archive."
+        f"{time_format.format_size(found['bytes_read'])} read, {time_format.format_size(found['bytes_stored'])} "
+        f"added to the archive."
     )
     if found["generations"]:
         yield f"{found['generations']} of them had been rewritten; what they were before is kept as a generation."
@@ -122,7 +123,7 @@ def _to_row_document(manifest: SessionManifest, generations: list[int]) -> dict[
         "title": manifest.title,
         "cwd": manifest.cwd,
         "ended": manifest.ended,
-        "archived": when.to_json_time(manifest.changed_ns / 1e9),
+        "archived": time_format.to_json_time(manifest.changed_ns / 1e9),
         "files": len(manifest.files),
         "files_gone": sum(1 for file in manifest.files if file.gone_ns),
         "size": manifest.size,
@@ -138,9 +139,9 @@ def render_archive_list(found: dict[str, Any], screen: TerminalScreen) -> Iterat
     cells = [
         (
             ids[row["session_id"]],
-            when.format_client_time(row["ended"]),
+            time_format.format_client_time(row["ended"]),
             to_visible_line((row["cwd"] or "–").rstrip("/\\").replace("\\", "/").rpartition("/")[2]),
-            when.format_size(row["size"]),
+            time_format.format_size(row["size"]),
             "gone" if row["gone"] else "on disk",
             _format_title(row),
         )
@@ -189,7 +190,7 @@ def to_verify_document(found: VerifyReport, mended: list[str]) -> dict[str, Any]
 
 def render_verification(found: VerifyReport) -> Iterator[str]:
     """The same in words."""
-    amount = f"{when.format_size(found.bytes)} read again from {found.blobs} blobs"
+    amount = f"{time_format.format_size(found.bytes)} read again from {found.blobs} blobs"
     yield f"{found.manifests} generations, {found.files} files, {amount}."
     for reason in found.manifests_damaged:
         yield f"damaged: {to_visible_line(reason)}"
@@ -217,7 +218,7 @@ def to_prune_document(found: PrunePlan, is_done: bool) -> dict[str, Any]:
             {
                 "session_id": item.session_id,
                 "generation": item.generation,
-                "archived": when.to_json_time(item.changed_ns / 1e9),
+                "archived": time_format.to_json_time(item.changed_ns / 1e9),
                 "gone": is_session_gone(item),
             }
             for item in found.drop
@@ -231,12 +232,13 @@ def render_prune_plan(found: PrunePlan, is_done: bool) -> Iterator[str]:
     """The same in words."""
     for item in found.drop:
         where = "no longer on disk" if is_session_gone(item) else "on disk"
-        archived = when.format_epoch_time(item.changed_ns / 1e9)
+        archived = time_format.format_epoch_time(item.changed_ns / 1e9)
         title = to_visible_line(item.title or "") or "(no title)"
         yield f"{item.session_id} generation {item.generation}, archived {archived}, {where}: {title}"
     would = "Dropped" if is_done else "Would drop"
     yield (
-        f"{would} {len(found.drop)} generations, {when.format_size(found.freed)}; {when.format_size(found.left)} stay."
+        f"{would} {len(found.drop)} generations, {time_format.format_size(found.freed)}; "
+        f"{time_format.format_size(found.left)} stay."
     )
     if not is_done and (found.drop or found.freed):
         yield "Nothing was done; --yes does it."

@@ -48,6 +48,6 @@ def chat(**said: Any) -> int:
       turnlog -p "what does this project do?"
       git diff | turnlog -p "review this" --output-format json
     """
-    from turnlog.cli.chat.chatting import run_chat
+    from turnlog.cli.chat.chat_command import run_chat
 
     return run_chat(said)

@@ -14,13 +14,13 @@ from functools import partial
 from turnlog.agent.console.answer import read_answer
 from turnlog.agent.console.console import Console
 from turnlog.agent.console.keyboard import Keyboard, is_dumb_terminal
-from turnlog.agent.console.picker import choose_session
 from turnlog.agent.console.screen import ConsoleScreen
+from turnlog.agent.console.session_picker import choose_session
 from turnlog.agent.permissions.trust import trust_folder
-from turnlog.agent.start import SessionStarter, StartOptions
+from turnlog.agent.session_starter import SessionStarter, StartOptions
 from turnlog.agent.unsupported import UnsupportedFeature
 from turnlog.cli import config, terminal
-from turnlog.cli.chat.chatting import END_SIGNALS
+from turnlog.cli.chat.chat_command import END_SIGNALS
 from turnlog.errors import UsageError
 from turnlog.render.terminal import make_visible
 

@@ -5,17 +5,22 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnlog.cli.output import print_remark
 from turnlog.edit.draft import Draft
 from turnlog.errors import UsageError
 from turnlog.render.figures import format_count
 from turnlog.session.session import Session
-from turnlog.session.window.wishes import StripOptions
+from turnlog.session.window.strip_options import StripOptions
 
 if TYPE_CHECKING:
     from turnlog.edit.compress.compress import CompressionResult
+if TYPE_CHECKING:
+    from turnlog.model.model import Model
 
 DEFAULT_COMPRESS_SHARE = "35%"
 DEFAULT_KEPT_TURNS = 2
@@ -118,7 +123,7 @@ def _apply_strip(session: Session, found: EditedSession, wishes: StripOptions) -
 
 
 def _fit_to_model(found: EditedSession, model: str) -> None:
-    from turnlog.edit.fork.for_model import adapt_to_model
+    from turnlog.edit.fork.model_adapter import adapt_to_model
 
     fitted = adapt_to_model(found.draft, model)
     found.draft = fitted.draft
@@ -128,12 +133,12 @@ def _fit_to_model(found: EditedSession, model: str) -> None:
 
 
 def _apply_compress(session: Session, found: EditedSession, squeeze: CompressOptions, dry_run: bool) -> None:
-    from turnlog.cli.edit.asking import open_edit_model
+
     from turnlog.cli.progress import show_progress
-    from turnlog.edit.compress.band import list_chosen_turns, parse_compress_selection, parse_share
     from turnlog.edit.compress.compress import SMALL_MODEL, apply_compression, build_message_reader, compress_turns
+    from turnlog.edit.compress.compression_mark import mark_compression
     from turnlog.edit.compress.log import render_compress_log
-    from turnlog.edit.compress.mark import mark_compression
+    from turnlog.edit.compress.turn_bands import list_chosen_turns, parse_compress_selection, parse_share
 
     wish, to = parse_compress_selection(squeeze.words), parse_share(squeeze.to)
     name = squeeze.model or SMALL_MODEL
@@ -187,7 +192,6 @@ def _describe_compression(done: CompressionResult) -> str:
 def _apply_compact(found: EditedSession, summing: CompactOptions, transcript: str | None, dry_run: bool) -> None:
     from pathlib import Path
 
-    from turnlog.cli.edit.asking import open_edit_model
     from turnlog.edit.compress.compact import Summariser, compact_draft
     from turnlog.edit.compress.compress import SMALL_MODEL
     from turnlog.edit.compress.recap import build_recap
@@ -222,3 +226,19 @@ def _choose_kept_turns(draft: Draft) -> int:
     session = Session(draft.to_transcript())
     turns = {turn.number for row in session.build_thread().rows if (turn := session.find_turn(row)) is not None}
     return max(0, min(DEFAULT_KEPT_TURNS, len(turns) - 1))
+
+
+@contextlib.contextmanager
+def open_edit_model(name: str | None) -> Iterator[Model | None]:
+    """The model of that name, after saying where texts are sent to; None for none."""
+    if name is None:
+        yield None
+        return
+    from turnlog.model.anthropic import connect_model
+    from turnlog.model.endpoint import Endpoint, format_public_address, parse_server_address
+
+    endpoint = Endpoint.from_environment()
+    print_remark(
+        f"Texts of the session are sent to {name} at {format_public_address(parse_server_address(endpoint.url))}."
+    )
+    yield connect_model(endpoint)

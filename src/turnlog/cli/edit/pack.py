@@ -25,6 +25,6 @@ def pack(sessions: tuple[str, ...], output: str, redact: bool, force: bool, as_j
       turnlog pack bee7dbd3 0ddba11e -o both.tar.zst --redact
     """
     from turnlog.cli.config import load_config
-    from turnlog.cli.edit.packing import run_pack
+    from turnlog.cli.edit.package_commands import run_pack
 
     run_pack(sessions, output, load_config(), redact=redact, force=force, as_json=as_json)

@@ -21,9 +21,9 @@ def tag(session: str, tag: str | None, remove: bool) -> None:
       turnlog tag bee7dbd3 --remove
     """
     from turnlog.cli.config import load_config
-    from turnlog.cli.edit.noted import print_appended
-    from turnlog.cli.edit.undoing import open_undo_store
-    from turnlog.cli.named import locate_session
+    from turnlog.cli.edit.append_report import print_appended
+    from turnlog.cli.edit.undo import open_undo_store
+    from turnlog.cli.named_sessions import locate_session
     from turnlog.edit.tag import tag_session as give
     from turnlog.errors import UsageError
 

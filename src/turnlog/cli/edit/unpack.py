@@ -36,7 +36,7 @@ def unpack(
       turnlog unpack shop.tar.zst --project ~/work/webshop
       turnlog unpack both.tar.zst --project /srv/a=~/a --project /srv/b=~/b
     """
-    from turnlog.cli.edit.packing import list_package, run_unpack
+    from turnlog.cli.edit.package_commands import list_package, run_unpack
     from turnlog.errors import UsageError
 
     if listing and (projects or config_dir or dry_run or new_ids):

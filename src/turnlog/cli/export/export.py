@@ -62,6 +62,6 @@ def export(session: str | None, **words: Any) -> None:
       turnlog export --all --format parquet -o tables
     """
     from turnlog.cli.config import load_config
-    from turnlog.cli.export.wish import ExportOptions, run_export
+    from turnlog.cli.export.export_options import ExportOptions, run_export
 
     run_export(session, ExportOptions(**words), load_config())

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.cli.output import print_json, print_lines, print_remark
 from turnlog.cli.terminal import to_visible_line
-from turnlog.cli.when import format_size
+from turnlog.cli.time_format import format_size
 from turnlog.render.figures import format_count
 
 if TYPE_CHECKING:
-    from turnlog.cli.export.wish import ExportOptions
-    from turnlog.redact.report import RedactionReport
+    from turnlog.cli.export.export_options import ExportOptions
+    from turnlog.redact.redaction_report import RedactionReport
 
 _MAX_LISTED_SKIPS = 5
 

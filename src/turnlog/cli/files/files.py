@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from turnlog.cli import time_format
+from turnlog.cli.files.file_tables import FileFilter, is_glob_match, to_session_path
+from turnlog.cli.terminal import to_visible_line
+from turnlog.session.files.contents import encode_file_text
+from turnlog.session.files.file_steps import FileStep, list_file_steps
+from turnlog.session.files.patches import format_unified_diff
+
 if TYPE_CHECKING:
     from turnlog.cli.config import Config
-    from turnlog.cli.files.touched import FileFilter
+    from turnlog.cli.files.file_tables import FileFilter
+    from turnlog.session.session import Session
+if TYPE_CHECKING:
     from turnlog.session.session import Session
 
 
@@ -37,8 +47,8 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
       turnlog files --project webshop --written
     """
     from turnlog.cli.config import load_config
-    from turnlog.cli.files.touched import FileFilter
-    from turnlog.cli.named import open_named_session
+    from turnlog.cli.files.file_tables import FileFilter
+    from turnlog.cli.named_sessions import open_named_session
     from turnlog.errors import UsageError
 
     if (session is None) == (project is None):
@@ -57,7 +67,7 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
 
 
 def _print_session_files(session: Session, wish: FileFilter, config: Config, as_json: bool) -> None:
-    from turnlog.cli.files.touched import render_file_table, select_touched_files, to_files_document
+    from turnlog.cli.files.file_tables import render_file_table, select_touched_files, to_files_document
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.terminal import detect_screen
 
@@ -69,7 +79,7 @@ def _print_session_files(session: Session, wish: FileFilter, config: Config, as_
 
 
 def _print_diffs(session: Session, wish: FileFilter, as_json: bool) -> None:
-    from turnlog.cli.files.diffs import find_file_changes, render_patch, to_file_change_document
+
     from turnlog.cli.output import print_json_list, print_remark, write_raw
 
     if as_json:
@@ -86,12 +96,12 @@ def _print_diffs(session: Session, wish: FileFilter, as_json: bool) -> None:
 
 
 def _print_project_files(project: str, wish: FileFilter, config: Config, as_json: bool) -> None:
-    from turnlog.cli.files.touched import filter_indexed_files, render_indexed_table, to_indexed_files_document
-    from turnlog.cli.indexed import find_project_sessions
+    from turnlog.cli.files.file_tables import filter_indexed_files, render_indexed_table, to_indexed_files_document
+    from turnlog.cli.fresh_index import open_index
     from turnlog.cli.output import print_json, print_lines
-    from turnlog.cli.stored import open_index
+    from turnlog.cli.project_sessions import find_project_sessions
     from turnlog.cli.terminal import detect_screen
-    from turnlog.store.insight.touched import list_indexed_files
+    from turnlog.store.insight.touched_files import list_indexed_files
 
     with open_index(config) as index:
         ids = find_project_sessions(index.db, project)
@@ -100,3 +110,70 @@ def _print_project_files(project: str, wish: FileFilter, config: Config, as_json
         print_json(to_indexed_files_document(found))
     else:
         print_lines(render_indexed_table(found, detect_screen(config.color)))
+
+
+def find_file_changes(session: Session, wish: FileFilter) -> Iterator[FileStep]:
+    """What wrote and edited the wanted files, in order of time."""
+    return (
+        step
+        for step in list_file_steps(session, lambda path: is_glob_match(path, wish.glob))
+        if step.action in ("write", "edit")
+    )
+
+
+def render_patch(session: Session, step: FileStep) -> Iterator[bytes]:
+    """The lines of one change; those that begin with # are passed over by `patch` and `git apply`."""
+    yield encode_file_text(f"# {to_visible_line(_describe_change(session, step))}\n")
+    for note in _list_notes(step):
+        yield encode_file_text(f"# {to_visible_line(note)}\n")
+    if step.hunks:
+        place = to_patch_path(to_session_path(step.path, session))
+        yield from (
+            encode_file_text(text + "\n") for text in format_unified_diff(place, step.hunks, created=step.created)
+        )
+    yield b"\n"
+
+
+def to_patch_path(path: str) -> str:
+    """A path below the folder in which a patch is applied."""
+    return path.replace("\\", "/").replace(":", "").lstrip("/")
+
+
+def _describe_change(session: Session, step: FileStep) -> str:
+    turn = f"turn {step.turn.number}" if step.turn else "no turn"
+    who = f" by {step.agent.type or step.agent.kind} {step.agent.agent_id}" if step.agent else ""
+    return (
+        f"{step.source}, {turn}{who}, {time_format.format_client_time(step.time)}: "
+        f"{to_session_path(step.path, session)}"
+    )
+
+
+def _list_notes(step: FileStep) -> Iterator[str]:
+    if step.user_modified:
+        yield "A person changed what the model had proposed; this is what was written."
+    if step.hunks is None:
+        yield f"Can't be rebuilt: {step.note}."
+    elif step.note:
+        yield f"Perhaps not exact: {step.note}."
+    elif not step.hunks:
+        yield "Nothing changed: an empty file was made." if step.created else "Nothing changed."
+
+
+def to_file_change_document(session: Session, step: FileStep) -> dict[str, Any]:
+    """One change as JSON."""
+    place = to_patch_path(to_session_path(step.path, session))
+    lines = format_unified_diff(place, step.hunks, created=step.created) if step.hunks else ()
+    return {
+        "path": step.path,
+        "turn": step.turn.number if step.turn else None,
+        "time": step.time,
+        "tool": step.source,
+        "call_id": step.call_id,
+        "agent_id": step.agent.agent_id if step.agent else None,
+        "created": step.created,
+        "user_modified": step.user_modified,
+        "source": step.rebuilt_from,
+        "before_known": step.before is not None or step.created,
+        "note": step.note,
+        "patch": None if step.hunks is None else "".join(f"{text}\n" for text in lines),
+    }

@@ -57,7 +57,7 @@ def _find_files(names: Iterable[str], config: Config) -> Iterator[Path]:
     """The files that the words of the call mean, each once."""
     from pathlib import Path
 
-    from turnlog.cli.named import locate_session
+    from turnlog.cli.named_sessions import locate_session
 
     seen: set[Path] = set()
     for name in names:

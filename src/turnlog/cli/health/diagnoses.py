@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.cli.named import shorten_ids
+from turnlog.cli.named_sessions import shorten_ids
 from turnlog.cli.terminal import TerminalScreen, pad_to_cells, to_visible_line
 from turnlog.demo import is_demo
 from turnlog.entries.entry import Entry
@@ -20,10 +20,10 @@ from turnlog.session.health.check import MAX_NAMED_PLACES, map_line_numbers
 from turnlog.session.health.diagnosis import diagnose_resume_view
 from turnlog.session.health.illnesses import ILLNESSES
 from turnlog.session.health.leftovers import Leftover, list_leftovers
-from turnlog.session.health.statefile import diagnose_state_file
+from turnlog.session.health.state_file import diagnose_state_file
 from turnlog.session.health.surroundings import diagnose_surroundings
 from turnlog.session.health.symptoms import SEVERITIES, Severity, Symptom, SymptomSpot
-from turnlog.session.resume.resumed import ResumeView
+from turnlog.session.resume.resume_view import ResumeView
 from turnlog.session.session import Session
 
 _SEVERITY_STYLES = {"error": "red", "warning": "yellow", "info": "dim"}

@@ -54,7 +54,7 @@ def doctor(session: str | None, everyone: bool, as_json: bool) -> int:
 def _examine_one(name: str, config: Config) -> DoctorReport:
     """The session that a name means, be it one whose transcript is gone."""
     from turnlog.cli.health.diagnoses import DoctorReport, examine_leftover, examine_session_file
-    from turnlog.cli.named import list_config_folders, locate_session
+    from turnlog.cli.named_sessions import list_config_folders, locate_session
     from turnlog.errors import NotFound
     from turnlog.session.health.leftovers import list_leftovers
 
@@ -70,10 +70,10 @@ def _examine_one(name: str, config: Config) -> DoctorReport:
 
 def _examine_all(config: Config) -> DoctorReport:
     from turnlog.cli.health.diagnoses import DoctorReport, find_machine_symptoms
-    from turnlog.cli.named import list_config_folders
+    from turnlog.cli.named_sessions import list_config_folders
     from turnlog.cli.output import mention_unlisted, print_remark
-    from turnlog.entries.peeks import peek_files
-    from turnlog.session.find import list_sessions_or_demo
+    from turnlog.entries.peek import peek_files
+    from turnlog.session.session_lookup import list_sessions_or_demo
 
     places = list_config_folders(config)
     files, is_demo, survey = list_sessions_or_demo(places)

@@ -13,8 +13,8 @@ from turnlog.entries.drift import UnknownItem
 from turnlog.errors import TurnlogError
 from turnlog.render.figures import format_count
 from turnlog.session.health.check import Finding, check, prove_session_requests
-from turnlog.session.health.resumable import Verdict, judge_session
-from turnlog.session.resume.requests import RequestProof
+from turnlog.session.health.verdict import Verdict, judge_session
+from turnlog.session.resume.request_proof import RequestProof
 from turnlog.session.session import Session
 
 _SEVERITY_STYLES = {"error": "red", "warning": "yellow", "info": "dim"}

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from turnlog.cli import when
+from turnlog.cli import time_format
 from turnlog.cli.config import data_dir
 from turnlog.cli.output import print_json, print_lines, print_remark
 from turnlog.cli.terminal import (
@@ -19,10 +19,15 @@ from turnlog.cli.terminal import (
 )
 from turnlog.entries.layout import is_session_id
 from turnlog.render.figures import format_count
-from turnlog.store.search.found import SearchAnswer, describe_loosened_words, read_searched_index, to_search_document
-from turnlog.store.search.places import SearchedSession, load_searched_sessions
 from turnlog.store.search.search import HitGroup, HitNeighbour, IndexHit, SearchOptions, SearchOutcome
-from turnlog.store.search.trashed import find_trashed_sessions
+from turnlog.store.search.search_document import (
+    SearchAnswer,
+    describe_loosened_words,
+    read_searched_index,
+    to_search_document,
+)
+from turnlog.store.search.searched_sessions import SearchedSession, load_searched_sessions
+from turnlog.store.search.trashed_sessions import find_trashed_sessions
 
 if TYPE_CHECKING:
     import apsw
@@ -86,7 +91,7 @@ class SearchOutput:
 
     def _render_heading(self, session: SearchedSession, group: HitGroup) -> str:
         time = (
-            (when.format_time_ago if self.screen.width else when.format_epoch_time)(group.time)
+            (time_format.format_time_ago if self.screen.width else time_format.format_epoch_time)(group.time)
             if group.time
             else "unknown time"
         )

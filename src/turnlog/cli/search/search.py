@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from typing import TYPE_CHECKING
 
+import apsw
 import click
+
+from turnlog.cli.config import data_dir
+from turnlog.store.search.filtered_scan import ScanOutcome, ScanRequest
+from turnlog.store.search.filtered_scan import scan_indexed_files as scanned_files
+from turnlog.store.search.index_source import IndexSource
+from turnlog.store.search.needle import SearchNeedle
+from turnlog.store.search.query import SearchQuery
+from turnlog.store.search.search import SearchOptions
 
 if TYPE_CHECKING:
     from turnlog.cli.config import Config
@@ -78,10 +89,10 @@ def search(
 
 def _search_index(page: SearchOutput, config: Config, other: bool) -> int:
     from turnlog.cli.config import data_dir
-    from turnlog.cli.stored import open_refreshed_index, opened_others
-    from turnlog.store.search.fallback import search_loosely
+    from turnlog.cli.fresh_index import open_refreshed_index, opened_others
+    from turnlog.store.search.index_source import IndexSource
+    from turnlog.store.search.loose_search import search_loosely
     from turnlog.store.search.query import parse_query
-    from turnlog.store.search.source import IndexSource
 
     query = parse_query(page.query)
     with (opened_others if other else open_refreshed_index)(config) as (store, done):
@@ -94,8 +105,8 @@ def _search_index(page: SearchOutput, config: Config, other: bool) -> int:
 
 
 def _scan_files(page: SearchOutput, config: Config, substring: str | None, regex: str | None, other: bool) -> int:
-    from turnlog.cli.search.scanning import scan_with_progress
-    from turnlog.cli.stored import open_refreshed_index, opened_others
+
+    from turnlog.cli.fresh_index import open_refreshed_index, opened_others
     from turnlog.store.search import needle
     from turnlog.store.search.query import parse_query
 
@@ -106,3 +117,38 @@ def _scan_files(page: SearchOutput, config: Config, substring: str | None, regex
         found, result = scan_with_progress(store.db, wanted, query, page.fit_to_terminal(config))
         page.print_results(found, result)
     return 130 if result.is_interrupted else 0
+
+
+_BAR_DELAY_SECONDS = 0.4
+
+
+def scan_with_progress(
+    db: apsw.Connection, needle: SearchNeedle, query: SearchQuery | None, wish: SearchOptions
+) -> ScanOutcome:
+    """Look through the files that the filters of a query name."""
+    bar = _ScanBar()
+    try:
+        return scanned_files(db, IndexSource(data_dir()), ScanRequest(needle, query), wish, bar.show)
+    finally:
+        bar.clear()
+
+
+class _ScanBar:
+    """How far the scan is, on a terminal."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+        self.is_shown = False
+
+    def show(self, done: int, total: int) -> None:
+        if sys.stderr is None or not sys.stderr.isatty() or time.monotonic() - self.start < _BAR_DELAY_SECONDS:
+            return
+        words = f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB searched  (Ctrl-C shows what was found)"
+        sys.stderr.write(f"\r\x1b[2K{words}")
+        sys.stderr.flush()
+        self.is_shown = True
+
+    def clear(self) -> None:
+        if self.is_shown:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()

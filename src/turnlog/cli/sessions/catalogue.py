@@ -9,17 +9,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from turnlog.cli import when
+from turnlog.cli import time_format
 from turnlog.cli.rows import render_titled_rows
 from turnlog.cli.terminal import TerminalScreen, cut_to_cells, to_visible_line
 from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
 from turnlog.entries.layout import SessionFile, Survey, other_file
-from turnlog.entries.peek import Peek
-from turnlog.entries.peeks import peek_files
+from turnlog.entries.peek import Peek, peek_files
 from turnlog.entries.titles import SessionTitles
 from turnlog.errors import UsageError
 from turnlog.session.clock import to_iso_time
-from turnlog.session.find import KnownTitles, compute_recency, list_sessions_or_demo, read_all_titles
+from turnlog.session.session_lookup import KnownTitles, compute_recency, list_sessions_or_demo, read_all_titles
 
 _MAX_TITLE_CHARS = 1000
 _MIN_PROJECT_CELLS, _MAX_PROJECT_CELLS = 8, 24
@@ -99,10 +98,7 @@ def load_catalogue(
     seen = list(zip(files, peek_files([item.file for item in files]), strict=True))
     fitting = [(item, ends) for item, ends in seen if project is None or is_in_project(ends.cwd, project)]
     if project is not None and seen and not fitting and not is_demo:
-        from turnlog.store.scope import (  # to read an index takes longer than a list
-            build_unknown_error,
-            suggest_projects,
-        )
+        from turnlog.store.filter_values import build_unknown_error, suggest_projects
 
         raise build_unknown_error(
             "project", project, suggest_projects(project, (ends.cwd for _, ends in seen if ends.cwd))
@@ -153,7 +149,7 @@ def _name(file: SessionFile, ids: dict[str, str]) -> str:
 def _build_cells(
     row: CatalogueRow, name: str | None, short: str, screen: TerminalScreen, now: datetime
 ) -> tuple[str, str, str, str, str]:
-    time = when.format_time_ago(row.time, now) if screen.width else when.format_epoch_time(row.time)
+    time = time_format.format_time_ago(row.time, now) if screen.width else time_format.format_epoch_time(row.time)
     project = to_visible_line(_split_path(row.ends.cwd)[-1]) if row.ends.cwd else "–"
     title = to_visible_line((name or "")[:_MAX_TITLE_CHARS]) or "(no title)"
     if row.ends.junk:
@@ -162,7 +158,7 @@ def _build_cells(
         short,
         time,
         cut_to_cells(project, _MAX_PROJECT_CELLS) if screen.width else project,
-        when.format_size(row.file.size),
+        time_format.format_size(row.file.size),
         title,
     )
 

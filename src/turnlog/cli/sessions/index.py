@@ -49,9 +49,9 @@ def index(action: str | None, as_json: bool) -> int:
 
 
 def _print_report(config: Config, action: str | None, as_json: bool) -> None:
+    from turnlog.cli.fresh_index import adopt_archived_sessions, open_refreshed_index, refresh_index_with_bar
     from turnlog.cli.output import print_json, print_lines
-    from turnlog.cli.stored import adopt_archived_sessions, open_refreshed_index, refresh_index_with_bar
-    from turnlog.store.index.changes import read_other_file_count
+    from turnlog.store.index.file_changes import read_other_file_count
 
     with open_refreshed_index(config, fresh=action is None) as (store, done):
         if action == "rebuild":
@@ -71,7 +71,7 @@ def _print_report(config: Config, action: str | None, as_json: bool) -> None:
 
 
 def _places(config: Config) -> list[Path]:
-    from turnlog.cli.named import list_config_folders
+    from turnlog.cli.named_sessions import list_config_folders
 
     return [folder.absolute() for folder in list_config_folders(config)]
 
@@ -91,7 +91,7 @@ def _empty_index(store: Store, places: list[Path]) -> None:
 
 def _run_locked(store: Store, act: Any) -> None:
     from turnlog.errors import TurnlogError
-    from turnlog.store.lock import try_lock_file
+    from turnlog.store.file_lock import try_lock_file
 
     with try_lock_file(store.lock) as is_ours:
         if not is_ours:
@@ -100,13 +100,13 @@ def _run_locked(store: Store, act: Any) -> None:
 
 
 def _verify_index(config: Config, as_json: bool) -> int:
+    from turnlog.cli.fresh_index import open_refreshed_index
     from turnlog.cli.output import print_json, print_lines
-    from turnlog.cli.stored import open_refreshed_index
     from turnlog.cli.terminal import to_visible_line
     from turnlog.render.figures import format_count
-    from turnlog.store.damage import DAMAGE_ERRORS
+    from turnlog.store.database_damage import DAMAGE_ERRORS
+    from turnlog.store.index.batch_writer import count_cut_texts
     from turnlog.store.index.upkeep import DiskDifference, compare_with_disk, verify_index
-    from turnlog.store.index.write import count_cut_texts
 
     with open_refreshed_index(config, fresh=False) as (store, _):
         faults = list(verify_index(store.db))
@@ -149,7 +149,7 @@ def _to_status_document(status: IndexStatus, done: RefreshResult) -> dict[str, A
 
 
 def _render_status(status: IndexStatus, done: RefreshResult, others: int) -> list[str]:
-    from turnlog.cli import when
+    from turnlog.cli import time_format
     from turnlog.cli.terminal import to_visible_line
     from turnlog.render.figures import format_count
 
@@ -162,11 +162,12 @@ def _render_status(status: IndexStatus, done: RefreshResult, others: int) -> lis
     found = [
         to_visible_line(status.path),
         (
-            f"{status.sessions:,} sessions in {status.files:,} files{gone}; {when.format_size(status.read)} of text "
+            f"{status.sessions:,} sessions in {status.files:,} files{gone}; "
+            f"{time_format.format_size(status.read)} of text "
             f"and data"
         ),
         f"{status.texts:,} texts, {status.messages:,} answers, {status.calls:,} calls",
-        f"{when.format_size(status.size)} on disk",
+        f"{time_format.format_size(status.size)} on disk",
     ]
     found[2:2] = [f"not counted: {words}" for words in uncounted]
     if not status.files:
@@ -181,5 +182,5 @@ def _render_status(status: IndexStatus, done: RefreshResult, others: int) -> lis
             f"--other` lists them"
         )
     if done.files:
-        found.append(f"read {done.files:,} files, {when.format_size(done.bytes)}, in {done.seconds:.1f} s")
+        found.append(f"read {done.files:,} files, {time_format.format_size(done.bytes)}, in {done.seconds:.1f} s")
     return found

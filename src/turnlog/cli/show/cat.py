@@ -31,8 +31,8 @@ def cat(file: str, explain: bool) -> None:
       zcat old.jsonl.gz | turnlog cat --explain -
     """
     from turnlog.cli.output import print_lines, write_raw
+    from turnlog.entries.file_ends import read_lines
     from turnlog.entries.reader import scan_lines
-    from turnlog.entries.window import read_lines
 
     with _open_source(file) as source:
         pieces = scan_lines(read_lines(source) if source.seekable() else source)

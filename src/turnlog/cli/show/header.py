@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from turnlog.cli import when
+from turnlog.cli import time_format
 from turnlog.cli.terminal import TerminalScreen, to_visible_line
 from turnlog.demo import is_demo
 from turnlog.render.figures import format_count, list_price
@@ -45,9 +45,9 @@ def _describe_time(session: Session) -> str:
     started, ended = session.span
     if started is None:
         return ""
-    passed = when.measure_time_between(started, ended)
-    length = f" ({when.format_milliseconds(passed.total_seconds() * 1000)})" if passed else ""
-    return when.format_time_span(started, ended) + length
+    passed = time_format.measure_time_between(started, ended)
+    length = f" ({time_format.format_milliseconds(passed.total_seconds() * 1000)})" if passed else ""
+    return time_format.format_time_span(started, ended) + length
 
 
 def _describe_client(session: Session) -> str:

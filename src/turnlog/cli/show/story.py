@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from turnlog.cli import when
-from turnlog.cli.show.events import describe_side_event
-from turnlog.cli.show.gist import (
+from turnlog.cli import time_format
+from turnlog.cli.show.call_summary import (
     indent_lines,
     render_full_input,
     render_full_result,
     summarize_call_input,
     summarize_call_result,
 )
+from turnlog.cli.show.events import describe_side_event
 from turnlog.cli.show.header import format_usage_tokens
 from turnlog.cli.terminal import TerminalScreen, make_visible, take_first_lines, to_visible_line, to_visible_lines
 from turnlog.entries.entry import Entry
@@ -63,7 +63,7 @@ class SessionStory:
         """One turn from its prompt to its outcome."""
         paint = self.screen.paint
         kind = f"{turn.kind} from {make_visible(turn.speaker.name)}" if turn.speaker.name else turn.kind
-        head = f"── {turn.number} · {kind} · {when.format_client_time(turn.started_at)} "
+        head = f"── {turn.number} · {kind} · {time_format.format_client_time(turn.started_at)} "
         yield paint(head + "─" * max((self.screen.width or 80) - len(head), 2), "cyan")
         yield from self._render_prompt(turn)
         yield from self.render_events(turn)
@@ -114,14 +114,14 @@ class SessionStory:
         if usage.quality["missing"] < sum(usage.quality.values()):
             parts.append(f"{format_count(usage.output_tokens, 'token')} out")
         if usage.cost_usd:
-            parts.append(when.format_money(usage.cost_usd))
+            parts.append(time_format.format_money(usage.cost_usd))
         return "  " + " · ".join(parts)
 
     def _format_duration(self, turn: Turn) -> str:
         if turn.duration_ms is not None:
-            return f" after {when.format_milliseconds(turn.duration_ms)}"
-        passed = when.measure_time_between(turn.started_at, turn.ended_at)
-        return f" after about {when.format_milliseconds(passed.total_seconds() * 1000)}" if passed else ""
+            return f" after {time_format.format_milliseconds(turn.duration_ms)}"
+        passed = time_format.measure_time_between(turn.started_at, turn.ended_at)
+        return f" after about {time_format.format_milliseconds(passed.total_seconds() * 1000)}" if passed else ""
 
     # -- between the turns
 
@@ -274,5 +274,5 @@ def _name_agent(agent: SubAgent) -> str:
 
 def _describe_usage(session: Session) -> str:
     usage = sum_usage(session.messages)
-    money = f", {when.format_money(usage.cost_usd)}" if usage.cost_usd else ""
+    money = f", {time_format.format_money(usage.cost_usd)}" if usage.cost_usd else ""
     return f"{format_count(len(session.calls), 'call')}, {format_usage_tokens(usage)}{money}"

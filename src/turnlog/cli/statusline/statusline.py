@@ -46,6 +46,6 @@ def statusline(template: str | None, install: bool) -> int | None:
 
         print_lines([SNIPPET])
         return None
-    from turnlog.cli.statusline.glance import run_statusline
+    from turnlog.cli.statusline.status_text import run_statusline
 
     return run_statusline([] if template is None else ["--format", template])

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.cli.config import Config
-from turnlog.cli.named import list_config_folders, locate_session
+from turnlog.cli.named_sessions import list_config_folders, locate_session
 from turnlog.cli.sessions.catalogue import CatalogueRow, is_in_project
 from turnlog.entries.agents import StraySession, list_agents_by_session, list_stray_sessions, read_last_write_ns
 from turnlog.entries.layout import list_project_folders
-from turnlog.entries.peeks import peek_safely
+from turnlog.entries.peek import peek_safely
 from turnlog.errors import NotFound
 
 _WITHOUT_ANSWERS = frozenset({"empty", "summary-only", "metadata-only", "unreadable"})

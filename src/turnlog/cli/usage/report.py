@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnlog.cli.terminal import to_visible_line
+from turnlog.store.usage.usage_document import (
+    USAGE_QUALITIES,
+    UsageReportDetails,
+    to_all_calls_document,
+    to_amounts_document,
+    to_tool_document,
+    to_usage_row_document,
+)
+from turnlog.store.usage.usage_sums import UsageSum
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from turnlog.cli.config import Config
-    from turnlog.store.usage.document import UsageReportDetails
-    from turnlog.store.usage.reports import UsageRequest
+    from turnlog.store.usage.usage_document import UsageReportDetails
+    from turnlog.store.usage.usage_reports import UsageRequest
 
 
 class UsageOptions(NamedTuple):
@@ -29,7 +41,7 @@ def print_usage(words: UsageOptions) -> None:
     """Print one report."""
     from turnlog.cli.config import load_config
     from turnlog.errors import UsageError
-    from turnlog.store.usage.asked import parse_usage_request
+    from turnlog.store.usage.usage_request import parse_usage_request
 
     if words.as_json and words.as_csv:
         raise UsageError("--json and --csv: give one of the two")
@@ -39,7 +51,6 @@ def print_usage(words: UsageOptions) -> None:
         _print_json(shown)
     elif words.as_csv:
         from turnlog.cli.output import write_raw
-        from turnlog.cli.usage.csv import render_usage_csv
 
         write_raw(render_usage_csv(shown))
     else:
@@ -53,7 +64,7 @@ def print_usage(words: UsageOptions) -> None:
 def _print_json(shown: UsageReportDetails) -> None:
     from turnlog.cli.output import print_json, write_raw
     from turnlog.cli.terminal import is_on_terminal
-    from turnlog.store.usage.document import to_usage_document
+    from turnlog.store.usage.usage_document import to_usage_document
 
     if is_on_terminal():
         print_json(to_usage_document(shown))
@@ -66,9 +77,9 @@ def _print_json(shown: UsageReportDetails) -> None:
 def _load_report(request: UsageRequest, config: Config) -> UsageReportDetails:
     """The report, out of the index or, where none can be kept, out of the session files themselves."""
     from turnlog.cli.config import data_dir
-    from turnlog.cli.stored import open_index
-    from turnlog.store.place import build_index_name
-    from turnlog.store.usage.document import load_usage_report
+    from turnlog.cli.fresh_index import open_index
+    from turnlog.store.index_file_name import build_index_name
+    from turnlog.store.usage.usage_document import load_usage_report
 
     if not _can_keep_index(data_dir() / build_index_name(config.config_dirs)):
         return _scan_report(request, config)
@@ -88,15 +99,15 @@ def _can_keep_index(index: Path) -> bool:
 
 def _scan_report(request: UsageRequest, config: Config) -> UsageReportDetails:
     from turnlog.cli.config import data_dir
-    from turnlog.cli.named import list_config_folders
+    from turnlog.cli.named_sessions import list_config_folders
     from turnlog.cli.output import mention_unlisted, print_remark
     from turnlog.demo import config_dir
     from turnlog.errors import TurnlogError
-    from turnlog.session.find import list_sessions_or_demo
+    from turnlog.session.session_lookup import list_sessions_or_demo
     from turnlog.store.index.pricing import read_price_date
-    from turnlog.store.usage.document import UsageReportDetails
-    from turnlog.store.usage.reports import build_usage_report
-    from turnlog.store.usage.scanned import build_usage_tables
+    from turnlog.store.usage.memory_tables import build_usage_tables
+    from turnlog.store.usage.usage_document import UsageReportDetails
+    from turnlog.store.usage.usage_reports import build_usage_report
 
     if request.kind == "tool":
         raise TurnlogError(f"{data_dir()}: can't be written to; calls by tool need the index that is kept there")
@@ -112,3 +123,49 @@ def _scan_report(request: UsageRequest, config: Config) -> UsageReportDetails:
     return UsageReportDetails(
         request, build_usage_report(db, request), read_price_date(db), is_indexed=False, is_demo=is_demo
     )
+
+
+LABEL_COLUMNS = {
+    "daily": ("day",),
+    "weekly": ("week",),
+    "monthly": ("month",),
+    "session": ("session_id", "project", "title", "gone"),
+    "project": ("project", "sessions"),
+    "model": ("model",),
+    "tool": ("tool",),
+    "blocks": ("start", "end", "open"),
+}
+
+
+def render_usage_csv(shown: UsageReportDetails) -> Iterator[bytes]:
+    """A report as CSV (RFC 4180), without the total."""
+    labels = LABEL_COLUMNS[shown.request.kind]
+    if shown.request.kind == "tool":
+        rows: Iterable[dict[str, Any]] = map(to_tool_document, shown.report.tools)
+        names = ["tool", *to_all_calls_document(shown)]
+    else:
+        rows = ({**to_usage_row_document(row), **to_usage_row_document(row)["quality"]} for row in shown.report.rows)
+        names = [*labels, *(name for name in to_amounts_document(UsageSum()) if name != "quality"), *USAGE_QUALITIES]
+    yield _encode_record(names)
+    for row in rows:
+        yield _encode_record([row[name] for name in names])
+
+
+def _encode_record(cells: list[Any]) -> bytes:
+    return (",".join(map(_format_cell, cells)) + "\r\n").encode("utf-8", "backslashreplace")
+
+
+def _format_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.12f}".rstrip("0").rstrip(".")
+    if not isinstance(value, str):
+        return str(value)
+    text = to_visible_line(value)
+    # A spreadsheet takes such a cell for a formula, and titles and paths are what strangers wrote.
+    if text.startswith(("=", "+", "-", "@")):
+        text = "'" + text
+    return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"') else text

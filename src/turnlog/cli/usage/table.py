@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turnlog.cli.rows import COLUMN_GAP_CELLS, FittedColumns, describe_left_out, fit_columns
 from turnlog.cli.terminal import TerminalScreen, measure_width, pad_to_cells, to_visible_line
-from turnlog.store.usage.document import UsageReportDetails, describe_usage_counting
-from turnlog.store.usage.sums import PICO_PER_DOLLAR, UsageSum
+from turnlog.store.usage.usage_document import UsageReportDetails, describe_usage_counting
+from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, UsageSum
 
 if TYPE_CHECKING:
-    from turnlog.store.usage.blocks import BlockPace
-    from turnlog.store.usage.reports import UsageReportRow
-    from turnlog.store.usage.zones import TimeZone
+    from turnlog.store.usage.time_zones import TimeZone
+    from turnlog.store.usage.usage_blocks import BlockPace
+    from turnlog.store.usage.usage_reports import UsageReportRow
 
 _ID_CHARS = 8
 _MAX_CELL_CHARS = 60
@@ -118,7 +118,7 @@ def _build_session_count(row: UsageReportRow) -> list[str]:
 
 
 def _build_tool_grid(shown: UsageReportDetails, number: NumberFormat) -> _UsageGrid:
-    from turnlog.store.usage.calls import sum_tool_usage
+    from turnlog.store.usage.tool_usage import sum_tool_usage
 
     heads = ["tool", "calls", "failed", "no result", "characters in", "characters out", "est. tokens"]
     every = [*shown.report.tools, sum_tool_usage(shown.report.tools)._replace(tool="total")]

@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
 import click
+
+from turnlog.cli.config import Config, data_dir, load_config
+from turnlog.cli.named_sessions import list_config_folders
+from turnlog.cli.output import print_lines, print_remark
+from turnlog.cli.terminal import is_on_terminal
+from turnlog.store.index_file_name import build_index_name
+from turnlog.web.background.upkeep import IndexUpkeep
+from turnlog.web.machine import Machine
+from turnlog.web.secret import load_secret
+from turnlog.web.security import ServerKeys
+from turnlog.web.server import DEFAULT_PORT, build_launch_address, open_listening_socket, serve_pages
 
 
 @click.command()
@@ -22,6 +41,92 @@ def web(port: int | None, opens: bool | None) -> None:
       turnlog web
       turnlog web --port 8080 --no-open
     """
-    from turnlog.cli.web.serving import run_web
 
     run_web(port, opens)
+
+
+def run_web(port: int | None, opens: bool | None) -> None:
+    """Serve until somebody stops it."""
+    os.environ["PYTHONSAFEPATH"] = "1"  # children run nothing of the folder that we were started in
+    opened = open_listening_socket(port)
+    if opened.is_fallback:
+        print_remark(f"Port {DEFAULT_PORT} is taken, perhaps by another turnlog; this is {opened.port}.")
+    with opened.socket, open_machine(load_config()) as found:
+        door = ServerKeys(opened.port, _load_cookie_secret())
+        start = build_launch_address(door, opened.port)
+
+        def started() -> None:
+            print_lines([start])
+            _flush_output()
+            if is_on_terminal() if opens is None else opens:
+                threading.Thread(target=_open_browser, args=[start], daemon=True).start()
+
+        with IndexUpkeep(found, print_remark):
+            serve_pages(found, opened, door, started, print_remark)
+
+
+@contextmanager
+def open_machine(config: Config) -> Iterator[Machine]:
+    """The machine's sessions; where there are none, those of the demo, with an index for this one time."""
+    gap = timedelta(minutes=config.gap_minutes)
+    found = Machine(
+        list_config_folders(config),
+        data_dir(),
+        index_name=build_index_name(config.config_dirs),
+        gap=gap,
+        tell=print_remark,
+    )
+    try:
+        if not found.is_empty():
+            yield found
+            return
+    finally:
+        found.close()
+    with _open_demo_machine(gap) as demo:
+        yield demo
+
+
+@contextmanager
+def _open_demo_machine(gap: timedelta) -> Iterator[Machine]:
+    from tempfile import TemporaryDirectory
+
+    from turnlog.demo import config_dir
+
+    print_remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
+    with TemporaryDirectory(prefix="turnlog-demo-") as folder:
+        found = Machine([config_dir()], Path(folder), gap=gap, is_demo=True)
+        try:
+            found.store.refresh(found.config_dirs)
+            yield found
+        finally:
+            found.close()
+
+
+def _load_cookie_secret() -> bytes:
+    """What cookies are made from; where turnlog has no folder of its own, for this one time."""
+    folder = data_dir()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return load_secret(folder)
+    except FileExistsError:  # a file of that name; the index has told of it
+        pass
+    return secrets.token_bytes(32)
+
+
+def _open_browser(start: str) -> None:
+    import webbrowser
+
+    try:
+        is_open = webbrowser.open(start)
+    except (webbrowser.Error, OSError):
+        is_open = False
+    if not is_open:
+        print_remark("No browser could be opened; open the address above.")
+
+
+def _flush_output() -> None:
+    import sys
+
+    if sys.stdout is not None:
+        sys.stdout.flush()

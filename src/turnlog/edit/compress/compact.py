@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
+from turnlog.edit.closing_entries import build_leaf_entry
 from turnlog.edit.draft import Draft
-from turnlog.edit.ending import build_leaf_entry
 from turnlog.entries.entry import Body, Entry
 from turnlog.errors import UsageError
 from turnlog.session.clock import parse_timestamp as parsed
 from turnlog.session.session import Session
-from turnlog.session.window.filling import WindowFill, compute_window_fill, estimate_text_tokens
 from turnlog.session.window.pieces import count_text_bytes
+from turnlog.session.window.window_fill import WindowFill, compute_window_fill, estimate_text_tokens
 
 SUMMARY_INTRODUCTION = (
     "This session is being continued from a previous conversation that ran out of context. "

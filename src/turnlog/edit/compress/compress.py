@@ -13,16 +13,16 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from turnlog.edit.compress.band import TurnBand, list_chosen_turns
 from turnlog.edit.compress.extract import extract_sentences, is_extracted_text
-from turnlog.edit.compress.shorten import ShortenedText, shorten_with_model
+from turnlog.edit.compress.model_shortener import ShortenedText, shorten_with_model
+from turnlog.edit.compress.turn_bands import TurnBand, list_chosen_turns
 from turnlog.edit.compress.units import split_units
 from turnlog.edit.draft import Draft
 from turnlog.entries.entry import Entry
 from turnlog.entries.marks import separate_context
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import KeyRejected, ModelError, RequestCancelled
-from turnlog.model.metered import MeteredModel
+from turnlog.model.metered_model import MeteredModel
 from turnlog.model.model import Model
 from turnlog.session.prompts import parse_user_entry
 from turnlog.session.session import Session

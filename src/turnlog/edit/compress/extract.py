@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
-from turnlog.edit.compress.marks import find_key_terms, find_lost_terms
+from turnlog.edit.compress.key_terms import find_key_terms, find_lost_terms
 from turnlog.edit.compress.units import TextUnit, join_units, split_units
 
 _WORD_PATTERN = re.compile(r"[^\W\d_]{4,}")

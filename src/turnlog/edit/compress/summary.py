@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from turnlog.edit.compress.compact import Summariser
-from turnlog.edit.strip.said import render_conversation_text
+from turnlog.edit.strip.conversation_text import render_conversation_text
 from turnlog.entries.entry import Entry
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import AnswerBrokenOff

@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from turnlog.edit.closing_entries import build_leaf_entry
 from turnlog.edit.draft import Draft
-from turnlog.edit.ending import build_leaf_entry
-from turnlog.edit.fork.points import ForkPoint
+from turnlog.edit.fork.fork_points import ForkPoint
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused, UsageError
 from turnlog.session.clock import parse_timestamp, to_iso_time
-from turnlog.session.health.resumable import judge_session
+from turnlog.session.health.verdict import judge_session
 from turnlog.session.lineage import list_turns_to
+from turnlog.session.resume.row_chain import add_side_rows
 from turnlog.session.resume.rows import GRAPH_TYPES, ResumeRows, RowKey, is_boundary
-from turnlog.session.resume.weave import add_side_rows
 from turnlog.session.session import Session
 
 LAST_WINS_TYPES = frozenset(

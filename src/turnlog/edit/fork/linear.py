@@ -11,20 +11,45 @@ progress, side chains inside the file, and attachments, by which newer clients r
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from typing import NamedTuple
+
+from turnlog.edit.closing_entries import build_leaf_entry
 from turnlog.edit.draft import Draft, DraftRow
-from turnlog.edit.ending import build_leaf_entry
 from turnlog.edit.fork.exchange import SpokenEntry, list_spoken_entries
 from turnlog.edit.fork.fork import LAST_WINS_TYPES, find_last_prompt
-from turnlog.edit.fork.reading import DraftReading, reread_draft
-from turnlog.edit.identity import create_uuid
+from turnlog.edit.id_renewal import create_uuid
 from turnlog.edit.links import LINK_KEYS
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import REMOVE_KEY
+from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused
 from turnlog.session.clock import parse_timestamp, to_epoch_milliseconds, to_iso_time
-from turnlog.session.resume.resume import build_resume_thread
+from turnlog.session.resume.resume_thread import build_resume_thread
 from turnlog.session.resume.rows import is_boundary
 from turnlog.session.session import Session
+
+
+class DraftReading(NamedTuple):
+    """A transcript of a draft."""
+
+    file: Transcript
+    places: dict[int, int]
+    """The place of the row that an entry comes from, by the index of the entry."""
+
+
+def reread_draft(draft: Draft) -> DraftReading:
+    """Read a draft; one without any change is the file that it was made from."""
+    if [row.item for row in draft.rows] == draft.file.items and not any(row.changed for row in draft.rows):
+        return DraftReading(draft.file, draft.map_entry_places())
+    lines = list(draft.iterate_lines())
+    starts, end = [], 0
+    for line in lines:
+        starts.append(end)
+        end += len(line)
+    file = Transcript.from_bytes(b"".join(lines))
+    return DraftReading(file, {entry.index: bisect_right(starts, entry.offset) - 1 for entry in file.entries})
+
 
 _FILE_HISTORY_TYPES = ("file-history-snapshot", "file-history-delta")
 _PRESERVED_KEYS = ("preservedSegment", "preservedMessages")

@@ -16,6 +16,7 @@ from typing import IO, NamedTuple
 import zstandard
 
 from turnlog.edit.package.contents import SessionContents, list_session_contents
+from turnlog.edit.package.pack_source import PackSource, inspect_source
 from turnlog.edit.package.package import (
     MANIFEST_NAME,
     PackageManifest,
@@ -26,11 +27,10 @@ from turnlog.edit.package.package import (
     encode_package_manifest,
     encode_trailer,
 )
-from turnlog.edit.package.places import HISTORY_NAME_PREFIX
-from turnlog.edit.package.redacted import PackageRedaction
-from turnlog.edit.package.source import PackSource, inspect_source
-from turnlog.edit.package.tar import TAR_END, build_tar_header, build_tar_padding
-from turnlog.entries.spelling import escape_path
+from turnlog.edit.package.package_redaction import PackageRedaction
+from turnlog.edit.package.place_names import HISTORY_NAME_PREFIX
+from turnlog.edit.package.tar_format import TAR_END, build_tar_header, build_tar_padding
+from turnlog.entries.path_escapes import escape_path
 from turnlog.entries.writer import replace_file
 from turnlog.errors import Changed, TurnlogError, Unreadable, UsageError
 

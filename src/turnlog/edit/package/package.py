@@ -17,9 +17,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from turnlog.edit.package.places import CONFIG_NAME_PREFIX, HISTORY_NAME_PREFIX, find_colliding_name, is_session_place
+from turnlog.edit.package.place_names import (
+    CONFIG_NAME_PREFIX,
+    HISTORY_NAME_PREFIX,
+    find_colliding_name,
+    is_session_place,
+)
 from turnlog.entries.layout import is_session_id
-from turnlog.entries.spelling import is_safe_path
+from turnlog.entries.path_escapes import is_safe_path
 from turnlog.errors import Unreadable
 
 PACKAGE_FORMAT = "turnlog-pack"

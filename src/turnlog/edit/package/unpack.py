@@ -15,13 +15,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.identity import create_uuid
-from turnlog.edit.package.goals import ArrivingSession, plan_arrival
+from turnlog.edit.id_renewal import create_uuid
+from turnlog.edit.package.arrivals import ArrivingSession, plan_arrival
 from turnlog.edit.package.package import PackedFile, PackedSession
-from turnlog.edit.package.places import find_colliding_name
-from turnlog.edit.package.reader import Package
-from turnlog.edit.package.staging import StagingArea, lock_unpacking, settle_unpacking
-from turnlog.edit.trash import moving
+from turnlog.edit.package.package_reader import Package
+from turnlog.edit.package.place_names import find_colliding_name
+from turnlog.edit.package.staging_area import StagingArea, lock_unpacking, settle_unpacking
+from turnlog.edit.trash import file_move
 from turnlog.entries.layout import list_project_folders
 from turnlog.entries.writer import resolve_inside
 from turnlog.errors import Changed, TurnlogError, UsageError
@@ -158,7 +158,7 @@ def _compare_files(package: Package, by_id: dict[str, ArrivingSession], places: 
 
 def _compare_file(file: PackedFile, path: Path, digest: str) -> str:
     is_file = path.is_file() and not path.is_symlink()
-    if is_file and moving.hash_file_content(path) == digest:
+    if is_file and file_move.hash_file_content(path) == digest:
         return STATE_SAME
     return STATE_KEPT if is_file and (file.place or "").startswith("plans/") else STATE_DIFFERS
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.edit.fork.tool_names import ApiNames
+from turnlog.edit.fork.api_names import ApiNames
+from turnlog.edit.repairs.block_removal import drop_blocks
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
-from turnlog.edit.repairs.emptied import drop_blocks
 from turnlog.entries.entry import Entry
 from turnlog.session.resume.refusals import MAX_TOOL_NAME_CHARS, THINKING_TYPES, find_tool_name_fault
 from turnlog.session.resume.rows import get_message_id

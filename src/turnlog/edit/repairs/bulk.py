@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
-from turnlog.edit.strip import cut
+from turnlog.edit.strip import content_cut
 from turnlog.entries.entry import Body
 from turnlog.session.health.bulk import GIANT_RESULT_BYTES, count_letters_without_images
 
@@ -37,7 +37,7 @@ def _shorten_body(body: Body, longest: int) -> Body:
     content = [_shorten_block(block, longest) for block in message["content"]]
     found: Body = {"message": {**message, "content": content}}
     return (
-        {**found, _RESULT_COPY_KEY: cut.cut_copy(body[_RESULT_COPY_KEY], longest)}
+        {**found, _RESULT_COPY_KEY: content_cut.cut_copy(body[_RESULT_COPY_KEY], longest)}
         if _RESULT_COPY_KEY in body
         else found
     )
@@ -52,11 +52,11 @@ def _shorten_block(block: Any, longest: int) -> Any:
 def _shorten_texts(content: Any, longest: int) -> Any:
     """As `cut.content`, but images stay: they are not what is too long."""
     if not isinstance(content, list):
-        return cut.cut_content(content, longest)
+        return content_cut.cut_content(content, longest)
     return [
         block
-        if isinstance(block, dict) and block.get("type") in cut.PICTURE_TYPES
-        else cut.cut_content([block], longest)[0]
+        if isinstance(block, dict) and block.get("type") in content_cut.PICTURE_TYPES
+        else content_cut.cut_content([block], longest)[0]
         for block in content
     ]
 

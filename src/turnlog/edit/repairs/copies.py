@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from turnlog.edit.draft import Draft, DraftRow
-from turnlog.edit.identity import create_uuid
+from turnlog.edit.id_renewal import create_uuid
 from turnlog.edit.links import LINK_KEYS
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
 from turnlog.session.resume.rows import get_message_id

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from turnlog.edit.closing_entries import build_leaf_entry
 from turnlog.edit.draft import Draft
-from turnlog.edit.ending import build_leaf_entry
 from turnlog.edit.fork.fork import find_last_prompt
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
 from turnlog.entries.entry import Body, Entry

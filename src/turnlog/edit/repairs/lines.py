@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from turnlog.edit.draft import Draft
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
-from turnlog.entries.decode import BOM, decode_patiently
 from turnlog.entries.entry import EntryOrScrap, Scrap
+from turnlog.entries.line_decoder import BOM, decode_patiently
 from turnlog.entries.reader import Transcript
 
 _JSON_SPACE = b" \t\r\n"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from turnlog.edit.draft import Draft
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
-from turnlog.edit.repairs.home import ParentFinder
+from turnlog.edit.repairs.parent_finder import ParentFinder
 from turnlog.entries.entry import Entry
 from turnlog.session.graph import is_said
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from turnlog.edit.draft import Draft, DraftRow
-from turnlog.edit.identity import create_uuid
+from turnlog.edit.id_renewal import create_uuid
+from turnlog.edit.repairs.block_removal import drop_blocks
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
-from turnlog.edit.repairs.emptied import drop_blocks
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import REMOVE_KEY
 from turnlog.session.resume.rows import get_message_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
-from turnlog.edit.repairs.sent import explain_sent_entries
+from turnlog.edit.repairs.sent_blocks import explain_sent_entries
 from turnlog.entries.entry import Entry
 
 

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.strip.plan import StripPlan, plan_strip
-from turnlog.edit.strip.rehang import rehang_rows
-from turnlog.edit.strip.rows import get_rule_name, strip_row
-from turnlog.edit.strip.tally import COUNTED_KINDS, STRIP_RULES, StripTally
+from turnlog.edit.strip.new_parents import rehang_rows
+from turnlog.edit.strip.strip_plan import StripPlan, plan_strip
+from turnlog.edit.strip.strip_tally import COUNTED_KINDS, STRIP_RULES, StripTally
+from turnlog.edit.strip.stripped_rows import get_rule_name, strip_row
 from turnlog.entries.entry import Entry
 from turnlog.errors import Refused
 from turnlog.session.session import Session
 from turnlog.session.window.fates import decide_fates
-from turnlog.session.window.filling import WindowFill, compute_window_fill, estimate_text_tokens
 from turnlog.session.window.noise import list_noise_entries
 from turnlog.session.window.presets import estimate_remaining, estimate_strip_effect
-from turnlog.session.window.wishes import StripOptions
+from turnlog.session.window.strip_options import StripOptions
+from turnlog.session.window.window_fill import WindowFill, compute_window_fill, estimate_text_tokens
 
 
 class RuleSavings(NamedTuple):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.edit.stub import begins_with_file, is_continuation, join_stub_lines
-from turnlog.edit.trash.moving import hash_file_content, move_file
+from turnlog.edit.trash.file_move import hash_file_content, move_file
 from turnlog.entries.writer import read_whole_file, replace_file
 
 

@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.busy import OpenSign, find_open_signs, select_blocking_signs
-from turnlog.edit.target import SessionTarget, check_changeable, find_target
+from turnlog.edit.open_signs import OpenSign, find_open_signs, select_blocking_signs
+from turnlog.edit.session_target import SessionTarget, check_changeable, find_target
 from turnlog.edit.trash.manifest import TrashItem, TrashManifest, describe_item
 from turnlog.edit.trash.trash import HISTORY_FILE_NAME, Trash, TrashEntry
 from turnlog.entries.agents import list_loose_agents
 from turnlog.entries.belongings import list_belongings
 from turnlog.entries.history import split_history
 from turnlog.entries.layout import Survey, list_session_files
-from turnlog.entries.peeks import complete_titles, peek_safely
+from turnlog.entries.peek import complete_titles, peek_safely
 from turnlog.entries.plans import find_plans_in_use, read_plan_names
 from turnlog.entries.writer import read_whole_file, replace_file
 from turnlog.errors import Busy

@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.edit.trash.moving import hash_file_content
+from turnlog.edit.trash.file_move import hash_file_content
 from turnlog.errors import Unreadable
 
 TRASH_VERSION = 1

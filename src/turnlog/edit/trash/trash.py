@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.edit.trash.collisions import Collision, find_collision, join_collision, set_collision_aside
+from turnlog.edit.trash.file_move import hash_file_content, move_file
 from turnlog.edit.trash.manifest import (
     TRASH_MANIFEST_NAME,
     TrashItem,
@@ -24,7 +25,6 @@ from turnlog.edit.trash.manifest import (
     decode_trash_manifest,
     encode_trash_manifest,
 )
-from turnlog.edit.trash.moving import hash_file_content, move_file
 from turnlog.entries.history import rejoin_history
 from turnlog.entries.writer import flush_folder, lock_file, read_whole_file, remove_leftover_temporary, replace_file
 from turnlog.errors import Changed, NotFound, TurnlogError, Unreadable

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.edit.stub import is_continuation
-from turnlog.edit.trash.moving import hash_file_content, move_file
-from turnlog.edit.undo.keeping import is_same_file
+from turnlog.edit.trash.file_move import hash_file_content, move_file
+from turnlog.edit.undo.kept_files import is_same_file
 from turnlog.edit.undo.record import STATE_BEGUN, UndoRecord
 from turnlog.entries.layout import scan_folder
 from turnlog.entries.writer import append_lines

@@ -16,9 +16,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple, ParamSpec, TypeVar
 
-from turnlog.edit.undo import step, taking_back
+from turnlog.edit.undo import change_step, reversal
 from turnlog.edit.undo.change import AppendChange, CreateChange, FileChange, RemoveChange, RenameChange, RewriteChange
-from turnlog.edit.undo.opened import find_touched_targets, refuse_open_sessions
+from turnlog.edit.undo.open_sessions import find_touched_targets, refuse_open_sessions
 from turnlog.edit.undo.record import (
     RECORD_FILE_NAME,
     STATE_BEGUN,
@@ -89,7 +89,7 @@ class Undo:
             try:
                 record = self._prepare_items(record, changes, tell)
                 for number, change in enumerate(changes):
-                    _run_with_plain_errors(step.carry_out_change, record, number, change)
+                    _run_with_plain_errors(change_step.carry_out_change, record, number, change)
                     tell(len(changes) + number + 1, 2 * len(changes))
                 return self._mark_state(self._finish_items(record), STATE_DONE)
             except BaseException:
@@ -98,7 +98,7 @@ class Undo:
 
     def _begin_record(self, verb: str, words: str, changes: Sequence[FileChange]) -> UndoRecord:
         now = datetime.now(UTC)
-        items = tuple(_run_with_plain_errors(step.plan_item, change) for change in changes)
+        items = tuple(_run_with_plain_errors(change_step.plan_item, change) for change in changes)
         folder = self._find_free_folder(f"{now:%Y%m%d-%H%M%S}-{verb}")
         record = UndoRecord(folder, verb, words, now.isoformat(), items)
         folder.mkdir(mode=0o700)
@@ -122,7 +122,7 @@ class Undo:
     def _prepare_items(self, record: UndoRecord, changes: Sequence[FileChange], tell: UndoProgress) -> UndoRecord:
         items: list[UndoItem] = []
         for number, change in enumerate(changes):
-            items.append(_run_with_plain_errors(step.prepare_item, record, number, change))
+            items.append(_run_with_plain_errors(change_step.prepare_item, record, number, change))
             tell(number + 1, 2 * len(changes))
         flush_folder(record.folder / "kept")
         ready = record.with_items(items, is_ready=True)
@@ -130,7 +130,7 @@ class Undo:
         return ready
 
     def _finish_items(self, record: UndoRecord) -> UndoRecord:
-        items = tuple(map(step.finish_item, record.items))
+        items = tuple(map(change_step.finish_item, record.items))
         finished = record.with_items(items)
         if items != record.items:
             replace_file(record.folder / RECORD_FILE_NAME, encode_record(finished), root=record.folder)
@@ -175,9 +175,9 @@ class Undo:
                     with contextlib.suppress(TurnlogError):
                         self.undo_record(record)
 
-    def list_troubles(self, record: UndoRecord) -> list[taking_back.UndoTrouble]:
+    def list_troubles(self, record: UndoRecord) -> list[reversal.UndoTrouble]:
         """What speaks against taking a change back, apart from what stands in an old place again (`stubs`)."""
-        found = (taking_back.find_trouble(record, number) for number in range(len(record.items)) if record.is_ready)
+        found = (reversal.find_trouble(record, number) for number in range(len(record.items)) if record.is_ready)
         return [trouble for trouble in found if trouble is not None]
 
     def _check_can_undo(self, record: UndoRecord, stubs: list[Stub], *, force: bool) -> bool:
@@ -192,7 +192,7 @@ class Undo:
             raise Changed(f"{grave[0].words}{more}; nothing was undone; {self._suggest_remedy(record, grave[0])}")
         return bool(told)
 
-    def _suggest_remedy(self, record: UndoRecord, trouble: taking_back.UndoTrouble) -> str:
+    def _suggest_remedy(self, record: UndoRecord, trouble: reversal.UndoTrouble) -> str:
         paths = {item.path for item in record.items}
         for other in self.list_records():
             later = other.when > record.when and other.state == STATE_DONE
@@ -206,8 +206,8 @@ class Undo:
         """Take back what this process has done; what somebody else wrote meanwhile is left to `undo`."""
         is_whole = True
         for done in reversed(range(number + 1) if record.is_ready else range(0)):
-            if taking_back.find_trouble(record, done) is None:
-                taking_back.take_back_change(record, done)
+            if reversal.find_trouble(record, done) is None:
+                reversal.take_back_change(record, done)
             else:
                 is_whole = is_whole and done == number  # the one that failed has put itself back
         if is_whole:
@@ -216,12 +216,12 @@ class Undo:
     def _take_back_items(self, record: UndoRecord) -> None:
         try:
             for number in reversed(range(len(record.items)) if record.is_ready else range(0)):
-                taking_back.take_back_change(record, number)
+                reversal.take_back_change(record, number)
         except OSError as error:
             raise TurnlogError(f"{_describe_os_error(error)}; undo {record.name} again when that is solved") from error
 
     def _forget_record(self, record: UndoRecord) -> None:
-        for path in taking_back.list_helper_files(record):
+        for path in reversal.list_helper_files(record):
             path.unlink(missing_ok=True)
         for item in reversed(record.items):
             for folder in reversed(item.folders):

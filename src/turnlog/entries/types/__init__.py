@@ -14,11 +14,11 @@ import msgspec
 # Some of these only for the kinds they define: a class is known as soon as it exists.
 from turnlog.entries.types import context, hooks, rare, records
 from turnlog.entries.types.attachments import Attachment, AttachmentEntry
+from turnlog.entries.types.base import NEWEST_CLIENT_VERSION, FormatObject, SeenVersions, collect_kinds
 from turnlog.entries.types.blocks import Block, ToolResult
 from turnlog.entries.types.conversation import Assistant, User
 from turnlog.entries.types.envelope import Envelope
 from turnlog.entries.types.metadata import Aside
-from turnlog.entries.types.part import NEWEST_CLIENT_VERSION, FormatObject, SeenVersions, collect_kinds
 from turnlog.entries.types.progress import ProgressEntry, ProgressReport
 from turnlog.entries.types.system import SystemEntry
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from msgspec import field
 
+from turnlog.entries.types.base import UNSEEN, FormatObject, mark_kind
 from turnlog.entries.types.envelope import Envelope
-from turnlog.entries.types.part import UNSEEN, FormatObject, mark_kind
 
 
 class AttachmentEntry(Envelope, tag_field="type", tag="attachment"):

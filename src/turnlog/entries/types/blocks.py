@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from turnlog.entries.types.part import UNSEEN, FormatObject, mark_kind
+from turnlog.entries.types.base import UNSEEN, FormatObject, mark_kind
 
 Content = Annotated[str | list[Any] | None, mark_kind("blocks")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from turnlog.entries.types.attachments import Attachment
-from turnlog.entries.types.part import UNSEEN, Number
+from turnlog.entries.types.base import UNSEEN, Number
 
 
 class PromptSnapshot(Attachment, tag="prompt_snapshot"):

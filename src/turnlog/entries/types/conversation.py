@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from msgspec import field
 
+from turnlog.entries.types.base import FormatObject, Number, mark_values
 from turnlog.entries.types.blocks import Content, MessageUsage
 from turnlog.entries.types.envelope import Envelope
-from turnlog.entries.types.part import FormatObject, Number, mark_values
 
 
 class UserMessage(FormatObject):

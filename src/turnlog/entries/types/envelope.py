@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import field
 
-from turnlog.entries.types.part import FormatObject
+from turnlog.entries.types.base import FormatObject
 
 
 class ForkedFrom(FormatObject, rename="camel"):

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import field
 
 from turnlog.entries.types.attachments import Attachment
-from turnlog.entries.types.part import UNSEEN, Number
+from turnlog.entries.types.base import UNSEEN, Number
 
 
 class HookAttachment(Attachment):

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import field
 
+from turnlog.entries.types.base import UNSEEN, FormatObject, Number
 from turnlog.entries.types.envelope import ForkedFrom
-from turnlog.entries.types.part import UNSEEN, FormatObject, Number
 
 
 class Aside(FormatObject, rename="camel", tag_field="type"):

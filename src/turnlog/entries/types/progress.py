@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import field
 
+from turnlog.entries.types.base import UNSEEN, FormatObject, Number, mark_kind
 from turnlog.entries.types.envelope import Envelope
-from turnlog.entries.types.part import UNSEEN, FormatObject, Number, mark_kind
 
 
 class ProgressEntry(Envelope, tag_field="type", tag="progress"):

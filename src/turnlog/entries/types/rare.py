@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from turnlog.entries.types.base import UNSEEN
 from turnlog.entries.types.metadata import Metadata
-from turnlog.entries.types.part import UNSEEN
 
 
 class ContinuedIn(Metadata, tag="continued-in"):

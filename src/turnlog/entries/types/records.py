@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+from turnlog.entries.types.base import FormatObject, mark_values
 from turnlog.entries.types.metadata import Aside, Metadata
-from turnlog.entries.types.part import FormatObject, mark_values
 
 
 class QueueOperation(Metadata, tag="queue-operation"):

@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import field
 
+from turnlog.entries.types.base import FormatObject, Number
 from turnlog.entries.types.envelope import Envelope
-from turnlog.entries.types.part import FormatObject, Number
 
 
 class SystemEntry(Envelope, tag_field="subtype"):

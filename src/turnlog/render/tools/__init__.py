@@ -6,53 +6,64 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from turnlog.render.card import Card
-from turnlog.render.tools import advisor, agents, anything, asking, planning, reading, running, searching, web, writing
-from turnlog.render.tools.work import CardParts, CardSource, EarlierCalls
+from turnlog.render.tools import (
+    advisor,
+    agents,
+    commands,
+    file_edits,
+    file_reads,
+    generic_tools,
+    plans,
+    questions,
+    searches,
+    web,
+)
+from turnlog.render.tools.card_parts import CardParts, CardSource, EarlierCalls
 from turnlog.session.calls import find_tool_family
 
 __all__ = ["ADVISOR_TOOL", "CallPlace", "CardSource", "EarlierCalls", "build_card"]
 
 PART_BUILDERS: dict[str, Callable[[CardSource], CardParts]] = {
     "Agent": agents.build_agent_parts,
-    "AskUserQuestion": asking.build_question_parts,
-    "Bash": running.build_shell_parts,
-    "BashOutput": running.build_task_output_parts,
-    "Edit": writing.build_edit_parts,
-    "EnterPlanMode": planning.build_plan_mode_parts,
-    "ExitPlanMode": planning.build_plan_parts,
-    "Glob": searching.build_glob_parts,
-    "Grep": searching.build_grep_parts,
-    "KillBash": running.build_stop_parts,
-    "KillShell": running.build_stop_parts,
-    "LS": searching.build_folder_parts,
-    "LSP": searching.build_symbol_parts,
-    "ListMcpResourcesTool": anything.build_resource_list_parts,
-    "Monitor": running.build_watch_parts,
-    "MultiEdit": writing.build_edit_parts,
-    "NotebookEdit": writing.build_notebook_parts,
-    "NotebookRead": reading.build_read_parts,
-    "PowerShell": running.build_shell_parts,
-    "REPL": running.build_repl_parts,
-    "Read": reading.build_read_parts,
-    "ReadMcpResourceTool": anything.build_resource_parts,
+    "AskUserQuestion": questions.build_question_parts,
+    "Bash": commands.build_shell_parts,
+    "BashOutput": commands.build_task_output_parts,
+    "Edit": file_edits.build_edit_parts,
+    "EnterPlanMode": plans.build_plan_mode_parts,
+    "ExitPlanMode": plans.build_plan_parts,
+    "Glob": searches.build_glob_parts,
+    "Grep": searches.build_grep_parts,
+    "KillBash": commands.build_stop_parts,
+    "KillShell": commands.build_stop_parts,
+    "LS": searches.build_folder_parts,
+    "LSP": searches.build_symbol_parts,
+    "ListMcpResourcesTool": generic_tools.build_resource_list_parts,
+    "Monitor": commands.build_watch_parts,
+    "MultiEdit": file_edits.build_edit_parts,
+    "NotebookEdit": file_edits.build_notebook_parts,
+    "NotebookRead": file_reads.build_read_parts,
+    "PowerShell": commands.build_shell_parts,
+    "REPL": commands.build_repl_parts,
+    "Read": file_reads.build_read_parts,
+    "ReadMcpResourceTool": generic_tools.build_resource_parts,
     "SendMessage": agents.build_message_parts,
-    "SendUserFile": asking.build_user_file_parts,
+    "SendUserFile": questions.build_user_file_parts,
     "Skill": agents.build_skill_parts,
     "SlashCommand": agents.build_skill_parts,
-    "StructuredOutput": asking.build_structured_parts,
+    "StructuredOutput": questions.build_structured_parts,
     "Task": agents.build_agent_parts,
-    "TaskCreate": planning.build_task_create_parts,
-    "TaskGet": planning.build_task_list_parts,
-    "TaskList": planning.build_task_list_parts,
-    "TaskOutput": running.build_task_output_parts,
-    "TaskStop": running.build_stop_parts,
-    "TaskUpdate": planning.build_task_update_parts,
-    "TodoWrite": planning.build_todo_parts,
-    "ToolSearch": searching.build_tool_search_parts,
+    "TaskCreate": plans.build_task_create_parts,
+    "TaskGet": plans.build_task_list_parts,
+    "TaskList": plans.build_task_list_parts,
+    "TaskOutput": commands.build_task_output_parts,
+    "TaskStop": commands.build_stop_parts,
+    "TaskUpdate": plans.build_task_update_parts,
+    "TodoWrite": plans.build_todo_parts,
+    "ToolSearch": searches.build_tool_search_parts,
     "WebFetch": web.build_web_fetch_parts,
     "WebSearch": web.build_web_search_parts,
     "Workflow": agents.build_workflow_parts,
-    "Write": writing.build_write_parts,
+    "Write": file_edits.build_write_parts,
 }
 """What shows the calls of a tool; all others are shown as names and values."""
 
@@ -73,7 +84,11 @@ class CallPlace(NamedTuple):
 def build_card(work: CardSource, placed: CallPlace, *, is_served: bool = False) -> Card:
     """The card of a call; `is_served`: the API carried it out, not the client."""
     group = find_tool_family(work.name)
-    make = anything.build_mcp_parts if group == "mcp" else PART_BUILDERS.get(work.name, anything.build_generic_parts)
+    make = (
+        generic_tools.build_mcp_parts
+        if group == "mcp"
+        else PART_BUILDERS.get(work.name, generic_tools.build_generic_parts)
+    )
     if is_served:
         make = advisor.build_advisor_parts if work.name == ADVISOR_TOOL else web.build_served_parts
         group = "web" if work.name.startswith("web_") else "other"

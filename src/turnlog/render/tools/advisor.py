@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from turnlog.render.card import PlainSection, TextSection
 from turnlog.render.figures import format_cost_usd
-from turnlog.render.tools.anything import show_result
-from turnlog.render.tools.work import CardParts, CardSource, SectionList
+from turnlog.render.tools.card_parts import CardParts, CardSource, SectionList
+from turnlog.render.tools.generic_tools import show_result
 from turnlog.render.values import pick_text, to_dict, to_short_line
 from turnlog.session.messages import Message
 from turnlog.session.usage.usage import list_separate_requests, sum_context_tokens

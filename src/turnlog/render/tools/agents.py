@@ -15,9 +15,9 @@ from turnlog.render.card import (
     TextSection,
     TreeSection,
 )
-from turnlog.render.tools.anything import guess_text_section, show_result
-from turnlog.render.tools.anything import show_input as asked_anyhow
-from turnlog.render.tools.work import CardParts, CardSource, SectionList, show_outcome
+from turnlog.render.tools.card_parts import CardParts, CardSource, SectionList, show_outcome
+from turnlog.render.tools.generic_tools import guess_text_section, show_result
+from turnlog.render.tools.generic_tools import show_input as asked_anyhow
 from turnlog.render.values import parse_json_value, pick_text, to_count, to_dict, to_dict_list, to_short_line
 from turnlog.session.clock import to_epoch_milliseconds
 

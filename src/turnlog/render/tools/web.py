@@ -8,8 +8,8 @@ from typing import Any
 
 from turnlog.render.card import FieldsSection, LinkSection, PlainSection, Section, TextSection, TreeSection
 from turnlog.render.figures import format_count, format_size
-from turnlog.render.tools.anything import show_result
-from turnlog.render.tools.work import CardParts, CardSource, SectionList, show_outcome
+from turnlog.render.tools.card_parts import CardParts, CardSource, SectionList, show_outcome
+from turnlog.render.tools.generic_tools import show_result
 from turnlog.render.values import (
     Json,
     format_scalar,

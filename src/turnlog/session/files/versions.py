@@ -16,7 +16,7 @@ from msgspec import Struct
 from turnlog.errors import NotFound, UsageError
 from turnlog.session.files.backups import list_file_backups
 from turnlog.session.files.contents import encode_file_text, is_damaged_text
-from turnlog.session.files.edits import DAMAGED_NOTE, FileStep, Sureness, list_file_steps
+from turnlog.session.files.file_steps import DAMAGED_NOTE, FileStep, Sureness, list_file_steps
 from turnlog.session.files.touches import list_touches
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from turnlog.entries.entry import FLAW_DESCRIPTIONS, Entry, EntryOrScrap, Scrap
 from turnlog.entries.old_names import OldName
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused
-from turnlog.session.foreign import explain_foreign_file
+from turnlog.session.foreign_files import explain_foreign_file
 from turnlog.session.health.symptoms import Severity
-from turnlog.session.resume.requests import RequestProof, prove_requests
+from turnlog.session.resume.request_proof import RequestProof, prove_requests
 from turnlog.session.session import Session
 
 MAX_NAMED_PLACES = 20

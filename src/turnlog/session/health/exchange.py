@@ -14,7 +14,7 @@ from turnlog.session.resume.refusals import (
     find_thinking_fault,
     find_tool_name_fault,
 )
-from turnlog.session.resume.resumed import ResumeView
+from turnlog.session.resume.resume_view import ResumeView
 from turnlog.session.resume.rows import get_message_id
 from turnlog.session.session import Session
 

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from turnlog.entries.belongings import read_custom_title
+from turnlog.entries.file_ends import MAX_END_BYTES
 from turnlog.entries.layout import is_session_id
 from turnlog.entries.peek import Peek, peek_file
 from turnlog.entries.slug import make_slug
-from turnlog.entries.window import MAX_END_BYTES
 from turnlog.session.health.symptoms import Symptom, Symptoms
 from turnlog.session.session import Session
 

@@ -9,8 +9,8 @@ import json
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from turnlog.entries.decode import TOO_DEEP_TEXT
 from turnlog.entries.entry import Body, Entry
+from turnlog.entries.line_decoder import TOO_DEEP_TEXT
 from turnlog.session.resume.additions import read_rendered_attachment
 from turnlog.session.resume.frames import frame_entry, frame_queued, is_human_turn
 from turnlog.session.usage.prices import SYNTHETIC_MODEL

@@ -7,7 +7,7 @@ import binascii
 import re
 from typing import Any
 
-from turnlog.session.pictures import read_image_size
+from turnlog.session.picture_tokens import read_image_size
 
 Json = dict[str, Any]
 

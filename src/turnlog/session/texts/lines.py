@@ -12,8 +12,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from turnlog.entries.decode import CONVERSION_ERRORS, DECODE_ERRORS, decode_body, fit_struct, may_be_terse, salvage_line
 from turnlog.entries.entry import Body, Entry, LineUsage
+from turnlog.entries.line_decoder import (
+    CONVERSION_ERRORS,
+    DECODE_ERRORS,
+    decode_body,
+    fit_struct,
+    may_be_terse,
+    salvage_line,
+)
 
 
 class LineBlock(Struct, gc=False):

@@ -21,12 +21,12 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from turnlog.entries.decode import DECODE_ERRORS, decode_body, fit_struct, salvage_line
 from turnlog.entries.entry import Entry
-from turnlog.entries.spread import count_cores, group_by_size, read_file_size, spread_work
+from turnlog.entries.line_decoder import DECODE_ERRORS, decode_body, fit_struct, salvage_line
+from turnlog.entries.worker_processes import count_cores, group_by_size, read_file_size, spread_work
 from turnlog.errors import Unreadable
 from turnlog.session.clock import parse_timestamp
-from turnlog.session.usage.counting import (
+from turnlog.session.usage.message_counts import (
     ECHO_SIDE,
     CountedHead,
     EchoLine,

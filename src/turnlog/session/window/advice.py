@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from turnlog.session.window.filling import WindowFill
 from turnlog.session.window.presets import Preset, PresetSaving
+from turnlog.session.window.window_fill import WindowFill
 
 AdviceAction = Literal["go on", "clone stripped", "compact"]
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from turnlog.entries.entry import Entry
 from turnlog.session.window.noise import HOOK_OUTPUT_TYPES
 from turnlog.session.window.pieces import ContextPiece
-from turnlog.session.window.wishes import StripOptions
+from turnlog.session.window.strip_options import StripOptions
 
 FATE_STAYS, FATE_SHORTENED, FATE_REPLACED, FATE_GONE = range(4)
 MAX_CALLS_OF_ONE_AGE = 25

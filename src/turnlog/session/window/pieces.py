@@ -16,10 +16,10 @@ from turnlog.entries.entry import Body, Entry
 from turnlog.errors import Refused
 from turnlog.session.failures import has_failed, to_result_text
 from turnlog.session.graph import holds_result
-from turnlog.session.pictures import estimate_picture_tokens
+from turnlog.session.picture_tokens import estimate_picture_tokens
 from turnlog.session.prompts import parse_queued_prompt, parse_user_body
 from turnlog.session.resume.parts import build_message_part
-from turnlog.session.resume.resume import ResumeThread
+from turnlog.session.resume.resume_thread import ResumeThread
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
 

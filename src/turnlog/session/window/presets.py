@@ -19,10 +19,10 @@ from turnlog.session.window.fates import (
     decide_fates,
     find_calls_without_copy,
 )
-from turnlog.session.window.filling import WindowFill, estimate_text_tokens
 from turnlog.session.window.noise import list_noise_entries
 from turnlog.session.window.pieces import CUT_MARK, ContextPiece
-from turnlog.session.window.wishes import StripOptions, StripRule
+from turnlog.session.window.strip_options import StripOptions, StripRule
+from turnlog.session.window.window_fill import WindowFill, estimate_text_tokens
 
 MAX_MARK_CHARS = 60
 """The mark in the place of what was cut is never longer."""

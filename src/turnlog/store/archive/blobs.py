@@ -17,7 +17,7 @@ import zstandard
 
 from turnlog.entries.layout import list_folder
 from turnlog.errors import Unreadable
-from turnlog.store.archive import durable
+from turnlog.store.archive import durable_write
 
 MAX_BLOB_BYTES = 4 << 20
 _COMPRESSION_LEVEL = 3
@@ -55,8 +55,8 @@ class Blobs:
         self._fresh.add(path.parent)
         if not path.exists():
             packed = self._compressor.compress(data)
-            with durable.open_temporary_file(path.parent) as (temporary, fd):
-                durable.write_all_bytes(fd, packed)
+            with durable_write.open_temporary_file(path.parent) as (temporary, fd):
+                durable_write.write_all_bytes(fd, packed)
                 os.fsync(fd)
                 os.close(fd)
                 temporary.replace(path)
@@ -66,7 +66,7 @@ class Blobs:
     def sync_folders(self) -> None:
         """Have the names of all blobs that were put on disk."""
         for folder in self._fresh:
-            durable.sync_folder(folder)
+            durable_write.sync_folder(folder)
         self._fresh.clear()
 
     def get(self, name: str) -> bytes:
@@ -123,7 +123,7 @@ class Blobs:
 
     def sweep_temporary_files(self) -> None:
         """Remove what killed processes left; for who holds the lock."""
-        durable.sweep_temporary_files(self._list_folders())
+        durable_write.sweep_temporary_files(self._list_folders())
 
     def _list_folders(self) -> list[Path]:
         return sorted(Path(item.path) for item in list_folder(self.folder) if item.is_dir())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from turnlog.entries.window import open_regular_file, read_at
+from turnlog.entries.file_ends import open_regular_file, read_at
 from turnlog.errors import Changed
 from turnlog.store.archive.blobs import MAX_BLOB_BYTES, Blobs
 from turnlog.store.archive.manifest import BlobRef, FileFingerprint, KeptFile

@@ -13,9 +13,9 @@ import msgspec
 import zstandard
 
 from turnlog.entries.layout import SessionFile, is_session_id, list_folder, scan_folder
-from turnlog.entries.spelling import escape_path, unescape_path
+from turnlog.entries.path_escapes import escape_path, unescape_path
 from turnlog.errors import Unreadable
-from turnlog.store.archive import durable
+from turnlog.store.archive import durable_write
 
 MANIFEST_FORMAT = 1
 _MAX_MANIFEST_BYTES = 256 << 20
@@ -183,7 +183,7 @@ class Manifests:
     def write(self, manifest: SessionManifest) -> None:
         """Put a manifest in the place of the one before."""
         packed = self._compressor.compress(msgspec.json.encode(manifest))
-        durable.write_durably(self.get_path(manifest.name, manifest.generation), packed)
+        durable_write.write_durably(self.get_path(manifest.name, manifest.generation), packed)
 
     def drop(self, name: str, generation: int) -> None:
         """Remove a manifest."""

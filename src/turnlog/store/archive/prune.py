@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from turnlog.entries.layout import is_missing
 from turnlog.errors import TurnlogError, Unreadable
-from turnlog.store.archive import durable
+from turnlog.store.archive import durable_write
 from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.lock import lock_archive
+from turnlog.store.archive.archive_lock import lock_archive
 from turnlog.store.archive.manifest import SessionManifest
 
 _DAY_SECONDS = 86400
@@ -77,11 +77,11 @@ def prune_archive(archive: Archive, rules: PruneRules) -> PrunePlan:
         for manifest in found.drop:
             archive.manifests.drop(manifest.name, manifest.generation)
         if found.drop:
-            durable.sync_folder(archive.manifests.folder)
+            durable_write.sync_folder(archive.manifests.folder)
         for blob in found.blobs:
             archive.blobs.drop(blob)
         archive.blobs.sweep_temporary_files()
-        durable.sweep_temporary_files([archive.manifests.folder, archive.folder])
+        durable_write.sweep_temporary_files([archive.manifests.folder, archive.folder])
     return found
 
 

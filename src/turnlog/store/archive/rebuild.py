@@ -14,13 +14,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.decode import decode_first_object
 from turnlog.entries.layout import is_missing
+from turnlog.entries.line_decoder import decode_first_object
+from turnlog.entries.path_escapes import escape_path, unescape_path
 from turnlog.entries.slug import make_slug
-from turnlog.entries.spelling import escape_path, unescape_path
 from turnlog.errors import Unreadable
 from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.lock import lock_archive
+from turnlog.store.archive.archive_lock import lock_archive
 from turnlog.store.archive.manifest import BlobRef, KeptFile, SessionManifest, hash_project_place
 
 _AGENT_ID_FIELD = re.compile(rb'"agentId"\s*:\s*"([^"\\/]{1,200})"')

@@ -17,9 +17,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.spelling import is_safe_path, unescape_path
+from turnlog.entries.path_escapes import is_safe_path, unescape_path
 from turnlog.errors import Changed, NotFound, TurnlogError, Unreadable
-from turnlog.store.archive import durable
+from turnlog.store.archive import durable_write
 from turnlog.store.archive.archive import Archive
 from turnlog.store.archive.manifest import KeptFile, SessionManifest
 
@@ -118,16 +118,16 @@ def _copy_aside(path: Path, copy: Path) -> Path:
 
 
 def _write_file(archive: Archive, file: KeptFile, path: Path, keep_times: bool, may_replace: bool) -> None:
-    with durable.open_temporary_file(path.parent) as (temporary, fd):
+    with durable_write.open_temporary_file(path.parent) as (temporary, fd):
         for part in archive.iter_chunks(file):  # raises at the end if a byte is not what it was
-            durable.write_all_bytes(fd, part)
+            durable_write.write_all_bytes(fd, part)
         os.fsync(fd)
         os.close(fd)
         temporary.chmod(file.mode & 0o777)
         if keep_times:
             os.utime(temporary, ns=(file.mtime_ns, file.mtime_ns))
         _rename_finished(temporary, path, may_replace)
-        durable.sync_folder(path.parent)
+        durable_write.sync_folder(path.parent)
 
 
 def _rename_finished(temporary: Path, path: Path, may_replace: bool) -> None:

@@ -54,10 +54,10 @@ def read_next_run_time(data_dir: str | Path) -> float | None:
 
 def turn_on_schedule(data_dir: Path, every: int = DEFAULT_HOURS) -> None:
     """Have the archive run from now on; the first run is due at once."""
-    from turnlog.store.archive import durable
+    from turnlog.store.archive import durable_write
 
     path = data_dir / "archive" / "schedule"
-    durable.write_durably(path, f"{every}\n".encode())
+    durable_write.write_durably(path, f"{every}\n".encode())
     os.utime(path, (0, 0))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from turnlog.errors import Unreadable
 from turnlog.store.archive.archive import Archive
-from turnlog.store.archive.lock import lock_archive
+from turnlog.store.archive.archive_lock import lock_archive
 from turnlog.store.archive.manifest import KeptFile, SessionManifest
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import apsw
 
-from turnlog.store.index.changes import IndexChanges, TranscriptLister, find_index_changes
-from turnlog.store.lock import try_lock_file
+from turnlog.store.file_lock import try_lock_file
+from turnlog.store.index.file_changes import IndexChanges, TranscriptLister, find_index_changes
 
 RefreshProgress = Callable[[int, int], None]
 """Called with how many bytes of how many are done."""
@@ -63,9 +63,7 @@ def refresh_index(
         )
         if not found.files:
             return looked._replace(seconds=time.perf_counter() - start)
-        from turnlog.store.index.work import (
-            RefreshWork,  # reading is much to import, and mostly there is nothing to read
-        )
+        from turnlog.store.index.refresh_work import RefreshWork
 
         work = RefreshWork(db, progress, sum(item.more for item in found.files))
         done = work.run(found.files)

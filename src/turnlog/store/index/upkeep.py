@@ -12,11 +12,11 @@ import apsw
 
 from turnlog.entries.layout import Survey
 from turnlog.entries.tail import Checkpoint, find_stale_reason
-from turnlog.entries.transcripts import list_transcripts
-from turnlog.store.damage import DAMAGE_ERRORS
-from turnlog.store.index.changes import have_folders_changed, is_utf8_text
-from turnlog.store.index.spend import renew_spend
-from turnlog.store.lock import open_write_transaction
+from turnlog.entries.transcript_files import list_transcripts
+from turnlog.store.database_damage import DAMAGE_ERRORS
+from turnlog.store.file_lock import open_write_transaction
+from turnlog.store.index.file_changes import have_folders_changed, is_utf8_text
+from turnlog.store.index.spend_table import renew_spend
 
 _RESET_REASONS = {
     "missing": "was deleted",

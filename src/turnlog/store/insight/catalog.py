@@ -23,7 +23,7 @@ from turnlog.store.insight.family import (
     list_family_rows,
 )
 from turnlog.store.insight.worktrees import find_worktrees
-from turnlog.store.usage.sums import PICO_PER_DOLLAR, add_usage_sums, sum_sharing_sessions
+from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, add_usage_sums, sum_sharing_sessions
 
 _FILE_QUERY = """
     SELECT id, session, first_prompt, git_branch, version, mtime_ns, compactions

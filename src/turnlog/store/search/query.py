@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from turnlog.store.search.query_tokens import QUERY_OPERATORS, QueryLexer, QueryToken
 from turnlog.store.search.syntax import (
     AllNode,
     EitherNode,
@@ -24,7 +25,6 @@ from turnlog.store.search.syntax import (
     QueryTerm,
     iter_wanted_terms,
 )
-from turnlog.store.search.tokens import QUERY_OPERATORS, QueryLexer, QueryToken
 
 _MAX_TERMS = 64
 _MAX_NESTING = 40

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from turnlog.entries.spread import count_cores, spread_work
+from turnlog.entries.worker_processes import count_cores, spread_work
 from turnlog.session.texts.lines import read_text_lines
 from turnlog.session.texts.texts import SearchText, list_search_texts
 from turnlog.store.search.needle import SearchNeedle

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import apsw
 
 from turnlog.session.texts.texts import TEXT_KINDS
-from turnlog.store.search.match import SearchPlan, exclude_sessions, restrict_to_kinds
+from turnlog.store.search.match_expression import SearchPlan, exclude_sessions, restrict_to_kinds
 from turnlog.store.search.passages import PassagePlace, PassageReader, Passages
 from turnlog.store.search.snippet import SNIPPET_CHARS, Snippet, TermFinder
-from turnlog.store.search.trashed import NOTHING_TRASHED, LeftOutHits, TrashedSessions, count_left_out
+from turnlog.store.search.trashed_sessions import NOTHING_TRASHED, LeftOutHits, TrashedSessions, count_left_out
 
 if TYPE_CHECKING:
-    from turnlog.store.search.fallback import LoosenedWord
+    from turnlog.store.search.loose_search import LoosenedWord
 
 MAX_NEWEST_TEXTS = 500
 """So many texts of each table are looked at."""

@@ -32,8 +32,8 @@ import msgspec
 from turnlog.entries.agents import list_agent_files
 from turnlog.errors import NotFound, TurnlogError, Unreadable
 from turnlog.session.session import Session
-from turnlog.session.timeline.synopsis import build_timeline
-from turnlog.store.timelines.kept import (
+from turnlog.session.timeline.timeline_builder import build_timeline
+from turnlog.store.timelines.kept_timeline import (
     TIMELINE_VERSION,
     KeptTimeline,
     TimelineContent,

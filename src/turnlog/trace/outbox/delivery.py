@@ -14,11 +14,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from turnlog.store.lock import try_lock_file
+from turnlog.store.file_lock import try_lock_file
 from turnlog.trace.outbox.outbox import Outbox, PendingBatch
 from turnlog.trace.targets.target import TraceTarget
 from turnlog.trace.wire.otlp import halve_batch
-from turnlog.trace.wire.post import PostAccepted, PostDeferred, PostRefused, PostTooLarge, PostVerdict
+from turnlog.trace.wire.poster import PostAccepted, PostDeferred, PostRefused, PostTooLarge, PostVerdict
 
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 600.0
 """Seconds: the most that is waited after the first failure, and after any."""

@@ -13,8 +13,8 @@ from pathlib import Path
 import apsw
 
 from turnlog.errors import Busy, TurnlogError
-from turnlog.store.damage import DAMAGE_ERRORS, check_log_places, is_database_damage
-from turnlog.store.lock import enable_write_ahead_log, open_write_transaction
+from turnlog.store.database_damage import DAMAGE_ERRORS, check_log_places, is_database_damage
+from turnlog.store.file_lock import enable_write_ahead_log, open_write_transaction
 
 LEDGER_VERSION = 1
 BUSY_TIMEOUT_MS = 30_000

@@ -22,9 +22,14 @@ import apsw
 
 from turnlog.errors import TurnlogError
 from turnlog.trace.outbox.ledger import explain_ledger_errors, open_ledger
-from turnlog.trace.outbox.outgoing import OutgoingBatches, to_storable_text
-from turnlog.trace.outbox.outgoing import PendingBatch as PendingBatch
-from turnlog.trace.outbox.standing import QuarantinedBatch, TargetStatus, list_quarantined_batches, list_target_statuses
+from turnlog.trace.outbox.outgoing_batches import OutgoingBatches, to_storable_text
+from turnlog.trace.outbox.outgoing_batches import PendingBatch as PendingBatch
+from turnlog.trace.outbox.target_status import (
+    QuarantinedBatch,
+    TargetStatus,
+    list_quarantined_batches,
+    list_target_statuses,
+)
 from turnlog.trace.wire.batch import SpanBatch
 
 OUTBOX_FILE_NAME = "outbox.db"

@@ -11,13 +11,13 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
+from turnlog.redact.json_walk import MAX_JSON_DEPTH
 from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import SecretRules
-from turnlog.redact.walk import MAX_JSON_DEPTH
 from turnlog.session.session import Session
 from turnlog.trace.spans.parts import EntryParts, SpanPart, read_entry_parts, to_json_text
 from turnlog.trace.spans.span import AttributeValue
-from turnlog.trace.spans.spans import Trace
+from turnlog.trace.spans.span_trees import Trace
 from turnlog.trace.spans.stretches import ActorWork
 
 ContentLevel = Literal["full", "redacted", "none"]

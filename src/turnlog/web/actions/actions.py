@@ -22,12 +22,31 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from turnlog.entries.entry import Entry
 from turnlog.errors import Busy, NotFound, TurnlogError, UsageError
 from turnlog.web.actions.downloads import Downloads
-from turnlog.web.actions.fork_point import find_fork_point
 from turnlog.web.actions.verbs import VERBS, Verb, build_arguments
 from turnlog.web.answers import build_json_response, get_machine
-from turnlog.web.place import IndexedSession, Machine
+from turnlog.web.machine import IndexedSession, Machine
+
+
+def find_fork_point(place: Machine, known: IndexedSession, key: object) -> str:
+    """The uuid of the last line of an item: a message is kept whole."""
+    if not isinstance(key, str) or len(key) > 100:
+        raise UsageError("item: must be the key of an item")
+    kept = place.timelines.get_timeline(known.path)
+    for branch in kept.head.branches:
+        at = kept.find_position(branch.leaf, key)
+        if at is None:
+            continue
+        (item,) = kept.read_items(branch.leaf, at, 1)
+        excerpt = kept.read_excerpt([item])
+        entries = [excerpt.find_item_at(line.offset) for line in item.lines]
+        uuids = [entry.uuid for entry in entries if isinstance(entry, Entry)]
+        if found := next((uuid for uuid in reversed(uuids) if uuid), None):
+            return found
+    raise UsageError("item: no conversation can go on from there")
+
 
 RUN_TIMEOUT_SECONDS = 600
 _MAX_OUTPUT_CHARS = 100_000

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.errors import TurnlogError
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
 
 
 class Errand(Struct, frozen=True):
@@ -45,7 +45,7 @@ class ErrandProcess:
 
     def __init__(self, errand: Errand) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "turnlog.web.background.keeper"],
+            [sys.executable, "-P", "-m", "turnlog.web.background.errand_runner"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

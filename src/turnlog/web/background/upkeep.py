@@ -15,11 +15,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from turnlog.store.index.changes import ChangedFile, IndexChanges, find_index_changes, has_archive_changed
-from turnlog.store.lock import try_lock_file
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from turnlog.store.file_lock import try_lock_file
+from turnlog.store.index.file_changes import ChangedFile, IndexChanges, find_index_changes, has_archive_changed
 from turnlog.store.store import Store
+from turnlog.web.answers import build_json_response, get_machine
 from turnlog.web.background.errand import Errand, ErrandProcess
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
 
 OPEN_POLL_SECONDS, IDLE_POLL_SECONDS = 2.0, 30.0
 """Seconds between two looks."""
@@ -150,3 +155,14 @@ class IndexUpkeep:
             return False
         self._warm[path] = state
         return True
+
+
+async def send_index_state(request: Request) -> Response:
+    """What is being done in the background."""
+    place = get_machine(request)
+    place.visited = time.monotonic()
+    now = place.state
+    return build_json_response({**now._asdict(), "is_busy": now.is_busy, "words": now.words, "is_demo": place.is_demo})
+
+
+routes: list[BaseRoute] = [Route("/api/state", send_index_state)]

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from turnlog.web.charts.marks import build_element, join_markup, to_percent
 from turnlog.web.charts.scale import AxisScale, pick_label_places
+from turnlog.web.charts.svg_elements import build_element, join_markup, to_percent
 
 CHART_HEIGHT_PX = 200
 TOP_MARGIN_PX = 10

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from turnlog.web.charts.marks import build_element, join_markup, to_percent
+from turnlog.web.charts.svg_elements import build_element, join_markup, to_percent
 
 
 def render_meter(values: Sequence[float], highest: float, kind: str = "") -> Markup:

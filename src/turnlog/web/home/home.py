@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -12,8 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from turnlog.edit.open_signs import find_open_signs, find_suspect_sessions
+from turnlog.edit.session_target import SessionTarget
+from turnlog.entries.clients import list_clients
 from turnlog.entries.layout import list_config_candidates
-from turnlog.store.index.changes import read_unlisted_paths
+from turnlog.store.index.file_changes import read_unlisted_paths
 from turnlog.store.insight.catalog import ListedSession, UsedTool, list_used_tools
 from turnlog.web import amounts
 from turnlog.web.answers import build_json_response, get_app_state, get_machine, render_page
@@ -28,7 +32,57 @@ from turnlog.web.home.listing import (
     ProjectGroup,
     select_listing_page,
 )
-from turnlog.web.home.liveness import LiveSessions
+
+_CACHE_SECONDS = 4.0
+"""So many seconds an answer is good for."""
+_RECENT_SECONDS = 3 * 86400
+_MAX_SUSPECTS = 400
+"""Clients that register nothing are looked for among so many sessions, written within so many seconds."""
+
+
+class LiveSessions:
+    """Remembers for a few seconds which sessions are open."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: frozenset[int] = frozenset()
+        self._time = float("-inf")
+
+    def get_known(self) -> frozenset[int]:
+        """The numbers of the sessions that were open a moment ago; empty if nobody has looked."""
+        return self._found if time.monotonic() - self._time < 60 else frozenset()
+
+    def find_live(self, rows: Sequence[ListedSession], config_dirs: Sequence[Path]) -> frozenset[int]:
+        """The numbers of the sessions that are open."""
+        with self._lock:
+            if time.monotonic() - self._time > _CACHE_SECONDS:
+                there = [row for row in rows if not row.is_gone]
+                self._found = frozenset({*_find_registered(there, config_dirs), *_find_by_process(there)})
+                self._time = time.monotonic()
+            return self._found
+
+
+def _find_registered(rows: Sequence[ListedSession], config_dirs: Sequence[Path]) -> Iterator[int]:
+    ids = {client.session_id for folder in config_dirs for client in list_clients(folder) if client.is_here}
+    yield from (row.number for row in rows if row.uuid in ids)
+
+
+def _find_by_process(rows: Sequence[ListedSession]) -> Iterator[int]:
+    """Those of the newest sessions that a process has open, or was started with."""
+    since = (time.time() - _RECENT_SECONDS) * 1e9
+    recent = sorted((row for row in rows if row.mtime_ns > since), key=lambda row: -row.mtime_ns)[:_MAX_SUSPECTS]
+    targets = {row.number: _to_edit_target(row) for row in recent}
+    certain = {found.path for found in find_suspect_sessions(targets.values())}
+    for number, target in targets.items():
+        if target.path in certain and any(sign.is_certain for sign in find_open_signs(target)):
+            yield number
+
+
+def _to_edit_target(row: ListedSession) -> SessionTarget:
+    path = Path(row.path)
+    projects = path.parent.parent
+    return SessionTarget(path, row.uuid, projects.parent if projects.name == "projects" else None)
+
 
 _MAX_TITLE_CHARS = 240
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
 from turnlog.store.insight.catalog import ListedSession, list_catalog, read_catalog_state
 from turnlog.web.amounts import folder_name
-from turnlog.web.place import Machine, SessionRefs
+from turnlog.web.machine import Machine, SessionRefs
 
 PAGE_SIZE = 60
 SOON_SECONDS = 7 * 86400

@@ -25,16 +25,16 @@ from turnlog.store.insight.insights import (
     list_longest_turns,
     list_slowest_calls,
 )
-from turnlog.store.search.places import load_searched_sessions
-from turnlog.store.usage.asked import parse_usage_request
-from turnlog.store.usage.document import load_usage_report, to_usage_document
-from turnlog.store.usage.reports import REPORT_KINDS, UsageRequest
+from turnlog.store.search.searched_sessions import load_searched_sessions
+from turnlog.store.usage.usage_document import load_usage_report, to_usage_document
+from turnlog.store.usage.usage_reports import REPORT_KINDS, UsageRequest
+from turnlog.store.usage.usage_request import parse_usage_request
 from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
 from turnlog.web.home.listing import ListingCache
 from turnlog.web.insights import periods, rankings
 from turnlog.web.insights.panels import Panel
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
 from turnlog.web.reading.links import text_address
 
 TIME_RANGES = {"7d": "7 days", "30d": "30 days", "90d": "90 days", "365d": "a year", "all": "all time"}

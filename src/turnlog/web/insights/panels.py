@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from turnlog.web.charts.meter import render_meter
-from turnlog.web.search.composing import quote_filter_value
+from turnlog.web.search.query_filters import quote_filter_value
 
 
 class PanelHead(NamedTuple):

@@ -7,9 +7,9 @@ from datetime import date, timedelta
 from typing import Any
 
 from turnlog.web import amounts
-from turnlog.web.charts.columns import ChartColumn, render_column_chart
-from turnlog.web.charts.heat import DAY_NAMES, render_heat_map
-from turnlog.web.charts.lines import LinePoint, render_line_chart
+from turnlog.web.charts.column_chart import ChartColumn, render_column_chart
+from turnlog.web.charts.heat_map import DAY_NAMES, render_heat_map
+from turnlog.web.charts.line_chart import LinePoint, render_line_chart
 from turnlog.web.insights.panels import Panel, PanelCell, PanelHead, PanelTable, build_search_address, build_text_cells
 
 UsageRow = Mapping[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,44 @@ import msgspec
 
 from turnlog.entries.clients import Client, list_clients
 from turnlog.live.board import Board, BoardRow
-from turnlog.live.events import LiveEvent, build_catch_up, build_live_event, to_live_event
-from turnlog.live.follow import MAIN_STREAM, SessionFollower
-from turnlog.live.opening import StartFinder
+from turnlog.live.crew import CrewMember
+from turnlog.live.events import ItemRenderer, LiveEvent, build_catch_up, build_live_event, to_live_event
+from turnlog.live.follower import MAIN_STREAM, SessionFollower
 from turnlog.live.states import SessionState, choose_column, get_current_time, judge_state
+from turnlog.live.window_start import StartFinder
+from turnlog.render.html import HtmlWriter
+from turnlog.render.long_texts import shorten_views
+from turnlog.render.view_builder import build_item_views
+from turnlog.session.timeline.excerpt import Excerpt
+from turnlog.session.timeline.timeline import TimelineAgent, TimelineHead, TimelineItem
 from turnlog.web.answers import load_templates
-from turnlog.web.live.scribe import build_item_renderer
 from turnlog.web.live.stream import Channel
-from turnlog.web.place import Machine
+from turnlog.web.machine import Machine
+from turnlog.web.reading.links import PageLinks, key_prefix
+
+
+def build_item_renderer(ref: str, members: Iterable[CrewMember]) -> ItemRenderer:
+    """Writes the items of a session; `members` are its sub-agents, as known when something is written."""
+
+    def written(excerpt: Excerpt, items: Sequence[TimelineItem], agent: str | None) -> list[str]:
+        links = PageLinks(ref, agent)
+        html = HtmlWriter(links.picture, links, buttons=True)
+        before = key_prefix(agent)
+        made = shorten_views(build_item_views(excerpt, items, _build_head(members)), items)
+        return [str(html.write_view(msgspec.structs.replace(view, key=before + view.key))) for view in made]
+
+    return written
+
+
+def _build_head(members: Iterable[CrewMember]) -> TimelineHead:
+    """What is known of a session beside the lines that are shown: its sub-agents, with the calls that started them."""
+    helpers = [
+        TimelineAgent(member.agent_id, "subagent", member.type or None, member.description or None, member.call or None,
+               None, None, None, 0, 0, 0, 0, 0, 0.0)
+        for member in list(members)
+    ]  # fmt: skip
+    return TimelineHead(None, None, 0, [], [], [], helpers, [], [], [], [], [], [], None, None, 0.0, 0, 0, 0, 0)
+
 
 _WORKING_STATES = ("answering", "running", "waiting", "permission")
 _FRESH_SECONDS = 600.0

@@ -18,8 +18,8 @@ from turnlog.live.events import LiveEvent
 from turnlog.web.answers import build_json_response, get_machine, render_page
 from turnlog.web.live.channels import BoardChannel, Channels, SessionChannel, render_board_card
 from turnlog.web.live.stream import build_stream_response
-from turnlog.web.place import Machine
-from turnlog.web.reading.transcript import agent_address
+from turnlog.web.machine import Machine
+from turnlog.web.reading.transcript_view import agent_address
 
 BOARD_COLUMNS = (
     ("needs", "Needs you"),

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from turnlog.render.card import Picture
 from turnlog.web.reading.pictures import looks_like_image
-from turnlog.web.reading.transcript import agent_address, item_address
+from turnlog.web.reading.transcript_view import agent_address, item_address
 
 
 class PageLinks:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.timeline.timeline import Chapter
-from turnlog.web.reading.transcript import TranscriptView, agent_address
+from turnlog.web.reading.transcript_view import TranscriptView, agent_address
 
 _SUMMARY_PATTERN = re.compile(r"<summary>([^<]+)")
 MAX_TURNS = 200

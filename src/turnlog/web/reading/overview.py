@@ -12,8 +12,8 @@ from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.timeline.timeline import TimelineItem
 from turnlog.web.amounts import format_count
 from turnlog.web.answers import build_json_response, render_page
-from turnlog.web.charts.context import CompactionLine, ContextPoint, CostBar, render_context_chart
-from turnlog.web.reading.transcript import TranscriptView, open_transcript_view
+from turnlog.web.charts.context_chart import CompactionLine, ContextPoint, CostBar, render_context_chart
+from turnlog.web.reading.transcript_view import TranscriptView, open_transcript_view
 from turnlog.web.reading.windows import ITEMS_PER_WINDOW, TEMPLATE_FUNCTIONS
 
 

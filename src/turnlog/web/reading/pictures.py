@@ -20,7 +20,7 @@ from turnlog.render.card import Picture
 from turnlog.render.pictures import find_picture as held_picture
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineItem
-from turnlog.web.reading.transcript import TranscriptView, open_transcript_view
+from turnlog.web.reading.transcript_view import TranscriptView, open_transcript_view
 
 _PDF_MAGIC = b"%PDF-"
 _UNSAFE_CHARS = re.compile(r"[^A-Za-z0-9._ -]+")

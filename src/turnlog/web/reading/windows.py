@@ -10,17 +10,36 @@ import msgspec
 from markupsafe import Markup
 
 from turnlog.render.html import HtmlWriter
-from turnlog.render.shortening import shorten_views
+from turnlog.render.long_texts import shorten_views
 from turnlog.render.view import AnyView
-from turnlog.render.viewing import build_item_views
+from turnlog.render.view_builder import build_item_views
+from turnlog.session.clock import parse_timestamp
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import Chapter, Fork, TimelineItem
 from turnlog.web import amounts
+from turnlog.web.amounts import format_datetime_attribute, format_local_time
 from turnlog.web.answers import load_templates
-from turnlog.web.reading.clocks import count_seconds_between, render_time
 from turnlog.web.reading.links import PageLinks, key_prefix
 from turnlog.web.reading.outline import read_turn_title
-from turnlog.web.reading.transcript import TranscriptView
+from turnlog.web.reading.transcript_view import TranscriptView
+
+
+def render_time(text: str | None) -> Markup:
+    """A time, in the time zone of this machine; nothing where there is none."""
+    found = parse_timestamp(text)
+    if found is None:
+        return Markup("")
+    seconds = found.timestamp()
+    return Markup('<time datetime="{}">{}</time>').format(
+        format_datetime_attribute(seconds), format_local_time(seconds)
+    )
+
+
+def count_seconds_between(started: str | None, ended: str | None) -> float | None:
+    """Seconds from one time to another; None where one is not known."""
+    begin, end = parse_timestamp(started), parse_timestamp(ended)
+    return (end - begin).total_seconds() if begin and end else None
+
 
 ITEMS_PER_WINDOW = 40
 """Items in a window: about a hundred messages, since an answer is one item with the results of its calls."""

@@ -124,13 +124,13 @@ def run_scan_job() -> None:
 def _scan_files(job: ScanJob) -> dict[str, Any]:
     from turnlog.store.index.refresh import RefreshResult
     from turnlog.store.search import needle
-    from turnlog.store.search.found import SearchAnswer, read_searched_index, to_search_document
-    from turnlog.store.search.places import load_searched_sessions
+    from turnlog.store.search.filtered_scan import ScanRequest
+    from turnlog.store.search.filtered_scan import scan_indexed_files as look
+    from turnlog.store.search.index_source import IndexSource
     from turnlog.store.search.query import parse_query
-    from turnlog.store.search.scanning import ScanRequest
-    from turnlog.store.search.scanning import scan_indexed_files as look
     from turnlog.store.search.search import SearchOptions
-    from turnlog.store.search.source import IndexSource
+    from turnlog.store.search.search_document import SearchAnswer, read_searched_index, to_search_document
+    from turnlog.store.search.searched_sessions import load_searched_sessions
     from turnlog.store.store import Store
 
     index = Path(job.index)

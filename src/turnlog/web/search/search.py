@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from markupsafe import Markup, escape
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -15,28 +16,98 @@ from starlette.routing import BaseRoute, Route
 from turnlog.errors import UsageError
 from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.store.index.refresh import RefreshResult
-from turnlog.store.search.fallback import search_loosely
-from turnlog.store.search.found import (
+from turnlog.store.search.index_source import IndexSource
+from turnlog.store.search.loose_search import search_loosely
+from turnlog.store.search.match_expression import KINDS_BY_ROLE, plan_search
+from turnlog.store.search.query import SearchQuery, parse_query
+from turnlog.store.search.search import SearchOptions, search_index
+from turnlog.store.search.search_document import (
     SearchAnswer,
     SearchedIndex,
     describe_loosened_words,
     read_searched_index,
     to_search_document,
 )
-from turnlog.store.search.match import KINDS_BY_ROLE, plan_search
-from turnlog.store.search.places import load_searched_sessions
-from turnlog.store.search.query import SearchQuery, parse_query
-from turnlog.store.search.search import SearchOptions, search_index
-from turnlog.store.search.source import IndexSource
+from turnlog.store.search.searched_sessions import load_searched_sessions
 from turnlog.store.search.syntax import QueryError
-from turnlog.store.search.trashed import LeftOutHits, find_trashed_sessions
+from turnlog.store.search.trashed_sessions import LeftOutHits, find_trashed_sessions
 from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
 from turnlog.web.home.listing import HomeListing, ListingCache
-from turnlog.web.place import Machine
-from turnlog.web.search.composing import FILTER_CONTROLS, apply_changed_controls, change_filters, read_filters
-from turnlog.web.search.hits import build_session_hits
+from turnlog.web.machine import Machine
+from turnlog.web.reading.links import text_address
+from turnlog.web.search.query_filters import FILTER_CONTROLS, apply_changed_controls, change_filters, read_filters
 from turnlog.web.search.scanner import ScanJob, run_scan
+
+
+class LinkedHit(NamedTuple):
+    """A text that was found, with its address."""
+
+    kind: str
+    time: float | None
+    href: str
+    text: Markup | None
+    is_in_agent: bool
+    is_beside: bool
+    """In a large result that stands beside the transcript."""
+    before: list[tuple[str, str | None]]
+    after: list[tuple[str, str | None]]
+
+
+class SessionHits(NamedTuple):
+    """The hits of a session."""
+
+    session: Mapping[str, Any]
+    ref: str
+    title: str
+    project: str
+    last: float | None
+    hits: list[LinkedHit]
+
+
+def build_session_hits(place: Machine, sessions: Sequence[Mapping[str, Any]]) -> Iterator[SessionHits]:
+    """The sessions of a document of `turnlog search --json`, with where their hits lead."""
+    refs = place.load_refs()
+    for session in sessions:
+        row = place.store.db.execute(
+            "SELECT session.id, uuid, name.text FROM session JOIN name ON name.id = project"
+            " LEFT JOIN file ON file.session = session.id WHERE uuid = ? ORDER BY path = ? DESC LIMIT 1",
+            (session["session_id"], session["path"]),
+        ).fetchone()
+        number, uuid, folder = row if row else (0, session["session_id"], "")
+        ref = refs.format_ref(number, uuid)
+        yield SessionHits(
+            session,
+            ref,
+            " ".join((session["title"] or "")[:1000].split())[:240] or "(no title)",
+            session["project"] or folder,
+            amounts.parse_seconds(session["ended"]),
+            [_to_linked_hit(hit, session, ref) for hit in session["hits"]],
+        )
+
+
+def _to_linked_hit(hit: Mapping[str, Any], session: Mapping[str, Any], ref: str) -> LinkedHit:
+    is_beside = hit["agent_id"] is None and hit["path"] != session["path"]
+    return LinkedHit(
+        hit["kind"],
+        amounts.parse_seconds(hit["time"]),
+        text_address(ref, None if is_beside else hit["offset"], hit["agent_id"]),
+        None if hit["text"] is None else mark_ranges(hit["text"], hit["ranges"]),
+        hit["agent_id"] is not None,
+        is_beside,
+        [(item["kind"], item["text"]) for item in hit["before"]],
+        [(item["kind"], item["text"]) for item in hit["after"]],
+    )
+
+
+def mark_ranges(text: str, ranges: Sequence[Sequence[int]]) -> Markup:
+    """A text with some of its ranges marked; everything in it is escaped."""
+    parts, done = [], 0
+    for start, end in ranges:
+        parts += [escape(text[done:start]), Markup("<mark>{}</mark>").format(text[start:end])]
+        done = end
+    return Markup("").join([*parts, escape(text[done:])])
+
 
 SEARCH_MODES = ("words", "substring", "regex")
 _NUMBER_LIMITS = {"limit": (20, 500), "hits": (3, 200), "context": (0, 10)}

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from turnlog.agent.permissions.access import HARMLESS_DEVICES
-from turnlog.agent.permissions.command.line import SimpleCommand
+from turnlog.agent.permissions.command.bash_line import SimpleCommand
 from turnlog.agent.permissions.command.runners import list_possible_commands
 from turnlog.agent.permissions.command.tables import build_table_pattern, is_in_tables, read_table
 from turnlog.agent.permissions.command.variables import may_compute_value
 from turnlog.agent.permissions.command.words import ShellWord, are_words_known, get_program_name
+from turnlog.agent.permissions.file_access import HARMLESS_DEVICES
 
 _LONG_OPTION_PATTERN = re.compile(r"--[a-z][a-z0-9-]*", re.ASCII)
 _SED_ADDRESS_PATTERN = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)"

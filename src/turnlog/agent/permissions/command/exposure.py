@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from turnlog.agent.permissions.command.bash_line import SimpleCommand
 from turnlog.agent.permissions.command.effects import find_read_only_use, is_tame_sed
-from turnlog.agent.permissions.command.line import SimpleCommand
 from turnlog.agent.permissions.command.runners import (
     TRANSPARENT_RUNNERS,
     find_script,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from turnlog.agent.permissions.command.line import SimpleCommand
+from turnlog.agent.permissions.command.bash_line import SimpleCommand
 from turnlog.agent.permissions.command.runners import TIMING_RUNNERS, strip_runners
 from turnlog.agent.permissions.command.words import ShellWord
 from turnlog.agent.permissions.paths import list_spellings

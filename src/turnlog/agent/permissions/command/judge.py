@@ -7,12 +7,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from turnlog.agent.permissions.access import FileAccess
 from turnlog.agent.permissions.command import effects, runners
+from turnlog.agent.permissions.command.bash_line import BACKGROUND_REASON, SimpleCommand, parse_bash_line
 from turnlog.agent.permissions.command.effects import FileUse, changes_files, iterate_file_uses
 from turnlog.agent.permissions.command.exposure import is_silent_command, may_expose_files
 from turnlog.agent.permissions.command.folders import LineFolders
-from turnlog.agent.permissions.command.line import BACKGROUND_REASON, SimpleCommand, parse_bash_line
 from turnlog.agent.permissions.command.runners import (
     TIMING_RUNNERS,
     TRANSPARENT_RUNNERS,
@@ -23,6 +22,7 @@ from turnlog.agent.permissions.command.tables import build_table_pattern, is_in_
 from turnlog.agent.permissions.command.variables import has_safe_settings
 from turnlog.agent.permissions.command.words import ShellWord, are_words_known, get_program_name, join_words
 from turnlog.agent.permissions.decision import ALLOW_DECISION, Decision, pick_strictest
+from turnlog.agent.permissions.file_access import FileAccess
 from turnlog.agent.permissions.git_programs import has_unknown_programs
 from turnlog.agent.permissions.paths import is_protected
 from turnlog.agent.permissions.repository import REPOSITORY_NAMES, is_trusted_repository

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, takewhile
 
-from turnlog.agent.permissions.command.line import BashLine, SimpleCommand, parse_bash_line
+from turnlog.agent.permissions.command.bash_line import BashLine, SimpleCommand, parse_bash_line
 from turnlog.agent.permissions.command.tables import build_table_pattern, is_in_tables
 from turnlog.agent.permissions.command.variables import may_compute_value, sets_integer_variable
 from turnlog.agent.permissions.command.words import ShellWord, are_words_known, get_program_name, join_words

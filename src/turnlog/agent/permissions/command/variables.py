@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from turnlog.agent.permissions.command.line import SimpleCommand
+from turnlog.agent.permissions.command.bash_line import SimpleCommand
 from turnlog.agent.permissions.command.tables import build_table_pattern, is_in_tables
 from turnlog.agent.permissions.command.words import ShellWord, get_program_name
 

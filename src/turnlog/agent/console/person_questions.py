@@ -1,0 +1,195 @@
+"""What a person is asked in the middle of a turn: leave for a call, questions of the model, a plan.
+
+A call is shown exactly as it would be made: every character that a terminal would act on or not show is spelled out,
+and nothing is left out, however long it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from turnlog.agent.console.diff_lines import render_diff_lines, wrap_to_cells
+from turnlog.agent.permissions.decision import Decision
+from turnlog.agent.person import PermissionAnswer
+from turnlog.agent.tools import edit, write
+from turnlog.agent.tools.seen_files import locate_file
+from turnlog.agent.tools.tool import ToolError, Workspace
+from turnlog.render.terminal import TerminalScreen as Look
+from turnlog.render.terminal import make_visible, to_visible_line
+from turnlog.session.files.patches import Hunk, compare_texts
+
+Object = Mapping[str, Any]
+Ask = Callable[[str], str | None]
+"""Asks for a line; None if the person turns away."""
+
+_MAX_DIFF_FILE_BYTES = 4 << 20
+_MAX_LINE_CELLS = 10_000
+_BAR_CELLS = 5
+_LETTERS_BY_ANSWER = {"y": "y", "yes": "y", "a": "a", "always": "a", "n": "n", "no": "n"}
+_MAX_MISTYPED_CHARS = 3
+"""What is no longer than this and no answer was mistyped, and is asked again."""
+
+
+# -- leave for a call
+
+
+def render_permission_question(
+    name: str, given: Object, decision: Decision, place: Workspace, look: Look, agent: str | None
+) -> Iterator[str]:
+    """What the person has to know before they say yes."""
+    who = "A sub-agent wants" if agent else "The model wants"
+    yield look.paint(f"{who} to use {make_visible(name)}:", "yellow")
+    yield from add_side_bar(render_whole_call(name, given, place, look))
+    if decision.reason:
+        yield look.paint(f"  {to_visible_line(decision.reason)}", "dim")
+    yield "  y  yes, this once"
+    if decision.suggested:
+        file = place.root / ".claude" / "settings.local.json"
+        yield f"  a  always: adds {', '.join(map(to_visible_line, decision.suggested))} to {to_visible_line(str(file))}"
+    yield "  n  no; or say what should be done instead"
+
+
+def add_side_bar(texts: Iterable[str]) -> Iterator[str]:
+    """Lines of a stranger behind a bar, which shows where they end: they could look like what stands below."""
+    return (f"  │ {text}" for text in texts)
+
+
+def render_whole_call(name: str, given: Object, place: Workspace, look: Look) -> Iterator[str]:
+    """A call, whole; no line is longer than the terminal, which would go on without the bar."""
+    room = max((look.width or _MAX_LINE_CELLS) - _BAR_CELLS, _BAR_CELLS)
+    if name == "Bash" and isinstance(command := given.get("command"), str):
+        yield from _wrap_visible_text(command, room)
+        rest = {key: value for key, value in given.items() if key != "command"}
+    elif name in _FILE_CHANGING_TOOLS:
+        path = Path(str(given.get("file_path") or given.get("notebook_path")))
+        with contextlib.suppress(ToolError):
+            path = locate_file(str(path), place)
+        hunks = preview_change(name, given, path)
+        yield from _wrap_visible_text(str(path), room)
+        yield from render_diff_lines(hunks, look, None)
+        rest = {key: value for key, value in given.items() if key not in _FIELDS_IN_DIFF}
+    else:
+        rest = dict(given)
+    for key, value in rest.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        first, *further = _wrap_visible_text(f"{key}: {text}", room - 4)
+        yield first
+        yield from (f"    {part}" for part in further)
+
+
+_FILE_CHANGING_TOOLS = frozenset({"Edit", "NotebookEdit", "Write"})
+_FIELDS_IN_DIFF = frozenset({"file_path", "notebook_path", "old_string", "new_string", "content", "new_source"})
+
+
+def _wrap_visible_text(text: str, room: int) -> list[str]:
+    return [row for part in text.split("\n") for row in wrap_to_cells(make_visible(part), room)]
+
+
+def preview_change(name: str, given: Object, path: Path) -> tuple[Hunk, ...]:
+    """What a call would make of a file."""
+    if name == "NotebookEdit":
+        return compare_texts("", str(given.get("new_source") or ""))
+    try:
+        before = (
+            write.load_existing_file(path) if not path.exists() or path.stat().st_size <= _MAX_DIFF_FILE_BYTES else None
+        )
+        preview = edit.preview_edit if name == "Edit" else write.preview_write
+        after = preview(before, given, path)
+    except (ToolError, OSError, ValueError):  # it will come to nothing; what was wanted is seen nevertheless
+        return compare_texts(
+            str(given.get("old_string") or ""), str(given.get("new_string", given.get("content")) or "")
+        )
+    return compare_texts(before.written if before else "", after)
+
+
+def ask_permission(decision: Decision, ask: Ask) -> PermissionAnswer:
+    """What the person says to it; whoever turns away says no."""
+    letter, words = _ask_consent(ask, "allow?", "ya" if decision.suggested else "y") or ("n", "")
+    if letter == "n":
+        return PermissionAnswer("no", words)
+    return PermissionAnswer("once" if letter == "y" else "always")
+
+
+def _ask_consent(ask: Ask, question: str, letters: str) -> tuple[str, str] | None:
+    """The letter that stands for what is said, `n` with the words for it; None if the person turns away.
+
+    Only the plain word is a yes: with more words it is about something else.
+    """
+    while True:
+        said = ask(f"  {question} [{'/'.join(f'{letters}n')}] ")
+        if said is None:
+            return None
+        word, _, rest = said.strip().partition(" ")
+        letter = _LETTERS_BY_ANSWER.get(word.lower(), "")
+        if letter == "n":
+            return "n", rest.strip()
+        if letter and letter in letters and not rest:
+            return letter, ""
+        if len(said.strip()) > _MAX_MISTYPED_CHARS:
+            return "n", said.strip()
+
+
+# -- questions of the model
+
+
+def ask_questions(given: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
+    """What the person says to the questions of the model, by question; None if they turn away."""
+    found: dict[str, str] = {}
+    questions = given.get("questions")
+    for question in questions if isinstance(questions, list) else []:
+        if not isinstance(question, Mapping):
+            continue
+        said = _ask_question(question, ask, say, look)
+        if said is None:
+            return None
+        found[str(question.get("question"))] = said
+    return {"answers": found}
+
+
+def _ask_question(question: Object, ask: Ask, say: Callable[..., None], look: Look) -> str | None:
+    given = question.get("options")
+    options = [option for option in given if isinstance(option, Mapping)] if isinstance(given, list) else []
+    many = question.get("multiSelect") is True
+    say(look.paint(to_visible_line(str(question.get("question"))), "yellow"))
+    for number, option in enumerate(options, 1):
+        told = to_visible_line(str(option.get("description") or ""))
+        say(
+            f"  {number}  {look.paint(to_visible_line(str(option.get('label'))), 'bold')}{f' · {told}' if told else ''}"
+        )
+    hint = "numbers" if many else "a number"
+    while True:
+        said = ask(f"  {hint}, or your own words: ")
+        if said is None:
+            return None
+        if chosen := _parse_choice(said, options, many=many):
+            return ", ".join(chosen)
+        if said.strip() and not said.replace(",", " ").replace(" ", "").isdecimal():
+            return said.strip()
+
+
+def _parse_choice(said: str, options: list[Object], *, many: bool) -> list[str]:
+    words = said.replace(",", " ").split()
+    if not words or not all(word.isdecimal() and 1 <= int(word) <= len(options) for word in words):
+        return []
+    if len(words) > 1 and not many:
+        return []
+    return [str(options[int(word) - 1].get("label")) for word in dict.fromkeys(words)]
+
+
+def ask_plan_approval(given: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
+    """Whether the person agrees with a plan, and how the work goes on; None if they turn away."""
+    room = max((look.width or _MAX_LINE_CELLS) - _BAR_CELLS, _BAR_CELLS)
+    say(look.paint("The plan:", "yellow"), *add_side_bar(_wrap_visible_text(str(given.get("plan") or ""), room)))
+    say("  y  go ahead, and ask before each change", "  a  go ahead, and change files without asking")
+    say("  n  keep planning; or say what should be different")
+    consent = _ask_consent(ask, "go ahead?", "ya")
+    if consent is None:
+        return None
+    letter, words = consent
+    if letter == "n":
+        return {"approved": False, "words": words}
+    return {"approved": True, "mode": "acceptEdits" if letter == "a" else "default"}

@@ -1,0 +1,254 @@
+"""What a person sees of a turn: the model's words as they come, each call, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from turnlog.agent.call_runner import REJECTED_CALL_RECORD
+from turnlog.agent.console.diff_lines import render_diff_lines
+from turnlog.agent.console.screen import ConsoleScreen
+from turnlog.agent.events import (
+    AnswerStreamed,
+    CallEnded,
+    CallProgress,
+    CallStarted,
+    ConversationCompacted,
+    EntryWritten,
+    TurnEnded,
+    TurnEvent,
+    WarningIssued,
+)
+from turnlog.agent.record.line_bodies import extract_content_text
+from turnlog.model.events import BlockStarted, RetryStarted, TextPart
+from turnlog.render.figures import format_count, format_duration, format_size, format_thousands
+from turnlog.render.terminal import TerminalScreen as Look
+from turnlog.render.terminal import make_visible, take_first_lines, to_visible_line
+from turnlog.session.files.patches import read_recorded_hunks
+
+Object = Mapping[str, Any]
+
+MAX_RESULT_LINES = 5
+"""Lines of a result."""
+_MAX_LINE_CHARS = 400
+# The fields that say best what a call is about, in this order.
+_TELLING_FIELDS = (
+    "command",
+    "file_path",
+    "notebook_path",
+    "pattern",
+    "url",
+    "query",
+    "description",
+    "bash_id",
+    "shell_id",
+)
+_TODO_MARKS = {"completed": "[x]", "in_progress": "[>]"}
+_ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
+"""Their question is what is seen of them."""
+_SUMMARY_PATTERN = re.compile("<summary>(.*?)</summary>", re.DOTALL)
+_ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
+
+
+class TurnDisplay:
+    """Shows a turn; watches the loop."""
+
+    def __init__(self, screen: ConsoleScreen, cwd: str = "") -> None:
+        self._screen = screen
+        self._cwd = cwd
+        self._call = ""
+        """The call whose line stands at the end."""
+        self._agents: dict[str, str] = {}
+        """What the sub-agents that are at work are to do, by their calls."""
+        self._noticed: set[str] = set()
+        """Ends of commands that were shown before the model was told of them."""
+
+    @property
+    def _look(self) -> Look:
+        return self._screen.look
+
+    def watch(self, event: TurnEvent) -> None:
+        """Show what happens."""
+        if isinstance(event, AnswerStreamed):
+            self._show_streamed(event)
+        elif isinstance(event, CallStarted):
+            self._show_call_start(event)
+        elif isinstance(event, CallProgress):
+            self._show_progress(event.data)
+        elif isinstance(event, CallEnded):
+            self._show_call_end(event)
+        elif isinstance(event, EntryWritten):
+            self._show_background_ends(event.entry)
+        elif isinstance(event, ConversationCompacted):
+            self._show_note(_describe_compaction(event), "cyan")
+        elif isinstance(event, WarningIssued):
+            self._show_note(to_visible_line(event.text[:_MAX_LINE_CHARS]), "yellow")
+        elif isinstance(event, TurnEnded):
+            self._show_turn_end(event)
+
+    def _show_streamed(self, streamed: AnswerStreamed) -> None:
+        if streamed.agent is not None:
+            return
+        event = streamed.event
+        if isinstance(event, TextPart):
+            self._call = ""
+            self._screen.write_text_part(event.text)
+        elif isinstance(event, BlockStarted):
+            self._screen.begin_text()
+            if event.block.get("type") in ("thinking", "redacted_thinking"):
+                self._show_note("thinking", "dim")
+        elif isinstance(event, RetryStarted):
+            self._screen.finish_line()
+
+    def _show_call_start(self, event: CallStarted) -> None:
+        if event.name in _ASKING_TOOLS:
+            return
+        if event.name == "Task":
+            self._agents[event.call] = to_visible_line(str(event.given.get("description") or "")[:_MAX_LINE_CHARS])
+        self._call = event.call
+        self._screen.write_lines(self._render_call_head(event))
+
+    def _render_call_head(self, event: CallStarted | CallEnded) -> str:
+        look, name = self._look, make_visible(event.name)
+        gist = describe_call(event.given, self._cwd)
+        if event.agent is None:
+            return f"● {look.paint(name, 'bold')} {look.fit(gist, len(name) + 4)}"
+        whose = f"{self._agents.get(event.agent, '')} · " if len(self._agents) > 1 else ""
+        return f"  ┆ {look.paint(look.fit(f'{whose}{name} {gist}', 5), 'dim')}"
+
+    def _show_progress(self, data: Object) -> None:
+        seconds = data.get("elapsedTimeSeconds")
+        if isinstance(seconds, int):
+            _, _, last = str(data.get("output") or "").rpartition("\n")
+            self._screen.show_progress(
+                " · ".join(filter(None, (f"  {seconds} s", to_visible_line(last[:_MAX_LINE_CHARS]))))
+            )
+
+    def _show_call_end(self, event: CallEnded) -> None:
+        self._agents.pop(event.call, None)
+        if (event.agent is not None or event.name in _ASKING_TOOLS) and not event.result.is_error:
+            return
+        if self._call != event.call:
+            self._screen.write_lines(self._render_call_head(event))
+        self._call = ""
+        self._screen.write_lines(*(f"  {text}" for text in render_outcome(event, self._look)))
+
+    def _show_background_ends(self, entry: Object) -> None:
+        """Of what the client tells the model, people want to know which commands in the background have ended."""
+        message = entry.get("message")
+        content = message.get("content") if isinstance(message, Mapping) and entry.get("isMeta") else None
+        if isinstance(content, str) and content.startswith("<task-notification>"):
+            self.show_notice(content)
+
+    def show_notice(self, text: str) -> None:
+        """Show that a command in the background has ended; each time once."""
+        if text not in self._noticed:
+            self._noticed.add(text)
+            found = _SUMMARY_PATTERN.search(text)
+            self._show_note(
+                to_visible_line(found[1][:_MAX_LINE_CHARS]) if found else "a command in the background has ended",
+                "cyan",
+            )
+
+    def _show_turn_end(self, event: TurnEnded) -> None:
+        self._screen.finish_line()
+        if event.reason == "interrupted":
+            self._show_note("interrupted; say what should be done instead", "yellow")
+        elif event.reason != "finished":
+            self._show_note(to_visible_line(event.text[:_MAX_LINE_CHARS]), "red")
+
+    def _show_note(self, text: str, style: str) -> None:
+        self._screen.write_lines(self._look.paint(f"· {text}", style))
+
+
+def describe_call(given: Object, cwd: str = "") -> str:
+    """What a call is about, on one line."""
+    if isinstance(todos := given.get("todos"), list):
+        return format_count(len(todos), "item")
+    name = next((name for name in _TELLING_FIELDS if isinstance(given.get(name), str) and given[name]), None)
+    if name is None:
+        return to_visible_line(", ".join(f"{key}={_shorten_value(value)}" for key, value in list(given.items())[:8]))
+    text = str(given[name])
+    if cwd and text.startswith(cwd + "/"):
+        text = text[len(cwd) + 1 :]
+    where = given.get("path") if name == "pattern" else None
+    first, _, more = text.strip().partition("\n")
+    told = to_visible_line(first[:_MAX_LINE_CHARS]) + (
+        f" (+{format_count(more.count(chr(10)) + 1, 'line')})" if more else ""
+    )
+    return f"{told} in {to_visible_line(where)}" if isinstance(where, str) and where else told
+
+
+def _shorten_value(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def render_outcome(event: CallEnded, look: Look) -> Iterator[str]:
+    """What came of a call."""
+    structured = event.result.structured
+    facts = structured if isinstance(structured, dict) else {}
+    text = extract_content_text(event.result.content)
+    if structured == REJECTED_CALL_RECORD:
+        yield look.paint("not done", "yellow")
+    elif event.result.is_error:
+        yield from (look.paint(look.fit(part, 4), "red") for part in _take_first_lines(_strip_error_tags(text)))
+    elif hunks := read_recorded_hunks(facts.get("structuredPatch")):
+        yield from render_diff_lines(hunks, look)
+    elif facts.get("type") == "create" and isinstance(content := facts.get("content"), str):
+        yield look.paint(f"created, {format_count(len(content.splitlines()), 'line')}", "dim")
+    elif event.name == "TodoWrite":
+        yield from _render_todos(event.given)
+    elif isinstance(file := facts.get("file"), dict) and isinstance(number := file.get("numLines"), int):
+        yield look.paint(format_count(number, "line"), "dim")
+    else:
+        yield from (look.paint(look.fit(part, 4), "dim") for part in _render_plain_result(event, facts))
+
+
+def _render_plain_result(event: CallEnded, facts: Object) -> list[str]:
+    """The beginning of a text, and what else is known of it."""
+    took = f" ({format_duration(event.milliseconds)})" if event.milliseconds >= 10_000 else ""
+    if path := facts.get("persistedOutputPath"):
+        shown, _ = take_first_lines(str(facts.get("stdout") or ""), MAX_RESULT_LINES, _MAX_LINE_CHARS)
+        return [
+            *shown,
+            (
+                f"… all of it ({format_size(int(facts.get('persistedOutputSize') or 0))}){took}: "
+                f"{to_visible_line(str(path))}"
+            ),
+        ]
+    if isinstance(uses := facts.get("totalToolUseCount"), int):
+        report = "\n".join(str(block.get("text")) for block in facts.get("content") or ())
+        used = int(facts.get("totalTokens") or 0)
+        return [*_take_first_lines(report), f"{format_count(uses, 'call')}, {format_thousands(used)} tokens{took}"]
+    return _take_first_lines(extract_content_text(event.result.content) or "(no output)", took)
+
+
+def _take_first_lines(text: str, more: str = "") -> list[str]:
+    shown, left = take_first_lines(text, MAX_RESULT_LINES, _MAX_LINE_CHARS)
+    return [*shown, *([f"… {format_count(left, 'more line')}{more}"] if left else [])]
+
+
+def _strip_error_tags(text: str) -> str:
+    return text.removeprefix(_ERROR_TAGS[0]).removesuffix(_ERROR_TAGS[1])
+
+
+def _render_todos(given: Object) -> Iterator[str]:
+    todos = given.get("todos")
+    for todo in todos if isinstance(todos, list) else []:
+        if isinstance(todo, Mapping):
+            yield (
+                f"{_TODO_MARKS.get(str(todo.get('status')), '[ ]')} "
+                f"{to_visible_line(str(todo.get('content') or '')[:_MAX_LINE_CHARS])}"
+            )
+
+
+def _describe_compaction(event: ConversationCompacted) -> str:
+    if event.trigger == "micro":
+        return f"old results are no longer sent (the window had {format_thousands(event.before)} tokens)"
+    return (
+        f"the conversation was replaced by a summary (it had {format_thousands(event.before)} tokens); it "
+        f"stays in the file"
+    )

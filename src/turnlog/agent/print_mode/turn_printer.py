@@ -1,0 +1,256 @@
+"""Print mode: one turn, told on standard output in the shapes of the real client.
+
+    text          the last text of the model
+    json          one object when the turn is over: what came of it, what it cost, which calls were not allowed
+    stream-json   a line for everything that happens, and that object at the end
+
+Both clients give the keys that are given here; what only one of them knows, or what tells of parts that this client
+does not have, is left out.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from uuid import uuid4
+
+from turnlog.agent.events import AnswerStreamed, CallDenied, EntryWritten, TurnEnded, TurnEvent
+from turnlog.agent.record.chain import RECORD_VERSION
+from turnlog.agent.record.line_bodies import build_synthetic_line
+from turnlog.agent.spending_tally import SpendingTally, count_priced_tokens
+from turnlog.session.usage.prices import PricedTokens, find_context_window, find_price
+
+if TYPE_CHECKING:
+    from turnlog.agent.loop import AgentLoop
+
+PrintFormat = Literal["text", "json", "stream-json"]
+Object = Mapping[str, Any]
+Json = dict[str, Any]
+
+PRINT_FORMATS: tuple[PrintFormat, ...] = get_args(PrintFormat)
+PRINTABLE_COMMANDS = ("compact", "context", "cost", "help", "model")
+"""Commands of the client that make sense where nobody waits for the next prompt."""
+_SUBTYPES_BY_REASON = {
+    "finished": "success",
+    "error": "success",  # so it is in the real client, and `is_error` tells them apart
+    "max_turns": "error_max_turns",
+    "budget": "error_max_budget_usd",
+    "interrupted": "error_during_execution",
+}
+_TERMINAL_REASONS = {
+    "finished": "completed",
+    "error": "api_error",
+    "max_turns": "max_turns",
+    "budget": "budget_exhausted",
+    "interrupted": "aborted",
+}
+
+
+class TurnPrinter:
+    """Tells a turn to whoever reads standard output."""
+
+    def __init__(
+        self,
+        form: PrintFormat,
+        write: Callable[[Json], None],
+        say: Callable[[str], None],
+        *,
+        partial: bool = False,
+    ) -> None:
+        self._form = form
+        self._write = write
+        self._say = say
+        self._partial = partial
+        self._lock = threading.Lock()
+        self._session_id = str(uuid4())
+        self._spent = SpendingTally()
+        self._denied: list[Json] = []
+        self._results = 0
+        self._usage: dict[str, Object] = {}
+        self._stop: str | None = None
+
+    def begin_turn(self, loop: AgentLoop, key_source: str = "none") -> None:
+        """Say what the turn has to work with; each turn is counted by itself."""
+        self._session_id, self._spent = loop.record.session_id, loop.spent
+        self._denied, self._results, self._usage, self._stop = [], 0, {}, None
+        if self._form == "stream-json":
+            self._write(_build_init_line(loop, key_source))
+
+    def watch(self, event: TurnEvent) -> None:
+        """Take note of what happens, and tell it if everything is wanted; sub-agents call this at the same time."""
+        with self._lock:
+            self._handle_event(event)
+
+    def _handle_event(self, event: TurnEvent) -> None:
+        if isinstance(event, EntryWritten):
+            self._count_entry(event)
+        elif isinstance(event, CallDenied):
+            self._denied.append({"tool_name": event.name, "tool_use_id": event.call, "tool_input": dict(event.given)})
+        if self._form == "stream-json":
+            for line in self._build_event_lines(event):
+                self._write({**line, "session_id": self._session_id, "uuid": line.get("uuid") or str(uuid4())})
+
+    def end_turn(self, loop: AgentLoop, ended: TurnEnded) -> int:
+        """Tell what came of the turn; the exit status."""
+        if self._form == "text":
+            self._say(_describe_end(ended, loop))
+        else:
+            self._write(self._build_result(ended))
+        return int(ended.reason != "finished")
+
+    def print_failure(self, trouble: str) -> None:
+        """Tell programs that a turn could not begin, or not go on; people are told on standard error."""
+        if self._form != "text":
+            self._write(self._build_result(TurnEnded("broken", trouble, 0, 0)))
+
+    def replay_message(self, content: Any, uuid: str | None = None) -> None:
+        """Say again what a program said."""
+        around = {"session_id": self._session_id, "parent_tool_use_id": None, "uuid": uuid or str(uuid4())}
+        self._write({"type": "user", "message": {"role": "user", "content": content}, **around, "isReplay": True})
+
+    def print_command_result(self, loop: AgentLoop, name: str, text: str, milliseconds: int) -> int:
+        """Tell what a command of the client gave, in the place of a turn."""
+        if self._form == "text":
+            self._say(text)
+            return 0
+        if self._form == "stream-json" and text:
+            message = build_synthetic_line(text, str(uuid4()))["message"]
+            around = {"parent_tool_use_id": None, "session_id": self._session_id, "uuid": str(uuid4())}
+            self._write({"type": "assistant", "message": message, **around})
+        told = self._build_result(TurnEnded("finished", text, milliseconds, 0))
+        self._write({**told, "num_turns": 0, "stop_reason": None, "local_command": name})
+        return 0
+
+    def _count_entry(self, event: EntryWritten) -> None:
+        entry = event.entry
+        message = entry.get("message")
+        if event.agent is not None or not isinstance(message, Mapping):
+            return
+        if entry.get("type") == "assistant":
+            self._usage[f"{message.get('id')} {entry.get('requestId')}"] = message.get("usage") or {}
+            self._stop = message.get("stop_reason")
+        elif _is_result_entry(entry):
+            self._results += 1
+
+    def _build_event_lines(self, event: TurnEvent) -> Iterator[Json]:
+        if isinstance(event, AnswerStreamed) and self._partial and event.event.data:
+            yield {"type": "stream_event", "event": dict(event.event.data), "parent_tool_use_id": event.agent}
+        elif isinstance(event, CallDenied):
+            names = {"tool_name": event.name, "tool_use_id": event.call, "message": event.reason}
+            yield {"type": "system", "subtype": "permission_denied", **names}
+        elif isinstance(event, EntryWritten):
+            yield from _build_entry_lines(event.entry, event.agent)
+
+    def _build_result(self, ended: TurnEnded) -> Json:
+        is_error = ended.reason != "finished"
+        subtype = _SUBTYPES_BY_REASON.get(ended.reason, "error_during_execution")
+        told: Json = {"result": ended.text} if subtype == "success" else {"errors": [ended.text] if ended.text else []}
+        return {
+            "type": "result",
+            "subtype": subtype,
+            "is_error": is_error,
+            "duration_ms": ended.milliseconds,
+            "duration_api_ms": round(self._spent.milliseconds),
+            "num_turns": 1 + self._results,
+            **told,
+            "stop_reason": self._stop,
+            "terminal_reason": _TERMINAL_REASONS.get(ended.reason, ended.reason),
+            "session_id": self._session_id,
+            "total_cost_usd": self._spent.dollars,
+            "usage": _build_usage(self._usage.values()),
+            "modelUsage": {
+                name: _build_model_usage(name, used.tokens, used.dollars) for name, used in self._spent.models.items()
+            },
+            "permission_denials": self._denied,
+            "uuid": str(uuid4()),
+        }
+
+
+def _build_init_line(loop: AgentLoop, key_source: str) -> Json:
+    setup = loop.setup
+    return {
+        "type": "system",
+        "subtype": "init",
+        "cwd": str(setup.place.root),
+        "session_id": loop.record.session_id,
+        "tools": list(loop.list_tools()),
+        "mcp_servers": [],
+        "model": setup.name,
+        "permissionMode": setup.guard.mode,
+        "slash_commands": list(PRINTABLE_COMMANDS),
+        "apiKeySource": key_source,
+        "claude_code_version": RECORD_VERSION,
+        "output_style": "default",
+        "agents": list(setup.agents),
+        "skills": [],
+        "plugins": [],
+        "uuid": str(uuid4()),
+    }
+
+
+def _build_entry_lines(entry: Object, agent: str | None) -> Iterator[Json]:
+    """An entry of the session as programs are told of it; what only the client itself reads is not told."""
+    kind = entry.get("type")
+    around = {"parent_tool_use_id": agent, "uuid": entry.get("uuid"), "timestamp": entry.get("timestamp")}
+    if kind == "assistant":
+        named = {"request_id": entry["requestId"]} if "requestId" in entry else {}
+        failed = {"error": entry["error"]} if "error" in entry else {}
+        yield {"type": "assistant", "message": entry["message"], **around, **named, **failed}
+    elif kind == "user" and _is_result_entry(entry):
+        told = {"tool_use_result": entry["toolUseResult"]} if "toolUseResult" in entry else {}
+        yield {"type": "user", "message": entry["message"], **around, **told}
+    elif kind == "system" and entry.get("subtype") == "compact_boundary":
+        facts = entry.get("compactMetadata") or {}
+        told = {"trigger": facts.get("trigger"), "pre_tokens": facts.get("preTokens")}
+        yield {"type": "system", "subtype": "compact_boundary", "compact_metadata": told, "uuid": entry.get("uuid")}
+
+
+def _is_result_entry(entry: Object) -> bool:
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, Mapping) else None
+    return isinstance(content, list) and any(block.get("type") == "tool_result" for block in content)
+
+
+def _describe_end(ended: TurnEnded, loop: AgentLoop) -> str:
+    limits = loop.setup.limits
+    words = {
+        "max_turns": f"Error: Reached max turns ({limits.turns})",
+        "budget": f"Error: Exceeded USD budget ({limits.dollars:g})" if limits.dollars is not None else "",
+        "interrupted": "Error: interrupted",
+    }
+    return words.get(ended.reason) or ended.text
+
+
+def _build_usage(of_answers: Any) -> Json:
+    tokens = (
+        PricedTokens(*map(sum, zip(*(count_priced_tokens(usage) for usage in of_answers), strict=True)))
+        if of_answers
+        else PricedTokens()
+    )
+    return {
+        "input_tokens": tokens.input,
+        "cache_creation_input_tokens": tokens.cache_write_5m + tokens.cache_write_1h,
+        "cache_read_input_tokens": tokens.cache_read,
+        "output_tokens": tokens.output,
+        "server_tool_use": {"web_search_requests": tokens.web_searches, "web_fetch_requests": 0},
+        "service_tier": "standard",
+        "cache_creation": {
+            "ephemeral_1h_input_tokens": tokens.cache_write_1h,
+            "ephemeral_5m_input_tokens": tokens.cache_write_5m,
+        },
+    }
+
+
+def _build_model_usage(name: str, tokens: PricedTokens, dollars: float) -> Json:
+    price = find_price(name)
+    return {
+        "inputTokens": tokens.input,
+        "outputTokens": tokens.output,
+        "cacheReadInputTokens": tokens.cache_read,
+        "cacheCreationInputTokens": tokens.cache_write_5m + tokens.cache_write_1h,
+        "webSearchRequests": tokens.web_searches,
+        "costUSD": dollars,
+        "contextWindow": find_context_window(name) or 0,
+        "maxOutputTokens": (price.max_output if price else None) or 0,
+    }

@@ -1,0 +1,100 @@
+"""Messages of a session as this client may send them: without what another client, or another model, meant for itself.
+
+Left out are the attachments in which the client told of its own surroundings, because this one tells of its own; and
+what the API would refuse: thinking that another model signed, references to tools that are not offered here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from turnlog.agent.conversation import build_reminder, drop_final_thinking, get_thinking_seal
+from turnlog.agent.record.line_bodies import NO_OUTPUT_TEXT
+from turnlog.entries.entry import Entry
+from turnlog.entries.reader import Transcript
+from turnlog.session.resume.additions import EMPTY_CONTENT_TEXT
+from turnlog.session.resume.refusals import THINKING_TYPES, find_thinking_fault
+
+Json = dict[str, Any]
+
+CLIENT_ONLY_ATTACHMENTS = frozenset(
+    "agent_listing_delta auto_mode command_permissions date deferred_tools_delta deferred_tools_record environment"
+    " instructions mcp_instructions_delta model prompt_snapshot remote_session_change session_context skill_listing"
+    " total_tokens_reminder ultra_effort_enter ultra_effort_exit workflow_keyword_request".split()
+)
+"""Kinds of attachments in which a client tells of its own tools, its own settings and the machine."""
+_OLD_TOOL_NAMES = {"Agent": "Task"}
+"""The newest client's names of tools that are offered here under the older ones."""
+_REMOVED_REFERENCES_BLOCK = {"type": "text", "text": "[Tool references removed - tools no longer available]"}
+
+
+def clean_messages(messages: Iterable[Json]) -> list[Json]:
+    """Messages without what any model would refuse; what stands between two answers becomes one message."""
+    out: list[Json] = []
+    for message in messages:
+        role, blocks = message["role"], [kept for block in message["content"] if (kept := _clean_block(block))]
+        if role == "assistant":
+            blocks = drop_final_thinking(_drop_unpaired_results(blocks))
+        if role == "system":  # not every model takes it in the middle of a conversation
+            role, blocks = "user", [build_reminder(str(block.get("text"))) for block in blocks]
+        if out and out[-1]["role"] == role:
+            out[-1]["content"] += blocks
+        elif blocks:
+            out.append({"role": role, "content": blocks})
+    if out and out[0]["role"] != "user":  # the beginning of its chain is lost
+        out.insert(0, {"role": "user", "content": [{"type": "text", "text": EMPTY_CONTENT_TEXT}]})
+    return out
+
+
+def _clean_block(block: Json) -> Json | None:
+    kind = block.get("type")
+    if kind in THINKING_TYPES:
+        return None if find_thinking_fault(block) else block
+    if kind == "tool_use" and block.get("name") in _OLD_TOOL_NAMES:
+        return {**block, "name": _OLD_TOOL_NAMES[str(block["name"])]}
+    return _clean_result(block) if kind == "tool_result" else block
+
+
+def _clean_result(block: Json) -> Json:
+    """A result without references and empty texts; an error is never without words."""
+    content = block.get("content")
+    if isinstance(content, list):
+        kept = [inner for inner in content if not _is_tool_reference(inner) and not _is_blank_text(inner)]
+        gone = [_REMOVED_REFERENCES_BLOCK] if any(map(_is_tool_reference, content)) else []
+        content = content if len(kept) == len(content) else kept or gone
+    if not content and block.get("is_error"):
+        content = NO_OUTPUT_TEXT
+    return block if content is block.get("content") else {**block, "content": content}
+
+
+def _drop_unpaired_results(blocks: list[Json]) -> list[Json]:
+    """Blocks without what tools of the server's found, where their call is lost: the API refuses that."""
+    called = {block.get("id") for block in blocks if str(block.get("type")).endswith("tool_use")}
+    return [
+        block
+        for block in blocks
+        if not str(block.get("type")).endswith("_tool_result") or block.get("tool_use_id") in called
+    ]
+
+
+def _is_tool_reference(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_reference"
+
+
+def _is_blank_text(block: object) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and not str(block.get("text") or "").strip()
+
+
+def map_thinking_to_models(file: Transcript, rows: Iterable[Entry]) -> dict[str, str]:
+    """Which model thought what, by the seal of the thinking."""
+    found = {}
+    for row in rows:
+        model = row.message.model if row.type == "assistant" and row.message is not None else None
+        kinds = row.message.content if model and row.message else ()
+        if isinstance(kinds, list) and any(block.type in THINKING_TYPES for block in kinds):
+            blocks = file.read_body(row)["message"]["content"]
+            found.update(
+                {get_thinking_seal(block): str(model) for block in blocks if block.get("type") in THINKING_TYPES}
+            )
+    return found

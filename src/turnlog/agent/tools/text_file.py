@@ -1,0 +1,175 @@
+"""A text file on the disk: its encoding, byte-order mark and line ends stay what they are when it is written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from bisect import bisect_left
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.agent.tools.seen_files import CHANGED_MEANWHILE_TEXT, word_system_errors
+from turnlog.agent.tools.tool import RejectedCall, ToolError
+
+MAX_TEXT_FILE_BYTES = 64 * 1024 * 1024
+"""Files above this are not read into memory."""
+_NUL_CHECK_BYTES = 8192
+_UTF_16_MARK = b"\xff\xfe"
+_BYTE_ORDER_MARK = "\ufeff"
+_NUL_FLAW = (
+    "has NUL bytes in its first 8 KB: binary data, UTF-16/UTF-32 without a byte-order mark, or text with embedded NULs."
+)
+_ENCODING_FLAW = (
+    "is not valid UTF-8: it uses a legacy encoding such as Windows-1252, Shift-JIS or GBK, or it is binary."
+)
+_WRITE_REFUSAL = (
+    "These tools write UTF-8 (or UTF-16LE behind its byte-order mark) and never convert a file's encoding on their own,"
+    " so nothing was written. If the file is text, make the change with a shell command that reads and writes it in its"
+    " own encoding (iconv, or PowerShell Get-Content/Set-Content -Encoding), or ask the user whether to convert it to"
+    " UTF-8 first. To replace the whole file with new UTF-8 text anyway, delete it first, then Write it."
+)
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_SYSTEM_PATH_PATTERN = re.compile(r"/dev/|/proc/(self|thread-self|\d+)(/|$)")
+
+
+class TextSplice(NamedTuple):
+    """A part of a text that gives way to another."""
+
+    start: int
+    end: int
+    text: str
+
+
+class TextFile(NamedTuple):
+    """A file that was read whole."""
+
+    path: Path
+    """Without links."""
+    status: os.stat_result
+    written: str
+    """Its text as it stands there, with the byte-order mark and the line ends."""
+    encoding: str
+    flaw: str | None
+    """What keeps it from being written back without damage."""
+
+    @property
+    def text(self) -> str:
+        """Its text with plain line ends; a byte-order mark is part of it."""
+        return self.written.replace("\r\n", "\n")
+
+    @property
+    def shown_text(self) -> str:
+        """Its text as the model sees it."""
+        return self.text.removeprefix(_BYTE_ORDER_MARK)
+
+    @property
+    def newline(self) -> str:
+        """How most of its lines end."""
+        pairs = self.written.count("\r\n")
+        return "\r\n" if pairs * 2 > self.written.count("\n") else "\n"
+
+    def check_writable(self, kind: type[ToolError]) -> None:
+        """Raise if it can't be written back without damage."""
+        if self.flaw:
+            raise kind(f"File {self.flaw} {_WRITE_REFUSAL}")
+
+    def replace_text(self, text: str) -> str:
+        """Another text in its place, behind the same byte-order mark."""
+        marked = self.written.startswith(_BYTE_ORDER_MARK) and not text.startswith(_BYTE_ORDER_MARK)
+        return _BYTE_ORDER_MARK + text if marked else text
+
+    def apply_splices(self, splices: Sequence[TextSplice]) -> str:
+        """Its text with parts replaced (positions are those of `text`); all other lines keep their ends."""
+        pairs = [found.start() - at for at, found in enumerate(re.finditer("\r\n", self.written))]
+        parts, done = [], 0
+        for splice in splices:
+            start, end = (at + bisect_left(pairs, at) for at in splice[:2])
+            parts += [self.written[done:start], splice.text.replace("\n", self.newline)]
+            done = end
+        return "".join([*parts, self.written[done:]])
+
+
+def load_text_file(path: Path) -> TextFile:
+    """Read a file; `Missing` if there is none."""
+    real = Path(os.path.realpath(path))
+    status = stat_regular_file(real)
+    if status.st_size > MAX_TEXT_FILE_BYTES:
+        raise ToolError(f"File is too large ({status.st_size // 2**20} MB). Use a shell command for it.")
+    with word_system_errors("open", path):
+        return decode_text_file(real, status, real.read_bytes())
+
+
+def stat_regular_file(path: Path) -> os.stat_result:
+    """Give the status of a file that can be read to its end; no folder, device or pipe."""
+    with word_system_errors("open", path):
+        status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise ToolError(f"EISDIR: illegal operation on a directory, read '{path}'")
+    if not stat.S_ISREG(status.st_mode) or _SYSTEM_PATH_PATTERN.match(os.path.realpath(path)):
+        raise RejectedCall(
+            f"Cannot read '{path}': this path names a device or process file that this tool does not read."
+        )
+    return status
+
+
+def is_utf_16_file(path: Path) -> bool:
+    """Whether a file begins with the mark of UTF-16."""
+    with word_system_errors("open", path), path.open("rb") as file:
+        return file.read(len(_UTF_16_MARK)) == _UTF_16_MARK
+
+
+def decode_text_file(path: Path, status: os.stat_result, raw: bytes) -> TextFile:
+    """Make a text of what stands in a file."""
+    encoding = "utf-16-le" if raw.startswith(_UTF_16_MARK) else "utf-8"
+    flaw = _NUL_FLAW if encoding == "utf-8" and b"\0" in raw[:_NUL_CHECK_BYTES] else None
+    try:
+        return TextFile(path, status, raw.decode(encoding), encoding, flaw)
+    except UnicodeDecodeError:
+        return TextFile(path, status, raw.decode(encoding, "replace"), encoding, flaw or _ENCODING_FLAW)
+
+
+def describe_flaw(flaw: str) -> str:
+    """Tell the reader of a file what is wrong with it."""
+    seen = " Its undecodable bytes show above as U+FFFD." if flaw == _ENCODING_FLAW else ""
+    return (
+        f"\n\n[This file {flaw}{seen} Edit and Write will refuse it: change it with a shell command that keeps its"
+        " encoding, or ask the user whether to convert it to UTF-8.]"
+    )
+
+
+def store_text_file(path: Path, text: str, before: TextFile | None) -> os.stat_result:
+    """Write a file, at once: whoever looks sees the old one or the new one; links are followed, the mode is kept."""
+    real = Path(os.path.realpath(path))
+    raw = _replace_lone_surrogates(text).encode(before.encoding if before else "utf-8")
+    temporary = real.with_name(f".turnlog-{os.urandom(6).hex()}.tmp")
+    with word_system_errors("open", path), contextlib.ExitStack() as failed:
+        real.parent.mkdir(parents=True, exist_ok=True)
+        fd = os.open(temporary, _CREATE_FLAGS, 0o666)
+        failed.callback(temporary.unlink, missing_ok=True)
+        with os.fdopen(fd, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(fd)
+        if before is not None:
+            temporary.chmod(stat.S_IMODE(before.status.st_mode))
+            with contextlib.suppress(OSError, AttributeError):  # only root may give files away; Windows has no owners
+                os.chown(temporary, before.status.st_uid, before.status.st_gid)
+        _check_unchanged(real, before)
+        temporary.replace(real)
+        return real.stat()
+
+
+def _check_unchanged(real: Path, before: TextFile | None) -> None:
+    """See that a file is still what was looked at."""
+    now = real.stat() if real.exists() else None
+    then = before.status if before else None
+    if (now and (now.st_mtime_ns, now.st_size, now.st_ino)) != (then and (then.st_mtime_ns, then.st_size, then.st_ino)):
+        raise ToolError(CHANGED_MEANWHILE_TEXT)
+
+
+def _replace_lone_surrogates(text: str) -> str:
+    """Halves of characters, which JSON can hold, can't be written."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

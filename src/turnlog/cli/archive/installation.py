@@ -1,0 +1,234 @@
+"""What `turnlog archive install` does: a timer of systemd, a line for cron, or hooks of the client."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.cli.config import data_dir, load_config
+from turnlog.cli.named_sessions import list_config_folders
+from turnlog.cli.terminal import make_visible
+from turnlog.errors import TurnlogError, UsageError
+from turnlog.store.archive import durable_write
+from turnlog.store.archive.schedule import build_start_command
+from turnlog.store.client_settings import add_client_hooks, iter_our_hooks, parse_client_settings, remove_client_hooks
+
+INSTALL_KINDS = ("systemd", "cron", "hook")
+HOOK_EVENTS = ("SessionEnd", "PreCompact")
+_UNIT_NAME = "turnlog-archive"
+_CRON_MARK = "# turnlog archive"
+_HOOK_MARK = "archive run --quiet --hook"
+_CARRIED_VARIABLES = ("TURNLOG_HOME", "TURNLOG_CONFIG", "TURNLOG_CONFIG_DIRS", "CLAUDE_CONFIG_DIR")
+
+
+class InstallStep(NamedTuple):
+    """One thing to do: how it is told, and how it is done."""
+
+    words: list[str]
+    act: Callable[[], None]
+
+
+def plan_install_steps(kind: str | None, remove: bool, config_dir: str | None) -> list[InstallStep]:
+    """What is to be done; nothing if it is done already."""
+    found: list[InstallStep] = []
+    for one in (kind,) if kind else INSTALL_KINDS:
+        if one == "systemd":
+            found += _plan_systemd_steps(remove)
+        elif one == "cron":
+            found += _plan_cron_steps(remove, is_asked_for=kind is not None)
+        else:
+            found += _plan_hook_steps(remove, config_dir)
+    return found
+
+
+def build_unit_files() -> dict[Path, str]:
+    """The files of a timer, by their paths."""
+    base = os.environ.get("XDG_CONFIG_HOME") or ""
+    folder = (Path(base) if os.path.isabs(base) else Path.home() / ".config") / "systemd" / "user"  # noqa: PTH117
+    environment = "".join(f"Environment={_quote_unit_word(pair)}\n" for pair in _read_carried_environment())
+    words = " ".join(
+        _quote_unit_word(word).replace("$", "$$") for word in [*build_start_command(), "archive", "run", "--quiet"]
+    )
+    service = (
+        "[Unit]\nDescription=Archive Claude Code sessions (turnlog)\n\n"
+        f"[Service]\nType=oneshot\n{environment}ExecStart={words}\nNice=10\n"
+    )
+    timer = (
+        "[Unit]\nDescription=Archive Claude Code sessions every six hours (turnlog)\n\n"
+        "[Timer]\nOnCalendar=*-*-* 00/6:17\nPersistent=true\nRandomizedDelaySec=5min\n\n"
+        "[Install]\nWantedBy=timers.target\n"
+    )
+    return {folder / f"{_UNIT_NAME}.service": service, folder / f"{_UNIT_NAME}.timer": timer}
+
+
+def cron_line() -> str:
+    """The line for cron."""
+    words = shlex.join([*_build_env_words(), *build_start_command(), "archive", "run", "--quiet"])
+    return f"17 */6 * * * {words.replace('%', chr(92) + '%')} {_CRON_MARK}"
+
+
+def hook_command() -> str:
+    """What the client runs when a session ends or is about to be compacted."""
+    if sys.platform == "win32":
+        return subprocess.list2cmdline([*build_start_command(), *_HOOK_MARK.split()])
+    carried = [
+        pair for pair in _read_carried_environment() if not pair.startswith("CLAUDE_")
+    ]  # the client hands on its own
+    words = shlex.join([*(["env", *carried] if carried else []), *build_start_command(), *_HOOK_MARK.split()])
+    # An archive that can't be reached must not keep the client from what it is about to do.
+    return f"{words} || :"
+
+
+def add_archive_hooks(text: str, command: str) -> str:
+    """The client's settings with hooks that run a command; unchanged where they are there already."""
+    there = {event for event, _ in iter_our_hooks(parse_client_settings(text), lambda other: other == command)}
+    hook = {"type": "command", "command": command}
+    return add_client_hooks(text, {event: hook for event in HOOK_EVENTS if event not in there})
+
+
+def remove_archive_hooks(text: str) -> str:
+    """The client's settings without hooks that archive."""
+    return remove_client_hooks(text, lambda command: _HOOK_MARK in command)
+
+
+def _plan_systemd_steps(remove: bool) -> list[InstallStep]:
+    if not remove:
+        if not shutil.which("systemctl"):
+            raise TurnlogError("systemctl: not found; this machine has no systemd, --cron or --hook may do")
+        found = [_build_write_step(path, text) for path, text in build_unit_files().items()]
+        return [
+            *found,
+            _build_systemctl_step("daemon-reload"),
+            _build_systemctl_step("enable", "--now", f"{_UNIT_NAME}.timer"),
+        ]
+    there = [path for path in build_unit_files() if path.exists()]
+    if not there:
+        return []
+    gone = [InstallStep([f"remove {make_visible(str(path))}"], path.unlink) for path in there]
+    return [
+        _build_systemctl_step("disable", "--now", f"{_UNIT_NAME}.timer", may_fail=True),
+        *gone,
+        _build_systemctl_step("daemon-reload", may_fail=True),
+    ]
+
+
+def _build_write_step(path: Path, text: str) -> InstallStep:
+    words = [f"write {make_visible(str(path))}", *(f"    {make_visible(line)}" for line in text.splitlines())]
+    return InstallStep(words, lambda: durable_write.write_durably(path, text.encode()))
+
+
+def _build_systemctl_step(*words: str, may_fail: bool = False) -> InstallStep:
+    command = ["systemctl", "--user", *words]
+
+    def act() -> None:
+        try:
+            done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
+        except OSError as error:
+            done = subprocess.CompletedProcess(command, 1, "", str(error))
+        if done.returncode and not may_fail:
+            reason = " ".join(done.stderr.split())
+            raise TurnlogError(f"{shlex.join(command)}: {reason}; the files are written, run it where your systemd is")
+
+    return InstallStep([f"run {shlex.join(command)}"], act)
+
+
+def _plan_cron_steps(remove: bool, is_asked_for: bool) -> list[InstallStep]:
+    if not shutil.which("crontab"):
+        if remove and not is_asked_for:
+            return []
+        raise TurnlogError("crontab: not found; this machine has no cron, --systemd or --hook may do")
+    there = _read_crontab()
+    others = [line for line in there if not line.endswith(_CRON_MARK)]
+    wanted = others if remove else [*others, cron_line()]
+    if wanted == there:
+        return []
+    words = (
+        ["take the line of turnlog out of the crontab"]
+        if remove
+        else [f"add to the crontab: {make_visible(cron_line())}"]
+    )
+    return [InstallStep(words, lambda: _write_crontab(wanted))]
+
+
+def _read_crontab() -> list[str]:
+    done = subprocess.run(
+        ["crontab", "-l"], capture_output=True, encoding="utf-8", errors="surrogateescape", check=False
+    )
+    if done.returncode and "no crontab" not in done.stderr.lower():
+        raise TurnlogError(f"crontab -l: {' '.join(done.stderr.split())}; nothing was changed")
+    return done.stdout.splitlines() if not done.returncode else []
+
+
+def _write_crontab(lines: list[str]) -> None:
+    text = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+    done = subprocess.run(["crontab", "-"], input=text, capture_output=True, check=False)
+    if done.returncode:
+        raise TurnlogError(f"crontab: {done.stderr.decode(errors='replace').strip()}")
+
+
+def _plan_hook_steps(remove: bool, config_dir: str | None) -> list[InstallStep]:
+    found = []
+    for folder in _find_settings_folders(remove, config_dir):
+        path = Path(os.path.realpath(folder / "settings.json"))
+        before = path.read_bytes() if path.exists() else b""
+        try:
+            text = before.decode("utf-8")
+            after = (remove_archive_hooks(text) if remove else add_archive_hooks(text, hook_command())).encode()
+        except (TurnlogError, UnicodeDecodeError) as error:
+            raise TurnlogError(f"{path}: {error}") from None
+        if after != before:
+            found.append(_build_settings_step(path, before, after, remove))
+    return found
+
+
+def _find_settings_folders(remove: bool, config_dir: str | None) -> list[Path]:
+    if config_dir is not None:
+        named = Path(config_dir).expanduser()
+        if not named.is_dir():
+            raise UsageError(f"{named}: no such folder")
+        return [named]
+    there = list_config_folders(load_config())
+    if not there and not remove:
+        raise TurnlogError("there is no config folder of the client on this machine; name one with --config-dir DIR")
+    return there if remove else there[:1]
+
+
+def _build_settings_step(path: Path, before: bytes, after: bytes, remove: bool) -> InstallStep:
+    copy = data_dir() / "archive" / "backups" / f"settings-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.json"
+
+    def act() -> None:
+        now = path.read_bytes() if path.exists() else b""
+        if now != before:
+            raise TurnlogError(f"{path}: was changed meanwhile; nothing was written, try again")
+        if before:
+            durable_write.write_durably(copy, before)
+        mode = path.stat().st_mode & 0o777 if path.exists() else None
+        durable_write.write_durably(path, after, mode)
+
+    what = "take the hooks of turnlog out of" if remove else "add hooks to"
+    words = [f"{what} {make_visible(str(path))}"]
+    if not remove:
+        words += [f"    {', '.join(HOOK_EVENTS)}: {make_visible(hook_command())}"]
+    return InstallStep([*words, *([f"    a copy is kept as {make_visible(str(copy))}"] if before else [])], act)
+
+
+def _read_carried_environment() -> list[str]:
+    return [f"{name}={value}" for name in _CARRIED_VARIABLES if (value := os.environ.get(name))]
+
+
+def _build_env_words() -> list[str]:
+    carried = _read_carried_environment()
+    return ["env", *carried] if carried else []
+
+
+def _quote_unit_word(word: str) -> str:
+    """A word of a unit file: quoted, and without what systemd would expand."""
+    text = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{text}"'

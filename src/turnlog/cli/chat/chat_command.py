@@ -1,0 +1,281 @@
+"""A conversation with a model, from the command line: in print mode, or at the console."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from turnlog.errors import TurnlogError, UsageError
+
+if TYPE_CHECKING:
+    from turnlog.agent.events import TurnEvent
+    from turnlog.agent.loop import AgentLoop, EventWatcher
+    from turnlog.agent.print_mode.turn_printer import TurnPrinter
+    from turnlog.agent.session_starter import SessionStarter, StartOptions
+    from turnlog.model.cancel import Cancel
+
+_MAX_STDIN_BYTES = 64 << 20
+_STDIN_WAIT_SECONDS = 3
+END_SIGNALS = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""What tells a program to end: somebody, or a terminal that is closed."""
+
+
+def run_chat(said: Mapping[str, Any]) -> int:
+    """Do what the words of `turnlog chat` say; the exit status."""
+    from turnlog.agent.key_shield import shield_keys
+    from turnlog.agent.session_starter import SessionStarter
+    from turnlog.cli.config import data_dir
+
+    shield_keys(os.environ, (text for text in said.get("settings") or () if text.lstrip().startswith("{")))
+    try:
+        cwd = Path(os.path.realpath(Path.cwd()))
+    except FileNotFoundError:
+        raise TurnlogError("the folder that this runs in is gone") from None
+    starting = SessionStarter(cwd, data_dir())
+    wishes = _build_start_options(said)
+    # Programs that give prompts as lines of JSON leave the word for print mode out.
+    if said.get("is_printed") or said.get("input_form") == "stream-json":
+        return _run_print_mode(starting, wishes, said)
+    if any(said.get(name) for name in ("form", "partial", "input_form", "is_replayed", "asked")):
+        raise UsageError("--output-format, --input-format and what belongs to them need -p")
+    from turnlog.cli.chat.console import run_chat_console
+
+    return run_chat_console(starting, wishes, said.get("prompt"))
+
+
+def _build_start_options(said: Mapping[str, Any]) -> StartOptions:
+    from turnlog.agent.session_starter import StartOptions
+
+    given = {name: said[name] for name in StartOptions._fields if said.get(name) is not None}
+    if said.get("is_bypassed"):
+        if said.get("mode") not in (None, "bypassPermissions"):
+            raise UsageError("--dangerously-skip-permissions and --permission-mode contradict each other")
+        given["mode"] = "bypassPermissions"
+    if given.get("is_continued") and given.get("resume") is not None:
+        raise UsageError("--continue and --resume contradict each other")
+    if not isfinite(given.get("dollars", 0)):
+        raise UsageError("--max-budget-usd must be a number of dollars")
+    takes_up = given.get("is_continued") or given.get("resume") is not None
+    if given.get("is_forked") and not takes_up:
+        raise UsageError("--fork-session needs --continue or --resume")
+    if given.get("session_id") and takes_up and not given.get("is_forked"):
+        raise UsageError("--session-id names a new session; with --continue or --resume it needs --fork-session")
+    return StartOptions(**given)
+
+
+# -- print mode
+
+
+def _run_print_mode(starting: SessionStarter, wishes: StartOptions, said: Mapping[str, Any]) -> int:
+    from turnlog.agent.print_mode.turn_printer import TurnPrinter
+
+    is_fed = _has_prompt_stream(said)
+    prompt = None if is_fed else _read_prompt(said.get("prompt"))
+    if wishes.resume == "":
+        raise UsageError("--resume needs the id of a session in print mode; --continue takes the newest")
+    printing = TurnPrinter(said.get("form") or "text", _write_json, _write_text, partial=bool(said.get("partial")))
+    try:
+        return (
+            _run_prompt_stream(starting, wishes, said, printing)
+            if prompt is None
+            else _run_one_prompt(starting, wishes, prompt, printing)
+        )
+    except TurnlogError as error:
+        printing.print_failure(str(error))
+        raise
+
+
+def _run_one_prompt(starting: SessionStarter, wishes: StartOptions, prompt: str, printing: TurnPrinter) -> int:
+    """Take one prompt; the exit status."""
+    from turnlog.agent.person import Nobody
+    from turnlog.model.cancel import Cancel
+
+    with contextlib.closing(starting.begin_session(wishes, _build_watcher(printing), Nobody())) as begun:
+        _print_remarks(*begun.warnings)
+        with _catch_interrupts(cancel := Cancel()) as heard:
+            printing.begin_turn(begun.loop, starting.key_source)
+            return _choose_exit_status(_run_prompt(begun.loop, printing, prompt, cancel), heard)
+
+
+def _run_prompt(loop: AgentLoop, printing: TurnPrinter, prompt: Any, cancel: Cancel) -> int:
+    """Take one prompt, or a command of the client; the exit status."""
+    text = _read_plain_text(prompt)
+    if text.startswith("/"):
+        from turnlog.agent.console.slash_commands import run_printed_command
+        from turnlog.agent.events import TurnEnded
+        from turnlog.model.failures import ModelError
+
+        began = time.monotonic()
+        try:
+            told = run_printed_command(loop, text, cancel)
+        except ModelError as error:
+            return printing.end_turn(loop, TurnEnded("error", f"API Error: {error}", 0, 0))
+        if told is not None:
+            return printing.print_command_result(loop, *told, round((time.monotonic() - began) * 1000))
+    return printing.end_turn(loop, loop.run_turn(prompt, cancel, typed=False))
+
+
+def _read_plain_text(prompt: Any) -> str:
+    """The text of a prompt that is nothing but a text; programs may send it as a block."""
+    if isinstance(prompt, list) and len(prompt) == 1 and prompt[0].get("type") == "text":
+        prompt = prompt[0].get("text")
+    return prompt if isinstance(prompt, str) else ""
+
+
+def _build_watcher(printing: TurnPrinter) -> EventWatcher:
+    """Have a turn told; what a person should know, as that a busy server is asked again, on standard error, too."""
+    from turnlog.agent.events import WarningIssued
+
+    def watch(event: TurnEvent) -> None:
+        if isinstance(event, WarningIssued):
+            _print_remarks(event.text)
+        printing.watch(event)
+
+    return watch
+
+
+def _has_prompt_stream(said: Mapping[str, Any]) -> bool:
+    """Whether the prompts come as lines of JSON; refuses words that don't go together."""
+    is_fed = said.get("input_form") == "stream-json"
+    if is_fed and said.get("form") != "stream-json":
+        raise UsageError("--input-format stream-json needs --output-format stream-json")
+    if not is_fed and (said.get("is_replayed") or said.get("asked")):
+        raise UsageError("--replay-user-messages and --permission-prompt-tool need --input-format stream-json")
+    if said.get("partial") and said.get("form") != "stream-json":
+        raise UsageError("--include-partial-messages needs --output-format stream-json")
+    if is_fed and said.get("prompt"):
+        raise UsageError("with --input-format stream-json the prompts come on standard input, not as an argument")
+    return is_fed
+
+
+def _run_prompt_stream(
+    starting: SessionStarter, wishes: StartOptions, said: Mapping[str, Any], printing: TurnPrinter
+) -> int:
+    """Take prompts until there are no more; the exit status of the last."""
+    from turnlog.agent.briefing.plan_mode import PlanModeTracker
+    from turnlog.agent.person import Nobody
+    from turnlog.agent.print_mode.program_person import ProgramPerson
+    from turnlog.agent.print_mode.prompt_feed import PromptFeed
+
+    program, status = ProgramPerson(_write_json) if said.get("asked") else None, 0
+    with contextlib.closing(starting.begin_session(wishes, _build_watcher(printing), program or Nobody())) as begun:
+        _print_remarks(*begun.warnings)
+        planning = PlanModeTracker(begun.loop)  # before the first line, which may change the mode, is read
+        feed = PromptFeed(begun.loop, sys.stdin.buffer, _write_json, program, ignores_hooks=wishes.ignores_hooks)
+        while (message := feed.next_message()) is not None:
+            with _catch_interrupts(cancel := feed.create_cancel()) as heard:
+                printing.begin_turn(begun.loop, starting.key_source)
+                if said.get("is_replayed"):
+                    printing.replay_message(*message)
+                planning.announce_change()
+                try:
+                    status = _run_prompt(begun.loop, printing, message.content, cancel)
+                except UsageError as error:  # of this message; the next one may be better
+                    printing.print_failure(str(error))
+                    status = error.exit_status
+                planning.update_after_turn()
+            if heard:
+                return _choose_exit_status(status, heard)
+    return status
+
+
+def _choose_exit_status(ended: int, heard: list[int]) -> int:
+    """The exit status of a turn; who was told to end says so, as shells expect it."""
+    return next((128 + number for number in heard if number in END_SIGNALS), ended)
+
+
+def _read_prompt(given: str | None) -> str:
+    """What is asked: the argument, and what comes through a pipe behind it."""
+    parts = [given or "", _read_piped_input() if _has_piped_input(waits=not given) else ""]
+    prompt = "\n".join(part for part in parts if part)
+    if not prompt.strip():
+        raise UsageError("print mode needs a prompt: as an argument, or on standard input")
+    return prompt
+
+
+def _has_piped_input(*, waits: bool) -> bool:
+    """Whether something comes through standard input; beside a prompt, a pipe that stays silent is left alone."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return False
+    if waits or os.name == "nt":
+        return True
+    import select
+
+    if not select.select([sys.stdin], [], [], _STDIN_WAIT_SECONDS)[0]:
+        _print_remarks(
+            f"standard input said nothing for {_STDIN_WAIT_SECONDS} seconds and is left out; `< /dev/null` "
+            f"saves the wait"
+        )
+        return False
+    return True
+
+
+def _read_piped_input() -> str:
+    raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
+    if len(raw) > _MAX_STDIN_BYTES:
+        raise UsageError(f"standard input holds more than {_MAX_STDIN_BYTES >> 20} MB")
+    return raw.decode("utf-8", "replace")
+
+
+def _write_json(value: dict[str, Any]) -> None:
+    from turnlog.render.json_bytes import to_json_bytes
+
+    if sys.stdout is None:
+        return
+    if sys.stdout.isatty():
+        import json
+
+        sys.stdout.write(json.dumps(value, default=str) + "\n")
+    else:
+        sys.stdout.buffer.write(to_json_bytes(value) + b"\n")
+    sys.stdout.flush()
+
+
+def _write_text(text: str) -> None:
+    if sys.stdout is None:
+        return
+    if sys.stdout.isatty():
+        from turnlog.render.terminal import to_visible_lines
+
+        text = "\n".join(to_visible_lines(text))
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _print_remarks(*texts: str) -> None:
+    if texts and sys.stderr is not None:
+        from turnlog.render.terminal import to_visible_line
+
+        sys.stderr.write("".join(f"turnlog: {to_visible_line(text)}\n" for text in texts))
+
+
+@contextlib.contextmanager
+def _catch_interrupts(cancel: Cancel) -> Iterator[list[int]]:
+    """Let Ctrl-C and the end of the process take the turn back; the second time they end the program.
+
+    Gives the signals that came.
+    """
+    heard: list[int] = []
+
+    def stop(number: int, _frame: object) -> None:
+        heard.append(number)
+        signal.signal(number, before[signal.Signals(number)])
+        # Not here: the thread that is interrupted may hold what this needs.
+        threading.Thread(target=cancel.set).start()
+
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as it is while the program starts
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, *END_SIGNALS)}
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

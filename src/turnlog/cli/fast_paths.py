@@ -1,0 +1,86 @@
+"""Commands in their plain forms, without the library that knows all forms: loading it takes longer than the answer."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+TYPE_CHECKING = False  # as in typing, whose import costs as much as all of this
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+
+def run_plain_usage(words: list[str]) -> int | None:
+    """Answer `turnlog usage [--json]` and return the exit status; None for any other form."""
+    if words not in ([], ["--json"]):
+        return None
+
+    def run() -> int:
+        from turnlog.cli.usage.report import UsageOptions, print_usage
+
+        print_usage(UsageOptions(as_json=bool(words)))
+        return 0
+
+    return _run_command("usage", run)
+
+
+def run_plain_chat(words: list[str]) -> int | None:
+    """Answer `turnlog -p …` in its plain forms and return the exit status; None for any other form."""
+    import _signal as signal  # type: ignore[import-not-found]  # what `signal` stands on: is loaded with the interpreter
+
+    hears = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if hears:
+        # Before and behind the turn there is nothing to tidy up, and an exception amid imports may crash them.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from turnlog.cli.chat.options import parse_plain_words
+
+    said = parse_plain_words(words)
+    if said is None or not said.get("is_printed"):
+        if hears:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return None
+    status = _run_command("chat", lambda: _run_chat(said))
+    if hears:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return status
+
+
+def _run_chat(said: Mapping[str, Any]) -> int:
+    from turnlog.cli.chat.chat_command import run_chat
+
+    return run_chat(said)
+
+
+def _run_command(name: str, run: Callable[[], int]) -> int:
+    """Run a command as the full program does, and tell in the same way how it failed; the exit status."""
+    try:
+        _load_decoder()
+        from turnlog.cli.startup import prepare_run
+
+        prepare_run([name])
+        status = run()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001 - told in the same way as by the full program
+        from turnlog.cli.program import report_failure
+
+        return report_failure(error)
+    _skip_final_collection()
+    return status
+
+
+def _load_decoder() -> None:
+    """Load msgspec without typing_extensions, of which it takes nothing that `typing` lacks: a tenth of a start."""
+    if "typing_extensions" in sys.modules or "msgspec" in sys.modules:
+        return
+    sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # what an import of it finds missing
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        del sys.modules["typing_extensions"]
+
+
+def _skip_final_collection() -> None:
+    """Let nothing be looked through for garbage when the process ends: that takes a tenth of a short run."""
+    gc.freeze()

@@ -1,0 +1,91 @@
+"""Times and amounts in the words of people."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+from turnlog.render.figures import format_size as format_size
+from turnlog.session.clock import parse_timestamp, to_iso_time
+
+
+def format_client_time(text: str | None) -> str:
+    """A timestamp in the time zone of this machine: `2026-11-03 14:05`."""
+    found = parse_timestamp(text)
+    return _format_minute(found) if found else "unknown time"
+
+
+def format_time_span(started: str | None, ended: str | None) -> str:
+    """From when to when; the day is said once."""
+    begin, end = format_client_time(started), format_client_time(ended)
+    if begin == end:
+        return begin
+    same_day = begin[:10] == end[:10]
+    return f"{begin} – {end[11:] if same_day else end}"
+
+
+def format_time_ago(seconds: float, now: datetime | None = None) -> str:
+    """How long ago a time was, for a week; after that its date."""
+    passed = (now or datetime.now(UTC)).timestamp() - seconds
+    if passed < 0 or passed >= 7 * 86400:
+        return format_epoch_time(seconds)[:10]
+    if passed < 60:
+        return "just now"
+    for unit, length in (("min", 60), ("hour", 3600), ("day", 86400)):
+        number = int(passed // length)
+        if number < {"min": 60, "hour": 24, "day": 8}[unit]:
+            break
+    return f"{number} {unit}{'s' if number > 1 and unit != 'min' else ''} ago"
+
+
+def format_epoch_time(seconds: float) -> str:
+    """A time in seconds since 1970 in the time zone of this machine."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+
+
+def to_json_time(seconds: float | None) -> str | None:
+    """A time (in seconds since 1970) as JSON has it; None stays None."""
+    return None if seconds is None else to_iso_time(datetime.fromtimestamp(seconds, UTC))
+
+
+def format_milliseconds(milliseconds: float) -> str:
+    """A duration: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`."""
+    seconds = milliseconds / 1000
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes == 0:
+        return f"{rest} s"
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
+def measure_time_between(started: str | None, ended: str | None) -> timedelta | None:
+    """How much time lies between two timestamps."""
+    begin, end = parse_timestamp(started), parse_timestamp(ended)
+    return end - begin if begin and end and end >= begin else None
+
+
+def format_money(dollars: float) -> str:
+    """An amount of US dollars."""
+    return f"${dollars:,.2f}" if dollars >= 0.01 or dollars == 0 else f"${dollars:.4f}"
+
+
+def _format_minute(found: datetime) -> str:
+    try:
+        return found.astimezone().strftime("%Y-%m-%d %H:%M")
+    except (OverflowError, ValueError, OSError):  # years that the machine's own calendar does not reach
+        return found.strftime("%Y-%m-%d %H:%M")
+
+
+def to_day_start(day: str) -> str:
+    """When a day began that a person named, in the time zone of this machine; as the client writes times."""
+    from turnlog.store.usage.time_zones import parse_day
+
+    found = parse_day(day, "--since", lambda: datetime.now().astimezone().date())
+    try:
+        return to_iso_time(datetime.combine(found, datetime.min.time()).astimezone(UTC)) or ""
+    except (OverflowError, ValueError, OSError):  # years that the machine's own calendar does not reach
+        return found.isoformat()

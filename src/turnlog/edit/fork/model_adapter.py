@@ -1,0 +1,200 @@
+"""A session that another model, or another provider's, can go on with: `--for-model`.
+
+What it would refuse goes: thinking that another model signed (for another provider all thinking), blocks that only the
+API itself can have written, names and ids that it does not take. Blocks of tools that the API carried out become the
+text that they hold. Images and documents stay: whether a model takes them is not known here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from turnlog.edit.draft import Draft, DraftRow
+from turnlog.edit.fork.api_names import ApiNames
+from turnlog.entries.entry import Body
+from turnlog.errors import UsageError
+from turnlog.session.resume.refusals import THINKING_TYPES, find_thinking_fault
+from turnlog.session.usage.prices import parse_model_name
+
+OTHER_PROVIDER = "other-provider"
+Json = dict[str, Any]
+_PLAIN_BLOCK_TYPES = ("text", "image", "document", "tool_use", "tool_result", "search_result")
+"""Blocks that every provider has a form for."""
+_API_ONLY_KEYS = ("cache_control", "citations")
+"""Keys of plain blocks that mean something to the API that wrote them, or to one request, only."""
+_DIRECT_CALLER = {"type": "direct"}
+"""The caller of a call that no program of the API made."""
+_ANSWER_ONLY_KEYS = ("container", "context_management")
+_TEXT_KEYS = (
+    "text",
+    "title",
+    "url",
+    "stdout",
+    "stderr",
+    "query",
+    "code",
+    "command",
+    "file_text",
+    "tool_name",
+    "error_code",
+)
+"""Keys of unknown blocks under which there is text for people."""
+_MAX_NESTING = 6
+_MAX_NAME_CHARS = 128
+_MAX_OTHER_NAME_CHARS = 64
+
+
+class AdaptedDraft(NamedTuple):
+    """A draft that another model can go on with, and what that took."""
+
+    draft: Draft
+    counts: Mapping[str, int]
+    """How many of what went or changed, in words."""
+
+
+def adapt_to_model(draft: Draft, model: str) -> AdaptedDraft:
+    """Take out of a session what a model would refuse."""
+    wanted = model.strip()
+    if not wanted or len(wanted.split()) > 1:
+        raise UsageError(f"--for-model {model!r}: give the name of a model, or {OTHER_PROVIDER}")
+    fitting = _ModelAdapter(draft, None if wanted == OTHER_PROVIDER else parse_model_name(wanted).key)
+    changes = dict(fitting.list_changes())
+    gone = {place for place, values in changes.items() if values.get("message", {}).get("content") == []}
+    for place in gone:
+        fitting.counts["entries that were left empty"] += 1
+        del changes[place]
+    return AdaptedDraft(
+        draft.with_changes(changes).without_rows(gone),
+        {words: count for words, count in fitting.counts.items() if count},
+    )
+
+
+class _ModelAdapter:
+    """The blocks of one draft, looked at with one model in mind."""
+
+    def __init__(self, draft: Draft, model: str | None) -> None:
+        self._draft = draft
+        self._model = model
+        self.counts: Counter[str] = Counter()
+        self._names = ApiNames(_MAX_NAME_CHARS if model is not None else _MAX_OTHER_NAME_CHARS)
+        self._told: dict[str, list[str]] = {}
+        """What the tools of the API gave back, by the id of the call."""
+        for row in draft.rows:
+            self._note_ids(row)
+
+    def _note_ids(self, row: DraftRow) -> None:
+        """Take note of ids that stay as they are, and of what the tools of the API gave back."""
+        heads = row.entry.message.blocks if row.entry is not None and row.entry.message is not None else []
+        for head in heads:
+            if head.type == "tool_use":
+                self._names.reserve_id(head.id)
+        if any(head.type not in (*_PLAIN_BLOCK_TYPES, *THINKING_TYPES) for head in heads):
+            message = self._get_message(row) or {"content": []}
+            for block in message["content"]:
+                if isinstance(block, dict) and block.get("tool_use_id") and block.get("type") not in _PLAIN_BLOCK_TYPES:
+                    self._told[str(block["tool_use_id"])] = _collect_texts(block.get("content"))
+
+    def _get_message(self, row: DraftRow) -> Body | None:
+        """The message of a row; None where it has none, or one that is a mere text."""
+        head = row.entry.message if row.entry is not None else None
+        if row.changed.get("type", row.entry.type if row.entry is not None else None) not in ("user", "assistant"):
+            return None
+        if "message" not in row.changed and head is not None and isinstance(head.content, str):
+            return None
+        message = self._draft.get_value(row, "message")
+        return message if isinstance(message, dict) and isinstance(message.get("content"), list) else None
+
+    def list_changes(self) -> Iterator[tuple[int, Body]]:
+        """Another message for each row that has to change, by its place; with no content where nothing is left."""
+        for place, row in enumerate(self._draft.rows):
+            if (message := self._get_message(row)) is None:
+                continue
+            model = message.get("model")
+            content = [
+                kept
+                for block in message["content"]
+                if (kept := self._adapt_block(block, model if isinstance(model, str) else None)) is not None
+            ]
+            fixed = {**message, "content": content}
+            for key in _ANSWER_ONLY_KEYS:
+                if fixed.pop(key, None):
+                    self.counts["fields that belong to one request"] += 1
+            if fixed != message:
+                yield place, {"message": fixed, **self._rename_ids(row)}
+
+    def _rename_ids(self, row: DraftRow) -> Body:
+        """Further ids of calls that an entry names."""
+        keys = ("sourceToolUseID", "toolUseID", "parentToolUseID")
+        values = {key: self._draft.get_value(row, key) for key in keys}
+        return {key: new for key, value in values.items() if (new := self._names.convert_id(value)) != value}
+
+    def _adapt_block(self, block: object, model: str | None) -> object:
+        """A block as the model takes it, or None."""
+        if not isinstance(block, dict):
+            return block
+        kind = block.get("type")
+        if kind in THINKING_TYPES:
+            return self._adapt_thinking(block, model)
+        if kind not in _PLAIN_BLOCK_TYPES:
+            return self._to_text_block(block)
+        if kind == "text" and not str(block.get("text") or "").strip():
+            self.counts["empty texts"] += 1
+            return None
+        return self._drop_extras(self._adapt_call(block) if kind == "tool_use" else self._adapt_result(block))
+
+    def _adapt_thinking(self, block: Json, model: str | None) -> Json | None:
+        own = self._model is not None and model is not None and parse_model_name(model).key == self._model
+        if own and find_thinking_fault(block) is None:
+            return block
+        self.counts["thinking of another model" if not own else "thinking without a valid signature"] += 1
+        return None
+
+    def _to_text_block(self, block: Json) -> Json | None:
+        """An unknown block as the text that it holds; a call without a readable result goes with it."""
+        is_call = "input" in block
+        words = _collect_texts(block.get("input") if is_call else block)
+        if is_call and not self._told.get(str(block.get("id"))):
+            words = []
+        self.counts["blocks of the API turned into text" if words else "blocks of the API"] += 1
+        title = f"[{block.get('name') or block.get('type')}]"
+        return {"type": "text", "text": "\n".join([title, *words])} if words else None
+
+    def _adapt_call(self, block: Json) -> Json:
+        identity, tool = self._names.convert_id(block.get("id")), self._names.convert_tool_name(block.get("name"))
+        self.counts["ids of calls"] += identity != block.get("id")
+        self.counts["names of tools"] += tool != block.get("name")
+        return {**block, **({"id": identity} if "id" in block else {}), **({"name": tool} if "name" in block else {})}
+
+    def _adapt_result(self, block: Json) -> Json:
+        found = dict(block)
+        if "tool_use_id" in block:
+            found["tool_use_id"] = self._names.convert_id(block["tool_use_id"])
+        if isinstance(content := block.get("content"), list):
+            found["content"] = [kept for inner in content if (kept := self._adapt_block(inner, None)) is not None]
+        return found
+
+    def _drop_extras(self, block: Json) -> Json:
+        extras = [
+            key for key in _API_ONLY_KEYS if key in block and not (key == "citations" and block["type"] == "document")
+        ]
+        if "caller" in block and (self._model is None or block["caller"] != _DIRECT_CALLER):
+            extras.append("caller")
+        self.counts["fields that belong to one request"] += len(extras)
+        return {key: value for key, value in block.items() if key not in extras} if extras else block
+
+
+def _collect_texts(value: object, depth: int = 0) -> list[str]:
+    """The texts for people in a block of unknown make."""
+    if isinstance(value, str):
+        return [value.strip()] if value.strip() else []
+    if depth == _MAX_NESTING:
+        return []
+    if isinstance(value, list):
+        return [word for inner in value for word in _collect_texts(inner, depth + 1)]
+    if not isinstance(value, dict):
+        return []
+    found = [word for key in _TEXT_KEYS for word in _collect_texts(value.get(key), depth + 1)]
+    inner = value.get("content")
+    return found + (_collect_texts(inner, depth + 1) if not isinstance(inner, str) or not found else [])

@@ -1,0 +1,197 @@
+"""What goes along when a project's folder gets another path: its sessions' folders, and the files that name it.
+
+The sessions of a folder lie in `projects/<slug>`, and those of a folder below it in one of their own. A slug can't be
+turned back, and two paths may have the same one; so the working folder that a session's entries name decides, session
+by session. What else lies in a project's folder (its memory, the client's list) goes along when all sessions do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import NamedTuple
+
+from turnlog.edit.move.path_translation import PathTranslation
+from turnlog.edit.session_target import SessionTarget
+from turnlog.entries.agents import list_loose_agents
+from turnlog.entries.layout import is_session_id, list_project_folders, list_project_sessions, scan_folder
+from turnlog.entries.peek import peek_files
+from turnlog.entries.slug import make_slug
+from turnlog.errors import NotFound
+
+SESSIONS_INDEX_NAME = "sessions-index.json"
+_MEMORY_FOLDER_NAME = "memory"
+
+
+class MovedFolder(NamedTuple):
+    """A project's folder of which sessions go."""
+
+    source: Path
+    goal: Path
+    config_dir: Path
+    sessions: tuple[str, ...]
+    """The ids of those that go."""
+    names: tuple[str, ...]
+    """Of all in it that goes."""
+    is_whole: bool
+    """Whether nothing stays."""
+
+    @property
+    def targets(self) -> list[SessionTarget]:
+        """The sessions that go."""
+        return [SessionTarget(self.source / f"{own}.jsonl", own, self.config_dir) for own in self.sessions]
+
+
+class MovePlan(NamedTuple):
+    """All that goes."""
+
+    translation: PathTranslation
+    config_dirs: tuple[Path, ...]
+    folders: tuple[MovedFolder, ...]
+
+    @property
+    def session_count(self) -> int:
+        """How many sessions go."""
+        return sum(len(folder.sessions) for folder in self.folders)
+
+    @property
+    def taken_folders(self) -> list[Path]:
+        """Folders that stand already where sessions are to go."""
+        return [
+            folder.goal for folder in self.folders if folder.goal != folder.source and _is_filled_folder(folder.goal)
+        ]
+
+    @property
+    def collisions(self) -> list[Path]:
+        """Files that stand already where others are to go."""
+        found: list[Path] = []
+        for folder in self.folders:
+            if folder.goal != folder.source:
+                found += [
+                    goal
+                    for source, goal in list_moves(folder)
+                    if os.path.lexists(goal) and source.name != SESSIONS_INDEX_NAME
+                ]
+        return found
+
+
+def plan_move(old: str, new: str, config_dirs: Sequence[Path]) -> MovePlan:
+    """Find what was written in a folder or below it; `NotFound` with the closest ones if nothing was."""
+    plain = PathTranslation(old, new)
+    folders: list[MovedFolder] = []
+    seen: set[str] = set()
+    for config_dir in config_dirs:
+        mine, others = _find_folders(config_dir, plain)
+        folders += mine
+        seen |= others
+    if not folders:
+        close = get_close_matches(plain.old, sorted(seen), 3, 0.5)
+        hint = f"; the closest are {', '.join(close)}" if close else ""
+        raise NotFound(f"no session was written in {plain.old} or below it{hint}")
+    slugs = {folder.source.name: folder.goal.name for folder in folders if folder.source != folder.goal}
+    return MovePlan(PathTranslation(old, new, slugs), tuple(config_dirs), tuple(folders))
+
+
+def _find_folders(config_dir: Path, translation: PathTranslation) -> tuple[list[MovedFolder], set[str]]:
+    """The folders of which sessions go, and the working folders of all others."""
+    listed = [(folder, list(list_project_sessions(folder, config_dir))) for folder in list_project_folders(config_dir)]
+    peeks = peek_files([file.file for _, files in listed for file in files])
+    found: list[MovedFolder] = []
+    others: set[str] = set()
+    for folder, files in listed:
+        cwds = {file.session_id: ends.cwd for file, ends in zip(files, peeks[: len(files)], strict=True)}
+        peeks = peeks[len(files) :]
+        going = _plan_folder(folder, config_dir, cwds, translation)
+        if going is not None:
+            found.append(going)
+        others |= {cwd for cwd in cwds.values() if cwd is not None}
+    return found, others
+
+
+def _plan_folder(
+    source: Path, config_dir: Path, cwds: dict[str, str | None], translation: PathTranslation
+) -> MovedFolder | None:
+    mine = {own: cwd for own, cwd in cwds.items() if cwd is not None and _is_in_moved_folder(cwd, translation)}
+    stays = [own for own, cwd in cwds.items() if cwd is not None and own not in mine]
+    is_named = _is_slug_of(source.name, translation.old, translation)
+    if not mine and (stays or not is_named):
+        return None
+    base = _find_base_folder(source.name, mine.values(), translation) or (translation.old if is_named else None)
+    goal = source if base is None else source.with_name(make_slug(translation.translate_path(base)))
+    sessions = tuple(sorted(mine if stays else cwds))
+    names = _list_session_names(source, sessions) if stays else sorted(item.name for item in scan_folder(source))
+    return MovedFolder(source, goal, config_dir, sessions, tuple(names), not stays)
+
+
+def _is_in_moved_folder(cwd: str, translation: PathTranslation) -> bool:
+    return translation.prefix.covers_path(cwd)
+
+
+def _find_base_folder(name: str, cwds: Iterable[str], translation: PathTranslation) -> str | None:
+    """The working folder that a project's folder is named after, at or below the one that moves."""
+    for cwd in dict.fromkeys(cwds):
+        kind = PureWindowsPath if translation.prefix.is_windows else PurePosixPath
+        for path in (cwd, *map(str, kind(cwd).parents)):
+            if _is_in_moved_folder(path, translation) and _is_slug_of(name, path, translation):
+                return path
+    return None
+
+
+def _is_slug_of(name: str, path: str, translation: PathTranslation) -> bool:
+    # The drive of Windows is written in both cases.
+    own = make_slug(path)
+    return own == name or (translation.prefix.is_windows and own.casefold() == name.casefold())
+
+
+def _list_session_names(source: Path, sessions: tuple[str, ...]) -> list[str]:
+    """What belongs to some sessions of a folder in which others stay."""
+    own = set(sessions)
+    loose = list_loose_agents(source)
+    agents = [
+        path for session in sessions for agent in loose.get(session, []) for path in (agent.path, agent.meta_path)
+    ]
+    beside = {path.name for path in agents if path is not None and path.parent == source}
+    names = (item.name for item in scan_folder(source))
+    return sorted(name for name in names if name in beside or (is_session_id(name[:36]) and name[:36] in own))
+
+
+def list_moves(folder: MovedFolder) -> Iterator[tuple[Path, Path]]:
+    """What gets which name; where a folder stands there already, the files of the memory go one by one."""
+    for name in folder.names:
+        source, goal = folder.source / name, folder.goal / name
+        if name == _MEMORY_FOLDER_NAME and source.is_dir() and goal.is_dir() and not source.is_symlink():
+            for item in sorted(scan_folder(source), key=lambda item: item.name):
+                yield Path(item.path), goal / item.name
+        else:
+            yield source, goal
+
+
+def list_moved_files(folder: MovedFolder) -> Iterator[Path]:
+    """All plain files that go with a folder; links are not followed."""
+    for name in folder.names:
+        top = folder.source / name
+        if top.is_symlink():
+            continue
+        if top.is_file():
+            yield top
+        for base, _, names in os.walk(top):
+            found = (Path(base, inner) for inner in sorted(names))
+            yield from (path for path in found if path.is_file() and not path.is_symlink())
+
+
+def links(folder: MovedFolder) -> Iterator[Path]:
+    """All links that go with a folder: what they lead to is neither changed nor moved."""
+    for name in folder.names:
+        top = folder.source / name
+        if top.is_symlink():
+            yield top
+            continue
+        for base, folders, names in os.walk(top):
+            found = (Path(base, inner) for inner in sorted(folders + names))
+            yield from (path for path in found if path.is_symlink())
+
+
+def _is_filled_folder(folder: Path) -> bool:
+    return bool(scan_folder(folder))

@@ -1,0 +1,251 @@
+"""The paths in a session's files after a folder got another name.
+
+Outside of texts every string counts that is, as a whole, the folder's path or one below it, whatever its key: also of
+entries that nobody knows yet. Keys that are paths count too (the files of a snapshot). What people, models and tools
+said stays as it is, unless texts are asked for; and what is signed or hashed stays even then, because it would no
+longer be what was signed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import Raw
+
+from turnlog.entries.line_decoder import DECODE_ERRORS
+from turnlog.entries.patch import (
+    RawValues,
+    encode_json_line,
+    get_blank_before,
+    get_blank_behind,
+    join_raw_values,
+    read_raw_values,
+)
+from turnlog.entries.slug import make_slug
+from turnlog.errors import UsageError
+
+_WINDOWS_PATH_PATTERN = re.compile(r"[A-Za-z]:(?:[\\/]|$)|\\\\")
+_SEPARATORS_PATTERN = re.compile(r"[\\/]+")
+_ANY_SEPARATOR = r"[\\/]+"
+_MAX_PATH_CHARS = 4096
+"""No path is longer."""
+_NAME_CHARACTERS = r"\w\-@+~"
+"""What goes on with a name, so that a text means another path."""
+
+
+class PathPrefix:
+    """A folder's old path and its new one."""
+
+    def __init__(self, old: str, new: str, slugs: Mapping[str, str] | None = None) -> None:
+        self.old, self.new = (_strip_separators(path) for path in (old, new))
+        self.is_windows = _WINDOWS_PATH_PATTERN.match(self.old) is not None
+        self._to_windows = _WINDOWS_PATH_PATTERN.match(self.new) is not None
+        self.slugs = {make_slug(self.old): make_slug(self.new)} if slugs is None else dict(slugs)
+        """The names of project folders that change with it."""
+        spelled = _build_windows_pattern(self.old) if self.is_windows else re.escape(self.old)
+        flags = re.IGNORECASE if self.is_windows else re.NOFLAG
+        separator = _ANY_SEPARATOR if self.is_windows else "/"
+        self._whole = re.compile(rf"(file://(?:/(?=[A-Za-z]:))?)?{spelled}(?P<rest>{separator}.*)?", flags | re.DOTALL)
+        ends = rf"(?![{_NAME_CHARACTERS}]|\.\w)"
+        self._inside = re.compile(
+            rf"(?:(?<![{_NAME_CHARACTERS}./\\])|(?<=file://)|(?<=file:///)){spelled}(?P<rest>)(?P<next>{separator})?{ends}"
+            if self.is_windows
+            else rf"(?:(?<![{_NAME_CHARACTERS}./\\])|(?<=file://)){spelled}(?P<rest>)(?P<next>)(?=/|{ends})",
+            flags,
+        )
+        names = "|".join(re.escape(name) for name in sorted(self.slugs, key=len, reverse=True)) or r"(?!)"
+        self._slug = re.compile(rf"(?<=projects[\\/])(?:{names})(?=[\\/]|$)")
+        self._slug_inside = re.compile(rf"(?<=projects[\\/])(?:{names})(?![{_NAME_CHARACTERS}]|\.\w)")
+
+    def covers_path(self, path: str) -> bool:
+        """Whether a path is that of the folder or of something in it."""
+        return len(path) < _MAX_PATH_CHARS and self._whole.fullmatch(path) is not None
+
+    def replace_in_path(self, text: str) -> str:
+        """A path as it is now; what is none, or lies elsewhere, stays as it is."""
+        if len(text) < _MAX_PATH_CHARS and "projects" in text:
+            text = self._slug.sub(lambda found: self.slugs[found[0]], text)
+        found = self._whole.fullmatch(text)
+        if found is None or len(text) >= _MAX_PATH_CHARS:
+            return text
+        scheme, rest = found[1] or "", found["rest"] or ""
+        return scheme + self._spell_like(found[0][len(scheme) :]) + self._spell_rest(rest, found[0])
+
+    def replace_in_text(self, text: str) -> str:
+        """A text with all paths in it as they are now."""
+        text = self._slug_inside.sub(lambda found: self.slugs[found[0]], text)
+        return self._inside.sub(lambda found: self._spell_like(found[0]) + (found["next"] or ""), text)
+
+    def _spell_like(self, found: str) -> str:
+        """The new path with the separators that were found in the old one."""
+        first = _SEPARATORS_PATTERN.search(found)
+        if not self._to_windows or not self.is_windows or first is None:
+            return self.new
+        return _SEPARATORS_PATTERN.sub(lambda _: first[0], self.new)
+
+    def _spell_rest(self, rest: str, found: str) -> str:
+        if self.is_windows and not self._to_windows:
+            return _SEPARATORS_PATTERN.sub("/", rest)
+        if self._to_windows and not self.is_windows:
+            return rest.replace("/", "\\")
+        return rest
+
+
+def _strip_separators(path: str) -> str:
+    """A path without separators at its end; a relative one is refused."""
+    bare = path.rstrip("/\\") if len(path) > 1 else path
+    if not (path.startswith("/") or _WINDOWS_PATH_PATTERN.match(path)) or not bare.strip("/\\"):
+        raise UsageError(f"{path!r}: is no whole path of a folder; give one that begins at the root")
+    return bare
+
+
+def _build_windows_pattern(path: str) -> str:
+    """A path of Windows as a pattern, with any separators."""
+    lead = _ANY_SEPARATOR if path[0] in "\\/" else ""
+    return lead + _ANY_SEPARATOR.join(re.escape(part) for part in _SEPARATORS_PATTERN.split(path.lstrip("\\/")))
+
+
+_TEXT_OBJECT_KEYS = frozenset({"message"})
+"""Values that are texts with everything in them."""
+TEXT_KEYS = frozenset(
+    "content text prompt lastPrompt firstPrompt summary rendered renderedInHumanTurn customTitle aiTitle display stdout"
+    " stderr originalFile originalFileContents oldString newString old_string new_string plan result description"
+    " command query pattern lines toolUseResult resultDisplay title planContent thinking error banner".split()
+)
+"""Keys of strings that are texts, also when they look like a path."""
+_SEALED_KEYS = frozenset({"signature", "data", "encrypted_content", "requestDigest", "shapeHash", "hash"})
+"""Keys of what is not to be read, only to be kept."""
+_SIGNED_BLOCK_TYPES = frozenset({"thinking", "redacted_thinking"})
+_HASHED_ENTRY_MARKS = (b'"api-request', b'"fork-context-ref')
+"""Entries that hold a hash of the text beside it."""
+_WORD_PATTERN = re.compile(r"[A-Za-z0-9]+")
+_MAX_SLUG_CHARS = 200
+"""So many characters of a path are in the name of its project folder."""
+_MAX_NESTING = 60
+_split_list = msgspec.json.Decoder(list[Raw]).decode
+_decode_object = msgspec.json.Decoder(RawValues).decode
+_decode_string = msgspec.json.Decoder(str).decode
+
+
+class PathTranslation:
+    """Rewrites the paths of one folder, which was renamed, in lines and in texts."""
+
+    def __init__(self, old: str, new: str, slugs: Mapping[str, str] | None = None) -> None:
+        self.prefix = PathPrefix(old, new, slugs)
+        words = _WORD_PATTERN.findall(self.prefix.old[:_MAX_SLUG_CHARS])
+        self._hint = max(words, key=len, default="").encode()
+        """What every mention of the folder holds, however it is escaped."""
+        self._is_cased = not self.prefix.is_windows
+
+    @property
+    def old(self) -> str:
+        """The old path."""
+        return self.prefix.old
+
+    @property
+    def new(self) -> str:
+        """The new path."""
+        return self.prefix.new
+
+    def translate_path(self, text: str) -> str:
+        """A path as it is now; one that lies elsewhere stays as it is."""
+        return self.prefix.replace_in_path(text)
+
+    def translate_text(self, text: str) -> str:
+        """A text with all paths in it as they are now."""
+        return self.prefix.replace_in_text(text)
+
+    def translate_line(self, raw: bytes, *, text: bool = False) -> bytes:
+        """A line of a session's files with its paths as they are now; with `text` also in what was said."""
+        if not self.may_mention_folder(raw):
+            return raw
+        parts = _decode_whole_line(raw)
+        is_text = text and not any(mark in raw[:200] for mark in _HASHED_ENTRY_MARKS)
+        if not parts or not self._fix_object(parts, is_text, 0):
+            return raw
+        return get_blank_before(raw) + join_raw_values(parts) + get_blank_behind(raw)
+
+    def may_mention_folder(self, raw: bytes) -> bool:
+        """Whether some bytes may name the folder; if not, there is nothing to rewrite in them."""
+        return self._hint in raw if self._is_cased else self._hint.lower() in raw.lower()
+
+    def _fix_object(self, parts: RawValues, text: bool, depth: int) -> bool:
+        """Rewrite the values and the keys of an object; whether there was anything to rewrite."""
+        is_changed = False
+        is_signed = text and _read_type(parts) in _SIGNED_BLOCK_TYPES
+        for key, raw in list(parts.items()):
+            value = bytes(raw)
+            if not self.may_mention_folder(value) or is_signed or (key in _SEALED_KEYS and value[:1] == b'"'):
+                continue
+            new = self._fix_value(key, value, text, depth)
+            if new is not value:
+                parts[key], is_changed = Raw(new), True
+        return self._fix_keys(parts) or is_changed
+
+    def _fix_keys(self, parts: RawValues) -> bool:
+        renamed = {key: self.translate_path(key) for key in parts}
+        if all(key == new for key, new in renamed.items()):
+            return False
+        fixed = {renamed[key]: value for key, value in parts.items()}
+        if len(fixed) < len(parts):  # both stand there: nothing may be lost
+            return False
+        parts.clear()
+        parts.update(fixed)
+        return True
+
+    def _fix_value(self, key: str, value: bytes, text: bool, depth: int) -> bytes:
+        first = value[:1]
+        if (key in _TEXT_OBJECT_KEYS and not text) or depth > _MAX_NESTING:
+            return value
+        if first == b'"':
+            return self._fix_string(key, value, text)
+        if first == b"[":
+            return self._fix_list(key, value, text, depth)
+        if first == b"{":
+            parts = read_raw_values(value)
+            return join_raw_values(parts) if self._fix_object(parts, text, depth + 1) else value
+        return value
+
+    def _fix_string(self, key: str, value: bytes, text: bool) -> bytes:
+        if key in TEXT_KEYS and not text:
+            return value
+        try:
+            old = _decode_string(value)
+        except DECODE_ERRORS:
+            return value
+        new = self.translate_text(old) if text else self.translate_path(old)
+        if text and new == old:
+            new = self.translate_path(old)
+        return value if new == old else encode_json_line(new)
+
+    def _fix_list(self, key: str, value: bytes, text: bool, depth: int) -> bytes:
+        try:
+            items = [bytes(item) for item in _split_list(value)]
+        except DECODE_ERRORS:
+            return value
+        fixed = [
+            self._fix_value(key, item, text, depth + 1) if self.may_mention_folder(item) else item for item in items
+        ]
+        is_changed = any(new is not old for new, old in zip(fixed, items, strict=True))
+        return b"[" + b",".join(fixed) + b"]" if is_changed else value
+
+
+def _decode_whole_line(raw: bytes) -> RawValues | None:
+    """The values of a line that is one object; None for all else, which must stay as it is."""
+    try:
+        return _decode_object(raw)
+    except DECODE_ERRORS:
+        pass
+    try:
+        found = json.loads(raw.decode("utf-8", "replace").lstrip("\ufeff"), strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return read_raw_values(raw) if isinstance(found, dict) else None
+
+
+def _read_type(parts: RawValues) -> str:
+    raw = bytes(parts.get("type", b""))
+    return raw[1:-1].decode("utf-8", "replace") if raw[:1] == b'"' else ""

@@ -1,0 +1,111 @@
+"""Where the files of a package go in a config folder, and what changes in them on the way.
+
+The session comes to lie in the folder of the project that it is unpacked for. Its working folder, and every path in an
+envelope that lies in it, becomes that of the project here; so do paths to what came along. Paths elsewhere, such as
+those in the sender's home, stay. With new ids, loose sub-agents of old clients come to lie in the new session's own
+folder: their names may be taken here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.edit.id_renewal import IdRenewer
+from turnlog.edit.move.path_translation import PathTranslation
+from turnlog.edit.package.byte_lines import split_byte_lines
+from turnlog.edit.package.package import PackedFile, PackedSession
+from turnlog.entries.patch import encode_json_line
+from turnlog.entries.path_escapes import unescape_path
+from turnlog.entries.slug import make_slug
+from turnlog.errors import UsageError
+
+
+class ArrivingSession(NamedTuple):
+    """A session that is to be unpacked."""
+
+    session: PackedSession
+    session_id: str
+    """The one that it has here."""
+    project: str
+    """The working folder here."""
+    translations: tuple[tuple[bytes, PathTranslation], ...]
+    """Each with what a line must hold to be worth it."""
+    identity: IdRenewer | None
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder below `projects`."""
+        return make_slug(self.project)
+
+    @property
+    def main(self) -> str:
+        """Where its transcript goes, below the config folder."""
+        return f"projects/{self.folder}/{self.session_id}.jsonl"
+
+    def get_place(self, file: PackedFile) -> str:
+        """Where a file goes, below the config folder."""
+        top, *rest = unescape_path(file.place or "").split("/")
+        old = self.session.session_id
+        if top == "projects":
+            rest[0] = self.folder
+            if self.identity and rest[1].startswith(("agent-", "subagents")):
+                rest[1:] = [old, "subagents", rest[-1]]
+        at = 1 if top == "projects" else 0
+        if top != "plans":
+            rest[at] = rest[at].replace(old, self.session_id)
+        return "/".join([top, *rest])
+
+    def translate_content(self, file: PackedFile, pieces: Iterable[bytes]) -> Iterable[bytes]:
+        """The bytes of a file as they are here."""
+        if not self._may_name_paths_or_ids(file):
+            return pieces
+        if file.name.endswith(".jsonl"):
+            return map(self.translate_line, split_byte_lines(pieces))
+        return self._translate_whole(pieces)
+
+    def translate_line(self, raw: bytes) -> bytes:
+        """A line with the ids and paths that it has here."""
+        if self.identity:
+            raw = self.identity.renew_line(raw)
+        return self._translate_paths(raw)
+
+    def _translate_paths(self, raw: bytes) -> bytes:
+        for mark, translation in self.translations:
+            if mark in raw:
+                raw = translation.translate_line(raw)
+        return raw
+
+    def _may_name_paths_or_ids(self, file: PackedFile) -> bool:
+        place = file.place
+        is_text = place is not None and not place.startswith("projects/")
+        return bool(self.identity or self.translations) and not is_text and file.name.endswith((".jsonl", ".json"))
+
+    def _translate_whole(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """A small file that is one JSON object: what a sub-agent or workflow is."""
+        raw = b"".join(pieces)
+        if self.identity:
+            raw = self.identity.renew_text(raw)
+        yield self._translate_paths(raw)
+
+
+def plan_arrival(session: PackedSession, config_dir: Path, project: str, session_id: str) -> ArrivingSession:
+    """A session that is to be unpacked into a config folder, for a project, under an id."""
+    identity = IdRenewer(session.session_id, session_id) if session_id != session.session_id else None
+    then, now = unescape_path(session.config_dir), str(config_dir)
+    mark = encode_json_line(then)[1:-1]
+    moved = [
+        (mark, f"{then}/projects/{unescape_path(session.folder)}", f"{now}/projects/{make_slug(project)}"),
+        (mark, f"{then}/plans", f"{now}/plans"),
+        (b"", session.project or "", project),
+    ]
+    return ArrivingSession(session, session_id, project, tuple(_build_translations(moved)), identity)
+
+
+def _build_translations(moved: list[tuple[bytes, str, str]]) -> Iterator[tuple[bytes, PathTranslation]]:
+    for mark, old, new in moved:
+        with contextlib.suppress(UsageError):  # what is no whole path can't be told from other texts
+            if old != new:
+                yield mark, PathTranslation(old, new)

@@ -1,0 +1,183 @@
+"""Reading a package that may come from a stranger: nothing is believed, and nothing more is read than it declares.
+
+A file counts as read when its header, its bytes and its hash are exactly those of the manifest; there is no other order
+and nothing in between. So links, devices and second copies can't be in it, and no more can come out of it than the
+manifest says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import zstandard
+
+from turnlog.edit.package.package import (
+    MANIFEST_NAME,
+    MAX_MANIFEST_BYTES,
+    TRAILER_BYTES,
+    PackageManifest,
+    PackageTrailer,
+    PackedFile,
+    decode_package_manifest,
+    read_trailer,
+)
+from turnlog.edit.package.tar_format import (
+    TAR_BLOCK_BYTES,
+    TAR_END,
+    build_tar_header,
+    build_tar_padding,
+    read_declared_size,
+)
+from turnlog.entries.file_ends import open_regular_file
+from turnlog.errors import Unreadable
+
+_PIECE_BYTES = 1 << 20
+_MAX_WINDOW_BYTES = 128 << 20
+"""How much memory unpacking may ask for; a stranger's file could ask for gigabytes."""
+
+
+class PackageMember(NamedTuple):
+    """A file of a package, about to be read."""
+
+    file: PackedFile
+    pieces: Iterator[bytes]
+    """Its bytes; raises behind the last one if they are not those that were packed. To be read to the end."""
+
+
+class Package:
+    """An open package; what it says of itself was read, its files were not."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._name_file_in_errors():
+            fd, status = open_regular_file(path)
+            self._file = os.fdopen(fd, "rb")
+            self.size = status.st_size
+            try:
+                self._trailer = self._read_trailer()
+                self.manifest = self._read_manifest()
+            except BaseException:
+                self._file.close()
+                raise
+
+    def __enter__(self) -> Package:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def verify(self) -> str:
+        """Read everything and compare it with its checksums; gives the SHA-256 of the whole file."""
+        whole = self._hash_file()
+        for member in self.iterate_members():
+            for _ in member.pieces:
+                pass
+        return whole
+
+    def iterate_members(self) -> Iterator[PackageMember]:
+        """The files in their order; each must be read before the next one."""
+        with self._name_file_in_errors():
+            self._file.seek(self._trailer.manifest)
+            stream = _open_stream(_FileStretch(self._file, self._trailer.files))
+            for file in self.manifest.files:
+                self._expect_bytes(
+                    stream, build_tar_header(file.name, file.size, file.mode, file.mtime_ns // 10**9), file.name
+                )
+                yield PackageMember(file, self._read_pieces(stream, file))
+            self._expect_bytes(stream, TAR_END, "its end")
+            if stream.read(1):
+                raise Unreadable("holds more than its manifest says")
+
+    def _read_pieces(self, stream: IO[bytes], file: PackedFile) -> Iterator[bytes]:
+        running, left = sha256(), file.size
+        with self._name_file_in_errors():
+            while left:
+                piece = stream.read(min(_PIECE_BYTES, left))
+                if not piece:
+                    raise Unreadable(f"damaged: {file.name!r} ends too early")
+                running.update(piece)
+                left -= len(piece)
+                yield piece
+            self._expect_bytes(stream, build_tar_padding(file.size), file.name)
+            if running.hexdigest() != file.sha256:
+                raise Unreadable(f"damaged: {file.name!r} has another hash than when it was packed")
+
+    def _expect_bytes(self, stream: IO[bytes], data: bytes, name: str) -> None:
+        if _read_exactly(stream, len(data)) != data:
+            raise Unreadable(f"damaged, or not packed by turnlog: something else stands in the place of {name!r}")
+
+    def _read_trailer(self) -> PackageTrailer:
+        self._file.seek(max(self.size - TRAILER_BYTES, 0))
+        return read_trailer(self._file.read(TRAILER_BYTES), self.size)
+
+    def _read_manifest(self) -> PackageManifest:
+        self._file.seek(0)
+        stream = _open_stream(_FileStretch(self._file, self._trailer.manifest))
+        size = read_declared_size(_read_exactly(stream, TAR_BLOCK_BYTES), MANIFEST_NAME)
+        if size > MAX_MANIFEST_BYTES:
+            raise Unreadable("damaged: its manifest is too long")
+        data = _read_exactly(stream, size)
+        if len(data) < size or _read_exactly(stream, TAR_BLOCK_BYTES) != build_tar_padding(size):
+            raise Unreadable("damaged: its manifest is not whole")
+        return decode_package_manifest(data)
+
+    def _hash_file(self) -> str:
+        """The hash of the whole file, of which the trailer tells that of all before it."""
+        running, left = sha256(), self.size - TRAILER_BYTES
+        with self._name_file_in_errors():
+            self._file.seek(0)
+            while left and (piece := self._file.read(min(_PIECE_BYTES, left))):
+                running.update(piece)
+                left -= len(piece)
+            if running.digest() != self._trailer.sha256:
+                raise Unreadable("damaged: its checksum is another")
+            running.update(self._file.read(TRAILER_BYTES))
+        return running.hexdigest()
+
+    @contextlib.contextmanager
+    def _name_file_in_errors(self) -> Iterator[None]:
+        """Tell every failure as one of this file."""
+        try:
+            yield
+        except zstandard.ZstdError as error:
+            raise Unreadable(f"{self.path}: damaged ({error})") from error
+        except MemoryError as error:
+            raise Unreadable(f"{self.path}: asks for more memory than there is") from error
+        except Unreadable as error:
+            words = str(error)
+            raise Unreadable(words if words.startswith(f"{self.path}: ") else f"{self.path}: {words}") from error
+        except OSError as error:
+            raise Unreadable(f"{self.path}: {error.strerror or error}") from error
+
+
+class _FileStretch:
+    """A stretch of a file as a file of its own."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file = file
+        self._left = size
+
+    def read(self, size: int = -1) -> bytes:
+        wanted = self._left if size < 0 else min(size, self._left)
+        data = self._file.read(wanted)
+        self._left -= len(data)
+        return data
+
+
+def _open_stream(part: _FileStretch) -> IO[bytes]:
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES)
+    return unpacker.stream_reader(part, closefd=False)  # type: ignore[arg-type] # it only reads
+
+
+def _read_exactly(stream: IO[bytes], size: int) -> bytes:
+    """So many bytes; fewer only at the end."""
+    parts = []
+    while size and (part := stream.read(min(size, _PIECE_BYTES))):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)

@@ -1,0 +1,94 @@
+"""Secrets out of a package: transcripts entry by entry, other files as texts.
+
+Everything is read twice: a secret that a rule finds once is then replaced wherever it stands in the package, also
+before. Values without secrets stay byte for byte as they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import IO
+
+from turnlog.edit import redaction
+from turnlog.edit.draft import Draft
+from turnlog.edit.package.byte_lines import split_byte_lines
+from turnlog.edit.package.contents import SessionContents
+from turnlog.edit.package.pack_source import PackSource, inspect_source
+from turnlog.entries.reader import Transcript
+from turnlog.redact.redaction_report import RedactionReport
+from turnlog.redact.redactor import Redactor
+
+_MAX_MEMORY_BYTES = 8 << 20
+_PIECE_BYTES = 1 << 20
+
+
+class PackageRedaction:
+    """Redacts the files of one package; the same secret gets the same mark in all of them."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._mains: set[str] = set()
+
+    def build_report(self) -> RedactionReport:
+        """What was replaced."""
+        return self._redactor.build_report()
+
+    def redact_text(self, text: str) -> str:
+        """A short text, such as a title."""
+        return self._redactor.make_rehearsal().redact_text(text)
+
+    def learn_secrets(self, chosen: list[SessionContents]) -> None:
+        """Take note of the secrets in all files."""
+        first = self._redactor.make_rehearsal()
+        for item in chosen:
+            self._mains.add(item.main_name)
+            with _open_draft(item.main) as draft:
+                redaction.learn_session_secrets(draft, (), first)
+            for name, path in item.files.items():
+                _drain_pieces(_redact_pieces(first, name, inspect_source(path).read_pieces()))
+            _drain_pieces(_redact_pieces(first, "history.jsonl", [item.history]))
+
+    @contextlib.contextmanager
+    def spool_redacted(self, name: str, looked: PackSource | bytes) -> Iterator[tuple[int, Iterator[bytes]]]:
+        """The redacted bytes of a file, and how many they are: that must be known before the first is packed."""
+        with tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES) as file:
+            if isinstance(looked, PackSource) and name in self._mains:
+                with _open_draft(looked) as draft:
+                    file.writelines(redaction.redact_draft(draft, self._redactor).without_torn_end().iterate_lines())
+            else:
+                pieces = [looked] if isinstance(looked, bytes) else looked.read_pieces()
+                file.writelines(_redact_pieces(self._redactor, name, pieces))
+            size = file.tell()
+            file.seek(0)
+            yield size, _read_pieces(file)
+
+
+@contextlib.contextmanager
+def _open_draft(main: PackSource) -> Iterator[Draft]:
+    """A transcript as far as it is packed."""
+    file = Transcript.open(main.path)
+    try:
+        draft = Draft.from_transcript(file)
+        yield draft._replace(rows=tuple(row for row in draft.rows if row.item and row.item.end <= main.size))
+        main.check_unchanged()
+    finally:
+        file.close()
+
+
+def _redact_pieces(redactor: Redactor, name: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    if name.endswith(".jsonl"):
+        yield from (redaction.redact_line(line, redactor) for line in split_byte_lines(pieces))
+    else:
+        yield redactor.redact_file_data(b"".join(pieces), name.rsplit("/", 1)[-1])
+
+
+def _read_pieces(file: IO[bytes]) -> Iterator[bytes]:
+    while piece := file.read(_PIECE_BYTES):
+        yield piece
+
+
+def _drain_pieces(pieces: Iterable[bytes]) -> None:
+    for _ in pieces:
+        pass

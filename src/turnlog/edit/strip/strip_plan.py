@@ -1,0 +1,236 @@
+"""What becomes of each block of a file when it is stripped, all branches at once.
+
+The conversation that would be resumed decides about its own blocks, just as `turnlog context` tells. Beside it are the
+other branches, and what stands before a compaction: each block there has the age that it has in its own branch, counted
+through compactions; one that several branches share has the mildest of their fates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from turnlog.edit.strip.content_cut import PICTURE_TYPES
+from turnlog.entries.entry import Body, Entry
+from turnlog.errors import Refused
+from turnlog.session.graph import holds_result
+from turnlog.session.resume.rows import GRAPH_TYPES, get_message_id, is_boundary
+from turnlog.session.session import Session
+from turnlog.session.window.fates import (
+    FATE_GONE,
+    FATE_SHORTENED,
+    WHOLE_FATE,
+    Fate,
+    decide_fates,
+    find_calls_without_copy,
+)
+from turnlog.session.window.pieces import ContextPiece, list_pieces_of_rows
+from turnlog.session.window.strip_options import StripOptions
+
+THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
+
+_FatesByKey = dict[tuple[str, str | int], Fate]
+"""By group and the id of the call, or the index of the row."""
+
+
+class StripPlan(NamedTuple):
+    """What becomes of the blocks of a file."""
+
+    calls: dict[str, Fate]
+    """By the id of the call."""
+    results: dict[str, Fate]
+    copies: dict[str, Fate]
+    """The client's own copies of results, by the id of the call."""
+    thinking: dict[int, Fate]
+    """By the index of the row."""
+    pictures: set[tuple[int, int]]
+    """Images that go because newer ones are enough: the index of the row, and the place among its images."""
+    thread: list[Entry]
+    """What would be resumed, in its order; empty if nothing would."""
+    leaf: Entry | None
+    """Where the session goes on; this row stays, whatever it is."""
+
+
+def plan_strip(session: Session, wishes: StripOptions, leaf: str | None = None) -> StripPlan:
+    """Decide about all blocks of a file."""
+    end, thread = _find_resumed_thread(session, leaf)
+    found = _ConversationLines(session)
+    given: _FatesByKey = {}
+    for line in found.iterate_lines(end, thread):
+        _merge_fates(given, _judge_line(line, wishes))
+    _pair_fates(given, found.flawed, _list_call_ids(end) | _list_call_ids(_find_only_user(session)))
+    return StripPlan(
+        {str(key): fate for (group, key), fate in given.items() if group == "calls"},
+        {str(key): fate for (group, key), fate in given.items() if group == "results"},
+        {str(key): fate for (group, key), fate in given.items() if group == "copies"},
+        {int(key): fate for (group, key), fate in given.items() if group == "thinking"},
+        _find_old_pictures(session, thread, wishes.images),
+        thread,
+        end,
+    )
+
+
+def _find_resumed_thread(session: Session, leaf: str | None) -> tuple[Entry | None, list[Entry]]:
+    try:
+        return session.build_thread(leaf)
+    except Refused:
+        return None, []
+
+
+def _judge_line(line: list[ContextPiece], wishes: StripOptions) -> _FatesByKey:
+    found: _FatesByKey = {}
+    bare = find_calls_without_copy(line, wishes)
+    for piece, fate in zip(line, decide_fates(line, wishes), strict=True):
+        if piece.group in ("calls", "results"):
+            _set_milder(found, (piece.group, piece.call), fate)
+            _set_milder(
+                found, ("copies", piece.call), Fate(FATE_GONE, 0, "copies") if piece.call in bare else WHOLE_FATE
+            )
+        elif piece.group == "thinking":
+            _set_milder(found, (piece.group, piece.row.index), fate)
+    return found
+
+
+def _set_milder(found: _FatesByKey, key: tuple[str, str | int], fate: Fate) -> None:
+    found[key] = min(found.get(key, fate), fate, key=lambda one: one.hardness)
+
+
+def _merge_fates(given: _FatesByKey, more: _FatesByKey) -> None:
+    for key, fate in more.items():
+        _set_milder(given, key, fate)
+
+
+def _find_only_user(session: Session) -> Entry | None:
+    """The last result, if nothing else is a user's: without it no user entry would be left."""
+    users = [row for row in session.entries if row.type == "user"]
+    return users[-1] if users and all(map(holds_result, users)) else None
+
+
+def _list_call_ids(row: Entry | None) -> set[str]:
+    """The calls that a row holds or answers."""
+    blocks = row.message.blocks if row and row.message else []
+    return {identity for block in blocks for identity in (block.id, block.tool_use_id) if identity}
+
+
+def _pair_fates(given: _FatesByKey, flawed: set[str], staying: set[str]) -> None:
+    """See to it that a call goes only with its result, and that rows which can't be written again are left alone."""
+    ids = {key for group, key in given if group in ("calls", "results")}
+    for key in ids:
+        both = [(group, key) for group in ("calls", "results") if (group, key) in given]
+        gone = all(given[one].degree == FATE_GONE for one in both) and len(both) == 2 and key not in staying
+        for one in both:
+            if key in flawed:
+                given[one] = given["copies", key] = WHOLE_FATE
+            elif given[one].degree == FATE_GONE and not gone:
+                given[one] = Fate(FATE_SHORTENED, 0, "tools")
+
+
+class _ConversationLines:
+    """The conversations of a file, each as its pieces in the order of the file."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._pieces: dict[int, list[ContextPiece]] = {}
+        rows = [row for row in session.entries if row.type in GRAPH_TYPES]
+        for piece in (*_find_unsent_thinking(session), *list_pieces_of_rows(session, rows)):
+            self._pieces.setdefault(piece.row.index, []).append(piece)
+        self.flawed = {p.call for row in self._pieces.values() for p in row if p.row.flaw and p.call}
+        """Calls with a part in a row that could not be decoded in the ordinary way."""
+        self._of_message: dict[str, set[int]] = {}
+        owner: dict[str, str] = {}
+        for row in session.entries:
+            if identity := get_message_id(row):
+                self._of_message.setdefault(identity, set()).add(row.index)
+                owner.update({b.id: identity for b in row.message.blocks if b.id} if row.message else {})
+        for row in session.entries:
+            for block in row.message.blocks if row.type == "user" and row.message else ():
+                if identity := owner.get(block.tool_use_id or ""):
+                    self._of_message[identity].add(row.index)
+
+    def iterate_lines(self, end: Entry | None, thread: list[Entry]) -> Iterator[list[ContextPiece]]:
+        """What would be resumed with all before it, each other branch as far as it is its own, and what is left."""
+        covered: set[int] = set()
+        ends = [row.index for row in (*([end] if end else ()), *reversed(thread))]
+        others = [[row.index] for row in self._session.graph.leaves]
+        seen: set[int] = set()
+        for at, starts in enumerate([ends, *others]):
+            line = self._add_parallel_rows(self._collect_upwards(starts, covered)) - covered
+            if at == 0:
+                covered = line
+            if line:
+                seen |= line
+                yield self._collect_pieces(line)
+        if rest := self._pieces.keys() - seen:
+            yield self._collect_pieces(rest)
+
+    def _collect_upwards(self, starts: Iterable[int], covered: set[int]) -> set[int]:
+        found: set[int] = set()
+        for start in starts:
+            at = start
+            while at >= 0 and at not in found and at not in covered:
+                found.add(at)
+                row = self._session.file.entries[at]
+                before = self._session.graph.find_continued_row(row) if is_boundary(row) and row.parent < 0 else None
+                at = before.index if before else row.parent
+        return found
+
+    def _add_parallel_rows(self, rows: set[int]) -> set[int]:
+        """With the parallel calls, and the results, of the messages in them."""
+        entries = self._session.file.entries
+        messages = {identity for index in rows if (identity := get_message_id(entries[index]))}
+        return rows.union(*(self._of_message.get(identity, ()) for identity in messages))
+
+    def _collect_pieces(self, rows: Iterable[int]) -> list[ContextPiece]:
+        return [piece for index in sorted(rows) for piece in self._pieces.get(index, ())]
+
+
+def _find_unsent_thinking(session: Session) -> Iterator[ContextPiece]:
+    """Thinking of other models: it is not sent, and so no piece, but it is in the file."""
+    for row in session.entries:
+        if (
+            row.type == "assistant"
+            and row.message
+            and any(block.type in THINKING_TYPES for block in row.message.blocks)
+        ):
+            turn = session.find_turn(row)
+            yield ContextPiece(row, -1, turn.number if turn else 0, "thinking")
+
+
+# -- images
+
+
+def iterate_pictures(blocks: Any) -> Iterator[Body]:
+    """The images among some blocks, and in the results among them, in order."""
+    for block in blocks if isinstance(blocks, list) else ():
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") in PICTURE_TYPES:
+            yield block
+        elif block.get("type") == "tool_result":
+            inner = block.get("content")
+            yield from (
+                item
+                for item in (inner if isinstance(inner, list) else ())
+                if isinstance(item, dict) and item.get("type") in PICTURE_TYPES
+            )
+
+
+def _find_old_pictures(session: Session, thread: list[Entry], newest: int | None) -> set[tuple[int, int]]:
+    """All images but the newest: those of the conversation before any other, each the last first."""
+    if newest is None:
+        return set()
+    inside = {row.index for row in thread}
+    rows = [*reversed(thread), *(row for row in reversed(session.entries) if row.index not in inside)]
+    found = [
+        (row.index, at) for row in rows if row.flaw is None for at in reversed(range(_count_pictures(session, row)))
+    ]
+    return set(found[newest:])
+
+
+def _count_pictures(session: Session, row: Entry) -> int:
+    if row.type != "user" or row.message is None or isinstance(row.message.content, str):
+        return 0
+    if not any(block.type in (*PICTURE_TYPES, "tool_result") for block in row.message.blocks):
+        return 0
+    message = session.read_body(row).get("message")
+    return sum(1 for _ in iterate_pictures(message.get("content") if isinstance(message, dict) else None))

@@ -1,0 +1,178 @@
+"""One change of one file taken back, from wherever it was stopped.
+
+A place that still holds the original, or holds it again, is fine. `trouble` says beforehand when a place holds neither
+that nor what the change left there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.edit.trash.file_move import move_file
+from turnlog.edit.undo.appended_lines import cut_appended, is_appended_at_end, is_cut_off, restore_times
+from turnlog.edit.undo.kept_files import has_known_content, is_same_file, keep_file, put_kept_file
+from turnlog.edit.undo.path_names import give_name, hash_folder_names
+from turnlog.edit.undo.record import LATE_SUFFIX, NEW_SUFFIX, OLD_SUFFIX, STATE_BEGUN, FileState, UndoRecord
+from turnlog.entries.writer import flush_folder, resolve_inside
+
+
+class UndoTrouble(NamedTuple):
+    """What speaks against taking a change back."""
+
+    words: str
+    is_final: bool = False
+    """Whether it can't be done by force either."""
+
+
+def find_trouble(record: UndoRecord, number: int) -> UndoTrouble | None:
+    """Why an item can't be taken back without losing something; None if it can."""
+    item, path = record.items[number], find_current_path(record, number)
+    if resolve_inside(path.parent, Path(item.root)) != path.parent:
+        return UndoTrouble(f"{path}: a link leads elsewhere", is_final=True)
+    if record.state == STATE_BEGUN and (item.kind in ("append", "create") or _was_not_reached(record, number, path)):
+        return None
+    if item.kind == "append":
+        is_ours = is_cut_off(item, path) or is_appended_at_end(item, path)
+        return None if is_ours else UndoTrouble(f"{path}: was written since", is_final=True)
+    if item.kind == "rename":
+        return _find_rename_trouble(path, find_current_path(record, number, item.to), item.after, record.state)
+    if item.kind == "create":
+        is_ours = not os.path.lexists(path) or has_known_content(path, item.after)
+        return None if is_ours else UndoTrouble(f"{path}: was written since")
+    return _find_original_trouble(record, number, path)
+
+
+def _find_rename_trouble(old: Path, new: Path, after: FileState | None, state: str) -> UndoTrouble | None:
+    if os.path.lexists(old) and os.path.lexists(new) and not is_same_file(old, new) and state == STATE_BEGUN:
+        return UndoTrouble(f"{old}: stands there again", is_final=True)
+    if not os.path.lexists(old) and not os.path.lexists(new):
+        return UndoTrouble(f"{new}: is gone", is_final=True)
+    is_taken = os.path.lexists(old) and (state == STATE_BEGUN or not os.path.lexists(new) or is_same_file(old, new))
+    if after is not None and not is_taken and hash_folder_names(new) != after.sha256:
+        return UndoTrouble(f"{new}: what is in it has changed since, and would go along")
+    return None
+
+
+def _find_original_trouble(record: UndoRecord, number: int, path: Path) -> UndoTrouble | None:
+    item, kept = record.items[number], record.get_kept_path(number)
+    is_back = (
+        is_same_file(kept, path)
+        or has_known_content(path, item.before)
+        or (item.before is None or item.before.is_folder)
+    )
+    if is_back:
+        return None
+    if not has_known_content(kept, item.before):
+        return UndoTrouble(f"{path}: its original in {kept} is no longer what was kept", is_final=True)
+    if item.kind == "remove":
+        return UndoTrouble(f"{path}: stands there again, and is another") if os.path.lexists(path) else None
+    if has_known_content(path, item.after):
+        return None
+    return UndoTrouble(f"{path}: was written since" if os.path.lexists(path) else f"{path}: is gone")
+
+
+def _was_not_reached(record: UndoRecord, number: int, path: Path) -> bool:
+    """Whether the new content still waits beside: then the place was not touched, whoever wrote there since."""
+    return (
+        record.items[number].kind == "rewrite" and path.with_name(record.make_beside_name(number, NEW_SUFFIX)).exists()
+    )
+
+
+def take_back_change(record: UndoRecord, number: int) -> None:
+    """Bring back what stood at a place; what stands there now is kept with the record."""
+    item, path, made = record.items[number], find_current_path(record, number), record.get_undone_path(number)
+    if item.kind == "append":
+        if is_appended_at_end(item, path):
+            cut_appended(item, path, made)
+        if is_cut_off(item, path) and made.exists():
+            restore_times(path, item.before)
+    elif item.kind == "rename":
+        _rename_back(path, find_current_path(record, number, item.to))
+    elif item.kind == "create":
+        path.with_name(record.make_beside_name(number, NEW_SUFFIX)).unlink(missing_ok=True)
+        if os.path.lexists(path) and (record.state != STATE_BEGUN or has_known_content(path, item.after)):
+            _set_file_aside(path, made)
+    elif item.before is not None and item.before.is_folder:
+        _recreate_folder(path, item.before)
+    else:
+        _put_original_back(record, number, path)
+    for folder in reversed(item.folders):
+        with contextlib.suppress(OSError):  # something else is in it, or it was never made
+            Path(folder).rmdir()
+
+
+def _put_original_back(record: UndoRecord, number: int, path: Path) -> None:
+    """Bring a rewritten or removed file back; the very file, where it is still there by a second name."""
+    item, kept = record.items[number], record.get_kept_path(number)
+    old, new = (path.with_name(record.make_beside_name(number, ending)) for ending in (OLD_SUFFIX, NEW_SUFFIX))
+    if new.exists():  # stopped before the exchange
+        new.unlink()
+        old.unlink(missing_ok=True)
+        kept.unlink(missing_ok=True)
+    elif old.exists():  # stopped behind it
+        put_kept_file(old, path)
+        kept.unlink(missing_ok=True)
+    if not os.path.lexists(kept):
+        return
+    if is_same_file(kept, path) or has_known_content(path, item.before):
+        kept.unlink()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if os.path.lexists(path):
+        keep_file(path, record.get_undone_path(number))
+    put_kept_file(kept, path)
+
+
+def _set_file_aside(path: Path, made: Path) -> None:
+    made.unlink(missing_ok=True)
+    made.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    move_file(path, made)
+
+
+def _rename_back(old: Path, new: Path) -> None:
+    if os.path.lexists(old):
+        if is_same_file(old, new):  # stopped between its two names
+            new.unlink()
+        return
+    old.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    give_name(new, old)
+    flush_folder(new.parent)
+
+
+def _recreate_folder(path: Path, before: FileState) -> None:
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path.chmod(before.mode)
+    restore_times(path, before)
+
+
+def find_current_path(record: UndoRecord, number: int, place: str | None = None) -> Path:
+    """Where a file is now, by default that of an item: the names that later items gave to it or its folders count."""
+    renames = [(Path(item.path), Path(item.to)) for item in record.items[number + 1 :] if item.to is not None]
+    # They are made and taken back in turn: where the last one is in force, all before it are.
+    while renames and not _is_in_force(*renames[-1], record.state):
+        renames.pop()
+    path = Path(place or record.items[number].path)
+    for old, new in renames:
+        if path.is_relative_to(old):
+            path = new / path.relative_to(old)
+    return path
+
+
+def _is_in_force(old: Path, new: Path, state: str) -> bool:
+    """Whether something has its new name; of what was finished, the old place may be taken again (`stubs`)."""
+    if not os.path.lexists(new):
+        return False
+    return not os.path.lexists(old) or (state != STATE_BEGUN and not is_same_file(old, new))
+
+
+def list_helper_files(record: UndoRecord) -> Iterator[Path]:
+    """The files beside places that helped while something was changed."""
+    for number in range(len(record.items)):
+        place = find_current_path(record, number)
+        yield from (
+            place.with_name(record.make_beside_name(number, ending)) for ending in (NEW_SUFFIX, OLD_SUFFIX, LATE_SUFFIX)
+        )

@@ -1,0 +1,110 @@
+"""Copies of sessions without secrets, from which exports are made: so no format and no place in one is forgotten.
+
+All that is exported is read twice: a secret that a rule finds once is then replaced wherever it stands, also before.
+The copies lie in a folder that only the user can read, and are gone when the export is done.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from turnlog.entries.agents import list_agent_files, read_agent_meta
+from turnlog.entries.entry import Body, Entry, Scrap
+from turnlog.entries.patch import encode_json_line
+from turnlog.entries.reader import Transcript
+from turnlog.errors import TurnlogError
+from turnlog.redact.redaction_report import RedactionReport
+from turnlog.redact.redactor import Redactor
+from turnlog.redact.rules import SecretRules
+
+ByteProgress = Callable[[int, int], object]
+"""Is told how many of how many bytes are done; all of them are read twice."""
+
+
+class ExportRedaction:
+    """Redacts the sessions of one export; the same secret gets the same mark in all of them."""
+
+    def __init__(self, rules: SecretRules, told: ByteProgress | None = None) -> None:
+        self._redactor = Redactor(rules)
+        self._told = told
+        self._done = self._total = 0
+
+    def build_report(self) -> RedactionReport:
+        """What was replaced so far."""
+        return self._redactor.build_report()
+
+    def text(self, text: str) -> str:
+        """A text without the secrets that are known, such as a path; it counts for nothing."""
+        return self._redactor.make_rehearsal().redact_text(text)
+
+    def learn_secrets(self, paths: list[Path]) -> None:
+        """Take note of every secret in some sessions and their sub-agents."""
+        first = self._redactor.make_rehearsal()
+        files = [file for path in paths for file in _iter_files(path)]
+        self._total = 2 * sum(file.stat().st_size for file in files if file.is_file())
+        for file in files:
+            with suppress(TurnlogError, OSError):  # who copies it will be told
+                for _ in self._redact_file(file, first):
+                    pass
+
+    @contextmanager
+    def copy_redacted(self, path: Path) -> Iterator[Path]:
+        """A copy of a session with its sub-agents; the secrets should have been learned before."""
+        with tempfile.TemporaryDirectory(prefix="turnlog-export-") as folder:
+            for file in _iter_files(path):
+                goal = Path(folder) / file.relative_to(path.parent)
+                goal.parent.mkdir(parents=True, exist_ok=True)
+                with goal.open("wb") as out:
+                    out.writelines(self._redact_file(file, self._redactor))
+            yield Path(folder) / path.name
+
+    def _redact_file(self, path: Path, redactor: Redactor) -> Iterator[bytes]:
+        if path.suffix != ".jsonl":
+            yield encode_json_line(redactor.redact_value(read_agent_meta(path)))
+            return
+        file = Transcript.open(path)
+        try:
+            for number, item in enumerate(file.items, 1):
+                yield _redact_line(file, item, number, redactor)
+                self._done += item.size
+                if self._told and self._done < self._total:
+                    self._told(self._done, self._total)
+        finally:
+            file.close()
+            if self._told:
+                self._told(self._total, self._total)  # clears the line
+
+
+def _iter_files(path: Path) -> Iterator[Path]:
+    yield path
+    for agent in list_agent_files(path):
+        yield agent.path
+        if agent.meta_path is not None:
+            yield agent.meta_path
+
+
+def _redact_line(file: Transcript, item: Entry | Scrap, number: int, redactor: Redactor) -> bytes:
+    """A line without secrets; what is no entry stays only if it holds none."""
+    if isinstance(item, Scrap):
+        raw = file.read_raw(item)
+        seen = raw.replace(b"\0", b" ")
+        return raw.rstrip(b"\r\n") + b"\n" if redactor.redact_file_data(seen) == seen else b"\n"
+    body = file.read_body(item)
+    return encode_json_line(_drop_stale_signatures(redactor.redact_entry_body(body, number), body)) + b"\n"
+
+
+def _drop_stale_signatures(new: Body, old: Body) -> Body:
+    """An entry whose thinking has no signature where its text was changed, because it would no longer fit."""
+    message, before = new.get("message"), old.get("message")
+    if not isinstance(message, dict) or not isinstance(before, dict) or not isinstance(message.get("content"), list):
+        return new
+    pairs = zip(message["content"], before["content"], strict=True)
+    blocks = [{**block, "signature": ""} if _is_changed(block, was) else block for block, was in pairs]
+    return {**new, "message": {**message, "content": blocks}}
+
+
+def _is_changed(block: object, was: object) -> bool:
+    return isinstance(block, dict) and "signature" in block and block.get("type") == "thinking" and block != was

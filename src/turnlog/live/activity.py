@@ -1,0 +1,323 @@
+"""What a transcript tells of the work in progress, folded line by line.
+
+A `Fold` is small, holds data only, and is append-incremental: folding a tail onto what was folded before gives what
+folding the whole gives. It may begin anywhere in a file, for what a session is doing stands in its last lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from turnlog.entries.entry import Body, Entry, MessageHead
+from turnlog.entries.line_decoder import decode_body
+from turnlog.entries.reader import RawItem
+from turnlog.session.calls import AGENT_TOOLS
+from turnlog.session.graph import holds_result
+from turnlog.session.notices import Notice, parse_notice
+from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body
+from turnlog.session.usage.iterations import split_iterations
+from turnlog.session.usage.prices import SYNTHETIC_MODEL
+from turnlog.session.usage.usage import sum_context_tokens
+
+MAX_SUMMARY_CHARS = 200
+
+
+def is_task_over(fields: dict[str, Any]) -> bool:
+    """Whether what was asked about a task says that it has ended."""
+    task = fields.get("task")
+    status = task.get("status") if isinstance(task, dict) else fields.get("status")
+    return status in ("completed", "failed", "killed", "stopped")
+
+
+def count_context_tokens(head: MessageHead) -> int:
+    """How much of the context window the last request of a message found filled, in tokens."""
+    if (usage := head.usage) is None:
+        return 0
+    requests = split_iterations(usage, head.model).own
+    if requests and (last := sum_context_tokens(requests[-1])):
+        return last
+    parts = usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens
+    return sum(count or 0 for count in parts)
+
+
+def read_content_blocks(found: Body) -> list[dict[str, Any]]:
+    """The blocks of an entry's message."""
+    message = found.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def read_first_text(found: Body) -> object:
+    """The first text of an entry's message."""
+    return next((block.get("text") for block in read_content_blocks(found) if block.get("type") == "text"), "")
+
+
+def describe_call_fields(fields: dict[str, Any]) -> str:
+    """What a call is about, from the fields that tools name it by."""
+    questions = fields.get("questions")
+    if isinstance(questions, list) and questions and isinstance(questions[0], dict):
+        return to_summary_line(questions[0].get("question"))
+    for name in ("description", "command", "file_path", "notebook_path", "pattern", "query", "url", "skill", "prompt"):
+        if isinstance(fields.get(name), str):
+            return to_summary_line(fields[name])
+    return ""
+
+
+def to_summary_line(text: object) -> str:
+    """The beginning of a text, on one line."""
+    return " ".join(text[: 4 * MAX_SUMMARY_CHARS].split())[:MAX_SUMMARY_CHARS] if isinstance(text, str) else ""
+
+
+def to_small_count(value: object) -> int:
+    """A small number; 0 for anything else."""
+    return value if type(value) is int and 0 < value < 1000 else 0
+
+
+LastKind = Literal["", "prompt", "command", "bash", "answer", "thinking", "result", "finished", "interrupted", "error"]
+"""What was written last, as far as it matters: "" nothing yet; answer: a text; thinking: nothing but thinking so far;
+finished: certainly the end of a turn."""
+
+_MAX_OPEN_CALLS = 500
+"""So many open calls and tasks are kept; a transcript that claims more is not to be believed."""
+_FINAL_STOP_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal", "model_context_window_exceeded"})
+_TASK_TOOLS = frozenset({"TaskStop", "KillShell", "KillBash", "TaskOutput", "BashOutput", "AgentOutputTool"})
+_TITLE_FIELDS = {"custom-title": ("customTitle", "given"), "ai-title": ("aiTitle", "made")}
+
+
+class OpenCall(Struct):
+    """A call without a result."""
+
+    name: str
+    since: str | None
+    about: str = ""
+    """What it was asked, in few words."""
+    message: str | None = None
+    has_progress: bool = False
+    """Something was heard of it since: it runs, and waits for nobody."""
+    task: str = ""
+    """The background task that it is about."""
+
+
+class BackgroundTask(Struct):
+    """Something that was set going in the background."""
+
+    call: str
+    name: str
+    since: str | None
+    about: str = ""
+    is_agent: bool = False
+
+
+class Activity(Struct):
+    """What is known after some lines."""
+
+    is_agent: bool = False
+    """Whether the file is a sub-agent's, where every line is marked as one of a side chain."""
+    last: LastKind = ""
+    since: str | None = None
+    """When that was written."""
+    heard: str | None = None
+    """The last timestamp of all."""
+    turn: str | None = None
+    """When the turn began."""
+    prompt: str = ""
+    """How the last prompt begins that a person typed."""
+    calls: dict[str, OpenCall] = {}
+    tasks: dict[str, BackgroundTask] = {}
+    mode: str | None = None
+    """The permission mode."""
+    error: str = ""
+    retry: tuple[int, int] | None = None
+    """The attempt that is made, and how many there will be."""
+    message: str | None = None
+    model: str | None = None
+    context: int = 0
+    """How much the window held at the last answer, in tokens."""
+    given: str = ""
+    """The title that a person gave, and …"""
+    made: str = ""
+    """… the one that the model gave."""
+    cwd: str | None = None
+    git_branch: str | None = None
+    version: str | None = None
+    entries: int = 0
+
+    def add_all(self, pieces: Iterable[RawItem]) -> Activity:
+        """Fold some lines; what is no entry tells nothing."""
+        for piece in pieces:
+            if isinstance(piece.item, Entry):
+                self.add(piece.item, piece.raw)
+        return self
+
+    def add(self, entry: Entry, raw: bytes) -> None:
+        """Fold the next entry."""
+        self.entries += 1
+        self.heard = entry.timestamp or self.heard
+        if entry.is_sidechain and not self.is_agent:
+            return
+        self.cwd, self.git_branch = entry.cwd or self.cwd, entry.git_branch or self.git_branch
+        self.version = entry.version or self.version
+        match entry.type:
+            case "assistant":
+                self._add_answer(entry, raw)
+            case "user":
+                self._add_user_entry(entry, raw)
+            case "system":
+                self._add_system_entry(entry, raw)
+            case "attachment" | "progress":
+                self._add_progress(entry, raw)
+            case kind:
+                self._add_metadata(kind or "", raw)
+
+    def _set_last(self, last: LastKind, entry: Entry) -> None:
+        self.last, self.since = last, entry.timestamp
+        self.retry = None
+
+    # -- answers
+
+    def _add_answer(self, entry: Entry, raw: bytes) -> None:
+        head = entry.message
+        if head is None:
+            return
+        if entry.is_api_error_message:
+            self.calls.clear()
+            self._set_last("error", entry)
+            self.error = to_summary_line(read_first_text(decode_body(raw)))
+            return
+        if head.model == SYNTHETIC_MODEL:
+            return
+        self.error = ""
+        if head.id is None or head.id != self.message:  # what the message before left open was given up
+            self.calls.clear()
+            self.message = head.id
+        self.model = head.model or self.model
+        self.context = count_context_tokens(head) or self.context
+        self._add_calls(entry, head, raw)
+        kinds = {block.type for block in head.blocks}
+        if "tool_use" in kinds:
+            self._set_last("answer", entry)
+        elif head.stop_reason in _FINAL_STOP_REASONS:
+            self._set_last("finished", entry)
+        else:
+            self._set_last("thinking" if kinds <= {"thinking", "redacted_thinking"} else "answer", entry)
+
+    def _add_calls(self, entry: Entry, head: MessageHead, raw: bytes) -> None:
+        names = [block for block in head.blocks if block.type == "tool_use" and block.id]
+        if not names or len(self.calls) > _MAX_OPEN_CALLS:
+            return
+        given = {block.get("id"): block.get("input") for block in read_content_blocks(decode_body(raw))}
+        for block in names:
+            asked = given.get(block.id)
+            fields = asked if isinstance(asked, dict) else {}
+            task = fields.get("task_id") or fields.get("shell_id") or fields.get("bash_id")
+            self.calls[block.id or ""] = OpenCall(
+                (block.name or "")[:MAX_SUMMARY_CHARS],
+                entry.timestamp,
+                describe_call_fields(fields),
+                head.id,
+                task=task if isinstance(task, str) and block.name in _TASK_TOOLS else "",
+            )
+
+    # -- user entries
+
+    def _add_user_entry(self, entry: Entry, raw: bytes) -> None:
+        if holds_result(entry):
+            self._add_results(entry, raw)
+            return
+        fields = decode_body(raw)
+        prompt = parse_user_body(fields)
+        if isinstance(mode := fields.get("permissionMode"), str):
+            self.mode = mode[:MAX_SUMMARY_CHARS]
+        match prompt.kind:
+            case "prompt" | "teammate" | "peer" | "other":
+                self._begin_turn("prompt", entry, prompt)
+            case "notification":
+                self._finish_task(parse_notice(prompt.text))
+                self._begin_turn("prompt", entry, prompt)
+            case "command":
+                self._begin_turn("command", entry, prompt)
+            case "bash":
+                self._begin_turn("bash", entry, prompt)
+            case "interrupt":
+                self.calls.clear()
+                self._set_last("interrupted", entry)
+            case "command-output" | "bash-output":
+                self._set_last("finished", entry)
+
+    def _begin_turn(self, last: LastKind, entry: Entry, prompt: Prompt) -> None:
+        self.calls.clear()
+        self.error = ""
+        self._set_last(last, entry)
+        self.turn = entry.timestamp
+        if prompt.is_typed:
+            self.prompt = to_summary_line(prompt.text)
+
+    def _add_results(self, entry: Entry, raw: bytes) -> None:
+        for block in entry.message.blocks if entry.message else ():
+            call = self.calls.pop(block.tool_use_id or "", None) if block.type == "tool_result" else None
+            if call is not None:
+                self._finish_call(call, block.tool_use_id or "", raw)
+        self._set_last("result", entry)
+
+    def _finish_call(self, call: OpenCall, call_id: str, raw: bytes) -> None:
+        """A result may say that the work goes on in the background, or that such work is over."""
+        if b'"isAsync"' not in raw and b'"backgroundTaskId"' not in raw and not call.task:
+            return
+        found = decode_body(raw).get("toolUseResult")
+        fields = found if isinstance(found, dict) else {}
+        task = fields.get("agentId") if fields.get("isAsync") else fields.get("backgroundTaskId")
+        if isinstance(task, str) and task and len(self.tasks) < _MAX_OPEN_CALLS:
+            self.tasks[task] = BackgroundTask(call_id, call.name, call.since, call.about, call.name in AGENT_TOOLS)
+        elif call.task and (call.name in ("TaskStop", "KillShell", "KillBash") or is_task_over(fields)):
+            self.tasks.pop(call.task, None)
+
+    def _finish_task(self, told: Notice) -> None:
+        """A background task has ended: that one, and no other."""
+        if told.task_id in self.tasks:
+            del self.tasks[told.task_id]
+            return
+        same = [key for key, task in self.tasks.items() if told.call_id and task.call == told.call_id]
+        for key in same:
+            del self.tasks[key]
+
+    # -- everything else
+
+    def _add_system_entry(self, entry: Entry, raw: bytes) -> None:
+        match entry.subtype:
+            case "turn_duration":
+                if self.last not in ("interrupted", "error"):
+                    self.calls.clear()
+                    self._set_last("finished", entry)
+            case "api_error":
+                fields = decode_body(raw)
+                attempt, most = fields.get("retryAttempt"), fields.get("maxRetries")
+                self.retry = (to_small_count(attempt), to_small_count(most))
+                self.since = entry.timestamp
+
+    def _add_progress(self, entry: Entry, raw: bytes) -> None:
+        if entry.data is not None:
+            fields = decode_body(raw)
+            names = str(fields.get("toolUseID")), str(fields.get("parentToolUseID"))
+            for call in [self.calls[name] for name in names if name in self.calls]:
+                call.has_progress = True
+        elif entry.attachment is not None and entry.attachment.type == "queued_command":
+            attached = decode_body(raw).get("attachment")
+            prompt = parse_queued_prompt(attached if isinstance(attached, dict) else {})
+            if prompt.kind == "notification":
+                self._finish_task(parse_notice(prompt.text))
+
+    def _add_metadata(self, kind: str, raw: bytes) -> None:
+        if kind in _TITLE_FIELDS:
+            field, name = _TITLE_FIELDS[kind]
+            setattr(self, name, to_summary_line(decode_body(raw).get(field)))
+        elif kind == "permission-mode":
+            mode = decode_body(raw).get("permissionMode")
+            self.mode = mode[:MAX_SUMMARY_CHARS] if isinstance(mode, str) else self.mode
+
+    @property
+    def title(self) -> str:
+        """The name to show, as far as these lines tell."""
+        return self.given or self.made or self.prompt

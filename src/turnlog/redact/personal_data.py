@@ -1,0 +1,69 @@
+"""On request: e-mail addresses, and the names of people in the paths of their home folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from turnlog.redact.finding import FindingRank, SecretFinding
+from turnlog.redact.text_view import TextView
+
+_EMAIL_HOST = re.compile(r"@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9])")
+_EMAIL_LOCAL_PART = re.compile(r"[A-Za-z0-9._%+-]{1,64}$")
+_ESCAPE_LETTERS = re.compile(r"[nrtbf]|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}")
+_IMPERSONAL_ADDRESSES = ("noreply@anthropic.com", "git@github.com", "git@gitlab.com", "git@bitbucket.org")
+_HOME_FOLDER = re.compile(
+    r"(?:/home/|/Users/|[A-Za-z]:(?:\\{1,8}|/)Users(?:\\{1,8}|/)|/[a-z]/Users/|(?<![A-Za-z0-9])-(?:home|Users)-)"
+    r"(?P<name>[A-Za-z0-9_][\w.@-]{0,63})"
+)
+_IMPERSONAL_NAMES = frozenset(
+    "user username you name me shared public default runner someone yourname your-name example".split()
+)
+
+
+class EmailRule:
+    """The rule for e-mail addresses."""
+
+    hints = ("@",)
+    names = ("email",)
+
+    def find(self, view: TextView) -> Iterator[SecretFinding]:
+        """Find the addresses of a text."""
+        if "@" not in view.text:
+            return
+        for host in _EMAIL_HOST.finditer(view.text):
+            local = _EMAIL_LOCAL_PART.search(view.text[max(0, host.start() - 64) : host.start()])
+            if not local:
+                continue
+            start = (
+                host.start() - len(local[0]) + _count_escape_chars(view.text, host.start() - len(local[0]), local[0])
+            )
+            address = view.text[start : host.end()]
+            if address.lower() not in _IMPERSONAL_ADDRESSES and "@" in address[1:]:
+                yield SecretFinding(start, host.end(), "email", FindingRank.PERSON, address.lower())
+
+
+class HomeFolderRule:
+    """The rule for names in home folders."""
+
+    hints = None
+    names = ("user",)
+
+    def find(self, view: TextView) -> Iterator[SecretFinding]:
+        """Find the names of a text."""
+        for match in _HOME_FOLDER.finditer(view.text):
+            name = match["name"]
+            if match[0].startswith("-"):
+                # The folder of a project: dashes stand for all that separates.
+                name = name.partition("-")[0]
+            name = name.rstrip(".")
+            if name and name.lower() not in _IMPERSONAL_NAMES:
+                yield SecretFinding(
+                    match.start("name"), match.start("name") + len(name), "user", FindingRank.PERSON, name
+                )
+
+
+def _count_escape_chars(text: str, start: int, local: str) -> int:
+    r"""How many characters of the local part belong to an escape before it: `\nme@example.org`."""
+    escape = _ESCAPE_LETTERS.match(local) if start > 0 and text[start - 1] == "\\" else None
+    return escape.end() if escape else 0

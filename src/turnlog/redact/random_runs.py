@@ -1,0 +1,109 @@
+"""Long random values by what stands before them: the names of keys, the parameters of addresses, cookies.
+
+Such a value holds a run of letters and digits, and a text has few of these: each is looked at, instead of the whole
+text for each name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from turnlog.redact.cookies import is_login_cookie
+from turnlog.redact.finding import FindingRank, SecretFinding
+from turnlog.redact.plausibility import has_letters_and_digits, has_varied_characters, is_placeholder, is_random_like
+from turnlog.redact.secret_names import is_public_key_name
+from turnlog.redact.text_view import TextView
+from turnlog.redact.value_surroundings import is_in_hash_table
+
+_MAX_NAME_DISTANCE_CHARS = 64
+_MAX_HEADER_DISTANCE_CHARS = 600
+_NAME_BEFORE_VALUE = re.compile(
+    r"(?P<lead>[?&;]|amp;|u0026)?(?P<name>[A-Za-z0-9_.$-]{1,60}+)\\*[\"'`]?\]?\s{0,3}"
+    r"(?:[:=]|=>|:=)\s{0,3}\\*[\"'`]?(?:0x)?"
+    r"(?P<begun>[^\s\"'`&;,<>(){}=]{0,40})$"
+)
+_CHARS_BEFORE_RUN = frozenset("\"'`=: %$~x")
+"""What may stand before a run that is a value or goes on with one."""
+_RUN_VALUE = re.compile(r"[^\s&\"'`<>#\\;,(){}|]{16,4096}+")
+_SIGNATURE_NAME = re.compile(r"(?:.*[-_.])?(?:sig|signature|hmac)|x-amz-security-token", re.IGNORECASE)
+_SECRET_PARAMETER = re.compile(
+    r"key|code|ticket|auth|jwt|sid|session|session_?id|appid|assertion|code_verifier|(?:auth|access)key", re.IGNORECASE
+)
+_KEY_NAME = re.compile(r"(?:.*[^A-Za-z])?(?P<word>pat|salt)|.*(?P<key>[kK]ey|KEY)", re.IGNORECASE)
+_SESSION_COOKIE_NAME = re.compile(
+    r"PHPSESSID|JSESSIONID|ASPSESSIONID[A-Z]{8}|ASP\.NET_SessionId|connect\.sid|laravel_session"
+)
+_COOKIE_LINE = re.compile(r"cookies?\\*[\"'`]?\]?\s{0,4}[:=(,]\s{0,4}[^:(){}\[\]]{0,8}[{(\[\"'\\]?[^(){}\[\]]*$")
+"""A header, a call or an object of cookies that has not ended."""
+JWK_PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
+"""The members of a JSON Web Key that only its owner may know."""
+_JWK = re.compile(r"\bkty\b")
+_JWK_REACH = 4_000
+_CURL_COOKIE_OPTION = re.compile(r"(?:\s-b|--cookie)[ =]{1,2}")
+
+
+class RandomRunRule:
+    """The rule for them."""
+
+    hints = ()
+    names = ("key", "token", "secret", "signature", "cookie")
+
+    def find(self, view: TextView) -> Iterator[SecretFinding]:
+        """Find the long random values of a text that something names."""
+        text, done = view.text, 0
+        for start, _ in view.random_runs:
+            # Most runs are names of code.
+            if start < done or text[max(0, start - 1) : start] not in _CHARS_BEFORE_RUN:
+                continue
+            if text[start - 1] == " " and text[start - 2 : start - 1] not in (":", "=", ">"):
+                continue
+            if not (name := _NAME_BEFORE_VALUE.search(text, max(0, start - _MAX_NAME_DISTANCE_CHARS), start)):
+                continue
+            begin = name.start("begun")
+            value = _RUN_VALUE.match(text, begin)
+            secret = value[0].rstrip(".:") if value else ""
+            if (
+                secret
+                and (rule := _choose_rule(view, name, secret))
+                and not is_in_hash_table(text, begin, begin + len(secret))
+            ):
+                done = begin + len(secret)
+                yield SecretFinding(
+                    begin, done, rule, FindingRank.ADDRESS if name["lead"] else FindingRank.HEADER, secret
+                )
+
+
+def _choose_rule(view: TextView, match: re.Match[str], secret: str) -> str | None:
+    """The rule by which a value is a secret."""
+    name, plain = match["name"], unquote(secret) if "%" in secret else secret
+    if match["lead"] and _SIGNATURE_NAME.fullmatch(name):
+        return (
+            "signature"
+            if has_letters_and_digits(plain) and has_varied_characters(plain, 8) and not is_placeholder(plain)
+            else None
+        )
+    if match["lead"] and _SECRET_PARAMETER.fullmatch(name) and is_random_like(plain):
+        return "key"
+    if named := _KEY_NAME.fullmatch(name):
+        if not is_random_like(secret) or (named["key"] and is_public_key_name(name)):
+            return None
+        return "key" if named["key"] else "token" if named["word"].lower() == "pat" else "secret"
+    if name in JWK_PRIVATE:
+        around = max(0, match.start() - _JWK_REACH), match.end() + _JWK_REACH
+        return "key" if is_random_like(secret) and _JWK.search(view.text, *around) else None
+    if _SESSION_COOKIE_NAME.fullmatch(name):
+        return "cookie" if not is_placeholder(plain) else None
+    return "cookie" if _is_in_cookie_line(view, match.start()) and is_login_cookie(name, secret) else None
+
+
+def _is_in_cookie_line(view: TextView, at: int) -> bool:
+    """Whether a name stands in a line of cookies."""
+    first = max(
+        view.text.rfind("\n", max(0, at - _MAX_HEADER_DISTANCE_CHARS), at) + 1, at - _MAX_HEADER_DISTANCE_CHARS, 0
+    )
+    before = view.lower[first:at]
+    if "cookie" in before:
+        return _COOKIE_LINE.search(before) is not None
+    return view.has_word("curl") and _CURL_COOKIE_OPTION.search(before) is not None

@@ -1,0 +1,249 @@
+"""Names that tell of a secret: which words, what their values look like, and which names hold none.
+
+A new word is one line in `WORDS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from turnlog.redact.plausibility import (
+    NO_SEED_WORDS,
+    has_digits_or_symbols,
+    is_code_group,
+    is_passphrase_like,
+    is_password_like,
+    is_token_like,
+)
+from turnlog.redact.text_view import is_inside_word
+from turnlog.redact.url_header_rules import is_encoded_login
+
+SecretValueCheck = Callable[[str, bool, bool], bool]
+"""Says of a value, whether it is in quotes, and whether only a value can stand there: may it be the secret?"""
+KEY_OWNERS = tuple(
+    "api access private auth account encryption signing master admin service shared storage subscription deploy session"
+    " app client webhook bot root license secret aes hmac fernet cookie jwt application consumer crypto cipher"
+    " decryption preshared pre-shared pre_shared unseal recovery kms write ingest integration functions function"
+    " management security sign signature symmetric wrapping activation developer logged_in nonce wifi wi-fi wlan wpa"
+    " wireless".split()
+)
+"""Words before `key` that make it a secret."""
+_KEY_OWNER_ENDS = frozenset(
+    (word + joint)[-4:] for word in KEY_OWNERS for joint in ("", *"-_. \n", "-\n", "_\n", ".\n", " \n")
+)
+"""How everything ends in which an owner of a key stands; `$` fits before a last line end, too."""
+_SHORT_KEY_OWNERS = tuple(word for word in KEY_OWNERS if len(word) < 4)
+_PASS_OWNERS = (
+    "db database smtp mail email imap pop3 user usr root admin ftp sftp ssh redis mongo pg postgres mysql sql http"
+    " proxy login auth store key ks truststore keystore api vnc wifi cert p12 pfx sudo ldap bind rabbit mq mqtt broker"
+    " elastic kafka nexus registry docker git repo deploy service svc account app vault".split()
+)
+"""Words before `pass` that make it a password beyond doubt."""
+_OWNED_PASS_NAME = re.compile(rf"(?:^|[^A-Za-z]|(?<=[a-z]))(?:{'|'.join(_PASS_OWNERS)})[-_.]?pass$", re.IGNORECASE)
+_PASSE_OWNERS = ("mot de", "mot_de", "motde", "phrase de", "palavra")
+_SALT_OWNERS = ("auth", "logged_in", "nonce", "secret", "session", "cookie", "signing")
+CODE_OWNERS = (
+    "recovery",
+    "backup",
+    "scratch",
+    "emergency",
+    "rescue",
+    "wiederherstellungs",
+    "sicherungs",
+    "notfall",
+    "herstel",
+)
+_CODE_ENDS = tuple(owner[-3:] + joint for owner in CODE_OWNERS for joint in ("", " ", "_", "-"))
+_OTHER_PASS_PREFIXES = ("com", "by", "sur", "tres", "over", "under", "encom", "im")
+
+
+def _check_password(value: str, quoted: bool, sure: bool) -> bool:
+    if " " in value:
+        return quoted and is_passphrase_like(value, sure=sure)
+    return is_password_like(value, quoted=quoted, sure=sure)
+
+
+def _check_passphrase(value: str, quoted: bool, sure: bool) -> bool:
+    if " " in value:
+        return (quoted or sure) and is_passphrase_like(value, sure=sure, words=3)
+    return is_password_like(value, quoted=quoted, sure=sure)
+
+
+def _check_short_password(value: str, quoted: bool, sure: bool) -> bool:
+    """Words such as `pass` have other meanings, so the value must look more like a password."""
+    if not (has_digits_or_symbols(value) or sure) or value.isdigit():
+        return False
+    return _check_passphrase(value, quoted, sure) and (len(value) >= 6 or sure)
+
+
+def _check_network_key(value: str, quoted: bool, sure: bool) -> bool:
+    if " " in value:
+        return quoted and is_passphrase_like(value, sure=True)
+    return (
+        8 <= len(value) <= 64
+        and (quoted or sure or has_digits_or_symbols(value))
+        and is_password_like(value, quoted=True, sure=True)
+    )
+
+
+def _check_token(value: str, quoted: bool, sure: bool) -> bool:
+    return is_token_like(value, quoted=quoted, sure=sure)
+
+
+def _check_login(value: str, _quoted: bool, _sure: bool) -> bool:
+    return is_encoded_login(value)
+
+
+def _check_mnemonic(value: str, _quoted: bool, _sure: bool) -> bool:
+    """Twelve words or more, as wallets show them."""
+    words = value.split(" ")
+    return (
+        len(words) >= 12
+        and not NO_SEED_WORDS.intersection(words)
+        and all(word.isalpha() and word.islower() and 3 <= len(word) <= 8 for word in words)
+    )
+
+
+def _code(value: str, _quoted: bool, _sure: bool) -> bool:
+    """One of the codes that replace a second factor once: groups of letters and digits."""
+    return is_code_group(value)
+
+
+class SecretWord(NamedTuple):
+    """A word that tells of a secret."""
+
+    anchor: str
+    """What it begins with."""
+    rest: str
+    """An expression for what follows."""
+    rule: str
+    check: SecretValueCheck
+    why: str
+    apart: bool = False
+    """It has other meanings inside of other words."""
+    owners: tuple[str, ...] = ()
+    """It says something only after one of these."""
+
+    @property
+    def is_phrase(self) -> bool:
+        """Whether its value may be several words without quotes."""
+        return self.check in (_check_passphrase, _check_mnemonic)
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether it has other meanings in a sentence."""
+        return self.check is _check_short_password and self.anchor == "pass"
+
+    @property
+    def form(self) -> str:
+        """An expression for the whole word, in small letters."""
+        before = "(?<![a-z])" if self.apart else _build_owners_pattern(self.owners) if self.owners else ""
+        return before + self.anchor + self.rest
+
+
+def _build_owners_pattern(words: tuple[str, ...]) -> str:
+    return rf"(?:{'|'.join(map(re.escape, words))})(?:[-_. ]?access)?[-_. ]?"
+
+
+SECRET_WORDS = (
+    SecretWord("pass", r"w(?:or[dt]|d)", "password", _check_password, "the plain name"),
+    SecretWord("pass", r"(?:phrase|code)", "password", _check_passphrase, "the value may be several words"),
+    SecretWord("pass", r"(?![a-z])", "password", _check_short_password, "DB_PASS, smtpPass, storepass"),
+    SecretWord("pass", r"e(?![a-z])", "password", _check_passphrase, "French and Portuguese", owners=_PASSE_OWNERS),
+    SecretWord("pw", "d", "password", _check_password, "abbreviated"),
+    SecretWord("pw", r"(?![a-z])", "password", _check_short_password, "abbreviated further", apart=True),
+    SecretWord("psk", r"(?![a-z])", "password", _check_network_key, "the key of a wireless network"),
+    SecretWord("kennwort", "", "password", _check_password, "German"),
+    SecretWord("wachtwoord", "", "password", _check_password, "Dutch"),
+    SecretWord("contrase", "ña", "password", _check_password, "Spanish"),
+    SecretWord("senha", "", "password", _check_password, "Portuguese", apart=True),
+    SecretWord("secret", "", "secret", _check_token, "the plain name"),
+    SecretWord("token", "", "token", _check_token, "the plain name"),
+    SecretWord("cred", "ential", "secret", _check_token, "the plain name"),
+    SecretWord("auth", r"(?![a-z0-9_-])", "auth", _check_login, "base64 of a name and a password", apart=True),
+    SecretWord("mnemonic", "", "secret", _check_mnemonic, "the words of a wallet"),
+    SecretWord("salt", r"(?![a-z])", "secret", _check_token, "WordPress and others", owners=_SALT_OWNERS),
+    SecretWord("code", r"s?(?![a-z])", "recovery-code", _code, "what replaces a second factor", owners=CODE_OWNERS),
+    SecretWord("phrase", "", "secret", _check_mnemonic, "the words of a wallet", owners=("seed", "recovery", "backup")),
+    SecretWord("key", "", "key", _check_token, "what gives access, by its owner", owners=KEY_OWNERS),
+)
+RARE = frozenset({"kennwort", "wachtwoord", "contrase", "senha", "salt"})
+"""Anchors that a long text must hold near its beginning."""
+SECRET_NAME = re.compile("|".join(f"(?P<w{index}>{word.form})" for index, word in enumerate(SECRET_WORDS)))
+_NON_SECRET_ENDINGS = frozenset(
+    "name names id ids type types count counts env var vars variable field fields file files path paths dir"
+    " folder url uri endpoint host hash hashes length len size limit budget usage used expiry expires expiration"
+    " ttl lifetime label placeholder prompt hint policy format prefix suffix regex pattern header headers scheme"
+    " ref reference arn manager store provider class fn func param error message required enabled valid check"
+    " reset strength at in by stdin index version algorithm alg method status rotation scope scopes source kind"
+    " mode state form page screen view test tests per max min rate cost price total sum estimate estimated context"
+    " window title text description help tooltip icon accessor duration command cmd".split()
+)
+_PUBLIC_KEY_OWNERS = frozenset(
+    "public pub publishable primary foreign cache sort partition idempotency dedup unique composite row map dict object"
+    " translation message i18n route query lookup hash index storage group cipher openpgp gpg ssh rsa known host sha"
+    " md5 checksum content socket websocket ref parent trace span metric event feature tree node commit build".split()
+)
+"""Words before `key` that make its value no secret, however random it is."""
+_NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_WORD_END = re.compile(r"s?(?:[^a-z]|$)")
+
+
+def can_be_secret_key(lower: str, key: int) -> bool:
+    """Whether one of the words may stand before `key` that make it a secret."""
+    return lower[max(0, key - 4) : key] in _KEY_OWNER_ENDS or lower.endswith(_SHORT_KEY_OWNERS, 0, key)
+
+
+def may_be_code(lower: str, code: int) -> bool:
+    """Whether one of the words may stand before `code` that make it a secret."""
+    return lower.endswith(_CODE_ENDS, 0, code)
+
+
+def find_name_start(lower: str, start: int, word: SecretWord) -> int | None:
+    """Where the name of a secret begins that ends in a word; None if the word alone says nothing."""
+    if word.owners:
+        found = _compile_owners_before(word.owners).search(lower[max(0, start - 28) : start])
+        return start - len(found[0]) if found else None
+    if word.apart and lower[start - 1 : start].isalpha() and is_inside_word(lower, start):
+        return None
+    if word.check is _check_short_password and lower.endswith(_OTHER_PASS_PREFIXES, 0, start):
+        return None
+    return start
+
+
+def choose_value_check(word: SecretWord, name: str) -> SecretValueCheck:
+    """What judges the value of a name; `dbPass` is clearer than `pass`."""
+    return _check_password if word.check is _check_short_password and _OWNED_PASS_NAME.search(name) else word.check
+
+
+@cache
+def _compile_owners_before(owners: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(_build_owners_pattern(owners) + "$")
+
+
+@lru_cache(maxsize=1 << 10)
+def find_secret_words(name: str) -> tuple[tuple[SecretWord, int, int], ...]:
+    """The words in a key that may make its value a secret; a session has few keys, and each very often."""
+    found = []
+    for match in SECRET_NAME.finditer(name.lower()):
+        word = SECRET_WORDS[int((match.lastgroup or "w0")[1:])]
+        if word.owners or find_name_start(name.lower(), match.start(), word) is not None:
+            found.append((word, *match.span()))
+    return tuple(found)
+
+
+def can_hold_secret(name: str, rest: str) -> bool:
+    """Whether a name is that of a secret: no `tokenizer`, `token_type`, `passwordHash`."""
+    if rest[:1].islower() and not _WORD_END.match(rest):
+        return False
+    words = [word.lower() for word in _NAME_PARTS.findall(name)]
+    return not words or words[-1] not in _NON_SECRET_ENDINGS
+
+
+def is_public_key_name(name: str) -> bool:
+    """Whether the value of a name that ends in `key` is meant for everybody."""
+    words = [word.lower() for word in _NAME_PARTS.findall(name)]
+    return not words[:-1] or bool(_PUBLIC_KEY_OWNERS.intersection(words[:-1]))

@@ -1,0 +1,116 @@
+"""The user's own patterns: a name and a regular expression, refused when they are wrong or could take for ever.
+
+Python's expressions can't be stopped while they work, so one that repeats what repeats is refused, and the others look
+at pieces of a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from re import _constants as ops  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+from turnlog.errors import UsageError
+from turnlog.redact.finding import FindingRank, SecretFinding
+from turnlog.redact.text_view import TextView
+
+MAX_PIECE_CHARS = 4_096
+"""Lines are looked at in pieces of so many characters, which overlap by a quarter."""
+_PATTERN_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_MAX_EXPRESSION_CHARS = 500
+
+
+class UserPattern:
+    """The rule for one pattern of the user's; a group `secret` in it is what goes, else the whole match."""
+
+    hints = None
+
+    def __init__(self, name: str, expression: str) -> None:
+        if not _PATTERN_NAME.fullmatch(name):
+            raise UsageError(f"pattern name {name!r}: use small letters, digits and dashes, at most 40")
+        self.names = (name,)
+        self._expression = _compile_checked(name, expression)
+
+    def find(self, view: TextView) -> Iterator[SecretFinding]:
+        """Find the pattern in a text."""
+        group = "secret" if "secret" in self._expression.groupindex else 0
+        for start, end in _iter_text_pieces(view.text):
+            for match in self._expression.finditer(view.text, start, end):
+                first, last = match.span(group)
+                if 0 <= first < last:
+                    yield SecretFinding(first, last, self.names[0], FindingRank.PATTERN, match[group])
+
+
+def parse_user_patterns(words: Iterable[str]) -> list[UserPattern]:
+    """Patterns from `NAME=EXPRESSION`."""
+    found = []
+    for word in words:
+        name, equals, expression = word.partition("=")
+        if not equals:
+            raise UsageError(f"pattern {word!r}: write NAME=EXPRESSION, such as ticket=ACME-[0-9]+")
+        found.append(UserPattern(name, expression))
+    return found
+
+
+def _compile_checked(name: str, expression: str) -> re.Pattern[str]:
+    if len(expression) > _MAX_EXPRESSION_CHARS:
+        raise UsageError(f"pattern {name}: the expression is longer than {_MAX_EXPRESSION_CHARS} characters")
+    try:
+        compiled = re.compile(expression)
+        tree = parser.parse(expression)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise UsageError(f"pattern {name}: no regular expression: {error}") from None
+    if compiled.match(""):
+        raise UsageError(f"pattern {name}: it fits the empty text")
+    if reason := _explain_costly_part(tree):
+        raise UsageError(
+            f"pattern {name}: {reason}, which can take for ever; write it without, or with a possessive ++ or *+"
+        )
+    return compiled
+
+
+def _explain_costly_part(tree: Any, repeated: bool = False) -> str | None:
+    """Why an expression may take exponential or high polynomial time."""
+    loops = 0
+    for op, argument in tree:
+        if op in (ops.GROUPREF, ops.GROUPREF_EXISTS):
+            return "it refers back to a group"
+        inner, again = _list_inner_parts(op, argument)
+        many = op in (ops.MAX_REPEAT, ops.MIN_REPEAT) and argument[1] > 16
+        loops += many
+        if many and repeated:
+            return "it repeats what repeats"
+        if repeated and op is ops.BRANCH:
+            return "it repeats alternatives"
+        for part in inner:
+            if reason := _explain_costly_part(part, repeated=(repeated or many) and again):
+                return reason
+    return "it has more than three open repetitions in a row" if loops > 3 else None
+
+
+def _list_inner_parts(op: Any, argument: Any) -> tuple[list[Any], bool]:
+    """The parts of one piece of an expression, and whether a repetition around it may try them again."""
+    if op in (ops.MAX_REPEAT, ops.MIN_REPEAT):
+        return [argument[2]], True
+    if op is ops.POSSESSIVE_REPEAT:
+        return [argument[2]], False
+    if op is ops.ATOMIC_GROUP:
+        return [argument], False
+    if op is ops.SUBPATTERN:
+        return [argument[3]], True
+    if op is ops.BRANCH:
+        return list(argument[1]), True
+    if op in (ops.ASSERT, ops.ASSERT_NOT):
+        return [argument[1]], True
+    return [], True
+
+
+def _iter_text_pieces(text: str) -> Iterator[tuple[int, int]]:
+    for line in re.finditer(r"[^\n]+", text):
+        at, end = line.span()
+        while end - at > MAX_PIECE_CHARS:
+            yield at, at + MAX_PIECE_CHARS
+            at += MAX_PIECE_CHARS * 3 // 4
+        yield at, end

@@ -1,0 +1,120 @@
+"""Texts as parts of a Markdown document: escaped, quoted, between fences, and without HTML that would act."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from turnlog.render.html_escape import replace_unencodable
+
+_MAX_CLEANING_ROUNDS = 4
+_TICKS = re.compile(r"`+")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)$")
+_SPECIAL_ESCAPES = str.maketrans({char: f"\\{char}" for char in "\\`*[]<>|#~&"})
+_UNDERSCORE = re.compile(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_FOLD_TAGS = re.compile(rb"(?:> )*(?:</?details>|<summary>[^<]*</summary>)\s*")
+
+
+def escape_markdown(text: str) -> str:
+    """A text in which nothing means anything to Markdown; it stays on one line."""
+    return _UNDERSCORE.sub(r"\\_", " ".join(text.split()).translate(_SPECIAL_ESCAPES))
+
+
+def emphasise_text(text: str) -> str:
+    """A text as emphasis."""
+    return f"*{escape_markdown(text)}*" if text.strip() else ""
+
+
+def to_inline_code(text: str) -> str:
+    """A text as code inside of a line."""
+    line = " ".join(text.split())
+    ticks = "`" * (1 + max(map(len, _TICKS.findall(line)), default=0))
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}" if line else ""
+
+
+def fence_text(text: str, language: str = "") -> str:
+    """A text between fences that are longer than any fence in it."""
+    ticks = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+    return f"{ticks}{language}\n{_normalise_line_ends(text).rstrip()}\n{ticks}"
+
+
+def quote_text(text: str) -> str:
+    """A text as a quotation."""
+    return "\n".join(f"> {line}".rstrip(" ") if not line.strip() else f"> {line}" for line in text.split("\n"))
+
+
+def close_open_fence(text: str) -> str:
+    """Markdown by itself: a fence that is left open is closed, so that it does not hold what comes behind."""
+    text = _normalise_line_ends(text).strip("\n")
+    fence = _find_open_fence(text.split("\n"))
+    return f"{text}\n{fence}" if fence else text
+
+
+def keep_line_breaks(text: str) -> str:
+    """Markdown whose lines stay lines: a person's line ends mean something."""
+    lines = text.split("\n")
+    inside = _find_fenced_lines(lines)
+    ends = [*lines[1:], ""]
+    return "\n".join(
+        f"{line.rstrip()}  " if line.strip() and end.strip() and not code else line
+        for line, end, code in zip(lines, ends, inside, strict=True)
+    )
+
+
+def _find_open_fence(lines: Iterable[str]) -> str:
+    fence = ""
+    for line in lines:
+        fence = _track_fence(line, fence)
+    return fence
+
+
+def _find_fenced_lines(lines: list[str]) -> list[bool]:
+    """Of each line, whether it stands in or at a fence."""
+    fence, found = "", []
+    for line in lines:
+        before, fence = fence, _track_fence(line, fence)
+        found.append(bool(before or fence))
+    return found
+
+
+def _track_fence(line: str, fence: str) -> str:
+    """The fence that is open behind a line."""
+    found = _FENCE.match(line)
+    if found is None or (found[1][0] == "`" and "`" in found[2]):
+        return fence
+    if not fence:
+        return found[1]
+    return "" if found[1].startswith(fence) and not found[2].strip() else fence
+
+
+def _normalise_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def escape_html_tags(text: str, *, folds: bool = False) -> str:
+    """Markdown without HTML; with `folds`, but what folds."""
+    data = replace_unencodable(text).encode()
+    for _ in range(_MAX_CLEANING_ROUNDS):
+        places = _find_html(data, folds) if b"<" in data else []
+        if not places:
+            return data.decode()
+        pieces, done = [], 0
+        for start, end in places:
+            pieces += [data[done:start], data[start:end].replace(b"<", b"&lt;")]
+            done = end
+        data = b"".join([*pieces, data[done:]])
+    return data.replace(b"<", b"&lt;").decode()
+
+
+def _find_html(data: bytes, folds: bool) -> list[tuple[int, int]]:
+    """Where HTML stands in Markdown."""
+    import pyromark
+
+    found = []
+    for event, place in pyromark.events_with_range(data.decode()):
+        if isinstance(event, dict) and ("Html" in event or "InlineHtml" in event):
+            start, end = place["start"], place["end"]
+            if b"<" in data[start:end] and not (folds and _FOLD_TAGS.fullmatch(data[start:end])):
+                found.append((start, end))
+    return found

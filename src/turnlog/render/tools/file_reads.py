@@ -1,0 +1,81 @@
+"""Files that were read: texts with their line numbers, images, PDFs, notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
+from turnlog.render.card import CodeSection, PlainSection, Section, TerminalSection, TextSection
+from turnlog.render.figures import format_count, format_size
+from turnlog.render.tools.card_parts import CardParts, CardSource, SectionList, show_outcome
+from turnlog.render.tools.generic_tools import show_result
+from turnlog.render.values import Json, pick_text, to_count, to_dict, to_dict_list, to_short_line, to_string_list
+from turnlog.session.files.shown_lines import ShownLines, parse_read_call
+
+_SAVED_PAGES_TEXT = "Its pages were saved as images"
+
+
+def build_read_parts(work: CardSource) -> CardParts:
+    """Read and NotebookRead."""
+    path = work.find_path("file_path", "notebook_path", "path")
+    found = parse_read_call(work.detail) if work.outcome == "answered" else None
+    file = to_dict(work.record.get("file"))
+    answered = show_outcome(work, lambda work: _show_file(work, found, file, path))
+    return CardParts(work.to_title(path), (), answered, list(_iter_badges(work, found, file)))
+
+
+def _show_file(work: CardSource, found: ShownLines | None, file: Json, path: str) -> SectionList:
+    name = path or pick_text(file.get("filePath"))
+    if found is not None:
+        return (
+            (CodeSection(found.text, name, "", found.first),)
+            if found.text
+            else (PlainSection("The file is empty.", "", "note"),)
+        )
+    if work.record.get("type") == "notebook":
+        return list(_iter_cells(to_dict_list(file.get("cells")))) or show_result(work)
+    if work.pictures:
+        return [replace(picture, name=picture.name or name) for picture in work.pictures]
+    if work.record.get("type") == "parts":
+        return (PlainSection(f"{_SAVED_PAGES_TEXT} in {pick_text(file.get('outputDir'))}", "", "note"),)
+    if work.record or not isinstance(work.detail.result, str) or not work.words:
+        return show_result(work)
+    return (CodeSection(work.words, name),)
+
+
+def _iter_badges(work: CardSource, found: ShownLines | None, file: Json) -> Iterator[str]:
+    if found is not None and found.text:
+        lines = found.text.removesuffix("\n").count("\n") + 1
+        partly = found.total is not None and not found.is_whole and lines < found.total
+        yield (
+            f"lines {found.first:,}–{found.first + lines - 1:,} of {found.total:,}"
+            if partly
+            else format_count(lines, "line")
+        )
+    if work.record.get("type") == "notebook":
+        yield format_count(len(to_dict_list(file.get("cells"))), "cell")
+    if octets := to_count(file.get("originalSize")):
+        yield format_size(octets)
+    if pages := pick_text(work.input_fields.get("pages")):
+        yield to_short_line(f"pages {pages}", 40)
+
+
+def _iter_cells(cells: list[Json]) -> Iterator[Section]:
+    """The cells of a notebook with what they printed."""
+    for place, cell in enumerate(cells):
+        source = join_cell_source(cell.get("source"))
+        name = to_short_line(pick_text(cell.get("cell_id"), cell.get("id")) or f"cell {place + 1}", 60)
+        if pick_text(cell.get("cellType"), cell.get("cell_type")) == "markdown":
+            yield TextSection(source, name)
+        else:
+            yield CodeSection(source, to_short_line(pick_text(cell.get("language")) or "python", 40), name)
+        for output in to_dict_list(cell.get("outputs")):
+            if words := join_cell_source(output.get("text")):
+                yield TerminalSection(words, "error" if output.get("output_type") == "error" else "output")
+
+
+def join_cell_source(source: Any) -> str:
+    """The text of a cell, which may stand there as a list of lines."""
+    return "".join(to_string_list(source)) if isinstance(source, list) else pick_text(source)

@@ -1,0 +1,172 @@
+"""Lists of tasks and plans."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from turnlog.render.card import ChecklistSection, ChecklistTask, FieldsSection, PlainSection, Section, TextSection
+from turnlog.render.tools.card_parts import CardParts, CardSource, EarlierCalls, SectionList, show_outcome
+from turnlog.render.tools.generic_tools import show_input as asked_anyhow
+from turnlog.render.tools.generic_tools import show_result
+from turnlog.render.values import (
+    Json,
+    format_scalar,
+    pick_text,
+    to_dict,
+    to_dict_list,
+    to_list,
+    to_short_line,
+    to_string_list,
+)
+
+_DONE_STATUS = "completed"
+_CREATED_TEXT = re.compile(r"Task #(\S+) created")
+_TASK_LINE = re.compile(r"^#(\S+) \[(\w+)\] (.*)$", re.MULTILINE)
+
+
+# -- the list that is written whole
+
+
+def build_todo_parts(work: CardSource) -> CardParts:
+    """TodoWrite: the whole list, with what has changed since the one before."""
+    new = _to_items(work.input_fields.get("todos")) or _to_items(work.record.get("newTodos"))
+    recorded = work.record.get("oldTodos")
+    old = _to_items(recorded) if isinstance(recorded, list) else work.earlier.todos
+    if work.outcome in ("answered", "unanswered"):
+        work.earlier.todos = new
+    tasks = _compare_items(old or [], new)
+    done = sum(item.get("status") == _DONE_STATUS for item in new)
+    title = next((_name_item(item) for item in new if item.get("status") == "in_progress"), "")
+    shown: SectionList = (ChecklistSection(tuple(tasks)),) if tasks else asked_anyhow(work.detail.input)
+    badges = [f"{done} of {len(new)} done"] if new else []
+    return CardParts(to_short_line(title or f"{len(new)} tasks"), shown, show_outcome(work, _show_error), badges)
+
+
+def _to_items(value: Any) -> list[Json]:
+    return [item if isinstance(item, dict) else {"content": format_scalar(item)} for item in to_list(value)]
+
+
+def _name_item(item: Json) -> str:
+    return pick_text(item.get("content"), item.get("subject"), item.get("activeForm")) or "(no text)"
+
+
+def _compare_items(old: list[Json], new: list[Json]) -> list[ChecklistTask]:
+    before = {_name_item(item): pick_text(item.get("status")) for item in old}
+    found = []
+    for item in new:
+        name, state = _name_item(item), pick_text(item.get("status"))
+        change = "" if not old or before.get(name) == state else "changed" if name in before else "new"
+        found.append(ChecklistTask(name, state or "pending", change))
+    kept = {task.text for task in found}
+    return [
+        *found,
+        *(ChecklistTask(name, state or "pending", "gone") for name, state in before.items() if name not in kept),
+    ]
+
+
+# -- tasks that are written one by one
+
+
+def build_task_create_parts(work: CardSource) -> CardParts:
+    """TaskCreate."""
+    subject, description = pick_text(work.input_fields.get("subject")), pick_text(work.input_fields.get("description"))
+    created = to_dict(work.record.get("task"))
+    told = _CREATED_TEXT.search(work.words)
+    task = pick_text(created.get("id")) or (told[1] if told else "")
+    _remember_task(work.earlier, task, subject, "pending")
+    asked: list[Section] = [ChecklistSection((ChecklistTask(_number_task(task, subject), "pending", "new"),))]
+    if description and description != subject:
+        asked.append(TextSection(description))
+    return CardParts(to_short_line(_number_task(task, subject)), asked, show_outcome(work, _show_error))
+
+
+def build_task_update_parts(work: CardSource) -> CardParts:
+    """TaskUpdate."""
+    given = work.input_fields
+    task = pick_text(given.get("taskId")) or format_scalar(given.get("taskId", ""))
+    subject, state = work.earlier.tasks.get(task, ("", ""))
+    change = to_dict(work.record.get("statusChange"))
+    subject = pick_text(given.get("subject")) or subject
+    state = pick_text(given.get("status"), change.get("to")) or state
+    if work.outcome == "answered":
+        _remember_task(work.earlier, task, subject, state)
+    asked: list[Section] = [
+        ChecklistSection((ChecklistTask(_number_task(task, subject), state or "unchanged", "changed"),))
+    ]
+    further = [(name, _join_values(given[name])) for name in given if name not in ("taskId", "status", "subject")]
+    if shown := tuple((name, to_short_line(value)) for name, value in further if value):
+        asked.append(FieldsSection(shown))
+    before = pick_text(change.get("from"))
+    badges = [to_short_line(f"{before} → {state}" if before else state, 60)] if state else []
+    return CardParts(to_short_line(_number_task(task, subject)), asked, show_outcome(work, _show_error), badges)
+
+
+def build_task_list_parts(work: CardSource) -> CardParts:
+    """TaskList and TaskGet."""
+    one = to_dict(work.record.get("task"))
+    found = to_dict_list(work.record.get("tasks")) or ([one] if one else [])
+    if not found:
+        found = [{"id": task, "status": state, "subject": name} for task, state, name in _TASK_LINE.findall(work.words)]
+    tasks = []
+    for item in found:
+        task, subject, state = (pick_text(item.get(name)) for name in ("id", "subject", "status"))
+        _remember_task(work.earlier, task, subject, state)
+        tasks.append(ChecklistTask(_number_task(task, subject), state or "pending"))
+
+    def shown(work: CardSource) -> SectionList:
+        about = [TextSection(told)] if (told := pick_text(one.get("description"))) else []
+        return [ChecklistSection(tuple(tasks)), *about] if tasks else show_result(work)
+
+    done = sum(task.state == _DONE_STATUS for task in tasks)
+    badges = [f"{done} of {len(tasks)} done"] if len(tasks) > 1 else []
+    wanted = pick_text(work.input_fields.get("taskId"))
+    return CardParts(to_short_line(f"#{wanted}" if wanted else "all tasks"), (), show_outcome(work, shown), badges)
+
+
+def _show_error(work: CardSource) -> SectionList:
+    told = pick_text(work.record.get("error"))
+    return (PlainSection(told, "", "error"),) if told else ()
+
+
+def _remember_task(earlier: EarlierCalls, task: str, subject: str, state: str) -> None:
+    if task:
+        known = earlier.tasks.get(task, ("", ""))
+        earlier.tasks[task] = (subject or known[0], state or known[1])
+
+
+def _number_task(task: str, subject: str) -> str:
+    return " ".join(part for part in (f"#{to_short_line(task, 20)}" if task else "", subject) if part) or "a task"
+
+
+def _join_values(value: Any) -> str:
+    return ", ".join(to_string_list(value)) if isinstance(value, list) else format_scalar(value)
+
+
+# -- plans
+
+
+def build_plan_parts(work: CardSource) -> CardParts:
+    """ExitPlanMode: the plan, and what the person said to it."""
+    given, record = work.input_fields, work.record
+    words = pick_text(given.get("plan"), record.get("plan"))
+    asked: list[Section] = [TextSection(words, "Plan")] if words else []
+    allowed = [pick_text(item.get("prompt")) for item in to_dict_list(given.get("allowedPrompts"))]
+    if shown := ", ".join(item for item in allowed if item):
+        asked.append(FieldsSection((("allowed without asking", shown),)))
+    if path := pick_text(given.get("planFilePath"), record.get("filePath")):
+        asked.append(FieldsSection((("file", path),)))
+    badges = ["approved"] if work.outcome == "answered" else []
+    badges += ["edited by the person"] if record.get("planWasEdited") is True else []
+    title = next((row for row in words.split("\n") if row.strip()), "")
+    return CardParts(to_short_line(title.lstrip("# ")), asked, show_outcome(work, _show_verdict), badges)
+
+
+def _show_verdict(work: CardSource) -> SectionList:
+    first = work.words.strip().partition("\n")[0]
+    return (PlainSection(to_short_line(first), "", "note"),) if first else ()
+
+
+def build_plan_mode_parts(work: CardSource) -> CardParts:
+    """EnterPlanMode."""
+    return CardParts("plan before doing", asked_anyhow(work.detail.input), show_outcome(work, _show_verdict))

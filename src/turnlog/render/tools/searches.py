@@ -1,0 +1,212 @@
+"""What was searched for in files, folders and tools, and what was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from turnlog.render.card import FieldsSection, HitsSection, PlainSection
+from turnlog.render.figures import format_count
+from turnlog.render.tools.card_parts import CardParts, CardSource, SectionList, show_outcome
+from turnlog.render.tools.generic_tools import guess_text_section, show_result
+from turnlog.render.tools.generic_tools import show_input as asked_anyhow
+from turnlog.render.values import format_scalar, pick_text, to_count, to_dict_list, to_short_line, to_string_list
+
+_NO_HITS_LINE = re.compile(r"\ANo (?:matches|files|entries) found")
+_HIT_COUNT_LINE = re.compile(r"\AFound [\d,]+ (?:files?|lines?|total|matches)\b.*", re.IGNORECASE)
+_CLOSING_LINE = re.compile(r"\A(?:\[Showing results|\(Results are truncated|Found \d+ total occurrence)")
+_MATCH_LINE = re.compile(r"((?:[A-Za-z]:(?=[\\/]))?[^:\n]+):(\d{1,9}):(.*)", re.DOTALL)
+_NUMBERED_LINE = re.compile(r"(\d{1,9})([:-])(.*)", re.DOTALL)
+_SEARCH_OPTIONS = (
+    "path",
+    "glob",
+    "type",
+    "-i",
+    "-A",
+    "-B",
+    "-C",
+    "context",
+    "multiline",
+    "head_limit",
+    "output_mode",
+    "offset",
+)
+
+_PLURALS = {"entry": "entries"}
+
+HitRow = tuple[str, str, str]
+
+
+class SearchHits(NamedTuple):
+    """What a search gave."""
+
+    rows: tuple[HitRow, ...]
+    total: int
+    hits: int
+    """How many of the rows are hits, and not the lines around them."""
+
+
+def build_grep_parts(work: CardSource) -> CardParts:
+    """Grep: lines, files or counts."""
+    pattern, path = pick_text(work.input_fields.get("pattern")), pick_text(work.input_fields.get("path"))
+    mode = pick_text(work.record.get("mode"), work.input_fields.get("output_mode")) or "files_with_matches"
+    noun = "hit" if mode == "content" else "file"
+    title = f"{to_short_line(pattern)} in {work.to_title(path)}" if path else pattern
+    return _build_search_parts(work, to_short_line(title), noun, _read_grep_hits(work, mode, path))
+
+
+def build_glob_parts(work: CardSource) -> CardParts:
+    """Glob: files by their names."""
+    pattern, path = pick_text(work.input_fields.get("pattern")), pick_text(work.input_fields.get("path"))
+    names = to_string_list(work.record.get("filenames")) if work.record else _split_lines(work.words)
+    title = f"{to_short_line(pattern)} in {work.to_title(path)}" if path else pattern
+    total = to_count(work.record.get("totalMatches")) or to_count(work.record.get("numFiles")) or len(names)
+    found = SearchHits(tuple((name, "", "") for name in names), max(total, len(names)), len(names))
+    return _build_search_parts(work, to_short_line(title), "file", found)
+
+
+def build_folder_parts(work: CardSource) -> CardParts:
+    """LS: the files of a folder, which old clients wrote as an indented list."""
+    found = tuple(_iter_listed_paths(work.words.split("\n")))
+    parts = _build_search_parts(
+        work, work.to_title(work.find_path("path")), "entry", SearchHits(found, len(found), len(found))
+    )
+    return replace(parts, asked=())
+
+
+def _build_search_parts(work: CardSource, title: str, noun: str, found: SearchHits) -> CardParts:
+    badges = []
+    if work.outcome == "answered":
+        cut = work.record.get("truncated") is True or to_count(work.record.get("appliedLimit")) is not None
+        badges = [_format_hit_count(noun, found), *(["cut"] if cut or found.total > len(found.rows) else [])]
+    asked = _show_options(work)
+    return CardParts(title, asked, show_outcome(work, lambda work: _show_hits(work, found)), badges)
+
+
+def _format_hit_count(noun: str, found: SearchHits) -> str:
+    many = _PLURALS.get(noun, f"{noun}s")
+    if noun == "hit":  # of the lines that were cut off nobody knows which are hits
+        more = found.total > len(found.rows)
+        return f"{found.hits:,}+ hits" if more else format_count(found.hits, noun) if found.hits else f"no {many}"
+    return format_count(found.total, noun, many) if found.total else f"no {many}"
+
+
+def _show_options(work: CardSource) -> SectionList:
+    found = [(name, format_scalar(work.input_fields[name])) for name in _SEARCH_OPTIONS if name in work.input_fields]
+    return (FieldsSection(tuple((name, to_short_line(value)) for name, value in found if value)),) if found else ()
+
+
+def _show_hits(work: CardSource, found: SearchHits) -> SectionList:
+    if found.rows:
+        return (HitsSection(found.rows, found.total),)
+    if not work.words.strip() or _NO_HITS_LINE.match(work.words.strip()) or work.record:
+        return (PlainSection("Nothing was found.", "", "note"),)
+    return show_result(work)
+
+
+def _read_grep_hits(work: CardSource, mode: str, path: str) -> SearchHits:
+    record = work.record
+    names = to_string_list(record.get("filenames"))
+    if mode == "files_with_matches" or (not record and mode not in ("content", "count")):
+        names = names or ([] if record else _split_lines(work.words))
+        total = to_count(record.get("totalFiles")) or to_count(record.get("numFiles")) or len(names)
+        return SearchHits(tuple((name, "", "") for name in names), max(total, len(names)), len(names))
+    lines = _split_lines(pick_text(record.get("content")) if record else work.words)
+    if mode == "count":
+        counted = tuple(_iter_file_counts(lines))
+        return SearchHits(counted, len(counted), len(counted))
+    matched = list(_iter_matches(lines, path))
+    total = to_count(record.get("totalLines")) or to_count(record.get("numLines")) or len(matched)
+    hits = sum(is_hit for _, is_hit in matched)
+    return SearchHits(tuple(row for row, _ in matched), max(total, len(matched)), hits)
+
+
+def _split_lines(words: str) -> list[str]:
+    """The lines of a result without what the client says about them."""
+    kept = words.strip("\n").split("\n") if words.strip("\n") else []
+    if kept and (_HIT_COUNT_LINE.match(kept[0]) or _NO_HITS_LINE.match(kept[0])):
+        kept = kept[1:]
+    return [row for row in kept if row.strip() and not _CLOSING_LINE.match(row)]
+
+
+def _iter_file_counts(lines: Iterable[str]) -> Iterator[HitRow]:
+    for row in lines:
+        name, _, times = row.rpartition(":")
+        if times.strip().isdecimal():
+            yield name, "", format_count(int(times[:12]), "match", "matches")
+
+
+def _iter_matches(lines: list[str], path: str) -> Iterator[tuple[HitRow, bool]]:
+    """Lines of ripgrep, each with whether it is a hit: `file:3:text`, `file-4-text` around it, or without the file."""
+    files = {found[1] for row in lines if (found := _MATCH_LINE.fullmatch(row))}
+    for row in lines:
+        if row == "--":
+            continue
+        if (alone := _NUMBERED_LINE.fullmatch(row)) and (not files or alone[1] not in files):
+            yield (path, alone[1], alone[3]), alone[2] == ":"
+        elif found := _MATCH_LINE.fullmatch(row):
+            yield (found[1], found[2], found[3]), True
+        elif around := _parse_context_line(row, files):
+            yield around, False
+        else:
+            name, colon, rest = row.partition(":")
+            plain = colon and not path.endswith(name) and ("/" in name or "." in name) and " " not in name
+            yield ((name, "", rest) if plain else (path, "", row)), True
+
+
+def _parse_context_line(row: str, files: set[str]) -> HitRow | None:
+    """A line beside a hit, which has dashes where the hit has colons."""
+    for place in [found.start() for found in re.finditer(r"-(?=\d{1,9}-)", row)][:8]:
+        if row[:place] in files:
+            number_, _, rest = row[place + 1 :].partition("-")
+            return row[:place], number_, rest
+    return None
+
+
+def _iter_listed_paths(lines: Iterable[str]) -> Iterator[HitRow]:
+    """The paths of an indented list."""
+    above: list[str] = []
+    for row in lines:
+        name = row.lstrip(" ")
+        if name.startswith("- "):
+            depth = (len(row) - len(name)) // 2
+            above = [*above[:depth], name[2:].strip()]
+            if depth or not above[0].endswith(("/", "\\")):
+                yield "".join(above), "", ""
+
+
+# -- tools and code
+
+
+def build_tool_search_parts(work: CardSource) -> CardParts:
+    """ToolSearch: tools that were loaded on demand."""
+
+    def shown(work: CardSource) -> SectionList:
+        return (HitsSection(tuple((name, "", "") for name in names), len(names)),) if names else show_result(work)
+
+    names = to_string_list(work.record.get("matches")) or [
+        pick_text(block.get("tool_name"))
+        for block in to_dict_list(work.detail.result)
+        if pick_text(block.get("tool_name"))
+    ]
+    badges = [format_count(len(names), "tool")] if work.outcome == "answered" and names else []
+    return CardParts(to_short_line(pick_text(work.input_fields.get("query"))), (), show_outcome(work, shown), badges)
+
+
+def build_symbol_parts(work: CardSource) -> CardParts:
+    """LSP: what a language server knows."""
+    given = work.input_fields
+    path, row = work.find_path("filePath", "file_path"), format_scalar(given.get("line", ""))
+    place = f"{path}:{row}" if row else path
+    title = " ".join(part for part in (pick_text(given.get("operation")), work.to_title(place)) if part)
+    hits = to_count(work.record.get("resultCount"))
+
+    def shown(work: CardSource) -> SectionList:
+        told = pick_text(work.record.get("result"), work.words)
+        return (guess_text_section(told),) if told else show_result(work)
+
+    badges = [format_count(hits, "result")] if hits is not None else []
+    asked = () if title else asked_anyhow(work.detail.input)
+    return CardParts(to_short_line(title), asked, show_outcome(work, shown), badges)

@@ -1,0 +1,181 @@
+"""Views of the items of a timeline: one for each, made from nothing but the lines that belong to it.
+
+So a view is the same whether the whole session is open or only an excerpt of it. What earlier calls tell of later ones
+(the list of tasks before a change) is known as far as the given items go back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from turnlog.entries.entry import Body, Entry, EntryOrScrap, Scrap
+from turnlog.entries.reader import Transcript
+from turnlog.render.answer_views import AnswerViewBuilder
+from turnlog.render.events import describe_entry_event, name_entry, read_notification, read_task_report
+from turnlog.render.figures import format_count
+from turnlog.render.pictures import find_pictures
+from turnlog.render.values import format_scalar, pick_text, to_count, to_dict, to_list, to_short_line
+from turnlog.render.view import AnyView, CompactionView, EventView, MetaRow, MetaView, PromptView
+from turnlog.session.prompts import Prompt as Understood
+from turnlog.session.prompts import parse_queued_prompt, parse_user_body, parse_user_entry
+from turnlog.session.timeline.excerpt import Excerpt
+from turnlog.session.timeline.timeline import TimelineCompaction, TimelineHead, TimelineItem
+
+# The fields that say best what an entry is about, in this order.
+_TELLING_FIELDS = (
+    "hookName", "command", "displayPath", "filename", "path", "query", "prompt", "text", "content", "lastPrompt",
+    "operation", "title", "url", "prUrl", "frameUrl", "status", "message", "reason", "condition", "banner", "newDate",
+    "date", "trackingPath", "relocatedCwd", "taskDescription", "output", "messageId", "note", "name", "key", "id",
+)  # fmt: skip
+_ENVELOPE_FIELDS = frozenset(
+    "type subtype uuid parentUuid timestamp sessionId session_id version cwd gitBranch userType isSidechain entrypoint "
+    "slug level isMeta agentId".split()
+)
+
+
+def build_meta_row(file: Transcript, item: EntryOrScrap, offset: int) -> MetaRow:
+    """An entry, or bytes that are none, in a row; `offset` is where it begins in the session's file."""
+    return _build_scrap_row(file, item, offset) if isinstance(item, Scrap) else _build_entry_row(file, item, offset)
+
+
+def _build_entry_row(file: Transcript, entry: Entry, offset: int) -> MetaRow:
+    name = f"{entry.name}/{entry.kind}" if entry.kind else entry.name
+    return MetaRow(offset, to_short_line(name), entry.timestamp, describe_entry(file, entry), entry.uuid)
+
+
+def _build_scrap_row(file: Transcript, scrap: Scrap, offset: int) -> MetaRow:
+    """Bytes that are no entry.
+
+    They are looked at by themselves: why they are none may depend on what stands beside them, which an excerpt does
+    not have.
+    """
+    inner = Transcript.from_bytes(file.read_raw(scrap).rstrip(b"\r\n") + b"\n")
+    found = inner.items[0]
+    if isinstance(found, Scrap):
+        return MetaRow(offset, f"no entry/{found.kind}", None, to_short_line(found.reason))
+    return _build_entry_row(inner, found, offset)
+
+
+def describe_entry(file: Transcript, entry: Entry) -> str:
+    """What an entry is about, on one line."""
+    found = describe_entry_event(file, entry)
+    if found is not None:
+        return to_short_line(found.text)
+    body = file.read_body(entry)
+    if entry.type == "user":
+        return to_short_line(parse_user_entry(file, entry).text)
+    inner = body.get("attachment") or body.get("data")
+    return pick_telling_field(inner) if isinstance(inner, dict) else pick_telling_field(body)
+
+
+def pick_telling_field(facts: Body) -> str:
+    """The most telling field of an object, else its first ones."""
+    if found := pick_text(*(facts.get(name) for name in _TELLING_FIELDS)):
+        return to_short_line(found)
+    known = [(name, value) for name, value in facts.items() if name not in _ENVELOPE_FIELDS]
+    parts = [f"{to_short_line(name, 40)} {told}" for name, value in known[:12] if (told := _shorten_value(value))]
+    return to_short_line(", ".join(parts))
+
+
+def _shorten_value(value: Any) -> str:
+    if isinstance(value, list):
+        return format_count(len(value), "item") if value else ""
+    if isinstance(value, dict):
+        inner = [format_scalar(item) for item in to_dict(value).values() if isinstance(item, str | int) and item]
+        return to_short_line(" ".join(inner[:3]), 60)
+    return to_short_line(format_scalar(value), 60) if value is not None else ""
+
+
+__all__ = ["build_item_views"]
+
+
+def build_item_views(
+    excerpt: Excerpt, items: Sequence[TimelineItem], head: TimelineHead | None = None
+) -> list[AnyView]:
+    """What there is to show of some items of a timeline, in order; the head adds what only the whole session tells."""
+    maker = _ViewBuilder(excerpt, head)
+    return [maker.build_view(item) for item in items]
+
+
+class _ViewBuilder:
+    def __init__(self, excerpt: Excerpt, head: TimelineHead | None) -> None:
+        self.excerpt = excerpt
+        self.file = excerpt.session.file
+        self.answers = AnswerViewBuilder(excerpt, head.agents if head else ())
+        self.compactions = {found.key: found for found in head.compactions} if head else {}
+
+    def build_view(self, item: TimelineItem) -> AnyView:
+        """One item."""
+        entry = self.excerpt.find_entry(item.lines[0]) if item.lines else None
+        if entry is None or item.kind == "meta":
+            return self._build_meta(item)
+        match item.kind:
+            case "prompt":
+                return self._build_prompt(item, entry, parse_user_entry(self.file, entry))
+            case "typed":
+                return self._build_typed(item, entry)
+            case "answer":
+                return self.answers.build_view(item) or self._build_meta(item)
+            case "compaction":
+                return self._build_compaction(item, entry)
+        return self._build_event(item, entry)
+
+    # -- prompts
+
+    def _build_prompt(self, item: TimelineItem, entry: Entry, said: Understood, kind: str | None = None) -> PromptView:
+        offset = self.excerpt.find_offset(entry)
+        words, context = said.text, said.context
+        if said.kind == "notification":
+            words, report = read_notification(said.text), read_task_report(said.text)
+            context = (*context, ("result", report)) if report else context
+        pictures = tuple(
+            found.picture for found in find_pictures(self.file.read_body(entry), offset) if found.owner is None
+        )
+        return PromptView(
+            item.key, item.turn, item.time, offset, kind or said.kind, words, context, pictures,
+            said.speaker.kind, said.speaker.name,
+        )  # fmt: skip
+
+    def _build_typed(self, item: TimelineItem, entry: Entry) -> PromptView:
+        """What was typed while a turn was at work: an attachment of new clients, a note in the queue of old ones."""
+        body = self.file.read_body(entry)
+        attachment = to_dict(body.get("attachment"))
+        said = (
+            parse_queued_prompt(attachment)
+            if attachment
+            else parse_user_body({"message": {"content": body.get("content")}})
+        )
+        return self._build_prompt(item, entry, said, "typed")
+
+    # -- what else happened
+
+    def _build_event(self, item: TimelineItem, entry: Entry) -> EventView:
+        offset = self.excerpt.find_offset(entry)
+        found = describe_entry_event(self.file, entry)
+        if found is None:
+            return EventView(item.key, item.turn, item.time, offset, "system", name_entry(self.file, entry), "note")
+        return EventView(item.key, item.turn, item.time, offset, *found)
+
+    def _build_compaction(self, item: TimelineItem, entry: Entry) -> CompactionView:
+        offset = self.excerpt.find_offset(entry)
+        known = self.compactions.get(item.key) or _read_boundary(item.key, self.file.read_body(entry))
+        summary = next((found for place in item.lines[1:] if (found := self.excerpt.find_entry(place))), None)
+        words = parse_user_entry(self.file, summary).text if summary else ""
+        return CompactionView(
+            item.key, item.turn, item.time, offset, known.trigger, known.before, known.after, known.entries,
+            known.preserved, words,
+        )  # fmt: skip
+
+    def _build_meta(self, item: TimelineItem) -> MetaView:
+        found = [(place[0], self.excerpt.find_item_at(place[0])) for place in item.lines]
+        shown = tuple(build_meta_row(self.file, line, offset) for offset, line in found if line is not None)
+        return MetaView(item.key, item.turn, item.time, item.lines[0][0] if item.lines else 0, shown)
+
+
+def _read_boundary(key: str, body: dict[str, Any]) -> TimelineCompaction:
+    """What a boundary itself says of its compaction."""
+    facts = to_dict(body.get("compactMetadata"))
+    before, after = to_count(facts.get("preTokens")), to_count(facts.get("postTokens"))
+    kept = len(to_list(to_dict(facts.get("preservedMessages")).get("uuids")))
+    return TimelineCompaction(key, pick_text(facts.get("trigger")) or None, before, after, 0, kept)

@@ -1,0 +1,86 @@
+"""What a resume would show of a session, and where its walk upwards ends."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from turnlog.entries.entry import Entry
+from turnlog.errors import Refused
+from turnlog.session.graph import is_said
+from turnlog.session.resume.resume_thread import build_resume_thread, find_current_leaf
+from turnlog.session.resume.row_chain import add_side_rows
+from turnlog.session.resume.rows import ResumeRows, get_message_id, is_boundary
+from turnlog.session.session import Session
+
+
+class ResumeView:
+    """A session beside what the newest client would show of it."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.rows = ResumeRows(session.file)
+        self.refusal: str | None = None
+        """Why the client would not resume it."""
+        self.chain: list[Entry] = []
+        """The entries from the top down to the leaf, by parents alone."""
+        self.thread: list[Entry] = []
+        """The entries that would be resumed, in order."""
+        try:
+            self._fill_thread()
+        except Refused as reason:
+            self.refusal = str(reason)
+
+    def _fill_thread(self) -> None:
+        """The same as `resume.thread`, with rows that are wanted for more than that."""
+        chain = self.rows.build_chain(find_current_leaf(self.rows).uuid)
+        rows = add_side_rows(self.rows, chain)
+        if not any(row.message and row.message.content for row in rows):
+            build_resume_thread(self.session.file)  # says whether anything of it counts
+        self.chain, self.thread = chain, rows
+
+    @cached_property
+    def members(self) -> frozenset[int]:
+        """The places in the file of the entries that would be resumed."""
+        return frozenset(row.index for row in self.thread)
+
+    @cached_property
+    def walk_end(self) -> str:
+        """What the walk upwards ended at: root, compaction, missing (the parent is nowhere), cycle or nothing."""
+        if not self.chain:
+            return "nothing"
+        parent = self.rows.up[self.chain[0].uuid]
+        if parent is None:
+            return "root"
+        above = self.rows.rows.get(parent)
+        if above is None:  # of a large file, what was before a compaction is not even read
+            return "compaction" if parent in self.session.file.by_uuid else "missing"
+        return "compaction" if is_boundary(above) else "cycle"
+
+    @cached_property
+    def hidden_before(self) -> list[Entry]:
+        """What was said before the first entry that is shown, since the last compaction, and is not shown."""
+        if self.walk_end not in ("root", "missing"):
+            return []
+        top = self.chain[0]
+        since = max((row.index for row in self.session.graph.compactions if row.index < top.index), default=-1)
+        return [row for row in self._hidden_rows if since < row.index < top.index]
+
+    @cached_property
+    def hidden_after(self) -> list[Entry]:
+        """What was said behind the entry that a resume goes on from, and is not shown."""
+        last = max(self.members, default=-1)
+        return [row for row in self._hidden_rows if row.index > last >= 0]
+
+    @cached_property
+    def _hidden_rows(self) -> list[Entry]:
+        """Prompts and answers that are not shown, without other lines of messages that are."""
+        shown = {get_message_id(row) for row in self.thread} - {None}
+        return [
+            row
+            for row in self.session.graph.rows
+            if row.index not in self.members
+            and not row.is_lost
+            and is_said(row)
+            and not row.is_api_error_message
+            and get_message_id(row) not in shown
+        ]

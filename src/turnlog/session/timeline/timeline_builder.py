@@ -1,0 +1,159 @@
+"""A session's timeline, made: its items, and what an outline of them needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from turnlog.session.agents import SubAgent
+from turnlog.session.calls import pair_calls
+from turnlog.session.files.touches import AgentTurns, group_touches_by_file, list_touches
+from turnlog.session.lineage import Descent, find_current_leaf_uuid
+from turnlog.session.session import Session
+from turnlog.session.timeline.item_sequence import ItemSequence, shorten_title
+from turnlog.session.timeline.timeline import (
+    Chapter,
+    FillStep,
+    Fork,
+    ForkPath,
+    Timeline,
+    TimelineAgent,
+    TimelineBranch,
+    TimelineCompaction,
+    TimelineFile,
+    TimelineHead,
+)
+from turnlog.session.turns import Turn
+from turnlog.session.usage.usage import compute_message_cost, count_context_tokens, sum_usage
+
+
+def build_timeline(session: Session) -> Timeline:
+    """The timeline of a session, all branches."""
+    sequence = ItemSequence(session)
+    chapters = list(sequence.build_chapters())
+    places = {item.key: number for number, item in enumerate(sequence.items)}
+    return Timeline(
+        _build_head(session, chapters, len(sequence.items)), sequence.items, list(_list_fill_steps(session, places))
+    )
+
+
+def _build_head(session: Session, chapters: list[Chapter], items: int) -> TimelineHead:
+    started, ended = session.span
+    branches = _list_branches(session, chapters)
+    turns = AgentTurns(session)
+    helpers = [_build_agent(session, agent, turns.find_turn(agent)) for agent in session.agents]
+    usage = session.usage
+    return TimelineHead(
+        session.session_id,
+        shorten_title(session.title) if session.title else None,
+        items,
+        chapters,
+        branches,
+        list(_list_forks(session, branches)),
+        helpers,
+        list(_list_compactions(session)),
+        list(_list_file_uses(session)),
+        session.models,
+        session.folders,
+        session.versions,
+        session.git_branches,
+        started,
+        ended,
+        usage.cost_usd,
+        usage.unpriced_tokens,
+        usage.output_tokens,
+        sum(chapter.calls for chapter in chapters) + sum(helper.calls for helper in helpers),
+        sum(chapter.errors for chapter in chapters) + sum(helper.errors for helper in helpers),
+    )
+
+
+def _list_branches(session: Session, chapters: list[Chapter]) -> list[TimelineBranch]:
+    """The lines of descent that end in a leaf of their own, the current one first."""
+    current = find_current_leaf_uuid(session)
+    if not session.graph.branches:
+        return [TimelineBranch(current or "", list(range(len(chapters))), is_current=True)]
+    leaves = [leaf.uuid for leaf in session.graph.leaves if leaf.uuid]
+    ordered = dict.fromkeys([*([current] if current else []), *reversed(leaves)])
+    descent = Descent(session)
+    found: dict[tuple[int, ...], TimelineBranch] = {}
+    for leaf in ordered:
+        numbers = {turn.number for turn in descent.list_turns_to(leaf)}
+        own = [place for place, chapter in enumerate(chapters) if not chapter.turn or chapter.turn in numbers]
+        found.setdefault(tuple(own), TimelineBranch(leaf, own, is_current=leaf == current))
+    return list(found.values())
+
+
+def _list_forks(session: Session, branches: list[TimelineBranch]) -> Iterator[Fork]:
+    if not session.graph.branches:
+        return
+    leaf_of = Descent(session).map_first_leaves(line.leaf for line in branches)
+    for branch in session.graph.branches:
+        ways = []
+        for start in branch.starts:
+            if (leaf := leaf_of.get(start.index)) is not None:
+                turn = session.find_turn(start)
+                words = turn.text if turn and turn.start is start else ""
+                ways.append(
+                    ForkPath(start.uuid or "", leaf, turn.number if turn else 0, start.timestamp, shorten_title(words))
+                )
+        if len({way.leaf for way in ways}) > 1:
+            yield Fork(branch.fork.uuid or "", ways)
+
+
+def _build_agent(session: Session, agent: SubAgent, turn: Turn | None) -> TimelineAgent:
+    inner = session.open_agent_session(agent)
+    # Not `inner.calls`: whether it has sub-agents of its own is the session's to know.
+    calls = pair_calls(inner.entries, inner.file).all
+    usage = sum_usage(inner.messages)
+    started, ended = inner.span
+    return TimelineAgent(
+        agent.agent_id,
+        agent.kind,
+        agent.type,
+        agent.description,
+        agent.call_id,
+        agent.parent_agent_id,
+        started,
+        ended,
+        turn.number if turn else 0,
+        len(calls),
+        sum(call.is_error is True for call in calls),
+        usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens,
+        usage.output_tokens,
+        usage.cost_usd,
+        agent.is_incomplete,
+    )
+
+
+def _list_compactions(session: Session) -> Iterator[TimelineCompaction]:
+    for found in session.compactions:
+        key = found.boundary.uuid or f"@{found.boundary.offset}"
+        kept = len(found.preserved)
+        yield TimelineCompaction(key, found.trigger, found.pre_tokens, found.post_tokens, len(found.summarised), kept)
+
+
+def _list_file_uses(session: Session) -> Iterator[TimelineFile]:
+    """The files that were touched, sub-agents included, with the turns in which that was done."""
+    for file in group_touches_by_file(list_touches(session)):
+        done = [touch for touch in file.touches if touch.outcome == "done"]
+        reads = {touch.turn.number for touch in done if touch.turn and touch.action in _READ_ACTIONS}
+        writes = {touch.turn.number for touch in done if touch.turn and touch.action not in _READ_ACTIONS}
+        yield TimelineFile(file.path, sorted(reads), sorted(writes))
+
+
+_READ_ACTIONS = frozenset({"read", "attach", "found"})
+
+
+def _list_fill_steps(session: Session, places: dict[str, int]) -> Iterator[FillStep]:
+    for message in session.messages:
+        tokens = message.tokens
+        if tokens is not None and (filled := count_context_tokens(message)):
+            line = message.lines[0]
+            place = places.get(line.uuid or "", places.get(f"@{line.offset}", 0))
+            yield FillStep(
+                place,
+                message.started_at,
+                filled,
+                tokens.cache_read,
+                tokens.output,
+                compute_message_cost(message).usd or 0.0,
+            )

@@ -1,0 +1,340 @@
+"""What a piece of a session file adds to the index, without touching the index: a `Batch`.
+
+A batch is a value, so that another process can make it while this one writes the last one.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from turnlog.entries.tail import Checkpoint, make_checkpoint, read_tail
+from turnlog.session.clock import to_epoch_seconds
+from turnlog.session.texts.lines import PlacedLine, read_text_lines
+from turnlog.session.texts.outline import TranscriptOutline
+from turnlog.session.texts.texts import (
+    SAID_KINDS,
+    TEXT_KINDS,
+    SearchText,
+    ShownEarlier,
+    find_whole_file_path,
+    list_search_texts,
+)
+from turnlog.session.usage.message_counts import MessageCounts, count_echo, count_line
+from turnlog.store.index.facets import build_facets
+from turnlog.store.index.name_numbers import NameNumbers, NameRow
+from turnlog.store.index.words import find_identifiers, to_indexed_text
+
+PIECE_BYTES = 1 << 19
+"""So much of a file is read at once, or one longer line."""
+MIN_TEXT_BYTES = 4
+"""No text takes fewer bytes of a file than this, so a file can be given its numbers before it is read."""
+MAX_TEXT_CHARS = 32 << 20
+"""Texts are cut here, and counted: more of one would have to be in memory several times."""
+_PIECES_LEFT_TO_WRITER, _PIECES_PER_CYCLE = 2, 5
+"""Of so many pieces, the identifiers are left to whoever writes: reading takes longer, and both go on at once."""
+_RESULT_KIND = list(TEXT_KINDS).index("result")
+_KIND_NUMBERS = {kind: place for place, kind in enumerate(TEXT_KINDS)}
+_SAID_KINDS = frozenset(map(_KIND_NUMBERS.__getitem__, SAID_KINDS))
+
+
+class ReadTask(NamedTuple):
+    """A file to be read from a checkpoint on."""
+
+    file: int
+    path: str
+    kind: str
+    session: int
+    project: int
+    checkpoint: Checkpoint
+    outline: TranscriptOutline
+    calls: dict[str, int]
+    """The calls that were read before, with the numbers of their tools."""
+    files: set[str]
+    """The files that were shown whole before."""
+    copy: str | None = None
+    """Where its bytes are, if not at its path."""
+    reset: str | None = None
+    """Why what was known of it is void, if that is known before it is read."""
+
+    @property
+    def source(self) -> str:
+        """The file to read."""
+        return self.copy or self.path
+
+
+class CallRow(Struct, array_like=True):
+    """A row of the table `call`, but for the file."""
+
+    id: str
+    tool: int | None = None
+    started: str | None = None
+    ended: str | None = None
+    failed: bool | None = None
+    given: int | None = None
+    got: int | None = None
+    path: str | None = None
+    shown: str | None = None
+
+
+PlaceRow = tuple[int, int, int, int, int]
+"""A row of the table `text`. Here and below a plain tuple, as it is written: there are millions of them."""
+WordsRow = tuple[int, str, str, str]
+"""The words that a text is found by: a row of a full-text table."""
+
+
+class IndexBatch(Struct, array_like=True):
+    """What one piece of a file adds."""
+
+    file: int
+    session: int
+    """The session that the file belongs to."""
+    reset: str | None
+    """Why what was known of the file is void."""
+    checkpoint: Checkpoint
+    outline: TranscriptOutline
+    names: list[NameRow]
+    answers: dict[str, MessageCounts]
+    calls: dict[str, CallRow]
+    places: list[PlaceRow]
+    said: list[WordsRow]
+    done: list[WordsRow]
+    identifiers: list[str] | None = None
+    """In camelCase, and not met before; None: nobody has looked for them yet."""
+    size: int = 0
+    """How many bytes of the file it covers."""
+    failure: str | None = None
+    """Why the file can't be read; then the batch adds nothing."""
+    cut: int = 0
+    """How many texts are longer than what is searched of them."""
+
+    def take_new_identifiers(self, names: NameNumbers) -> list[str]:
+        """The identifiers that are new to these names."""
+        if self.identifiers is None:
+            # In one go: they are looked for in fewer, longer texts, and each is written once.
+            words = b"\n".join([row[1].encode() for rows in (self.said, self.done) for row in rows])
+            self.identifiers = names.select_unknown(find_identifiers(words))
+        return self.identifiers
+
+
+def read_batches(task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> Iterator[IndexBatch]:
+    """What is new in a file, piece by piece; at least one batch, so that its checkpoint is kept."""
+    try:
+        yield from _read_batches(task, names, numbers)
+    except OSError as error:
+        reason = f"{task.path}: {error.strerror or error}"
+        yield IndexBatch(
+            task.file, task.session, None, task.checkpoint, task.outline, [], {}, {}, [], [], [], failure=reason
+        )
+
+
+def _read_batches(task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> Iterator[IndexBatch]:
+    reader = _BatchReader(task, names, numbers)
+    checkpoint, reset, is_first = task.checkpoint, task.reset or _find_reset_reason(task), True
+    if reset:
+        reader.forget()
+        checkpoint = Checkpoint(generation=checkpoint.generation + 1)
+    while True:
+        tail = read_tail(task.source, checkpoint, PIECE_BYTES)
+        if tail.reset == "missing":
+            return
+        if tail.reset:
+            reader.forget()
+            reset = tail.reset
+        last = None if tail.data else _read_unfinished_line(task, tail.checkpoint)
+        if last is not None:
+            yield reader.read_batch(reset, last.checkpoint, last.data, tail.start)
+            return
+        if tail.data or is_first:
+            yield reader.read_batch(reset, tail.checkpoint, tail.data, tail.start)
+        if not tail.data:
+            return
+        checkpoint, reset, is_first = tail.checkpoint, None, False
+
+
+def _find_reset_reason(task: ReadTask) -> str | None:
+    """Why a file must be read again that was read to an end which is none any more."""
+    checkpoint = task.checkpoint
+    if checkpoint.offset == 0:
+        return None
+    with Path(task.source).open("rb") as file:
+        file.seek(checkpoint.offset - 1)
+        around = file.read(2)
+    if task.kind == "output":  # written in one go, and what is added may continue a word
+        return "grown" if len(around) == 2 else None
+    return "glued" if len(around) == 2 and b"\n" not in around else None
+
+
+class _LastLine(NamedTuple):
+    data: bytes
+    checkpoint: Checkpoint
+
+
+def _read_unfinished_line(task: ReadTask, checkpoint: Checkpoint) -> _LastLine | None:
+    """A last line without line end, if it is a whole entry all the same; others wait for their rest."""
+    if checkpoint.size <= checkpoint.offset:
+        return None
+    with Path(task.source).open("rb") as file:
+        file.seek(checkpoint.offset)
+        data = file.read(checkpoint.size - checkpoint.offset)
+        if b"\n" in data or not (task.kind == "output" or _is_whole_entry(data)):
+            return None
+        marked = make_checkpoint(file.fileno(), checkpoint.offset + len(data))
+    return _LastLine(data, marked._replace(generation=checkpoint.generation, mtime_ns=checkpoint.mtime_ns))
+
+
+def _is_whole_entry(data: bytes) -> bool:
+    found = list(read_text_lines([data])) if data.endswith(b"}") else []
+    return len(found) == 1 and found[0] is not None and len(found[0].raw) == len(data)
+
+
+class _BatchReader:
+    """What is remembered from piece to piece of one file."""
+
+    def __init__(self, task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> None:
+        self.task = task
+        self.names = names
+        self.numbers = numbers
+        self.outline = task.outline
+        self.tools = task.calls
+        self.familiar = ShownEarlier(self.tools, task.files)
+        self.in_agent = task.kind == "agent"
+        self.facet = partial(build_facets, session=task.session, project=task.project)
+        self.facets: dict[tuple[object, ...], str] = {}
+        self.models: dict[str, int] = {}
+
+    def forget(self) -> None:
+        """Begin again: the file is another one now."""
+        self.outline = TranscriptOutline()
+        self.tools.clear()
+        self.task.files.clear()
+
+    def read_batch(self, reset: str | None, checkpoint: Checkpoint, data: bytes, start: int) -> IndexBatch:
+        """Read one piece."""
+        self.answers: dict[str, MessageCounts] = {}
+        self.calls: dict[str, CallRow] = {}
+        self.places: list[PlaceRow] = []
+        self.words: tuple[list[WordsRow], list[WordsRow]] = ([], [])
+        self.cut = 0
+        if self.task.kind == "output":
+            if data:
+                self._read_plain_text(data, start)
+        else:
+            # A piece that is one long line is not copied.
+            for placed in read_text_lines(
+                [data] if 0 <= data.find(b"\n") == len(data) - 1 else io.BytesIO(data), start
+            ):
+                if placed is None:
+                    self.outline.broken += 1
+                else:
+                    self._read_entry(placed)
+        for best in self.answers.values():  # advisors and echoes have models that no line of the file has as its own
+            if best.model:
+                self.names.get_number("model", best.model)
+        said, done = self.words
+        found = IndexBatch(
+            self.task.file,
+            self.task.session,
+            reset,
+            checkpoint,
+            self.outline,
+            self.names.take_new_names(),
+            self.answers,
+            self.calls,
+            self.places,
+            said,
+            done,
+            size=len(data),
+            cut=self.cut,
+        )
+        if (self.task.file + start // PIECE_BYTES) % _PIECES_PER_CYCLE >= _PIECES_LEFT_TO_WRITER:
+            found.take_new_identifiers(self.names)
+        return found
+
+    def _read_plain_text(self, data: bytes, start: int) -> None:
+        text = data.decode("utf-8", "replace")
+        self.cut += len(text) > MAX_TEXT_CHARS
+        words = to_indexed_text(text[:MAX_TEXT_CHARS])
+        number = next(self.numbers)
+        self.places.append((number, self.task.file, start, _RESULT_KIND, 0))
+        self.words[1].append((number, words, "", self.facet(kind=_RESULT_KIND)))
+
+    def _read_entry(self, placed: PlacedLine) -> None:
+        line, said = placed.line, placed.line.message
+        found = list_search_texts(placed, self.familiar)
+        shown = None if line.tool_use_result is None else find_whole_file_path(line.tool_use_result)
+        if shown is not None:
+            self.task.files.add(shown)
+        model = None
+        if line.type == "assistant" and said is not None:
+            best = count_line(self.answers, line, self.task.path, placed.offset)
+            if best is not None:
+                best.letters += sum([len(text.words) for text in found])
+            if said.model:
+                model = self.models.get(said.model) or self._number_model(said.model)
+        elif line.type == "progress" and b'"agent_progress"' in placed.raw:
+            count_echo(self.answers, placed.body, self.task.path, placed.offset)
+        if (moved := self.outline.find_move(line)) is not None:
+            found.append(SearchText("other", moved))
+        self.outline.add_placed_line(placed)
+        if found:
+            self._add_texts(placed, found, model, shown)
+
+    def _number_model(self, model: str) -> int:
+        number = self.models[model] = self.names.get_number("model", model)
+        return number
+
+    def _add_texts(self, placed: PlacedLine, found: list[SearchText], model: int | None, shown: str | None) -> None:
+        """Give the texts of an entry their words; this is run for every text, so it asks for nothing twice."""
+        line, offset, file = placed.line, placed.offset, self.task.file
+        time = to_epoch_seconds(line.timestamp)
+        in_agent = self.in_agent or bool(line.is_sidechain)
+        day = time // 86_400
+        for text in found:
+            words, paths, failed = text.words, text.paths, text.failed
+            tool_id = None
+            if (call := text.call) is not None:
+                if text.tool is not None:
+                    self._note_call(call, text.tool, line.timestamp, words, paths)
+                else:
+                    self._note_result(call, line.timestamp, text.seen or len(words), failed, shown)
+                tool_id = self.tools.get(call)
+            if not words and not paths:
+                continue
+            place = _KIND_NUMBERS[text.kind]
+            key = (place, tool_id, model, failed, in_agent, day)
+            facet = self.facets.get(key)
+            if facet is None:
+                facet = self.facets[key] = self.facet(
+                    kind=place, tool=tool_id, model=model, failed=failed, in_agent=in_agent, time=time
+                )
+            number = next(self.numbers)
+            self.cut += len(words) > MAX_TEXT_CHARS
+            files = to_indexed_text("\n".join(paths)) if paths else ""
+            self.places.append((number, file, offset, place, time))
+            self.words[place not in _SAID_KINDS].append((number, to_indexed_text(words[:MAX_TEXT_CHARS]), files, facet))
+
+    def _note_call(self, key: str, tool: str, time: str | None, words: str, paths: tuple[str, ...]) -> None:
+        """Note a call."""
+        call = self.calls.get(key)
+        if call is None:
+            call = self.calls[key] = CallRow(key)
+        if call.tool is None:
+            if key not in self.tools:
+                self.tools[key] = self.names.get_number("tool", tool)
+            call.tool = self.tools[key]
+            call.started, call.given, call.path = time, len(words), paths[0] if paths else None
+
+    def _note_result(self, key: str, time: str | None, size: int, failed: bool, shown: str | None) -> None:
+        """Note the result of a call; the first one counts."""
+        call = self.calls.get(key)
+        if call is None:
+            call = self.calls[key] = CallRow(key)
+        call.shown = shown or call.shown
+        if call.got is None:
+            call.ended, call.failed, call.got = time, failed, size

@@ -1,0 +1,131 @@
+"""Writing batches into the index. Whoever calls has begun a transaction: a batch is in it whole, or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import apsw
+import msgspec
+
+from turnlog.session.texts.outline import TranscriptOutline
+from turnlog.store.index.batch_reader import CallRow, IndexBatch
+from turnlog.store.index.name_numbers import NameRow
+from turnlog.store.index.words import join_identifier_parts
+
+_OUTLINE_FIELDS = TranscriptOutline.__struct_fields__
+_CHECKPOINT_FIELDS = ["offset", "inode", "size", "mtime_ns", "head_hash", "tail_hash", "generation"]
+_FILE_COLUMNS = ", ".join(f"{name} = ?" for name in ["session", *_CHECKPOINT_FIELDS, *_OUTLINE_FIELDS])
+_UPDATE_FILE = f"UPDATE file SET gone = NULL, {_FILE_COLUMNS} WHERE id = ?"
+_INSERT_ANSWER = """
+    INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET
+        last = max(last, excluded.last),
+        input = max(input, excluded.input),
+        output = max(output, excluded.output),
+        cache_read = max(cache_read, excluded.cache_read),
+        cache_write = max(cache_write, excluded.cache_write),
+        cache_write_1h = max(cache_write_1h, excluded.cache_write_1h),
+        searches = max(searches, excluded.searches),
+        terms = coalesce(excluded.terms, terms),
+        lowest = CASE WHEN excluded.lowest < 0 THEN lowest WHEN lowest < 0 THEN excluded.lowest
+                 ELSE min(lowest, excluded.lowest) END,
+        stopped = max(stopped, excluded.stopped),
+        sidechain = excluded.sidechain,
+        version = excluded.version,
+        letters = letters + excluded.letters,
+        requests = coalesce(excluded.requests, requests)
+"""
+_INSERT_CALL = """
+    INSERT INTO call (id, file, tool, started, ended, failed, given, got, path, shown)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET
+        started = iif(tool IS NULL, excluded.started, started),
+        given = iif(tool IS NULL, excluded.given, given),
+        path = iif(tool IS NULL, excluded.path, path),
+        tool = coalesce(tool, excluded.tool),
+        ended = iif(got IS NULL, excluded.ended, ended),
+        failed = iif(got IS NULL, excluded.failed, failed),
+        got = coalesce(got, excluded.got),
+        shown = iif(coalesce(excluded.shown, shown) IN ('=', iif(tool IS NULL, excluded.path, path)), '=',
+                    coalesce(excluded.shown, shown))
+"""
+_CUT_TEXTS_FACT = "cut texts of file "
+"""How facts are named that count texts which are longer than what is searched of them."""
+
+
+def write_batch(db: apsw.Connection, batch: IndexBatch, model_ids: dict[str, int]) -> bool:
+    """Add a batch; whether it says for the first time that the file is a fork, which then pays for no copy."""
+    was_forked = db.execute("SELECT forked_from IS NOT NULL FROM file WHERE id = ?", (batch.file,)).get
+    _insert_names(db, batch.names, model_ids)
+    db.execute(_UPDATE_FILE, (batch.session, *batch.checkpoint, *msgspec.structs.astuple(batch.outline), batch.file))
+    _insert_answers(db, batch, model_ids)
+    db.executemany(_INSERT_CALL, (_to_call_values(batch.file, call) for call in batch.calls.values()))
+    db.executemany("INSERT INTO text (id, file, offset, kind, time) VALUES (?, ?, ?, ?, ?)", batch.places)
+    for table, words in (("said", batch.said), ("done", batch.done)):
+        db.executemany(f"INSERT INTO {table} (rowid, words, paths, facet) VALUES (?, ?, ?, ?)", words)
+    if batch.cut:
+        sql = "INSERT INTO fact VALUES (?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value"
+        db.execute(sql, (f"{_CUT_TEXTS_FACT}{batch.file}", batch.cut))
+    return not was_forked and batch.outline.forked_from is not None
+
+
+def write_identifiers(db: apsw.Connection, names: Collection[str]) -> None:
+    """Add the parts of identifiers that are new to the index."""
+    if not names:
+        return
+    query = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT name FROM identifier) ORDER BY value"
+    found: list[Any] = db.execute(query, (json.dumps(list(names)),)).fetchall()
+    # What has no parts is a random id: there is no end of those.
+    fresh = [(name, parts) for (name,) in found if (parts := join_identifier_parts(name))]
+    last: Any = db.execute("SELECT coalesce(max(id), 0) FROM identifier").get
+    numbers = range(last + 1, last + 1 + len(fresh))
+    db.executemany("INSERT INTO identifier VALUES (?, ?)", zip(numbers, (name for name, _ in fresh), strict=True))
+    pieces = zip(numbers, (parts for _, parts in fresh), strict=True)
+    db.executemany("INSERT INTO hump (rowid, parts) VALUES (?, ?)", pieces)
+
+
+def list_answer_keys(db: apsw.Connection, file: int) -> set[str]:
+    """The messages that a file has."""
+    return {str(key) for (key,) in db.execute("SELECT key FROM answer WHERE file = ?", (file,))}
+
+
+def _to_call_values(file: int, call: CallRow) -> tuple[object, ...]:
+    shown = "=" if call.shown is not None and call.shown == call.path else call.shown
+    return (call.id, file, *msgspec.structs.astuple(call)[1:-1], shown)
+
+
+def _insert_names(db: apsw.Connection, names: Iterable[NameRow], model_ids: dict[str, int]) -> None:
+    db.executemany("INSERT INTO name (id, kind, text) VALUES (?, ?, ?)", names)
+    model_ids.update({name.text: name.id for name in names if name.kind == "model"})
+
+
+def _insert_answers(db: apsw.Connection, batch: IndexBatch, model_ids: dict[str, int]) -> None:
+    rows = (
+        (key, batch.file, model_ids.get(best.model or ""), *msgspec.structs.astuple(best)[1:])
+        for key, best in batch.answers.items()
+    )
+    db.executemany(_INSERT_ANSWER, rows)
+
+
+def release_file(db: apsw.Connection, file: int) -> list[int]:
+    """Take out what the entries of a file have brought in, but for its own row and its words; gives whose those are."""
+    texts = [int(number) for (number,) in db.execute("SELECT id FROM text WHERE file = ?", (file,))]
+    for table in ("text", "answer", "call"):
+        db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))
+    db.execute("DELETE FROM fact WHERE name = ?", (f"{_CUT_TEXTS_FACT}{file}",))
+    return texts
+
+
+def count_cut_texts(db: apsw.Connection) -> int:
+    """How many texts of an index are longer than what is searched of them."""
+    found: Any = db.execute("SELECT coalesce(sum(value), 0) FROM fact WHERE name GLOB ?", (f"{_CUT_TEXTS_FACT}*",)).get
+    return int(found)
+
+
+def drop_text_words(db: apsw.Connection, texts: Collection[int]) -> None:
+    """Take the words of texts out of the full-text tables, which first writes out all that waits in memory."""
+    # A text is in one of the two tables; a row that is not in a table is not missed there.
+    for table in ("said", "done"):
+        db.execute(f"DELETE FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))", (json.dumps(list(texts)),))

@@ -1,0 +1,231 @@
+"""Which files are new, grown, replaced or gone since the index was last brought up to date.
+
+Files come and go only in folders whose time changes, so while no folder has changed the list of files is the one that
+is known, and each costs one `stat`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import apsw
+
+from turnlog.store.file_lock import open_write_transaction
+from turnlog.store.index.name_numbers import NameNumbers
+
+if TYPE_CHECKING:
+    from turnlog.entries.layout import Survey
+    from turnlog.entries.transcript_files import TranscriptFile
+
+TranscriptLister = Callable[[Path, "Survey"], Iterable["TranscriptFile"]]
+"""What lists the files of a config folder; usually `entries.transcripts.transcripts`."""
+_SETTLE_TIME_NS = 2_000_000_000
+"""A folder that changed within the last two seconds may change again under the same time."""
+
+
+class ChangedFile(NamedTuple):
+    """A file that must be read."""
+
+    file: int
+    mtime_ns: int
+    size: int
+    """As it is now."""
+    more: int
+    """By how much it seems to have grown."""
+
+
+class IndexChanges(NamedTuple):
+    """What must be done."""
+
+    files: list[ChangedFile]
+    known: int
+    """How many files there are."""
+    unnamed: tuple[str, ...] = ()
+    """Files whose names are no text: they can't be in the index."""
+    unlisted: tuple[str, ...] = ()
+    """Folders and files that can't be looked at, with the reason; what is known of them stays."""
+    others: int = 0
+    """How many `.jsonl` files have a name that is no session's."""
+
+
+class _KnownFileRow(NamedTuple):
+    id: int
+    path: str
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+def find_index_changes(
+    db: apsw.Connection, config_dirs: Sequence[Path], lister: TranscriptLister | None = None
+) -> IndexChanges:
+    """Look for what changed, and note files that came, went or came back; in a transaction if there are such."""
+    if not have_folders_changed(db, config_dirs):
+        found = _find_changes_by_stat(db)
+        if found is not None:
+            return found
+    return _find_changes_by_listing(db, config_dirs, lister)
+
+
+def have_folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
+    """Whether the next refresh lists the folders, instead of looking at the known files alone."""
+    known = dict(db.execute("SELECT path, mtime_ns FROM folder"))
+    if not known or any(str(folder / "projects") not in known for folder in config_dirs):
+        return True
+    try:
+        return any(mtime_ns != os.stat(path).st_mtime_ns for path, mtime_ns in known.items())  # noqa: PTH116
+    except OSError:
+        return True
+
+
+def _find_changes_by_stat(db: apsw.Connection) -> IndexChanges | None:
+    """What changed among the known files; None if one of them is gone."""
+    rows: list[Any] = db.execute("SELECT id, path, size, mtime_ns, inode FROM file WHERE gone IS NULL").fetchall()
+    found = []
+    look = os.stat
+    try:
+        for file, path, size, mtime_ns, inode in rows:
+            now = look(path)
+            if now.st_mtime_ns != mtime_ns or now.st_size != size or (inode and now.st_ino != inode):
+                found.append(ChangedFile(file, now.st_mtime_ns, now.st_size, _count_new_bytes(now.st_size, size)))
+    except OSError:
+        return None
+    return IndexChanges(found, len(rows), others=read_other_file_count(db))
+
+
+def _count_new_bytes(now: int, before: int) -> int:
+    """A file of the same size was only touched, or read too soon after it was written for its time to be relied on."""
+    return now - before if now >= before else now
+
+
+def _find_changes_by_listing(
+    db: apsw.Connection, config_dirs: Sequence[Path], lister: TranscriptLister | None
+) -> IndexChanges:
+    from turnlog.entries.layout import Survey, is_missing
+    from turnlog.entries.transcript_files import list_transcripts
+
+    before = time.time_ns()
+    survey = Survey()
+    found_now = [item for folder in config_dirs for item in (lister or list_transcripts)(folder, survey)]
+    listed = {item.path: item for item in found_now if is_utf8_text(item.path)}
+    unnamed = tuple(ascii(item.path) for item in found_now if item.path not in listed)
+    rows = {path: _KnownFileRow(file, path, *rest) for path, file, *rest in _select_known_files(db)}
+    gone = {path for (path,) in db.execute("SELECT path FROM file WHERE gone IS NOT NULL")}
+    missing = {path: seen for path, seen in rows.items() if path not in listed and path not in gone}
+    hidden = {path: seen for path, seen in missing.items() if survey.hides(path) and not is_missing(path)}
+    with open_write_transaction(db):
+        _note_folders(db, survey, before)
+        _note_gone_files(db, (seen.id for path, seen in missing.items() if path not in hidden))
+        db.executemany("UPDATE file SET gone = NULL WHERE path = ?", ((path,) for path in gone & listed.keys()))
+        found = [
+            ChangedFile(rows[path].id, item.mtime_ns, item.size, _count_new_bytes(item.size, rows[path].size))
+            for path, item in listed.items()
+            if path in rows and (item.size, item.mtime_ns, item.inode) != rows[path][2:]
+        ]
+        found += _iter_hidden_changes(hidden.values())
+        found += _note_new_files(db, [item for path, item in listed.items() if path not in rows])
+    return IndexChanges(found, len(listed) + len(hidden), unnamed, tuple(map(str, survey.unlisted)), len(survey.others))
+
+
+def _iter_hidden_changes(seen: Iterable[_KnownFileRow]) -> Iterator[ChangedFile]:
+    """The files that have changed in folders which can be entered and not listed."""
+    for file, path, size, mtime_ns, inode in seen:
+        try:
+            now = os.stat(path)  # noqa: PTH116
+        except OSError:
+            continue
+        if (now.st_size, now.st_mtime_ns, now.st_ino) != (size, mtime_ns, inode):
+            yield ChangedFile(file, now.st_mtime_ns, now.st_size, _count_new_bytes(now.st_size, size))
+
+
+def is_utf8_text(path: str) -> bool:
+    """Whether a name can be written as UTF-8; on Linux a name is any bytes."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _select_known_files(db: apsw.Connection) -> Iterable[tuple[str, int, int, int, int]]:
+    return db.execute("SELECT path, id, size, mtime_ns, inode FROM file")
+
+
+def _note_folders(db: apsw.Connection, survey: Survey, before: int) -> None:
+    """Remember when each folder changed last; not of those that changed just now, or could not be listed."""
+    unlisted = {item.path for item in survey.unlisted}
+    rows = [
+        (path, -1 if path in unlisted else _read_folder_time(path, before))
+        for path in dict.fromkeys((*survey.folders, *unlisted))
+        if is_utf8_text(path)
+    ]
+    db.execute("DELETE FROM folder")
+    db.executemany("INSERT INTO folder VALUES (?, ?)", rows)
+    facts = (("others", len(survey.others)), ("unlisted", "\n".join(map(str, survey.unlisted))))
+    db.executemany("INSERT OR REPLACE INTO fact VALUES (?, ?)", facts)
+
+
+def _read_folder_time(folder: str, before: int) -> int:
+    try:
+        mtime_ns = os.stat(folder).st_mtime_ns  # noqa: PTH116
+    except OSError:
+        return -1
+    return mtime_ns if before - mtime_ns > _SETTLE_TIME_NS else -1
+
+
+def _note_gone_files(db: apsw.Connection, files: Iterable[int]) -> None:
+    db.executemany("UPDATE file SET gone = ? WHERE id = ?", ((int(time.time()), file) for file in files))
+
+
+def _note_new_files(db: apsw.Connection, items: Sequence[TranscriptFile]) -> list[ChangedFile]:
+    from turnlog.entries.agents import read_agent_owner
+
+    names = NameNumbers.load(db)
+    found = []
+    for item in items:
+        session = item.session or read_agent_owner(Path(item.path)).session_id
+        project = names.get_number("project", item.project)
+        db.executemany("INSERT INTO name VALUES (?, ?, ?)", names.take_new_names())
+        db.execute(
+            "INSERT INTO file (path, kind, session, agent) VALUES (?, ?, ?, ?)",
+            (item.path, item.kind, get_session_number(db, project, session), item.agent),
+        )
+        found.append(ChangedFile(db.last_insert_rowid(), item.mtime_ns, item.size, item.size))
+    return found
+
+
+def get_session_number(db: apsw.Connection, project: int, uuid: str) -> int:
+    """The number of a session; a new one if it is not known."""
+    db.execute("INSERT OR IGNORE INTO session (project, uuid) VALUES (?, ?)", (project, uuid))
+    found: Any = db.execute("SELECT id FROM session WHERE project = ? AND uuid = ?", (project, uuid)).get
+    return int(found)
+
+
+def read_unlisted_paths(db: apsw.Connection) -> list[str]:
+    """The folders and files that the last refresh could not look at, with the reasons."""
+    found: Any = db.execute("SELECT value FROM fact WHERE name = 'unlisted'").get
+    return found.split("\n") if found else []
+
+
+def read_other_file_count(db: apsw.Connection) -> int:
+    """How many `.jsonl` files the last refresh met whose names are no session's."""
+    found: Any = db.execute("SELECT value FROM fact WHERE name = 'others'").get
+    return found or 0
+
+
+def read_archive_mark(folder: Path) -> int:
+    """What changes when a session comes into the archive in a folder; 0 while there is none."""
+    try:
+        return os.stat(folder / "sessions").st_mtime_ns  # noqa: PTH116
+    except OSError:
+        return 0
+
+
+def has_archive_changed(db: apsw.Connection, folder: Path) -> bool:
+    """Whether the archive has changed since it was last looked at for sessions that the index has not."""
+    mark = read_archive_mark(folder)
+    return bool(mark) and mark != db.execute("SELECT value FROM fact WHERE name = 'archive'").get

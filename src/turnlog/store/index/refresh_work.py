@@ -1,0 +1,298 @@
+"""Reading what changed and writing it into the index, newest files first, in steps that each are whole."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from turnlog.entries.agents import read_agent_owner
+from turnlog.entries.reader import pause_garbage_collector
+from turnlog.entries.tail import Checkpoint
+from turnlog.entries.transcript_files import is_loose_agent
+from turnlog.entries.worker_processes import count_cores, produce_ahead
+from turnlog.session.texts.outline import TranscriptOutline
+from turnlog.store.file_lock import open_write_transaction
+from turnlog.store.index.batch_reader import MIN_TEXT_BYTES, IndexBatch, ReadTask, read_batches
+from turnlog.store.index.batch_writer import (
+    drop_text_words,
+    list_answer_keys,
+    release_file,
+    write_batch,
+    write_identifiers,
+)
+from turnlog.store.index.file_changes import ChangedFile, get_session_number
+from turnlog.store.index.full_text_pieces import join_said_pieces, set_piece_merging
+from turnlog.store.index.name_numbers import NameNumbers
+from turnlog.store.index.refresh import RefreshProgress
+from turnlog.store.index.spend_table import UNKNOWN_HOUR, StaleSpend, find_stale_spend, renew_spend
+
+MAX_STEP_BYTES = 192 << 20
+"""So many bytes are read between two commits, unless `CommitLimits` says otherwise: a commit of full-text tables costs
+much, whatever is in it."""
+MIN_PARALLEL_BYTES = 2 << 20
+"""So many bytes are worth a second process."""
+MAX_BYTES_WITH_MERGING = 24 << 20
+"""So many bytes are written without merging what is there: the next step would have to do it again."""
+_MAX_UNJOINED_COMMITS = 3
+"""So many leave few enough pieces of a full-text table for a search that is fast."""
+_INTERRUPT_SIGNALS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "win32" else [])]
+_OUTLINE_FIELDS = TranscriptOutline.__struct_fields__
+
+
+class CommitLimits(NamedTuple):
+    """How much is lost at most when the program is killed; other values are for tests."""
+
+    files: int = 4000
+    seconds: float = 10.0
+
+
+class RefreshWork:
+    """One refresh at work."""
+
+    def __init__(
+        self,
+        db: apsw.Connection,
+        progress: RefreshProgress,
+        total: int,
+        limits: CommitLimits = CommitLimits(),  # noqa: B008
+    ) -> None:
+        self.db = db
+        self.limits = limits
+        self.names = NameNumbers.load(db)
+        self.model_ids = {text: number for number, text in db.execute("SELECT id, text FROM name WHERE kind = 'model'")}
+        self.progress = progress
+        self.total = total
+        self.done = 0
+        self.unread: list[str] = []
+        self.moved: dict[int, int] = {}
+        """The sessions that the files of sub-agents no longer belong to."""
+
+    def run(self, files: list[ChangedFile]) -> int:
+        """Read all files; gives how many were read, which are fewer if it was interrupted."""
+        read: set[int] = set()
+        heaps = list(
+            plan_refresh_steps(
+                files, reserve_text_numbers(self.db, sum(item.size // MIN_TEXT_BYTES + 16 for item in files))
+            )
+        )
+        with pause_garbage_collector(), _catch_interrupts() as is_interrupted:
+            set_piece_merging(self.db, is_on=self.total <= MAX_BYTES_WITH_MERGING)
+            try:
+                commits = self._write_batches(heaps, read, is_interrupted)
+                if commits > _MAX_UNJOINED_COMMITS and not is_interrupted():
+                    join_said_pieces(self.db)
+            finally:
+                set_piece_merging(self.db, is_on=True)
+        return len(read)
+
+    def _write_batches(self, heaps: list[RefreshStep], read: set[int], is_interrupted: Callable[[], bool]) -> int:
+        """Write what the files add, in transactions that each are whole; gives how many there were."""
+        commits = ended = 0
+        with closing(self._iter_batches(heaps)) as stream:
+            while ended < len(heaps) and not is_interrupted():
+                with open_write_transaction(self.db):
+                    ended += self._write_until_commit(stream, read, is_interrupted)
+                commits += 1
+        return commits
+
+    def _write_until_commit(
+        self, stream: Iterator[IndexBatch | None], read: set[int], is_interrupted: Callable[[], bool]
+    ) -> bool:
+        """Write what comes until it is time to commit; whether a step has ended."""
+        rest, before, until = _CommitRest(self.db, self.moved), len(read), time.monotonic() + self.limits.seconds
+        is_end = False
+        for batch in stream:  # at least one, however little time there is
+            if batch is None:
+                is_end = True
+                break
+            if batch.failure:
+                self.unread.append(batch.failure)
+                continue
+            self.names.learn(batch.names, batch.take_new_identifiers(self.names))
+            if batch.reset:
+                rest.forget_file(batch.file)
+            rest.add_batch(batch, is_fork=write_batch(self.db, batch, self.model_ids))
+            read.add(batch.file)
+            self.done += batch.size
+            self.progress(self.done, self.total)
+            if is_interrupted() or len(read) - before >= self.limits.files or time.monotonic() >= until:
+                break
+        rest.write()
+        return is_end
+
+    def _iter_batches(self, heaps: list[RefreshStep]) -> Generator[IndexBatch | None]:
+        """What the files add, with None at the end of each step.
+
+        Another process reads ahead where there is enough to read; this one goes on alone if that one dies.
+        """
+        ended = 0
+        if self.total > MIN_PARALLEL_BYTES and count_cores() > 1:
+            tasks = [
+                self._build_step_tasks(step) for step in heaps
+            ]  # before the fork: a connection is for one side of it
+            try:
+                for batch in produce_ahead(lambda: self._read_steps(tasks), IndexBatch | None):
+                    ended += batch is None
+                    yield batch
+                return
+            except ChildProcessError:
+                pass
+        yield from self._read_steps(self._build_step_tasks(step) for step in heaps[ended:])
+
+    def _build_step_tasks(self, step: RefreshStep) -> _StepTasks:
+        last = self.db.execute("SELECT max(id) FROM text WHERE id >= ? AND id < ?", (step.first, step.end)).get
+        return _StepTasks([self._build_task(file) for file in step.files], step.first if last is None else last + 1)
+
+    def _read_steps(self, steps: Iterable[_StepTasks]) -> Iterator[IndexBatch | None]:
+        for tasks, first in steps:
+            numbers = itertools.count(first)
+            for task in tasks:
+                yield from read_batches(task, self.names, numbers)
+            yield None
+
+    def _build_task(self, file: int) -> ReadTask:
+        (row,) = self.db.execute(
+            "SELECT path, kind, session, project, offset, inode, size, mtime_ns, head_hash, tail_hash, generation,"
+            f" {', '.join(_OUTLINE_FIELDS)} FROM file JOIN session ON session.id = file.session WHERE file.id = ?",
+            (file,),
+        )
+        path, kind, session, project, *rest = row
+        if kind == "agent" and (owner := self._find_new_owner(path, session, project)) is not None:
+            self.moved[file] = session
+            return ReadTask(
+                file, path, kind, owner, project, Checkpoint(*rest[:7]), TranscriptOutline(), {}, set(), reset="owner"
+            )
+        checkpoint = Checkpoint(*rest[:7])
+        if checkpoint.mtime_ns < 0:  # it could not be read when the index was emptied (upkeep.NEVER_NS)
+            return ReadTask(
+                file, path, kind, session, project, checkpoint, TranscriptOutline(), {}, set(), reset="emptied"
+            )
+        known: list[Any] = self.db.execute("SELECT id, tool, path, shown FROM call WHERE file = ?", (file,)).fetchall()
+        tools = {call: tool for call, tool, *_ in known if tool is not None}
+        files = {named if shown == "=" else shown for *_, named, shown in known if shown is not None}
+        return ReadTask(file, path, kind, session, project, checkpoint, TranscriptOutline(*rest[7:]), tools, files)
+
+    def _find_new_owner(self, path: str, session: int, project: int) -> int | None:
+        """The session that a loose sub-agent belongs to by now, if it is another one than before."""
+        folder: Any = self.db.execute("SELECT text FROM name WHERE id = ?", (project,)).get
+        if not is_loose_agent(path, folder):
+            return None
+        named = read_agent_owner(Path(path)).session_id
+        if named == self.db.execute("SELECT uuid FROM session WHERE id = ?", (session,)).get:
+            return None
+        return get_session_number(self.db, project, named)
+
+
+class _StepTasks(NamedTuple):
+    """The files of a step, and the number of their first text."""
+
+    tasks: list[ReadTask]
+    first: int
+
+
+class _CommitRest:
+    """What is written once, before a commit. It grows in place: there may be a batch for each of 100,000 files."""
+
+    def __init__(self, db: apsw.Connection, moved: dict[int, int]) -> None:
+        self._db = db
+        self._moved = moved
+        self._keys: set[str] = set()
+        self._identifiers: set[str] = set()
+        self._dropped: list[int] = []
+        self._stale: set[int] = set()
+        self._since: int | None = None
+
+    def forget_file(self, file: int) -> None:
+        """Take out what a file has said."""
+        # Who has paid for that is asked before it is forgotten.
+        self._note_stale(find_stale_spend(self._db, list_answer_keys(self._db, file)))
+        self._dropped += release_file(self._db, file)
+
+    def add_batch(self, batch: IndexBatch, *, is_fork: bool) -> None:
+        """Take note of a batch that was written; a fork pays for no copy, whatever was thought before."""
+        if is_fork:
+            self._keys.update(list_answer_keys(self._db, batch.file))
+        if batch.file in self._moved:
+            self._note_stale(StaleSpend(frozenset([self._moved[batch.file]]), UNKNOWN_HOUR))
+        self._keys.update(batch.answers)
+        self._identifiers.update(batch.identifiers or ())
+
+    def write(self) -> None:
+        """Write it."""
+        write_identifiers(self._db, self._identifiers)
+        if self._dropped:
+            drop_text_words(self._db, self._dropped)
+        self._note_stale(find_stale_spend(self._db, self._keys))
+        if self._since is not None:
+            renew_spend(self._db, self._stale, self._since)
+
+    def _note_stale(self, stale: StaleSpend) -> None:
+        self._stale.update(stale.sessions)
+        if stale.since is not None:
+            self._since = stale.since if self._since is None else min(self._since, stale.since)
+
+
+@contextmanager
+def _catch_interrupts() -> Iterator[Callable[[], bool]]:
+    """Take note of an interrupt instead of dying of it, so that what was read is kept; only the main thread may.
+
+    Ctrl-C ends the reading alone. A signal that ends the program does so when the work is on the disk.
+    """
+    asked: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = {number: signal.getsignal(number) for number in _INTERRUPT_SIGNALS}
+    heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]  # else nohup, or `&`
+    for number in heard:
+        signal.signal(number, lambda number, _: asked.append(number))
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number in heard:
+            signal.signal(number, before[number] or signal.SIG_DFL)
+        if deadly := [number for number in asked if number != signal.SIGINT]:
+            signal.raise_signal(deadly[0])
+
+
+def reserve_text_numbers(db: apsw.Connection, count: int) -> int:
+    """Take numbers for so many texts; gives the first."""
+    first: Any = db.execute("SELECT value FROM fact WHERE name = 'next_text'").get or 1
+    db.execute("INSERT OR REPLACE INTO fact VALUES ('next_text', ?)", (first + count,))
+    return int(first)
+
+
+class RefreshStep(NamedTuple):
+    """Files that are read between two commits."""
+
+    first: int
+    """The number of their first text."""
+    end: int
+    files: list[int]
+
+
+def plan_refresh_steps(files: list[ChangedFile], first: int) -> Iterator[RefreshStep]:
+    """The files in heaps, the newest heap first; newer texts have higher numbers.
+
+    Within a heap the numbers rise: a full-text table writes out all that it has in memory when they don't.
+    """
+    heaps = [RefreshStep(first, first, [])]
+    size = 0
+    for item in sorted(files, key=lambda item: item.mtime_ns):
+        heap = heaps[-1]
+        if size > MAX_STEP_BYTES:
+            heaps.append(heap := RefreshStep(heap.end, heap.end, []))
+            size = 0
+        heap.files.append(item.file)
+        heaps[-1] = heap._replace(end=heap.end + item.size // MIN_TEXT_BYTES + 16)
+        size += item.more
+    yield from reversed(heaps)

@@ -1,0 +1,280 @@
+"""The table `spend`: usage by hour, session and model, made from the table `answer`.
+
+A message that stands in several files counts once: the session of the file that has it first pays, with the largest of
+the numbers. An echo in a progress entry pays only where there is nothing else; of files that have it at the same time,
+one that says it was forked pays last. Files that are gone count: the client's clean-up does not change last month's
+bill.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import apsw
+from msgspec.structs import astuple
+
+from turnlog.session.clock import to_epoch_seconds
+from turnlog.session.usage.iterations import divide_tokens, read_requests
+from turnlog.session.usage.message_counts import MessageCounts, find_leading_copy, merge_counts
+from turnlog.session.usage.prices import PicoRates, PricedTokens, find_pico_rates, find_price
+from turnlog.session.usage.usage import QUALITIES
+from turnlog.store.index import pricing
+
+UNKNOWN_HOUR = -1
+"""The hour of messages whose time is not known."""
+LETTERS_IN_ESTIMATE, TOKENS_IN_ESTIMATE = 5, 2
+"""So many letters make so many tokens; measured on final answers, which have 2.2 to 2.8 letters a token."""
+_QUALITY_NUMBERS = {quality: place for place, quality in enumerate(QUALITIES)}
+_ISO_TIME_GLOB = "GLOB '2[0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z'"
+_ANSWER_QUERY = f"""
+    SELECT key, file, iif(last {_ISO_TIME_GLOB}, unixepoch(last), NULL), model, first, last, input, output, cache_read,
+        cache_write, cache_write_1h, searches, lowest, stopped, sidechain, version, terms, letters, requests
+    FROM answer
+"""
+_SHARING_QUERY = """
+    WITH copied AS (SELECT key FROM answer GROUP BY key HAVING count(*) > 1),
+        placed AS (
+            SELECT DISTINCT answer.key, session FROM copied
+            JOIN answer ON answer.key = copied.key JOIN file ON file.id = answer.file
+        )
+    SELECT DISTINCT session FROM placed WHERE key IN (SELECT key FROM placed GROUP BY key HAVING count(*) > 1)
+"""
+
+AnswerRow = tuple[Any, ...]
+"""A row of `answer`; behind key and file, when the message ended, in seconds since 1970, if the index can tell."""
+TimePlacer = Callable[[int], int]
+"""From seconds since 1970 to the number that stands in the column `hour`."""
+
+
+class StaleSpend(NamedTuple):
+    """Rows of `spend` that must be made again."""
+
+    sessions: frozenset[int] = frozenset()
+    since: int | None = None
+    """The first of their hours; None where there are none."""
+
+
+def renew_spend(db: apsw.Connection, sessions: Collection[int] | None, since: int = UNKNOWN_HOUR) -> None:
+    """Make the rows of some sessions again from an hour on, or all; inside the caller's transaction."""
+    if sessions is not None and not pricing.is_spend_current(db):
+        sessions, since = None, UNKNOWN_HOUR
+    if sessions is None:
+        db.execute("DELETE FROM spend")
+        pricing.remember_pricing(db)
+    else:
+        which = "session IN (SELECT value FROM json_each(?))"
+        db.execute(f"DELETE FROM spend WHERE {which} AND hour >= ?", (_to_json_list(sessions), since))
+    fill_spend_table(db, "spend", sessions, since=since)
+
+
+def fill_spend_table(
+    db: apsw.Connection,
+    table: str,
+    sessions: Collection[int] | None,
+    place: TimePlacer | None = None,
+    since: int = UNKNOWN_HOUR,
+) -> None:
+    """Put the rows of some sessions, or of all, into a table with the columns of `spend`."""
+    ledger = _SpendLedger(db, place or (lambda seconds: seconds // 3600))
+    ledger.add(_iter_paid_answers(_select_answers(db, sessions, since), ledger.files))
+    wanted = None if sessions is None else frozenset(sessions)
+    marks = ",".join("?" * 20)
+    db.executemany(f"INSERT INTO {table} VALUES ({marks})", ledger.build_rows(wanted, since))
+
+
+def select_shared_spend(db: apsw.Connection) -> Iterable[tuple[int | None, ...]]:
+    """Rows with the columns of `spend` for the sessions that have messages in common with others.
+
+    In `spend` the session that has a message first pays for it. Here each session has all of its messages, with the
+    numbers that its own files state.
+    """
+    ledger = _SpendLedger(db, lambda seconds: seconds // 3600)
+    for (session,) in db.execute(_SHARING_QUERY).fetchall():
+        files = "SELECT id FROM file WHERE session = ?"
+        ledger.add(
+            _iter_paid_answers(
+                db.execute(f"{_ANSWER_QUERY} WHERE file IN ({files}) ORDER BY key", (session,)), ledger.files
+            )
+        )
+    return ledger.build_rows(None, UNKNOWN_HOUR)
+
+
+def find_stale_spend(db: apsw.Connection, keys: Iterable[str]) -> StaleSpend:
+    """The rows that change when what is known of these messages has changed.
+
+    A message never ends before its first line, and that one stays the first.
+    """
+    found: list[Any] = db.execute(
+        f"SELECT session, min(iif(first {_ISO_TIME_GLOB}, coalesce(unixepoch(first), -1), -1)) FROM answer"
+        " JOIN file ON file.id = answer.file WHERE key IN (SELECT value FROM json_each(?)) GROUP BY session",
+        (json.dumps(list(keys)),),
+    ).fetchall()
+    since = min((first // 3600 if first > 0 else UNKNOWN_HOUR for _, first in found), default=None)
+    return StaleSpend(frozenset(session for session, _ in found), since)
+
+
+def _to_json_list(numbers: Iterable[int]) -> str:
+    return f"[{','.join(map(str, numbers))}]"
+
+
+class _SpendFile(NamedTuple):
+    session: int
+    is_fork: bool
+    path: str
+
+
+class _SpendFiles(dict[int, _SpendFile]):
+    """The files by their numbers, each asked for when it is needed: a refresh needs few of them."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def __missing__(self, number: int) -> _SpendFile:
+        query = "SELECT session, forked_from IS NOT NULL, path FROM file WHERE id = ?"
+        (row,) = self._db.execute(query, (number,))
+        found = self[number] = _SpendFile(*row)
+        return found
+
+
+def _select_answers(db: apsw.Connection, sessions: Collection[int] | None, since: int) -> Iterable[AnswerRow]:
+    """The answers of some sessions from an hour on, or all, with their copies elsewhere; copies stand together."""
+    if sessions is None:
+        return db.execute(f"{_ANSWER_QUERY} ORDER BY key")
+    files = "SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?1))"
+    late = f"last >= strftime('%Y-%m-%dT%H', ?2 * 3600, 'unixepoch') OR last NOT {_ISO_TIME_GLOB}"
+    keys = f"SELECT key FROM answer WHERE file IN ({files}) AND (?2 = {UNKNOWN_HOUR} OR {late})"
+    return db.execute(f"{_ANSWER_QUERY} WHERE key IN ({keys}) ORDER BY key", (_to_json_list(sessions), since))
+
+
+def _iter_paid_answers(answers: Iterable[AnswerRow], files: dict[int, _SpendFile]) -> Iterator[AnswerRow]:
+    """Every message once, as the file has it that pays."""
+    copies: list[AnswerRow] = []
+    for row in answers:
+        if copies and row[0] != copies[0][0]:
+            yield copies[0] if len(copies) == 1 else _merge_answer_copies(copies, files)
+            copies.clear()
+        copies.append(row)
+    if copies:
+        yield _merge_answer_copies(copies, files)
+
+
+def _merge_answer_copies(rows: list[AnswerRow], files: dict[int, _SpendFile]) -> AnswerRow:
+    rows.sort(key=lambda row: files[row[1]][1:])
+    parts = [MessageCounts(*row[3:]) for row in rows]
+    payer = rows[next(at for at, part in enumerate(parts) if part is find_leading_copy(parts))]
+    return (*payer[:3], *astuple(merge_counts(parts)))
+
+
+_SpendKey = tuple[int, int, int | None, PicoRates | None]
+"""The hour, the session, the model, and what a token costs."""
+
+
+class _SpendLedger:
+    """Messages added up as they come."""
+
+    def __init__(self, db: apsw.Connection, place: TimePlacer) -> None:
+        self.files = _SpendFiles(db)
+        self._models: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
+        self._place = place
+        self._sums: dict[_SpendKey, list[int]] = {}
+
+    def add(self, answers: Iterable[AnswerRow]) -> None:
+        """Add some messages; one loop without calls, since there may be hundreds of thousands."""
+        files, place, rates_of, quality_of, all_sums = (
+            self.files,
+            self._place,
+            cache(self._find_flat_rates),
+            _judge_quality,
+            self._sums,
+        )
+        for row in answers:
+            _, file, ended, model, first, last, given, output, read, written, long, searches = row[:12]
+            lowest, stopped, sidechain, version, terms, letters, requests = row[12:]
+            if ended is None:
+                ended = max(to_epoch_seconds(last), 0)
+            rates, stated = rates_of(model, terms), output
+            hour, session = place(ended) if ended else UNKNOWN_HOUR, files[file].session
+            if rates == ():
+                tokens = PricedTokens(given, output, read, written - long, long, searches)
+                first_request, *others = divide_tokens(tokens, read_requests(requests)) if requests else (tokens,)
+                name, asked = self._models.get(model), _split_terms(terms)
+                for further in others:
+                    own_rates = find_pico_rates(name, further, *asked, first)
+                    self._add_request((hour, session, model, own_rates), further, ended)
+                given, output, read, short, long, searches = first_request
+                written = short + long
+                rates = find_pico_rates(name, first_request, *asked, first)
+            key = (hour, session, model, rates)
+            sums = all_sums.get(key)
+            if sums is None:
+                sums = all_sums[key] = [0] * 12 + [ended, ended]
+            quality = quality_of(lowest < 0, stopped, stated > lowest, version, sidechain)
+            sums[0] += 1
+            sums[1] += given
+            sums[2] += output
+            sums[3] += read
+            sums[4] += written - long
+            sums[5] += long
+            sums[6] += searches
+            sums[7 + quality] += 1
+            if quality and (seeming := letters * TOKENS_IN_ESTIMATE // LETTERS_IN_ESTIMATE) > stated:
+                sums[11] += seeming - stated
+            if ended < sums[12]:
+                sums[12] = ended
+            elif ended > sums[13]:
+                sums[13] = ended
+
+    def _add_request(self, key: _SpendKey, tokens: PricedTokens, ended: int) -> None:
+        """Add one more request of a message that is counted already."""
+        sums = self._sums.setdefault(key, [0] * 12 + [ended, ended])
+        for place, count in enumerate(tokens, 1):
+            sums[place] += count
+        sums[12], sums[13] = min(sums[12], ended), max(sums[13], ended)
+
+    def _find_flat_rates(self, model: int | None, terms: str | None) -> PicoRates | None:
+        """The rates that every request of a model has; () where they depend on the request."""
+        name = self._models.get(model)
+        price = find_price(name)
+        if price is not None and (price.long_context or price.web_search_per_1000 is None):
+            return ()
+        return find_pico_rates(name, PricedTokens(), *_split_terms(terms), None)
+
+    def build_rows(self, sessions: Collection[int] | None, since: int) -> Iterable[tuple[int | None, ...]]:
+        """The rows of `spend`; only those of the given sessions, from an hour on."""
+        joined: dict[tuple[int, int, int | None], tuple[int, ...]] = {}
+        for (hour, session, model, rates), sums in self._sums.items():
+            if hour >= since and (sessions is None or session in sessions):
+                row, key = _build_billed_columns(rates, sums), (hour, session, model)
+                joined[key] = _add_columns(joined[key], row) if key in joined else row
+        return ((*key, *row) for key, row in joined.items())
+
+
+def _build_billed_columns(rates: PicoRates | None, sums: list[int]) -> tuple[int, ...]:
+    """The columns behind the first three, for messages that have the same rates."""
+    messages, given, output, read, short, long, searches, *rest = sums
+    if rates is None:
+        return messages, given, output, read, short, long, searches, 0, 0, given + output + read + short + long, *rest
+    plain, answer, reading, writing, keeping, search = rates
+    cached = read * reading + short * writing + long * keeping
+    cost = given * plain + output * answer + cached + searches * search
+    return messages, given, output, read, short, long, searches, cost, (read + short + long) * plain - cached, 0, *rest
+
+
+def _add_columns(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    sums = map(sum, zip(one[:15], other[:15], strict=True))
+    return (*sums, min(one[15], other[15]), max(one[16], other[16]))
+
+
+@cache
+def _judge_quality(missing: bool, stopped: bool, grew: bool, version: str | None, sidechain: int) -> int:
+    best = MessageCounts(None, "", "", output_tokens=int(grew), lowest=-1 if missing else 0)
+    best.stopped, best.version, best.sidechain = stopped, version, sidechain
+    return _QUALITY_NUMBERS[best.quality]
+
+
+def _split_terms(terms: str | None) -> tuple[str | None, str | None, str | None]:
+    speed, tier, geo = (*(terms or "").split("|"), "", "")[:3]
+    return speed or None, tier or None, geo or None

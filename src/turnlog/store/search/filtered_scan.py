@@ -1,0 +1,217 @@
+"""A scan from its filters to its groups: which files to look through, and when enough was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from turnlog.session.texts.texts import TEXT_KINDS
+from turnlog.store.filter_values import match_projects, match_sessions
+from turnlog.store.index.refresh import ignore_progress
+from turnlog.store.search.index_source import IndexSource
+from turnlog.store.search.match_expression import SearchPlan, plan_search
+from turnlog.store.search.needle import SearchNeedle
+from turnlog.store.search.passages import Passages
+from turnlog.store.search.query import SearchQuery
+from turnlog.store.search.scan import (
+    MAX_SIGHTINGS_PER_FILE,
+    FileScanReport,
+    ScanProgress,
+    ScanResult,
+    ScanSighting,
+    ScanTarget,
+    scan_files,
+)
+from turnlog.store.search.search import HitGroup, IndexHit, SearchOptions, SearchOutcome, read_neighbours
+from turnlog.store.search.syntax import QueryError, QueryFilter, QueryTerm, iter_all_terms
+
+_KIND_NAMES = list(TEXT_KINDS)
+_FILE_FILTERS = ("project", "session")
+
+
+def list_scan_targets(db: apsw.Connection, query: SearchQuery | None) -> list[ScanTarget]:
+    """The files of the projects and sessions that a query names, newest first; without one, all."""
+    rows: list[Any] = db.execute(
+        "SELECT file.id, path, kind = 'output', size, gone IS NOT NULL, session, project"
+        " FROM file JOIN session ON session.id = session ORDER BY mtime_ns DESC, file.id DESC"
+    ).fetchall()
+    for given in query.root.items if query else ():
+        if isinstance(given, QueryFilter) and given.name in _FILE_FILTERS:
+            wanted = _match_filter(db, given)
+            rows = [row for row in rows if row[6 if given.name == "project" else 5] in wanted]
+    return [ScanTarget(file, path, bool(plain), size, bool(gone)) for file, path, plain, size, gone, _, _ in rows]
+
+
+def _match_filter(db: apsw.Connection, given: QueryFilter) -> set[int]:
+    find = match_projects if given.name == "project" else match_sessions
+    return {number for value in given.values for number in find(db, value.text).ids}
+
+
+def has_text_filters(query: SearchQuery | None) -> bool:
+    """Whether a query has filters that single texts must pass, not only whole files."""
+    return any(
+        not (isinstance(item, QueryFilter) and item.name in _FILE_FILTERS)
+        for item in (query.root.items if query else ())
+    )
+
+
+class KnownText(NamedTuple):
+    """What the index knows of a text that a scan found."""
+
+    id: int
+    time: int
+
+
+class TextSieve:
+    """Finds the texts of a scan in the index, and lets those through that fit a plan."""
+
+    def __init__(self, db: apsw.Connection, plan: SearchPlan | None) -> None:
+        self._db = db
+        self._plan = plan
+
+    def sift_report(self, report: FileScanReport) -> FileScanReport:
+        """What of a file fits."""
+        if self._plan is None:
+            return report
+        known = self.load_known_texts(report.file)
+        fitting = self._select_fitting(known.values())
+        kept = [item for item in report.sightings if (row := known.get(_get_sighting_key(item))) and row.id in fitting]
+        return FileScanReport(report.file, len(kept), kept, report.size)
+
+    def load_known_texts(self, file: int) -> dict[tuple[int, str], KnownText]:
+        """The texts of a file by offset and kind."""
+        rows: list[Any] = self._db.execute("SELECT offset, kind, id, time FROM text WHERE file = ?", (file,)).fetchall()
+        return {(offset, _KIND_NAMES[kind]): KnownText(number, time) for offset, kind, number, time in rows}
+
+    def _select_fitting(self, texts: Iterable[KnownText]) -> set[int]:
+        assert self._plan is not None
+        times = {text.id: text.time for text in texts}
+        if not times:
+            return set()
+        span = min(times), max(times)
+        found: set[int] = set()
+        for table in ("said", "done"):
+            query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"
+            found.update(number for (number,) in self._db.execute(query, (self._plan.expression, *span)))
+        return {number for number in found if number in times and self._plan.is_in_time_bounds(times[number])}
+
+
+def _get_sighting_key(item: ScanSighting) -> tuple[int, str]:
+    return item.offset, item.kind
+
+
+def group_scan_reports(
+    db: apsw.Connection, reports: Sequence[FileScanReport], sieve: TextSieve, limit: int, hits: int
+) -> list[HitGroup]:
+    """What a scan found as the groups of a search: by session, in the order of the files."""
+    by_session: dict[int, list[FileScanReport]] = {}
+    for report in reports:
+        (session,) = db.execute("SELECT session FROM file WHERE id = ?", (report.file,)).fetchone() or (0,)
+        by_session.setdefault(session, []).append(report)
+    return [_build_group(session, found, sieve, hits) for session, found in list(by_session.items())[:limit]]
+
+
+def _build_group(session: int, reports: Sequence[FileScanReport], sieve: TextSieve, most: int) -> HitGroup:
+    shown: dict[str, IndexHit] = {}
+    newest = 0
+    for report in reports:
+        known = sieve.load_known_texts(report.file)
+        for item in report.sightings:
+            row = known.get(_get_sighting_key(item), KnownText(0, 0))
+            newest = max(newest, row.time)
+            if len(shown) < most:
+                hit = IndexHit(row.id, item.file, item.offset, item.kind, row.time, item.snippet)
+                shown.setdefault(item.snippet.text, hit)
+    total = sum(report.total for report in reports)
+    return HitGroup(session, total, newest, 0.0, [], tuple(shown.values()))
+
+
+_MAX_STRICT_SIGHTINGS = 5000
+
+
+class ScanRequest(NamedTuple):
+    """What to look for, and the filters that stand beside it."""
+
+    needle: SearchNeedle
+    query: SearchQuery | None = None
+
+
+class ScanOutcome(NamedTuple):
+    """What a scan found, and how it went."""
+
+    found: SearchOutcome
+    scan: ScanResult
+
+
+def scan_indexed_files(
+    db: apsw.Connection,
+    source: IndexSource,
+    looked_for: ScanRequest,
+    wish: SearchOptions,
+    progress: ScanProgress = ignore_progress,
+) -> ScanOutcome:
+    """Look through the files that the filters of a query name."""
+    needle, query = looked_for
+    if query is not None:
+        _refuse_terms(query)
+    filters = plan_search(db, query) if query is not None else None
+    is_strict = has_text_filters(query)
+    look = _ScanFindings(db, TextSieve(db, filters if is_strict else None), wish)
+    trash = source.find_trashed(db)
+    chosen = list_scan_targets(db, query)
+    files = [target for target in chosen if target.file not in trash.files]
+    result = scan_files(
+        needle,
+        files,
+        source.read_pieces,
+        _MAX_STRICT_SIGHTINGS if is_strict else MAX_SIGHTINGS_PER_FILE,
+        look.is_enough,
+        progress,
+    )
+    look.is_enough(result.reports)
+    groups = group_scan_reports(db, look.kept, look.sieve, wish.limit, wish.hits)
+    if wish.context:
+        passages = Passages(db, source.read_passage)
+        groups = [_add_context(db, passages, group, wish.context) for group in groups]
+    total = sum(report.total for report in look.kept)
+    left_out = trash.build_left_out((trash.files[item.file] for item in chosen if item.file in trash.files), None)
+    found = SearchOutcome(groups, total, len(look.sessions), is_bounded=result.left > 0, left_out=left_out)
+    return ScanOutcome(found, result)
+
+
+def _refuse_terms(query: SearchQuery) -> None:
+    for node in iter_all_terms(query.root):
+        if isinstance(node, QueryTerm):
+            raise QueryError("with --substring or --regex a query holds filters alone", query.text, node.at)
+
+
+class _ScanFindings:
+    """What was found so far and fits."""
+
+    def __init__(self, db: apsw.Connection, sieve: TextSieve, wish: SearchOptions) -> None:
+        self.db = db
+        self.sieve = sieve
+        self.wish = wish
+        self.kept: list[FileScanReport] = []
+        self.sessions: set[int] = set()
+        self._seen = 0
+
+    def is_enough(self, reports: Sequence[FileScanReport]) -> bool:
+        """Whether there are as many sessions as are to be shown."""
+        for report in reports[self._seen :]:
+            fitting = self.sieve.sift_report(report)
+            if fitting.total:
+                self.kept.append(fitting)
+                self.sessions.add(self.db.execute("SELECT session FROM file WHERE id = ?", (report.file,)).get)
+        self._seen = len(reports)
+        return len(self.sessions) >= self.wish.limit
+
+
+def _add_context(db: apsw.Connection, passages: Passages, group: HitGroup, count: int) -> HitGroup:
+    hits = [
+        hit._replace(before=read_neighbours(db, passages, hit, -count), after=read_neighbours(db, passages, hit, count))
+        for hit in group.hits
+    ]
+    return group._replace(hits=tuple(hits))

@@ -1,0 +1,205 @@
+"""What to look for where the words of a query find nothing: words that begin so, contain it, or are spelled alike.
+
+Each way is tried only where the ones before find nothing, and what was looked for instead is part of the answer: hits
+for other words never stand among hits for the words that were typed. Words of titles, prompts and answers come before
+those of everything else, of which there are ten times as many: to read them all takes a second for each gigabyte.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from heapq import nsmallest
+from typing import Literal, NamedTuple
+
+import apsw
+
+from turnlog.store.index.facets import FACET_MARK
+from turnlog.store.index.words import fold_word, to_query_text
+from turnlog.store.search.match_expression import plan_search
+from turnlog.store.search.passages import PassageReader
+from turnlog.store.search.query import SearchQuery
+from turnlog.store.search.search import SearchOptions, SearchOutcome, search_index
+from turnlog.store.search.syntax import AllNode, EitherNode, QueryNode, QueryTerm
+from turnlog.store.search.trashed_sessions import NOTHING_TRASHED, TrashedSessions
+
+LooseningWay = Literal["prefix", "substring", "spelling"]
+
+_WORD_PATTERN = re.compile(r"[^\W_]+")
+_FULL_TEXT_TABLES = ("said", "done")
+_LOOSENING_ORDER: tuple[tuple[LooseningWay, str], ...] = (
+    ("prefix", ""),
+    ("substring", "said"),
+    ("spelling", "said"),
+    ("substring", "done"),
+    ("spelling", "done"),
+)
+"""In which order it is tried, and in the words of which table."""
+_MAX_VOCABULARY_SECONDS = 2.0
+"""For so long the words of an index are read; in a very large one a word may be missed."""
+_MAX_LOOSENED_WORDS = 30
+"""So many words of the index are looked for in place of one."""
+_MIN_LETTERS: dict[LooseningWay, int] = {"prefix": 2, "substring": 3, "spelling": 4}
+_LONG_WORD_LETTERS = 7
+_MAX_WORD_LETTERS = 40
+"""Longer words are ids and hashes, which nobody misspells."""
+
+
+class LoosenedWord(NamedTuple):
+    """A word of a query, and what was looked for in its place."""
+
+    typed: str
+    how: LooseningWay
+    words: tuple[str, ...]
+    """Words of the index; for a prefix, some of them."""
+
+
+def search_loosely(
+    db: apsw.Connection,
+    query: SearchQuery,
+    wish: SearchOptions,
+    read: PassageReader,
+    trash: TrashedSessions = NOTHING_TRASHED,
+) -> SearchOutcome:
+    """Search for what was typed; where that finds nothing, for what comes close to it."""
+    found = search_index(db, plan_search(db, query), wish, read, trash)
+    if found.total or found.left_out.hits:
+        return found
+    vocabulary = Vocabulary(db)
+    words = [term for term in query.terms if _is_single_word(term)]
+    lost = [term for term in words if not vocabulary.has(fold_word(term.text))] or words
+    tried: set[tuple[LoosenedWord, ...]] = set()
+    for first in range(len(_LOOSENING_ORDER)):
+        chosen = {term: way for term in lost if (way := _loosen_term(vocabulary, term, first))}
+        ways = tuple(chosen.values())
+        if not ways or ways in tried:
+            continue
+        tried.add(ways)
+        other = SearchQuery(query.text, AllNode((_replace_terms(query.root, chosen),)), query.ignored)
+        loose = search_index(db, plan_search(db, other), wish, read, trash)
+        if loose.total:
+            return loose._replace(loosened=ways)
+    return found
+
+
+def _is_single_word(term: QueryTerm) -> bool:
+    """Whether a term is one word that may be loosened; a phrase was meant as it is written."""
+    return (
+        not term.is_phrase
+        and [term.text] == _WORD_PATTERN.findall(to_query_text(term.text))
+        and len(term.text) <= _MAX_WORD_LETTERS
+    )
+
+
+def _loosen_term(vocabulary: Vocabulary, term: QueryTerm, first: int) -> LoosenedWord | None:
+    """The first way, from a given one on, in which the index has words like a term."""
+    word = fold_word(term.text)
+    for how, table in _LOOSENING_ORDER[first:]:
+        if len(word) < _MIN_LETTERS[how] or (how == "prefix" and term.is_prefix):
+            continue
+        if words := vocabulary.find(how, word, table):
+            return LoosenedWord(term.text, how, tuple(words))
+    return None
+
+
+def _replace_terms(node: QueryNode, chosen: dict[QueryTerm, LoosenedWord]) -> QueryNode:
+    match node:
+        case QueryTerm():
+            way = chosen.get(node)
+            if way is None:
+                return node
+            if way.how == "prefix":
+                return QueryTerm(node.text, node.at, is_prefix=True)
+            return EitherNode(tuple(QueryTerm(word, node.at) for word in way.words))
+        case AllNode():
+            return AllNode(tuple(_replace_terms(item, chosen) for item in node.items))
+        case EitherNode():
+            return EitherNode(tuple(_replace_terms(item, chosen) for item in node.items))
+    return node
+
+
+class Vocabulary:
+    """The words of an index."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+        self._words: dict[str, list[str]] = {}
+        for table in _FULL_TEXT_TABLES:
+            db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.words_in_{table} USING fts5vocab (main, {table}, row)")
+
+    def has(self, word: str) -> bool:
+        """Whether a word is in a text."""
+        return any(
+            self._db.execute(f"SELECT 1 FROM temp.words_in_{table} WHERE term = ?", (word,)).get
+            for table in _FULL_TEXT_TABLES
+        )
+
+    def find(self, how: LooseningWay, word: str, table: str) -> list[str]:
+        """Words like a word, in one of the tables; those that begin so are looked for in both."""
+        match how:
+            case "prefix":
+                return self._list_prefixed_words(word)
+            case "substring":
+                return nsmallest(
+                    _MAX_LOOSENED_WORDS,
+                    (other for other in self._list_all_words(table) if word in other and other != word),
+                    len,
+                )
+            case "spelling":
+                return _find_nearest_words(self._list_all_words(table), word)
+
+    def _list_prefixed_words(self, start: str) -> list[str]:
+        found: dict[str, None] = {}
+        for table in _FULL_TEXT_TABLES:
+            query = f"SELECT term FROM temp.words_in_{table} WHERE term > ? AND term < ? LIMIT ?"
+            rows = self._db.execute(query, (start, start + "\U0010ffff", _MAX_LOOSENED_WORDS))
+            found.update((str(word), None) for (word,) in rows)
+        return list(found)[:_MAX_LOOSENED_WORDS]
+
+    def _list_all_words(self, table: str) -> list[str]:
+        if table not in self._words:
+            until, words = time.monotonic() + _MAX_VOCABULARY_SECONDS, list[str]()
+            for (word,) in self._db.execute(f"SELECT term FROM temp.words_in_{table} WHERE term < ?", (FACET_MARK,)):
+                if len(str(word)) <= _MAX_WORD_LETTERS:
+                    words.append(str(word))
+                if len(words) % 1000 == 0 and time.monotonic() > until:
+                    break
+            self._words[table] = words
+        return self._words[table]
+
+
+def _find_nearest_words(words: list[str], word: str) -> list[str]:
+    """The words that are spelled most like one: at most one letter is another, of long words two."""
+    most = 1 if len(word) < _LONG_WORD_LETTERS else 2
+    for distance in range(1, most + 1):
+        if found := [
+            other
+            for other in _select_similar_words(words, word, distance)
+            if _measure_distance(word, other) == distance
+        ]:
+            return found[:_MAX_LOOSENED_WORDS]
+    return []
+
+
+def _select_similar_words(words: list[str], word: str, distance: int) -> Iterator[str]:
+    """The words that may be so near to one; most are told apart by their length or their letters."""
+    letters = set(word)
+    for other in words:
+        if abs(len(other) - len(word)) <= distance and len(letters.symmetric_difference(other)) <= 2 * distance:
+            yield other
+
+
+def _measure_distance(one: str, other: str) -> int:
+    """How many letters must be added, dropped, changed, or swapped with their neighbour to make one word the other."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for at, letter in enumerate(one, 1):
+        row = [at]
+        for place, mark in enumerate(other, 1):
+            cost = min(last[place] + 1, row[-1] + 1, last[place - 1] + (letter != mark))
+            if at > 1 and place > 1 and letter == other[place - 2] and one[at - 2] == mark:
+                cost = min(cost, before[place - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]

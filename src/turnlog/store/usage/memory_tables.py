@@ -1,0 +1,100 @@
+"""Usage where no index can be kept: the same tables in memory, made from the session files by a quick scan.
+
+The scan reads nothing but what is counted, so there are no calls in these tables, and no letters to estimate from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import apsw
+from msgspec.structs import astuple
+
+from turnlog.entries.agents import read_agent_owner
+from turnlog.entries.file_ends import MAX_END_BYTES
+from turnlog.entries.peek import complete_titles, peek_files
+from turnlog.entries.transcript_files import TranscriptFile, list_transcripts
+from turnlog.session.usage.totals import count_usage_by_file
+from turnlog.store.index.spend_table import renew_spend
+
+_INSERT_FILE = """
+    INSERT INTO file (id, path, kind, session, cwd, custom, forked_from, talks) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_FORKED_FROM_FIELD = re.compile(rb'"forkedFrom"\s*:\s*\{\s*"sessionId"\s*:\s*"([^"\\]+)"')
+
+
+def build_usage_tables(config_dirs: Iterable[Path]) -> apsw.Connection:
+    """Tables of all that the session files of some config folders say of usage."""
+    db = apsw.Connection(":memory:")
+    db.execute(files("turnlog.store").joinpath("schema.sql").read_text("utf-8"))
+    listed = [item for folder in config_dirs for item in list_transcripts(folder) if item.kind != "output"]
+    names = _ScanNumbers()
+    with db:
+        db.executemany(_INSERT_FILE, _iter_file_rows(listed, names))
+        numbers = {item.path: number for number, item in enumerate(listed, 1)}
+        found = count_usage_by_file(Path(item.path) for item in listed)
+        rows = (
+            _to_sql_values(
+                key,
+                numbers[path],
+                best.model and names.get_number("model", _replace_surrogates(best.model)),
+                *astuple(best)[1:],
+            )
+            for path, answers in found.items()
+            for key, best in answers.items()
+        )
+        db.executemany(f"INSERT INTO answer VALUES ({','.join('?' * 18)})", rows)
+        db.executemany("INSERT INTO name VALUES (?, ?, ?)", ((n, *name) for name, n in names.names.items()))
+        db.executemany("INSERT INTO session VALUES (?, ?, ?)", ((n, *key) for key, n in names.sessions.items()))
+        renew_spend(db, None)
+    return db
+
+
+class _ScanNumbers:
+    """Numbers for names and for sessions, in the order in which they come."""
+
+    def __init__(self) -> None:
+        self.names: dict[tuple[str, str], int] = {}
+        self.sessions: dict[tuple[int, str], int] = {}
+
+    def get_number(self, kind: str, text: str) -> int:
+        return self.names.setdefault((kind, text), len(self.names) + 1)
+
+    def get_session_number(self, project: str, session_id: str) -> int:
+        return self.sessions.setdefault((self.get_number("project", project), session_id), len(self.sessions) + 1)
+
+
+def _iter_file_rows(listed: list[TranscriptFile], names: _ScanNumbers) -> Iterator[tuple[Any, ...]]:
+    mains = [item.path for item in listed if item.kind == "session"]
+    ends = dict(zip(mains, peek_files(mains), strict=True))
+    for number, item in enumerate(listed, 1):
+        session = names.get_session_number(item.project, item.session or read_agent_owner(Path(item.path)).session_id)
+        seen = ends.get(item.path)
+        told: tuple[Any, ...] = (None, None, None, 0)
+        if seen is not None:
+            title = complete_titles(item.path, seen).best
+            told = (seen.cwd, title, _read_forked_from(item.path), seen.junk is None)
+        yield _to_sql_values(number, item.path, item.kind, session, *told)
+
+
+def _to_sql_values(*values: Any) -> tuple[Any, ...]:
+    return tuple(_replace_surrogates(value) if isinstance(value, str) else value for value in values)
+
+
+def _replace_surrogates(text: str) -> str:
+    """A text that SQLite takes: half of a surrogate pair, which JSON can spell, is replaced."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _read_forked_from(path: str) -> str | None:
+    """The session that the beginning of a file says it was copied from."""
+    try:
+        with Path(path).open("rb") as file:
+            found = _FORKED_FROM_FIELD.search(file.read(MAX_END_BYTES))
+    except OSError:
+        return None
+    return found[1].decode("utf-8", "replace") if found else None

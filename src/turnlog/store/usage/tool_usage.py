@@ -1,0 +1,89 @@
+"""Calls by tool: how often, how many failed, and how much text went in and came out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnlog.errors import UsageError
+from turnlog.store.usage.time_zones import TimeZone
+from turnlog.store.usage.usage_reports import UsageRequest, build_spend_filter
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    import apsw
+
+LETTERS_PER_TOKEN = 4
+"""Of inputs and results, roughly; answers have fewer (`store.index.spend`)."""
+# A copy may have been made before the result came: the call is answered if any file has the answer.
+_ONCE_QUERY = """
+    SELECT min(tool) AS tool, min(started) AS started, max(failed) AS failed, max(given) AS given, max(got) AS got
+    FROM call WHERE tool IS NOT NULL {which} GROUP BY id
+"""
+
+
+class ToolUsageRow(NamedTuple):
+    """The calls of one tool."""
+
+    tool: str | None
+    calls: int = 0
+    failed: int = 0
+    unanswered: int = 0
+    given: int = 0
+    """Characters of the inputs."""
+    got: int = 0
+    """Characters of the results."""
+
+    @property
+    def tokens(self) -> int:
+        """What inputs and results seem to have in tokens."""
+        return (self.given + self.got) // LETTERS_PER_TOKEN
+
+
+def list_tool_usage(db: apsw.Connection, request: UsageRequest) -> tuple[ToolUsageRow, ...]:
+    """The calls by tool, the tools with the most text first; every call once."""
+    if request.model is not None:
+        raise UsageError("--model: calls are not known by model; leave it out, or ask for another report")
+    which, values = _build_call_condition(db, request)
+    rows = db.execute(
+        "SELECT (SELECT text FROM name WHERE id = tool), count(*), sum(failed IS 1), sum(failed IS NULL),"
+        f" coalesce(sum(given), 0), coalesce(sum(got), 0) FROM ({_ONCE_QUERY.format(which=which)}) WHERE true"
+        f"{_build_day_condition(request)} GROUP BY tool",
+        values,
+    )
+    found = (ToolUsageRow(*row) for row in rows)
+    return tuple(sorted(found, key=lambda row: (-row.tokens, -row.calls, row.tool or "")))
+
+
+def sum_tool_usage(rows: Sequence[ToolUsageRow]) -> ToolUsageRow:
+    """The calls of all tools."""
+    return (
+        ToolUsageRow(None, *(sum(column) for column in list(zip(*rows, strict=True))[1:]))
+        if rows
+        else ToolUsageRow(None)
+    )
+
+
+def _build_call_condition(db: apsw.Connection, request: UsageRequest) -> tuple[str, tuple[Any, ...]]:
+    wanted = build_spend_filter(db, request)
+    if not wanted.conditions:
+        return "", ()
+    return f"AND file IN (SELECT id FROM file WHERE {' AND '.join(wanted.conditions)})", wanted.values
+
+
+def _build_day_condition(request: UsageRequest) -> str:
+    """Between two days; times of calls are kept as the client writes them, in UTC, which sort as they are."""
+    parts = ""
+    if request.since is not None:
+        parts += f" AND started >= '{_to_client_time(request.zone, request.since)}'"
+    if request.until is not None:
+        parts += f" AND started < '{_to_client_time(request.zone, request.until, 1)}'"
+    return parts
+
+
+def _to_client_time(zone: TimeZone, day: date, further: int = 0) -> str:
+    from datetime import UTC, date, datetime
+
+    begins = zone.find_day_start(date.fromordinal(min(day.toordinal() + further, date.max.toordinal())))
+    return datetime.fromtimestamp(max(begins, 0), UTC).isoformat()[:19]

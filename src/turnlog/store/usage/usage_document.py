@@ -1,0 +1,152 @@
+"""A report of usage for programs: as a JSON document, with what is counted in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, UsageSum
+
+if TYPE_CHECKING:
+    import apsw
+
+    from turnlog.store.usage.tool_usage import ToolUsageRow
+    from turnlog.store.usage.usage_reports import UsageReport, UsageReportRow, UsageRequest
+
+USAGE_QUALITIES = ("final", "partial", "placeholder", "missing")
+
+
+class UsageReportDetails(NamedTuple):
+    """A report, and what it was made from."""
+
+    request: UsageRequest
+    report: UsageReport
+    prices: str | None
+    """The day of the price table."""
+    is_indexed: bool = True
+    """Whether it comes out of the index; else the files were scanned, which tells nothing of calls and letters."""
+    is_demo: bool = False
+
+
+def load_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bool = False) -> UsageReportDetails:
+    """A report out of an index; where prices or rules are newer than its sums, these are made again first."""
+    from turnlog.store.index.pricing import is_spend_current, read_price_date
+    from turnlog.store.usage.usage_reports import build_usage_report
+
+    if not is_spend_current(db):
+        from turnlog.store.file_lock import open_write_transaction
+        from turnlog.store.index.spend_table import renew_spend
+
+        with open_write_transaction(db):
+            renew_spend(db, None)
+    return UsageReportDetails(request, build_usage_report(db, request), read_price_date(db), is_demo=is_demo)
+
+
+def to_usage_document(shown: UsageReportDetails) -> dict[str, Any]:
+    """A report as a JSON document."""
+    request, report = shown.request, shown.report
+    is_tool = request.kind == "tool"
+    total = {"calls": to_all_calls_document(shown)} if is_tool else {}
+    return {
+        "kind": request.kind,
+        "definition": describe_usage_counting(shown),
+        "timezone": request.zone.name,
+        "since": request.since and request.since.isoformat(),
+        "until": request.until and request.until.isoformat(),
+        "project": request.project,
+        "model": request.model,
+        "prices": shown.prices,
+        "sessions": report.sessions,
+        "gone_sessions": report.gone,
+        "sessions_with_usage": report.with_usage,
+        "demo": shown.is_demo,
+        "rows": [to_tool_document(row) for row in report.tools]
+        if is_tool
+        else [to_usage_row_document(row) for row in report.rows],
+        "total": {**to_amounts_document(report.total), **total},
+    }
+
+
+def to_usage_row_document(row: UsageReportRow) -> dict[str, Any]:
+    """A row of sums under the names of the document."""
+    labels = dict(row.labels)
+    if "start" in labels:
+        labels["start"], labels["end"] = to_client_time(labels["start"]), to_client_time(labels["end"])
+        labels["pace"] = labels["pace"] and labels["pace"]._asdict()
+    found = {**labels, **to_amounts_document(row.sum)}
+    return found if row.whole is None else {**found, "whole": to_amounts_document(row.whole)}
+
+
+def to_amounts_document(found: UsageSum) -> dict[str, Any]:
+    """A sum under the names that the API has for its parts."""
+    return {
+        "messages": found.messages,
+        "input_tokens": found.input,
+        "output_tokens": found.output,
+        "cache_read_input_tokens": found.cache_read,
+        "cache_creation_input_tokens": found.cache_write,
+        "cache_creation_5m": found.cache_write_5m,
+        "cache_creation_1h": found.cache_write_1h,
+        "web_searches": found.searches,
+        "cost_usd": found.cost / PICO_PER_DOLLAR,
+        "cache_saved_usd": found.saved / PICO_PER_DOLLAR,
+        "unpriced_tokens": found.unpriced,
+        "quality": {name: getattr(found, name) for name in USAGE_QUALITIES},
+        "estimated_further_output_tokens": found.estimate,
+        "first": to_client_time(found.first),
+        "last": to_client_time(found.last),
+    }
+
+
+def to_tool_document(row: ToolUsageRow) -> dict[str, Any]:
+    """The calls of a tool under the names of the document."""
+    return {"tool": row.tool, **_to_calls_document(row)}
+
+
+def to_all_calls_document(shown: UsageReportDetails) -> dict[str, Any]:
+    """The calls of all tools together."""
+    from turnlog.store.usage.tool_usage import sum_tool_usage
+
+    return _to_calls_document(sum_tool_usage(shown.report.tools))
+
+
+def _to_calls_document(row: ToolUsageRow) -> dict[str, Any]:
+    return {
+        "calls": row.calls,
+        "failed": row.failed,
+        "unanswered": row.unanswered,
+        "input_characters": row.given,
+        "result_characters": row.got,
+        "estimated_tokens": row.tokens,
+    }
+
+
+def to_client_time(seconds: int | None) -> str | None:
+    """A time as the client writes it."""
+    if seconds is None:
+        return None
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+def describe_usage_counting(shown: UsageReportDetails) -> str:
+    """What is counted, in words."""
+    request = shown.request
+    if request.kind == "tool":
+        return (
+            "Counted: calls of tools, sub-agents included, every call id once; characters of inputs and results;"
+            " tokens are an estimate (four characters a token)."
+        )
+    place = "this machine's time zone" if request.zone.name == "local" else request.zone.name
+    span = {
+        "daily": f", on the day on which it ended ({place})",
+        "weekly": f", in the week (from Monday) in which it ended ({place})",
+        "monthly": f", in the month in which it ended ({place})",
+        "session": ", in the session that has it first",
+        "project": ", in the project of the session that has it first",
+        "blocks": "; a block begins at the full hour of its first message and lasts five hours",
+    }.get(request.kind, "")
+    return (
+        f"Counted: every message once, sub-agents included{span}. Cost: at list prices of {shown.prices or 'no date'};"
+        " saved: what the cache spared, against the price of plain input."
+    )

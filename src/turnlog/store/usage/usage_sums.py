@@ -1,0 +1,112 @@
+"""Sums over the table `spend`, by whatever is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import apsw
+
+PICO_PER_DOLLAR = 10**12
+
+
+class UsageSum(NamedTuple):
+    """What some messages used. Money is in pico dollars."""
+
+    messages: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    searches: int = 0
+    cost: int = 0
+    saved: int = 0
+    unpriced: int = 0
+    """Tokens of models without a known price."""
+    final: int = 0
+    partial: int = 0
+    placeholder: int = 0
+    missing: int = 0
+    estimate: int = 0
+    """Output tokens that the messages without a final count seem to have beyond what is stated."""
+    first: int | None = None
+    """When the earliest message ended, in seconds since 1970."""
+    last: int | None = None
+
+    @property
+    def cache_write(self) -> int:
+        """Tokens written to the cache, for both lifetimes."""
+        return self.cache_write_5m + self.cache_write_1h
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all kinds."""
+        return self.input + self.output + self.cache_read + self.cache_write
+
+    @property
+    def doubtful_messages(self) -> int:
+        """Messages without a final count."""
+        return self.partial + self.placeholder + self.missing
+
+
+_ADDED_FIELDS = UsageSum._fields[:-2]
+_SUM_COLUMNS = ", ".join([*(f"sum({name})" for name in _ADDED_FIELDS), "min(nullif(first, 0))", "max(nullif(last, 0))"])
+
+
+class SpendFilter(NamedTuple):
+    """Which rows of `spend` count."""
+
+    table: str = "spend"
+    conditions: tuple[str, ...] = ()
+    values: tuple[Any, ...] = ()
+
+    def with_condition(self, condition: str, *values: Any) -> SpendFilter:
+        """The same with one more condition."""
+        return SpendFilter(self.table, (*self.conditions, condition), (*self.values, *values))
+
+    @property
+    def sql(self) -> str:
+        """From where, and which."""
+        return f"FROM {self.table}" + (f" WHERE {' AND '.join(self.conditions)}" if self.conditions else "")
+
+
+def sum_spend(db: apsw.Connection, wanted: SpendFilter) -> UsageSum:
+    """One sum over all."""
+    (row,) = db.execute(f"SELECT {_SUM_COLUMNS} {wanted.sql}", wanted.values)
+    return UsageSum._make(row) if row[0] else UsageSum()
+
+
+def sum_spend_by(db: apsw.Connection, wanted: SpendFilter, what: str) -> Iterator[tuple[Any, UsageSum]]:
+    """One sum for each value of an expression."""
+    for value, *row in db.execute(f"SELECT {what}, {_SUM_COLUMNS} {wanted.sql} GROUP BY 1", wanted.values):
+        yield value, UsageSum._make(row)
+
+
+def sum_whole_sessions(db: apsw.Connection) -> dict[int, UsageSum]:
+    """What each session used in all, also where another session has its messages first and pays for them."""
+    return dict(sum_spend_by(db, SpendFilter(), "session")) | {
+        session: add_usage_sums(models.values()) for session, models in sum_sharing_sessions(db).items()
+    }
+
+
+def sum_sharing_sessions(db: apsw.Connection) -> dict[int, dict[int | None, UsageSum]]:
+    """What the sessions that have messages in common with others used in all, by model."""
+    from turnlog.store.index.spend_table import select_shared_spend
+
+    found: dict[Any, dict[int | None, UsageSum]] = {}
+    for _, session, model, *row in select_shared_spend(db):
+        models = found.setdefault(session, {})
+        models[model] = add_usage_sums((models.get(model, UsageSum()), UsageSum._make(row)))
+    return found
+
+
+def add_usage_sums(sums: Iterable[UsageSum]) -> UsageSum:
+    """Several sums as one."""
+    rows = list(sums)
+    if not rows:
+        return UsageSum()
+    columns = list(zip(*rows, strict=True))
+    firsts, lasts = ([time for time in column if time is not None] for column in columns[-2:])
+    return UsageSum._make((*map(sum, columns[:-2]), min(firsts, default=None), max(lasts, default=None)))

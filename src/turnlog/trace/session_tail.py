@@ -1,0 +1,168 @@
+"""The part of a session that may still have spans to send: from the first turn that was not settled to the end.
+
+A session of hundreds of megabytes is read whole once; after that each turn costs what the turn costs. Where its end
+can't be understood by itself (it goes on from an older turn, or the file is no longer the same), all of it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from turnlog.entries.agents import list_agent_files
+from turnlog.entries.reader import FileSource, Transcript
+from turnlog.entries.tail import Checkpoint
+from turnlog.errors import TurnlogError, Unreadable
+from turnlog.session.session import Session
+from turnlog.session.turns import Turn
+from turnlog.trace.spans.span import SessionSignals
+from turnlog.trace.spans.span_trees import Trace, build_session_traces
+
+
+class TraceProgress(NamedTuple):
+    """How far a session is settled: no span of what stands before this will ever be sent again."""
+
+    checkpoint: Checkpoint
+    turns: int
+    """How many turns stand before it."""
+    leaf: str | None
+    """The last entry before it that has a uuid: what the next turn hangs on."""
+
+    def to_text(self) -> str:
+        """Write it for the outbox."""
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def from_text(cls, text: str | None) -> TraceProgress | None:
+        """Read what `to_text` wrote; None for anything else."""
+        try:
+            return msgspec.json.decode(text, type=cls) if text else None
+        except msgspec.DecodeError:
+            return None
+
+
+class SessionTail(NamedTuple):
+    """A session, or the end of one."""
+
+    session: Session
+    base: int
+    """Where in the file the part begins."""
+    turns: int
+    """How many turns stand before it."""
+    leaf: str | None
+    """The last uuid before it."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the file is there."""
+        return self.base == 0
+
+    def build_traces(self, told: SessionSignals) -> list[Trace]:
+        """The traces of the turns that are there."""
+        found = build_session_traces(self.session, told, first_turn=self.turns + 1)
+        # In a part, an agent whose call is not there belongs to a turn that is settled.
+        return found if self.is_whole else [trace for trace in found if _is_in_session(self.session, trace)]
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.session.close()
+
+    def compute_progress(self, found: list[Trace]) -> TraceProgress | None:
+        """How far the session is settled, once the spans of these traces that are final are in the outbox."""
+        session = self.session
+        limit = _find_first_unsettled(session, found)
+        offset = session.file.complete if limit is None else limit
+        checkpoint = session.file.source.make_checkpoint(offset)
+        if checkpoint is None:
+            return None
+        before = sum(turn.start.offset < offset for turn in session.turns)
+        uuids = (entry.uuid for entry in reversed(session.file.entries) if entry.uuid and entry.offset < offset)
+        return TraceProgress(checkpoint, self.turns + before, next(uuids, self.leaf))
+
+
+def read_session_tail(path: Path, progress: TraceProgress | None) -> SessionTail:
+    """The end of a session from where it is not settled; all of it where that does not do."""
+    if progress is not None and progress.checkpoint.offset and (found := _read_tail(path, progress)):
+        return found
+    return SessionTail(open_traced_session(path), 0, 0, None)
+
+
+def open_traced_session(path: Path) -> Session:
+    """Open a session; one whose own file is missing consists of its sub-agents."""
+    try:
+        return Session.open(path)
+    except Unreadable:
+        if path.exists() or not list_agent_files(path):
+            raise
+        return Session.from_missing_file(path)
+
+
+def _read_tail(path: Path, progress: TraceProgress) -> SessionTail | None:
+    base = progress.checkpoint.offset
+    source = _OffsetSource(path, base)
+    try:
+        if source.make_checkpoint(0) == progress.checkpoint:
+            session = Session(Transcript(source, path))
+            if _stands_alone(session, progress.leaf):
+                return SessionTail(session, base, progress.turns, progress.leaf)
+    except TurnlogError:
+        pass  # cut meanwhile
+    source.close()
+    return None
+
+
+def _stands_alone(session: Session, leaf: str | None) -> bool:
+    """Whether a part hangs on what was before it only by its beginning, and begins with a turn that has a time."""
+    known = session.file.by_uuid.keys() | {leaf, None}
+    if any(entry.parent_uuid not in known for entry in session.file.entries):
+        return False
+    if any(session.find_turn(message.lines[0]) is None for message in session.messages):
+        return False
+    calls = {call.id for call in session.calls}
+    keys = [*calls, *(message.key for message in session.messages), *(turn.start.uuid or "@" for turn in session.turns)]
+    if any(key.startswith("@") for key in keys):  # known by their place in the file
+        return False
+    if any(notice.call_id and notice.call_id not in calls for notice in session.notices):
+        return False
+    return all(turn.start.timestamp for turn in session.turns[:1])
+
+
+def _find_first_unsettled(session: Session, found: list[Trace]) -> int | None:
+    """Where the first turn begins that is still at work, or waits for an answer."""
+    open_ones = [trace.start.offset for trace in found if not trace.settled and _is_in_session(session, trace)]
+    last = session.turns[-1:]
+    waiting = [turn.start.offset for turn in last if not _has_trace(turn, found)]
+    return min([*open_ones, *waiting], default=None)
+
+
+def _is_in_session(session: Session, trace: Trace) -> bool:
+    """Whether a trace begins in the session's own file, and not in that of a sub-agent."""
+    entries = session.file.entries
+    return trace.start.index < len(entries) and entries[trace.start.index] is trace.start
+
+
+def _has_trace(turn: Turn, found: list[Trace]) -> bool:
+    return any(trace.start is turn.start for trace in found)
+
+
+class _OffsetSource(FileSource):
+    """A file from a place on; places are counted from there."""
+
+    def __init__(self, path: Path, base: int) -> None:
+        super().__init__(path)
+        self._base = base
+
+    def read(self, offset: int, size: int) -> bytes:
+        """The bytes at a place."""
+        return super().read(self._base + offset, size)
+
+    def read_lines(self, offset: int) -> Iterator[bytes]:
+        """The lines from a place on, each with its line end."""
+        return super().read_lines(self._base + offset)
+
+    def make_checkpoint(self, offset: int) -> Checkpoint | None:
+        """What stands before a place, to tell later whether it still does."""
+        return super().make_checkpoint(self._base + offset)

@@ -1,0 +1,69 @@
+"""A grid whose fields are the darker the more is in them: hours of the day by days of the week."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import ceil, sqrt
+
+from markupsafe import Markup
+
+from turnlog.web.charts.svg_elements import build_element, join_markup, to_percent
+
+DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+SHADE_COUNT = 6
+_ROW_HEIGHT_PX = 22
+_AXIS_WIDTH_PX = 52
+_BOTTOM_MARGIN_PX = 20
+
+
+def render_heat_map(
+    title: str, found: Sequence[Sequence[int]], said: Callable[[int, int, int], str], description: str = ""
+) -> Markup:
+    """A grid of days and hours; `said` puts a field into words."""
+    high = _ROW_HEIGHT_PX * len(found) + _BOTTOM_MARGIN_PX
+    names = join_markup(
+        build_element(
+            "text",
+            DAY_NAMES[day],
+            x=_AXIS_WIDTH_PX - 8,
+            y=day * _ROW_HEIGHT_PX + _ROW_HEIGHT_PX / 2 + 4,
+            text_anchor="end",
+        )
+        for day in range(len(found))
+    )
+    axis = build_element("svg", names, class_="axis", width=_AXIS_WIDTH_PX, height=high, aria_hidden="true")
+    highest = max((value for row in found for value in row), default=0)
+    fields = join_markup(
+        _render_field(day, hour, value, highest, said)
+        for day, row in enumerate(found)
+        for hour, value in enumerate(row)
+    )
+    words = ". ".join(word for word in (title, description) if word)
+    inner = fields + join_markup(_render_hour_labels(high))
+    plot = build_element("svg", inner, class_="plot", width="100%", height=high, role="img", aria_label=words)
+    field = build_element("div", plot, class_="field-of-marks", data_across="24")
+    return build_element("div", axis + field, class_="chart heat")
+
+
+def _render_field(day: int, hour: int, value: int, highest: int, said: Callable[[int, int, int], str]) -> Markup:
+    # By the square root, since a few busy hours would leave all others pale.
+    shade = min(ceil(sqrt(value / highest) * SHADE_COUNT), SHADE_COUNT) if value and highest else 0
+    words = said(day, hour, value)
+    rect = build_element(
+        "rect",
+        class_=f"h{shade}",
+        x=to_percent(hour / 24 + 0.0015),
+        y=day * _ROW_HEIGHT_PX + 1,
+        width=to_percent(1 / 24 - 0.003),
+        height=_ROW_HEIGHT_PX - 2,
+        rx=2,
+    )
+    return build_element("g", rect + build_element("title", words), class_="mark", data_words=words)
+
+
+def _render_hour_labels(high: int) -> Iterator[Markup]:
+    for hour in range(0, 24, 3):
+        kind = "label minor" if hour % 6 else "label"
+        yield build_element(
+            "text", f"{hour:02}", class_=kind, x=to_percent((hour + 0.5) / 24), y=high - 5, text_anchor="middle"
+        )

@@ -1,0 +1,206 @@
+"""What an address of the reading pages means: a session or one of its sub-agents, on one of its branches."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
+from weakref import WeakKeyDictionary
+
+from starlette.requests import Request
+
+from turnlog.errors import NotFound
+from turnlog.session.timeline.timeline import Chapter, LinePlace, TimelineAgent, TimelineHead, TimelineItem
+from turnlog.store.archive.archive import Archive
+from turnlog.store.archive.manifest import SessionManifest
+from turnlog.store.archive.restore import resolve_restore_path, restore_generation
+from turnlog.store.timelines.kept_timeline import KeptTimeline
+from turnlog.web.answers import get_machine
+from turnlog.web.machine import IndexedSession, Machine
+
+MAX_COPIES = 4
+_copy_lock = threading.Lock()
+
+
+def restore_archived_copy(place: Machine, known: IndexedSession) -> Path:
+    """The copy of a session that is gone; raises NotFound where the archive has none."""
+    archive = Archive(place.data_dir)
+    manifest = _find_manifest(archive, known)
+    if manifest is None:
+        raise NotFound(f"{known.uuid} was deleted, and the archive does not have it")
+    folder = place.index.parent / "opened" / f"{manifest.name}-{manifest.generation}"
+    path = resolve_restore_path(folder, manifest.main)
+    with _copy_lock:
+        if not path.exists():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            restore_generation(archive, manifest, folder, keep_times=True)
+            _remove_old_copies(folder)
+    return path
+
+
+def _find_manifest(archive: Archive, known: IndexedSession) -> SessionManifest | None:
+    fitting = [item for item in archive.list_sessions() if item.session_id == known.uuid]
+    exact = (item for item in fitting for file in item.files if item.to_absolute_path(file) == str(known.path))
+    return next(exact, fitting[0] if fitting else None)
+
+
+def _remove_old_copies(newest: Path) -> None:
+    """Remove copies that were laid out long ago."""
+    others = sorted((path for path in newest.parent.iterdir() if path != newest), key=lambda path: path.stat().st_mtime)
+    for path in others[: max(len(others) - MAX_COPIES + 1, 0)]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+_MAX_AGENT_ID_CHARS = 300
+_ITEMS_PER_READ = 1_280
+_COMPACTION_POSITIONS: WeakKeyDictionary[KeptTimeline, dict[str | None, dict[str, int]]] = WeakKeyDictionary()
+"""Where compactions are: found by going through all items, so remembered as long as the timeline is."""
+
+
+class ItemLocation(NamedTuple):
+    """Where something is shown."""
+
+    item: TimelineItem
+    position: int
+    leaf: str | None
+    """The branch; None: the current one."""
+
+
+class TranscriptView:
+    """One line of items: a branch of a session, or of a sub-agent."""
+
+    def __init__(
+        self, known: IndexedSession, kept: KeptTimeline, leaf: str | None, agent: str | None, main: TimelineHead
+    ) -> None:
+        self.known = known
+        self.kept = kept
+        self.leaf = leaf
+        """The branch that was asked for; None: the current one."""
+        self.agent = agent
+        self.main = main
+        """Of the session; the same as `head` unless this is a sub-agent."""
+
+    @property
+    def head(self) -> TimelineHead:
+        """Everything but the items."""
+        return self.kept.head
+
+    @cached_property
+    def count(self) -> int:
+        """How many items there are."""
+        return self.kept.count_items(self.leaf)
+
+    def read_items(self, first: int, count: int) -> list[TimelineItem]:
+        """Some of the items."""
+        return self.kept.read_items(self.leaf, first, count) if count > 0 else []
+
+    @cached_property
+    def chapters(self) -> list[tuple[int, Chapter]]:
+        """The chapters of the branch, each with the position of its first item."""
+        own = [self.head.chapters[place] for place in self.kept.get_branch(self.leaf).chapters]
+        return list(zip(accumulate((chapter.count for chapter in own), initial=0), own, strict=False))
+
+    @cached_property
+    def turns(self) -> list[tuple[int, Chapter]]:
+        """Those of the chapters that are turns."""
+        return [pair for pair in self.chapters if pair[1].turn]
+
+    @property
+    def compactions(self) -> dict[str, int]:
+        """The positions of the compactions by their keys."""
+        known = _COMPACTION_POSITIONS.setdefault(self.kept, {})
+        if self.leaf not in known:
+            wanted = range(0, self.count, _ITEMS_PER_READ) if self.head.compactions else range(0)
+            found = (
+                (first + at, item)
+                for first in wanted
+                for at, item in enumerate(self.read_items(first, _ITEMS_PER_READ))
+            )
+            known[self.leaf] = {item.key: position for position, item in found if item.kind == "compaction"}
+        return known[self.leaf]
+
+    @property
+    def helper(self) -> TimelineAgent | None:
+        """The sub-agent that this is the transcript of."""
+        return next((found for found in self.main.agents if found.agent_id == self.agent), None)
+
+    # -- addresses
+
+    @property
+    def address(self) -> str:
+        """Of its page."""
+        return agent_address(self.known.ref, self.agent) if self.agent else f"/s/{self.known.ref}"
+
+    @property
+    def api(self) -> str:
+        """Of what scripts ask for."""
+        return f"/api/s/{self.known.ref}"
+
+    def build_query(self, **values: object) -> str:
+        """The part of an address behind the question mark, with the branch."""
+        told = {name: value for name, value in {**values, "branch": self.leaf}.items() if value is not None}
+        return f"?{urlencode(told)}" if told else ""
+
+    def build_agent_query(self, **values: object) -> str:
+        """Likewise for addresses that name the sub-agent as a value."""
+        told = {name: value for name, value in {**values, "agent": self.agent}.items() if value is not None}
+        return f"?{urlencode(told)}" if told else ""
+
+    def permalink(self, key: str, leaf: str | None = None) -> str:
+        """Of an item; works without scripts, too."""
+        return item_address(self.address, key, leaf or self.leaf)
+
+    def turn_link(self, number: int) -> str:
+        """Of a turn."""
+        return f"{self.address}{self.build_query(turn=number)}#t-{number}"
+
+    def locate_line(self, offset: int) -> ItemLocation | None:
+        """Where the line is shown that begins at an offset of the file: on this branch, else on another one."""
+        for leaf in (self.leaf, *(line.leaf for line in self.head.branches)):
+            position = self.kept.find_position_at(leaf, offset)
+            if position is not None:
+                item = self.kept.read_items(leaf, position, 1)[0]
+                is_there = any(place[0] == offset for place in (*item.lines, *item.results))
+                return ItemLocation(item, position, leaf) if is_there else None
+        return None
+
+    def find_line(self, offset: int) -> LinePlace:
+        """The line of the file that begins at an offset; raises NotFound where none does."""
+        where = self.locate_line(offset)
+        for place in (*where.item.lines, *where.item.results) if where else ():
+            if place[0] == offset:
+                return LinePlace(*place)
+        raise NotFound(f"no entry begins at {offset}")
+
+
+def agent_address(ref: str, agent: str) -> str:
+    """The address of the page of a sub-agent."""
+    return f"/s/{ref}/agent/{quote(agent, safe='', errors='replace')}"
+
+
+def item_address(page: str, key: str, leaf: str | None = None) -> str:
+    """The address of an item on a page; the server shows what is around it, the script goes there."""
+    told = {"branch": leaf, "at": key} if leaf else {"at": key}
+    return f"{page}?{urlencode(told, errors='replace')}#i-{quote(key, safe='@', errors='replace')}"
+
+
+def open_transcript_view(request: Request, *, soon: bool = False) -> TranscriptView:
+    """What a request is about; `soon`: of a large session that was never read, its beginning. Raises NotFound."""
+    place = get_machine(request)
+    known = place.find_session(request.path_params["ref"])
+    agent = request.path_params.get("agent") or request.query_params.get("agent") or None
+    leaf = request.query_params.get("branch") or None
+    if known.is_gone:
+        known = known._replace(path=restore_archived_copy(place, known))
+    if agent is not None and len(agent) > _MAX_AGENT_ID_CHARS:
+        raise NotFound("there is no such sub-agent")
+    is_hasty = soon and agent is None and leaf is None
+    main = place.timelines.get_timeline_soon(known.path) if is_hasty else place.timelines.get_timeline(known.path)
+    kept = place.timelines.get_timeline(known.path, agent) if agent else main
+    if leaf is not None:
+        kept.get_branch(leaf)
+    return TranscriptView(known, kept, leaf, agent, main.head)
